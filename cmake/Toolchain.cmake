@@ -1,0 +1,18 @@
+# Compiler, linker and compiler cache: the same for every target of Tessera.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+find_program(LLD ld.lld)
+if(LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno -fopenmp)
+add_link_options(-fopenmp)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # LibTorch 1.13 leaves c10::IValue incomplete where libstdc++ 12 needs it in C++20.
+  add_compile_options(-Wno-unknown-warning-option)
+endif()
