@@ -16,7 +16,8 @@ TEST(CheckShape, AcceptsWildcardsAndNamesWhatIsWrong) {
     check_shape(x, {-1, 4}, "f: x");
     FAIL();
   } catch (const c10::ValueError& error) {
-    EXPECT_EQ(std::string(error.what_without_backtrace()), "f: x has shape [2, 3], expected [*, 4]");
+    EXPECT_EQ(std::string(error.what_without_backtrace()),
+              "f: x has shape [2, 3], expected [*, 4]");
   }
 }
 

@@ -33,7 +33,7 @@ TEST(RandomStream, MomentsAreThoseOfTheLaw) {
     ASSERT_TRUE(u >= 0.0 && u < 1.0);
     uniform += u / kDraws;
   }
-  EXPECT_NEAR(mean, 0.0, 0.01);       // 4.5 standard errors
+  EXPECT_NEAR(mean, 0.0, 0.01);  // 4.5 standard errors
   EXPECT_NEAR(square, 1.0, 0.015);
   EXPECT_NEAR(uniform, 0.5, 0.003);
 }

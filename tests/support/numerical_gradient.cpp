@@ -18,8 +18,8 @@ namespace tessera::test {
     }
   }
   const at::Tensor output = function(inputs);
-  const at::Tensor weights = at::cos(
-      at::arange(1, output.numel() + 1, output.options()).mul(1.7)).view(output.sizes());
+  const at::Tensor weights =
+      at::cos(at::arange(1, output.numel() + 1, output.options()).mul(1.7)).view(output.sizes());
   const auto gradients = torch::autograd::grad({(output * weights.detach()).sum()}, leaves, {},
                                                false, false, /*allow_unused=*/true);
 

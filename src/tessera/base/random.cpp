@@ -8,9 +8,9 @@
 namespace tessera {
 
 std::array<uint32_t, 4> Philox::block(uint64_t index) const {
-  std::array<uint32_t, 4> c = {
-      static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
-      static_cast<uint32_t>(stream_), static_cast<uint32_t>(stream_ >> 32)};
+  std::array<uint32_t, 4> c = {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
+                               static_cast<uint32_t>(stream_),
+                               static_cast<uint32_t>(stream_ >> 32)};
   uint32_t key0 = static_cast<uint32_t>(seed_), key1 = static_cast<uint32_t>(seed_ >> 32);
   for (int round = 0; round < 10; ++round) {
     const uint64_t product0 = uint64_t{0xD2511F53} * c[0];
@@ -33,7 +33,9 @@ uint64_t RandomStream::operator()() {
   return high << 32 | low;
 }
 
-double RandomStream::uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+double RandomStream::uniform() {
+  return static_cast<double>((*this)() >> 11) * 0x1p-53;
+}
 
 uint64_t RandomStream::below(uint64_t bound) {
   check_argument(bound > 0, "RandomStream::below: the bound must be positive");

@@ -1,0 +1,130 @@
+#include "tessera/base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+/// Closes a descriptor when it goes out of scope.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) ::close(value);
+  }
+};
+
+Descriptor open_for_reading(const std::filesystem::path& path) {
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.value < 0) throw SystemError(path.native(), "open", errno);
+  return file;
+}
+
+size_t regular_size(int descriptor, const std::filesystem::path& path) {
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0) throw SystemError(path.native(), "read", errno);
+  if (!S_ISREG(status.st_mode)) throw DataError(path.native(), "is not a regular file");
+  return static_cast<size_t>(status.st_size);
+}
+
+/// Makes a rename in this folder durable.
+void sync_folder(const std::filesystem::path& folder) {
+  Descriptor handle{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (handle.value >= 0) ::fsync(handle.value);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  if (path_.has_parent_path()) {
+    std::error_code failure;
+    std::filesystem::create_directories(path_.parent_path(), failure);
+    if (failure) throw SystemError(path_.parent_path().native(), "create", failure.value());
+  }
+  temporary_ = path_.native() + ".XXXXXX";
+  descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
+  ::fchmod(descriptor_, 0644);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw SystemError(path_.native(), "write", errno);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+}
+
+void AtomicFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) throw SystemError(path_.native(), "write", errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    throw SystemError(path_.native(), "replace", errno);
+  ::close(std::exchange(descriptor_, -1));
+  sync_folder(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
+}
+
+void write_file(const std::filesystem::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+std::string read_file(const std::filesystem::path& path, uint64_t limit) {
+  const Descriptor file = open_for_reading(path);
+  const size_t size = regular_size(file.value, path);
+  if (size > limit)
+    throw DataError(path.native(), "has {} bytes, more than the {} accepted", size, limit);
+  std::string content(size, '\0');
+  size_t filled = 0;
+  while (filled < size) {
+    const ssize_t got = ::read(file.value, content.data() + filled, size - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw SystemError(path.native(), "read", errno);
+    if (got == 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  content.resize(filled);
+  return content;
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const Descriptor file = open_for_reading(path);
+  size_ = regular_size(file.value, path);
+  if (size_ == 0) return;
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.value, 0);
+  if (address == MAP_FAILED) throw SystemError(path.native(), "map", errno);
+  data_ = static_cast<const std::byte*>(address);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+}  // namespace tessera

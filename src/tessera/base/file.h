@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// A file that appears whole or not at all: bytes go to a temporary name beside `path`; commit()
+/// syncs them and renames. Destroyed without commit(), it leaves no trace. Every member throws
+/// SystemError (disk full, no permission).
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::string temporary_;
+  int descriptor_ = -1;
+};
+
+/// Replaces the file's content atomically; creates the folder where it is missing.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+/// The whole content of a regular file of at most `limit` bytes. Throws SystemError or, above the
+/// limit, DataError.
+std::string read_file(const std::filesystem::path& path, uint64_t limit = uint64_t{1} << 32);
+
+/// A file mapped for reading. Empty files map to an empty span.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+#include "tessera/base/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr int kBarCells = 24;
+constexpr auto kRedrawPause = std::chrono::milliseconds(100);
+constexpr auto kLinePause = std::chrono::seconds(10);
+
+size_t terminal_columns(std::FILE* stream) {
+  winsize size{};
+  const bool known = ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+std::string bar(double share) {
+  const int filled = static_cast<int>(share * kBarCells);
+  std::string cells;
+  for (int i = 0; i < kBarCells; ++i) cells += i < filled ? '#' : '.';
+  return cells;
+}
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+  const auto whole = static_cast<int64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+Progress::Progress(std::FILE* stream, std::string label, int64_t total, int64_t already_done)
+    : stream_(stream),
+      terminal_(stream != nullptr && ::isatty(::fileno(stream))),
+      label_(std::move(label)),
+      total_(total),
+      already_done_(already_done),
+      done_(already_done),
+      started_(Clock::now()),
+      drawn_(Clock::now() - kLinePause) {}
+
+Progress::~Progress() {
+  finish();
+}
+
+void Progress::update(int64_t done, const std::string& note) {
+  done_ = done;
+  note_ = note;
+  const auto now = Clock::now();
+  if (now - drawn_ < (terminal_ ? Clock::duration(kRedrawPause) : Clock::duration(kLinePause)))
+    return;
+  drawn_ = now;
+  draw();
+}
+
+void Progress::message(const std::string& text) {
+  if (stream_ == nullptr) return;
+  fmt::print(stream_, "{}{}\n", terminal_ ? "\r\033[K" : "", text);
+  std::fflush(stream_);
+}
+
+void Progress::finish() {
+  if (finished_) return;
+  finished_ = true;
+  draw();
+  if (terminal_) fmt::print(stream_, "\n");
+}
+
+void Progress::draw() {
+  if (stream_ == nullptr) return;
+  const double share = total_ > 0 ? std::min(1.0, static_cast<double>(done_) / total_) : 1.0;
+  const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
+  const int64_t here = done_ - already_done_;
+  const std::string left = done_ >= total_ ? "done"
+                           : here > 0 ? format_duration(elapsed / here * (total_ - done_)) + " left"
+                                      : "";
+  const std::string line =
+      fmt::format("{} [{}] {:3.0f} %  {}{}{}  {}", label_, bar(share), 100 * share, note_,
+                  note_.empty() ? "" : "  ", format_duration(elapsed), left);
+  if (terminal_)
+    fmt::print(stream_, "\r\033[K{}", line.substr(0, terminal_columns(stream_) - 1));
+  else
+    fmt::print(stream_, "{}\n", line);
+  std::fflush(stream_);
+}
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace tessera {
+
+/// The progress of one long job on a stream (stderr): on a terminal a bar that is redrawn, with
+/// percentage, a note, elapsed time and the time left; elsewhere a plain line at most every
+/// ten seconds, and one at the end. A null stream keeps it silent.
+class Progress {
+ public:
+  /// total: units of work in all (steps, bytes); already_done: units done before this process.
+  Progress(std::FILE* stream, std::string label, int64_t total, int64_t already_done = 0);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// note: what is worth knowing now ("loss 2.31, 4,210 tok/s").
+  void update(int64_t done, const std::string& note = "");
+  /// A line that stays, above the bar.
+  void message(const std::string& text);
+  /// Draws the last state and ends the line; the destructor calls it.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw();
+
+  std::FILE* stream_;
+  bool terminal_;
+  std::string label_, note_;
+  int64_t total_, already_done_, done_;
+  Clock::time_point started_, drawn_;
+  bool finished_ = false;
+};
+
+/// "1:02:03", "4:05", "12 s".
+std::string format_duration(double seconds);
+
+}  // namespace tessera

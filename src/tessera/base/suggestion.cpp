@@ -1,0 +1,39 @@
+#include "tessera/base/suggestion.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
+  const std::string* nearest = nullptr;
+  size_t best = std::max<size_t>(2, name.size() / 3) + 1;
+  for (const auto& candidate : known) {
+    const size_t distance = edit_distance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = &candidate;
+    }
+  }
+  return nearest ? "; did you mean '" + *nearest + "'?" : "";
+}
+
+}  // namespace tessera

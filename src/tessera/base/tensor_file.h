@@ -1,0 +1,32 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+/// The tensors of a safetensors file, copied into memory of their own, with the file's metadata.
+struct TensorFile {
+  std::string path;
+  std::map<std::string, at::Tensor> tensors;
+  std::map<std::string, std::string> metadata;
+
+  /// Throws SystemError, or DataError where the file is damaged.
+  static TensorFile load(const std::filesystem::path& path);
+  /// The tensor of this name and these sizes (-1: any). Throws DataError that names what was
+  /// expected and found.
+  const at::Tensor& at(const std::string& name, const std::vector<int64_t>& sizes) const;
+};
+
+/// Writes CPU copies of the tensors atomically, in the order given. Throws SystemError.
+void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                  const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace tessera
