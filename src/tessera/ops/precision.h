@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <string_view>
+
 namespace tessera::ops {
 
 /// The number format of the operands of an op's matrix products. Parameters, activations between
@@ -8,5 +11,6 @@ enum class Precision {
   kFloat32,   ///< operands as they come
   kBFloat16,  ///< operands rounded to bfloat16 just before each product; gradients are float again
 };
+constexpr std::array<std::string_view, 2> enum_names(Precision) { return {"fp32", "bf16"}; }
 
 }  // namespace tessera::ops
