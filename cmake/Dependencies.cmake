@@ -38,3 +38,6 @@ target_link_libraries(tessera_torch INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tessera_torch INTERFACE "SHELL:-include ATen/core/ivalue.h")
 endif()
+
+# glibc returns big tensors to the kernel and faults them in again at every step; tcmalloc keeps them.
+find_library(TCMALLOC_LIBRARY NAMES libtcmalloc_minimal.so.4 REQUIRED)
