@@ -6,6 +6,7 @@ find_package(tomlplusplus REQUIRED CONFIG)
 find_package(CLI11 REQUIRED CONFIG)
 find_package(OpenMP REQUIRED)
 find_package(PkgConfig REQUIRED)
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 
 # LibTorch without TorchConfig.cmake: that one probes for CUDA and leaves the choice of BLAS open,
