@@ -76,6 +76,17 @@ void AtomicFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text.data(), text.size())));
 }
 
+void AtomicFile::overwrite(uint64_t offset, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written =
+        ::pwrite(descriptor_, text.data(), text.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw SystemError(path_.native(), "write", errno);
+    text.remove_prefix(static_cast<size_t>(written));
+    offset += static_cast<uint64_t>(written);
+  }
+}
+
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw SystemError(path_.native(), "write", errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0)

@@ -21,6 +21,8 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  /// Replaces bytes already written, at `offset` from the start.
+  void overwrite(uint64_t offset, std::string_view text);
   void commit();
 
  private:

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "tessera/data/bpe_model.h"
+#include "tessera/data/tokenizer.h"
+
+namespace tessera {
+
+struct BpeTrainerConfig {
+  int64_t vocabulary_size = 4096;  // the end of text and the 256 bytes included
+  int64_t minimum_count = 2;       // pairs seen less often are not merged
+  EndOfText end_of_text = EndOfText::kPresent;
+};
+
+/// Learns byte-level BPE as Hugging Face's trainer does (Sennrich et al. 2016): texts are cut into
+/// GPT-2's pre-tokens; the adjacent pair of tokens that occurs most often in them becomes a new
+/// token, again and again. Equal counts: the pair with the smaller left id, then the smaller right
+/// id. Ids: the end of text (if any), the 256 bytes in the order of their written characters, the
+/// merged tokens in the order of their making. The result depends neither on the order of the texts
+/// nor on the machine.
+///
+/// Differs from Hugging Face's in one point: pre-tokens longer than 256 bytes are counted in parts
+/// of 256, which bounds the time that text without spaces takes.
+class BpeTrainer {
+ public:
+  /// Throws std::invalid_argument unless the vocabulary holds the bytes and the end of text.
+  explicit BpeTrainer(BpeTrainerConfig config);
+
+  /// Counts one document's pre-tokens; memory grows with distinct pre-tokens only.
+  void add_text(std::string_view text);
+
+  /// Called with the size of the vocabulary so far.
+  using OnProgress = std::function<void(int64_t tokens)>;
+
+  /// The tokenizer, smaller than asked for if the text has too few pairs. Throws DataError if no
+  /// text was added.
+  Tokenizer train(const OnProgress& on_progress = {}) const;
+
+  /// Bytes of text added.
+  int64_t text_bytes() const { return text_bytes_; }
+
+ private:
+  BpeTrainerConfig config_;
+  PreTokenScanner scanner_;
+  std::unordered_map<std::string, int64_t, StringHash, std::equal_to<>> words_;
+  int64_t text_bytes_ = 0;
+};
+
+}  // namespace tessera

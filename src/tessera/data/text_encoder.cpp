@@ -1,0 +1,83 @@
+#include "tessera/data/text_encoder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+constexpr size_t kPieceBytes = 1 << 20;
+
+/// Whether text may be cut before a newline that follows a visible ASCII character without a change
+/// of ids. GPT-2's pattern always ends a pre-token there; added tokens could reach across.
+bool newlines_separate(const TokenizerContent& content) {
+  if (const auto* bpe = std::get_if<BpeModel>(&content.model))
+    if (!bpe->rule().split || bpe->rule().add_prefix_space) return false;
+  return std::none_of(content.added_tokens.begin(), content.added_tokens.end(),
+                      [](const AddedToken& token) {
+                        return token.strips_left || token.strips_right ||
+                               token.name.find('\n') != std::string::npos;
+                      });
+}
+
+}  // namespace
+
+TextEncoder::TextEncoder(Tokenizer tokenizer, SpecialTokens special)
+    : tokenizer_(std::move(tokenizer)),
+      early_(tokenizer_.content().added_tokens, true, special == SpecialTokens::kRecognised),
+      late_(tokenizer_.content().added_tokens, false, special == SpecialTokens::kRecognised),
+      newlines_separate_(newlines_separate(tokenizer_.content())) {}
+
+void TextEncoder::append(std::string_view text, std::vector<int32_t>& ids) {
+  append_part(text, text.data(), ids);
+}
+
+void TextEncoder::append_part(std::string_view part, const char* text_begin,
+                              std::vector<int32_t>& ids) {
+  const auto between_tokens = [&](const AddedTokenFinder& finder, std::string_view text,
+                                  auto&& encode) {
+    for (size_t position = 0; position < text.size();) {
+      const auto match = finder.find(text, position);
+      encode(text.substr(position, match.begin - position));
+      if (match.token != nullptr) ids.push_back(match.token->id);
+      position = match.end;
+    }
+  };
+  between_tokens(early_, part, [&](std::string_view outer) {
+    between_tokens(late_, outer,
+                   [&](std::string_view plain) { append_plain(plain, text_begin, ids); });
+  });
+}
+
+void TextEncoder::append_plain(std::string_view part, const char* text_begin,
+                               std::vector<int32_t>& ids) {
+  const auto& model = tokenizer_.content().model;
+  if (const auto* bpe = std::get_if<BpeModel>(&model)) {
+    bpe->encode(part, workspace_, ids);
+  } else if (const auto* characters = std::get_if<CharacterModel>(&model)) {
+    characters->encode(part, static_cast<size_t>(part.data() - text_begin), ids);
+  } else {
+    for (char byte : part) ids.push_back(static_cast<uint8_t>(byte));
+  }
+}
+
+size_t TextEncoder::piece_bytes(std::string_view rest) const {
+  if (!newlines_separate_) return rest.size();
+  for (size_t i = kPieceBytes; i < rest.size(); ++i)
+    if (rest[i] == '\n' && rest[i - 1] > ' ' && rest[i - 1] < '\x7F') return i;
+  return rest.size();
+}
+
+void TextEncoder::in_pieces(std::string_view text,
+                            const std::function<void(std::span<const int32_t>)>& take) {
+  std::vector<int32_t> ids;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view piece = rest.substr(0, piece_bytes(rest));
+    ids.clear();
+    append_part(piece, text.data(), ids);
+    take(ids);
+    rest.remove_prefix(piece.size());
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tessera/data/tokenizer.h"
+#include "tessera/data/tokenizer_content.h"
+
+namespace tessera {
+
+/// Encodes many texts with one tokenizer, remembering the pre-tokens it has met, which makes it
+/// several times faster than Tokenizer::encode on short texts. For one thread.
+class TextEncoder {
+ public:
+  explicit TextEncoder(Tokenizer tokenizer, SpecialTokens special = SpecialTokens::kAsText);
+
+  /// Appends the ids of `text`, which are those of Tokenizer::encode.
+  void append(std::string_view text, std::vector<int32_t>& ids);
+
+  /// Hands the same ids to `take`, piece by piece, so that memory does not grow with the text
+  /// (except for tokenizers whose tokens depend on more than a line, which take it whole).
+  void in_pieces(std::string_view text, const std::function<void(std::span<const int32_t>)>& take);
+
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
+ private:
+  void append_part(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
+  void append_plain(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
+  size_t piece_bytes(std::string_view rest) const;
+
+  Tokenizer tokenizer_;
+  AddedTokenFinder early_, late_;
+  bool newlines_separate_;
+  BpeModel::Workspace workspace_;
+};
+
+}  // namespace tessera

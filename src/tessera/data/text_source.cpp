@@ -1,0 +1,165 @@
+#include "tessera/data/text_source.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/data/utf8.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBibleProgram = "/usr/bin/bible";
+constexpr const char* kBibleCommand = "/usr/bin/bible -f 'Gen1:1-Rev22:21' 2>/dev/null";
+constexpr const char* kBibleFile = "bible-kjv.txt";
+constexpr const char* kLicenses = "/usr/share/common-licenses";
+
+/// Standard output of a command; nothing if it fails.
+std::optional<std::string> output_of(const char* command) {
+  std::FILE* pipe = ::popen(command, "r");
+  if (pipe == nullptr) return {};
+  std::string output;
+  std::array<char, 1 << 16> buffer;
+  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    output.append(buffer.data(), got);
+  if (::pclose(pipe) != 0 || output.empty()) return {};
+  return output;
+}
+
+/// The Help folder of the newest CMake there is.
+std::optional<fs::path> cmake_manual() {
+  std::optional<fs::path> newest;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/usr/share", ignored)) {
+    if (!entry.path().filename().native().starts_with("cmake-")) continue;
+    const fs::path help = entry.path() / "Help";
+    if (fs::is_directory(help, ignored) && (!newest || help > *newest)) newest = help;
+  }
+  return newest;
+}
+
+std::vector<fs::path> text_files(const fs::path& folder, const std::string& suffix) {
+  std::vector<fs::path> files;
+  for (auto entry = fs::recursive_directory_iterator(folder);
+       entry != fs::recursive_directory_iterator(); ++entry) {
+    const std::string name = entry->path().filename();
+    if (name.starts_with('.')) {
+      if (entry->is_directory()) entry.disable_recursion_pending();
+      continue;
+    }
+    if (!entry->is_symlink() && entry->is_regular_file() && name.ends_with(suffix) &&
+        entry->file_size() > 0)
+      files.push_back(entry->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void check_text(std::string_view text, const std::string& name) {
+  const size_t zero = text.find('\0');
+  if (zero != std::string_view::npos)
+    throw DataError(name, "byte {} is zero: this is not a text file", zero);
+  const size_t valid = utf8::valid_prefix(text);
+  if (valid != text.size())
+    throw DataError(name, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
+}
+
+/// "Ge1:1 In the…" taken apart.
+struct Verse {
+  std::string_view book, chapter, text;
+};
+
+Verse parse_verse(std::string_view line, size_t number, const std::string& source) {
+  const size_t space = line.find(' ');
+  const std::string_view reference = line.substr(0, space);
+  const size_t colon = reference.find(':');
+  const size_t book_end = reference.substr(0, colon).find_last_not_of("0123456789");
+  if (space == std::string_view::npos || colon == std::string_view::npos ||
+      book_end == std::string_view::npos || book_end + 1 == colon)
+    throw DataError(source, "line {} does not begin with a verse such as 'Ge1:1 '", number);
+  return {reference.substr(0, book_end + 1), reference.substr(book_end + 1, colon - book_end - 1),
+          line.substr(space + 1)};
+}
+
+}  // namespace
+
+TextSource TextSource::from_path(const fs::path& path, const std::string& suffix) {
+  TextSource source;
+  if (!fs::is_directory(path)) {
+    if (MappedFile(path).bytes().empty()) throw DataError(path.native(), "is empty");
+    source.documents_.push_back({path.native(), path, {}});
+    source.description_ = path.native();
+    return source;
+  }
+  for (auto& file : text_files(path, suffix)) {
+    std::string name = file.native();
+    source.documents_.push_back({std::move(name), std::move(file), {}});
+  }
+  if (source.documents_.empty())
+    throw DataError(path.native(), "holds no text: no {}file below it", suffix);
+  source.description_ = fmt::format("{}, {} documents", path.native(), source.documents());
+  return source;
+}
+
+TextSource TextSource::automatic(const fs::path& cache_folder) {
+  const fs::path bible = cache_folder / kBibleFile;
+  if (!fs::exists(bible) && fs::exists(kBibleProgram))
+    if (const auto printed = output_of(kBibleCommand)) write_file(bible, *printed);
+  if (fs::exists(bible)) return from_bible(read_file(bible), bible.native());
+
+  TextSource source;
+  if (const auto manual = cmake_manual()) {
+    source = from_path(*manual, ".rst");
+    source.description_ = "CMake's manual: " + source.description_;
+  } else if (fs::is_directory(kLicenses)) {
+    source = from_path(kLicenses);
+    source.description_ = "Debian's common licenses: " + source.description_;
+  } else {
+    throw DataError("text",
+                    "none found on this machine; name a file or a folder, or install bible-kjv");
+  }
+  return source;
+}
+
+TextSource TextSource::from_bible(std::string_view printed, const std::string& source_name) {
+  TextSource source;
+  std::string_view chapter;
+  size_t number = 0;
+  for (std::string_view rest = printed; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const Verse verse = parse_verse(rest.substr(0, end), ++number, source_name);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (source.documents_.empty() || source.documents_.back().name != verse.book) {
+      source.documents_.push_back({std::string(verse.book), {}, {}});
+    } else if (verse.chapter != chapter) {
+      source.documents_.back().text += '\n';
+    }
+    chapter = verse.chapter;
+    source.documents_.back().text.append(verse.text) += '\n';
+  }
+  if (source.documents_.empty()) throw DataError(source_name, "is empty");
+  source.description_ =
+      fmt::format("King James Bible (bible-kjv), {} documents", source.documents());
+  return source;
+}
+
+void TextSource::for_each(const Visitor& visit) const {
+  for (const Document& document : documents_) {
+    std::optional<MappedFile> file;
+    std::string_view text = document.text;
+    if (!document.path.empty()) {
+      file.emplace(document.path);
+      text = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+    }
+    check_text(text, document.name);
+    visit(document.name, text);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// Documents of text from a file, a folder or what the machine has. Documents are read one at a
+/// time, memory-mapped, and must be UTF-8 without zero bytes.
+class TextSource {
+ public:
+  /// A file is one document; in a folder every regular file below it with the given suffix ("":
+  /// any) is one, in the order of their paths, hidden and empty ones and links left out. Throws
+  /// SystemError; DataError if there is no text.
+  static TextSource from_path(const std::filesystem::path& path, const std::string& suffix = "");
+
+  /// The first that this machine has: the King James Bible (Debian's bible-kjv; its 66 books are
+  /// the documents), CMake's manual, the common licenses of Debian. The Bible's text is kept in
+  /// `cache_folder` as the program prints it, so that it need not be installed next time.
+  static TextSource automatic(const std::filesystem::path& cache_folder);
+
+  /// What the program `bible` prints, "Ge1:1 In the beginning …" line by line, as 66 documents: one
+  /// line per verse, references left out, an empty line between chapters. Throws DataError naming
+  /// the line.
+  static TextSource from_bible(std::string_view printed, const std::string& source);
+
+  /// "King James Bible (bible-kjv), 66 documents": one line for the user.
+  const std::string& description() const { return description_; }
+  size_t documents() const { return documents_.size(); }
+
+  /// Hands over each document's name and text; both are gone after the call. Throws SystemError;
+  /// DataError with the byte offset where a document is not text.
+  using Visitor = std::function<void(const std::string& name, std::string_view text)>;
+  void for_each(const Visitor& visit) const;
+
+ private:
+  struct Document {
+    std::string name;
+    std::filesystem::path path;  // empty: the text is here
+    std::string text;
+  };
+
+  std::string description_;
+  std::vector<Document> documents_;
+};
+
+}  // namespace tessera

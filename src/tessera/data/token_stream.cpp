@@ -1,0 +1,188 @@
+#include "tessera/data/token_stream.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "tessera/base/error.h"
+#include "tessera/base/safetensors.h"
+
+namespace tessera {
+namespace {
+
+using safetensors::DType;
+
+constexpr const char* kTensor = "tokens";
+constexpr size_t kHeaderBytes = 512;  // room for the header, which is written last
+constexpr int64_t kLargestShortVocabulary = 65536;
+constexpr int64_t kReadTokens = 4096;
+
+DType dtype_for(int64_t vocabulary_size) {
+  return vocabulary_size <= kLargestShortVocabulary ? DType::kU16 : DType::kI32;
+}
+
+template <typename Integer>
+Integer parse_number(const safetensors::File& file, const char* key, int base = 10) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end())
+    throw DataError(file.path(), "has no '{}' in its metadata; it is no token stream", key);
+  const std::string& text = found->second;
+  Integer number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc() || end != text.data() + text.size() || number < Integer{0})
+    throw DataError(file.path(), "its {} is '{}', expected a number from 0", key, text);
+  return number;
+}
+
+TokenStreamInfo parse_info(const safetensors::File& file) {
+  return {parse_number<uint64_t>(file, "tokenizer", 16), parse_number<int64_t>(file, "vocabulary"),
+          parse_number<int64_t>(file, "documents"), parse_number<int64_t>(file, "text_bytes")};
+}
+
+/// The complete header, padded with spaces to kHeaderBytes.
+std::string file_header(const TokenStreamInfo& info, int64_t tokens) {
+  const safetensors::NamedTensor tensor{kTensor, {dtype_for(info.vocabulary_size), {tokens}, {}}};
+  std::string header =
+      safetensors::header({tensor}, {{"tokenizer", fmt::format("{:016x}", info.tokenizer_digest)},
+                                     {"vocabulary", std::to_string(info.vocabulary_size)},
+                                     {"documents", std::to_string(info.documents)},
+                                     {"text_bytes", std::to_string(info.text_bytes)}});
+  header.resize(kHeaderBytes, ' ');
+  const uint64_t length = kHeaderBytes - sizeof(uint64_t);
+  std::memcpy(header.data(), &length, sizeof length);
+  return header;
+}
+
+template <typename Id>
+void copy_ids(const std::byte* source, std::span<int64_t> ids) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    Id id;
+    std::memcpy(&id, source + i * sizeof id, sizeof id);
+    ids[i] = id;
+  }
+}
+
+}  // namespace
+
+struct TokenStream::Storage {
+  std::optional<safetensors::File> file;
+  std::vector<int32_t> memory;
+  TokenStreamInfo info;
+  DType dtype = DType::kI32;
+  std::span<const std::byte> bytes;
+};
+
+TokenStream TokenStream::open(const std::filesystem::path& path) {
+  auto storage = std::make_shared<Storage>();
+  storage->file = safetensors::File::open(path);
+  const auto& tensor = storage->file->at(kTensor);
+  storage->info = parse_info(*storage->file);
+  storage->dtype = dtype_for(storage->info.vocabulary_size);
+  storage->bytes = tensor.bytes;
+  if (tensor.shape.size() != 1 || tensor.dtype != storage->dtype)
+    throw DataError(path.native(), "its tokens are {} of rank {}, expected {} of rank 1",
+                    safetensors::dtype_name(tensor.dtype), tensor.shape.size(),
+                    safetensors::dtype_name(storage->dtype));
+  return TokenStream(storage, 0, tensor.shape[0]);
+}
+
+TokenStream TokenStream::from_ids(std::vector<int32_t> ids, int64_t vocabulary_size) {
+  for (int32_t id : ids)
+    check_argument(id >= 0 && id < vocabulary_size,
+                   "TokenStream: the id {}, expected ids below the vocabulary's {}", id,
+                   vocabulary_size);
+  auto storage = std::make_shared<Storage>();
+  storage->memory = std::move(ids);
+  storage->info.vocabulary_size = vocabulary_size;
+  storage->bytes = std::as_bytes(std::span(storage->memory));
+  const auto size = static_cast<int64_t>(storage->memory.size());
+  return TokenStream(storage, 0, size);
+}
+
+void TokenStream::read(int64_t begin, std::span<int64_t> ids) const {
+  const auto count = static_cast<int64_t>(ids.size());
+  check_argument(begin >= 0 && count <= size() - begin,
+                 "TokenStream::read: tokens {} to {} of a stream of {}", begin, begin + count,
+                 size());
+  const size_t width = safetensors::dtype_bytes(storage_->dtype);
+  const std::byte* source = storage_->bytes.data() + (begin_ + begin) * width;
+  storage_->dtype == DType::kU16 ? copy_ids<uint16_t>(source, ids) : copy_ids<int32_t>(source, ids);
+
+  const int64_t vocabulary = vocabulary_size();
+  const auto bad =
+      std::find_if(ids.begin(), ids.end(), [&](int64_t id) { return id < 0 || id >= vocabulary; });
+  if (bad != ids.end())
+    throw DataError(storage_->file ? storage_->file->path() : "tokens",
+                    "token {} is {}, outside the vocabulary of {}; encode the text again",
+                    begin_ + begin + (bad - ids.begin()), *bad, vocabulary);
+}
+
+TokenStream TokenStream::slice(int64_t begin, int64_t end) const {
+  check_argument(0 <= begin && begin <= end && end <= size(),
+                 "TokenStream::slice: tokens {} to {} of a stream of {}", begin, end, size());
+  return TokenStream(storage_, begin_ + begin, begin_ + end);
+}
+
+std::pair<TokenStream, TokenStream> TokenStream::split_tail(double fraction) const {
+  check_argument(fraction > 0 && fraction < 1,
+                 "TokenStream::split_tail: a fraction of {}, expected one between 0 and 1",
+                 fraction);
+  const auto boundary =
+      static_cast<int64_t>(std::floor(static_cast<double>(size()) * (1 - fraction)));
+  return {slice(0, boundary), slice(boundary, size())};
+}
+
+const TokenStreamInfo& TokenStream::info() const {
+  return storage_->info;
+}
+
+int64_t TokenStream::text_bytes(const Tokenizer& tokenizer) const {
+  if (storage_->file && tokenizer.digest() != info().tokenizer_digest)
+    throw DataError(storage_->file->path(),
+                    "was written by another tokenizer ({:016x}, this one is {:016x}); encode the "
+                    "text again",
+                    info().tokenizer_digest, tokenizer.digest());
+  int64_t bytes = 0;
+  std::array<int64_t, kReadTokens> ids;
+  for (int64_t begin = 0; begin < size(); begin += kReadTokens) {
+    const std::span part(ids.data(), static_cast<size_t>(std::min(kReadTokens, size() - begin)));
+    read(begin, part);
+    for (int64_t id : part)
+      if (id != tokenizer.end_of_text())
+        bytes += static_cast<int64_t>(tokenizer.token_bytes(static_cast<int32_t>(id)).size());
+  }
+  return bytes;
+}
+
+TokenStreamWriter::TokenStreamWriter(const std::filesystem::path& path, const Tokenizer& tokenizer)
+    : file_(path), encoder_(tokenizer) {
+  info_.tokenizer_digest = tokenizer.digest();
+  info_.vocabulary_size = tokenizer.vocabulary_size();
+  file_.write(std::string(kHeaderBytes, ' '));
+}
+
+void TokenStreamWriter::write(std::span<const int32_t> ids) {
+  tokens_ += static_cast<int64_t>(ids.size());
+  if (dtype_for(info_.vocabulary_size) == DType::kI32) return file_.write(std::as_bytes(ids));
+  const std::vector<uint16_t> narrow(ids.begin(), ids.end());
+  file_.write(std::as_bytes(std::span(narrow)));
+}
+
+void TokenStreamWriter::add_document(std::string_view text) {
+  encoder_.in_pieces(text, [&](std::span<const int32_t> ids) { write(ids); });
+  if (const auto end = encoder_.tokenizer().end_of_text()) write(std::span(&*end, 1));
+  info_.text_bytes += static_cast<int64_t>(text.size());
+  ++info_.documents;
+}
+
+TokenStreamInfo TokenStreamWriter::finish() {
+  if (tokens_ == 0) throw DataError("text", "is empty: there is no token to write");
+  file_.overwrite(0, file_header(info_, tokens_));
+  file_.commit();
+  return info_;
+}
+
+}  // namespace tessera
