@@ -85,6 +85,7 @@ Ticks log_ticks(double low, double high, int target) {
       if (!inside(value) || (factor > 1 && powers > 5)) continue;
       const bool between = powers < 2 && (factor == 2 || factor == 5);
       const bool has_label = (factor == 1 && power % stride == 0) || between;
+      if (!has_label && powers > 20) continue;
       labelled += has_label;
       result.ticks.push_back({value, has_label ? log_label(value, plain) : ""});
     }
@@ -117,8 +118,8 @@ void AxisMap::span(std::vector<double> data) {
   const double lowest = drawable(*least);
   const double highest = drawable(*most);
   if (log) {
-    const double margin =
-        highest / lowest > 1.01 ? std::pow(highest / lowest, 0.04) : std::sqrt(10.0);
+    const double reach = std::log10(highest) - std::log10(lowest);
+    const double margin = std::pow(10.0, reach > 0.005 ? 0.04 * reach : 0.5);
     low_ = std::max(lowest / margin, kSmallest);
     high_ = std::min(highest * margin, kLargest);
     return;
@@ -147,8 +148,9 @@ void AxisMap::set_pixels(double low_pixel, double high_pixel) {
 }
 
 double AxisMap::pixel(double value) const {
-  const double share = scale_ == Scale::kLog ? std::log(value / low_) / std::log(high_ / low_)
-                                             : (drawable(value) - low_) / (high_ - low_);
+  const double share = scale_ == Scale::kLog
+                           ? (std::log(value) - std::log(low_)) / (std::log(high_) - std::log(low_))
+                           : (drawable(value) - low_) / (high_ - low_);
   return low_pixel_ + share * (high_pixel_ - low_pixel_);
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kEdge = 16;
 constexpr double kFont = 12;
+constexpr double kTitleFont = 17;  // 15 pixels, but bold and therefore wider
 
 }  // namespace
 
@@ -25,7 +26,7 @@ ChartFrame::ChartFrame(SvgWriter& svg, ChartWidth width)
 void ChartFrame::draw_head(const std::string& title, const std::vector<LegendEntry>& legend,
                            const std::string& y_label) {
   cursor_ = 12;
-  for (const std::string& line : wrap_text(title, width_ - 2 * kEdge, 15)) {
+  for (const std::string& line : wrap_text(title, width_ - 2 * kEdge, kTitleFont)) {
     svg_.text(kEdge, cursor_ + 15, line, "title");
     cursor_ += 20;
   }
