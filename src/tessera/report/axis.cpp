@@ -75,7 +75,11 @@ Ticks log_ticks(double low, double high, int target) {
     return value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9);
   };
   const int powers = last - first + inside(std::pow(10.0, first)) - 1 + (last < first);
-  const int stride = std::max(1, (powers + target - 1) / std::max(target, 1));
+  const int least_stride = (powers + target - 1) / std::max(target, 1);
+  int stride = 1;
+  for (const int nice : {2, 3, 5, 10, 20, 50, 100, 200}) {
+    if (stride < least_stride) stride = nice;
+  }
   const bool plain = low > 0.9e-4 && high < 1.1e6;
   Ticks result;
   int labelled = 0;
