@@ -16,33 +16,32 @@ double drawable(double value) {
   return std::abs(value) < kSmallest ? 0.0 : value;
 }
 
-// The smallest of 1, 2, 5 times a power of ten that is at least `step`.
+// The nearest of 1, 2, 5 times a power of ten.
 double nice_step(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (step <= factor * power * (1 + 1e-9)) return factor * power;
-  }
-  return 10 * power;
+  const double factor = step / power;
+  return power * (factor < 1.5 ? 1 : factor < 3.5 ? 2 : factor < 7.5 ? 5 : 10);
 }
 
 int decimals_of(double step) {
   return std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
 }
 
-// 1234567 -> 1 234 567 with narrow spaces; numbers below 10 000 stay as they are.
-std::string grouped(std::string digits) {
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+// 1234567 -> 1 234 567 with narrow spaces (numbers below 10 000 stay as they are), and a minus
+// sign instead of the hyphen.
+std::string tick_text(std::string digits) {
+  const bool negative = digits.starts_with('-');
+  if (negative) digits.erase(0, 1);
   const std::size_t point = std::min(digits.find('.'), digits.size());
-  if (point - first < 5) return digits;
-  for (std::size_t i = point; i > first + 3;) {
+  for (std::size_t i = point; point >= 5 && i > 3;) {
     i -= 3;
     digits.insert(i, "\u202F");
   }
-  return digits;
+  return negative ? "−" + digits : digits;
 }
 
 std::string log_label(double value, bool plain) {
-  if (plain) return grouped(significant_text(value, 6));
+  if (plain) return tick_text(significant_text(value, 6));
   const int exponent = static_cast<int>(std::floor(std::log10(value) + 1e-9));
   const double mantissa = value / std::pow(10.0, exponent);
   const bool is_power = std::abs(mantissa - 1) < 1e-6;
@@ -64,7 +63,7 @@ Ticks linear_ticks(double low, double high, int target) {
   const double first = std::ceil(low / step - 1e-9);
   const double last = std::floor(high / step + 1e-9);
   for (double i = first; i <= last && result.ticks.size() < 100; ++i) {
-    result.ticks.push_back({i * step, grouped(fixed_text(i * step / unit, decimals))});
+    result.ticks.push_back({i * step, tick_text(fixed_text(i * step / unit, decimals))});
   }
   return result;
 }
@@ -76,7 +75,11 @@ Ticks log_ticks(double low, double high, int target) {
     return value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9);
   };
   const int powers = last - first + inside(std::pow(10.0, first)) - 1 + (last < first);
-  const int stride = std::max(1, (powers + target - 1) / std::max(target, 1));
+  const int least_stride = (powers + target - 1) / std::max(target, 1);
+  int stride = 1;
+  for (const int nice : {2, 3, 5, 10, 20, 50, 100, 200}) {
+    if (stride < least_stride) stride = nice;
+  }
   const bool plain = low > 0.9e-4 && high < 1.1e6;
   Ticks result;
   int labelled = 0;
@@ -86,6 +89,7 @@ Ticks log_ticks(double low, double high, int target) {
       if (!inside(value) || (factor > 1 && powers > 5)) continue;
       const bool between = powers < 2 && (factor == 2 || factor == 5);
       const bool has_label = (factor == 1 && power % stride == 0) || between;
+      if (!has_label && powers > 20) continue;
       labelled += has_label;
       result.ticks.push_back({value, has_label ? log_label(value, plain) : ""});
     }
@@ -118,8 +122,8 @@ void AxisMap::span(std::vector<double> data) {
   const double lowest = drawable(*least);
   const double highest = drawable(*most);
   if (log) {
-    const double margin =
-        highest / lowest > 1.01 ? std::pow(highest / lowest, 0.04) : std::sqrt(10.0);
+    const double reach = std::log10(highest) - std::log10(lowest);
+    const double margin = std::pow(10.0, reach > 0.005 ? 0.04 * reach : 0.5);
     low_ = std::max(lowest / margin, kSmallest);
     high_ = std::min(highest * margin, kLargest);
     return;
@@ -133,8 +137,8 @@ void AxisMap::span(std::vector<double> data) {
   }
   const double margin = 0.04 * (highest - lowest);
   const double reach = highest - lowest;
-  low_ = lowest >= 0 && lowest < 0.35 * reach ? 0 : lowest - margin;
-  high_ = highest <= 0 && -highest < 0.35 * reach ? 0 : highest + margin;
+  low_ = lowest >= 0 && lowest < 0.25 * reach ? 0 : lowest - margin;
+  high_ = highest <= 0 && -highest < 0.25 * reach ? 0 : highest + margin;
 }
 
 bool AxisMap::can_show(double value) const {
@@ -148,8 +152,9 @@ void AxisMap::set_pixels(double low_pixel, double high_pixel) {
 }
 
 double AxisMap::pixel(double value) const {
-  const double share = scale_ == Scale::kLog ? std::log(value / low_) / std::log(high_ / low_)
-                                             : (drawable(value) - low_) / (high_ - low_);
+  const double share = scale_ == Scale::kLog
+                           ? (std::log(value) - std::log(low_)) / (std::log(high_) - std::log(low_))
+                           : (drawable(value) - low_) / (high_ - low_);
   return low_pixel_ + share * (high_pixel_ - low_pixel_);
 }
 

@@ -1,6 +1,7 @@
 #include "tessera/report/chart.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tessera/report/markup.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr double kEdge = 16;
 constexpr double kFont = 12;
+constexpr double kTitleFont = 17;  // 15 pixels, but bold and therefore wider
 
 }  // namespace
 
@@ -24,7 +26,7 @@ ChartFrame::ChartFrame(SvgWriter& svg, ChartWidth width)
 void ChartFrame::draw_head(const std::string& title, const std::vector<LegendEntry>& legend,
                            const std::string& y_label) {
   cursor_ = 12;
-  for (const std::string& line : wrap_text(title, width_ - 2 * kEdge, 15)) {
+  for (const std::string& line : wrap_text(title, width_ - 2 * kEdge, kTitleFont)) {
     svg_.text(kEdge, cursor_ + 15, line, "title");
     cursor_ += 20;
   }
@@ -53,8 +55,10 @@ void ChartFrame::draw_legend(const std::vector<LegendEntry>& legend) {
       svg_.line(x, y, x + 18, y, "reference");
     } else {
       const bool hollow = entry.kind == Kind::kHollow;
-      svg_.path(path_point('M', x, y) + path_point('L', x + 18, y),
-                entry.classes + (hollow ? " published" : " line"));
+      if (entry.kind != Kind::kMarker) {
+        svg_.path(path_point('M', x, y) + path_point('L', x + 18, y),
+                  entry.classes + (hollow ? " published" : " line"));
+      }
       svg_.marker(x + 9, y, entry.shape, entry.classes + (hollow ? " hollow" : " fill"));
     }
     svg_.text(x + 24, y + 4, name, "ink");
@@ -100,14 +104,11 @@ void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::
   double widest = 0;
   for (const std::string& name : names) widest = std::max(widest, text_width(name, kFont));
   const double allowed = std::max(step - 4, std::min(widest, 90.0));
-  double free_from = 0;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const double pixel = plot_.left + (static_cast<double>(i) + 0.5) * step;
-    const std::string name = shorten_text(names[i], allowed, kFont);
-    const double half = text_width(name, kFont) / 2;
-    if (pixel - half < free_from) continue;
-    svg_.text(pixel, plot_.bottom + 18, name, "muted", Anchor::kMiddle);
-    free_from = pixel + half + 8;
+  const double needed = std::min(widest, allowed) + 8;
+  const auto stride = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(needed / step)));
+  for (std::size_t i = 0; i < names.size(); i += stride) {
+    svg_.text(plot_.left + (static_cast<double>(i) + 0.5) * step, plot_.bottom + 18,
+              shorten_text(names[i], allowed, kFont), "muted", Anchor::kMiddle);
   }
   cursor_ = plot_.bottom + 24;
   if (label.empty()) return;

@@ -39,11 +39,11 @@ struct Box {
 
 /// One entry of a legend above the plot.
 struct LegendEntry {
-  enum class Kind { kMarker, kHollow, kBar, kReference };
+  enum class Kind { kLine, kMarker, kHollow, kBar, kReference };
   std::string name;
   std::string classes;
   int shape = 0;
-  Kind kind = Kind::kMarker;
+  Kind kind = Kind::kLine;
 };
 
 /// What charts with axes share: title and legend on top, notes below, axes and grid lines between.

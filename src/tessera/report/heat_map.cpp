@@ -115,7 +115,6 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
   const double width = plot.width() / static_cast<double>(blocks.columns);
   const double height = plot.height() / static_cast<double>(blocks.rows);
   const double gap = std::min(width, height) > 8 ? 1 : 0;
-  const bool shows_numbers = width >= 44 && height >= 18;
   const auto first = [](std::size_t block, std::size_t drawn, std::size_t all) {
     return (block * all + drawn - 1) / drawn;
   };
@@ -137,10 +136,10 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
       const double share = colour_share(colours, value);
       svg.filled_rect(x, y, width - gap, height - gap, hex(heat_colour(share)),
                       place + "\n" + significant_text(value, 6));
-      if (shows_numbers) {
-        svg.text(x + width / 2, y + height / 2 + 4, significant_text(value, 3),
-                 share < 0.5 ? "on-dark" : "on-light", Anchor::kMiddle);
-      }
+      const std::string number = significant_text(value, 2);
+      if (height < 18 || width < 32 || text_width(number, kFont) > width - 4) continue;
+      svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.42 ? "on-dark" : "on-light",
+               Anchor::kMiddle);
     }
   }
 }

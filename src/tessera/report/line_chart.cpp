@@ -153,13 +153,14 @@ std::vector<LegendEntry> LineChartDrawing::legend() const {
     const bool published = all[i].style == SeriesStyle::kPublished;
     any_published = any_published || published;
     if (names_at_lines_ || is_named_by_ours(i)) continue;
-    entries.push_back({full_name(all[i]), colour_class(colours_[i]), colours_[i],
-                       published                                 ? Kind::kHollow
-                       : all[i].style == SeriesStyle::kReference ? Kind::kReference
-                                                                 : Kind::kMarker});
+    const Kind kind = published                                 ? Kind::kHollow
+                      : all[i].style == SeriesStyle::kReference ? Kind::kReference
+                      : all[i].style == SeriesStyle::kPoints    ? Kind::kMarker
+                                                                : Kind::kLine;
+    entries.push_back({full_name(all[i]), colour_class(colours_[i]), colours_[i], kind});
   }
   if (any_published) {
-    entries.push_back({"ours", "s7", 0, LegendEntry::Kind::kMarker});
+    entries.push_back({"ours", "s7", 0, LegendEntry::Kind::kLine});
     entries.push_back({"published", "s7", 0, LegendEntry::Kind::kHollow});
   }
   return entries;
@@ -269,6 +270,7 @@ void LineChartDrawing::draw_series(std::size_t index) {
     }
     svg_.path(path, series.style == SeriesStyle::kReference   ? "reference"
                     : series.style == SeriesStyle::kPublished ? colour + " published"
+                    : part.size() > kVisibleMarkers           ? colour + " line dense"
                                                               : colour + " line");
   }
   if (series.style != SeriesStyle::kReference) {

@@ -10,16 +10,15 @@ namespace {
 
 constexpr std::size_t kTableRows = 400;
 
-std::string numbers_html(const Chart& chart) {
-  const Table numbers = chart.numbers();
+std::string folded(std::string_view name, const Table& numbers) {
   const std::size_t count = numbers.rows().size();
   const std::string data =
       count <= kTableRows ? numbers.html() : "<pre>" + escape_markup(numbers.csv()) + "</pre>\n";
   return fmt::format(
-      "<details><summary>The numbers ({} {})</summary>\n"
-      "<div class=\"tools\"><button type=\"button\" data-copy>Copy as CSV</button></div>\n"
+      "<details><summary>{} ({} {})</summary>\n"
+      "<div class=\"tools\"><button type=\"button\" data-copy=\"\">Copy as CSV</button></div>\n"
       "<div class=\"scroll\">{}</div></details>\n",
-      count, count == 1 ? "row" : "rows", data);
+      escape_markup(name), count, count == 1 ? "row" : "rows", data);
 }
 
 }  // namespace
@@ -50,7 +49,7 @@ void Page::preformatted(std::string_view text, std::string_view caption) {
 
 void Page::command(std::string_view line) {
   body_ += "<div class=\"block command\"><pre>" + escape_markup(line) +
-           "</pre><button type=\"button\" data-copy>Copy</button></div>\n";
+           "</pre><button type=\"button\" data-copy=\"\">Copy</button></div>\n";
 }
 
 void Page::facts(const std::vector<std::pair<std::string, std::string>>& facts) {
@@ -65,12 +64,16 @@ void Page::table(const Table& table) {
   body_ += "<div class=\"wide-table\">" + table.html() + "</div>\n";
 }
 
+void Page::data(std::string_view name, const Table& numbers) {
+  body_ += "<figure>\n" + folded(name, numbers) + "</figure>\n";
+}
+
 void Page::chart(const Chart& chart, std::string_view caption) {
   body_ += "<figure>\n<div class=\"wide\">" + inline_svg(chart.draw(ChartWidth::kWide)) +
            "</div>\n<div class=\"narrow\">" + inline_svg(chart.draw(ChartWidth::kNarrow)) +
            "</div>\n";
   if (!caption.empty()) body_ += "<figcaption>" + escape_markup(caption) + "</figcaption>\n";
-  body_ += numbers_html(chart) + "</figure>\n";
+  body_ += folded("The numbers", chart.numbers()) + "</figure>\n";
 }
 
 std::string Page::html() const {

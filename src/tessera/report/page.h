@@ -27,7 +27,9 @@ class Page {
   /// Names and values in two columns: seed, revision, machine.
   void facts(const std::vector<std::pair<std::string, std::string>>& facts);
   void table(const Table& table);
-  /// The chart with its numbers folded away below it: as a table up to 400 rows, as CSV beyond.
+  /// Numbers folded away behind their name: as a table up to 400 rows, as CSV beyond.
+  void data(std::string_view name, const Table& numbers);
+  /// The chart with its numbers folded away below it, as data() does.
   void chart(const Chart& chart, std::string_view caption = "");
 
   std::string html() const;

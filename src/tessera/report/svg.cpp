@@ -31,6 +31,7 @@ font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sa
 .tessera-chart .s4{color:#a87a00;color:var(--s4)}.tessera-chart .s5{color:#2b93c9;color:var(--s5)}
 .tessera-chart .s6{color:#6d4fa8;color:var(--s6)}.tessera-chart .s7{color:#5b6168;color:var(--s7)}
 .tessera-chart .line{stroke:currentColor;stroke-width:2;fill:none;stroke-linejoin:round;stroke-linecap:round}
+.tessera-chart .dense{stroke-width:1.4}
 .tessera-chart .published{stroke:currentColor;stroke-width:1.25;stroke-dasharray:2 4;fill:none;stroke-linecap:round}
 .tessera-chart .fill{fill:currentColor;stroke:#fff;stroke:var(--surface);stroke-width:1}
 .tessera-chart .bar{fill:currentColor;fill-opacity:.85}

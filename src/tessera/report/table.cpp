@@ -134,7 +134,7 @@ std::string Table::csv() const {
 
 std::string Table::markdown() const {
   std::string text = "|";
-  for (const std::string& column : columns_) text += " " + markdown_cell(column) + " |";
+  for (const std::string& column : columns_) text += fmt::format(" {} |", markdown_cell(column));
   text += "\n|";
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     text += is_number_column(c) ? " ---: |" : " --- |";
@@ -142,7 +142,7 @@ std::string Table::markdown() const {
   text += "\n";
   for (const auto& row : rows_) {
     text += "|";
-    for (const Cell& cell : row) text += " " + markdown_cell(cell.shown()) + " |";
+    for (const Cell& cell : row) text += fmt::format(" {} |", markdown_cell(cell.shown()));
     text += "\n";
   }
   return text;
