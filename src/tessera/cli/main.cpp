@@ -13,7 +13,9 @@
 namespace {
 
 /// OpenMP threads that spin while they wait starve each other on a busy machine.
-void wait_passively() { ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0); }
+void wait_passively() {
+  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
+}
 
 /// An inherited OPENBLAS_CORETYPE may name kernels below what this processor has.
 void use_best_blas_kernels() {

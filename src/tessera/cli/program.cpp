@@ -26,8 +26,8 @@ void add_verbs(CLI::App& program) {
 
 /// LibTorch takes one thread where it cannot see the cores of a virtual machine.
 void set_threads(int threads) {
-  at::set_num_threads(threads > 0 ? threads
-                                  : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  at::set_num_threads(
+      threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
 }
 
 /// The verb that was being parsed: the deepest one named on the command line.

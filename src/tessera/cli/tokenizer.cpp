@@ -65,9 +65,9 @@ struct CodeOptions {
 
 void run_encode(const CodeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
-  const auto ids = tokenizer.encode(
-      read_input(options.input),
-      options.special ? SpecialTokens::kRecognised : SpecialTokens::kAsText);
+  const auto ids =
+      tokenizer.encode(read_input(options.input),
+                       options.special ? SpecialTokens::kRecognised : SpecialTokens::kAsText);
   if (options.json)
     fmt::print("{}\n", config::Json(ids).dump());
   else
@@ -111,7 +111,8 @@ void add_code_options(CLI::App& verb, CodeOptions& options, const char* input_he
 }  // namespace
 
 void add_tokenizer(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("tokenizer", "Train a tokenizer; turn text into ids and back");
+  CLI::App* verb =
+      program.add_subcommand("tokenizer", "Train a tokenizer; turn text into ids and back");
   verb->require_subcommand(1);
 
   auto training = std::make_shared<TrainOptions>();
@@ -129,7 +130,8 @@ void add_tokenizer(CLI::App& program) {
   auto encoding = std::make_shared<CodeOptions>();
   CLI::App* encode = verb->add_subcommand("encode", "Print the ids of a text");
   add_code_options(*encode, *encoding, "Text file (-: standard input)");
-  encode->add_flag("--special", encoding->special, "Recognise special tokens such as <|endoftext|>");
+  encode->add_flag("--special", encoding->special,
+                   "Recognise special tokens such as <|endoftext|>");
   encode->add_flag("--json", encoding->json, "Print a JSON array");
   encode->callback([encoding] { run_encode(*encoding); });
 

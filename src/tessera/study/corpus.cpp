@@ -29,8 +29,8 @@ struct Files {
 Json fingerprint(const std::string& text) {
   Json files = Json::array();
   const auto add = [&](const fs::path& path) {
-    files.push_back({path.native(), fs::file_size(path),
-                     fs::last_write_time(path).time_since_epoch().count()});
+    files.push_back(
+        {path.native(), fs::file_size(path), fs::last_write_time(path).time_since_epoch().count()});
   };
   if (fs::is_regular_file(text)) add(text);
   if (fs::is_directory(text))
@@ -99,8 +99,12 @@ Corpus open_corpus(const CorpusConfig& config, const Files& files, const Json& r
   const double bytes_per_token =
       static_cast<double>(validation.text_bytes(tokenizer)) / validation.size();
   const uint64_t digest = tokenizer.digest() ^ std::hash<std::string>()(record["config"].dump());
-  return {record["description"].get<std::string>(), tokenizer,       training,
-          validation,                               bytes_per_token, digest};
+  return {record["description"].get<std::string>(),
+          tokenizer,
+          training,
+          validation,
+          bytes_per_token,
+          digest};
 }
 
 }  // namespace

@@ -28,8 +28,8 @@ struct SampleConfig {
   }
 };
 
-/// A configuration of `tessera train`. [model] names a kind and any of its fields; the vocabulary is
-/// the tokenizer's.
+/// A configuration of `tessera train`. [model] names a kind and any of its fields; the vocabulary
+/// is the tokenizer's.
 struct LanguageModelTrainingConfig {
   config::Json model = {{"kind", "memory_mosaic"}};
   CorpusConfig data;
@@ -57,9 +57,8 @@ struct TrainedLanguageModel {
 /// loss, and the tokenizer). Progress, samples and evaluations go to `progress` (null: silent).
 /// Throws what Trainer::run throws.
 TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& config,
-                                          const Corpus& corpus,
-                                          const std::filesystem::path& folder, Start start,
-                                          std::FILE* progress);
+                                          const Corpus& corpus, const std::filesystem::path& folder,
+                                          Start start, std::FILE* progress);
 
 /// Text that goes on from the sample's prompt, prompt included.
 std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,

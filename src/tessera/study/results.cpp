@@ -111,6 +111,7 @@ std::string StudyResults::summary() const {
   std::string text = fmt::format("{}\n{}, {}\n", heading_.title, heading_.paper, heading_.figure);
   if (!comparisons_.empty()) text += '\n' + comparison_table().text();
   for (const NamedTable& named : tables_) text += '\n' + named.table.text();
+  for (const auto& [title, sample] : texts_) text += fmt::format("\n{}\n{}\n", title, sample);
   if (!differences_.empty()) text += "\nWhere the set-up differs from the paper's\n";
   for (const std::string& difference : differences_) text += "- " + difference + "\n";
   return text;
@@ -131,6 +132,13 @@ std::string StudyResults::html(const Json& config, const Json& manifest) const {
   for (const NamedChart& named : charts_) page.chart(*named.chart, named.caption);
   if (!tables_.empty()) page.section("Tables");
   for (const NamedTable& named : tables_) page.table(named.table);
+  if (!texts_.empty()) page.section("Texts");
+  for (const auto& [title, sample] : texts_) page.preformatted(sample, title);
+  if (!commands_.empty()) page.section("Commands");
+  for (const auto& [purpose, line] : commands_) {
+    page.paragraph(purpose);
+    page.command(line);
+  }
   page.section("How it was made");
   page.facts(facts_of(manifest));
   page.preformatted(config::to_toml(config), "config.toml");

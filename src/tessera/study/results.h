@@ -52,6 +52,14 @@ class StudyResults {
   /// std::invalid_argument on another or one that is taken.
   void add_table(const std::string& name, Table table);
   void add_chart(const std::string& name, std::unique_ptr<Chart> chart, std::string caption = "");
+  /// Text as it is, for example what a model wrote.
+  void add_text(std::string title, std::string text) {
+    texts_.push_back({std::move(title), std::move(text)});
+  }
+  /// A command that does a part of the study alone, or goes on from it.
+  void add_command(std::string purpose, std::string line) {
+    commands_.push_back({std::move(purpose), std::move(line)});
+  }
   /// Where the set-up had to differ from the paper's, one sentence each.
   void add_difference(std::string sentence) { differences_.push_back(std::move(sentence)); }
   void compare(Comparison comparison) { comparisons_.push_back(std::move(comparison)); }
@@ -70,6 +78,8 @@ class StudyResults {
   Table point_table() const;
   /// For the terminal: heading, comparisons, tables, differences.
   std::string summary() const;
+  /// The page that report.html is.
+  std::string html(const config::Json& config, const config::Json& manifest) const;
   /// results.csv, NAME.csv, NAME.svg, report.html, config.toml, manifest.json into `folder`, each
   /// file whole or not at all, report.html last. Throws SystemError.
   void write(const std::filesystem::path& folder, const config::Json& config,
@@ -86,12 +96,13 @@ class StudyResults {
     std::string caption;
   };
   void check_name(const std::string& name) const;
-  std::string html(const config::Json& config, const config::Json& manifest) const;
 
   StudyHeading heading_;
   std::vector<ResultPoint> points_;
   std::vector<NamedTable> tables_;
   std::vector<NamedChart> charts_;
+  std::vector<std::pair<std::string, std::string>> texts_;     // title, text
+  std::vector<std::pair<std::string, std::string>> commands_;  // purpose, line
   std::vector<std::string> differences_;
   std::vector<Comparison> comparisons_;
 };

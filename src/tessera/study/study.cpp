@@ -3,6 +3,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 
+#include "tessera/study/memory_mosaics_studies.h"
+
 namespace tessera {
 namespace {
 
@@ -40,7 +42,11 @@ Json manifest_of(const Study& study, const StudyOptions& options, const std::str
 }  // namespace
 
 const std::vector<Study>& all_studies() {
-  static const std::vector<Study> studies = {};
+  static const std::vector<Study> studies = [] {
+    std::vector<Study> all;
+    for (auto& study : memory_mosaics_studies()) all.push_back(std::move(study));
+    return all;
+  }();
   return studies;
 }
 
