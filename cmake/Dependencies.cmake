@@ -6,6 +6,7 @@ find_package(tomlplusplus REQUIRED CONFIG)
 find_package(CLI11 REQUIRED CONFIG)
 find_package(OpenMP REQUIRED)
 find_package(PkgConfig REQUIRED)
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 
 # LibTorch without TorchConfig.cmake: that one probes for CUDA and leaves the choice of BLAS open,
@@ -38,3 +39,6 @@ target_link_libraries(tessera_torch INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tessera_torch INTERFACE "SHELL:-include ATen/core/ivalue.h")
 endif()
+
+# glibc returns big tensors to the kernel and faults them in again at every step; tcmalloc keeps them.
+find_library(TCMALLOC_LIBRARY NAMES libtcmalloc_minimal.so.4 REQUIRED)

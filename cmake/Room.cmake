@@ -21,6 +21,9 @@ function(tessera_room name)
     target_precompile_headers(tessera_${name} PRIVATE <torch/types.h>)
   endif()
   set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${name})
+  if(sources)
+    set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS_WITH_CODE ${name})
+  endif()
 endfunction()
 
 # tessera_instruction_sets(<target> <file>.isa.cpp...): builds each file once per instruction set.

@@ -12,7 +12,9 @@ endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno -fopenmp)
 add_link_options(-fopenmp)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-restrict)  # false alarms in std::string (GCC bug 105651)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # LibTorch 1.13 leaves c10::IValue incomplete where libstdc++ 12 needs it in C++20.
   add_compile_options(-Wno-unknown-warning-option)
 endif()

@@ -1,6 +1,8 @@
 #include "tessera/base/config.h"
 
 #include <toml++/toml.h>
+
+#include <memory>
 #include <sstream>
 
 #include "tessera/base/file.h"
@@ -40,9 +42,42 @@ std::unique_ptr<toml::node> to_toml_node(const Json& json) {
     return array;
   }
   if (json.is_boolean()) return std::make_unique<toml::value<bool>>(json.get<bool>());
-  if (json.is_number_integer()) return std::make_unique<toml::value<int64_t>>(json.get<int64_t>());
+  if (json.is_number_integer()) {
+    check_argument(holds_integer<int64_t>(json), "to_toml: {} does not fit 64 bits", json.dump());
+    return std::make_unique<toml::value<int64_t>>(json.get<int64_t>());
+  }
   if (json.is_number()) return std::make_unique<toml::value<double>>(json.get<double>());
+  check_argument(json.is_string(), "to_toml: {} has no form in TOML", json.dump());
   return std::make_unique<toml::value<std::string>>(json.get<std::string>());
+}
+
+template <typename AnyJson>
+AnyJson parse(std::string_view text, const std::string& source) {
+  try {
+    return AnyJson::parse(text, [&](int depth, typename AnyJson::parse_event_t, AnyJson&) {
+      if (depth > kDeepestNesting)
+        throw DataError(source, "is nested deeper than {} levels", kDeepestNesting);
+      return true;
+    });
+  } catch (const nlohmann::json::parse_error& error) {
+    throw DataError(source, "byte {}: not valid JSON", error.byte);
+  } catch (const nlohmann::json::exception& error) {  // a number beyond what a double holds
+    throw DataError(source, "not usable JSON: {}", error.what());
+  }
+}
+
+std::vector<std::string> split_keys(const std::string& path, const std::string& assignment) {
+  std::vector<std::string> keys(1);
+  for (char letter : path)
+    if (letter == '.')
+      keys.emplace_back();
+    else
+      keys.back() += letter;
+  for (const auto& key : keys)
+    if (key.empty())
+      throw UsageError("'{}' has an empty key; write key=value, for example train.steps=1000",
+                       assignment);
+  return keys;
 }
 
 }  // namespace
@@ -60,21 +95,18 @@ Json read_toml(const std::filesystem::path& path) {
 }
 
 std::string to_toml(const Json& json) {
+  check_argument(json.is_object(), "to_toml: {} is no table", json.dump());
   std::ostringstream text;
   text << *to_toml_node(json)->as_table() << '\n';
   return text.str();
 }
 
 Json parse_json(std::string_view text, const std::string& source) {
-  try {
-    return Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > kDeepestNesting)
-        throw DataError(source, "is nested deeper than {} levels", kDeepestNesting);
-      return true;
-    });
-  } catch (const nlohmann::json::parse_error& error) {
-    throw DataError(source, "byte {}: not valid JSON", error.byte);
-  }
+  return parse<Json>(text, source);
+}
+
+nlohmann::json parse_sorted_json(std::string_view text, const std::string& source) {
+  return parse<nlohmann::json>(text, source);
 }
 
 Json read_json(const std::filesystem::path& path) {
@@ -83,7 +115,7 @@ Json read_json(const std::filesystem::path& path) {
 
 void set_from_text(Json& json, const std::string& assignment) {
   const size_t equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0)
+  if (equals == std::string::npos)
     throw UsageError("'{}' sets nothing; write key=value, for example train.steps=1000",
                      assignment);
   const std::string value = assignment.substr(equals + 1);
@@ -93,14 +125,15 @@ void set_from_text(Json& json, const std::string& assignment) {
   } catch (const toml::parse_error&) {
     parsed = value;
   }
-  Json* place = &json;
-  std::istringstream keys(assignment.substr(0, equals));
-  for (std::string key; std::getline(keys, key, '.');) {
+  Json result = json;
+  Json* place = &result;
+  for (const auto& key : split_keys(assignment.substr(0, equals), assignment)) {
     if (!place->is_object() && !place->is_null())
       throw UsageError("'{}': '{}' stands below a plain value", assignment, key);
     place = &(*place)[key];
   }
   *place = std::move(parsed);
+  json = std::move(result);
 }
 
 }  // namespace tessera::config

@@ -13,6 +13,8 @@
 namespace tessera {
 namespace {
 
+constexpr std::string_view kUnfinished = ".unfinished-";
+
 /// Closes a descriptor when it goes out of scope.
 struct Descriptor {
   int value;
@@ -22,7 +24,8 @@ struct Descriptor {
 };
 
 Descriptor open_for_reading(const std::filesystem::path& path) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // O_NONBLOCK: a pipe in the place of a file is refused and not waited for.
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.value < 0) throw SystemError(path.native(), "open", errno);
   return file;
 }
@@ -48,7 +51,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
     std::filesystem::create_directories(path_.parent_path(), failure);
     if (failure) throw SystemError(path_.parent_path().native(), "create", failure.value());
   }
-  temporary_ = path_.native() + ".XXXXXX";
+  temporary_ = path_.native() + std::string(kUnfinished) + "XXXXXX";
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
   ::fchmod(descriptor_, 0644);
@@ -90,6 +93,16 @@ void AtomicFile::commit() {
     throw SystemError(path_.native(), "replace", errno);
   ::close(std::exchange(descriptor_, -1));
   sync_folder(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
+}
+
+void remove_unfinished_files(const std::filesystem::path& folder) {
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
+    const std::string name = entry.path().filename().native();
+    const size_t mark = name.rfind(kUnfinished);
+    if (mark != std::string::npos && mark + kUnfinished.size() + 6 == name.size())
+      std::filesystem::remove(entry.path(), failure);
+  }
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {

@@ -31,6 +31,10 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// Removes from a folder what the AtomicFiles of killed processes left behind. Not while another
+/// process writes there.
+void remove_unfinished_files(const std::filesystem::path& folder);
+
 /// Replaces the file's content atomically; creates the folder where it is missing.
 void write_file(const std::filesystem::path& path, std::string_view content);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -11,7 +12,7 @@
 namespace tessera::safetensors {
 namespace {
 
-using config::Json;
+using nlohmann::json;
 
 struct DTypeInfo {
   std::string_view name;
@@ -31,13 +32,15 @@ constexpr std::array<DTypeInfo, 11> kDTypes = {{{"BOOL", 1},
 constexpr uint64_t kLongestHeader = 100'000'000;  // the format's own limit, in bytes
 constexpr size_t kAlignment = 64;                 // bytes
 
-/// Elements times bytes, or nothing where it overflows.
+/// Elements times bytes, or nothing where it (or a stride) overflows.
 std::optional<uint64_t> bytes_of(const std::vector<int64_t>& shape, DType dtype) {
-  uint64_t bytes = dtype_bytes(dtype);
+  int64_t bytes = static_cast<int64_t>(dtype_bytes(dtype));
+  bool empty = false;
   for (int64_t size : shape) {
-    if (size < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(size), &bytes)) return {};
+    if (size < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes)) return {};
+    empty = empty || size == 0;
   }
-  return bytes;
+  return empty ? 0 : static_cast<uint64_t>(bytes);
 }
 
 DType parse_dtype(const std::string& name, const std::string& tensor, const std::string& path) {
@@ -52,13 +55,26 @@ struct Entry {
   uint64_t begin, end;
 };
 
-Entry parse_entry(const Json& json, const std::string& name, const std::string& path) {
+/// A list of whole numbers from 0 on; anything else is a json::exception or a DataError.
+std::vector<int64_t> parse_sizes(const json& list, const std::string& name,
+                                 const std::string& path) {
+  std::vector<int64_t> sizes;
+  for (const auto& item : list) {
+    if (!item.is_number_unsigned() || !std::in_range<int64_t>(item.get<uint64_t>()))
+      throw DataError(path, "tensor '{}' has the size or offset {}", name, item.dump());
+    sizes.push_back(item.get<int64_t>());
+  }
+  return sizes;
+}
+
+Entry parse_entry(const json& item, const std::string& name, const std::string& path) {
   try {
-    const auto offsets = json.at("data_offsets").get<std::vector<uint64_t>>();
+    const auto offsets = parse_sizes(item.at("data_offsets"), name, path);
     if (offsets.size() != 2) throw DataError(path, "tensor '{}' needs two data_offsets", name);
-    return {parse_dtype(json.at("dtype").get<std::string>(), name, path),
-            json.at("shape").get<std::vector<int64_t>>(), offsets[0], offsets[1]};
-  } catch (const nlohmann::json::exception&) {
+    return {parse_dtype(item.at("dtype").get<std::string>(), name, path),
+            parse_sizes(item.at("shape"), name, path), static_cast<uint64_t>(offsets[0]),
+            static_cast<uint64_t>(offsets[1])};
+  } catch (const json::exception&) {
     throw DataError(path, "tensor '{}' is not described by dtype, shape and data_offsets", name);
   }
 }
@@ -107,24 +123,24 @@ void File::parse_header() {
   const auto data = bytes.subspan(sizeof header_bytes + header_bytes);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + sizeof header_bytes,
                               header_bytes);
-  const Json header = config::parse_json(text, path_ + ": header");
+  const json header = config::parse_sorted_json(text, path_ + ": header");
   if (!header.is_object()) throw DataError(path_, "its header is no JSON object");
 
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (const auto& [name, json] : header.items()) {
+  for (const auto& [name, item] : header.items()) {
     if (name == "__metadata__") {
       try {
-        metadata_ = json.get<std::map<std::string, std::string>>();
-      } catch (const nlohmann::json::exception&) {
+        metadata_ = item.get<std::map<std::string, std::string>>();
+      } catch (const json::exception&) {
         throw DataError(path_, "its metadata is not a table of strings");
       }
       continue;
     }
-    const Entry entry = parse_entry(json, name, path_);
+    const Entry entry = parse_entry(item, name, path_);
     const auto expected = bytes_of(entry.shape, entry.dtype);
     if (!expected || entry.end < entry.begin || entry.end - entry.begin != *expected)
       throw DataError(path_, "tensor '{}' has shape {} of {} in bytes {} to {}, which does not fit",
-                      name, Json(entry.shape).dump(), dtype_name(entry.dtype), entry.begin,
+                      name, json(entry.shape).dump(), dtype_name(entry.dtype), entry.begin,
                       entry.end);
     if (entry.end > data.size())
       throw DataError(path_,
@@ -147,8 +163,8 @@ const TensorView& File::at(const std::string& name) const {
 
 std::string header(const std::vector<NamedTensor>& tensors,
                    const std::map<std::string, std::string>& metadata) {
-  Json json = Json::object();
-  if (!metadata.empty()) json["__metadata__"] = metadata;
+  config::Json entries = config::Json::object();
+  if (!metadata.empty()) entries["__metadata__"] = metadata;
   std::set<std::string> seen;
   uint64_t position = 0;
   for (const auto& [name, tensor] : tensors) {
@@ -156,12 +172,18 @@ std::string header(const std::vector<NamedTensor>& tensors,
                    "safetensors::write: the name '{}' cannot be used (again)", name);
     const auto bytes = bytes_of(tensor.shape, tensor.dtype);
     check_argument(bytes.has_value(), "safetensors::write: '{}' has an impossible shape", name);
-    json[name] = {{"dtype", dtype_name(tensor.dtype)},
-                  {"shape", tensor.shape},
-                  {"data_offsets", {position, position + *bytes}}};
+    entries[name] = {{"dtype", dtype_name(tensor.dtype)},
+                     {"shape", tensor.shape},
+                     {"data_offsets", {position, position + *bytes}}};
     position += *bytes;
   }
-  std::string text = json.dump();
+  std::string text;
+  try {
+    text = entries.dump();
+  } catch (const json::type_error& error) {
+    throw std::invalid_argument(
+        fmt::format("safetensors::write: a name or the metadata is no UTF-8: {}", error.what()));
+  }
   text.append((kAlignment - (sizeof(uint64_t) + text.size()) % kAlignment) % kAlignment, ' ');
   const uint64_t length = text.size();
   std::string result(sizeof length, '\0');

@@ -25,6 +25,8 @@ at::Tensor to_tensor(const safetensors::TensorView& view, const std::string& nam
     if (dtype != view.dtype) continue;
     at::Tensor tensor = at::empty(view.shape, scalar_type);
     if (!view.bytes.empty()) std::memcpy(tensor.data_ptr(), view.bytes.data(), view.bytes.size());
+    // A bool that is neither 0 nor 1 must not come in.
+    if (dtype == DType::kBool) return tensor.view(at::kByte).ne(0);
     return tensor;
   }
   throw DataError(path, "tensor '{}' has type {}, which holds no tensor here", name,

@@ -1,0 +1,148 @@
+// Generation token by token: streaming against recomputing the context for each token, and against
+// the least that a token can cost, which is reading every weight and every stored pair once.
+//
+//   bench_infer_generation [--benchmark_filter=small|gpt2] (set OMP_NUM_THREADS)
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "tessera/infer/sampling.h"
+#include "tessera/infer/streaming_session.h"
+#include "tessera/model/memory_mosaic.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kStepsFromOneContext = 32;  // so that the context hardly grows
+
+MemoryMosaicConfig small() {
+  MemoryMosaicConfig config;
+  config.vocabulary = 4096;
+  config.layers = 4;
+  config.heads = 8;
+  config.channels = 256;
+  return config;
+}
+
+MemoryMosaicConfig gpt2_size() {
+  MemoryMosaicConfig config;
+  config.vocabulary = 50257;
+  return config;
+}
+
+MemoryMosaic& model_of(const MemoryMosaicConfig& config) {
+  static std::map<int64_t, std::unique_ptr<MemoryMosaic>> models;
+  auto& model = models[config.channels];
+  if (!model) model = std::make_unique<MemoryMosaic>(config);
+  return *model;
+}
+
+Tokens text_of(int64_t length, int64_t vocabulary) {
+  Tokens text;
+  for (int64_t t = 0; t < length; ++t) text.push_back((t * t * 31 + 7 * t) % vocabulary);
+  return text;
+}
+
+template <typename Work>
+double best_seconds(int repetitions, Work&& work) {
+  double best = INFINITY;
+  for (int i = 0; i < repetitions; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    best = std::min(best, taken.count());
+  }
+  return best;
+}
+
+/// Seconds in which this machine reads that many bytes, again and again, with all threads.
+double reading_seconds(int64_t bytes) {
+  const at::Tensor buffer = at::ones({bytes / 4});
+  return best_seconds(10, [&] { benchmark::DoNotOptimize(buffer.sum()); });
+}
+
+double recomputing_seconds(MemoryMosaic& model, int64_t context) {
+  at::NoGradGuard no_grad;
+  const at::Tensor window = padded({text_of(context, model.vocabulary())});
+  return best_seconds(
+      3, [&] { benchmark::DoNotOptimize(model.logits(model.hidden(window).select(1, -1))); });
+}
+
+void streaming(benchmark::State& state, const MemoryMosaicConfig& config) {
+  const int64_t context = state.range(0), batch = state.range(1);
+  MemoryMosaic& model = model_of(config);
+  StreamingSession prompted(model, Reading::kStreaming);
+  prompted.add(std::vector<Tokens>(batch, text_of(context, config.vocabulary)));
+  StreamingSession session = prompted;
+  int64_t steps = 0;
+  double seconds = 0;
+  for (auto _ : state) {
+    if (steps++ % kStepsFromOneContext == 0) session = prompted;
+    const auto start = std::chrono::steady_clock::now();
+    const at::Tensor logits = session.step(Tokens(batch, 1));
+    const size_t V = config.vocabulary;
+    for (int64_t row = 0; row < batch; ++row)
+      benchmark::DoNotOptimize(
+          draw_token({logits.data_ptr<float>() + row * V, V}, session.tokens()[row], {}, row));
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(taken.count());
+    seconds += taken.count();
+  }
+  const double step_seconds = seconds / steps;
+  const int64_t pairs = 2 * config.layers * config.channels * context * batch;
+  state.counters["tokens/s"] = batch / step_seconds;
+  state.counters["x_recomputing"] = batch * recomputing_seconds(model, context) / step_seconds;
+  state.counters["of_bandwidth"] =
+      reading_seconds(4 * (model.parameter_count() + pairs)) / step_seconds;
+}
+
+void recomputing(benchmark::State& state, const MemoryMosaicConfig& config) {
+  MemoryMosaic& model = model_of(config);
+  at::NoGradGuard no_grad;
+  const at::Tensor window = padded({text_of(state.range(0), config.vocabulary)});
+  for (auto _ : state) benchmark::DoNotOptimize(model.logits(model.hidden(window).select(1, -1)));
+  state.counters["tokens/s"] = benchmark::Counter(state.iterations(), benchmark::Counter::kIsRate);
+}
+
+void reading_memory(benchmark::State& state) {
+  const at::Tensor buffer = at::ones({1 << 26});
+  for (auto _ : state) benchmark::DoNotOptimize(buffer.sum());
+  state.SetBytesProcessed(state.iterations() * buffer.nbytes());
+}
+
+void register_model(const std::string& name, const MemoryMosaicConfig& config) {
+  benchmark::RegisterBenchmark((name + "/streaming").c_str(), streaming, config)
+      ->ArgNames({"context", "batch"})
+      ->Args({256, 1})
+      ->Args({2048, 1})
+      ->Args({256, 8})
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark((name + "/recomputing").c_str(), recomputing, config)
+      ->ArgNames({"context"})
+      ->Arg(256)
+      ->Arg(2048)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  // LibTorch would take one thread where it cannot tell the cores.
+  if (const char* threads = std::getenv("OMP_NUM_THREADS")) at::set_num_threads(std::atoi(threads));
+  benchmark::RegisterBenchmark("reading_memory", tessera::reading_memory)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
+  tessera::register_model("small", tessera::small());
+  tessera::register_model("gpt2", tessera::gpt2_size());
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

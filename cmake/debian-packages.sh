@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs what Tessera needs on Debian 12: packages of the distribution, nothing else.
+# Usage: debian-packages.sh [--tests]
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build ccache lld pkg-config git ca-certificates
+  libtorch-dev libopenblas0-openmp libgloo-dev libdnnl-dev libtcmalloc-minimal4
+  libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev
+  bible-kjv bible-kjv-text
+)
+if [[ "${1:-}" == --tests ]]; then
+  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev)
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+  if ! dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed; then
+    missing+=("$package")
+  fi
+done
+if ((${#missing[@]} == 0)); then
+  exit 0
+fi
+sudo=()
+if ((EUID != 0)); then
+  sudo=(sudo)
+fi
+echo "Installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${sudo[@]}" apt-get update -qq
+"${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

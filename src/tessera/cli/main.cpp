@@ -1,0 +1,61 @@
+// The program `tessera`: a thin executable that puts its house in order before any library with
+// threads is loaded, then loads the verbs. OpenBLAS and OpenMP read their environment once, when
+// they are loaded; with the settings found on many machines matrix products run at half speed.
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+/// OpenMP threads that spin while they wait starve each other on a busy machine.
+void wait_passively() { ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0); }
+
+/// An inherited OPENBLAS_CORETYPE may name kernels below what this processor has.
+void use_best_blas_kernels() {
+  const char* inherited = std::getenv("OPENBLAS_CORETYPE");
+  if (inherited == nullptr || std::getenv("TESSERA_KEEP_BLAS_CORE") != nullptr) return;
+  std::fprintf(stderr,
+               "tessera: ignoring OPENBLAS_CORETYPE=%s for the best kernels of this processor "
+               "(TESSERA_KEEP_BLAS_CORE=1 keeps it)\n",
+               inherited);
+  ::unsetenv("OPENBLAS_CORETYPE");
+}
+
+std::string executable_folder() {
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+  const std::string whole(path, length > 0 ? static_cast<size_t>(length) : 0);
+  return whole.substr(0, whole.rfind('/'));
+}
+
+/// The verbs lie beside the program in a build folder and in ../lib where it is installed.
+void* load_verbs() {
+  const std::string folder = executable_folder();
+  for (const char* place : {"/libtessera_cli.so", "/../lib/libtessera_cli.so"}) {
+    const std::string path = folder + place;
+    if (::access(path.c_str(), R_OK) == 0) return ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  wait_passively();
+  use_best_blas_kernels();
+  void* verbs = load_verbs();
+  using Run = int (*)(int, char**);
+  const Run run = verbs ? reinterpret_cast<Run>(::dlsym(verbs, "tessera_run")) : nullptr;
+  if (run == nullptr) {
+    const char* cause = ::dlerror();
+    std::fprintf(stderr, "tessera: cannot load libtessera_cli.so: %s\n",
+                 cause ? cause : "it is not beside the program");
+    return 1;
+  }
+  return run(argc, argv);
+}

@@ -1,0 +1,64 @@
+// tessera study --list | tessera study ID
+
+#include "tessera/study/study.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include "tessera/base/manifest.h"
+#include "tessera/cli/program.h"
+
+namespace tessera::cli {
+namespace {
+
+struct Options {
+  std::string id, out;
+  bool list = false, quick = false, paper = false, json = false;
+  uint64_t seed = 1;
+  std::vector<std::string> settings;
+};
+
+void list_studies() {
+  for (const auto& study : all_studies())
+    fmt::print("{:<28} {} ({}, {})\n", study.id, study.title, study.paper, study.figure);
+}
+
+StudyOptions study_options(const Options& options) {
+  StudyOptions result;
+  result.size = options.quick   ? StudySize::kQuick
+                : options.paper ? StudySize::kPaper
+                                : StudySize::kDefault;
+  result.seed = options.seed;
+  result.threads = at::get_num_threads();
+  result.folder = options.out.empty() ? "runs/" + options.id : options.out;
+  result.progress = stderr;
+  for (const auto& setting : options.settings) config::set_from_text(result.overrides, setting);
+  result.manifest = manifest(options.seed);
+  return result;
+}
+
+void run(const Options& options) {
+  if (options.list) return list_studies();
+  if (options.id.empty()) throw UsageError("name a study; 'tessera study --list' shows them all");
+  const StudyOptions how = study_options(options);
+  const StudyResults results = run_study(find_study(all_studies(), options.id), how);
+  fmt::print("{}\nReport: {}\n", results.summary(), (how.folder / "report.html").native());
+}
+
+}  // namespace
+
+void add_study(CLI::App& program) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = program.add_subcommand(
+      "study", "Reproduce one figure or table of a paper: published beside ours");
+  verb->add_option("id", options->id, "The study, for example scaling-laws/fig1");
+  verb->add_flag("--list", options->list, "List all studies");
+  CLI::Option* quick = verb->add_flag("--quick", options->quick, "Seconds: a smaller set-up");
+  verb->add_flag("--paper", options->paper, "The paper's own set-up")->excludes(quick);
+  verb->add_option("--out", options->out, "Folder for its files (runs/ID)");
+  verb->add_option("--seed", options->seed, "Of everything random")->capture_default_str();
+  verb->add_option("--set", options->settings, "Change a setting: key=value");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace tessera::cli

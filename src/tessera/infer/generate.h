@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/infer/sampling.h"
+#include "tessera/infer/scoring.h"
+#include "tessera/infer/streaming_session.h"
+
+namespace tessera {
+
+struct Prompt {
+  Tokens tokens;
+  /// Number of the random sequence: equal prompts with equal numbers give equal texts; number the
+  /// samples of one prompt 0, 1, 2, …
+  uint64_t sequence = 0;
+};
+
+/// The bytes that a token stands for.
+using TokenBytes = std::function<std::string(int64_t token)>;
+
+struct GenerateOptions {
+  int64_t max_tokens = 256;
+  SamplingOptions sampling;
+  std::vector<std::string> stop;       ///< the text ends before the first of these
+  std::optional<int64_t> end_of_text;  ///< ends a text, and stands for an empty prompt
+  bool echo = false;                   ///< the tokens of the prompt come first, scored
+  std::optional<Reading> reading;      ///< natural_reading() where none is given
+  MemoryBound bound;                   ///< of each contextual memory
+  TokenBytes token_bytes;              ///< without it there is no text, and no stop strings
+
+  /// Throws UsageError that names the option and what it may be.
+  void check() const;
+};
+
+enum class Finish { kMaxTokens, kStopString, kEndOfText, kCancelled, kInterrupted };
+constexpr std::array<std::string_view, 5> enum_names(Finish) {
+  return {"max_tokens", "stop_string", "end_of_text", "cancelled", "interrupted"};
+}
+
+/// One generated token, as soon as it is there.
+struct GeneratedToken {
+  size_t prompt;             ///< index of its prompt
+  const ScoredToken& token;  ///< scored by the model's own distribution
+  std::string_view text;     ///< what has become final: whole characters, no part of a stop string
+  std::optional<Finish> finish;  ///< on the last token of a prompt
+};
+/// Returns whether to go on with this prompt.
+using OnToken = std::function<bool(const GeneratedToken&)>;
+
+struct Generation {
+  /// All that were drawn, the end-of-text token and those of a stop string included; with echo,
+  /// after those of the prompt.
+  std::vector<ScoredToken> tokens;
+  std::string text;  ///< of the generated tokens, without end of text and stop string
+  Finish finish = Finish::kMaxTokens;
+};
+
+/// Continues every prompt. Each comes out as it would alone (to rounding: sums are done in another
+/// order when the batch has another size). While an InterruptGuard lives, a signal ends all texts
+/// between two tokens; what was held back is then in Generation::text. Throws UsageError on options
+/// that make no sense, and on an empty prompt without end_of_text; std::invalid_argument on logits
+/// that are NaN or infinite; and what LanguageModel::read throws.
+std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>& prompts,
+                                 const GenerateOptions& options, const OnToken& on_token = {});
+
+}  // namespace tessera

@@ -1,0 +1,132 @@
+#include "tessera/infer/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tessera/base/error.h"
+#include "tessera/base/random.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kFirstNucleus = 64;  // tokens sorted at first to find the nucleus
+
+void penalise_repetition(std::vector<float>& logits, std::span<const int64_t> context,
+                         double penalty) {
+  std::vector<int64_t> seen(context.begin(), context.end());
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  for (int64_t token : seen) {
+    check_argument(token >= 0 && token < static_cast<int64_t>(logits.size()),
+                   "token {} of the context is outside the vocabulary of {}", token, logits.size());
+    logits[token] = logits[token] > 0 ? logits[token] / penalty : logits[token] * penalty;
+  }
+}
+
+/// Tokens that may be drawn and their weights exp((logit - highest) / temperature).
+struct Candidates {
+  std::vector<int64_t> tokens;
+  std::vector<double> weights;
+  double total = 0;
+
+  Candidates(std::span<const float> logits, std::vector<int64_t> ids, double temperature)
+      : tokens(std::move(ids)) {
+    const double highest = *std::max_element(logits.begin(), logits.end());
+    for (int64_t token : tokens) {
+      weights.push_back(std::exp((logits[token] - highest) / temperature));
+      total += weights.back();
+    }
+  }
+  /// How many of them, from the front, reach this share of `whole`; none where they do not.
+  size_t reaching(double share) const {
+    double sum = 0;
+    for (size_t i = 0; i < weights.size(); ++i)
+      if ((sum += weights[i]) >= share) return i + 1;
+    return 0;
+  }
+  void keep(size_t count) {
+    tokens.resize(count);
+    weights.resize(count);
+    total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  }
+};
+
+std::vector<int64_t> all_tokens(int64_t vocabulary) {
+  std::vector<int64_t> ids(vocabulary);
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
+}
+
+/// The nucleus of the `k` most probable tokens. A nucleus is mostly small, so ever larger heads of
+/// the order are sorted until one holds it.
+Candidates nucleus(std::span<const float> logits, int64_t k, const SamplingOptions& options) {
+  const auto most_probable = [&](int64_t count) {
+    return Candidates(logits, largest(logits, count), options.temperature);
+  };
+  const bool all = k == static_cast<int64_t>(logits.size());
+  const double total =
+      all ? Candidates(logits, all_tokens(k), options.temperature).total : most_probable(k).total;
+  for (int64_t count = std::min(kFirstNucleus, k);; count = std::min(8 * count, k)) {
+    Candidates head = most_probable(count);
+    const size_t size = head.reaching(options.top_p * total);
+    if (size == 0 && count < k) continue;
+    head.keep(size > 0 ? size : count);  // rounding may leave the last sum just below its share
+    return head;
+  }
+}
+
+Candidates candidates(std::span<const float> logits, const SamplingOptions& options) {
+  const int64_t V = logits.size();
+  const int64_t k = options.top_k > 0 ? std::min(options.top_k, V) : V;
+  if (options.top_p < 1.0) return nucleus(logits, k, options);
+  return Candidates(logits, k < V ? largest(logits, k) : all_tokens(V), options.temperature);
+}
+
+/// Uniform in [0, 1), 53 bits, a function of its arguments.
+double uniform(uint64_t seed, uint64_t sequence, uint64_t position) {
+  const auto words = Philox(seed, sequence).block(position);
+  const uint64_t bits = static_cast<uint64_t>(words[1]) << 32 | words[0];
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+}  // namespace
+
+void SamplingOptions::check() const {
+  // Written so that NaN fails each check.
+  if (!(temperature >= 0 && std::isfinite(temperature)))
+    throw UsageError("temperature is {}, expected 0 or more", temperature);
+  if (top_k < 0) throw UsageError("top_k is {}, expected 1 or more, or 0 for all tokens", top_k);
+  if (!(top_p > 0 && top_p <= 1)) throw UsageError("top_p is {}, expected (0, 1]", top_p);
+  if (!(repetition_penalty > 0 && std::isfinite(repetition_penalty)))
+    throw UsageError("repetition_penalty is {}, expected more than 0; 1 is none",
+                     repetition_penalty);
+  if (alternatives < 0) throw UsageError("alternatives is {}, expected 0 or more", alternatives);
+}
+
+ScoredToken draw_token(std::span<const float> logits, std::span<const int64_t> context,
+                       const SamplingOptions& options, uint64_t sequence) {
+  options.check();
+  const TokenDistribution model(logits);
+  std::vector<float> penalised;
+  if (options.repetition_penalty != 1.0) {
+    penalised.assign(logits.begin(), logits.end());
+    penalise_repetition(penalised, context, options.repetition_penalty);
+    logits = penalised;
+  }
+  if (options.temperature == 0)
+    return model.score(largest(logits, 1).front(), options.alternatives);
+
+  const Candidates drawn_from = candidates(logits, options);
+  const double threshold = uniform(options.seed, sequence, context.size()) * drawn_from.total;
+  double sum = 0;
+  size_t last = 0;  // of positive weight, for a threshold that rounding puts past the end
+  for (size_t i = 0; i < drawn_from.tokens.size(); ++i) {
+    if (drawn_from.weights[i] == 0) continue;
+    last = i;
+    if ((sum += drawn_from.weights[i]) > threshold) break;
+  }
+  return model.score(drawn_from.tokens[last], options.alternatives);
+}
+
+}  // namespace tessera

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tessera/model/language_model.h"
+
+namespace tessera {
+
+using Tokens = std::vector<int64_t>;
+
+/// How a session reads. kStreaming: every token once; the memories keep all pairs, or as many as
+/// their bound allows. Without a bound the logits are those of the whole sequence read at once, at
+/// any length. kWindowed: the logits are those of the last window() tokens alone. Up to the
+/// window the two are the same and the session streams; beyond, it reads the window anew for each
+/// token. So do the scripts of Zhang et al. 2024, and so must a model with learned positions.
+enum class Reading { kStreaming, kWindowed };
+constexpr std::array<std::string_view, 2> enum_names(Reading) {
+  return {"streaming", "windowed"};
+}
+
+/// kStreaming for a model that can read past its window, else kWindowed.
+Reading natural_reading(const LanguageModel& model);
+
+/// Sequences that a model reads side by side, one token of each at a time. A value: a copy is a
+/// fork. The model must outlive it. No gradients.
+class StreamingSession {
+ public:
+  /// bound: of each contextual memory; only for kStreaming. Throws UsageError on a bound with
+  /// kWindowed.
+  StreamingSession(LanguageModel& model, Reading reading, MemoryBound bound = {});
+  StreamingSession(const StreamingSession& other);
+  StreamingSession& operator=(const StreamingSession& other);
+  StreamingSession(StreamingSession&&) = default;
+  StreamingSession& operator=(StreamingSession&&) = default;
+
+  /// Reads prompts (of any lengths above 0; equal ones are read once) as further sequences.
+  /// Returns the logits [prompts, V] of the token that follows each. Throws c10::ValueError on an
+  /// empty prompt, and what LanguageModel::read throws; the session is then as before.
+  at::Tensor add(const std::vector<Tokens>& prompts);
+  /// Reads one more token of every sequence; returns the logits [B, V] of the next. Throws
+  /// c10::ValueError unless there is one token for each; the session is then as before.
+  at::Tensor step(const Tokens& tokens);
+  /// Goes on with the chosen sequences, in this order; one may be chosen twice.
+  void select(const std::vector<int64_t>& rows);
+
+  /// What every sequence has read.
+  const std::vector<Tokens>& tokens() const { return tokens_; }
+
+ private:
+  bool streams(size_t longest) const;
+  at::Tensor read_windows(const std::vector<Tokens>& sequences) const;
+  std::unique_ptr<LanguageModelState> read_prompts(const std::vector<Tokens>& prompts,
+                                                   std::vector<at::Tensor>& last_hidden) const;
+
+  LanguageModel* model_;
+  Reading reading_;
+  MemoryBound bound_;
+  std::vector<Tokens> tokens_;
+  std::unique_ptr<LanguageModelState> state_;  // none while empty, or past the window of kWindowed
+};
+
+/// Sequences [..] of unequal lengths as one tensor [B, longest], filled with token 0 on the right:
+/// a causal model's output before the filling is not changed by it.
+at::Tensor padded(const std::vector<Tokens>& sequences);
+
+}  // namespace tessera

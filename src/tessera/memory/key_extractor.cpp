@@ -1,0 +1,50 @@
+#include "tessera/memory/key_extractor.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/base/check_shape.h"
+#include "tessera/ops/leaky_average.h"
+#include "tessera/ops/unit_scale.h"
+
+namespace tessera {
+namespace {
+
+// exp of twice the first, and of the second, still fits into half precision.
+constexpr double kPaperCap = 5.0;
+const double kNanoCap = std::log(65535.0);
+
+}  // namespace
+
+KeyExtractorImpl::KeyExtractorImpl(const MemoryOptions& options, int scale_power)
+    : options_(options), scale_power_(scale_power) {
+  projection = register_module(
+      "projection",
+      torch::nn::Linear(
+          torch::nn::LinearOptions(options.channels, options.channels).bias(options.bias)));
+  leak = register_parameter("leak", at::linspace(0.5, 5.0, options.heads) / kScalarScaling);
+  log_scale = register_parameter("log_scale", at::full({options.heads}, 1.0 / kScalarScaling));
+}
+
+at::Tensor KeyExtractorImpl::decay() const {
+  return (-kScalarScaling * leak.abs()).exp();
+}
+
+at::Tensor KeyExtractorImpl::scale() const {
+  // The paper's library caps before it squares, nanoMosaics after.
+  if (options_.parameterisation == Parameterisation::kPaper)
+    return (kScalarScaling * log_scale).clamp_max(kPaperCap).mul(scale_power_).exp();
+  return (kScalarScaling * scale_power_ * log_scale).clamp_max(kNanoCap).exp();
+}
+
+KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,
+                                                 const at::Tensor& leaky_average) {
+  check_shape(x, {-1, -1, options_.channels}, "KeyExtractor: x");
+  const at::Tensor raw =
+      ops::linear(x, projection->weight, projection->bias, options_.precision)
+          .unflatten(-1, {options_.heads, options_.head_width()});  // [B, T, H, D]
+  const at::Tensor averages = ops::leaky_average(raw, decay(), leaky_average);
+  const at::Tensor keys = ops::scaled_unit_norm(averages, scale(), kNormEpsilon);
+  return {keys, averages.select(1, -1)};
+}
+
+}  // namespace tessera

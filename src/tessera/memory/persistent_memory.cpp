@@ -1,0 +1,51 @@
+#include "tessera/memory/persistent_memory.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/memory/unit_output.h"
+#include "tessera/ops/slot_read.h"
+
+namespace tessera {
+
+PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t slots,
+                                           int64_t count)
+    : options_(options) {
+  key = register_module("key", KeyExtractor(options, /*scale_power=*/2));
+  const std::vector<int64_t> shape = {count, options.heads, slots, options.head_width()};
+  slot_keys = register_parameter("slot_keys", at::zeros(shape));
+  slot_values = register_parameter("slot_values", at::zeros(shape));
+  log_scale = register_parameter("log_scale", at::full({options.heads}, -0.5 / kScalarScaling));
+  output = register_module("output", make_output(options));
+}
+
+at::Tensor PersistentMemoryImpl::scale() const {
+  return (kScalarScaling * log_scale).exp();
+}
+
+at::Tensor PersistentMemoryImpl::forward(const at::Tensor& x,
+                                         std::optional<uint64_t> dropout_seed) {
+  if (x.size(1) == 0) return at::zeros_like(x);
+  return read_slots(key->forward(x).keys, dropout_seed);
+}
+
+std::pair<at::Tensor, at::Tensor> PersistentMemoryImpl::read(const at::Tensor& x,
+                                                             const at::Tensor& leaky_key) {
+  at::NoGradGuard no_grad;
+  if (x.size(1) == 0) return {at::zeros_like(x), leaky_key};
+  const auto [keys, next_leaky_key] = key->forward(x, leaky_key);
+  return {read_slots(keys, {}), next_leaky_key};
+}
+
+at::Tensor PersistentMemoryImpl::read_slots(const at::Tensor& keys,
+                                            std::optional<uint64_t> dropout_seed) {
+  const int64_t count = slot_keys.size(0);
+  at::Tensor reading;  // [B, T, H, D]
+  for (int64_t p = 0; p < count; ++p) {
+    const at::Tensor one = ops::slot_read(keys, slot_keys[p], slot_values[p], options_.precision);
+    reading = p == 0 ? one : reading + one;
+  }
+  reading = reading * (scale() / count).unsqueeze(-1);
+  return combine_heads(reading, output, options_, dropout_seed);
+}
+
+}  // namespace tessera

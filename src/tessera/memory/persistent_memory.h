@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "tessera/memory/key_extractor.h"
+
+namespace tessera {
+
+/// A persistent memory unit (Zhang et al. 2024, section 6): the stored pairs are parameters. It
+/// takes the place of a transformer's feed-forward layer.
+class PersistentMemoryImpl : public torch::nn::Module {
+ public:
+  /// slots: M per head; count: independent memories whose readings are averaged (the paper: 1).
+  PersistentMemoryImpl(const MemoryOptions& options, int64_t slots, int64_t count);
+
+  /// x [B, T, C] -> [B, T, C], from the start of a sequence. dropout_seed as in ContextMemory.
+  at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {});
+
+  /// The same without dropout or gradient, going on from the leaky average [B, H, D] of an earlier
+  /// call (undefined: from the start); returns the one after it.
+  std::pair<at::Tensor, at::Tensor> read(const at::Tensor& x, const at::Tensor& leaky_key);
+
+  /// Factor of the reading, [H].
+  at::Tensor scale() const;
+
+  KeyExtractor key = nullptr;
+  torch::nn::Linear output = nullptr;
+  at::Tensor slot_keys;    ///< [P, H, M, D], not normalised
+  at::Tensor slot_values;  ///< [P, H, M, D], not normalised
+  at::Tensor log_scale;    ///< [H], stored divided by kScalarScaling
+
+ private:
+  at::Tensor read_slots(const at::Tensor& keys, std::optional<uint64_t> dropout_seed);
+
+  MemoryOptions options_;
+};
+TORCH_MODULE(PersistentMemory);
+
+}  // namespace tessera

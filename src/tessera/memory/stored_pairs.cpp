@@ -1,0 +1,180 @@
+#include "tessera/memory/stored_pairs.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "tessera/base/check_shape.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kFirstCapacity = 64;  // pairs
+
+at::Tensor copy(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.clone() : tensor;
+}
+
+/// A tensor of `capacity` pairs that starts with the pairs of `old`.
+at::Tensor grown(const at::Tensor& old, int64_t batch, int64_t heads, int64_t capacity,
+                 int64_t width, at::TensorOptions options) {
+  at::Tensor result = at::zeros({batch, heads, capacity, width}, options);
+  if (old.defined()) result.narrow(2, 0, old.size(2)).copy_(old);
+  return result;
+}
+
+}  // namespace
+
+StoredPairs::StoredPairs(const StoredPairs& other)
+    : bound_(other.bound_),
+      counts_(other.counts_),
+      stored_(other.stored_),
+      keys_(copy(other.keys_)),
+      values_(copy(other.values_)),
+      usage_(copy(other.usage_)) {}
+
+StoredPairs& StoredPairs::operator=(const StoredPairs& other) {
+  return *this = StoredPairs(other);
+}
+
+int64_t StoredPairs::most_pairs() const {
+  return counts_.empty() ? 0 : *std::max_element(counts_.begin(), counts_.end());
+}
+
+void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
+  const int64_t batch = like.size(0), heads = like.size(-2), width = like.size(-1);
+  if (!keys_.defined()) {
+    counts_.assign(batch, 0);
+    stored_.assign(batch, 0);
+  }
+  check_shape(like.flatten(1), {static_cast<int64_t>(counts_.size()), -1}, "StoredPairs: rows");
+  if (keys_.defined() && capacity() >= pairs) return;
+  int64_t wanted = std::max({pairs, kFirstCapacity, 2 * capacity()});
+  if (bound_.pairs > 0) wanted = std::min(wanted, bound_.pairs);
+  keys_ = grown(keys_, batch, heads, wanted, width, like.options());
+  values_ = grown(values_, batch, heads, wanted, width, like.options());
+  if (bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed)
+    usage_ = grown(usage_.defined() ? usage_.unsqueeze(-1) : usage_, batch, heads, wanted, 1,
+                   like.options())
+                 .squeeze(-1);
+}
+
+void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
+  at::NoGradGuard no_grad;
+  TORCH_CHECK_VALUE(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ",
+                    key.sizes(), " and value ", value.sizes(), " must both be [B, H, D]");
+  const int64_t room = bound_.pairs > 0 ? bound_.pairs : INT64_MAX;
+  reserve(key, std::min(most_pairs() + 1, room));
+  for (int64_t row = 0; row < key.size(0); ++row) {
+    if (counts_[row] < room) {
+      const int64_t slot = counts_[row]++;
+      keys_[row].select(1, slot).copy_(key[row]);
+      values_[row].select(1, slot).copy_(value[row]);
+      if (usage_.defined()) usage_[row].select(1, slot).fill_(1.0);
+    } else {
+      overwrite(row, key[row], value[row]);
+    }
+    ++stored_[row];
+  }
+}
+
+void StoredPairs::overwrite(int64_t row, const at::Tensor& key, const at::Tensor& value) {
+  if (bound_.eviction == Eviction::kOldest) {
+    const int64_t slot = stored_[row] % bound_.pairs;
+    keys_[row].select(1, slot).copy_(key);
+    values_[row].select(1, slot).copy_(value);
+    return;
+  }
+  const at::Tensor slot = usage_[row].argmin(-1).view({-1, 1, 1});  // [H, 1, 1]
+  keys_[row].scatter_(1, slot.expand({-1, 1, key.size(-1)}), key.unsqueeze(1));
+  values_[row].scatter_(1, slot.expand({-1, 1, value.size(-1)}), value.unsqueeze(1));
+  usage_[row].scatter_(1, slot.squeeze(-1), 1.0);
+}
+
+void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& values) {
+  at::NoGradGuard no_grad;
+  TORCH_CHECK_VALUE(keys.dim() == 4 && keys.sizes() == values.sizes(), "StoredPairs: keys ",
+                    keys.sizes(), " and values ", values.sizes(), " must both be [B, T, H, D]");
+  const int64_t length = keys.size(1);
+  const bool fits = holds(length);
+  const bool level =
+      std::adjacent_find(counts_.begin(), counts_.end(), std::not_equal_to<>()) == counts_.end();
+  if (!fits || !level) {
+    for (int64_t t = 0; t < length; ++t) store(keys.select(1, t), values.select(1, t));
+    return;
+  }
+  reserve(keys, most_pairs() + length);
+  const int64_t first = most_pairs();
+  keys_.narrow(2, first, length).copy_(keys.transpose(1, 2));
+  values_.narrow(2, first, length).copy_(values.transpose(1, 2));
+  if (usage_.defined()) usage_.narrow(2, first, length).fill_(1.0);
+  for (size_t row = 0; row < counts_.size(); ++row) {
+    counts_[row] += length;
+    stored_[row] += length;
+  }
+}
+
+ops::MemoryReading StoredPairs::retrieve(const at::Tensor& query, bool want_weights) const {
+  check_shape(query, {-1, -1, -1}, "StoredPairs: query");
+  if (!keys_.defined()) return {at::zeros_like(query), {}};
+  const int64_t pairs = most_pairs();
+  const at::Tensor keys = keys_.narrow(2, 0, pairs), values = values_.narrow(2, 0, pairs);
+  const at::Tensor counts = at::tensor(counts_, at::kLong);
+  if (want_weights || usage_.defined())
+    return ops::inspect_memory_read(query, keys, values, counts);
+  return {ops::memory_read(query, keys, values, counts), {}};
+}
+
+void StoredPairs::count_use(const at::Tensor& weights) {
+  if (!usage_.defined() || !weights.defined()) return;
+  at::Tensor used = usage_.narrow(2, 0, weights.size(-1));
+  used.mul_(kUsageDecay).add_(weights);
+}
+
+at::Tensor StoredPairs::keys(int64_t row) const {
+  return keys_[row].narrow(1, 0, counts_.at(row));
+}
+at::Tensor StoredPairs::values(int64_t row) const {
+  return values_[row].narrow(1, 0, counts_.at(row));
+}
+
+StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
+  TORCH_CHECK_VALUE(!parts.empty(), "StoredPairs::stack: nothing to stack");
+  int64_t widest = 0;
+  for (const auto* part : parts) widest = std::max(widest, part->capacity());
+  StoredPairs result(parts.front()->bound_);
+  std::vector<at::Tensor> keys, values, usage;
+  for (const auto* part : parts) {
+    TORCH_CHECK_VALUE(part->keys_.defined() == parts.front()->keys_.defined(),
+                      "StoredPairs::stack: a memory that never stored meets one that has");
+    result.counts_.insert(result.counts_.end(), part->counts_.begin(), part->counts_.end());
+    result.stored_.insert(result.stored_.end(), part->stored_.begin(), part->stored_.end());
+    if (!part->keys_.defined()) continue;
+    const int64_t missing = widest - part->capacity();
+    keys.push_back(at::constant_pad_nd(part->keys_, {0, 0, 0, missing}));
+    values.push_back(at::constant_pad_nd(part->values_, {0, 0, 0, missing}));
+    if (part->usage_.defined()) usage.push_back(at::constant_pad_nd(part->usage_, {0, missing}));
+  }
+  if (!keys.empty()) {
+    result.keys_ = at::cat(keys);
+    result.values_ = at::cat(values);
+  }
+  if (!usage.empty()) result.usage_ = at::cat(usage);
+  return result;
+}
+
+StoredPairs StoredPairs::select(const std::vector<int64_t>& rows) const {
+  StoredPairs result(bound_);
+  for (int64_t row : rows) {
+    result.counts_.push_back(counts_.at(row));
+    result.stored_.push_back(stored_.at(row));
+  }
+  if (!keys_.defined()) return result;
+  const at::Tensor index = at::tensor(rows, at::kLong);
+  result.keys_ = keys_.index_select(0, index);
+  result.values_ = values_.index_select(0, index);
+  if (usage_.defined()) result.usage_ = usage_.index_select(0, index);
+  return result;
+}
+
+}  // namespace tessera

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tessera/ops/memory_read.h"
+
+namespace tessera {
+
+/// Which stored pair makes room for a new one when a memory is full.
+/// kOldest: the one that was stored first. kLeastUsed: per head, the one with the least attention
+/// mass, an average of its past smoothing weights that forgets with kUsageDecay per step.
+enum class Eviction { kOldest, kLeastUsed };
+constexpr std::array<std::string_view, 2> enum_names(Eviction) {
+  return {"oldest", "least-used"};
+}
+constexpr double kUsageDecay = 0.99;
+
+/// How many pairs a memory may hold; 0 is no bound.
+struct MemoryBound {
+  int64_t pairs = 0;
+  Eviction eviction = Eviction::kOldest;
+};
+
+/// The key-value pairs that B memories of H heads have stored, each row with a count of its own.
+/// A value: a copy is a fork, and storing into one leaves the other as it was.
+class StoredPairs {
+ public:
+  StoredPairs() = default;
+  explicit StoredPairs(MemoryBound bound) : bound_(bound) {}
+  StoredPairs(const StoredPairs& other);
+  StoredPairs& operator=(const StoredPairs& other);
+  StoredPairs(StoredPairs&&) = default;
+  StoredPairs& operator=(StoredPairs&&) = default;
+
+  /// Stores one pair in every row: key, value [B, H, D].
+  void store(const at::Tensor& key, const at::Tensor& value);
+  /// Stores T pairs a row in their order: keys, values [B, T, H, D].
+  void store_sequence(const at::Tensor& keys, const at::Tensor& values);
+
+  /// Kernel smoothing of the stored values at query [B, H, D]: value [B, H, D], 0 in rows that hold
+  /// nothing, and the smoothing weights [B, H, N] (undefined where nobody will ask for them:
+  /// want_weights false and no eviction by use).
+  ops::MemoryReading retrieve(const at::Tensor& query, bool want_weights = false) const;
+  /// Tells the memory how much each pair was read; matters to Eviction::kLeastUsed alone.
+  void count_use(const at::Tensor& weights);
+
+  /// Whether `pairs` more can be stored in every row without evicting one.
+  bool holds(int64_t pairs) const {
+    return bound_.pairs == 0 || most_pairs() + pairs <= bound_.pairs;
+  }
+  /// Pairs held by each row.
+  const std::vector<int64_t>& counts() const { return counts_; }
+  /// Keys and values [H, N, D] of one row, oldest first where nothing was evicted.
+  at::Tensor keys(int64_t row) const;
+  at::Tensor values(int64_t row) const;
+
+  /// Rows of several memories below one another, and a choice of rows (a row may be chosen twice).
+  static StoredPairs stack(const std::vector<const StoredPairs*>& parts);
+  StoredPairs select(const std::vector<int64_t>& rows) const;
+
+ private:
+  int64_t capacity() const { return keys_.defined() ? keys_.size(2) : 0; }
+  int64_t most_pairs() const;
+  void reserve(const at::Tensor& like, int64_t pairs);
+  void overwrite(int64_t row, const at::Tensor& key, const at::Tensor& value);
+
+  MemoryBound bound_;
+  std::vector<int64_t> counts_;  // pairs held, per row
+  std::vector<int64_t> stored_;  // pairs ever stored, per row
+  at::Tensor keys_, values_;     // [B, H, capacity, D]
+  at::Tensor usage_;             // [B, H, capacity], attention mass; only for kLeastUsed
+};
+
+}  // namespace tessera

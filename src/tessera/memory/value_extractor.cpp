@@ -1,0 +1,34 @@
+#include "tessera/memory/value_extractor.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/base/check_shape.h"
+#include "tessera/ops/peek_average.h"
+#include "tessera/ops/unit_scale.h"
+
+namespace tessera {
+
+ValueExtractorImpl::ValueExtractorImpl(const MemoryOptions& options) : options_(options) {
+  projection = register_module(
+      "projection",
+      torch::nn::Linear(
+          torch::nn::LinearOptions(options.channels, options.channels).bias(options.bias)));
+  mix = register_parameter("mix", at::full({options.heads}, 0.5));
+  log_scale = register_parameter("log_scale", at::full({options.heads}, -0.5 / kScalarScaling));
+}
+
+at::Tensor ValueExtractorImpl::scale() const {
+  return (kScalarScaling * log_scale).exp();
+}
+
+at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {
+  check_shape(x, {-1, -1, options_.channels}, "ValueExtractor: x");
+  return ops::linear(x, projection->weight, projection->bias, options_.precision)
+      .unflatten(-1, {options_.heads, options_.head_width()});
+}
+
+at::Tensor ValueExtractorImpl::complete(const at::Tensor& raw) {
+  return ops::scaled_unit_norm(ops::peek_average(raw, mix), scale(), kNormEpsilon);
+}
+
+}  // namespace tessera

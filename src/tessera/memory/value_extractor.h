@@ -1,0 +1,36 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+
+#include "tessera/memory/memory_options.h"
+
+namespace tessera {
+
+/// Values of a contextual memory: a linear map, averaged with its successor (the value peeks one
+/// step ahead), normalised and scaled per head (Zhang et al. 2024, eq. 6 of the May 2024 version is
+/// eq. 7: the same with λ_ψ = (1 - c) / c).
+class ValueExtractorImpl : public torch::nn::Module {
+ public:
+  explicit ValueExtractorImpl(const MemoryOptions& options);
+
+  /// x [B, T, C] -> raw values ṽ = W_ψ x, [B, T, H, D].
+  at::Tensor raw(const at::Tensor& x);
+  /// Raw values [B, T, H, D] -> values v_t = r Norm(c ṽ_t + (1 - c) ṽ_{t+1}), with ṽ_{T+1} = 0: the
+  /// last one is not complete and must not be read.
+  at::Tensor complete(const at::Tensor& raw);
+
+  /// Factor of the normalised values, [H].
+  at::Tensor scale() const;
+
+  torch::nn::Linear projection = nullptr;
+  at::Tensor mix;        ///< c per head, [H]: the share of the present
+  at::Tensor log_scale;  ///< [H], stored divided by kScalarScaling
+
+ private:
+  MemoryOptions options_;
+};
+TORCH_MODULE(ValueExtractor);
+
+}  // namespace tessera

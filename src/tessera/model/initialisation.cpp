@@ -1,0 +1,51 @@
+#include "tessera/model/initialisation.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include "tessera/base/error.h"
+#include "tessera/base/random.h"
+
+namespace tessera {
+
+Initialiser::Initialiser(uint64_t seed)
+    : generator_(at::make_generator<at::CPUGeneratorImpl>(seed)) {}
+
+void Initialiser::normal(const at::Tensor& parameter, double deviation) {
+  at::NoGradGuard no_grad;
+  at::Tensor(parameter).normal_(0.0, deviation, generator_);
+}
+
+void Initialiser::normal(const torch::nn::Linear& linear, double deviation) {
+  at::NoGradGuard no_grad;
+  linear->weight.normal_(0.0, deviation, generator_);
+  if (linear->bias.defined()) linear->bias.zero_();
+}
+
+void Initialiser::uniform(const at::Tensor& parameter) {
+  at::NoGradGuard no_grad;
+  at::Tensor(parameter).uniform_(0.0, 1.0, generator_);
+}
+
+std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index) {
+  if (!seed) return {};
+  return RandomStream(*seed, static_cast<uint64_t>(index))();
+}
+
+void check_at_least_one(std::initializer_list<std::pair<std::string_view, int64_t>> fields) {
+  for (const auto& [name, value] : fields)
+    if (value < 1) throw UsageError("model.{} is {}, expected at least 1", name, value);
+}
+
+void check_heads(int64_t heads, int64_t channels) {
+  if (channels % heads != 0)
+    throw UsageError("model.heads is {}, which does not divide model.channels = {}", heads,
+                     channels);
+}
+
+void check_dropout_probability(double dropout) {
+  if (!(dropout >= 0 && dropout < 1))
+    throw UsageError("model.dropout is {}, expected 0 <= dropout < 1", dropout);
+}
+
+}  // namespace tessera

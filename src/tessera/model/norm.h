@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ATen/ATen.h>
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
+namespace tessera {
+
+/// Layer normalisation over channels with a gain and an optional bias (torch::nn::LayerNorm has
+/// both or none), epsilon 1e-5. x [.., C] -> [.., C].
+class NormImpl : public torch::nn::Module {
+ public:
+  NormImpl(int64_t channels, bool with_bias) {
+    weight = register_parameter("weight", at::ones({channels}));
+    if (with_bias) bias = register_parameter("bias", at::zeros({channels}));
+  }
+  at::Tensor forward(const at::Tensor& x) {
+    return at::layer_norm(x, weight.sizes(), weight, bias, 1e-5);
+  }
+
+  at::Tensor weight;  ///< [C]
+  at::Tensor bias;    ///< [C] or undefined
+};
+TORCH_MODULE(Norm);
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+#include "tessera/ops/dropout.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/ops/cpu/dropout_hash.h"
+
+namespace tessera::ops {
+namespace {
+
+constexpr int64_t kLow32 = 0xffffffff;
+
+/// cpu::mix32 on int64 tensors that hold 32-bit words.
+at::Tensor mix32(at::Tensor x) {
+  x = x.bitwise_xor(at::bitwise_right_shift(x, 16));
+  x = (x * static_cast<int64_t>(cpu::kMixFirst)).bitwise_and(kLow32);
+  x = x.bitwise_xor(at::bitwise_right_shift(x, 15));
+  x = (x * static_cast<int64_t>(cpu::kMixSecond)).bitwise_and(kLow32);
+  return x.bitwise_xor(at::bitwise_right_shift(x, 16));
+}
+
+}  // namespace
+
+void check_dropout(const Dropout& dropout, const char* caller) {
+  TORCH_CHECK_VALUE(dropout.probability >= 0 && dropout.probability < 1, caller,
+                    ": dropout probability is ", dropout.probability, ", expected 0 <= p < 1");
+}
+
+at::Tensor dropout_factors(const Dropout& dropout, int64_t B, int64_t H, int64_t first_time,
+                           int64_t queries, int64_t keys, const at::TensorOptions& options) {
+  const auto integers = options.dtype(at::kLong).requires_grad(false);
+  at::Tensor head_keys = at::empty({B, H, 1, 1}, at::TensorOptions().dtype(at::kLong));
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h)
+      head_keys.data_ptr<int64_t>()[b * H + h] = cpu::dropout_head_key(dropout.seed, b, h);
+  head_keys = head_keys.to(integers.device());
+
+  const at::Tensor times = at::arange(first_time, first_time + queries, integers).view({-1, 1});
+  const at::Tensor pairs = at::arange(keys, integers);
+  const at::Tensor row_keys =
+      mix32((head_keys + times * static_cast<int64_t>(cpu::kTimeStep)).bitwise_and(kLow32));
+  const at::Tensor words =
+      mix32((row_keys + pairs * static_cast<int64_t>(cpu::kPairStep)).bitwise_and(kLow32));
+  const int64_t threshold = cpu::dropout_threshold(dropout.probability);
+  return words.ge(threshold).to(options.dtype()).mul(1.0 / (1.0 - dropout.probability));
+}
+
+}  // namespace tessera::ops

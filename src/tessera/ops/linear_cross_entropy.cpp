@@ -1,0 +1,143 @@
+#include "tessera/ops/linear_cross_entropy.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "tessera/base/check_shape.h"
+#include "tessera/ops/check_sequence.h"
+
+namespace tessera::ops {
+namespace {
+
+/// Logits that exist at one time: 4 MiB of floats stay in the cache between the products.
+constexpr int64_t kChunkLogits = 1 << 20;
+
+struct Problem {
+  at::Tensor hidden;     // [N, C], rounded
+  at::Tensor embedding;  // [V, C], rounded
+  at::Tensor targets;    // [N], 0 where ignored
+  at::Tensor counted;    // [N], 1 or 0, in the dtype of the loss
+  double logit_scale;
+  at::ScalarType dtype;  // of the loss and its gradients
+};
+
+Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double logit_scale,
+                const at::Tensor& targets, int64_t ignore_index, Precision precision) {
+  const at::Tensor counted = targets.ne(ignore_index);
+  const bool round = precision == Precision::kBFloat16;
+  return {round ? hidden.to(at::kBFloat16) : hidden,
+          round ? embedding.to(at::kBFloat16) : embedding,
+          targets.masked_fill(counted.logical_not(), 0),
+          counted.to(hidden.scalar_type()),
+          logit_scale,
+          hidden.scalar_type()};
+}
+
+int64_t rows_per_chunk(const Problem& problem) {
+  return std::max<int64_t>(kChunkLogits / std::max<int64_t>(problem.embedding.size(0), 1), 16);
+}
+
+/// Losses of rows [first, first + rows); `logits` returns the log-probabilities.
+at::Tensor chunk_losses(const Problem& problem, int64_t first, int64_t rows, at::Tensor& logits) {
+  logits = at::matmul(problem.hidden.narrow(0, first, rows), problem.embedding.t())
+               .to(problem.dtype)
+               .mul_(problem.logit_scale)
+               .log_softmax(1);  // [rows, V]
+  const at::Tensor targets = problem.targets.narrow(0, first, rows).unsqueeze(1);
+  return logits.gather(1, targets).squeeze(1).neg_().mul_(problem.counted.narrow(0, first, rows));
+}
+
+class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
+                            const at::Tensor& embedding, double logit_scale,
+                            const at::Tensor& targets, int64_t ignore_index, int64_t precision,
+                            bool wants_gradient) {
+    const Problem problem = prepare(hidden, embedding, logit_scale, targets, ignore_index,
+                                    static_cast<Precision>(precision));
+    const at::Tensor weight = problem.counted / problem.counted.sum().clamp_min(1);  // [N]
+    at::Tensor loss = at::zeros({}, hidden.options());
+    at::Tensor grad_hidden, grad_embedding;
+    if (wants_gradient) {
+      grad_hidden = at::empty_like(hidden);
+      grad_embedding = at::zeros_like(embedding);
+    }
+    const int64_t N = hidden.size(0), step = rows_per_chunk(problem);
+    for (int64_t first = 0; first < N; first += step) {
+      const int64_t rows = std::min(step, N - first);
+      at::Tensor logits;
+      loss += chunk_losses(problem, first, rows, logits).dot(weight.narrow(0, first, rows));
+      if (!wants_gradient) continue;
+      add_gradients(problem, weight, first, rows, logits, grad_hidden, grad_embedding);
+    }
+    context->save_for_backward({grad_hidden, grad_embedding});
+    return loss;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor& grad_loss = grad_outputs[0];
+    return {saved[0] * grad_loss, saved[1] * grad_loss, {}, {}, {}, {}, {}};
+  }
+
+ private:
+  static void add_gradients(const Problem& problem, const at::Tensor& weight, int64_t first,
+                            int64_t rows, const at::Tensor& log_probabilities,
+                            at::Tensor& grad_hidden, at::Tensor& grad_embedding) {
+    const at::Tensor targets = problem.targets.narrow(0, first, rows).unsqueeze(1);
+    at::Tensor grad_logits = log_probabilities.exp();
+    grad_logits.scatter_add_(1, targets, at::full({rows, 1}, -1.0, grad_logits.options()));
+    grad_logits.mul_(weight.narrow(0, first, rows).unsqueeze(1) * problem.logit_scale);
+    grad_logits = grad_logits.to(problem.hidden.scalar_type());
+    grad_hidden.narrow(0, first, rows).copy_(at::matmul(grad_logits, problem.embedding));
+    grad_embedding.add_(at::matmul(grad_logits.t(), problem.hidden.narrow(0, first, rows)));
+  }
+};
+
+void check_arguments(const at::Tensor& hidden, const at::Tensor& embedding,
+                     const at::Tensor& targets, int64_t ignore_index) {
+  check_shape(hidden, {-1, -1}, "linear_cross_entropy: hidden");
+  check_like(embedding, {-1, hidden.size(1)}, hidden, "linear_cross_entropy: embedding");
+  check_shape(targets, {hidden.size(0)}, "linear_cross_entropy: targets");
+  TORCH_CHECK_VALUE(targets.scalar_type() == at::kLong && targets.device() == hidden.device(),
+                    "linear_cross_entropy: targets are ", targets.scalar_type(), " on ",
+                    targets.device(), ", expected int64 on ", hidden.device());
+  const at::Tensor bad =
+      targets.ne(ignore_index).logical_and(targets.lt(0).logical_or(targets.ge(embedding.size(0))));
+  TORCH_CHECK_VALUE(!bad.any().item<bool>(), "linear_cross_entropy: target ",
+                    targets.masked_select(bad)[0].item<int64_t>(), " lies outside [0, ",
+                    embedding.size(0), "); mark rows to skip with ", ignore_index);
+}
+
+}  // namespace
+
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embedding,
+                                double logit_scale, const at::Tensor& targets, int64_t ignore_index,
+                                Precision precision) {
+  check_arguments(hidden, embedding, targets, ignore_index);
+  const bool wants_gradient =
+      at::GradMode::is_enabled() && (hidden.requires_grad() || embedding.requires_grad());
+  return LinearCrossEntropy::apply(hidden, embedding, logit_scale, targets, ignore_index,
+                                   static_cast<int64_t>(precision), wants_gradient);
+}
+
+at::Tensor linear_cross_entropy_per_row(const at::Tensor& hidden, const at::Tensor& embedding,
+                                        double logit_scale, const at::Tensor& targets,
+                                        int64_t ignore_index, Precision precision) {
+  check_arguments(hidden, embedding, targets, ignore_index);
+  at::NoGradGuard no_grad;
+  const Problem problem = prepare(hidden, embedding, logit_scale, targets, ignore_index, precision);
+  const int64_t N = hidden.size(0), step = rows_per_chunk(problem);
+  at::Tensor losses = at::empty({N}, hidden.options());
+  for (int64_t first = 0; first < N; first += step) {
+    const int64_t rows = std::min(step, N - first);
+    at::Tensor logits;
+    losses.narrow(0, first, rows).copy_(chunk_losses(problem, first, rows, logits));
+  }
+  return losses;
+}
+
+}  // namespace tessera::ops

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "tessera/ops/precision.h"
+
+namespace tessera::ops {
+
+/// Mean cross entropy (nats) of targets under logits = logit_scale * hidden embedding^T, computed
+/// in chunks of rows, so that the [N, V] logits never exist whole. hidden [N, C], embedding [V, C],
+/// targets [N] int64, each in [0, V) or ignore_index (such rows count neither above nor below the
+/// line) -> scalar; 0 when no row counts. Differentiable, once, in hidden and embedding: where a
+/// gradient will be wanted it is computed in the same pass, with three matrix products in all.
+/// Throws c10::ValueError on a shape or dtype mismatch or a target outside [0, V).
+at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embedding,
+                                double logit_scale, const at::Tensor& targets,
+                                int64_t ignore_index = -100,
+                                Precision precision = Precision::kFloat32);
+
+/// The same loss row by row, [N], 0 where ignored; no gradient. For evaluation by position.
+at::Tensor linear_cross_entropy_per_row(const at::Tensor& hidden, const at::Tensor& embedding,
+                                        double logit_scale, const at::Tensor& targets,
+                                        int64_t ignore_index = -100,
+                                        Precision precision = Precision::kFloat32);
+
+}  // namespace tessera::ops

@@ -1,0 +1,59 @@
+#include "tessera/ops/memory_read.h"
+
+#include <ATen/ATen.h>
+
+#include <limits>
+
+#include "tessera/base/check_shape.h"
+#include "tessera/ops/check_sequence.h"
+
+namespace tessera::ops {
+namespace {
+
+void check_arguments(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
+                     const at::Tensor& counts) {
+  check_shape(query, {-1, -1, -1}, "memory_read: query");
+  const int64_t B = query.size(0), H = query.size(1), D = query.size(2);
+  check_like(keys, {B, H, -1, D}, query, "memory_read: keys");
+  check_like(values, {B, H, keys.size(2), D}, query, "memory_read: values");
+  if (!counts.defined()) return;
+  check_shape(counts, {B}, "memory_read: counts");
+  TORCH_CHECK_VALUE(counts.scalar_type() == at::kLong && counts.device().is_cpu(),
+                    "memory_read: counts must be int64 on the CPU, got ", counts.scalar_type(),
+                    " on ", counts.device());
+  for (int64_t b = 0; b < B; ++b) {
+    const int64_t count = counts[b].item<int64_t>();
+    TORCH_CHECK_VALUE(count >= 0 && count <= keys.size(2), "memory_read: counts[", b, "] is ",
+                      count, ", expected 0 to ", keys.size(2));
+  }
+}
+
+MemoryReading composed(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
+                       const at::Tensor& counts) {
+  at::Tensor scores = at::matmul(keys, query.unsqueeze(-1)).squeeze(-1);  // [B, H, N]
+  if (counts.defined()) {
+    const at::Tensor empty =
+        at::arange(keys.size(2), counts.options()).ge(counts.view({-1, 1, 1})).to(query.device());
+    scores = scores.masked_fill(empty, -std::numeric_limits<double>::infinity());
+  }
+  at::Tensor weights = scores.softmax(-1);
+  if (counts.defined())  // a row without pairs is 0 / 0
+    weights = weights.masked_fill(counts.eq(0).view({-1, 1, 1}).to(query.device()), 0);
+  return {at::matmul(weights.unsqueeze(2), values).squeeze(2), weights};
+}
+
+}  // namespace
+
+at::Tensor memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
+                       const at::Tensor& counts) {
+  return inspect_memory_read(query, keys, values, counts).value;
+}
+
+MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& keys,
+                                  const at::Tensor& values, const at::Tensor& counts) {
+  check_arguments(query, keys, values, counts);
+  at::NoGradGuard no_grad;
+  return composed(query, keys, values, counts);
+}
+
+}  // namespace tessera::ops

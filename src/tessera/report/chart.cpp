@@ -1,0 +1,137 @@
+#include "tessera/report/chart.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/report/markup.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kEdge = 16;
+constexpr double kFont = 12;
+constexpr double kTitleFont = 17;  // 15 pixels, but bold and therefore wider
+
+}  // namespace
+
+double label_room(const Ticks& ticks) {
+  double room = 0;
+  for (const Tick& tick : ticks.ticks) room = std::max(room, text_width(tick.label, kFont));
+  return room + 10;
+}
+
+ChartFrame::ChartFrame(SvgWriter& svg, ChartWidth width)
+    : svg_(svg), width_(width == ChartWidth::kWide ? 720 : 360) {}
+
+void ChartFrame::draw_head(const std::string& title, const std::vector<LegendEntry>& legend,
+                           const std::string& y_label) {
+  cursor_ = 12;
+  for (const std::string& line : wrap_text(title, width_ - 2 * kEdge, kTitleFont)) {
+    svg_.text(kEdge, cursor_ + 15, line, "title");
+    cursor_ += 20;
+  }
+  if (!legend.empty()) draw_legend(legend);
+  if (!y_label.empty()) {
+    svg_.text(kEdge, cursor_ + 16, y_label, "muted");
+    cursor_ += 20;
+  }
+  cursor_ += 10;
+}
+
+void ChartFrame::draw_legend(const std::vector<LegendEntry>& legend) {
+  double x = kEdge;
+  double y = cursor_ + 14;
+  for (const LegendEntry& entry : legend) {
+    const std::string name = shorten_text(entry.name, width_ - 2 * kEdge - 24, kFont);
+    const double needed = 24 + text_width(name, kFont);
+    if (x > kEdge && x + needed > width_ - kEdge) {
+      x = kEdge;
+      y += 19;
+    }
+    using Kind = LegendEntry::Kind;
+    if (entry.kind == Kind::kBar) {
+      svg_.rect(x + 3, y - 6, 12, 12, entry.classes + " bar");
+    } else if (entry.kind == Kind::kReference) {
+      svg_.line(x, y, x + 18, y, "reference");
+    } else {
+      const bool hollow = entry.kind == Kind::kHollow;
+      if (entry.kind != Kind::kMarker) {
+        svg_.path(path_point('M', x, y) + path_point('L', x + 18, y),
+                  entry.classes + (hollow ? " published" : " line"));
+      }
+      svg_.marker(x + 9, y, entry.shape, entry.classes + (hollow ? " hollow" : " fill"));
+    }
+    svg_.text(x + 24, y + 4, name, "ink");
+    x += needed + 16;
+  }
+  cursor_ = y + 10;
+}
+
+void ChartFrame::place_plot(double left_margin, double right_margin, double height) {
+  plot_ = {kEdge + left_margin, cursor_, width_ - kEdge - right_margin, cursor_ + height};
+  cursor_ += height;
+}
+
+void ChartFrame::draw_y_axis(const AxisMap& y, const Ticks& ticks) {
+  for (const Tick& tick : ticks.ticks) {
+    const double pixel = y.pixel(tick.value);
+    if (tick.label.empty()) continue;
+    svg_.line(plot_.left, pixel, plot_.right, pixel, "grid");
+    svg_.text(plot_.left - 8, pixel + 4, tick.label, "muted", Anchor::kEnd);
+  }
+}
+
+void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
+  svg_.line(plot_.left, plot_.bottom, plot_.right, plot_.bottom, "axis");
+  double free_from = 0;
+  for (const Tick& tick : ticks.ticks) {
+    const double pixel = x.pixel(tick.value);
+    svg_.line(pixel, plot_.bottom, pixel, plot_.bottom + (tick.label.empty() ? 3 : 5), "axis");
+    const double half = text_width(tick.label, kFont) / 2;
+    if (tick.label.empty() || pixel - half < free_from) continue;
+    svg_.text(pixel, plot_.bottom + 19, tick.label, "muted", Anchor::kMiddle);
+    free_from = pixel + half + 6;
+  }
+  cursor_ = plot_.bottom + 24;
+  const std::string label = x.label(ticks);
+  if (label.empty()) return;
+  svg_.text((plot_.left + plot_.right) / 2, cursor_ + 16, label, "muted", Anchor::kMiddle);
+  cursor_ += 22;
+}
+
+void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::string& label) {
+  const double step = plot_.width() / static_cast<double>(std::max<std::size_t>(names.size(), 1));
+  double widest = 0;
+  for (const std::string& name : names) widest = std::max(widest, text_width(name, kFont));
+  const double allowed = std::max(step - 4, std::min(widest, 90.0));
+  const double needed = std::min(widest, allowed) + 8;
+  const auto stride = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(needed / step)));
+  for (std::size_t i = 0; i < names.size(); i += stride) {
+    svg_.text(plot_.left + (static_cast<double>(i) + 0.5) * step, plot_.bottom + 18,
+              shorten_text(names[i], allowed, kFont), "muted", Anchor::kMiddle);
+  }
+  cursor_ = plot_.bottom + 24;
+  if (label.empty()) return;
+  svg_.text((plot_.left + plot_.right) / 2, cursor_ + 16, label, "muted", Anchor::kMiddle);
+  cursor_ += 22;
+}
+
+void ChartFrame::draw_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    for (const std::string& line : wrap_text(note, width_ - 2 * kEdge, kFont)) {
+      svg_.text(kEdge, cursor_ + 18, line, "muted");
+      cursor_ += 17;
+    }
+  }
+}
+
+void ChartFrame::draw_empty_note() {
+  svg_.text((plot_.left + plot_.right) / 2, (plot_.top + plot_.bottom) / 2, "No points to show",
+            "muted", Anchor::kMiddle);
+}
+
+Drawing ChartFrame::finish(const std::string& title, const std::string& description) {
+  return {width_, cursor_ + 14, title, description, svg_.take_body()};
+}
+
+}  // namespace tessera

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tessera/report/chart.h"
+
+namespace tessera {
+
+/// One point; spread is half the height of the error band around it (NaN: none).
+struct ChartPoint {
+  double x = 0;
+  double y = 0;
+  double spread = std::numeric_limits<double>::quiet_NaN();
+};
+
+enum class SeriesStyle {
+  kLine,       ///< points joined by a line
+  kPoints,     ///< points alone
+  kPublished,  ///< numbers of a paper: hollow points, dotted; in the colour of the series of that
+               ///< name
+  kReference,  ///< a dashed grey line without points (a theory, a slope)
+};
+
+struct Series {
+  std::string name;
+  std::vector<ChartPoint> points;
+  SeriesStyle style = SeriesStyle::kLine;
+};
+
+/// Series over two axes. Lines carry their names at their right ends (above the plot on a narrow
+/// drawing or where points stand alone). Points that are not finite, or not positive on a log axis,
+/// are left out of the drawing, which says how many; a line is broken there. Long lines are drawn
+/// through at most 300 points that keep their shape.
+class LineChart : public Chart {
+ public:
+  LineChart(std::string title, Axis x, Axis y);
+
+  void add(Series series);
+  const std::vector<Series>& series() const { return series_; }
+
+  Drawing draw(ChartWidth width) const override;
+  /// Columns: series, the x axis' label, the y axis' label, spread.
+  Table numbers() const override;
+
+ private:
+  Axis x_;
+  Axis y_;
+  std::vector<Series> series_;
+};
+
+/// The indices of at most `limit` points that keep the shape of a line: its ends, and from each
+/// stretch between them the point that spans the largest triangle with its neighbours
+/// (Steinarsson 2013, Largest-Triangle-Three-Buckets). All indices where they are fewer.
+std::vector<std::size_t> thin_line(const std::vector<double>& x, const std::vector<double>& y,
+                                   std::size_t limit);
+
+}  // namespace tessera

@@ -1,0 +1,170 @@
+#include "tessera/report/table.h"
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/report/markup.h"
+#include "tessera/report/number.h"
+
+namespace tessera {
+namespace {
+
+std::string one_line(std::string_view text) {
+  std::string line = printable_text(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+std::string padded(const std::string& text, std::size_t width, bool right) {
+  const std::string fill(width - std::min(width, code_points(text)), ' ');
+  return right ? fill + text : text + fill;
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : one_line(text)) {
+    if (c == '|' || c == '\\') escaped += '\\';
+    if (c == '<') {
+      escaped += "&lt;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string html_cell(const Cell& cell, bool right) {
+  std::string tag = right ? "<td class=\"number\"" : "<td";
+  if (cell.shown() != cell.exact()) {
+    const std::string exact = escape_markup(cell.exact());
+    tag += " title=\"" + exact + "\" data-exact=\"" + exact + "\"";
+  }
+  return tag + ">" + escape_markup(cell.shown()) + "</td>";
+}
+
+}  // namespace
+
+Cell::Cell(double value) : shown_(exact_text(value)), exact_(shown_), is_number_(true) {}
+
+Cell Cell::fixed(double value, int decimals) {
+  Cell cell(value);
+  cell.shown_ = fixed_text(value, decimals);
+  return cell;
+}
+
+Cell Cell::significant(double value, int digits) {
+  Cell cell(value);
+  cell.shown_ = significant_text(value, digits);
+  return cell;
+}
+
+Table::Table(std::string title, std::vector<std::string> columns)
+    : title_(std::move(title)), columns_(std::move(columns)) {
+  check_argument(!columns_.empty(), "Table: '{}' needs at least one column", title_);
+}
+
+void Table::add_row(std::vector<Cell> row) {
+  check_argument(row.size() == columns_.size(), "Table: '{}' has {} columns, the row has {} cells",
+                 title_, columns_.size(), row.size());
+  rows_.push_back(std::move(row));
+}
+
+bool Table::is_number_column(std::size_t column) const {
+  bool any = false;
+  for (const auto& row : rows_) {
+    if (row[column].is_empty()) continue;
+    if (!row[column].is_number()) return false;
+    any = true;
+  }
+  return any;
+}
+
+std::string Table::text() const {
+  std::string text = title_.empty() ? "" : one_line(title_) + "\n";
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    widths.push_back(code_points(one_line(columns_[c])));
+    for (const auto& row : rows_) {
+      widths[c] = std::max(widths[c], code_points(one_line(row[c].shown())));
+    }
+  }
+  const auto add_line = [&](auto cell_text) {
+    std::string line;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (c > 0) line += "  ";
+      line += padded(cell_text(c), widths[c], is_number_column(c));
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add_line([&](std::size_t c) { return one_line(columns_[c]); });
+  add_line([&](std::size_t c) { return std::string(widths[c], '-'); });
+  for (const auto& row : rows_) {
+    add_line([&](std::size_t c) { return one_line(row[c].shown()); });
+  }
+  return text;
+}
+
+std::string csv_field(std::string_view text) {
+  std::string field(text);
+  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  for (std::size_t at = 0; (at = field.find('"', at)) != std::string::npos; at += 2) {
+    field.insert(at, 1, '"');
+  }
+  return '"' + field + '"';
+}
+
+std::string Table::csv() const {
+  std::string text;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (c > 0) text += ',';
+    text += csv_field(columns_[c]);
+  }
+  text += "\n";
+  for (const auto& row : rows_) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c > 0) text += ',';
+      text += csv_field(row[c].exact());
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string Table::markdown() const {
+  std::string text = "|";
+  for (const std::string& column : columns_) text += fmt::format(" {} |", markdown_cell(column));
+  text += "\n|";
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    text += is_number_column(c) ? " ---: |" : " --- |";
+  }
+  text += "\n";
+  for (const auto& row : rows_) {
+    text += "|";
+    for (const Cell& cell : row) text += fmt::format(" {} |", markdown_cell(cell.shown()));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string Table::html() const {
+  std::vector<bool> right;
+  for (std::size_t c = 0; c < columns_.size(); ++c) right.push_back(is_number_column(c));
+  std::string html = "<table>";
+  if (!title_.empty()) html += "<caption>" + escape_markup(title_) + "</caption>";
+  html += "<thead><tr>";
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    html += right[c] ? "<th scope=\"col\" class=\"number\">" : "<th scope=\"col\">";
+    html += escape_markup(columns_[c]) + "</th>";
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows_) {
+    html += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) html += html_cell(row[c], right[c]);
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>\n";
+}
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/config.h"
+#include "tessera/report/line_chart.h"
+#include "tessera/report/table.h"
+
+namespace tessera {
+
+/// One point of a figure or one cell of a table, beside the published one where there is one.
+struct ResultPoint {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  std::string series;  ///< as in the paper's legend
+  double x = 0;
+  double y = 0;
+  double spread = kNone;     ///< half height of the error band
+  double published = kNone;  ///< the paper's y at this x
+};
+
+/// A published number and ours.
+struct Comparison {
+  std::string what;
+  double published = 0;
+  double ours = 0;
+  int digits = 3;            ///< significant digits shown
+  std::string command = "";  ///< what printed ours; empty: the study's command
+};
+
+/// What a study shows and the command that runs it.
+struct StudyHeading {
+  std::string title;
+  std::string paper;
+  std::string figure;
+  std::string command;
+};
+
+/// What a study found: points, tables, pictures, comparisons with the paper, and where the set-up
+/// had to differ. Prints nothing.
+class StudyResults {
+ public:
+  explicit StudyResults(StudyHeading heading) : heading_(std::move(heading)) {}
+
+  void add_point(ResultPoint point) { points_.push_back(std::move(point)); }
+  /// name: of the file NAME.csv or NAME.svg: letters, digits, '-' and '_'. Throws
+  /// std::invalid_argument on another or one that is taken.
+  void add_table(const std::string& name, Table table);
+  void add_chart(const std::string& name, std::unique_ptr<Chart> chart, std::string caption = "");
+  /// Where the set-up had to differ from the paper's, one sentence each.
+  void add_difference(std::string sentence) { differences_.push_back(std::move(sentence)); }
+  void compare(Comparison comparison) { comparisons_.push_back(std::move(comparison)); }
+
+  /// A chart of the points of these series (of all, where none is named), in the order they were
+  /// added; published values become series of their own. Add it with add_chart.
+  std::unique_ptr<LineChart> chart_of_points(std::string title, Axis x, Axis y,
+                                             const std::vector<std::string>& series = {}) const;
+
+  const std::vector<ResultPoint>& points() const { return points_; }
+  const std::vector<Comparison>& comparisons() const { return comparisons_; }
+
+  /// Columns what, published, ours, ratio, command.
+  Table comparison_table() const;
+  /// Columns series, x, y, spread, published; absent values are empty.
+  Table point_table() const;
+  /// For the terminal: heading, comparisons, tables, differences.
+  std::string summary() const;
+  /// results.csv, NAME.csv, NAME.svg, report.html, config.toml, manifest.json into `folder`, each
+  /// file whole or not at all, report.html last. Throws SystemError.
+  void write(const std::filesystem::path& folder, const config::Json& config,
+             const config::Json& manifest) const;
+
+ private:
+  struct NamedTable {
+    std::string name;
+    Table table;
+  };
+  struct NamedChart {
+    std::string name;
+    std::shared_ptr<const Chart> chart;
+    std::string caption;
+  };
+  void check_name(const std::string& name) const;
+  std::string html(const config::Json& config, const config::Json& manifest) const;
+
+  StudyHeading heading_;
+  std::vector<ResultPoint> points_;
+  std::vector<NamedTable> tables_;
+  std::vector<NamedChart> charts_;
+  std::vector<std::string> differences_;
+  std::vector<Comparison> comparisons_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tessera::theory {
+
+/// What a memory W [d, d] and its output embeddings U [M, d] tell of their own load, without any
+/// data: W = sum over x of q(x) u_f(x) e_x^T with |e_x| near 1.
+struct MemoryDiagnostics {
+  double stored_energy = 0;         // |W|_F^2, close to the sum of q^2 for independent keys
+  std::vector<double> class_noise;  // [M] n_y = |W^T u_y|^2 / d, variance of a random probe's score
+  double mean_noise = 0;
+};
+
+/// Throws std::invalid_argument where the sizes do not fit.
+MemoryDiagnostics diagnose_memory(std::span<const float> memory,
+                                  std::span<const float> output_embeddings, int64_t dimension);
+
+/// 2 kappa n / margin^2: above 1 the noise on the scores swamps the typical margin of a right
+/// answer. Infinite where the margin is 0 or less.
+double memory_load(double mean_noise, double margin, double kappa = 4);
+
+/// How many more associations of weight q fit beside what is stored: P - |W|^2 / q^2, P being the
+/// capacity for the error wanted (see planner.h). Negative once overfull.
+double free_slots(const MemoryDiagnostics& diagnostics, double capacity, double weight);
+
+/// The likelihood-ratio decoder: argmax over y of (w s_y - w^2 / 2) / n_y + log prior_y, for scores
+/// s [M] of one probe whose right answer has weight w. Frequent outputs are noisier and more
+/// likely; argmax of s knows neither. prior: the share of each output among what is stored; outputs
+/// of prior 0 are never answered. Throws std::invalid_argument on sizes that differ or no prior.
+int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const double> class_noise,
+                                std::span<const double> prior, double weight = 1);
+
+}  // namespace tessera::theory

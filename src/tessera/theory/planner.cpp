@@ -1,0 +1,217 @@
+#include "tessera/theory/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "tessera/base/error.h"
+#include "tessera/theory/normal_law.h"
+#include "tessera/theory/parallel.h"
+#include "tessera/theory/population_error.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr int64_t kWidest = 10000000;
+constexpr double kUnseenShare = 0.4;  // of the allowed error
+constexpr uint64_t kSampleStream = 2;
+
+void check_error(double error, const char* function) {
+  check_argument(error > 0 && error < 1,
+                 "{}: an error of {} is asked for; it must lie between 0 "
+                 "and 1",
+                 function, error);
+}
+
+/// The smallest integer in (low, high] that `reached` accepts; it must accept high and be monotone.
+template <typename Reached>
+int64_t smallest(int64_t low, int64_t high, const Reached& reached) {
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (reached(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+OutputLaw OutputLaw::balanced(int64_t outputs) {
+  check_argument(outputs >= 1, "OutputLaw: {} outputs; at least one is needed", outputs);
+  OutputLaw law;
+  law.outputs_ = static_cast<double>(outputs);
+  law.shares_ = {{law.outputs_, 1 / law.outputs_}};
+  law.balanced_ = true;
+  return law;
+}
+
+OutputLaw OutputLaw::counted(std::span<const double> counts) {
+  double total = 0;
+  std::map<double, double> outputs_with;
+  for (const double count : counts) {
+    check_argument(count >= 0 && std::isfinite(count), "OutputLaw: {} is no count", count);
+    total += count;
+    outputs_with[count] += 1;
+  }
+  check_argument(total > 0, "OutputLaw: none of the {} outputs was counted", counts.size());
+  OutputLaw law;
+  law.outputs_ = static_cast<double>(counts.size());
+  // Shares within 1 % join, so that a long vocabulary has some hundred groups.
+  for (const auto& [count, outputs] : outputs_with) {
+    const double share = count / total;
+    if (!law.shares_.empty() && share < 1.01 * law.shares_.back().share) {
+      Share& last = law.shares_.back();
+      last.share = (last.share * last.outputs + share * outputs) / (last.outputs + outputs);
+      last.outputs += outputs;
+    } else {
+      law.shares_.push_back({outputs, share});
+    }
+  }
+  return law;
+}
+
+MemorySummary OutputLaw::memory(double stored) const {
+  MemorySummary memory;
+  const auto add = [&](double outputs, double energy) {
+    if (outputs <= 0) return;
+    if (energy > 0)
+      memory.inputs.push_back({.mass = outputs * energy / stored,
+                               .weight = 1,
+                               .class_energy = std::max(0.0, energy - 1),
+                               .output_group = static_cast<int32_t>(memory.outputs.size())});
+    memory.outputs.push_back({outputs, energy});
+  };
+  if (balanced_) {
+    const double each = std::floor(stored / outputs_), fuller = stored - each * outputs_;
+    add(fuller, each + 1);
+    add(outputs_ - fuller, each);
+    return memory;
+  }
+  for (const Share& share : shares_) add(share.outputs, share.share * stored);
+  return memory;
+}
+
+double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension) {
+  if (stored <= 0) return 1 - 1 / outputs.outputs();
+  // Without the parallel loop of predicted_error: a plan calls this some hundred times.
+  const MemorySummary memory = outputs.memory(stored);
+  double error = 0;
+  for (const InputGroup& input : memory.inputs)
+    error += input.mass * (1 - predicted_recall(memory, input, dimension));
+  return error;
+}
+
+int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
+  check_error(error, "capacity");
+  check_argument(dimension >= 2, "capacity: dimension {}; at least 2 is needed", dimension);
+  const auto exceeds = [&](int64_t stored) {
+    return stored_item_error(outputs, static_cast<double>(stored), dimension) > error;
+  };
+  int64_t high = 1;
+  while (!exceeds(high)) {
+    if (high > (int64_t{1} << 50)) return high;
+    high *= 2;
+  }
+  return smallest(high / 2, high, exceeds) - 1;
+}
+
+double union_bound_capacity(double outputs, double largest_share, int64_t dimension, double error) {
+  check_error(error, "union_bound_capacity");
+  check_argument(outputs >= 2, "union_bound_capacity: {} outputs; with one nothing can be mistaken",
+                 outputs);
+  const double z = normal_quantile(1 - error / (outputs - 1));
+  const auto d = static_cast<double>(dimension);
+  return d / (2 * z * z * (largest_share + 1 / d));
+}
+
+MemoryPlan best_memory(const RankedLaw& law, const OutputLaw& outputs, int64_t dimension,
+                       double samples) {
+  check_argument(dimension >= 2, "best_memory: dimension {}; at least 2 is needed", dimension);
+  const auto seen = law.seen_mass(samples);
+  const double guessed = 1 - 1 / outputs.outputs();
+  const auto plan_with = [&](int64_t stored) {
+    MemoryPlan plan{.samples = samples, .dimension = dimension, .stored = stored};
+    plan.stored_item_error = stored_item_error(outputs, static_cast<double>(stored), dimension);
+    const double mass = seen.first(static_cast<double>(stored));
+    plan.error = mass * plan.stored_item_error + (1 - mass) * guessed;
+    plan.unseen_error = std::isinf(samples) ? 0.0 : law.unseen_mass(samples) * guessed;
+    return plan;
+  };
+  // The error falls, then rises with P: a coarse walk, then a finer one around the least.
+  MemoryPlan best = plan_with(1);
+  const auto walk = [&](double from, double to, double factor) {
+    int64_t previous = 0;
+    for (double stored = from; stored <= to; stored *= factor) {
+      const auto P = static_cast<int64_t>(std::llround(stored));
+      if (P == previous || P < 1 || P > law.inputs()) continue;
+      previous = P;
+      const MemoryPlan plan = plan_with(P);
+      if (plan.error < best.error) best = plan;
+    }
+  };
+  const auto limit = static_cast<double>(law.inputs());
+  walk(1, limit, 1.3);
+  if (best.error > plan_with(law.inputs()).error) best = plan_with(law.inputs());
+  const auto centre = static_cast<double>(best.stored);
+  walk(centre / 1.3, std::min(limit, centre * 1.3), 1.02);
+  return best;
+}
+
+MemoryPlan plan_memory(const RankedLaw& law, const OutputLaw& outputs, double error) {
+  check_error(error, "plan_memory");
+  const double guessed = 1 - 1 / outputs.outputs();
+  const auto enough_samples = [&](int64_t samples) {
+    return guessed * law.unseen_mass(static_cast<double>(samples)) <= kUnseenShare * error;
+  };
+  int64_t most = 1;
+  while (!enough_samples(most)) most *= 2;
+  const auto samples = static_cast<double>(smallest(most / 2, most, enough_samples));
+
+  const auto wide_enough = [&](int64_t dimension) {
+    return best_memory(law, outputs, dimension, samples).error <= error;
+  };
+  int64_t widest = 2;
+  while (!wide_enough(widest)) {
+    widest *= 2;
+    if (widest > kWidest)
+      throw UsageError(
+          "an error of {} needs more than {} dimensions for {} inputs; allow a larger error, or "
+          "learn the embeddings",
+          error, kWidest, law.inputs());
+  }
+  const int64_t dimension = widest == 2 ? 2 : smallest(widest / 2, widest, wide_enough);
+  return best_memory(law, outputs, dimension, samples);
+}
+
+std::vector<SchemeError> scheme_errors(int64_t inputs, int32_t outputs, double alpha,
+                                       const MemoryPlan& plan) {
+  const auto predicted = [&](const MemoryScheme& scheme) {
+    return std::min(1.0, plan.unseen_error +
+                             predicted_error(summarise_zipf_memory(inputs, outputs, alpha, scheme),
+                                             plan.dimension));
+  };
+  const double power = 1.2 / (2 * alpha);
+  const int64_t eighth = std::clamp<int64_t>(plan.dimension / 8, 1, inputs);
+  return {{"planned threshold", plan.error},
+          {"threshold d/8", predicted({.rho = 0, .stored = eighth})},
+          {fmt::format("power rho = {:.2f}", power), predicted({.rho = power})},
+          {"by frequency (rho = 1)", predicted({.rho = 1})},
+          {"all equally (rho = 0)", predicted({.rho = 0})}};
+}
+
+Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
+                     uint64_t seed) {
+  const MemoryScheme scheme{.rho = 0, .stored = plan.stored};
+  return spread_of(parallel_runs(runs, [&](int64_t run) {
+    RandomStream random(seed + static_cast<uint64_t>(run), kSampleStream);
+    const auto weights =
+        std::isinf(plan.samples)
+            ? scheme_weights(scheme, task.law)
+            : scheme_weights(scheme,
+                             sample_counts(task.law, static_cast<int64_t>(plan.samples), random));
+    const std::vector<SimulatedMemory> memory = {{weights, {plan.dimension}}};
+    return population_errors(task, memory, seed + static_cast<uint64_t>(run))[0][0];
+  }));
+}
+
+}  // namespace tessera::theory

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tessera/theory/error_predictor.h"
+
+namespace tessera::theory {
+
+/// A correlation matrix memory of text (Zanzotto et al. 2025): the key of a window of tokens is
+/// stored with the token that follows it, at every position; layer k uses windows of heads^k
+/// tokens, and all layers share one d x d matrix.
+struct WindowMemory {
+  enum class Keys {
+    kSharedSlots,   // a key joins `heads` projected parts: windows with equal parts interfere
+    kHashedWindows  // an independent key per window
+  };
+
+  int32_t heads = 4;
+  int32_t layers = 1;
+  int64_t vocabulary = 0;
+  Keys keys = Keys::kSharedSlots;
+};
+
+/// Predicts how often the next token is recalled wrongly, over the stored text itself. Beside the
+/// noise of predicted_error it knows the deterministic interference: a window that shares j of the
+/// h parts of the probe adds j / h to the score of its own continuation. It still errs to the low
+/// side by about a tenth where parts are shared, because it leaves out how such overlaps vary.
+class WindowErrorPredictor {
+ public:
+  /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
+  /// std::invalid_argument on heads, layers or vocabulary below 1, a token outside the vocabulary,
+  /// or a text too short for one window.
+  WindowErrorPredictor(std::span<const int32_t> tokens, const WindowMemory& memory, int64_t probes,
+                       uint64_t seed);
+
+  int64_t associations() const { return associations_; }  // pairs written, all layers
+  int64_t probes() const { return static_cast<int64_t>(probes_.size()); }
+
+  /// Error and its standard error over the probes, in dimension d >= 2.
+  std::pair<double, double> error(int64_t dimension) const;
+
+  /// The error that remains in any dimension: probes with a rival of equal or greater interference.
+  double floor() const;
+
+  /// The smallest multiple of `step` whose error is at most `error`; 0 where even 10^6 dimensions
+  /// do not do.
+  int64_t smallest_dimension(double error, int64_t step) const;
+
+ private:
+  struct Rival {
+    double interference = 0;  // score it gets for certain
+    double energy = 0;
+    int32_t group = 0;
+  };
+  struct Probe {
+    double score = 0;   // of the right token: one per layer and what equal parts add
+    double layers = 0;  // |key|^2
+    Rival right;
+    std::vector<Rival> rivals;
+  };
+
+  Probe make_probe(std::span<const int32_t> tokens, int64_t position,
+                   const std::vector<std::vector<std::pair<uint64_t, int32_t>>>& index) const;
+  double recall(const Probe& probe, int64_t dimension) const;
+
+  WindowMemory memory_;
+  int64_t associations_ = 0;
+  std::vector<double> energy_of_token_;
+  std::vector<int32_t> group_of_token_;
+  std::vector<OutputGroup> groups_;
+  double total_energy_ = 0;
+  std::vector<Probe> probes_;
+};
+
+}  // namespace tessera::theory

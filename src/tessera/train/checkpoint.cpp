@@ -1,0 +1,224 @@
+#include "tessera/train/checkpoint.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tessera/base/checksum.h"
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/base/safetensors.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+
+constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
+constexpr std::string_view kMomentPrefix = "adamw.";
+
+/// The N of "step-N.safetensors", or -1.
+int64_t step_of(const std::filesystem::path& path) {
+  const std::string name = path.filename().native();
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return -1;
+  const std::string digits =
+      name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
+  if (digits.size() < 8 || digits.size() > 18 ||
+      digits.find_first_not_of("0123456789") != std::string::npos)
+    return -1;
+  return std::stoll(digits);
+}
+
+std::string to_text(const TrainingState& state) {
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
+  };
+  return Json{{"step", state.step},
+              {"seed", state.seed},
+              {"digest", state.digest},
+              {"elapsed_seconds", state.elapsed_seconds},
+              {"validation_loss", optional(state.validation_loss)},
+              {"best_validation_loss", optional(state.best_validation_loss)}}
+      .dump();
+}
+
+TrainingState parse_state(const std::map<std::string, std::string>& metadata,
+                          const std::string& path) {
+  const auto found = metadata.find("training");
+  if (found == metadata.end())
+    throw DataError(path, "is no checkpoint of a training: its metadata has no entry 'training'");
+  const Json json = config::parse_json(found->second, path + ": metadata 'training'");
+  const auto optional = [&](const char* name) {
+    return json.at(name).is_null() ? std::nullopt : std::optional(json.at(name).get<double>());
+  };
+  try {
+    return {json.at("step").get<int64_t>(),       json.at("seed").get<uint64_t>(),
+            json.at("digest").get<std::string>(), json.at("elapsed_seconds").get<double>(),
+            optional("validation_loss"),          optional("best_validation_loss")};
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(path, "metadata 'training' is incomplete: {}", error.what());
+  }
+}
+
+/// Of names, tensors (contiguous, on the CPU) and the state; in the order of the names.
+std::string checksum_of(const std::map<std::string, at::Tensor>& tensors,
+                        const std::string& state) {
+  Checksum sum;
+  sum.add(state);
+  for (const auto& [name, tensor] : tensors) {
+    sum.add(name);
+    sum.add(std::span(static_cast<const std::byte*>(tensor.data_ptr()),
+                      static_cast<size_t>(tensor.nbytes())));
+  }
+  return sum.hex();
+}
+
+NamedTensors parameters_and_buffers(const torch::nn::Module& module) {
+  NamedTensors tensors;
+  for (const auto& item : module.named_parameters()) tensors.emplace_back(item.key(), item.value());
+  for (const auto& item : module.named_buffers()) tensors.emplace_back(item.key(), item.value());
+  return tensors;
+}
+
+/// Copies what the file holds into the targets of these names, after all of them were checked.
+void copy_into(const NamedTensors& targets, const TensorFile& file) {
+  for (const auto& [name, target] : targets) {
+    const at::Tensor& source = file.at(name, target.sizes().vec());
+    if (source.scalar_type() != target.scalar_type())
+      throw DataError(file.path, "tensor '{}' has type {}, expected {}", name,
+                      at::toString(source.scalar_type()), at::toString(target.scalar_type()));
+  }
+  at::NoGradGuard no_grad;
+  for (const auto& [name, target] : targets) target.copy_(file.tensors.at(name));
+}
+
+/// Throws DataError where the file has a tensor that is none of `known`.
+void refuse_strangers(const TensorFile& file, const NamedTensors& known, bool with_moments) {
+  std::map<std::string, bool> names;
+  for (const auto& [name, tensor] : known) names[name] = true;
+  for (const auto& [name, tensor] : file.tensors)
+    if (!names.contains(name) && (with_moments || !name.starts_with(kMomentPrefix)))
+      throw DataError(file.path, "has the tensor '{}' of shape [{}], which this model has not",
+                      name, fmt::join(tensor.sizes().vec(), ", "));
+}
+
+}  // namespace
+
+NamedTensors trainable_parameters(const torch::nn::Module& module) {
+  NamedTensors tensors;
+  for (const auto& item : module.named_parameters())
+    if (item.value().requires_grad()) tensors.emplace_back(item.key(), item.value());
+  return tensors;
+}
+
+Checkpoint Checkpoint::load(const std::filesystem::path& path) {
+  TensorFile file = TensorFile::load(path);
+  TrainingState state = parse_state(file.metadata, file.path);
+  const std::string found = checksum_of(file.tensors, file.metadata.at("training"));
+  const auto expected = file.metadata.find("checksum");
+  if (expected == file.metadata.end() || expected->second != found)
+    throw DataError(file.path, "is damaged: its content has the checksum {}, its header says {}",
+                    found, expected == file.metadata.end() ? "nothing" : expected->second);
+  return {std::move(state), std::move(file)};
+}
+
+void Checkpoint::restore(torch::nn::Module& module, AdamW& optimizer) const {
+  NamedTensors targets = parameters_and_buffers(module);
+  const NamedTensors moments = optimizer.state();
+  targets.insert(targets.end(), moments.begin(), moments.end());
+  refuse_strangers(file, targets, /*with_moments=*/true);
+  copy_into(targets, file);
+  optimizer.set_steps(state.step);
+}
+
+void Checkpoint::restore(torch::nn::Module& module) const {
+  const NamedTensors targets = parameters_and_buffers(module);
+  refuse_strangers(file, targets, /*with_moments=*/false);
+  copy_into(targets, file);
+}
+
+Checkpoints::Checkpoints(std::filesystem::path folder, int64_t keep)
+    : folder_(std::move(folder)), keep_(keep) {
+  check_argument(keep >= 1, "Checkpoints: keep is {}, expected 1 or more", keep);
+}
+
+std::filesystem::path Checkpoints::save(const torch::nn::Module& module, const AdamW& optimizer,
+                                        const TrainingState& state) {
+  NamedTensors tensors = parameters_and_buffers(module);
+  const NamedTensors moments = optimizer.state();
+  tensors.insert(tensors.end(), moments.begin(), moments.end());
+  std::map<std::string, at::Tensor> sorted;
+  for (auto& [name, tensor] : tensors) {
+    tensor = tensor.detach().to(at::kCPU).contiguous();
+    sorted[name] = tensor;
+  }
+  const std::string text = to_text(state);
+  const auto path = folder_ / fmt::format("{}{:08}{}", kPrefix, state.step, kSuffix);
+  save_tensors(path, tensors, {{"training", text}, {"checksum", checksum_of(sorted, text)}});
+  remove_old();
+  return path;
+}
+
+std::optional<Checkpoint> Checkpoints::latest(const std::function<void(const std::string&)>& warn) {
+  auto candidates = paths();
+  if (candidates.empty()) return std::nullopt;
+  std::reverse(candidates.begin(), candidates.end());
+  std::vector<std::filesystem::path> damaged;
+  for (const auto& path : candidates) {
+    try {
+      Checkpoint checkpoint = Checkpoint::load(path);
+      for (const auto& other : damaged) {
+        std::error_code failure;
+        std::filesystem::rename(other, other.native() + ".damaged", failure);
+        if (failure) throw SystemError(other.native(), "rename", failure.value());
+      }
+      return checkpoint;
+    } catch (const DataError& error) {
+      warn(fmt::format("{}; taking the checkpoint before it", error.what()));
+      damaged.push_back(path);
+    }
+  }
+  throw DataError(folder_.native(), "none of its {} checkpoints can be read; start a new run",
+                  candidates.size());
+}
+
+std::optional<std::filesystem::path> Checkpoints::best() const {
+  std::optional<std::filesystem::path> best;
+  double lowest = INFINITY;
+  for (const auto& path : paths()) {
+    try {
+      const auto file = safetensors::File::open(path);
+      const auto loss = parse_state(file.metadata(), file.path()).validation_loss;
+      if (!loss || *loss >= lowest) continue;
+      lowest = *loss;
+      best = path;
+    } catch (const DataError&) {  // damaged: not the best
+    }
+  }
+  return best;
+}
+
+std::vector<std::filesystem::path> Checkpoints::paths() const {
+  std::vector<std::filesystem::path> found;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, failure))
+    if (step_of(entry.path()) >= 0) found.push_back(entry.path());
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return step_of(a) < step_of(b); });
+  return found;
+}
+
+void Checkpoints::remove_old() const {
+  const auto all = paths();
+  const auto kept = best();
+  for (size_t i = 0; i + static_cast<size_t>(keep_) < all.size(); ++i) {
+    std::error_code ignored;  // one that stays does no harm
+    if (all[i] != kept) std::filesystem::remove(all[i], ignored);
+  }
+}
+
+}  // namespace tessera

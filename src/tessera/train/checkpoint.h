@@ -1,0 +1,74 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/base/tensor_file.h"
+#include "tessera/train/adamw.h"
+
+namespace tessera {
+
+/// What a training needs to go on, besides tensors.
+struct TrainingState {
+  int64_t step = 0;  ///< updates made
+  uint64_t seed = 0;
+  std::string digest;                          ///< of the configuration; see TrainingTask
+  double elapsed_seconds = 0.0;                ///< of training so far, in all processes
+  std::optional<double> validation_loss;       ///< of the evaluation after this very step
+  std::optional<double> best_validation_loss;  ///< of all evaluations so far
+};
+
+/// The parameters of a module that learn, by name.
+NamedTensors trainable_parameters(const torch::nn::Module& module);
+
+/// One file checkpoints/step-00001000.safetensors: the module's parameters and buffers under their
+/// own names, AdamW's moments ("adamw.m.<name>", "adamw.v.<name>"), and in the metadata the state
+/// (JSON under "training") and a checksum of everything ("checksum").
+struct Checkpoint {
+  TrainingState state;
+  TensorFile file;
+
+  /// Throws SystemError, or DataError where the file is damaged or no checkpoint.
+  static Checkpoint load(const std::filesystem::path& path);
+  /// Copies parameters and buffers into the module, and the moments and the step into the
+  /// optimizer. Throws DataError where a tensor is missing, too many or of another shape, with its
+  /// name and both shapes; then nothing is changed.
+  void restore(torch::nn::Module& module, AdamW& optimizer) const;
+  /// The parameters and buffers alone.
+  void restore(torch::nn::Module& module) const;
+};
+
+/// The checkpoints of a run: the latest few and the one with the lowest validation loss.
+class Checkpoints {
+ public:
+  /// keep: how many of the latest stay, at least 1.
+  Checkpoints(std::filesystem::path folder, int64_t keep);
+
+  /// Writes one atomically, then removes those that are neither among the latest nor the best.
+  /// Throws SystemError (disk full); the earlier ones are then still there.
+  std::filesystem::path save(const torch::nn::Module& module, const AdamW& optimizer,
+                             const TrainingState& state);
+
+  /// The latest that can be read, or nothing where there is none. A damaged one is set aside (its
+  /// name gets ".damaged") after `warn` was told, and the one before is taken. Throws DataError
+  /// where there are some and all are damaged.
+  std::optional<Checkpoint> latest(const std::function<void(const std::string&)>& warn);
+  /// The path of the one with the lowest validation loss among those that have one.
+  std::optional<std::filesystem::path> best() const;
+  /// From the earliest to the latest step.
+  std::vector<std::filesystem::path> paths() const;
+
+ private:
+  void remove_old() const;
+
+  std::filesystem::path folder_;
+  int64_t keep_;
+};
+
+}  // namespace tessera

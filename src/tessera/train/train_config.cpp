@@ -1,0 +1,50 @@
+#include "tessera/train/train_config.h"
+
+#include <cmath>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+
+void TrainConfig::check(std::string_view where) const {
+  const auto require = [&](bool holds, std::string_view name, auto found, std::string_view wanted) {
+    if (!holds) throw UsageError("{}.{} is {}, expected {}", where, name, found, wanted);
+  };
+  const auto whole = [&](std::string_view name, int64_t value, int64_t least) {
+    require(value >= least, name, value, least == 0 ? "0 or more" : "1 or more");
+  };
+  const auto share = [&](std::string_view name, double value) {
+    require(value >= 0 && value < 1, name, value, "at least 0 and below 1");
+  };
+  const auto not_negative = [&](std::string_view name, double value) {
+    require(value >= 0 && std::isfinite(value), name, value, "a number from 0 on");
+  };
+  whole("steps", steps, 1);
+  whole("batch", batch, 1);
+  whole("accumulation", accumulation, 1);
+  require(learning_rate > 0 && std::isfinite(learning_rate), "learning_rate", learning_rate,
+          "a number above 0");
+  require(min_learning_rate >= 0 && min_learning_rate <= learning_rate, "min_learning_rate",
+          min_learning_rate, "0 to learning_rate");
+  whole("warmup_steps", warmup_steps, 0);
+  whole("decay_steps", decay_steps, 0);
+  require(decay_steps == 0 || decay_steps > warmup_steps, "decay_steps", decay_steps,
+          "more than warmup_steps, or 0 for the last step");
+  not_negative("weight_decay", weight_decay);
+  share("beta1", beta1);
+  share("beta2", beta2);
+  require(epsilon > 0 && std::isfinite(epsilon), "epsilon", epsilon, "a number above 0");
+  not_negative("clip", clip);
+  whole("evaluate_every", evaluate_every, 0);
+  whole("evaluate_batches", evaluate_batches, 1);
+  whole("checkpoint_every", checkpoint_every, 0);
+  whole("keep_checkpoints", keep_checkpoints, 1);
+  whole("sample_every", sample_every, 0);
+  whole("threads", threads, 0);
+}
+
+Schedule TrainConfig::schedule() const {
+  return {learning_rate, min_learning_rate, warmup_steps, decay_steps > 0 ? decay_steps : steps};
+}
+
+}  // namespace tessera

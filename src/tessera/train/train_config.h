@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "tessera/train/schedule.h"
+
+namespace tessera {
+
+/// The [train] table of a run's configuration. Defaults: a small model on a small machine.
+struct TrainConfig {
+  int64_t steps = 1000;
+  int64_t batch = 8;
+  int64_t accumulation = 1;
+  double learning_rate = 1e-3;
+  double min_learning_rate = 1e-4;
+  int64_t warmup_steps = 100;
+  int64_t decay_steps = 0;
+  double weight_decay = 0.1;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double clip = 1.0;
+  int64_t evaluate_every = 250;
+  int64_t evaluate_batches = 10;
+  int64_t checkpoint_every = 250;
+  int64_t keep_checkpoints = 2;
+  int64_t sample_every = 0;
+  uint64_t seed = 1337;
+  int64_t threads = 0;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("steps", steps, "updates of the weights in all");
+    field("batch", batch, "sequences in one micro-batch");
+    field("accumulation", accumulation, "micro-batches whose mean gradient makes one update");
+    field("learning_rate", learning_rate, "at the end of the warm-up");
+    field("min_learning_rate", min_learning_rate, "at the end of the cosine");
+    field("warmup_steps", warmup_steps, "updates on the way up from 0");
+    field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)");
+    field("weight_decay", weight_decay, "of tensors with two or more dimensions");
+    field("beta1", beta1, "AdamW: memory of the gradient");
+    field("beta2", beta2, "AdamW: memory of the squared gradient");
+    field("epsilon", epsilon, "AdamW: keeps the division finite");
+    field("clip", clip, "largest norm of the gradient (0: any)");
+    field("evaluate_every", evaluate_every, "updates between evaluations (0: only at the end)");
+    field("evaluate_batches", evaluate_batches, "batches of one evaluation");
+    field("checkpoint_every", checkpoint_every, "updates between checkpoints (0: only at the end)");
+    field("keep_checkpoints", keep_checkpoints, "latest ones kept, besides the best");
+    field("sample_every", sample_every, "updates between samples (0: none)");
+    field("seed", seed, "of everything random");
+    field("threads", threads, "processor threads (0: as many as the program has chosen)");
+  }
+
+  /// Throws UsageError on values that make no sense together. where: prefix for messages.
+  void check(std::string_view where = "train") const;
+  /// With decay_steps = 0 read as the last step.
+  Schedule schedule() const;
+};
+
+}  // namespace tessera

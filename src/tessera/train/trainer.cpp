@@ -1,0 +1,224 @@
+#include "tessera/train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/random.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+
+constexpr uint64_t kEvaluationDraw = UINT64_MAX, kSampleDraw = UINT64_MAX - 1;
+
+double seconds_now() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+bool due(int64_t step, int64_t every) {
+  return every > 0 && step % every == 0;
+}
+
+/// The module in evaluation mode and without gradients, for as long as one lives.
+class Evaluating {
+ public:
+  explicit Evaluating(torch::nn::Module& module) : module_(module) { module_.eval(); }
+  ~Evaluating() { module_.train(); }
+
+ private:
+  torch::nn::Module& module_;
+  at::NoGradGuard no_grad_;
+};
+
+TrainConfig checked(TrainConfig config) {
+  config.check();
+  return config;
+}
+
+AdamWConfig adamw_config(const TrainConfig& config) {
+  return {config.weight_decay, config.beta1, config.beta2, config.epsilon};
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainConfig config, TrainingTask task, std::filesystem::path run_folder,
+                 TrainingObserver* observer)
+    : config_(checked(config)),
+      task_(std::move(task)),
+      folder_(std::move(run_folder)),
+      observer_(observer),
+      optimizer_(trainable_parameters(task_.module), adamw_config(config_), task_.decays),
+      checkpoints_(folder_ / "checkpoints", config_.keep_checkpoints) {}
+
+TrainingResult Trainer::run(Start start) {
+  InterruptGuard guard;
+  if (config_.threads > 0) at::set_num_threads(static_cast<int>(config_.threads));
+  task_.module.train();
+  begin(start);
+  while (state_.step < config_.steps) {
+    report_step(train_step());
+    const bool last = state_.step == config_.steps;
+    state_.validation_loss.reset();
+    const bool best = (last || due(state_.step, config_.evaluate_every)) && evaluate();
+    if (due(state_.step, config_.sample_every)) sample();
+    const bool interrupted = !last && InterruptGuard::interrupted();
+    if (last || best || interrupted || due(state_.step, config_.checkpoint_every))
+      save_checkpoint();
+    if (interrupted)
+      throw Interrupted(fmt::format("stopped after step {} of {}; its checkpoint is in {}",
+                                    state_.step, config_.steps, folder_.native()));
+  }
+  result_.step = state_.step;
+  result_.best_validation_loss = state_.best_validation_loss;
+  return result_;
+}
+
+void Trainer::begin(Start start) {
+  const auto log_path = folder_ / "metrics.jsonl";
+  state_ = {};
+  state_.seed = config_.seed;
+  state_.digest = task_.digest;
+  if (start == Start::kResume)
+    resume();
+  else if (std::filesystem::exists(log_path) || !checkpoints_.paths().empty())
+    throw UsageError("{} already holds a run; resume it, or choose another folder",
+                     folder_.native());
+  log_.emplace(log_path, state_.step > 0 ? state_.step : -1);
+  started_ = seconds_now() - state_.elapsed_seconds;
+  if (observer_) observer_->on_start(state_.step, config_.steps);
+}
+
+void Trainer::resume() {
+  remove_unfinished_files(folder_);
+  remove_unfinished_files(folder_ / "checkpoints");
+  const auto checkpoint = checkpoints_.latest([&](const std::string& message) { warn(message); });
+  if (!checkpoint) {
+    warn(folder_.native() + " holds no checkpoint yet; training starts from the beginning");
+    return;
+  }
+  const TrainingState& saved = checkpoint->state;
+  if (saved.seed != config_.seed || saved.digest != task_.digest)
+    throw UsageError(
+        "{} was trained with another {} ({}, now {}); give the same configuration, or choose "
+        "another folder",
+        checkpoint->file.path, saved.seed != config_.seed ? "seed" : "configuration",
+        saved.seed != config_.seed ? std::to_string(saved.seed) : saved.digest,
+        saved.seed != config_.seed ? std::to_string(config_.seed) : task_.digest);
+  checkpoint->restore(task_.module, optimizer_);
+  state_ = saved;
+}
+
+StepMetrics Trainer::train_step() {
+  const double began = seconds_now();
+  double loss = 0.0;
+  optimizer_.clear_gradients();
+  for (int64_t micro_batch = 0; micro_batch < config_.accumulation; ++micro_batch) {
+    seed_generator(static_cast<uint64_t>(micro_batch));
+    const at::Tensor part = task_.loss(state_.step, micro_batch) / config_.accumulation;
+    TORCH_CHECK_VALUE(part.dim() == 0 && part.requires_grad(), "Trainer: the loss has shape ",
+                      part.sizes(), ", expected a scalar that depends on the parameters");
+    loss += part.item<double>();
+    if (!std::isfinite(loss))
+      throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1, loss, advice()));
+    part.backward();
+  }
+  const double rate = config_.schedule().at(state_.step);
+  const double norm = optimizer_.gradient_norm();
+  if (!std::isfinite(norm))
+    throw Diverged(fmt::format("step {}: the gradient of '{}' is not finite (loss {:.4g}); {}",
+                               state_.step + 1, optimizer_.parameter_with_bad_gradient(), loss,
+                               advice()));
+  optimizer_.step(rate, clip_scale(norm, config_.clip));
+  gradient_norm_ = norm;
+  ++state_.step;
+  state_.elapsed_seconds = elapsed_seconds();
+  return {state_.step,
+          state_.step * task_.tokens_per_step,
+          loss,
+          rate,
+          norm,
+          static_cast<double>(task_.tokens_per_step) / (seconds_now() - began),
+          state_.elapsed_seconds};
+}
+
+void Trainer::report_step(const StepMetrics& metrics) {
+  result_.loss = metrics.loss;
+  log_->write({{"kind", "step"},
+               {"step", metrics.step},
+               {"tokens", metrics.tokens},
+               {"loss", metrics.loss},
+               {"learning_rate", metrics.learning_rate},
+               {"gradient_norm", metrics.gradient_norm},
+               {"tokens_per_second", metrics.tokens_per_second},
+               {"elapsed_seconds", metrics.elapsed_seconds}});
+  if (observer_) observer_->on_step(metrics);
+}
+
+bool Trainer::evaluate() {
+  if (!task_.evaluate) return false;
+  seed_generator(kEvaluationDraw);
+  {
+    Evaluating mode(task_.module);
+    result_.evaluation = task_.evaluate();
+  }
+  state_.elapsed_seconds = elapsed_seconds();
+  Json line = {
+      {"kind", "evaluation"}, {"step", state_.step}, {"elapsed_seconds", state_.elapsed_seconds}};
+  for (const auto& [name, value] : result_.evaluation) line["metrics"][name] = value;
+  log_->write(line);
+  if (observer_) observer_->on_evaluation(state_.step, result_.evaluation);
+
+  const auto loss = result_.evaluation.find("loss");
+  if (loss == result_.evaluation.end() || !std::isfinite(loss->second)) return false;
+  state_.validation_loss = loss->second;
+  if (state_.best_validation_loss && *state_.best_validation_loss <= loss->second) return false;
+  state_.best_validation_loss = loss->second;
+  return true;
+}
+
+void Trainer::sample() {
+  if (observer_ == nullptr) return;
+  seed_generator(kSampleDraw);
+  Evaluating mode(task_.module);
+  observer_->on_sample(state_.step);
+}
+
+void Trainer::save_checkpoint() {
+  log_->sync();  // so that no checkpoint is ahead of its log
+  const auto path = checkpoints_.save(task_.module, optimizer_, state_);
+  if (observer_) observer_->on_checkpoint(state_.step, path);
+}
+
+void Trainer::warn(const std::string& message) {
+  if (observer_) observer_->on_warning(message);
+}
+
+void Trainer::seed_generator(uint64_t draw) const {
+  const auto words = Philox(config_.seed, static_cast<uint64_t>(state_.step)).block(draw);
+  at::manual_seed(uint64_t{words[1]} << 32 | words[0]);
+}
+
+double Trainer::elapsed_seconds() const {
+  return seconds_now() - started_;
+}
+
+std::string Trainer::advice() const {
+  const auto saved = checkpoints_.paths();
+  return fmt::format(
+      "the learning rate was {:.3g}, the last gradient norm {:.3g}; try a smaller learning_rate, "
+      "more warmup_steps or a smaller clip; {}",
+      config_.schedule().at(state_.step), gradient_norm_,
+      saved.empty() ? "there is no checkpoint yet"
+                    : "the weights before it are kept in " + saved.back().native());
+}
+
+}  // namespace tessera

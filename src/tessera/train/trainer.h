@@ -1,0 +1,124 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "tessera/train/checkpoint.h"
+#include "tessera/train/metrics_log.h"
+#include "tessera/train/train_config.h"
+
+namespace tessera {
+
+/// Names and values of one evaluation. "loss" is the one that ranks checkpoints.
+using Metrics = std::map<std::string, double>;
+
+/// What is trained, and on what. Everything random in it must be a function of its arguments, of
+/// the configured seed and of LibTorch's default generator, which the trainer seeds anew from
+/// (seed, step, micro-batch) before each call: then a resumed run repeats the uninterrupted one bit
+/// for bit.
+struct TrainingTask {
+  torch::nn::Module& module;
+  /// The mean loss (a scalar with a graph behind it) of one micro-batch. step: updates made before
+  /// this one, 0 for the first; micro_batch: 0 … accumulation - 1.
+  std::function<at::Tensor(int64_t step, int64_t micro_batch)> loss;
+  /// Called without gradients and with the module in evaluation mode; may be empty.
+  std::function<Metrics()> evaluate;
+  /// Tokens (or other units of work) of one update, for the counts in the metrics.
+  int64_t tokens_per_step = 0;
+  /// Names model and data; a checkpoint with another digest is not resumed.
+  std::string digest;
+  AdamW::DecayRule decays = decays_by_dimension;
+};
+
+/// One line of metrics.jsonl.
+struct StepMetrics {
+  int64_t step = 0;            ///< updates made, this one included
+  int64_t tokens = 0;          ///< seen so far
+  double loss = 0.0;           ///< mean over the micro-batches, before the update
+  double learning_rate = 0.0;  ///< of this update
+  double gradient_norm = 0.0;  ///< before clipping
+  double tokens_per_second = 0.0;
+  double elapsed_seconds = 0.0;  ///< since the run began, in all its processes
+};
+
+/// Told what happens, in this order within a step; the default does nothing.
+class TrainingObserver {
+ public:
+  virtual ~TrainingObserver() = default;
+  /// step: updates already made.
+  virtual void on_start(int64_t step, int64_t steps) {}
+  virtual void on_step(const StepMetrics& metrics) {}
+  virtual void on_evaluation(int64_t step, const Metrics& metrics) {}
+  /// Every sample_every steps, without gradients and with the module in evaluation mode.
+  virtual void on_sample(int64_t step) {}
+  virtual void on_checkpoint(int64_t step, const std::filesystem::path& path) {}
+  virtual void on_warning(const std::string& message) {}
+};
+
+/// The loss or the gradient is no longer finite.
+class Diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+enum class Start { kNew, kResume };
+
+struct TrainingResult {
+  int64_t step = 0;
+  std::optional<double> loss;  ///< of the last update; none where no update was left to make
+  Metrics evaluation;          ///< the last one of this process; empty without one
+  std::optional<double> best_validation_loss;
+};
+
+/// Trains a module with AdamW: gradients of `accumulation` micro-batches, clipping, schedule,
+/// evaluations, metrics.jsonl and checkpoints/ in the run's folder. A checkpoint is written every
+/// checkpoint_every steps, at the end, at an interrupt and after an evaluation better than all
+/// before. A process killed at any moment leaves a folder that can be resumed.
+class Trainer {
+ public:
+  /// Throws UsageError on a configuration that makes no sense.
+  Trainer(TrainConfig config, TrainingTask task, std::filesystem::path run_folder,
+          TrainingObserver* observer = nullptr);
+
+  /// kNew: throws UsageError where the folder already holds a run. kResume: goes on after the
+  /// latest readable checkpoint, and from the start where there is none; throws UsageError where
+  /// it has another seed or digest, DataError where its tensors do not fit the module.
+  /// Throws Diverged before an update with a loss or gradient that is not finite; Interrupted after
+  /// Ctrl-C, when a checkpoint is written; SystemError (disk full).
+  TrainingResult run(Start start);
+
+ private:
+  void begin(Start start);
+  void resume();
+  StepMetrics train_step();
+  void report_step(const StepMetrics& metrics);
+  /// Returns whether the validation loss is the best so far.
+  bool evaluate();
+  void sample();
+  void save_checkpoint();
+  void warn(const std::string& message);
+  void seed_generator(uint64_t draw) const;
+  double elapsed_seconds() const;
+  std::string advice() const;
+
+  TrainConfig config_;
+  TrainingTask task_;
+  std::filesystem::path folder_;
+  TrainingObserver* observer_;
+  AdamW optimizer_;
+  Checkpoints checkpoints_;
+  std::optional<MetricsLog> log_;
+  TrainingState state_;
+  TrainingResult result_;
+  double started_ = 0.0;        // seconds of the steady clock, less those of earlier processes
+  double gradient_norm_ = 0.0;  // of the last update
+};
+
+}  // namespace tessera

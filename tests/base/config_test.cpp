@@ -1,0 +1,246 @@
+#include "tessera/base/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::config {
+namespace {
+
+using test::message_of;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+enum class Colour { kRed, kDarkBlue };
+constexpr std::array<std::string_view, 2> enum_names(Colour) {
+  return {"red", "dark_blue"};
+}
+
+struct Inner {
+  double rate = 0.5;
+  bool tied = true;
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("rate", rate, "how fast");
+    field("tied", tied, "whether tied");
+  }
+};
+
+struct Outer {
+  int64_t heads = 4;
+  uint64_t seed = 7;
+  int32_t small = 1;
+  std::string name = "mosaic";
+  Colour colour = Colour::kRed;
+  std::vector<int64_t> sizes = {1, 2};
+  Inner inner;
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("heads", heads, "per layer");
+    field("seed", seed, "of everything");
+    field("small", small, "a small number");
+    field("name", name, "of the model");
+    field("colour", colour, "of the tile");
+    field("sizes", sizes, "some sizes");
+    field("inner", inner, "the inner part");
+  }
+};
+
+Json parse(std::string_view text) {
+  return parse_json(text, "text");
+}
+
+std::string refusal(std::string_view text) {
+  return message_of<UsageError>([&] {
+    Outer value;
+    from_json(parse(text), value, "file");
+  });
+}
+
+TEST(Config, GoesThroughJsonInTheOrderOfItsFields) {
+  EXPECT_EQ(to_json(Outer{}).dump(),
+            R"({"heads":4,"seed":7,"small":1,"name":"mosaic","colour":"red","sizes":[1,2],)"
+            R"("inner":{"rate":0.5,"tied":true}})");
+  Outer value;
+  from_json(parse(R"({"colour":"dark_blue","inner":{"rate":2},"sizes":[],"heads":-3})"), value,
+            "file");
+  EXPECT_EQ(value.colour, Colour::kDarkBlue);
+  EXPECT_EQ(value.inner.rate, 2.0);
+  EXPECT_TRUE(value.inner.tied);
+  EXPECT_TRUE(value.sizes.empty());
+  EXPECT_EQ(value.heads, -3);
+  EXPECT_EQ(value.name, "mosaic");
+}
+
+TEST(Config, NamesUnknownKeysAndTheNearestKnownOne) {
+  EXPECT_EQ(refusal(R"({"haeds":3})"), "file: unknown key 'haeds'; did you mean 'heads'?");
+  EXPECT_EQ(refusal(R"({"inner":{"tide":true}})"),
+            "file.inner: unknown key 'tide'; did you mean 'tied'?");
+  EXPECT_EQ(refusal(R"({"zzzzzzzzz":1})"), "file: unknown key 'zzzzzzzzz'");
+}
+
+TEST(Config, RefusesTheWrongTypeAndSaysWhatIsExpected) {
+  EXPECT_EQ(refusal(R"({"heads":"four"})"), R"(file.heads is "four", expected a whole number)");
+  EXPECT_EQ(refusal(R"({"heads":1.5})"), "file.heads is 1.5, expected a whole number");
+  EXPECT_EQ(refusal(R"({"heads":true})"), "file.heads is true, expected a whole number");
+  EXPECT_EQ(refusal(R"({"inner":{"tied":1}})"), "file.inner.tied is 1, expected true or false");
+  EXPECT_EQ(refusal(R"({"inner":3})"), "file.inner is 3, expected a table");
+  EXPECT_EQ(refusal(R"({"inner":{"rate":"x"}})"), R"(file.inner.rate is "x", expected a number)");
+  EXPECT_EQ(refusal(R"({"name":1})"), "file.name is 1, expected a text");
+  EXPECT_EQ(refusal(R"({"colour":1})"), "file.colour is 1, expected a name");
+  EXPECT_EQ(refusal(R"({"colour":"blue"})"),
+            "file.colour is 'blue', expected one of: red, dark_blue");
+  EXPECT_EQ(refusal(R"({"sizes":3})"), "file.sizes is 3, expected a list");
+  EXPECT_EQ(refusal("[]"), "file is [], expected a table");
+}
+
+TEST(Config, RefusesNumbersThatWouldWrapRoundOrLoseAFraction) {
+  EXPECT_EQ(refusal(R"({"seed":-1})"), "file.seed is -1, expected a whole number from 0 on");
+  EXPECT_EQ(refusal(R"({"heads":9223372036854775808})"),
+            "file.heads is 9223372036854775808, expected a whole number");
+  EXPECT_EQ(refusal(R"({"small":2147483648})"),
+            "file.small is 2147483648, expected a whole number");
+  EXPECT_EQ(refusal(R"({"sizes":[1,2.5]})"), "file.sizes[1] is 2.5, expected a whole number");
+  Outer value;
+  from_json(parse(R"({"seed":18446744073709551615,"small":-2147483648})"), value, "file");
+  EXPECT_EQ(value.seed, UINT64_MAX);
+  EXPECT_EQ(value.small, INT32_MIN);
+}
+
+TEST(Config, ARefusalChangesNothing) {
+  Outer value;
+  EXPECT_THROW(from_json(parse(R"({"heads":8,"inner":{"rate":9,"x":1}})"), value, "file"),
+               UsageError);
+  EXPECT_EQ(to_json(value), to_json(Outer{}));
+}
+
+TEST(Config, DescribesEveryField) {
+  const std::string text = describe_fields<Outer>();
+  EXPECT_THAT(text, HasSubstr("heads = 4                      per layer\n"));
+  EXPECT_THAT(text, HasSubstr("of the tile (red | dark_blue)\n"));
+  EXPECT_THAT(text, HasSubstr("[inner] the inner part\n  rate = 0.5"));
+  EXPECT_EQ(field_names<Inner>(), (std::vector<std::string>{"rate", "tied"}));
+}
+
+TEST(Toml, IsReadWithLineAndColumnOfAFault) {
+  const TemporaryFolder folder;
+  write_file(folder / "good.toml", "heads = 8\nsizes = [3]\n[inner]\nrate = 0.25\n");
+  Outer value;
+  from_json(read_toml(folder / "good.toml"), value, "good.toml");
+  EXPECT_EQ(value.heads, 8);
+  EXPECT_EQ(value.sizes, std::vector<int64_t>{3});
+  EXPECT_EQ(value.inner.rate, 0.25);
+
+  write_file(folder / "bad.toml", "heads = 8\nseed = \n");
+  EXPECT_THAT(message_of<UsageError>([&] { read_toml(folder / "bad.toml"); }),
+              HasSubstr("bad.toml: line 2, column"));
+  write_file(folder / "date.toml", "a = 1\nday = 1979-05-27\n");
+  EXPECT_THAT(message_of<UsageError>([&] { read_toml(folder / "date.toml"); }),
+              HasSubstr("date.toml: line 2: dates"));
+  write_file(folder / "deep.toml", "a = " + std::string(100000, '['));
+  EXPECT_THROW(read_toml(folder / "deep.toml"), UsageError);
+  EXPECT_THROW(read_toml(folder / "missing.toml"), SystemError);
+}
+
+TEST(Toml, RefusesWhatItCannotSay) {
+  EXPECT_THROW(to_toml(Json::array()), std::invalid_argument);
+  EXPECT_THROW(to_toml(parse(R"({"a":null})")), std::invalid_argument);
+  EXPECT_THROW(to_toml(Json{{"seed", UINT64_MAX}}), std::invalid_argument);
+}
+
+RC_GTEST_PROP(Toml, WritesWhatItReads, (int64_t whole, double real, std::string text, bool flag)) {
+  RC_PRE(std::isfinite(real));
+  for (char& letter : text) letter = static_cast<char>(letter & 0x7f);  // so that it is UTF-8
+  const Json json = {{"whole", whole},
+                     {"real", real},
+                     {"list", {text, text}},
+                     {"table", {{"flag", flag}, {"empty", Json::array()}}}};
+  const TemporaryFolder folder;
+  write_file(folder / "config.toml", to_toml(json));
+  const Json back = read_toml(folder / "config.toml");
+  RC_ASSERT(nlohmann::json(back) == nlohmann::json(json));  // TOML tables come back sorted
+}
+
+TEST(ParseJson, NamesTheByteOfTheFault) {
+  EXPECT_EQ(message_of<DataError>([] { parse("{\"a\": x}"); }), "text: byte 7: not valid JSON");
+  EXPECT_THROW(parse(""), DataError);
+  EXPECT_THROW(parse("{} {}"), DataError);
+  EXPECT_THROW(parse("\"\xff\""), DataError);
+  EXPECT_THROW(parse("[1e999]"), DataError);
+}
+
+TEST(ParseJson, LimitsTheDepth) {
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_NO_THROW(parse(nested(100)));
+  EXPECT_THAT(message_of<DataError>([&] { parse(nested(102)); }), HasSubstr("nested deeper"));
+  EXPECT_THROW(parse(std::string(1 << 20, '[')), DataError);
+  EXPECT_THROW(parse_sorted_json(std::string(1 << 20, '['), "text"), DataError);
+}
+
+TEST(ParseSortedJson, IsQuickOnManyKeys) {
+  std::string text = "{";
+  for (int i = 0; i < 200000; ++i) text += fmt::format("\"{}\":{},", i, i);
+  text.back() = '}';
+  EXPECT_EQ(parse_sorted_json(text, "text").size(), 200000u);  // n^2 would take minutes
+}
+
+RC_GTEST_PROP(ParseJson, DamagedTextIsADataErrorOrJson,
+              (std::vector<std::pair<uint16_t, char>> damage)) {
+  std::string text = to_json(Outer{}).dump();
+  for (const auto& [place, letter] : damage) text[place % text.size()] = letter;
+  try {
+    Outer value;
+    from_json(parse(text), value, "text");
+  } catch (const DataError&) {
+  } catch (const UsageError&) {
+  }
+}
+
+RC_GTEST_PROP(ReadToml, DamagedTextIsAUsageErrorOrToml,
+              (std::vector<std::pair<uint16_t, char>> damage)) {
+  std::string text = to_toml(to_json(Outer{}));
+  for (const auto& [place, letter] : damage) text[place % text.size()] = letter;
+  const TemporaryFolder folder;
+  write_file(folder / "config.toml", text);
+  try {
+    Outer value;
+    from_json(read_toml(folder / "config.toml"), value, "text");
+  } catch (const UsageError&) {
+  }
+}
+
+TEST(SetFromText, ReadsTheValueAsTomlAndElseAsText) {
+  Json json = {{"model", {{"heads", 4}}}};
+  set_from_text(json, "model.heads=8");
+  set_from_text(json, "model.rate=1e-3");
+  set_from_text(json, "model.sizes=[1, 2]");
+  set_from_text(json, "train.name=plain words");
+  set_from_text(json, "train.quoted=\"x=y\"");
+  set_from_text(json, "train.empty=");
+  set_from_text(json, "flag=true");
+  EXPECT_EQ(json.dump(),
+            R"({"model":{"heads":8,"rate":0.001,"sizes":[1,2]},)"
+            R"("train":{"name":"plain words","quoted":"x=y","empty":""},"flag":true})");
+}
+
+TEST(SetFromText, RefusesWhatSetsNothing) {
+  Json json = {{"heads", 4}};
+  const Json before = json;
+  for (const char* text : {"heads", "=3", "", "a..b=1", ".a=1", "a.=1", "new.heads.=1"})
+    EXPECT_THROW(set_from_text(json, text), UsageError) << text;
+  EXPECT_THAT(message_of<UsageError>([&] { set_from_text(json, "heads.size=1"); }),
+              HasSubstr("'size' stands below a plain value"));
+  EXPECT_EQ(json, before);
+}
+
+}  // namespace
+}  // namespace tessera::config

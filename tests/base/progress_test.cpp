@@ -1,0 +1,84 @@
+#include "tessera/base/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// What `job` writes to the stream that it is given.
+template <typename Job>
+std::string written(Job&& job) {
+  std::FILE* file = std::tmpfile();
+  job(file);
+  std::rewind(file);
+  std::string result;
+  for (int letter; (letter = std::fgetc(file)) != EOF;) result += static_cast<char>(letter);
+  std::fclose(file);
+  return result;
+}
+
+TEST(Progress, WritesPlainLinesWhereThereIsNoTerminal) {
+  const std::string text = written([](std::FILE* file) {
+    Progress progress(file, "train", 10);
+    progress.update(1, "loss 2.50");
+    progress.update(2, "loss 2.25");  // too soon after the first for a line of its own
+    progress.message("checkpoint");
+    progress.update(10, "loss 1.00");
+  });
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  EXPECT_THAT(text, StartsWith("train [##"));
+  EXPECT_THAT(text, HasSubstr("10 %  loss 2.50"));
+  EXPECT_THAT(text, HasSubstr("\ncheckpoint\n"));
+  EXPECT_THAT(text, HasSubstr("100 %  loss 1.00"));
+  EXPECT_THAT(text, testing::EndsWith("done\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("\r")));
+}
+
+TEST(Progress, RedrawsOneLineWithinTheWidthOfATerminal) {
+  int master = -1, slave = -1;
+  winsize size{24, 40, 0, 0};
+  ASSERT_EQ(::openpty(&master, &slave, nullptr, nullptr, &size), 0);
+  std::FILE* terminal = ::fdopen(slave, "w");
+  {
+    Progress progress(terminal, "train", 2);
+    progress.update(1, std::string(100, 'x'));
+  }
+  char buffer[4096];
+  const ssize_t got = ::read(master, buffer, sizeof buffer);
+  const std::string text(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  std::fclose(terminal);
+  ::close(master);
+  EXPECT_THAT(text, StartsWith("\r\033[Ktrain [############....."));
+  for (size_t begin = 0, next; begin < text.size(); begin = next + 1) {
+    next = std::min(text.find('\r', begin), text.size());
+    EXPECT_LT(next - begin, 40u + 3u);  // the escape sequence takes no columns
+  }
+}
+
+TEST(Progress, SurvivesNoWorkAndNoStream) {
+  EXPECT_THAT(written([](std::FILE* file) { Progress(file, "nothing", 0).finish(); }),
+              HasSubstr("100 %"));
+  Progress silent(nullptr, "silent", 3);
+  silent.update(1);
+  silent.message("unheard");
+}
+
+TEST(FormatDuration, RoundsToSeconds) {
+  EXPECT_EQ(format_duration(0.0), "0 s");
+  EXPECT_EQ(format_duration(11.6), "12 s");
+  EXPECT_EQ(format_duration(59.6), "1:00");
+  EXPECT_EQ(format_duration(245.0), "4:05");
+  EXPECT_EQ(format_duration(3723.0), "1:02:03");
+  EXPECT_EQ(format_duration(360000.0), "100:00:00");
+}
+
+}  // namespace
+}  // namespace tessera

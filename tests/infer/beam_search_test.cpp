@@ -1,0 +1,131 @@
+#include "tessera/infer/beam_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tests/infer/tiny_models.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLetters = 5;
+constexpr int64_t kEnd = 2;
+const Tokens kPrompt = {0, 3, 1};
+
+std::shared_ptr<LanguageModel> model_of_letters() {
+  return test::tiny_mosaic(Parameterisation::kPaper, kLetters);
+}
+
+/// All texts of at most `longest` tokens that end with kEnd, and all of just `longest`; best first.
+std::vector<Hypothesis> every_text(LanguageModel& model, int64_t longest, double exponent) {
+  std::vector<Hypothesis> all;
+  const std::function<void(const Hypothesis&)> extend = [&](const Hypothesis& from) {
+    Tokens text = kPrompt;
+    text.insert(text.end(), from.tokens.begin(), from.tokens.end());
+    const at::Tensor next = test::recomputed(model, text).log_softmax(-1);
+    for (int64_t token = 0; token < kLetters; ++token) {
+      Hypothesis longer = from;
+      longer.tokens.push_back(token);
+      longer.log_probability += next[token].item<double>();
+      longer.score = longer.log_probability / std::pow(longer.tokens.size(), exponent);
+      longer.ended = token == kEnd;
+      if (longer.ended || static_cast<int64_t>(longer.tokens.size()) == longest)
+        all.push_back(longer);
+      else
+        extend(longer);
+    }
+  };
+  extend({});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.score > b.score; });
+  return all;
+}
+
+TEST(BeamSearch, AWideBeamFindsTheBestOfAllTexts) {
+  const auto model = model_of_letters();
+  for (double exponent : {0.0, 0.7, 1.0}) {
+    const auto expected = every_text(*model, 4, exponent);
+    BeamOptions options;
+    options.beams = 4 * 4 * 4 * 4;
+    options.max_tokens = 4;
+    options.length_exponent = exponent;
+    options.end_of_text = kEnd;
+    const auto found = beam_search(*model, kPrompt, options);
+    ASSERT_EQ(found.size(), 256u);
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i].score, expected[i].score, 1e-4) << i;
+    EXPECT_EQ(found[0].tokens, expected[0].tokens);
+    EXPECT_EQ(found[0].ended, expected[0].ended);
+    EXPECT_NEAR(found[0].log_probability, expected[0].log_probability, 1e-4);
+  }
+}
+
+TEST(BeamSearch, StopsWhenNothingCanComeToBeatWhatHasEnded) {
+  // The whole tree of 8 tokens has half a million texts; the best few are found all the same.
+  const auto model = model_of_letters();
+  BeamOptions options;
+  options.beams = 64;
+  options.max_tokens = 8;
+  options.end_of_text = kEnd;
+  const auto shorter = every_text(*model, 5, 0.0);
+  const auto found = beam_search(*model, kPrompt, options);
+  if (shorter[0].ended) EXPECT_GE(found[0].score, shorter[0].score - 1e-4);
+  for (size_t i = 1; i < found.size(); ++i) EXPECT_LE(found[i].score, found[i - 1].score);
+}
+
+TEST(BeamSearch, OneBeamIsGreedy) {
+  const auto model = test::tiny_mosaic();
+  BeamOptions options;
+  options.beams = 1;
+  options.max_tokens = 2 * test::kWindow;
+  const auto found = beam_search(*model, kPrompt, options);
+  ASSERT_EQ(found.size(), 1u);
+  Tokens text = kPrompt;
+  double sum = 0;
+  for (int64_t token : found[0].tokens) {
+    const at::Tensor next = test::recomputed(*model, text).log_softmax(-1);
+    EXPECT_EQ(token, next.argmax().item<int64_t>());
+    sum += next.max().item<double>();
+    text.push_back(token);
+  }
+  EXPECT_EQ(found[0].tokens.size(), 2u * test::kWindow);
+  EXPECT_FALSE(found[0].ended);
+  EXPECT_NEAR(found[0].log_probability, sum, 1e-3);
+}
+
+TEST(BeamSearch, ReadsInWindowsWhereLearnedPositionsEnd) {
+  const auto model = test::tiny_gpt(Positions::kLearned);
+  BeamOptions options;
+  options.beams = 3;
+  options.max_tokens = 2 * test::kWindow;
+  const auto found = beam_search(*model, kPrompt, options);
+  ASSERT_EQ(found.size(), 3u);
+  Tokens text = kPrompt;
+  double sum = 0;
+  for (int64_t token : found[0].tokens) {
+    sum += test::recomputed(*model, text, test::kWindow).log_softmax(-1)[token].item<double>();
+    text.push_back(token);
+  }
+  EXPECT_NEAR(found[0].log_probability, sum, 1e-3);
+}
+
+TEST(BeamSearch, NoTokensAreNoHypotheses) {
+  BeamOptions options;
+  options.max_tokens = 0;
+  EXPECT_TRUE(beam_search(*test::tiny_mosaic(), kPrompt, options).empty());
+}
+
+TEST(BeamSearch, RefusesBadArguments) {
+  const auto model = test::tiny_mosaic();
+  EXPECT_THROW(beam_search(*model, {}, {}), c10::ValueError);
+  EXPECT_THROW(beam_search(*model, kPrompt, {.beams = 0}), UsageError);
+  EXPECT_THROW(beam_search(*model, kPrompt, {.max_tokens = -1}), UsageError);
+  EXPECT_THROW(beam_search(*model, kPrompt, {.length_exponent = -1}), UsageError);
+  EXPECT_THROW(beam_search(*model, kPrompt, {.end_of_text = test::kVocabulary}),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera

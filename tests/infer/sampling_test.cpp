@@ -1,0 +1,188 @@
+#include "tessera/infer/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+const std::vector<float> kLogits = {std::log(0.5f), std::log(0.3f), std::log(0.15f),
+                                    std::log(0.05f)};
+constexpr int64_t kDraws = 20000;
+
+/// Shares of the tokens in many draws; the length of the context numbers the draw.
+std::vector<double> shares(const std::vector<float>& logits, const SamplingOptions& options,
+                           uint64_t sequence = 0) {
+  const std::vector<int64_t> context(kDraws, 0);
+  std::vector<double> result(logits.size(), 0.0);
+  for (int64_t draw = 0; draw < kDraws; ++draw)
+    result[draw_token(logits, std::span(context).first(draw), options, sequence).token] +=
+        1.0 / kDraws;
+  return result;
+}
+
+/// Within five standard deviations of a share.
+void expect_shares(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t token = 0; token < found.size(); ++token) {
+    const double p = expected[token];
+    EXPECT_NEAR(found[token], p, 5 * std::sqrt(p * (1 - p) / kDraws)) << "token " << token;
+  }
+}
+
+TEST(Sampling, DrawsFromTheModelsDistribution) {
+  expect_shares(shares(kLogits, {}), {0.5, 0.3, 0.15, 0.05});
+}
+
+TEST(Sampling, TemperatureSharpensAndFlattens) {
+  SamplingOptions options;
+  options.temperature = 0.5;  // squares, divided by their sum 0.365
+  expect_shares(shares(kLogits, options),
+                {0.25 / 0.365, 0.09 / 0.365, 0.0225 / 0.365, 0.0025 / 0.365});
+  options.temperature = 1e6;
+  expect_shares(shares(kLogits, options), {0.25, 0.25, 0.25, 0.25});
+}
+
+TEST(Sampling, TopKAndTopPCutTheTail) {
+  SamplingOptions options;
+  options.top_k = 2;
+  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
+  options.top_k = 100;
+  expect_shares(shares(kLogits, options), {0.5, 0.3, 0.15, 0.05});
+  options.top_k = 0;
+  options.top_p = 0.79;  // 0.5 < 0.79 <= 0.5 + 0.3
+  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
+  options.top_p = 0.81;
+  expect_shares(shares(kLogits, options), {0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0});
+  options.top_p = 1e-9;
+  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
+  options.top_k = 2;  // of the two, the first has 0.625
+  options.top_p = 0.62;
+  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
+  options.top_p = 0.63;
+  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
+}
+
+TEST(Sampling, ANucleusMayBeWide) {
+  const std::vector<float> flat(5000, 1.0f);
+  SamplingOptions options;
+  options.top_p = 0.4999;
+  const std::vector<double> found = shares(flat, options);
+  for (int64_t token = 2500; token < 5000; ++token) EXPECT_EQ(found[token], 0) << token;
+  EXPECT_GT(std::count_if(found.begin(), found.end(), [](double share) { return share > 0; }),
+            2450);  // each of 2500 is missed with probability e^-8
+}
+
+TEST(Sampling, ZeroTemperatureTakesTheBestAndOfEqualsTheLowest) {
+  SamplingOptions options;
+  options.temperature = 0;
+  const ScoredToken best = draw_token(std::vector<float>{1, 3, 2, 3}, {}, options, 0);
+  EXPECT_EQ(best.token, 1);
+  EXPECT_TRUE(best.greedy);
+  EXPECT_EQ(draw_token(std::vector<float>{-2}, {}, options, 0).token, 0);
+}
+
+TEST(Sampling, RepetitionPenaltyDividesPositiveLogitsAndMultipliesNegativeOnes) {
+  SamplingOptions options;
+  options.temperature = 0;
+  options.repetition_penalty = 2;
+  const std::vector<int64_t> context = {0, 0, 2};
+  // 3 / 2 once, though token 0 stands twice in the context.
+  EXPECT_EQ(draw_token(std::vector<float>{3.0, 1.4, 2.0}, context, options, 0).token, 0);
+  EXPECT_EQ(draw_token(std::vector<float>{3.0, 1.6, 2.0}, context, options, 0).token, 1);
+  EXPECT_EQ(draw_token(std::vector<float>{-1.0, -1.9, -3.0}, context, options, 0).token, 1);
+  EXPECT_EQ(draw_token(std::vector<float>{-1.0, -2.1, -3.0}, context, options, 0).token, 0);
+  const ScoredToken token = draw_token(std::vector<float>{3.0, 1.6, 2.0}, context, options, 0);
+  EXPECT_FALSE(token.greedy);
+  EXPECT_NEAR(*token.log_probability, 1.6 - std::log(std::exp(3.0) + std::exp(1.6) + std::exp(2.0)),
+              1e-6);
+  options.temperature = 1;
+  const std::vector<int64_t> foreign = {3};
+  EXPECT_THROW(draw_token(std::vector<float>{3.0, 1.6, 2.0}, foreign, options, 0),
+               std::invalid_argument);
+}
+
+TEST(Sampling, LogProbabilitiesAreTheModelsOwn) {
+  SamplingOptions options;
+  options.temperature = 0.01;
+  options.top_k = 1;
+  options.alternatives = 3;
+  const ScoredToken token = draw_token(kLogits, {}, options, 0);
+  EXPECT_EQ(token.token, 0);
+  EXPECT_NEAR(*token.log_probability, std::log(0.5), 1e-6);
+  ASSERT_EQ(token.alternatives.size(), 3u);
+  EXPECT_EQ(token.alternatives[0].log_probability, *token.log_probability);
+  EXPECT_EQ(token.alternatives[2].token, 2);
+  EXPECT_NEAR(token.alternatives[2].log_probability, std::log(0.15), 1e-6);
+  options.alternatives = 9;
+  EXPECT_EQ(draw_token(kLogits, {}, options, 0).alternatives.size(), 4u);
+}
+
+TEST(Sampling, ADrawIsAFunctionOfSeedSequenceAndPosition) {
+  const std::vector<float> flat(1000, 0.0f);
+  const std::vector<int64_t> zeros(8, 0), ones(8, 1);
+  SamplingOptions options;
+  const auto drawn = [&](uint64_t seed, uint64_t sequence, const std::vector<int64_t>& context) {
+    options.seed = seed;
+    return draw_token(flat, context, options, sequence).token;
+  };
+  EXPECT_EQ(drawn(1, 2, zeros), drawn(1, 2, ones));
+  EXPECT_NE(drawn(1, 2, zeros), drawn(2, 2, zeros));
+  EXPECT_NE(drawn(1, 2, zeros), drawn(1, 3, zeros));
+  EXPECT_NE(drawn(1, 2, zeros), drawn(1, 2, {0, 0, 0}));
+}
+
+TEST(Sampling, AnImpossibleTokenNeverComes) {
+  const std::vector<float> logits = {-INFINITY, 0.0f, -INFINITY};
+  expect_shares(shares(logits, {}), {0, 1, 0});
+  EXPECT_EQ(*draw_token(logits, {}, {}, 0).log_probability, 0);
+}
+
+TEST(Sampling, LogitsThatAreNoNumbersAreRefused) {
+  for (float bad : {NAN, static_cast<float>(INFINITY)}) {
+    try {
+      draw_token(std::vector<float>{0, 1, bad}, {}, {}, 0);
+      FAIL() << "drew from a logit of " << bad;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find("logit of token 2"), std::string::npos);
+    }
+  }
+  EXPECT_THROW(draw_token(std::vector<float>{-INFINITY}, {}, {}, 0), std::invalid_argument);
+  EXPECT_THROW(draw_token({}, {}, {}, 0), std::invalid_argument);
+}
+
+TEST(Sampling, RefusesBadOptions) {
+  const auto refused = [](auto change) {
+    SamplingOptions options;
+    change(options);
+    EXPECT_THROW(options.check(), UsageError);
+    EXPECT_THROW(draw_token(kLogits, {}, options, 0), UsageError);
+  };
+  refused([](auto& options) { options.temperature = -0.1; });
+  refused([](auto& options) { options.temperature = NAN; });
+  refused([](auto& options) { options.temperature = INFINITY; });
+  refused([](auto& options) { options.top_k = -1; });
+  refused([](auto& options) { options.top_p = 0; });
+  refused([](auto& options) { options.top_p = 1.01; });
+  refused([](auto& options) { options.repetition_penalty = 0; });
+  refused([](auto& options) { options.alternatives = -1; });
+}
+
+TEST(TokenDistribution, RefusesATokenOutsideTheVocabulary) {
+  const TokenDistribution distribution(kLogits);
+  EXPECT_THROW(distribution.log_probability(4), std::invalid_argument);
+  EXPECT_THROW(distribution.log_probability(-1), std::invalid_argument);
+}
+
+TEST(TokenDistribution, EqualAlternativesComeByTheirIds) {
+  const std::vector<float> logits = {1, 2, 1, 2, 1};
+  std::vector<int64_t> ids;
+  for (const auto& choice : TokenDistribution(logits).most_probable(4)) ids.push_back(choice.token);
+  EXPECT_EQ(ids, (std::vector<int64_t>{1, 3, 0, 2}));
+}
+
+}  // namespace
+}  // namespace tessera

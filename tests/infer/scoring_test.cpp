@@ -1,0 +1,141 @@
+#include "tessera/infer/scoring.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/infer/tiny_models.h"
+
+namespace tessera {
+namespace {
+
+using test::kVocabulary;
+using test::kWindow;
+using test::recomputed;
+using test::some_text;
+
+double log_probability(LanguageModel& model, const Tokens& before, int64_t token,
+                       size_t window = SIZE_MAX) {
+  return recomputed(model, before, window).log_softmax(-1)[token].item<double>();
+}
+
+TEST(Scoring, EveryTokenIsScoredGivenThoseBeforeIt) {
+  const auto model = test::tiny_mosaic();
+  const std::vector<Tokens> texts = {some_text(5, 1), some_text(2 * kWindow, 2), {3}, {}};
+  const auto scores = score_texts(*model, texts, {.alternatives = 2});
+  ASSERT_EQ(scores.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    ASSERT_EQ(scores[i].size(), texts[i].size());
+    for (size_t t = 0; t < texts[i].size(); ++t) {
+      const ScoredToken& score = scores[i][t];
+      EXPECT_EQ(score.token, texts[i][t]);
+      EXPECT_EQ(score.log_probability.has_value(), t > 0);
+      if (t == 0) continue;
+      const Tokens before(texts[i].begin(), texts[i].begin() + t);
+      EXPECT_NEAR(*score.log_probability, log_probability(*model, before, texts[i][t]), 1e-4);
+      ASSERT_EQ(score.alternatives.size(), 2u);
+      EXPECT_EQ(score.greedy, score.alternatives[0].token == score.token);
+      EXPECT_EQ(score.greedy, score.alternatives[0].log_probability == *score.log_probability);
+    }
+  }
+}
+
+TEST(Scoring, TextsPastTheWindowAreReadInOverlappingWindows) {
+  const auto model = test::tiny_gpt(Positions::kLearned);
+  const Tokens text = some_text(2 * kWindow + 3, 1);
+  const auto scores = score_texts(*model, {text})[0];
+  ASSERT_EQ(scores.size(), text.size());
+  // Windows read tokens 0..7, 5..12, 10..17 and score 1..8, 9..13, 14..18: each but the first
+  // begins half a window before the first token that it scores.
+  size_t start = 0, scored_to = kWindow;
+  for (size_t t = 1; t < text.size(); ++t) {
+    if (t > scored_to) {
+      start = t - kWindow / 2;
+      scored_to = start + kWindow;
+    }
+    const Tokens before(text.begin() + start, text.begin() + t);
+    EXPECT_NEAR(*scores[t].log_probability, log_probability(*model, before, text[t]), 1e-4) << t;
+  }
+}
+
+TEST(Scoring, AContinuationHasTheSumOfItsTokens) {
+  const auto model = test::tiny_mosaic();
+  const std::vector<Continuation> requests = {
+      {some_text(4, 1), some_text(3, 2)}, {{5}, {6}}, {some_text(20, 3), {}}};
+  const auto scores = score_continuations(*model, requests);
+  ASSERT_EQ(scores.size(), 3u);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Tokens before = requests[i].context;
+    double sum = 0;
+    for (int64_t token : requests[i].continuation) {
+      sum += log_probability(*model, before, token);
+      before.push_back(token);
+    }
+    EXPECT_NEAR(scores[i].log_probability, sum, 1e-4);
+    EXPECT_EQ(scores[i].tokens.size(), requests[i].continuation.size());
+  }
+  EXPECT_TRUE(scores[2].greedy);
+}
+
+TEST(Scoring, AGreedyContinuationIsWhatGreedyDecodingWrites) {
+  const auto model = test::tiny_mosaic();
+  const Tokens context = some_text(6, 1);
+  const int64_t best = recomputed(*model, context).argmax().item<int64_t>();
+  const auto scores =
+      score_continuations(*model, {{context, {best}}, {context, {(best + 1) % kVocabulary}}});
+  EXPECT_TRUE(scores[0].greedy);
+  EXPECT_FALSE(scores[1].greedy);
+}
+
+TEST(Scoring, TheOldestContextMakesRoomInAWindow) {
+  const auto model = test::tiny_gpt(Positions::kLearned);
+  const Tokens context = some_text(2 * kWindow, 1);
+  const auto score = score_continuations(*model, {{context, {4}}})[0];
+  EXPECT_NEAR(score.log_probability, log_probability(*model, context, 4, kWindow), 1e-4);
+  const Tokens longest = some_text(kWindow, 2);
+  EXPECT_EQ(score_continuations(*model, {{context, longest}})[0].tokens.size(), longest.size());
+  EXPECT_THROW(score_continuations(*model, {{context, some_text(kWindow + 1, 2)}}),
+               c10::ValueError);
+}
+
+TEST(Scoring, ABatchChangesNothing) {
+  const auto model = test::tiny_mosaic();
+  std::vector<Tokens> texts;
+  for (int64_t i = 0; i < 40; ++i) texts.push_back(some_text(1 + 11 * i % 300, i));
+  const auto together = score_texts(*model, texts);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto alone = score_texts(*model, {texts[i]})[0];
+    for (size_t t = 1; t < alone.size(); ++t)
+      ASSERT_NEAR(*alone[t].log_probability, *together[i][t].log_probability, 1e-4);
+  }
+}
+
+TEST(Scoring, RefusesAnEmptyContextAndForeignTokens) {
+  const auto model = test::tiny_mosaic();
+  EXPECT_THROW(score_continuations(*model, {{{}, {1}}}), c10::ValueError);
+  EXPECT_THROW(score_texts(*model, {{1, kVocabulary, 2}}), c10::ValueError);
+  EXPECT_THROW(score_texts(*model, {{1, kVocabulary}}), c10::ValueError);
+}
+
+TEST(LossByPosition, IsTheMeanOverWindows) {
+  const auto model = test::tiny_mosaic();
+  const std::vector<Tokens> windows = {some_text(7, 1), some_text(7, 2), some_text(4, 3)};
+  LossByPosition loss;
+  loss.add(*model, padded({windows[0], windows[1]}));
+  loss.add(*model, padded({windows[2]}));
+  const auto scores = score_texts(*model, windows);
+  ASSERT_EQ(loss.positions(), 6);
+  double sum = 0;
+  for (int64_t position = 0; position < 6; ++position) {
+    double expected =
+        -*scores[0][position + 1].log_probability - *scores[1][position + 1].log_probability;
+    if (position < 3) expected -= *scores[2][position + 1].log_probability;
+    EXPECT_NEAR(loss.at(position), expected / (position < 3 ? 3 : 2), 1e-4);
+    sum += expected;
+  }
+  EXPECT_EQ(loss.tokens(), 15);
+  EXPECT_NEAR(loss.mean(), sum / 15, 1e-4);
+  EXPECT_THROW(loss.at(6), std::out_of_range);
+  EXPECT_THROW(loss.add(*model, padded({{1}})), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <memory>
+
+#include "tessera/infer/streaming_session.h"
+#include "tessera/model/gpt.h"
+#include "tessera/model/memory_mosaic.h"
+
+namespace tessera::test {
+
+constexpr int64_t kVocabulary = 17;
+constexpr int64_t kWindow = 8;
+
+/// A larger embedding than the initial one, so that the logits differ well.
+template <typename Model>
+std::shared_ptr<LanguageModel> with_distinct_logits(std::shared_ptr<Model> model) {
+  at::NoGradGuard no_grad;
+  model->named_parameters()["embedding"].mul_(30.0 / model->named_parameters()["embedding"].norm());
+  return model;
+}
+
+inline std::shared_ptr<LanguageModel> tiny_mosaic(
+    Parameterisation parameterisation = Parameterisation::kPaper,
+    int64_t vocabulary = kVocabulary) {
+  MemoryMosaicConfig config;
+  config.vocabulary = vocabulary;
+  config.window = kWindow;
+  config.layers = 2;
+  config.heads = 2;
+  config.channels = 8;
+  config.parameterisation = parameterisation;
+  return with_distinct_logits(std::make_shared<MemoryMosaic>(config));
+}
+
+inline std::shared_ptr<LanguageModel> tiny_gpt(Positions positions) {
+  GptConfig config;
+  config.vocabulary = kVocabulary;
+  config.window = kWindow;
+  config.layers = 2;
+  config.heads = 2;
+  config.channels = 8;
+  config.positions = positions;
+  return with_distinct_logits(std::make_shared<Gpt>(config));
+}
+
+/// A text without period.
+inline Tokens some_text(int64_t length, int64_t seed) {
+  Tokens text;
+  for (int64_t t = 0; t < length; ++t) text.push_back((t * t * 7 + seed * (t + 3)) % kVocabulary);
+  return text;
+}
+
+/// The logits [V] after the last `window` tokens of a text, by reading them at once.
+inline at::Tensor recomputed(LanguageModel& model, const Tokens& text, size_t window = SIZE_MAX) {
+  at::NoGradGuard no_grad;
+  const Tokens read(text.end() - std::min(window, text.size()), text.end());
+  return model.logits(model.hidden(padded({read})).select(1, -1))[0];
+}
+
+inline double largest_difference(const at::Tensor& a, const at::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+}  // namespace tessera::test

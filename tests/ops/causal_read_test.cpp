@@ -1,0 +1,208 @@
+#include "tessera/ops/causal_read.h"
+
+#include <cmath>
+
+#include "tessera/ops/causal_attention.h"
+#include "tessera/ops/kernel_smoothing.h"
+#include "tests/ops/float_agreement.h"
+
+namespace tessera::ops {
+namespace {
+
+OpUnderTest smoothing(Dropout dropout = {}, Precision precision = Precision::kFloat32) {
+  return [=](const std::vector<at::Tensor>& in) {
+    return kernel_smoothing(in[0], in[1], dropout, precision);
+  };
+}
+
+OpUnderTest attention(double scale, at::Tensor slopes = {}, Dropout dropout = {},
+                      Precision precision = Precision::kFloat32) {
+  return [=](const std::vector<at::Tensor>& in) {
+    return causal_attention(in[0], in[1], in[2], scale,
+                            slopes.defined() ? slopes.to(in[0].scalar_type()) : slopes, dropout,
+                            precision);
+  };
+}
+
+/// One read after the other, in doubles; slopes may be empty.
+at::Tensor loop(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale,
+                int64_t lag, const std::vector<double>& slopes) {
+  const int64_t B = q.size(0), T = q.size(1), H = q.size(2);
+  at::Tensor y = at::zeros_like(v);
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h)
+      for (int64_t t = lag; t < T; ++t) {
+        double total = 0;
+        for (int64_t i = 0; i <= t - lag; ++i) {
+          double score = scale * q[b][t][h].dot(k[b][i][h]).item<double>();
+          if (!slopes.empty()) score -= slopes[h] * (t - i);
+          total += std::exp(score);
+          y[b][t][h] += std::exp(score) * v[b][i][h];
+        }
+        y[b][t][h] /= total;
+      }
+  return y;
+}
+
+TEST(KernelSmoothing, HandExample) {
+  // Keys 0, 1, ln 3: the third row weighs v_1 with e^0 and v_2 with e^(ln 3), that is 1 : 3.
+  const at::Tensor keys = at::tensor({0.0, 1.0, std::log(3.0)}, real()).view({1, 3, 1, 1});
+  const at::Tensor values = at::tensor({4.0, 8.0, 100.0}, real()).view({1, 3, 1, 1});
+  const at::Tensor expected = at::tensor({0.0, 4.0, 7.0}, real()).view({1, 3, 1, 1});
+  EXPECT_LT(test::relative_error(kernel_smoothing(keys, values), expected), 1e-12);
+  const at::Tensor read = kernel_smoothing(keys.to(at::kFloat), values.to(at::kFloat));
+  EXPECT_LT(test::relative_error(read, expected.to(at::kFloat)), 1e-6);
+  EXPECT_EQ(read[0][0][0][0].item<float>(), 0);
+  EXPECT_EQ(read[0][1][0][0].item<float>(), 4);
+}
+
+TEST(KernelSmoothing, EqualsTheLoop) {
+  at::manual_seed(1);
+  const at::Tensor keys = at::randint(-2, 3, {2, 6, 2, 3}, real());
+  const at::Tensor values = at::randint(-9, 9, {2, 6, 2, 3}, real());
+  const at::Tensor expected = loop(keys, keys, values, 1, 1, {});
+  EXPECT_LT(test::relative_error(kernel_smoothing(keys, values), expected), 1e-12);
+}
+
+TEST(CausalAttention, EqualsTheLoop) {
+  at::manual_seed(2);
+  const at::Tensor q = at::randint(-2, 3, {2, 6, 2, 3}, real());
+  const at::Tensor k = at::randint(-2, 3, {2, 6, 2, 3}, real());
+  const at::Tensor v = at::randint(-9, 9, {2, 6, 2, 3}, real());
+  EXPECT_LT(test::relative_error(attention(0.5)({q, k, v}), loop(q, k, v, 0.5, 0, {})), 1e-12);
+  EXPECT_LT(test::relative_error(attention(0.5, at::tensor({0.5, 0.125}, real()))({q, k, v}),
+                                 loop(q, k, v, 0.5, 0, {0.5, 0.125})),
+            1e-12);
+}
+
+TEST(CausalReads, GradientsAgreeWithCentralDifferences) {
+  at::manual_seed(3);
+  const Dropout dropout{0.3, 5};
+  EXPECT_TRUE(test::gradients_agree(smoothing(), {leaf({2, 5, 2, 3}), leaf({2, 5, 2, 3})}));
+  EXPECT_TRUE(test::gradients_agree(smoothing(dropout), {leaf({1, 5, 2, 2}), leaf({1, 5, 2, 2})}));
+  const at::Tensor slopes = at::tensor({0.5, 0.25}, real());
+  EXPECT_TRUE(test::gradients_agree(attention(0.7, slopes, dropout),
+                                    {leaf({2, 4, 2, 3}), leaf({2, 4, 2, 3}), leaf({2, 4, 2, 3})}));
+}
+
+TEST(CausalReads, FloatAgreesWithDouble) {
+  at::manual_seed(4);
+  for (int64_t T : {0, 1, 2, 3, 16, 65, 150, 261})
+    for (int64_t D : {1, 16, 24, 64, 100, 144}) {
+      const auto input = [&] { return at::randn({2, T, 3, D}, real()) * std::pow(D, -0.25); };
+      expect_float_agrees_with_double(smoothing(), {input() * 1.5, input()});
+      expect_float_agrees_with_double(attention(0.8), {input(), input(), input()});
+    }
+  expect_float_agrees_with_double(
+      smoothing(), {at::randn({0, 4, 2, 3}, real()), at::randn({0, 4, 2, 3}, real())});
+}
+
+TEST(CausalReads, FloatAgreesWithDoubleUnderSlopesAndDropout) {
+  at::manual_seed(5);
+  const at::Tensor slopes = at::tensor({0.5, 0.01}, real());
+  for (int64_t T : {2, 40, 137}) {
+    const auto input = [&] { return at::randn({2, T, 2, 20}, real()) * 0.5; };
+    expect_float_agrees_with_double(smoothing({0.2, 77}), {input(), input()});
+    expect_float_agrees_with_double(attention(1, slopes, {0.5, uint64_t{1} << 40}),
+                                    {input(), input(), input()});
+  }
+}
+
+TEST(CausalReads, StaySharpAndFiniteForLongKeys) {
+  // Bandwidth e^10, the paper's cap: the read becomes the nearest neighbour.
+  at::manual_seed(6);
+  const at::Tensor directions = at::randn({1, 70, 1, 8}, real());
+  const at::Tensor keys = directions / directions.norm(2, {-1}, true) * std::exp(5.0);
+  const at::Tensor values = at::randn({1, 70, 1, 8}, real());
+  const at::Tensor read = kernel_smoothing(keys.to(at::kFloat), values.to(at::kFloat));
+  EXPECT_TRUE(read.isfinite().all().item<bool>());
+  EXPECT_LT(test::relative_error(read.to(at::kDouble), kernel_smoothing(keys, values)), 0.02);
+}
+
+TEST(CausalReads, TheFutureDoesNotLeak) {
+  at::manual_seed(7);
+  at::Tensor keys = at::randn({1, 130, 2, 8}), values = at::randn({1, 130, 2, 8});
+  const at::Tensor before = kernel_smoothing(keys, values);
+  keys.narrow(1, 100, 30).mul_(-3);
+  values.narrow(1, 99, 31).add_(5);
+  const at::Tensor after = kernel_smoothing(keys, values);
+  EXPECT_TRUE(before.narrow(1, 0, 100).equal(after.narrow(1, 0, 100)));
+  EXPECT_FALSE(before.select(1, 101).equal(after.select(1, 101)));
+}
+
+TEST(CausalReads, DropoutIsAFunctionOfItsSeed) {
+  at::manual_seed(8);
+  const at::Tensor keys = at::randn({2, 50, 2, 8}), values = at::randn({2, 50, 2, 8});
+  const auto read = [&](uint64_t seed) { return kernel_smoothing(keys, values, {0.3, seed}); };
+  EXPECT_TRUE(read(1).equal(read(1)));
+  EXPECT_FALSE(read(1).equal(read(2)));
+  EXPECT_TRUE(kernel_smoothing(keys, values, {0, 1}).equal(kernel_smoothing(keys, values)));
+}
+
+TEST(CausalReads, DoNotDependOnTheNumberOfThreads) {
+  at::manual_seed(9);
+  const at::Tensor keys = at::randn({3, 90, 2, 24}), values = at::randn({3, 90, 2, 24});
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const auto alone = value_and_gradients(smoothing({0.1, 3}), {keys, values});
+  at::set_num_threads(3);
+  const auto together = value_and_gradients(smoothing({0.1, 3}), {keys, values});
+  at::set_num_threads(threads);
+  for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
+}
+
+TEST(CausalReads, ReadViewsOfALinearLayer) {
+  at::manual_seed(10);
+  const OpUnderTest sliced = [](const std::vector<at::Tensor>& in) {
+    const auto part = [&](int64_t first) { return in[0].narrow(2, first, 12).view({2, 37, 3, 4}); };
+    return causal_attention(part(0), part(12), part(24), 0.5);
+  };
+  expect_float_agrees_with_double(sliced, {at::randn({2, 37, 36}, real())});
+}
+
+TEST(CausalReads, BFloat16IsCloseAndItsGradientsAreFloat) {
+  at::manual_seed(11);
+  for (int64_t T : {1, 2, 33, 150})
+    for (int64_t D : {8, 24, 64, 100}) {
+      const at::Tensor keys = at::randn({2, T, 2, D}) * std::pow(D, -0.25);
+      const at::Tensor values = at::randn({2, T, 2, D});
+      const auto exact = value_and_gradients(smoothing({0.1, 7}), {keys, values});
+      const auto rounded =
+          value_and_gradients(smoothing({0.1, 7}, Precision::kBFloat16), {keys, values});
+      for (size_t k = 0; k < exact.size(); ++k) {
+        EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
+        EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03)
+            << k << " T " << T << " D " << D;
+      }
+    }
+}
+
+TEST(CausalReads, RefuseBadArguments) {
+  const at::Tensor x = at::randn({1, 3, 2, 4});
+  EXPECT_THROW(kernel_smoothing(x[0], x[0]), c10::ValueError);
+  EXPECT_THROW(kernel_smoothing(x, at::randn({1, 4, 2, 4})), c10::ValueError);
+  EXPECT_THROW(kernel_smoothing(x, x.to(at::kDouble)), c10::ValueError);
+  EXPECT_THROW(kernel_smoothing(x, x, {1.0, 0}), c10::ValueError);
+  EXPECT_THROW(kernel_smoothing(x, x, {-0.1, 0}), c10::ValueError);
+  EXPECT_THROW(causal_attention(x, x, at::randn({1, 3, 2, 5}), 1), c10::ValueError);
+  EXPECT_THROW(causal_attention(x, x, x, 1, at::ones({3})), c10::ValueError);
+  EXPECT_THROW(causal_attention(x, x, x, 1, at::ones({2}).requires_grad_(true)), c10::ValueError);
+}
+
+TEST(DropoutFactors, KeepTheirShareAndTheMean) {
+  const at::Tensor factors = dropout_factors({0.25, 9}, 4, 3, 1, 100, 100, real());
+  const double n = factors.numel(), mean = factors.mean().item<double>();
+  // The mean of n factors has standard deviation sqrt(p / (1 - p) / n).
+  EXPECT_NEAR(mean, 1, 5 * std::sqrt(0.25 / 0.75 / n));
+  EXPECT_EQ(factors.gt(0).sum().item<int64_t>(), factors.eq(1 / 0.75).sum().item<int64_t>());
+  // Neighbours in b, h, t and i are uncorrelated: both kept with probability 0.75^2.
+  for (int64_t axis = 0; axis < 4; ++axis) {
+    const int64_t length = factors.size(axis) - 1;
+    const at::Tensor both =
+        factors.narrow(axis, 0, length).gt(0).logical_and(factors.narrow(axis, 1, length).gt(0));
+    EXPECT_NEAR(both.to(at::kDouble).mean().item<double>(), 0.5625, 0.008) << axis;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::ops

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera::ops {
+
+using OpUnderTest = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
+
+inline at::TensorOptions real() {
+  return at::TensorOptions().dtype(at::kDouble);
+}
+inline at::Tensor leaf(at::IntArrayRef sizes) {
+  return at::randn(sizes, real()).requires_grad_(true);
+}
+
+/// The output and the gradients of all floating-point inputs, under a fixed weighting of the
+/// output.
+inline std::vector<at::Tensor> value_and_gradients(const OpUnderTest& op,
+                                                   const std::vector<at::Tensor>& inputs) {
+  std::vector<at::Tensor> leaves;
+  for (const auto& input : inputs) leaves.push_back(input.detach().requires_grad_(true));
+  const at::Tensor value = op(leaves);
+  const at::Tensor weights =
+      at::cos(at::arange(value.numel(), real()) * 1.7 + 1).view(value.sizes()).to(value.dtype());
+  std::vector<at::Tensor> result =
+      torch::autograd::grad({(value * weights).sum()}, leaves, {}, false, false, true);
+  result.insert(result.begin(), value.detach());
+  return result;
+}
+
+/// Float tensors on the CPU take the fused loops, doubles the composed functions: both must give
+/// the same values and gradients. inputs: doubles.
+inline void expect_float_agrees_with_double(const OpUnderTest& op,
+                                            const std::vector<at::Tensor>& inputs,
+                                            double tolerance = 1e-5) {
+  std::vector<at::Tensor> floats, doubles;
+  for (const auto& input : inputs) {
+    floats.push_back(input.detach().to(at::kFloat));
+    doubles.push_back(floats.back().to(at::kDouble));
+  }
+  const auto actual = value_and_gradients(op, floats);
+  const auto expected = value_and_gradients(op, doubles);
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t k = 0; k < actual.size(); ++k) {
+    ASSERT_EQ(actual[k].defined(), expected[k].defined()) << "gradient " << k;
+    if (!actual[k].defined()) continue;
+    EXPECT_EQ(actual[k].scalar_type(), at::kFloat);
+    ASSERT_EQ(actual[k].sizes(), expected[k].sizes());
+    EXPECT_LT(test::relative_error(actual[k].to(at::kDouble), expected[k]), tolerance)
+        << (k == 0 ? "value" : "gradient of input ") << k << ", shape " << inputs[0].sizes();
+  }
+}
+
+}  // namespace tessera::ops

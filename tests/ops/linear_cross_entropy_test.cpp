@@ -1,0 +1,111 @@
+#include "tessera/ops/linear_cross_entropy.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera::ops {
+namespace {
+
+at::Tensor composed(const at::Tensor& hidden, const at::Tensor& embedding, double scale,
+                    const at::Tensor& targets) {
+  return at::cross_entropy_loss(at::matmul(hidden, embedding.t()) * scale, targets);
+}
+
+TEST(LinearCrossEntropy, HandExample) {
+  // Logits 2 * [1, 0] = [2, 0]; target 1: loss = log(e^2 + 1) - 0. The second row is ignored.
+  const at::Tensor hidden = at::ones({2, 1});
+  const at::Tensor embedding = at::tensor({1.0f, 0.0f}).view({2, 1});
+  const at::Tensor targets = at::tensor({int64_t{1}, int64_t{-100}});
+  EXPECT_NEAR(linear_cross_entropy(hidden, embedding, 2.0, targets).item<float>(),
+              std::log(std::exp(2.0) + 1), 1e-6);
+  const at::Tensor rows = linear_cross_entropy_per_row(hidden, embedding, 2.0, targets);
+  EXPECT_NEAR(rows[0].item<float>(), std::log(std::exp(2.0) + 1), 1e-6);
+  EXPECT_EQ(rows[1].item<float>(), 0);
+}
+
+TEST(LinearCrossEntropy, AgreesWithTheComposedFormulaOverManyChunks) {
+  at::manual_seed(1);
+  const int64_t N = 70, C = 9, V = 60000;  // 17 rows a chunk
+  at::Tensor hidden = at::randn({N, C}).requires_grad_(true);
+  at::Tensor embedding = at::randn({V, C}).requires_grad_(true);
+  at::Tensor targets = at::randint(V, {N}, at::kLong);
+  targets[3] = -100;
+  linear_cross_entropy(hidden, embedding, 0.7, targets).mul(3).backward();
+  const at::Tensor grad_hidden = hidden.grad().clone(), grad_embedding = embedding.grad().clone();
+  hidden.mutable_grad().zero_();
+  embedding.mutable_grad().zero_();
+  const at::Tensor expected = composed(hidden, embedding, 0.7, targets);
+  expected.mul(3).backward();
+  EXPECT_LT(test::relative_error(grad_hidden, hidden.grad()), 1e-5);
+  EXPECT_LT(test::relative_error(grad_embedding, embedding.grad()), 1e-5);
+  EXPECT_NEAR(linear_cross_entropy(hidden, embedding, 0.7, targets).item<float>(),
+              expected.item<float>(), 1e-5);
+  const at::Tensor rows = linear_cross_entropy_per_row(hidden, embedding, 0.7, targets);
+  EXPECT_NEAR(rows.sum().item<float>() / (N - 1), expected.item<float>(), 1e-5);
+  EXPECT_FALSE(rows.requires_grad());
+}
+
+TEST(LinearCrossEntropy, GradientsAgreeWithCentralDifferences) {
+  at::manual_seed(2);
+  const auto real = at::TensorOptions().dtype(at::kDouble);
+  const at::Tensor targets = at::tensor({int64_t{0}, int64_t{4}, int64_t{-7}, int64_t{2}});
+  EXPECT_TRUE(test::gradients_agree(
+      [&](const std::vector<at::Tensor>& in) {
+        return linear_cross_entropy(in[0], in[1], 1.3, targets, -7);
+      },
+      {at::randn({4, 3}, real).requires_grad_(true),
+       at::randn({5, 3}, real).requires_grad_(true)}));
+}
+
+TEST(LinearCrossEntropy, BFloat16IsCloseAndItsGradientsAreFloat) {
+  at::manual_seed(3);
+  at::Tensor hidden = at::randn({40, 16}).requires_grad_(true);
+  at::Tensor embedding = at::randn({50, 16}).requires_grad_(true);
+  const at::Tensor targets = at::randint(50, {40}, at::kLong);
+  const at::Tensor exact = linear_cross_entropy(hidden, embedding, 0.25, targets);
+  exact.backward();
+  const at::Tensor exact_gradient = embedding.grad().clone();
+  embedding.mutable_grad().zero_();
+  const at::Tensor rounded =
+      linear_cross_entropy(hidden, embedding, 0.25, targets, -100, Precision::kBFloat16);
+  rounded.backward();
+  EXPECT_NEAR(rounded.item<float>(), exact.item<float>(), 0.01);
+  EXPECT_NE(rounded.item<float>(), exact.item<float>());
+  EXPECT_EQ(embedding.grad().scalar_type(), at::kFloat);
+  EXPECT_LT(test::relative_error(embedding.grad(), exact_gradient), 0.02);
+}
+
+TEST(LinearCrossEntropy, NothingToCountIsZero) {
+  const at::Tensor embedding = at::randn({5, 3});
+  EXPECT_EQ(linear_cross_entropy(at::randn({0, 3}), embedding, 1, at::empty({0}, at::kLong))
+                .item<float>(),
+            0);
+  at::Tensor hidden = at::randn({2, 3}).requires_grad_(true);
+  const at::Tensor loss =
+      linear_cross_entropy(hidden, embedding, 1, at::full({2}, -100, at::kLong));
+  loss.backward();
+  EXPECT_EQ(loss.item<float>(), 0);
+  EXPECT_EQ(hidden.grad().abs().max().item<float>(), 0);
+}
+
+TEST(LinearCrossEntropy, RefusesBadArguments) {
+  const at::Tensor hidden = at::randn({2, 3}), embedding = at::randn({5, 3});
+  const auto targets = [](int64_t a, int64_t b) { return at::tensor({a, b}); };
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, 5)), c10::ValueError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, -1)), c10::ValueError);
+  EXPECT_THROW(linear_cross_entropy(hidden, at::randn({5, 4}), 1, targets(0, 1)), c10::ValueError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding.to(at::kDouble), 1, targets(0, 1)),
+               c10::ValueError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, 1).to(at::kInt)),
+               c10::ValueError);
+  EXPECT_THROW(linear_cross_entropy(hidden[0], embedding, 1, targets(0, 1)), c10::ValueError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, at::zeros({3}, at::kLong)),
+               c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tessera::ops

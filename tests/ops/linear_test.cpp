@@ -1,0 +1,54 @@
+#include "tessera/ops/linear.h"
+
+#include "tests/ops/float_agreement.h"
+
+namespace tessera::ops {
+namespace {
+
+const OpUnderTest op = [](const std::vector<at::Tensor>& in) {
+  return ops::linear(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor());
+};
+
+TEST(Linear, HandExample) {
+  const at::Tensor x = at::tensor({1.0f, 2.0f}), weight = at::tensor({3.0f, 4.0f}).view({1, 2});
+  EXPECT_EQ(ops::linear(x, weight).item<float>(), 11);
+  EXPECT_EQ(ops::linear(x, weight, at::tensor({0.5f})).item<float>(), 11.5f);
+}
+
+TEST(Linear, GradientsAgreeWithCentralDifferences) {
+  EXPECT_TRUE(test::gradients_agree(op, {leaf({2, 3, 4}), leaf({5, 4}), leaf({5})}));
+}
+
+TEST(Linear, FloatAgreesWithDouble) {
+  for (int64_t rows : {0, 1, 19})
+    expect_float_agrees_with_double(
+        op, {at::randn({2, rows, 7}, real()), at::randn({3, 7}, real()), at::randn({3}, real())});
+}
+
+TEST(Linear, BFloat16RoundsOperandsAndGivesFloatGradients) {
+  at::manual_seed(1);
+  const std::vector<at::Tensor> inputs = {at::randn({5, 33}), at::randn({17, 33}), at::randn({17})};
+  const auto exact = value_and_gradients(op, inputs);
+  const auto rounded = value_and_gradients(
+      [](const std::vector<at::Tensor>& in) {
+        return ops::linear(in[0], in[1], in[2], Precision::kBFloat16);
+      },
+      inputs);
+  for (size_t k = 0; k < exact.size(); ++k) {
+    EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
+    EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.02) << k;
+  }
+  EXPECT_FALSE(rounded[0].equal(exact[0]));
+  EXPECT_TRUE(rounded[3].equal(exact[3]));
+}
+
+TEST(Linear, RefusesBadArguments) {
+  const at::Tensor x = at::randn({2, 3});
+  EXPECT_THROW(ops::linear(x, at::randn({5, 4})), c10::ValueError);
+  EXPECT_THROW(ops::linear(x, at::randn({5, 3}), at::randn({4})), c10::ValueError);
+  EXPECT_THROW(ops::linear(x, at::randn({5, 3}, real())), c10::ValueError);
+  EXPECT_THROW(ops::linear(x.to(at::kLong), at::randn({5, 3})), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tessera::ops

@@ -1,0 +1,115 @@
+#include "tessera/ops/slot_read.h"
+
+#include <cmath>
+
+#include "tests/ops/float_agreement.h"
+
+namespace tessera::ops {
+namespace {
+
+OpUnderTest op(Precision precision = Precision::kFloat32) {
+  return [precision](const std::vector<at::Tensor>& in) {
+    return slot_read(in[0], in[1], in[2], precision);
+  };
+}
+
+TEST(SlotRead, HandExample) {
+  // Scores 1 * 0 and 1 * ln 3: the slots weigh 1 : 3.
+  const at::Tensor query = at::ones({1, 1, 1, 1});
+  const at::Tensor keys = at::tensor({0.0, std::log(3.0)}, at::kFloat).view({1, 2, 1});
+  const at::Tensor values = at::tensor({4.0f, 8.0f}).view({1, 2, 1});
+  EXPECT_NEAR(slot_read(query, keys, values).item<float>(), 7, 1e-6);
+  EXPECT_NEAR(
+      slot_read(query.to(at::kDouble), keys.to(at::kDouble), values.to(at::kDouble)).item<double>(),
+      7, 1e-6);
+}
+
+TEST(SlotRead, EqualsTheLoop) {
+  at::manual_seed(1);
+  const at::Tensor q = at::randint(-2, 3, {2, 3, 2, 4}, real());
+  const at::Tensor keys = at::randint(-2, 3, {2, 5, 4}, real());
+  const at::Tensor values = at::randint(-9, 9, {2, 5, 4}, real());
+  at::Tensor expected = at::zeros_like(q);
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t t = 0; t < 3; ++t)
+      for (int64_t h = 0; h < 2; ++h) {
+        double total = 0;
+        for (int64_t m = 0; m < 5; ++m) {
+          const double weight = std::exp(q[b][t][h].dot(keys[h][m]).item<double>());
+          total += weight;
+          expected[b][t][h] += weight * values[h][m];
+        }
+        expected[b][t][h] /= total;
+      }
+  EXPECT_LT(test::relative_error(slot_read(q, keys, values), expected), 1e-12);
+}
+
+TEST(SlotRead, GradientsAgreeWithCentralDifferences) {
+  at::manual_seed(2);
+  EXPECT_TRUE(test::gradients_agree(op(), {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
+}
+
+TEST(SlotRead, FloatAgreesWithDouble) {
+  at::manual_seed(3);
+  for (int64_t T : {0, 1, 7, 100})
+    for (int64_t M : {1, 13, 128, 300})
+      for (int64_t D : {1, 16, 24, 64, 100})
+        expect_float_agrees_with_double(op(), {at::randn({3, T, 2, D}, real()) * std::pow(D, -0.25),
+                                               at::randn({2, M, D}, real()) * std::pow(D, -0.25),
+                                               at::randn({2, M, D}, real())});
+  expect_float_agrees_with_double(op(),
+                                  {at::randn({0, 3, 2, 4}, real()), at::randn({2, 5, 4}, real()),
+                                   at::randn({2, 5, 4}, real())});
+}
+
+TEST(SlotRead, WithoutSlotsIsZero) {
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const auto options = at::TensorOptions().dtype(dtype);
+    const auto result =
+        value_and_gradients(op(), {at::randn({2, 3, 2, 4}, options), at::randn({2, 0, 4}, options),
+                                   at::randn({2, 0, 4}, options)});
+    EXPECT_TRUE(result[0].equal(at::zeros({2, 3, 2, 4}, options)));
+    EXPECT_TRUE(result[1].equal(at::zeros({2, 3, 2, 4}, options)));
+  }
+}
+
+TEST(SlotRead, DoesNotDependOnTheNumberOfThreads) {
+  at::manual_seed(4);
+  const std::vector<at::Tensor> inputs = {at::randn({3, 50, 2, 24}), at::randn({2, 70, 24}),
+                                          at::randn({2, 70, 24})};
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const auto alone = value_and_gradients(op(), inputs);
+  at::set_num_threads(3);
+  const auto together = value_and_gradients(op(), inputs);
+  at::set_num_threads(threads);
+  for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
+}
+
+TEST(SlotRead, BFloat16IsCloseAndItsGradientsAreFloat) {
+  at::manual_seed(5);
+  for (int64_t M : {3, 100, 260})
+    for (int64_t D : {8, 24, 64}) {
+      const std::vector<at::Tensor> inputs = {at::randn({2, 37, 2, D}) * std::pow(D, -0.25),
+                                              at::randn({2, M, D}) * std::pow(D, -0.25),
+                                              at::randn({2, M, D})};
+      const auto exact = value_and_gradients(op(), inputs);
+      const auto rounded = value_and_gradients(op(Precision::kBFloat16), inputs);
+      for (size_t k = 0; k < exact.size(); ++k) {
+        EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
+        EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03)
+            << k << " M " << M << " D " << D;
+      }
+    }
+}
+
+TEST(SlotRead, RefusesBadArguments) {
+  const at::Tensor q = at::randn({1, 3, 2, 4}), slots = at::randn({2, 5, 4});
+  EXPECT_THROW(slot_read(q[0], slots, slots), c10::ValueError);
+  EXPECT_THROW(slot_read(q, at::randn({3, 5, 4}), slots), c10::ValueError);
+  EXPECT_THROW(slot_read(q, slots, at::randn({2, 6, 4})), c10::ValueError);
+  EXPECT_THROW(slot_read(q, slots.to(at::kDouble), slots), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tessera::ops

@@ -1,0 +1,66 @@
+#include "tessera/report/page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tessera/report/line_chart.h"
+#include "tessera/report/number.h"
+#include "tests/report/markup_walk.h"
+
+namespace tessera {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Page, IsOneSoundFileThatLoadsNothing) {
+  Page page("A & B", "sub <title>");
+  page.section("First");
+  page.paragraph("</main><script>alert(1)</script>");
+  page.list({"one", "<two>"});
+  page.section("Second");
+  page.command("tessera study x --set 'a=\"b\"'");
+  page.preformatted("raw \xff <b>\n", "a sample");
+  page.section("Third");
+  page.facts({{"seed", "1"}});
+  const std::string html = page.html();
+  EXPECT_EQ(markup_fault(html), "");
+  EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(html, Not(HasSubstr("src=")));
+  EXPECT_THAT(html, Not(HasSubstr("@import")));
+  EXPECT_THAT(html, Not(HasSubstr("url(http")));
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(html, HasSubstr("<title>A &amp; B</title>"));
+  EXPECT_THAT(html, HasSubstr("<a href=\"#section-2\">Second</a>"));
+  EXPECT_THAT(html, HasSubstr("<h2 id=\"section-2\">Second</h2>"));
+}
+
+TEST(Page, HoldsEveryNumberOfItsCharts) {
+  for (const int count : {3, 399, 401, 2000}) {
+    LineChart chart("Loss", {.label = "step"}, {.label = "loss"});
+    Series series{"s", {}};
+    for (int i = 0; i < count; ++i)
+      series.points.push_back({i + 0.5, 1.0 / (i + 3), 1.0 / (i + 7)});
+    chart.add(series);
+    Page page("t", "");
+    page.chart(chart, "caption & more");
+    const std::string html = page.html();
+    EXPECT_EQ(markup_fault(html), "");
+    EXPECT_THAT(html, HasSubstr("caption &amp; more"));
+    for (const ChartPoint& point : series.points) {
+      for (const double number : {point.x, point.y, point.spread}) {
+        ASSERT_NE(html.find(exact_text(number)), std::string::npos) << number;
+      }
+    }
+  }
+}
+
+TEST(Page, HasNoListOfTwoSections) {
+  Page page("t", "");
+  page.section("a");
+  page.section("b");
+  EXPECT_THAT(page.html(), Not(HasSubstr("<nav")));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,74 @@
+#include "tessera/report/table.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/report/markup_walk.h"
+
+namespace tessera {
+namespace {
+
+Table example() {
+  Table table("Errors", {"scheme", "error", "runs"});
+  table.add_row({"q₀, plain", Cell::fixed(0.12345, 2), 100});
+  table.add_row({"q \"1\"", Cell::significant(12.5, 2), 7});
+  table.add_row({"none", Cell(), 0});
+  return table;
+}
+
+TEST(Table, TextIsAligned) {
+  EXPECT_EQ(example().text(),
+            "Errors\n"
+            "scheme     error  runs\n"
+            "---------  -----  ----\n"
+            "q₀, plain   0.12   100\n"
+            "q \"1\"         12     7\n"
+            "none                 0\n");
+}
+
+TEST(Table, CsvKeepsExactNumbersAndQuotes) {
+  EXPECT_EQ(example().csv(),
+            "scheme,error,runs\n"
+            "\"q₀, plain\",0.12345,100\n"
+            "\"q \"\"1\"\"\",12.5,7\n"
+            "none,,0\n");
+  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(csv_field("plain"), "plain");
+}
+
+TEST(Table, MarkdownEscapesItsOwnMarks) {
+  Table table("", {"a|b", "n"});
+  table.add_row({"x|y\nz <b>", 1.5});
+  EXPECT_EQ(table.markdown(),
+            "| a\\|b | n |\n"
+            "| --- | ---: |\n"
+            "| x\\|y z &lt;b> | 1.5 |\n");
+}
+
+TEST(Table, HtmlEscapesAndCarriesExactNumbers) {
+  Table table("A < B", {"name", "n"});
+  table.add_row({"<i>", Cell::fixed(1.25, 1)});
+  const std::string html = table.html();
+  EXPECT_EQ(markup_fault(html), "");
+  EXPECT_EQ(html,
+            "<table><caption>A &lt; B</caption><thead><tr><th scope=\"col\">name</th>"
+            "<th scope=\"col\" class=\"number\">n</th></tr></thead>\n<tbody>\n"
+            "<tr><td>&lt;i&gt;</td><td class=\"number\" title=\"1.25\" data-exact=\"1.25\">1.2</td>"
+            "</tr>\n</tbody></table>\n");
+}
+
+TEST(Table, WithoutRowsIsOnlyItsHeader) {
+  const Table table("", {"a"});
+  EXPECT_EQ(table.text(), "a\n-\n");
+  EXPECT_EQ(table.csv(), "a\n");
+  EXPECT_EQ(markup_fault(table.html()), "");
+}
+
+TEST(Table, RefusesRowsOfAnotherWidth) {
+  Table table("t", {"a", "b"});
+  EXPECT_THROW(table.add_row({"only one"}), std::invalid_argument);
+  EXPECT_TRUE(table.rows().empty());
+  EXPECT_THROW(Table("t", {}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+namespace tessera::test {
+
+/// A folder of one test, gone with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tessera-test-XXXXXX").native();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw std::filesystem::filesystem_error("mkdtemp", name,
+                                              std::error_code(errno, std::generic_category()));
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The message of the exception `action` throws; empty where it throws none of this type.
+template <typename Exception, typename Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace tessera::test

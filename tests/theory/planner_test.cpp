@@ -1,0 +1,116 @@
+#include "tessera/theory/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tessera/base/error.h"
+#include "tessera/theory/parallel.h"
+#include "tessera/theory/population_error.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr double kLaw = std::numeric_limits<double>::infinity();
+
+TEST(Planner, KeepsItsPromiseInSimulation) {
+  struct Case {
+    double alpha;
+    int64_t inputs;
+    int32_t outputs;
+    double error;
+  };
+  for (const Case& c :
+       {Case{2, 1000, 5, .02}, Case{1.5, 1000, 5, .1}, Case{1.5, 1000, 5, .02},
+        Case{1.2, 1000, 10, .1}, Case{3, 1000, 5, .01}, Case{1, 1000, 5, .1}, Case{2, 1000, 5, .05},
+        Case{2, 1000, 1000, .02}, Case{0.5, 300, 5, .05}, Case{1.5, 2000, 20, .2}}) {
+    const MemoryPlan plan =
+        plan_memory(RankedLaw::zipf(c.inputs, c.alpha), OutputLaw::balanced(c.outputs), c.error);
+    EXPECT_LE(plan.error, c.error);
+    const Spread simulation = simulate_plan(zipf_task(c.inputs, c.outputs, c.alpha), plan, 40, 1);
+    EXPECT_LT(simulation.mean, 1.05 * c.error + 2 * simulation.standard_error())
+        << c.alpha << " " << c.inputs << " " << c.outputs << " " << c.error;
+    EXPECT_NEAR(plan.error, simulation.mean, 0.2 * plan.error + 3 * simulation.standard_error())
+        << c.alpha << " " << c.inputs << " " << c.outputs << " " << c.error;
+  }
+}
+
+TEST(Planner, LessErrorCostsMore) {
+  const RankedLaw law = RankedLaw::zipf(1000, 2);
+  const OutputLaw outputs = OutputLaw::balanced(5);
+  const MemoryPlan rough = plan_memory(law, outputs, 0.1), fine = plan_memory(law, outputs, 0.02);
+  EXPECT_LT(rough.dimension, fine.dimension);
+  EXPECT_LT(rough.samples, fine.samples);
+  EXPECT_LT(rough.stored, fine.stored);
+  EXPECT_LE(fine.unseen_error, 0.4 * 0.02);
+  // One dimension less does not do.
+  EXPECT_GT(best_memory(law, outputs, fine.dimension - 1, fine.samples).error, 0.02);
+}
+
+TEST(Planner, BestThresholdIsTheMeasuredOne) {
+  const RankedLaw law = RankedLaw::zipf(10000000, 2);
+  const double expected[] = {0.24, 0.177, 0.138};
+  const int64_t dimensions[] = {100, 1000, 10000};
+  for (int k = 0; k < 3; ++k) {
+    const MemoryPlan plan = best_memory(law, OutputLaw::balanced(5), dimensions[k], kLaw);
+    EXPECT_NEAR(static_cast<double>(plan.stored) / static_cast<double>(dimensions[k]), expected[k],
+                0.06 * expected[k]);
+    EXPECT_EQ(plan.unseen_error, 0);
+  }
+}
+
+TEST(Planner, RefusesWhatCannotBe) {
+  const RankedLaw law = RankedLaw::zipf(100, 2);
+  const OutputLaw outputs = OutputLaw::balanced(5);
+  EXPECT_THROW(plan_memory(law, outputs, 0), std::invalid_argument);
+  EXPECT_THROW(plan_memory(law, outputs, 1), std::invalid_argument);
+  EXPECT_THROW(best_memory(law, outputs, 1, kLaw), std::invalid_argument);
+  EXPECT_THROW(OutputLaw::balanced(0), std::invalid_argument);
+  EXPECT_THROW(OutputLaw::counted(std::vector<double>{-1}), std::invalid_argument);
+  EXPECT_THROW(OutputLaw::counted(std::vector<double>{0}), std::invalid_argument);
+  EXPECT_THROW(capacity(outputs, 1, 0.1), std::invalid_argument);
+  EXPECT_THROW(plan_memory(RankedLaw::zipf(1000000000000, 0.1), outputs, 1e-4), UsageError);
+}
+
+TEST(Capacity, IsWhereTheErrorOfAStoredItemCrosses) {
+  const OutputLaw outputs = OutputLaw::balanced(1000);
+  const int64_t stored = capacity(outputs, 512, 0.003);
+  EXPECT_LE(stored_item_error(outputs, static_cast<double>(stored), 512), 0.003);
+  EXPECT_GT(stored_item_error(outputs, static_cast<double>(stored + 1), 512), 0.003);
+  EXPECT_NEAR(union_bound_capacity(1000, 0.001, 512, 0.003), 4250, 30);
+  EXPECT_NEAR(static_cast<double>(stored), 4250, 250);
+  EXPECT_EQ(capacity(OutputLaw::balanced(1000), 2, 1e-6), 0);
+  EXPECT_THROW(union_bound_capacity(1, 1, 512, 0.1), std::invalid_argument);
+}
+
+TEST(SchemeErrors, OrderIsThatOfTheStudy) {
+  const MemoryPlan plan = plan_memory(RankedLaw::zipf(1000, 2), OutputLaw::balanced(5), 0.02);
+  const auto errors = scheme_errors(1000, 5, 2, plan);
+  ASSERT_EQ(errors.size(), 5u);
+  for (size_t k = 1; k < errors.size(); ++k) EXPECT_GT(errors[k].error, errors[0].error);
+  EXPECT_EQ(errors[0].error, plan.error);
+}
+
+TEST(OutputLaw, ZipfOutputsOfACorrelationMemory) {
+  // V = 1000, d = 512, keys independent: simulated beside predicted.
+  RandomStream random(5);
+  const AssociationTask outputs = zipf_task(1000, 1, 1);
+  for (const int64_t n : {1024, 4096}) {
+    AssociationTask task{.law = std::vector<double>(n, 1.0 / static_cast<double>(n)),
+                         .output = std::vector<int32_t>(n),
+                         .outputs = 1000};
+    std::vector<double> counts(1000, 0.0);
+    const AliasTable table(outputs.law);
+    for (int32_t& y : task.output) ++counts[y = table.draw(random)];
+    const std::vector<SimulatedMemory> memory = {{std::vector<float>(n, 1.0f), {512}}};
+    const Spread simulation = spread_of(
+        parallel_runs(4, [&](int64_t run) { return population_errors(task, memory, run)[0][0]; }));
+    EXPECT_NEAR(stored_item_error(OutputLaw::counted(counts), static_cast<double>(n), 512),
+                simulation.mean, 0.08 * simulation.mean + 0.003)
+        << n;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::theory
