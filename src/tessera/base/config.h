@@ -137,7 +137,9 @@ template <Configuration T>
 void from_json(const Json& json, T& value, const std::string& where) {
   if (!json.is_object()) throw UsageError("{} is {}, expected a table", where, json.dump());
   T result = value;
-  for (const auto& [key, item] : json.items()) {
+  for (const auto& entry : json.items()) {
+    const std::string& key = entry.key();
+    const Json& item = entry.value();
     bool known = false;
     result.visit_fields([&](std::string_view name, auto& field, std::string_view) {
       if (name != key) return;

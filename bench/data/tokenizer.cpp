@@ -1,0 +1,57 @@
+// Encoding and training on the text this machine has (TextSource::automatic).
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+
+#include "tessera/data/bpe_trainer.h"
+#include "tessera/data/text_source.h"
+
+namespace tessera {
+namespace {
+
+const std::string& text() {
+  static const std::string all = [] {
+    std::string joined;
+    TextSource::automatic(std::filesystem::temp_directory_path() / "tessera-bench")
+        .for_each([&](const std::string&, std::string_view document) { joined += document; });
+    return joined;
+  }();
+  return all;
+}
+
+Tokenizer train() {
+  BpeTrainer trainer({.vocabulary_size = 4096});
+  trainer.add_text(text());
+  return trainer.train();
+}
+
+void encode(benchmark::State& state) {
+  const Tokenizer tokenizer = train();
+  size_t tokens = 0;
+  for (auto _ : state) tokens = tokenizer.encode(text()).size();
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(text().size()));
+  state.counters["bytes_per_token"] =
+      static_cast<double>(text().size()) / static_cast<double>(tokens);
+}
+BENCHMARK(encode)->Unit(benchmark::kMillisecond);
+
+void train_4096(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(train());
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(text().size()));
+}
+BENCHMARK(train_4096)->Unit(benchmark::kMillisecond);
+
+// No pre-token ever comes twice: the worst case for the memory of pre-tokens.
+void encode_without_spaces(benchmark::State& state) {
+  const Tokenizer tokenizer = train();
+  std::string letters = text().substr(0, 1 << 20);
+  std::erase_if(letters, [](char c) { return c < 'a' || c > 'z'; });
+  for (auto _ : state) benchmark::DoNotOptimize(tokenizer.encode(letters));
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(letters.size()));
+}
+BENCHMARK(encode_without_spaces)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace tessera
+
+BENCHMARK_MAIN();

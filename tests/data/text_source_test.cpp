@@ -1,0 +1,90 @@
+#include "tessera/data/text_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+
+namespace tessera {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class TextSourceFolder : public testing::Test {
+ protected:
+  TextSourceFolder()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("tessera-text-source-" + std::to_string(::getpid()))) {}
+  ~TextSourceFolder() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+std::vector<std::pair<std::string, std::string>> documents(const TextSource& source) {
+  std::vector<std::pair<std::string, std::string>> found;
+  source.for_each([&](const std::string& name, std::string_view text) {
+    found.emplace_back(std::filesystem::path(name).filename(), text);
+  });
+  return found;
+}
+
+std::string message_of(const TextSource& source) {
+  try {
+    documents(source);
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "no DataError";
+}
+
+TEST_F(TextSourceFolder, TakesTheFilesOfAFolderInOrder) {
+  write_file(folder_ / "b.txt", "second");
+  write_file(folder_ / "a" / "x.txt", "first");
+  write_file(folder_ / "c.md", "other");
+  write_file(folder_ / "empty.txt", "");
+  write_file(folder_ / ".hidden.txt", "no");
+  write_file(folder_ / ".git" / "x.txt", "no");
+  std::filesystem::create_symlink("b.txt", folder_ / "link.txt");
+  EXPECT_THAT(documents(TextSource::from_path(folder_, ".txt")),
+              ElementsAre(Pair("x.txt", "first"), Pair("b.txt", "second")));
+  const auto everything = TextSource::from_path(folder_);
+  EXPECT_EQ(everything.documents(), 3u);
+  EXPECT_THAT(everything.description(), HasSubstr("3 documents"));
+  EXPECT_THROW(TextSource::from_path(folder_, ".rst"), DataError);
+}
+
+TEST_F(TextSourceFolder, RefusesWhatIsNotText) {
+  write_file(folder_ / "binary", std::string("ab\0c", 4));
+  EXPECT_THAT(message_of(TextSource::from_path(folder_ / "binary")), HasSubstr("byte 2 is zero"));
+  write_file(folder_ / "latin", "caf\xE9 ");
+  EXPECT_THAT(message_of(TextSource::from_path(folder_ / "latin")),
+              HasSubstr("byte 3 is not valid UTF-8"));
+  write_file(folder_ / "empty", "");
+  EXPECT_THROW(TextSource::from_path(folder_ / "empty"), DataError);
+  EXPECT_THROW(TextSource::from_path(folder_ / "missing"), SystemError);
+}
+
+TEST(TextSource, BibleBecomesBooksWithoutReferences) {
+  const auto source =
+      TextSource::from_bible("Ge1:1 In the\nGe1:2 And the\nGe2:1 Thus\n1Sm1:1 Now: there\n", "kjv");
+  EXPECT_THAT(documents(source),
+              ElementsAre(Pair("Ge", "In the\nAnd the\n\nThus\n"), Pair("1Sm", "Now: there\n")));
+  EXPECT_EQ(source.description(), "King James Bible (bible-kjv), 2 documents");
+}
+
+TEST(TextSource, BibleRefusesOtherText) {
+  for (const char* text : {"", "no verse here", "Ge1 x", "1:1 x", "Ge:1 x", "Ge1:1"})
+    EXPECT_THROW(TextSource::from_bible(text, "kjv"), DataError) << text;
+}
+
+TEST_F(TextSourceFolder, AutomaticPrefersTheKeptBible) {
+  write_file(folder_ / "bible-kjv.txt", "Ge1:1 In the\n");
+  const auto source = TextSource::automatic(folder_);
+  EXPECT_THAT(documents(source), ElementsAre(Pair("Ge", "In the\n")));
+}
+
+}  // namespace
+}  // namespace tessera
