@@ -97,7 +97,12 @@ Json read_toml(const std::filesystem::path& path) {
 std::string to_toml(const Json& json) {
   check_argument(json.is_object(), "to_toml: {} is no table", json.dump());
   std::ostringstream text;
-  text << *to_toml_node(json)->as_table() << '\n';
+  const auto root = to_toml_node(json);
+  // Plain strings only: the other kinds lose a newline at the start, or come out unreadable.
+  constexpr auto kFlags =
+      toml::toml_formatter::default_flags &
+      ~(toml::format_flags::allow_multi_line_strings | toml::format_flags::allow_literal_strings);
+  text << toml::toml_formatter(*root, kFlags) << '\n';
   return text.str();
 }
 

@@ -1,0 +1,190 @@
+#include "tessera/train/adamw.h"
+
+#include <torch/types.h>  // before clip_grad.h, which relies on it
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+#include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/adamw.h>
+
+#include <cmath>
+
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera {
+namespace {
+
+at::Tensor leaf(const at::Tensor& values) {
+  return values.clone().requires_grad_(true);
+}
+
+/// Parameters of several shapes, one of them longer than a block of the fused loop.
+NamedTensors parameters(at::ScalarType type) {
+  const auto values = [&](at::IntArrayRef sizes, double step) {
+    return leaf(
+        at::sin(at::arange(at::empty(sizes).numel(), at::kDouble) * step).view(sizes).to(type));
+  };
+  return {{"matrix", values({150, 301}, 0.37)},
+          {"gain", values({7}, 1.1)},
+          {"scalar", values({}, 1.0)},
+          {"empty", values({0, 3}, 1.0)}};
+}
+
+/// Gradients that depend on the weights and the step, one of them tiny, as in a real training.
+void set_gradients(const NamedTensors& tensors, int step) {
+  for (const auto& [name, tensor] : tensors) {
+    const at::Tensor values = tensor.detach();
+    tensor.mutable_grad() = at::cos(values * (1.0 + step)) * (name == "gain" ? 1e-6 : 1.0);
+  }
+}
+
+/// Largest difference from torch::optim::AdamW after some steps with clipping.
+double distance_from_torch(at::ScalarType type) {
+  const NamedTensors ours = parameters(type), theirs = parameters(type);
+  const auto group = [](std::vector<at::Tensor> tensors, double decay) {
+    auto options = std::make_unique<torch::optim::AdamWOptions>(0.01);
+    options->betas({0.9, 0.95}).eps(1e-8).weight_decay(decay);
+    return torch::optim::OptimizerParamGroup(std::move(tensors), std::move(options));
+  };
+  torch::optim::AdamW reference(std::vector<torch::optim::OptimizerParamGroup>{
+      group({theirs[0].second, theirs[3].second}, 0.1),
+      group({theirs[1].second, theirs[2].second}, 0.0)});
+  AdamW optimizer(ours, {0.1, 0.9, 0.95, 1e-8});
+  std::vector<at::Tensor> all;
+  for (const auto& [name, tensor] : theirs) all.push_back(tensor);
+  for (int step = 0; step < 8; ++step) {
+    set_gradients(ours, step);
+    set_gradients(theirs, step);
+    const double rate = 0.01 * (step + 1);
+    for (auto& part : reference.param_groups())
+      static_cast<torch::optim::AdamWOptions&>(part.options()).lr(rate);
+    const double norm = torch::nn::utils::clip_grad_norm_(all, 1.5);
+    reference.step();
+    EXPECT_NEAR(optimizer.gradient_norm(), norm, 1e-5 * norm);
+    optimizer.step(rate, clip_scale(optimizer.gradient_norm(), 1.5));
+  }
+  double distance = 0.0;
+  for (size_t i = 0; i + 1 < ours.size(); ++i)
+    distance = std::max(distance,
+                        test::relative_error(ours[i].second.detach(), theirs[i].second.detach()));
+  return distance;
+}
+
+TEST(AdamW, EqualsTorchOverSeveralSteps) {
+  EXPECT_LT(distance_from_torch(at::kFloat), 1e-6);
+  EXPECT_LT(distance_from_torch(at::kDouble), 1e-12);
+}
+
+// p = 1, g = 2 at step 1: m = 0.2, v = 0.2, corrected 2 and 4, so the step is the rate; the decay
+// takes 0.1 * 0.5 of p.
+TEST(AdamW, OneStepByHand) {
+  const at::Tensor decaying = leaf(at::ones({1, 1}, at::kDouble));
+  const at::Tensor steady = leaf(at::ones({1}, at::kDouble));
+  const at::Tensor untouched = leaf(at::ones({1, 1}, at::kDouble));
+  AdamW optimizer({{"a", decaying}, {"b", steady}, {"c", untouched}}, {0.5, 0.9, 0.95, 1e-300});
+  decaying.mutable_grad() = at::full({1, 1}, 2.0, at::kDouble);
+  steady.mutable_grad() = at::full({1}, 2.0, at::kDouble);
+  optimizer.step(0.1);
+  EXPECT_NEAR(decaying.item<double>(), 1 - 0.05 - 0.1, 1e-12);
+  EXPECT_NEAR(steady.item<double>(), 1 - 0.1, 1e-12);
+  EXPECT_EQ(untouched.item<double>(), 1.0);  // it has no gradient
+  EXPECT_EQ(optimizer.steps(), 1);
+  const auto state = optimizer.state();
+  EXPECT_EQ(state[0].first, "adamw.m.a");
+  EXPECT_NEAR(state[0].second.item<double>(), 0.2, 1e-15);
+  EXPECT_EQ(state[1].first, "adamw.v.a");
+  EXPECT_NEAR(state[1].second.item<double>(), 0.2, 1e-15);
+}
+
+TEST(AdamW, TheCallerMayChooseWhatDecays) {
+  // Per-head scalars that a file keeps as [1, H, 1, 1].
+  const at::Tensor scalars = leaf(at::ones({1, 3, 1, 1}));
+  EXPECT_TRUE(decays_by_dimension("heads.scale", scalars));
+  AdamW optimizer({{"heads.scale", scalars}}, {0.5, 0.9, 0.95, 1e-8},
+                  [](const std::string& name, const at::Tensor&) { return name != "heads.scale"; });
+  scalars.mutable_grad() = at::zeros_like(scalars);
+  optimizer.step(0.1);
+  EXPECT_TRUE(scalars.detach().equal(at::ones({1, 3, 1, 1})));
+}
+
+TEST(AdamW, ThreadsMakeNoDifference) {
+  const int threads = at::get_num_threads();
+  const auto trained = [](int count) {
+    at::set_num_threads(count);
+    const NamedTensors tensors = parameters(at::kFloat);
+    AdamW optimizer(tensors, {});
+    double norms = 0.0;
+    for (int step = 0; step < 3; ++step) {
+      set_gradients(tensors, step);
+      norms += optimizer.gradient_norm();
+      optimizer.step(0.01, 0.5);
+    }
+    return std::pair(norms, tensors[0].second.detach());
+  };
+  const auto [one_norm, one] = trained(1);
+  const auto [three_norm, three] = trained(3);
+  at::set_num_threads(threads);
+  EXPECT_EQ(one_norm, three_norm);
+  EXPECT_TRUE(one.equal(three));
+}
+
+// A transposed parameter takes the composed functions, a plain one the loops.
+TEST(AdamW, LoopsAgreeWithComposedFunctions) {
+  const at::Tensor values = at::sin(at::arange(12, at::kFloat)).view({3, 4});
+  const at::Tensor plain = leaf(values), turned = values.t().contiguous().t().requires_grad_(true);
+  ASSERT_FALSE(turned.is_contiguous());
+  AdamW a({{"p", plain}}, {}), b({{"p", turned}}, {});
+  for (int step = 0; step < 4; ++step) {
+    plain.mutable_grad() = at::cos(plain.detach());
+    turned.mutable_grad() = at::cos(turned.detach());
+    EXPECT_NEAR(a.gradient_norm(), b.gradient_norm(), 1e-6);
+    a.step(0.1, 0.7);
+    b.step(0.1, 0.7);
+  }
+  EXPECT_LT(test::relative_error(turned.detach(), plain.detach()), 1e-6);
+}
+
+TEST(AdamW, HalfPrecisionKeepsItsMomentsInFloat) {
+  const at::Tensor half = leaf(at::ones({2, 2}).to(at::kBFloat16));
+  AdamW optimizer({{"p", half}}, {});
+  half.mutable_grad() = at::ones({2, 2}).to(at::kBFloat16);
+  optimizer.step(0.25);
+  EXPECT_EQ(optimizer.state()[0].second.scalar_type(), at::kFloat);
+  EXPECT_NEAR(half.detach().to(at::kFloat).mean().item<double>(), 1 - 0.025 - 0.25, 0.01);
+}
+
+TEST(AdamW, TiedWeightsAreOneParameter) {
+  const at::Tensor shared = leaf(at::ones({2}, at::kDouble));
+  AdamW optimizer({{"embedding", shared}, {"head", shared}}, {});
+  EXPECT_EQ(optimizer.state().size(), 2u);
+  shared.mutable_grad() = at::full({2}, 3.0, at::kDouble);
+  EXPECT_DOUBLE_EQ(optimizer.gradient_norm(), std::sqrt(18.0));
+}
+
+TEST(AdamW, NamesTheParameterWhoseGradientIsNotFinite) {
+  const NamedTensors tensors = parameters(at::kFloat);
+  AdamW optimizer(tensors, {});
+  EXPECT_EQ(optimizer.gradient_norm(), 0.0);
+  set_gradients(tensors, 0);
+  EXPECT_EQ(optimizer.parameter_with_bad_gradient(), "");
+  tensors[1].second.mutable_grad()[3] = INFINITY;
+  EXPECT_EQ(optimizer.parameter_with_bad_gradient(), "gain");
+  EXPECT_FALSE(std::isfinite(optimizer.gradient_norm()));
+  optimizer.clear_gradients();
+  EXPECT_FALSE(tensors[1].second.grad().defined());
+}
+
+TEST(AdamW, RefusesWhatIsNoFloatingTensor) {
+  EXPECT_THROW(AdamW({{"ids", at::zeros({2}, at::kLong)}}, {}), c10::ValueError);
+  EXPECT_THROW(AdamW({{"none", at::Tensor()}}, {}), c10::ValueError);
+}
+
+TEST(ClipScale, OnlyMakesSmaller) {
+  EXPECT_EQ(clip_scale(0.5, 1.0), 1.0);
+  EXPECT_NEAR(clip_scale(4.0, 1.0), 0.25, 1e-6);
+  EXPECT_EQ(clip_scale(1e9, 0.0), 1.0);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,74 @@
+#include "tessera/train/schedule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tessera/base/error.h"
+#include "tessera/train/train_config.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+TEST(Schedule, GoesUpInALineAndDownAlongACosine) {
+  const Schedule schedule{1.0, 0.2, 4, 12};
+  const double half = 0.2 + 0.8 * 0.5, quarter = 0.2 + 0.8 * (1 + 0.7071067811865476) / 2;
+  EXPECT_DOUBLE_EQ(schedule.at(0), 0.0);  // the reference's convention: lr * it / warm-up
+  EXPECT_DOUBLE_EQ(schedule.at(1), 0.25);
+  EXPECT_DOUBLE_EQ(schedule.at(3), 0.75);
+  EXPECT_DOUBLE_EQ(schedule.at(4), 1.0);
+  EXPECT_DOUBLE_EQ(schedule.at(6), quarter);
+  EXPECT_DOUBLE_EQ(schedule.at(8), half);
+  EXPECT_DOUBLE_EQ(schedule.at(12), 0.2);
+  EXPECT_DOUBLE_EQ(schedule.at(1000), 0.2);
+}
+
+TEST(Schedule, WithoutWarmupStartsAtTheTop) {
+  EXPECT_DOUBLE_EQ((Schedule{0.5, 0.1, 0, 10}).at(0), 0.5);
+  EXPECT_DOUBLE_EQ((Schedule{0.5, 0.5, 0, 1}).at(7), 0.5);
+  EXPECT_THROW((Schedule{0.5, 0.1, 0, 10}).at(-1), std::invalid_argument);
+}
+
+// BabiStories: 2000 steps up to 5e-3, down to 1e-4 at 80,000.
+TEST(Schedule, TheBabiStoriesRun) {
+  const Schedule schedule{5e-3, 1e-4, 2000, 80000};
+  EXPECT_NEAR(schedule.at(1000), 2.5e-3, 1e-15);
+  EXPECT_NEAR(schedule.at(41000), (5e-3 + 1e-4) / 2, 1e-15);
+  EXPECT_EQ(schedule.at(80000), 1e-4);
+}
+
+TEST(TrainConfig, DecaysUntilTheLastStepByDefault) {
+  TrainConfig config;
+  EXPECT_EQ(config.schedule().decay_steps, config.steps);
+  config.decay_steps = 77;
+  EXPECT_EQ(config.schedule().decay_steps, 77);
+}
+
+TEST(TrainConfig, RefusesWhatMakesNoSense) {
+  const auto refusal = [](auto change) {
+    TrainConfig config;
+    change(config);
+    return test::message_of<UsageError>([&] { config.check(); });
+  };
+  EXPECT_EQ(refusal([](TrainConfig&) {}), "");
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.steps = 0; }), "train.steps is 0, expected 1 or more");
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.min_learning_rate = 1; }),
+            "train.min_learning_rate is 1, expected 0 to learning_rate");
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.decay_steps = 100; }),
+            "train.decay_steps is 100, expected more than warmup_steps, or 0 for the last step");
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.beta2 = 1; }),
+            "train.beta2 is 1, expected at least 0 and below 1");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.learning_rate = 0; }), "");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.learning_rate = NAN; }), "");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.weight_decay = -1; }), "");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.epsilon = 0; }), "");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.clip = INFINITY; }), "");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.keep_checkpoints = 0; }), "");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.batch = 0; }), "");
+  EXPECT_NE(refusal([](TrainConfig& c) { c.accumulation = 0; }), "");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,68 @@
+#include "tests/train/tiny_training.h"
+
+#include <cmath>
+
+namespace tessera::test {
+namespace {
+
+at::Tensor pattern(std::vector<int64_t> sizes, double step) {
+  int64_t n = 1;
+  for (int64_t size : sizes) n *= size;
+  return at::sin(at::arange(1, n + 1, at::kDouble) * step).to(at::kFloat).view(sizes);
+}
+
+}  // namespace
+
+TinyNetwork::TinyNetwork(int64_t inner) {
+  first = register_parameter("first", pattern({inner, 4}, 1.3));
+  second = register_parameter("second", pattern({3, inner}, 0.7));
+  gain = register_parameter("gain", at::ones({inner}));
+  calls = register_buffer("calls", at::zeros({1}));
+}
+
+at::Tensor TinyNetwork::forward(const at::Tensor& x) {
+  at::Tensor hidden = at::tanh(gain * x.matmul(first.t()));  // [B, inner]
+  if (is_training()) {
+    at::NoGradGuard no_grad;
+    calls.add_(1);
+  }
+  return at::dropout(hidden, 0.2, is_training()).matmul(second.t());  // [B, 3]
+}
+
+TrainingTask tiny_task(TinyNetwork& network) {
+  return {network,
+          [&](int64_t step, int64_t micro_batch) {
+            const at::Tensor x = pattern({5, 4}, 0.1 + 0.01 * static_cast<double>(step) +
+                                                     0.3 * static_cast<double>(micro_batch));
+            return (network.forward(x) - pattern({5, 3}, 2.0)).square().mean();
+          },
+          [&]() -> Metrics {
+            const at::Tensor x = pattern({5, 4}, 0.9);
+            return {{"loss",
+                     (network.forward(x) - pattern({5, 3}, 2.0)).square().mean().item<double>()}};
+          },
+          40, "tiny"};
+}
+
+TrainConfig tiny_config() {
+  TrainConfig config;
+  config.steps = 12;
+  config.accumulation = 2;
+  config.learning_rate = 0.05;
+  config.min_learning_rate = 0.005;
+  config.warmup_steps = 3;
+  config.clip = 0.5;
+  config.evaluate_every = 4;
+  config.checkpoint_every = 3;
+  config.sample_every = 5;
+  return config;
+}
+
+at::Tensor weights_of(const torch::nn::Module& module) {
+  std::vector<at::Tensor> all;
+  for (const auto& item : module.named_parameters()) all.push_back(item.value().detach().flatten());
+  for (const auto& item : module.named_buffers()) all.push_back(item.value().flatten());
+  return at::cat(all).clone();
+}
+
+}  // namespace tessera::test
