@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 
 #include "tessera/base/interrupt.h"
 #include "tests/infer/tiny_models.h"
@@ -116,7 +117,7 @@ TEST(Generate, EchoScoresThePrompt) {
   const Tokens prompt = some_text(6, 3);
   const auto generation = generate(*model, {{prompt}}, options)[0];
   ASSERT_EQ(generation.tokens.size(), 7u);  // the prompt and just one more
-  const auto scores = score_texts(*model, {prompt}, {.alternatives = 1})[0];
+  const auto scores = score_texts(*model, {prompt}, {1, {}})[0];
   EXPECT_FALSE(generation.tokens[0].log_probability.has_value());
   for (size_t t = 1; t < 6; ++t) {
     EXPECT_EQ(*generation.tokens[t].log_probability, *scores[t].log_probability);
@@ -127,38 +128,34 @@ TEST(Generate, EchoScoresThePrompt) {
 
 TEST(Generate, StopsAtStringsThatSpanTokens) {
   const auto model = test::tiny_mosaic();
-  const Tokens prompt = some_text(5, 1);
   GenerateOptions options;
   options.max_tokens = 12;
-  options.token_bytes = letter;
-  const std::string free = generate(*model, {{prompt}}, options)[0].text;
-  ASSERT_EQ(free.size(), 12u);
-  const std::string stop = free.substr(4, 3);
-  options.stop = {stop};
-  std::string streamed;
   std::vector<std::string> pieces;
-  const auto generation = generate(*model, {{prompt}}, options, [&](const GeneratedToken& token) {
-    streamed += token.text;
-    pieces.emplace_back(token.text);
-    return true;
-  })[0];
-  EXPECT_EQ(generation.text, free.substr(0, free.find(stop)));
-  EXPECT_EQ(streamed, generation.text);
-  EXPECT_EQ(generation.finish, Finish::kStopString);
-  EXPECT_EQ(generation.tokens.size(), free.find(stop) + 3);
-  // A stop string that only begins: what was held back comes with the last token.
-  options.stop = {free.substr(10) + "#"};
-  pieces.clear();
-  EXPECT_EQ(generate(*model, {{prompt}}, options,
-                     [&](const GeneratedToken& token) {
-                       pieces.emplace_back(token.text);
-                       return true;
-                     })[0]
-                .text,
-            free);
-  ASSERT_EQ(pieces.size(), 12u);
+  const auto run = [&](const std::string& stop) {
+    // Whatever the tokens, their bytes are a, b, c, …, l.
+    options.token_bytes = [n = 0](int64_t) mutable { return letter(n++); };
+    options.stop = {stop};
+    pieces.clear();
+    return generate(*model, {{{1}}}, options, [&](const GeneratedToken& token) {
+      pieces.emplace_back(token.text);
+      return true;
+    })[0];
+  };
+  const auto stopped = run("def");
+  EXPECT_EQ(stopped.text, "abc");
+  EXPECT_EQ(stopped.finish, Finish::kStopString);
+  EXPECT_EQ(stopped.tokens.size(), 6u);
+  EXPECT_EQ(pieces, (std::vector<std::string>{"a", "b", "c", "", "", ""}));
+  // Stop strings that only begin: what was held back comes when it is clear, or at the end.
+  const auto whole = run("ceg");
+  EXPECT_EQ(whole.text, "abcdefghijkl");
+  EXPECT_EQ(whole.finish, Finish::kMaxTokens);
+  EXPECT_EQ(pieces[2], "");
+  EXPECT_EQ(pieces[3], "cd");
+  run("kl#");
   EXPECT_EQ(pieces[10], "");
-  EXPECT_EQ(pieces[11], free.substr(10));
+  EXPECT_EQ(pieces[11], "kl");
+  EXPECT_EQ(run("l").text, "abcdefghijk");
 }
 
 TEST(Generate, CharactersOfSeveralTokensComeWhole) {

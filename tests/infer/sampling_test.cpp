@@ -17,10 +17,10 @@ constexpr int64_t kDraws = 20000;
 std::vector<double> shares(const std::vector<float>& logits, const SamplingOptions& options,
                            uint64_t sequence = 0) {
   const std::vector<int64_t> context(kDraws, 0);
-  std::vector<double> result(logits.size(), 0.0);
+  std::vector<double> result(logits.size(), 0.0);  // counts, at first
   for (int64_t draw = 0; draw < kDraws; ++draw)
-    result[draw_token(logits, std::span(context).first(draw), options, sequence).token] +=
-        1.0 / kDraws;
+    result[draw_token(logits, std::span(context).first(draw), options, sequence).token] += 1;
+  for (double& share : result) share /= kDraws;
   return result;
 }
 

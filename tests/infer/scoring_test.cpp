@@ -20,7 +20,7 @@ double log_probability(LanguageModel& model, const Tokens& before, int64_t token
 TEST(Scoring, EveryTokenIsScoredGivenThoseBeforeIt) {
   const auto model = test::tiny_mosaic();
   const std::vector<Tokens> texts = {some_text(5, 1), some_text(2 * kWindow, 2), {3}, {}};
-  const auto scores = score_texts(*model, texts, {.alternatives = 2});
+  const auto scores = score_texts(*model, texts, {2, {}});
   ASSERT_EQ(scores.size(), texts.size());
   for (size_t i = 0; i < texts.size(); ++i) {
     ASSERT_EQ(scores[i].size(), texts[i].size());
