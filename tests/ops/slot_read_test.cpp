@@ -52,7 +52,7 @@ TEST(SlotRead, GradientsAgreeWithCentralDifferences) {
 TEST(SlotRead, FloatAgreesWithDouble) {
   at::manual_seed(3);
   for (int64_t T : {0, 1, 7, 100})
-    for (int64_t M : {1, 13, 128, 300})
+    for (int64_t M : {2, 13, 128, 300})
       for (int64_t D : {1, 16, 24, 64, 100})
         expect_float_agrees_with_double(op(), {at::randn({3, T, 2, D}, real()) * std::pow(D, -0.25),
                                                at::randn({2, M, D}, real()) * std::pow(D, -0.25),
@@ -60,6 +60,12 @@ TEST(SlotRead, FloatAgreesWithDouble) {
   expect_float_agrees_with_double(op(),
                                   {at::randn({0, 3, 2, 4}, real()), at::randn({2, 5, 4}, real()),
                                    at::randn({2, 5, 4}, real())});
+}
+
+TEST(SlotRead, ReturnsAnOnlySlot) {
+  const at::Tensor values = at::randn({2, 1, 4});
+  EXPECT_TRUE(slot_read(at::randn({3, 5, 2, 4}), at::randn({2, 1, 4}), values)
+                  .equal(values.view({1, 1, 2, 4}).expand({3, 5, 2, 4})));
 }
 
 TEST(SlotRead, WithoutSlotsIsZero) {

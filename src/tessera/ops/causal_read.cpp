@@ -1,9 +1,12 @@
 #include "tessera/ops/causal_read.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <limits>
 
+#include "tessera/ops/cpu/softmax_read.h"
+#include "tessera/ops/fused.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {
@@ -34,10 +37,94 @@ at::Tensor composed(const at::Tensor& queries, const at::Tensor& keys, const at:
   return at::cat({at::zeros({B, queries.size(1) - rows, H, D}, q.options()), read}, 1);
 }
 
+cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
+                          const at::Tensor& values, const CausalReadOptions& options) {
+  cpu::SoftmaxRead read;
+  read.B = queries.size(0);
+  read.T = read.N = queries.size(1);
+  read.H = queries.size(2);
+  read.D = queries.size(3);
+  read.queries = sequence_of(queries);
+  read.keys = sequence_of(keys);
+  read.values = sequence_of(values);
+  read.scale = static_cast<float>(options.scale);
+  read.causal = true;
+  read.lag = options.lag;
+  read.slopes = options.alibi_slopes.defined() ? options.alibi_slopes.data_ptr<float>() : nullptr;
+  read.dropout_seed = options.dropout.seed;
+  read.dropout_probability = options.dropout.probability;
+  return read;
+}
+
+void save_options(torch::autograd::AutogradContext* context, const CausalReadOptions& options) {
+  context->saved_data["scale"] = options.scale;
+  context->saved_data["lag"] = options.lag;
+  context->saved_data["probability"] = options.dropout.probability;
+  context->saved_data["precision"] = static_cast<int64_t>(options.precision);
+  context->saved_data["seed"] = static_cast<int64_t>(options.dropout.seed);
+}
+
+CausalReadOptions saved_options(torch::autograd::AutogradContext* context,
+                                const at::Tensor& slopes) {
+  CausalReadOptions options;
+  options.scale = context->saved_data["scale"].toDouble();
+  options.lag = context->saved_data["lag"].toInt();
+  options.alibi_slopes = slopes;
+  options.dropout = {context->saved_data["probability"].toDouble(),
+                     static_cast<uint64_t>(context->saved_data["seed"].toInt())};
+  options.precision = static_cast<Precision>(context->saved_data["precision"].toInt());
+  return options;
+}
+
+class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
+                            const at::Tensor& keys, const at::Tensor& values,
+                            CausalReadOptions options) {
+    if (options.alibi_slopes.defined()) options.alibi_slopes = options.alibi_slopes.contiguous();
+    const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(keys),
+                     v = with_contiguous_rows(values);
+    const at::Tensor output = at::empty(queries.sizes(), queries.options());
+    const at::Tensor log_sums =
+        at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options());
+    product_loops(options.precision)
+        ->softmax_read_forward(
+            {describe(q, k, v, options), sequence_of(output), log_sums.data_ptr<float>()});
+    context->save_for_backward({q, k, v, output, log_sums, options.alibi_slopes});
+    save_options(context, options);
+    return output;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("causal_read");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
+    const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
+    const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
+    const at::Tensor grad_keys = at::empty(q.sizes(), q.options());
+    const at::Tensor grad_values = at::empty(q.sizes(), q.options());
+    cpu::SoftmaxReadBackward loop;
+    const CausalReadOptions options = saved_options(context, saved[5]);
+    loop.read = describe(q, k, v, options);
+    loop.output = sequence_of(output);
+    loop.log_sums = saved[4].data_ptr<float>();
+    loop.grad_output = sequence_of(grad_output);
+    loop.groups = q.size(0);
+    loop.grad_queries = sequence_of(grad_queries);
+    loop.grad_keys = sequence_of(grad_keys);
+    loop.grad_values = sequence_of(grad_values);
+    if (q.numel() > 0) product_loops(options.precision)->softmax_read_backward(loop);
+    return {grad_queries, grad_keys, grad_values, {}};
+  }
+};
+
 }  // namespace
 
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options) {
+  if (fused_loops({queries, keys, values, options.alibi_slopes}))
+    return FusedCausalRead::apply(queries, keys, values, options);
   return composed(queries, keys, values, options);
 }
 

@@ -6,6 +6,8 @@
 
 #include "tessera/base/check_shape.h"
 #include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/memory_read.h"
+#include "tessera/ops/fused.h"
 
 namespace tessera::ops {
 namespace {
@@ -42,6 +44,39 @@ MemoryReading composed(const at::Tensor& query, const at::Tensor& keys, const at
   return {at::matmul(weights.unsqueeze(2), values).squeeze(2), weights};
 }
 
+/// `pairs` itself if each head's [N, D] is contiguous, else a copy.
+at::Tensor with_contiguous_heads(const at::Tensor& pairs) {
+  const bool contiguous = pairs.stride(3) == 1 && pairs.stride(2) == pairs.size(3);
+  return contiguous ? pairs : pairs.contiguous();
+}
+
+MemoryReading fused(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
+                    const at::Tensor& counts) {
+  const at::Tensor q = query.contiguous();
+  const at::Tensor k = with_contiguous_heads(keys), v = with_contiguous_heads(values);
+  const at::Tensor row_counts = counts.defined() ? counts.contiguous() : counts;
+  const MemoryReading reading = {
+      at::empty(query.sizes(), query.options()),
+      at::empty({query.size(0), query.size(1), keys.size(2)}, query.options())};
+  cpu::MemoryRead loop;
+  loop.B = query.size(0);
+  loop.H = query.size(1);
+  loop.D = query.size(2);
+  loop.N = keys.size(2);
+  loop.query = q.data_ptr<float>();
+  loop.keys = k.data_ptr<float>();
+  loop.key_batch_stride = k.stride(0);
+  loop.key_head_stride = k.stride(1);
+  loop.values = v.data_ptr<float>();
+  loop.value_batch_stride = v.stride(0);
+  loop.value_head_stride = v.stride(1);
+  loop.counts = counts.defined() ? row_counts.data_ptr<int64_t>() : nullptr;
+  loop.value = reading.value.data_ptr<float>();
+  loop.weights = reading.weights.data_ptr<float>();
+  cpu::loops()->memory_read(loop);
+  return reading;
+}
+
 }  // namespace
 
 at::Tensor memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
@@ -53,6 +88,7 @@ MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& key
                                   const at::Tensor& values, const at::Tensor& counts) {
   check_arguments(query, keys, values, counts);
   at::NoGradGuard no_grad;
+  if (fused_loops({query, keys, values})) return fused(query, keys, values, counts);
   return composed(query, keys, values, counts);
 }
 

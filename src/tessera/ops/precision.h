@@ -11,6 +11,8 @@ enum class Precision {
   kFloat32,   ///< operands as they come
   kBFloat16,  ///< operands rounded to bfloat16 just before each product; gradients are float again
 };
-constexpr std::array<std::string_view, 2> enum_names(Precision) { return {"fp32", "bf16"}; }
+constexpr std::array<std::string_view, 2> enum_names(Precision) {
+  return {"fp32", "bf16"};
+}
 
 }  // namespace tessera::ops

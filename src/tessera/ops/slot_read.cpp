@@ -1,8 +1,13 @@
 #include "tessera/ops/slot_read.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
 
 #include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/softmax_read.h"
+#include "tessera/ops/fused.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {
@@ -16,6 +21,74 @@ at::Tensor composed(const at::Tensor& queries, const at::Tensor& slot_keys,
   return rounded_matmul(weights, slot_values, precision).transpose(1, 2);
 }
 
+/// Work units to aim for, so that many threads find some: groups of batch rows times heads.
+constexpr int64_t kWorkUnits = 32;
+
+/// [H, M, D] as a sequence of pairs that all batch rows share.
+cpu::Sequence shared_pairs(const at::Tensor& slots) {
+  return {slots.data_ptr<float>(), 0, slots.stride(1), slots.stride(0)};
+}
+
+cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys,
+                          const at::Tensor& slot_values) {
+  cpu::SoftmaxRead read;
+  read.B = queries.size(0);
+  read.T = queries.size(1);
+  read.H = queries.size(2);
+  read.D = queries.size(3);
+  read.N = slot_keys.size(1);
+  read.queries = sequence_of(queries);
+  read.keys = shared_pairs(slot_keys);
+  read.values = shared_pairs(slot_values);
+  return read;
+}
+
+class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
+                            const at::Tensor& slot_keys, const at::Tensor& slot_values,
+                            int64_t precision) {
+    const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
+                     v = with_contiguous_rows(slot_values);
+    const at::Tensor output = at::empty(q.sizes(), q.options());
+    const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
+    product_loops(static_cast<Precision>(precision))
+        ->softmax_read_forward(
+            {describe(q, k, v), sequence_of(output), log_sums.data_ptr<float>()});
+    context->saved_data["precision"] = precision;
+    context->save_for_backward({q, k, v, output, log_sums});
+    return output;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("slot_read");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
+    const int64_t B = q.size(0), H = q.size(2), M = k.size(1), D = q.size(3);
+    if (q.numel() == 0) return {at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), {}};
+    const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
+    const int64_t wanted_groups = std::min(B, (kWorkUnits + H - 1) / H);
+    const int64_t group_size = (B + wanted_groups - 1) / wanted_groups;
+    const int64_t groups = (B + group_size - 1) / group_size;
+    const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
+    const at::Tensor grad_keys = at::empty({groups, H, M, D}, q.options());
+    const at::Tensor grad_values = at::empty({groups, H, M, D}, q.options());
+    cpu::SoftmaxReadBackward loop;
+    loop.read = describe(q, k, v);
+    loop.output = sequence_of(output);
+    loop.log_sums = saved[4].data_ptr<float>();
+    loop.grad_output = sequence_of(grad_output);
+    loop.groups = groups;
+    loop.grad_queries = sequence_of(grad_queries);
+    loop.grad_keys = sequence_of(grad_keys.transpose(1, 2));
+    loop.grad_values = sequence_of(grad_values.transpose(1, 2));
+    const auto precision = static_cast<Precision>(context->saved_data["precision"].toInt());
+    product_loops(precision)->softmax_read_backward(loop);
+    return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}};
+  }
+};
+
 }  // namespace
 
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
@@ -24,6 +97,8 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
   check_like(slot_keys, {queries.size(2), -1, queries.size(3)}, queries, "slot_read: slot_keys");
   check_like(slot_values, {queries.size(2), slot_keys.size(1), queries.size(3)}, queries,
              "slot_read: slot_values");
+  if (fused_loops({queries, slot_keys, slot_values}))
+    return FusedSlotRead::apply(queries, slot_keys, slot_values, static_cast<int64_t>(precision));
   return composed(queries, slot_keys, slot_values, precision);
 }
 

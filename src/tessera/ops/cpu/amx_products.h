@@ -1,0 +1,251 @@
+#pragma once
+
+// Only for *.isa.cpp files: the matrix products of a softmax read with bfloat16 operands and float
+// sums, on the AMX tile unit. The names are those of float_products.h.
+//
+// The unit multiplies a left tile, 16 rows of 32 operands, with a right tile that holds its 32 x 16
+// operands as 16 rows of 16 pairs (depth 2k and 2k + 1 of a column side by side). Everything is
+// padded with zeros to blocks of 32 x 32, which four result tiles hold.
+
+#include <immintrin.h>
+
+#include "tessera/ops/cpu/read_tile.h"
+#include "tessera/ops/cpu/scratch.h"
+
+namespace tessera::cpu::TESSERA_ISA {
+
+typedef uint16_t BFloat16;  // the upper half of a float
+
+constexpr int64_t kBlock = 32;
+constexpr int64_t kRightTile = 512;  // operands of a right tile
+constexpr int64_t kQueryBlock = 64;
+constexpr int64_t kPairBlock = 256;
+constexpr int64_t kTileStride = kPairBlock + 16;
+constexpr int64_t kPairPadding = kBlock;
+constexpr int64_t kRoundedStride = kPairBlock + 32;
+
+inline int64_t padded_width(int64_t D) {
+  return round_up(D, kBlock);
+}
+
+/// The tile intrinsics of g++ 12 do not say that they touch memory: keeps the compiler from moving
+/// loads and stores across.
+inline void order_memory() {
+  asm volatile("" ::: "memory");
+}
+
+/// Sets the calling thread's tile unit up for full tiles, and releases it at the end of the scope.
+class ProductUnit {
+ public:
+  ProductUnit() {
+    struct alignas(64) {
+      uint8_t palette = 1, start_row = 0, reserved[14] = {};
+      uint16_t row_bytes[16] = {};
+      uint8_t rows[16] = {};
+    } shape;
+    for (int tile = 0; tile < 8; ++tile) {
+      shape.row_bytes[tile] = 64;
+      shape.rows[tile] = 16;
+    }
+    asm volatile("" ::"r"(&shape) : "memory");  // all of shape is read
+    _tile_loadconfig(&shape);
+  }
+  ProductUnit(const ProductUnit&) = delete;
+  ProductUnit& operator=(const ProductUnit&) = delete;
+  ~ProductUnit() { _tile_release(); }
+};
+
+inline BFloat16* rounded_operands(Scratch& scratch, int64_t count) {
+  float* memory = scratch.floats(count / 2 + 1);
+  for (int64_t k = 0; k <= count / 2; ++k) memory[k] = 0;
+  return reinterpret_cast<BFloat16*>(memory);
+}
+
+/// 32 floats -> 32 bfloat16, to nearest even.
+inline __m512i round_floats(const float* first, const float* second) {
+  return reinterpret_cast<__m512i>(
+      _mm512_cvtne2ps_pbh(_mm512_loadu_ps(second), _mm512_loadu_ps(first)));
+}
+
+/// Columns 0 … 15 of two rows, side by side: one row of a right tile.
+inline __m512i interleave_rounded(const float* even, const float* odd) {
+  alignas(64) static constexpr uint16_t kOrder[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                      21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                      11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), round_floats(even, odd));
+}
+
+inline BFloat16 round_float(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, 4);
+  return static_cast<BFloat16>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// One 32 x 32 block of c = or += left * right over `steps` depths of 32. right is the first of two
+/// neighbouring columns of tiles, right_stride operands apart.
+template <bool add>
+inline void block_product(int64_t steps, const BFloat16* left, int64_t left_stride,
+                          const BFloat16* right, int64_t right_stride, float* c, int64_t c_stride) {
+  const int64_t c_bytes = c_stride * 4, left_bytes = left_stride * 2;
+  order_memory();
+  if constexpr (add) {
+    _tile_loadd(0, c, c_bytes);
+    _tile_loadd(1, c + 16, c_bytes);
+    _tile_loadd(2, c + 16 * c_stride, c_bytes);
+    _tile_loadd(3, c + 16 * c_stride + 16, c_bytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  for (int64_t step = 0; step < steps; ++step) {
+    _tile_loadd(4, left + step * kBlock, left_bytes);
+    _tile_loadd(6, right + step * kRightTile, 64);
+    _tile_loadd(7, right + right_stride + step * kRightTile, 64);
+    _tile_loadd(5, left + 16 * left_stride + step * kBlock, left_bytes);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, c, c_bytes);
+  _tile_stored(1, c + 16, c_bytes);
+  _tile_stored(2, c + 16 * c_stride, c_bytes);
+  _tile_stored(3, c + 16 * c_stride + 16, c_bytes);
+  order_memory();
+}
+
+struct QueryRows {
+  BFloat16* rows;     // left: [kQueryBlock, width]
+  BFloat16* columns;  // left, transposed: [width, kQueryBlock]
+
+  QueryRows(Scratch& scratch, int64_t D)
+      : rows(rounded_operands(scratch, kQueryBlock * padded_width(D))),
+        columns(rounded_operands(scratch, kQueryBlock * padded_width(D))) {}
+  void pack(const Sequence& source, const Tile& tile, float scale) {
+    const int64_t D = tile.read.D, width = padded_width(D);
+    for (int64_t r = 0; r < kQueryBlock; ++r) {
+      const float* from =
+          r < tile.rows ? source.row(tile.b, tile.first_query + r, tile.h) : nullptr;
+      for (int64_t d = 0; d < D; ++d) rows[r * width + d] = from ? round_float(scale * from[d]) : 0;
+    }
+    for (int64_t d = 0; d < D; ++d)
+      for (int64_t r = 0; r < kQueryBlock; ++r) columns[d * kQueryBlock + r] = rows[r * width + d];
+  }
+};
+
+/// right: depth D, one column of tiles per 16 pairs.
+struct PairPanels {
+  BFloat16* panels;
+
+  PairPanels(Scratch& scratch, int64_t N, int64_t D)
+      : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))) {}
+  void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
+    for (int64_t i = 0; i < N; ++i) {
+      BFloat16* panel = panels + i / 16 * 16 * padded_width(D) + i % 16 * 2;
+      const float* from = source.row(b, i, h);
+      for (int64_t d = 0; d < D; ++d) panel[d / 2 * 32 + d % 2] = round_float(from[d]);
+    }
+  }
+};
+
+/// right: depth N, one column of tiles per 16 of D.
+struct PairRows {
+  BFloat16* panels;
+  int64_t stride;  // between columns of tiles
+
+  PairRows(Scratch& scratch, int64_t N, int64_t D)
+      : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))),
+        stride(round_up(N, kBlock) * 16) {}
+  void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
+    for (int64_t i = 0; i < N; ++i) {
+      const float* from = source.row(b, i, h);
+      for (int64_t d = 0; d < D; ++d)
+        panels[d / 16 * stride + i / 2 * 32 + d % 16 * 2 + i % 2] = round_float(from[d]);
+    }
+  }
+};
+
+struct PairGradient {
+  float* columns;  // [width, stride]
+  int64_t N, D, stride;
+
+  PairGradient(Scratch& scratch, int64_t N_, int64_t D_)
+      : N(N_), D(D_), stride(round_up(N_, kBlock) + 16) {
+    columns = scratch.floats(padded_width(D) * stride);
+  }
+  void clear() {
+    for (int64_t k = 0; k < padded_width(D) * stride; ++k) columns[k] = 0;
+  }
+  void unpack(const Sequence& target, int64_t group, int64_t h) const {
+    for (int64_t i = 0; i < N; ++i)
+      for (int64_t d = 0; d < D; ++d) target.row(group, i, h)[d] = columns[d * stride + i];
+  }
+};
+
+struct WeightTile {
+  float* elements;   // [kQueryBlock, kTileStride]
+  BFloat16* rows;    // left: [kQueryBlock, kRoundedStride]
+  BFloat16* panels;  // right: depth kQueryBlock, one column of tiles per 16 pairs
+  static constexpr int64_t kPanelStride = kQueryBlock * 16;
+
+  explicit WeightTile(Scratch& scratch)
+      : elements(scratch.floats(kQueryBlock * kTileStride)),
+        rows(rounded_operands(scratch, kQueryBlock * kRoundedStride)),
+        panels(rounded_operands(scratch, kQueryBlock * kPairBlock)) {
+    for (int64_t k = 0; k < kQueryBlock * kTileStride; ++k) elements[k] = 0;
+  }
+  float* row(int64_t r) const { return elements + r * kTileStride; }
+  void finish(const Tile& tile) const {
+    for (int64_t r = 0; r < round_up(tile.rows, 2); r += 2)
+      for (int64_t j = 0; j < tile.pairs; j += 32) {
+        const float *even = row(r) + j, *odd = row(r + 1) + j;
+        _mm512_storeu_si512(rows + r * kRoundedStride + j, round_floats(even, even + 16));
+        _mm512_storeu_si512(rows + (r + 1) * kRoundedStride + j, round_floats(odd, odd + 16));
+        BFloat16* panel = panels + j / 16 * kPanelStride + r / 2 * 32;
+        _mm512_storeu_si512(panel, interleave_rounded(even, odd));
+        _mm512_storeu_si512(panel + kPanelStride, interleave_rounded(even + 16, odd + 16));
+      }
+  }
+};
+
+inline void score(const Tile& tile, const QueryRows& queries, const PairPanels& pairs,
+                  const WeightTile& scores) {
+  const int64_t width = padded_width(tile.read.D);
+  for (int64_t j = 0; j < tile.pairs; j += kBlock)
+    for (int64_t r = tile.first_reader(j) / kBlock * kBlock; r < tile.rows; r += kBlock)
+      block_product<false>(width / kBlock, queries.rows + r * width, width,
+                           pairs.panels + (tile.first_pair + j) * width, 16 * width,
+                           scores.row(r) + j, kTileStride);
+}
+
+inline void add_weighted_pairs(const Tile& tile, const WeightTile& weights, const PairRows& pairs,
+                               float* result) {
+  const int64_t width = padded_width(tile.read.D);
+  for (int64_t r = 0; r < tile.rows; r += kBlock) {
+    const int64_t depth = tile.visible(lesser(tile.rows, r + kBlock) - 1);
+    for (int64_t d = 0; d < width; d += kBlock)
+      block_product<true>(round_up(depth, kBlock) / kBlock, weights.rows + r * kRoundedStride,
+                          kRoundedStride,
+                          pairs.panels + d / 16 * pairs.stride + tile.first_pair * 16, pairs.stride,
+                          result + r * width + d, width);
+  }
+}
+
+inline void add_weighted_queries(const Tile& tile, const WeightTile& weights,
+                                 const QueryRows& queries, PairGradient& gradient) {
+  const int64_t width = padded_width(tile.read.D);
+  const int64_t steps = round_up(tile.rows, kBlock) / kBlock;
+  for (int64_t j = 0; j < tile.pairs; j += kBlock) {
+    const int64_t step = tile.first_reader(j) / kBlock;
+    for (int64_t d = 0; d < width; d += kBlock)
+      block_product<true>(
+          steps - step, queries.columns + d * kQueryBlock + step * kBlock, kQueryBlock,
+          weights.panels + j / 16 * WeightTile::kPanelStride + step * kRightTile,
+          WeightTile::kPanelStride, gradient.columns + d * gradient.stride + tile.first_pair + j,
+          gradient.stride);
+  }
+}
+
+}  // namespace tessera::cpu::TESSERA_ISA

@@ -1,0 +1,52 @@
+#include "tessera/ops/cpu/loops.h"
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tessera::cpu {
+
+namespace avx2 {
+extern const Loops kLoops;
+}
+namespace avx512 {
+extern const Loops kLoops;
+}
+namespace amx {
+extern const Loops kLoops;
+}
+namespace {
+
+/// Whether the CPU has the AMX tile unit and Linux (since 5.16) lets this process use it.
+bool may_use_tiles() {
+  constexpr unsigned kBFloat16Products = 1u << 22, kTiles = 1u << 24;  // leaf 7, edx
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+  if ((edx & kBFloat16Products) == 0 || (edx & kTiles) == 0) return false;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+}  // namespace
+
+const Loops* loops() {
+  static const Loops* const fastest = []() -> const Loops* {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+      return &avx512::kLoops;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2::kLoops;
+    return nullptr;
+  }();
+  return fastest;
+}
+
+const Loops* bfloat16_loops() {
+  static const Loops* const found =
+      loops() == &avx512::kLoops && __builtin_cpu_supports("avx512bf16") && may_use_tiles()
+          ? &amx::kLoops
+          : nullptr;
+  return found;
+}
+
+}  // namespace tessera::cpu

@@ -1,0 +1,36 @@
+#pragma once
+
+namespace tessera::cpu {
+
+struct LeakyAverageForward;
+struct LeakyAverageBackward;
+struct PeekAverageForward;
+struct PeekAverageBackward;
+struct UnitScaleForward;
+struct UnitScaleBackward;
+struct SoftmaxReadForward;
+struct SoftmaxReadBackward;
+struct MemoryRead;
+
+/// The fused loops as one instruction set has them. They run on OpenMP's threads; their results do
+/// not depend on how many those are.
+struct Loops {
+  const char* instruction_set;
+  void (*leaky_average_forward)(const LeakyAverageForward&);
+  void (*leaky_average_backward)(const LeakyAverageBackward&);
+  void (*peek_average_forward)(const PeekAverageForward&);
+  void (*peek_average_backward)(const PeekAverageBackward&);
+  void (*unit_scale_forward)(const UnitScaleForward&);
+  void (*unit_scale_backward)(const UnitScaleBackward&);
+  void (*softmax_read_forward)(const SoftmaxReadForward&);
+  void (*softmax_read_backward)(const SoftmaxReadBackward&);
+  void (*memory_read)(const MemoryRead&);
+};
+
+/// The fastest loops in float that this CPU runs (AVX-512, else AVX2), or null.
+const Loops* loops();
+
+/// Loops whose matrix products have bfloat16 operands and float sums (AMX), or null.
+const Loops* bfloat16_loops();
+
+}  // namespace tessera::cpu

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/ops/cpu/sequence.h"
+
+namespace tessera::cpu {
+
+/// Softmax reads  y_t = sum_i softmax_i(scale * q_t . k_i - slope * (t - i)) v_i  of T queries from
+/// N pairs, for each of B batch rows and H heads; over all pairs, or over i <= t - lag (causal, N =
+/// T).
+struct SoftmaxRead {
+  int64_t B = 0, T = 0, H = 0, D = 0, N = 0;
+  Sequence queries;
+  Sequence keys;    // [batch, N, H, D]; batch stride 0 where all batch rows share the pairs
+  Sequence values;  // likewise
+  float scale = 1;
+  bool causal = false;
+  int64_t lag = 0;
+  const float* slopes = nullptr;  // [H] or null
+  uint64_t dropout_seed = 0;
+  double dropout_probability = 0;
+};
+
+/// output [B, T, H, D] and log_sums [B, H, T], the logarithms of the softmax denominators.
+struct SoftmaxReadForward {
+  SoftmaxRead read;
+  Sequence output;
+  float* log_sums = nullptr;
+};
+
+/// Gradients from grad_output and what the forward pass gave. The batch rows fall into `groups` of
+/// equal size (the last may be smaller), each with its own gradient of keys and values
+/// [groups, N, H, D]: a group is the unit of parallel work, and its sum is sequential, so that the
+/// result does not depend on the number of threads.
+struct SoftmaxReadBackward {
+  SoftmaxRead read;
+  Sequence output;
+  const float* log_sums = nullptr;
+  Sequence grad_output;
+  int64_t groups = 0;
+  Sequence grad_queries;
+  Sequence grad_keys;
+  Sequence grad_values;
+};
+
+}  // namespace tessera::cpu

@@ -1,0 +1,268 @@
+// Tiled softmax reads: a block of queries meets the pairs block by block, with a running maximum
+// and sum (Milakov & Gimelshein 2018), so that no [T, N] matrix exists; the backward pass
+// recomputes the weights from the saved log-sums (Dao et al. 2022).
+
+#include "tessera/ops/cpu/softmax_read.h"
+
+#include <cmath>
+
+#ifdef TESSERA_AMX
+#include "tessera/ops/cpu/amx_products.h"
+#else
+#include "tessera/ops/cpu/float_products.h"
+#endif
+
+namespace tessera::cpu::TESSERA_ISA {
+namespace {
+
+constexpr float kLowest = -3e38f;
+
+/// 0 or 1 / (1 - p) for the pairs first_pair, first_pair + 1, …
+inline Vector dropout_factor(uint32_t row_key, uint32_t threshold, int64_t first_pair,
+                             float kept_factor) {
+  const WordVector pairs =
+      reinterpret_cast<WordVector>(lane_numbers()) + static_cast<uint32_t>(first_pair);
+  const WordVector words = mix32(pairs * kPairStep + row_key);
+  return words >= threshold ? fill(kept_factor) : Vector{};
+}
+
+/// Scores that the row does not read, up to the end of a vector.
+void hide(float* row, int64_t visible, float hidden) {
+  for (int64_t j = visible; j < round_up(visible, kLanes); ++j) row[j] = hidden;
+}
+
+/// Zeros from the last vector that the row reads to the end of the tile.
+void clear_rest(float* row, int64_t visible, int64_t pairs) {
+  for (int64_t j = round_up(visible, kLanes); j < round_up(pairs, kPairPadding); j += kLanes)
+    store(row + j, Vector{});
+}
+
+/// Running softmax of one row.
+struct RunningSum {
+  float maximum = kLowest;
+  float sum = 0;
+};
+
+/// Scores of row r become weights relative to the running maximum. Returns the factor that brings
+/// earlier sums to the new maximum.
+float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running) {
+  const SoftmaxRead& read = tile.read;
+  const int64_t visible = tile.visible(r);
+  hide(scores, visible, -INFINITY);
+  const int64_t end = round_up(visible, kLanes);
+  if (read.slopes) {
+    const Vector step = __builtin_convertvector(lane_numbers(), Vector) * read.slopes[tile.h];
+    for (int64_t j = 0; j < end; j += kLanes)
+      store(scores + j, load(scores + j) + (step + (tile.bias(r) + read.slopes[tile.h] * j)));
+  }
+  Vector best = fill(running.maximum);
+  for (int64_t j = 0; j < end; j += kLanes) best = larger(best, load(scores + j));
+  const float maximum = largest(best);
+
+  Vector total{};
+  for (int64_t j = 0; j < end; j += kLanes) {
+    const Vector weight = exponential(load(scores + j) - maximum);
+    total += weight;
+    store(scores + j, weight);
+  }
+  clear_rest(scores, visible, tile.pairs);
+  if (read.dropout_probability > 0) {
+    const uint32_t row_key = dropout_row_key(tile.dropout_head, tile.first_query + r);
+    const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
+    for (int64_t j = 0; j < end; j += kLanes)
+      store(scores + j, load(scores + j) * dropout_factor(row_key, tile.dropout_threshold,
+                                                          tile.first_pair + j, kept));
+  }
+  const float factor = std::exp(running.maximum - maximum);
+  running = {maximum, running.sum * factor + sum(total)};
+  return factor;
+}
+
+struct ForwardScratch {
+  QueryRows queries;
+  PairPanels keys;
+  PairRows values;
+  WeightTile weights;
+  float* result;  // [kQueryBlock, width]
+
+  ForwardScratch(Scratch& scratch, const SoftmaxRead& read)
+      : queries(scratch, read.D),
+        keys(scratch, read.N, read.D),
+        values(scratch, read.N, read.D),
+        weights(scratch),
+        result(scratch.floats(kQueryBlock * padded_width(read.D))) {}
+};
+
+void write_block(const SoftmaxReadForward& forward, const Tile& tile, const float* result,
+                 const RunningSum* running) {
+  const SoftmaxRead& read = forward.read;
+  float* log_sums = forward.log_sums + (tile.b * read.H + tile.h) * read.T + tile.first_query;
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    const float scale = running[r].sum == 0 ? 0 : 1 / running[r].sum;  // 0: nothing stored yet
+    float* y = forward.output.row(tile.b, tile.first_query + r, tile.h);
+    for (int64_t d = 0; d < read.D; ++d) y[d] = scale * result[r * padded_width(read.D) + d];
+    log_sums[r] = running[r].maximum + std::log(running[r].sum);
+  }
+}
+
+void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardScratch& work) {
+  const SoftmaxRead& read = forward.read;
+  const int64_t width = padded_width(read.D);
+  work.queries.pack(read.queries, tile, read.scale);
+  for (int64_t k = 0; k < kQueryBlock * width; ++k) work.result[k] = 0;
+  RunningSum running[kQueryBlock];
+  const int64_t end = tile.pairs_read();
+  for (; tile.first_pair < end; tile.first_pair += kPairBlock) {
+    tile.pairs = lesser(kPairBlock, end - tile.first_pair);
+    score(tile, work.queries, work.keys, work.weights);
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      const float factor = update_row(tile, r, work.weights.row(r), running[r]);
+      if (factor != 1)
+        for (int64_t d = 0; d < width; ++d) work.result[r * width + d] *= factor;
+    }
+    work.weights.finish(tile);
+    add_weighted_pairs(tile, work.weights, work.values, work.result);
+  }
+  write_block(forward, tile, work.result, running);
+}
+
+/// From scores and products dy . v of row r: the weights as they reached the output, in place of
+/// the scores, and the gradients of the scores, in place of the products.
+void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, float* scores,
+                       float* products) {
+  const SoftmaxRead& read = tile.read;
+  const int64_t visible = tile.visible(r);
+  hide(scores, visible, -INFINITY);
+  hide(products, visible, 0);
+  const int64_t end = round_up(visible, kLanes);
+  const float slope = read.slopes ? read.slopes[tile.h] : 0;
+  const Vector step = __builtin_convertvector(lane_numbers(), Vector) * slope;
+  const bool drops = read.dropout_probability > 0;
+  const uint32_t row_key = dropout_row_key(tile.dropout_head, tile.first_query + r);
+  const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
+  for (int64_t j = 0; j < end; j += kLanes) {
+    const Vector bias = step + (tile.bias(r) + slope * j - log_sum);
+    const Vector weight = exponential(load(scores + j) + bias);
+    if (drops) {
+      const Vector factor =
+          dropout_factor(row_key, tile.dropout_threshold, tile.first_pair + j, kept);
+      store(scores + j, weight * factor);
+      store(products + j, weight * (load(products + j) * factor - delta));
+    } else {
+      store(scores + j, weight);
+      store(products + j, weight * (load(products + j) - delta));
+    }
+  }
+  clear_rest(scores, visible, tile.pairs);
+  clear_rest(products, visible, tile.pairs);
+}
+
+struct BackwardScratch {
+  QueryRows queries, grad_output;
+  PairPanels keys, values;
+  PairRows summed_keys;
+  WeightTile weights, grad_scores;
+  float* grad_queries;  // [kQueryBlock, width]
+  PairGradient grad_keys, grad_values;
+
+  BackwardScratch(Scratch& scratch, const SoftmaxRead& read)
+      : queries(scratch, read.D),
+        grad_output(scratch, read.D),
+        keys(scratch, read.N, read.D),
+        values(scratch, read.N, read.D),
+        summed_keys(scratch, read.N, read.D),
+        weights(scratch),
+        grad_scores(scratch),
+        grad_queries(scratch.floats(kQueryBlock * padded_width(read.D))),
+        grad_keys(scratch, read.N, read.D),
+        grad_values(scratch, read.N, read.D) {}
+};
+
+/// y . dy of row r: what the softmax's normalisation takes off the gradients of its weights.
+float normalisation_gradient(const SoftmaxReadBackward& backward, const Tile& tile, int64_t r) {
+  const float* y = backward.output.row(tile.b, tile.first_query + r, tile.h);
+  const float* dy = backward.grad_output.row(tile.b, tile.first_query + r, tile.h);
+  float total = 0;
+#pragma omp simd reduction(+ : total)
+  for (int64_t d = 0; d < backward.read.D; ++d) total += y[d] * dy[d];
+  return total;
+}
+
+void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, BackwardScratch& work) {
+  const SoftmaxRead& read = backward.read;
+  const int64_t width = padded_width(read.D);
+  const float* log_sums =
+      backward.log_sums + (tile.b * read.H + tile.h) * read.T + tile.first_query;
+  work.queries.pack(read.queries, tile, read.scale);
+  work.grad_output.pack(backward.grad_output, tile, 1);
+  float delta[kQueryBlock];
+  for (int64_t r = 0; r < tile.rows; ++r) delta[r] = normalisation_gradient(backward, tile, r);
+  for (int64_t k = 0; k < kQueryBlock * width; ++k) work.grad_queries[k] = 0;
+
+  const int64_t end = tile.pairs_read();
+  for (; tile.first_pair < end; tile.first_pair += kPairBlock) {
+    tile.pairs = lesser(kPairBlock, end - tile.first_pair);
+    score(tile, work.queries, work.keys, work.weights);
+    score(tile, work.grad_output, work.values, work.grad_scores);
+    for (int64_t r = 0; r < tile.rows; ++r)
+      differentiate_row(tile, r, log_sums[r], delta[r], work.weights.row(r),
+                        work.grad_scores.row(r));
+    work.weights.finish(tile);
+    work.grad_scores.finish(tile);
+    add_weighted_queries(tile, work.weights, work.grad_output, work.grad_values);
+    add_weighted_queries(tile, work.grad_scores, work.queries, work.grad_keys);
+    add_weighted_pairs(tile, work.grad_scores, work.summed_keys, work.grad_queries);
+  }
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    float* dq = backward.grad_queries.row(tile.b, tile.first_query + r, tile.h);
+    for (int64_t d = 0; d < read.D; ++d) dq[d] = read.scale * work.grad_queries[r * width + d];
+  }
+}
+
+}  // namespace
+
+void softmax_read_forward(const SoftmaxReadForward& forward) {
+  const SoftmaxRead& read = forward.read;
+#pragma omp parallel
+  {
+    const ProductUnit unit;
+    Scratch scratch;
+    ForwardScratch work(scratch, read);
+#pragma omp for collapse(2) schedule(dynamic)
+    for (int64_t h = 0; h < read.H; ++h)
+      for (int64_t b = 0; b < read.B; ++b) {
+        work.keys.pack(read.keys, b, h, read.N, read.D);
+        work.values.pack(read.values, b, h, read.N, read.D);
+        for (int64_t t = 0; t < read.T; t += kQueryBlock)
+          read_block(forward, Tile(read, b, h, t, kQueryBlock), work);
+      }
+  }
+}
+
+void softmax_read_backward(const SoftmaxReadBackward& backward) {
+  const SoftmaxRead& read = backward.read;
+  const int64_t group_size = (read.B + backward.groups - 1) / backward.groups;
+#pragma omp parallel
+  {
+    const ProductUnit unit;
+    Scratch scratch;
+    BackwardScratch work(scratch, read);
+#pragma omp for collapse(2) schedule(dynamic)
+    for (int64_t h = 0; h < read.H; ++h)
+      for (int64_t group = 0; group < backward.groups; ++group) {
+        const int64_t first = group * group_size;
+        work.keys.pack(read.keys, first, h, read.N, read.D);
+        work.summed_keys.pack(read.keys, first, h, read.N, read.D);
+        work.values.pack(read.values, first, h, read.N, read.D);
+        work.grad_keys.clear();
+        work.grad_values.clear();
+        for (int64_t b = first; b < lesser(read.B, first + group_size); ++b)
+          for (int64_t t = 0; t < read.T; t += kQueryBlock)
+            differentiate_block(backward, Tile(read, b, h, t, kQueryBlock), work);
+        work.grad_keys.unpack(backward.grad_keys, group, h);
+        work.grad_values.unpack(backward.grad_values, group, h);
+      }
+  }
+}
+
+}  // namespace tessera::cpu::TESSERA_ISA

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+
+#include "tessera/ops/cpu/loops.h"
+#include "tessera/ops/cpu/sequence.h"
+#include "tessera/ops/precision.h"
+
+namespace tessera::ops {
+
+/// The fused loops where they can do the work: every defined tensor is a float tensor on a CPU that
+/// has them. Null otherwise.
+const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors);
+
+/// Fused loops for products of this precision: where the CPU has none for bfloat16, those in float
+/// stand in. To be called only where fused_loops gave some.
+const cpu::Loops* product_loops(Precision precision);
+
+/// `x` itself if its last dimension is contiguous, else a copy.
+at::Tensor with_contiguous_rows(const at::Tensor& x);
+
+/// A [B, T, H, D] tensor with contiguous rows as the loops see it. The tensor must outlive the
+/// view.
+cpu::Sequence sequence_of(const at::Tensor& x);
+
+/// Throws where a fused op's backward pass is asked for a graph of its own (second derivatives).
+void check_differentiated_once(const char* op);
+
+}  // namespace tessera::ops
