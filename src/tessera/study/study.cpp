@@ -2,6 +2,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/study/scaling_laws.h"
 
 namespace tessera {
 namespace {
@@ -40,7 +41,7 @@ Json manifest_of(const Study& study, const StudyOptions& options, const std::str
 }  // namespace
 
 const std::vector<Study>& all_studies() {
-  static const std::vector<Study> studies = {};
+  static const std::vector<Study> studies = scaling_law_studies();
   return studies;
 }
 
