@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <span>
 
 #include "tessera/theory/association_task.h"
+#include "tessera/theory/blas.h"
 #include "tessera/theory/embedding_models.h"
 #include "tessera/theory/gaussian_field.h"
 
@@ -54,23 +55,20 @@ TEST(MemoryDiagnostics, SeeTheLoadAndTheRatioDecoderErrsLess) {
   std::vector<float> keys(n * d), w(d * d, 0.0f);
   GaussianField(2).fill(0, n, 0, d, keys.data(), d);
   for (float& k : keys) k /= std::sqrt(static_cast<float>(d));
-  for (int64_t x = 0; x < n; ++x)
-    for (int64_t i = 0; i < d; ++i)
-      for (int64_t j = 0; j < d; ++j) w[i * d + j] += u[answer[x] * d + i] * keys[x * d + j];
+  std::vector<float> values(n * d), read(n * d), scores(n * V);  // W = values^T keys
+  for (int64_t x = 0; x < n; ++x) std::copy_n(u.begin() + answer[x] * d, d, values.begin() + x * d);
+  transposed_multiply(d, d, n, values.data(), d, keys.data(), d, 0, w.data(), d);
 
   const auto found = diagnose_memory(w, u, d);
   EXPECT_NEAR(found.stored_energy / n, 1, 0.02);
 
   int plain_errors = 0, ratio_errors = 0;
-  std::vector<float> read(d), scores(V);
+  multiply_transposed(n, d, d, keys.data(), d, w.data(), d, 0, read.data(), d);
+  multiply_transposed(n, V, d, read.data(), d, u.data(), d, 0, scores.data(), V);
   for (int64_t x = 0; x < n; ++x) {
-    for (int64_t i = 0; i < d; ++i)
-      read[i] = std::inner_product(keys.begin() + x * d, keys.begin() + (x + 1) * d,
-                                   w.begin() + i * d, 0.0f);
-    for (int64_t y = 0; y < V; ++y)
-      scores[y] = std::inner_product(read.begin(), read.end(), u.begin() + y * d, 0.0f);
-    plain_errors += std::max_element(scores.begin(), scores.end()) - scores.begin() != answer[x];
-    ratio_errors += likelihood_ratio_answer(scores, found.class_noise, prior) != answer[x];
+    const std::span<const float> line(scores.data() + x * V, V);
+    plain_errors += std::max_element(line.begin(), line.end()) - line.begin() != answer[x];
+    ratio_errors += likelihood_ratio_answer(line, found.class_noise, prior) != answer[x];
   }
   EXPECT_NEAR(plain_errors / static_cast<double>(n), 0.184, 0.04);
   EXPECT_LT(1.7 * ratio_errors, plain_errors);

@@ -2,13 +2,27 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
-
 #include "tessera/study/memory_mosaics_studies.h"
+#include "tessera/study/scaling_laws.h"
 
 namespace tessera {
 namespace {
 
 using config::Json;
+
+// " --set key=value" for every override; keys of tables in it are joined by dots.
+std::string settings_of(const Json& overrides, const std::string& path) {
+  std::string text;
+  for (const auto& [name, value] : overrides.items()) {
+    const bool plain = value.is_number() || value.is_boolean();
+    if (value.is_object())
+      text += settings_of(value, path + name + ".");
+    else
+      text += plain ? fmt::format(" --set {}{}={}", path, name, value.dump())
+                    : fmt::format(" --set '{}{}={}'", path, name, value.dump());
+  }
+  return text;
+}
 
 // The command that runs this study again with the same numbers.
 std::string command_of(const Study& study, const StudyOptions& options) {
@@ -16,12 +30,7 @@ std::string command_of(const Study& study, const StudyOptions& options) {
   if (options.size == StudySize::kQuick) command += " --quick";
   if (options.size == StudySize::kPaper) command += " --paper";
   if (options.seed != StudyOptions().seed) command += fmt::format(" --seed {}", options.seed);
-  for (const auto& [name, value] : options.overrides.items()) {
-    const bool plain = value.is_number() || value.is_boolean();
-    command += plain ? fmt::format(" --set {}={}", name, value.dump())
-                     : fmt::format(" --set '{}={}'", name, value.dump());
-  }
-  return command;
+  return command + settings_of(options.overrides, "");
 }
 
 Json resolved_config(const Study& study, const StudyOptions& options, const Json& settings) {
@@ -43,8 +52,8 @@ Json manifest_of(const Study& study, const StudyOptions& options, const std::str
 
 const std::vector<Study>& all_studies() {
   static const std::vector<Study> studies = [] {
-    std::vector<Study> all;
-    for (auto& study : memory_mosaics_studies()) all.push_back(std::move(study));
+    std::vector<Study> all = memory_mosaics_studies();
+    for (Study& study : scaling_law_studies()) all.push_back(std::move(study));
     return all;
   }();
   return studies;

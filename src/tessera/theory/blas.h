@@ -1,34 +1,57 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 // The functions of OpenBLAS that this room calls, declared here because the project links its
 // OpenMP build by path and asks for no BLAS header.
 extern "C" {
 void cblas_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
                  const float* a, int lda, const float* b, int ldb, float beta, float* c, int ldc);
+void cblas_dgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha,
+                 const double* a, int lda, const double* b, int ldb, double beta, double* c,
+                 int ldc);
 void openblas_set_num_threads(int threads);
 int openblas_get_num_threads();
 }
 
 namespace tessera::theory {
 
-/// c [m, n] = a [m, k] b [k, n] + beta c; row-major, with row strides lda, ldb, ldc.
-inline void multiply(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b,
-                     int64_t ldb, float beta, float* c, int64_t ldc) {
-  constexpr int kRowMajor = 101, kAsIs = 111;
-  cblas_sgemm(kRowMajor, kAsIs, kAsIs, static_cast<int>(m), static_cast<int>(n),
+inline void gemm(int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const float* a,
+                 int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
+  cblas_sgemm(101, transpose_a, transpose_b, static_cast<int>(m), static_cast<int>(n),
               static_cast<int>(k), 1.0f, a, static_cast<int>(lda), b, static_cast<int>(ldb), beta,
               c, static_cast<int>(ldc));
 }
 
-/// c [m, n] = a [m, k] transpose(b [n, k]) + beta c; row-major, with row strides lda, ldb, ldc.
-inline void multiply_transposed(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-                                const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
-  constexpr int kRowMajor = 101, kAsIs = 111, kTransposed = 112;
-  cblas_sgemm(kRowMajor, kAsIs, kTransposed, static_cast<int>(m), static_cast<int>(n),
-              static_cast<int>(k), 1.0f, a, static_cast<int>(lda), b, static_cast<int>(ldb), beta,
-              c, static_cast<int>(ldc));
+inline void gemm(int transpose_a, int transpose_b, int64_t m, int64_t n, int64_t k, const double* a,
+                 int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc) {
+  cblas_dgemm(101, transpose_a, transpose_b, static_cast<int>(m), static_cast<int>(n),
+              static_cast<int>(k), 1.0, a, static_cast<int>(lda), b, static_cast<int>(ldb), beta, c,
+              static_cast<int>(ldc));
+}
+
+constexpr int kBlasAsIs = 111, kBlasTransposed = 112;
+
+/// c [m, n] = a [m, k] b [k, n] + beta c; row-major, with row strides lda, ldb, ldc.
+template <typename T>
+void multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+              std::type_identity_t<T> beta, T* c, int64_t ldc) {
+  gemm(kBlasAsIs, kBlasAsIs, m, n, k, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// c [m, n] = a [m, k] transpose(b [n, k]) + beta c.
+template <typename T>
+void multiply_transposed(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
+                         int64_t ldb, std::type_identity_t<T> beta, T* c, int64_t ldc) {
+  gemm(kBlasAsIs, kBlasTransposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// c [m, n] = transpose(a [k, m]) b [k, n] + beta c.
+template <typename T>
+void transposed_multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
+                         int64_t ldb, std::type_identity_t<T> beta, T* c, int64_t ldc) {
+  gemm(kBlasTransposed, kBlasAsIs, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
 /// Keeps OpenBLAS to one thread while it lives. The parallel loops of this room run over seeds and

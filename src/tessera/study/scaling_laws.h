@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/report/heat_map.h"
+#include "tessera/study/study.h"
+#include "tessera/theory/association_task.h"
+#include "tessera/theory/statistics.h"
+
+/// The studies of "Scaling Laws for Associative Memories" (Cabannes, Dohmatob, Bietti 2024).
+namespace tessera {
+
+/// All of them: figures 1 to 16, table 1, and what Tessera adds.
+std::vector<Study> scaling_law_studies();
+
+namespace scaling_laws {
+
+/// What most of these studies can change.
+struct Settings {
+  int64_t runs = 100;
+  int64_t inputs = 100;
+  int64_t outputs = 5;
+  double alpha = 2;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("runs", runs, "independent draws of embeddings and samples");
+    field("inputs", inputs, "N");
+    field("outputs", outputs, "M");
+    field("alpha", alpha, "exponent of the Zipf law");
+  }
+};
+
+/// The settings with a tenth of the runs (at least 4) for --quick; the default is the paper's.
+Settings settings_of(StudyContext& context, Settings paper);
+
+/// Seed of one run: runs of studies with neighbouring seeds share nothing.
+uint64_t run_seed(const StudyContext& context, int64_t run);
+
+/// Column by column over the runs: [run][point] -> [point].
+std::vector<theory::Spread> spreads_of(const std::vector<std::vector<double>>& runs);
+
+/// Adds one curve; the band is `band` standard deviations high on each side. published: the
+/// paper's own values, or empty.
+void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
+               std::span<const theory::Spread> y, double band = 0.5,
+               std::span<const double> published = {});
+
+/// Numbers of another implementation of the paper's equations, where the paper shows a curve
+/// without its numbers: name, theirs, ours, ours' standard error.
+class ReferenceTable {
+ public:
+  ReferenceTable();
+  void add(const std::string& what, double reference, const theory::Spread& ours);
+  /// A curve at once; points whose reference is NaN are left out.
+  void add_curve(const std::string& what, std::span<const double> x,
+                 std::span<const double> reference, std::span<const theory::Spread> ours);
+  void finish(StudyResults& results);
+
+ private:
+  Table table_;
+};
+
+/// softmax of scores [N, M] over the outputs of each input.
+std::vector<double> answer_probabilities(const theory::AssociationTask& task,
+                                         std::span<const float> scores);
+/// A picture of them, inputs from top to bottom.
+std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
+                                    std::span<const float> scores, const std::string& title);
+
+/// d = 10, 20, 50, …, 1000.
+const std::vector<int64_t>& usual_dimensions();
+std::vector<double> as_doubles(std::span<const int64_t> values);
+/// About `count` different integers evenly spaced in the logarithm from `low` to `high`.
+std::vector<int64_t> log_spaced(int64_t low, int64_t high, int64_t count);
+
+void interference_drawing(StudyContext&);             // figure 2
+void finite_data_and_memory(StudyContext&);           // figure 1
+void schemes(StudyContext&);                          // figure 3
+void schemes_with_more_inputs(StudyContext&);         // figure 10
+void stored_heatmaps(StudyContext&);                  // figure 11
+void error_rates(StudyContext&);                      // table 1
+void descent_and_approximation(StudyContext&);        // figure 4
+void batch_descent_and_approximation(StudyContext&);  // figure 13
+void approximate_schemes(StudyContext&);              // figure 5
+void interference_while_learning(StudyContext&);      // figures 6 and 14
+void schedules(StudyContext&);                        // figure 7
+void optimisers(StudyContext&);                       // figure 8
+void learned_embeddings(StudyContext&);               // figure 9
+void learned_embeddings_error(StudyContext&);         // figure 12
+void rescaled_gradients(StudyContext&);               // figure 15
+void rescaled_gradient_snapshots(StudyContext&);      // figure 16
+void adaptive_step(StudyContext&);                    // the load-adaptive step size
+void planner_check(StudyContext&);                    // predictions beside simulation
+void decoders(StudyContext&);                         // likelihood-ratio decoding
+
+}  // namespace scaling_laws
+}  // namespace tessera
