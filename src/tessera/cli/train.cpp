@@ -35,8 +35,7 @@ void run(const Options& options) {
   fmt::print(stderr, "Text: {}; {}; {} training and {} validation tokens\n", corpus.description,
              corpus.tokenizer.description(), corpus.training.size(), corpus.validation.size());
   const Start start = options.resume ? Start::kResume : Start::kNew;
-  const TrainedLanguageModel trained =
-      train_language_model(config, corpus, folder, start, stderr);
+  const TrainedLanguageModel trained = train_language_model(config, corpus, folder, start, stderr);
 
   StudyResults results({"Training of a language model", corpus.description,
                         std::string(trained.model->kind()),

@@ -3,6 +3,8 @@
 
 namespace tessera::cli {
 
-std::string version_text() { return build_description().dump(2); }
+std::string version_text() {
+  return build_description().dump(2);
+}
 
 }  // namespace tessera::cli

@@ -1,0 +1,35 @@
+#include "tessera/cli/model_folder.h"
+
+#include "tessera/base/error.h"
+#include "tessera/model/model_directory.h"
+
+namespace tessera::cli {
+
+ModelFolder ModelFolder::load(const std::filesystem::path& folder) {
+  const auto tokenizer_file = folder / "tokenizer.json";
+  auto model = load_model(folder);
+  if (!std::filesystem::exists(tokenizer_file))
+    throw DataError(folder.native(),
+                    "has no tokenizer.json; put one there, or import with --tokenizer");
+  Tokenizer tokenizer = Tokenizer::load(tokenizer_file);
+  if (tokenizer.vocabulary_size() > model->vocabulary())
+    throw DataError(tokenizer_file.native(), "has {} tokens, the model beside it only {}",
+                    tokenizer.vocabulary_size(), model->vocabulary());
+  model->eval();
+  return {std::move(model), std::move(tokenizer)};
+}
+
+TokenBytes ModelFolder::token_bytes() const {
+  return [tokenizer = tokenizer](int64_t token) {
+    const auto id = static_cast<int32_t>(token);
+    return tokenizer.has_token(id) ? std::string(tokenizer.token_bytes(id)) : std::string();
+  };
+}
+
+std::string ModelFolder::text_of(const Tokens& tokens) const {
+  std::string text;
+  for (int64_t token : tokens) text += token_bytes()(token);
+  return text;
+}
+
+}  // namespace tessera::cli
