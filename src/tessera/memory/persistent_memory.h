@@ -21,6 +21,8 @@ class PersistentMemoryImpl : public torch::nn::Module {
   /// call (undefined: from the start); returns the one after it.
   std::pair<at::Tensor, at::Tensor> read(const at::Tensor& x, const at::Tensor& leaky_key);
 
+  /// Gives the per-head scalars their initial values.
+  void reset_scalars();
   /// Factor of the reading, [H].
   at::Tensor scale() const;
 

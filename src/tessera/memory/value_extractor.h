@@ -21,6 +21,8 @@ class ValueExtractorImpl : public torch::nn::Module {
   /// last one is not complete and must not be read.
   at::Tensor complete(const at::Tensor& raw);
 
+  /// Gives the per-head scalars their initial values (`mix`: 0.5, which the networks then draw).
+  void reset_scalars();
   /// Factor of the normalised values, [H].
   at::Tensor scale() const;
 
