@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// A persistent memory unit (Zhang et al. 2024, section 6): the stored pairs are parameters. It
+/// A persistent memory unit (Zhang et al. 2024, appendix D.1): the stored pairs are parameters. It
 /// takes the place of a transformer's feed-forward layer.
 class PersistentMemoryImpl : public torch::nn::Module {
  public:
