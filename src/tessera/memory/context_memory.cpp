@@ -23,7 +23,9 @@ ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemo
 }
 
 ContextMemoryState ContextMemoryState::select(const std::vector<int64_t>& rows) const {
-  const at::Tensor index = at::tensor(rows, at::kLong);
+  TORCH_CHECK_VALUE(leaky_key.defined(),
+                    "ContextMemoryState::select: a memory that has read nothing");
+  const at::Tensor index = at::tensor(rows, at::kLong).to(leaky_key.device());
   return {pairs.select(rows), leaky_key.index_select(0, index), pending_key.index_select(0, index),
           pending_raw_value.index_select(0, index)};
 }
@@ -48,7 +50,9 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tens
   at::NoGradGuard no_grad;
   check_shape(x, {-1, -1, options_.channels}, "ContextMemory: x");
   if (x.size(1) == 0) return {at::zeros_like(x), std::move(state)};
-  if (!state.leaky_key.defined() && state.pairs.holds(x.size(1) - 1))
+  const bool empty = !state.leaky_key.defined();
+  // Reading in one go does not tell how much each pair was read.
+  if (empty && state.pairs.holds(x.size(1) - 1) && !state.pairs.counts_use())
     return read_from_empty(x, std::move(state));
   std::vector<at::Tensor> steps;
   for (int64_t t = 0; t < x.size(1); ++t) steps.push_back(step(x.select(1, t), state));
@@ -63,9 +67,10 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read_from_empty(
   const at::Tensor values = value->complete(raw);
   const at::Tensor read = ops::kernel_smoothing(keys, values, {}, options_.precision);
   state.pairs.store_sequence(keys.narrow(1, 0, complete), values.narrow(1, 0, complete));
-  state.leaky_key = leaky_key;
-  state.pending_key = keys.select(1, complete);
-  state.pending_raw_value = raw.select(1, complete);
+  // Copies: a view would keep the whole sequence in memory.
+  state.leaky_key = leaky_key.clone();
+  state.pending_key = keys.select(1, complete).clone();
+  state.pending_raw_value = raw.select(1, complete).clone();
   return {combine_heads(read, output, options_, {}), std::move(state)};
 }
 
@@ -76,6 +81,8 @@ at::Tensor ContextMemoryImpl::step(const at::Tensor& x, ContextMemoryState& stat
     // The pending pair is completed before the query: step t sees the pair of step t - 1.
     const at::Tensor both = at::stack({state.pending_raw_value, raw}, 1);  // [B, 2, H, D]
     state.pairs.store(state.pending_key, value->complete(both).select(1, 0));
+  } else {
+    state.pairs.open(raw);
   }
   const auto [keys, leaky_key] = key->forward(now, state.leaky_key);
   const at::Tensor query = keys.squeeze(1);  // [B, H, D]

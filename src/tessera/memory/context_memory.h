@@ -20,7 +20,7 @@ struct ContextMemoryState {
   ContextMemoryState select(const std::vector<int64_t>& rows) const;
 };
 
-/// A contextual memory unit (Zhang et al. 2024, section 4): it stores key-value pairs of the
+/// A contextual memory unit (Zhang et al. 2024, section 3, eq. 7): it stores key-value pairs of the
 /// sequence that it reads, and answers each key by kernel smoothing over the pairs before it.
 /// The value of a pair sees one step past its key, so a pair is complete, and readable, one step
 /// later.

@@ -21,8 +21,15 @@ KeyExtractorImpl::KeyExtractorImpl(const MemoryOptions& options, int scale_power
       "projection",
       torch::nn::Linear(
           torch::nn::LinearOptions(options.channels, options.channels).bias(options.bias)));
-  leak = register_parameter("leak", at::linspace(0.5, 5.0, options.heads) / kScalarScaling);
-  log_scale = register_parameter("log_scale", at::full({options.heads}, 1.0 / kScalarScaling));
+  leak = register_parameter("leak", at::zeros({options.heads}));
+  log_scale = register_parameter("log_scale", at::zeros({options.heads}));
+  reset_scalars();
+}
+
+void KeyExtractorImpl::reset_scalars() {
+  at::NoGradGuard no_grad;
+  leak.copy_(at::linspace(0.5, 5.0, options_.heads) / kScalarScaling);
+  log_scale.fill_(1.0 / kScalarScaling);
 }
 
 at::Tensor KeyExtractorImpl::decay() const {

@@ -23,6 +23,8 @@ class KeyExtractorImpl : public torch::nn::Module {
   /// 0.
   Keys forward(const at::Tensor& x, const at::Tensor& leaky_average = {});
 
+  /// Gives the per-head scalars their initial values.
+  void reset_scalars();
   /// λ per head [H] in (0, 1]: exp(-|leak|).
   at::Tensor decay() const;
   /// Factor of the normalised keys, [H].

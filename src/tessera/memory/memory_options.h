@@ -21,6 +21,9 @@ constexpr std::array<std::string_view, 2> enum_names(Parameterisation) {
 /// Adam's kind moves them ten times as fast as a weight.
 constexpr double kScalarScaling = 10.0;
 
+/// The readings' first log scale: the factor is exp(-0.5) = 0.607.
+constexpr double kFirstLogScale = -0.5;
+
 /// Added to every norm before dividing. Differs from the library behind the paper, which adds
 /// nothing and turns a zero vector into NaN; nanoMosaics adds the same.
 constexpr double kNormEpsilon = 1e-10;

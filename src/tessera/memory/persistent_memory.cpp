@@ -14,8 +14,15 @@ PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t
   const std::vector<int64_t> shape = {count, options.heads, slots, options.head_width()};
   slot_keys = register_parameter("slot_keys", at::zeros(shape));
   slot_values = register_parameter("slot_values", at::zeros(shape));
-  log_scale = register_parameter("log_scale", at::full({options.heads}, -0.5 / kScalarScaling));
+  log_scale =
+      register_parameter("log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling));
   output = register_module("output", make_output(options));
+}
+
+void PersistentMemoryImpl::reset_scalars() {
+  at::NoGradGuard no_grad;
+  key->reset_scalars();
+  log_scale.fill_(kFirstLogScale / kScalarScaling);
 }
 
 at::Tensor PersistentMemoryImpl::scale() const {
@@ -33,7 +40,8 @@ std::pair<at::Tensor, at::Tensor> PersistentMemoryImpl::read(const at::Tensor& x
   at::NoGradGuard no_grad;
   if (x.size(1) == 0) return {at::zeros_like(x), leaky_key};
   const auto [keys, next_leaky_key] = key->forward(x, leaky_key);
-  return {read_slots(keys, {}), next_leaky_key};
+  // A copy: a view would keep the whole sequence in memory.
+  return {read_slots(keys, {}), next_leaky_key.clone()};
 }
 
 at::Tensor PersistentMemoryImpl::read_slots(const at::Tensor& keys,

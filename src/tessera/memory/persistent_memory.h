@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// A persistent memory unit (Zhang et al. 2024, section 6): the stored pairs are parameters. It
+/// A persistent memory unit (Zhang et al. 2024, appendix D.1): the stored pairs are parameters. It
 /// takes the place of a transformer's feed-forward layer.
 class PersistentMemoryImpl : public torch::nn::Module {
  public:
@@ -21,6 +21,8 @@ class PersistentMemoryImpl : public torch::nn::Module {
   /// call (undefined: from the start); returns the one after it.
   std::pair<at::Tensor, at::Tensor> read(const at::Tensor& x, const at::Tensor& leaky_key);
 
+  /// Gives the per-head scalars their initial values.
+  void reset_scalars();
   /// Factor of the reading, [H].
   at::Tensor scale() const;
 

@@ -25,6 +25,11 @@ at::Tensor grown(const at::Tensor& old, int64_t batch, int64_t heads, int64_t ca
 
 }  // namespace
 
+StoredPairs::StoredPairs(MemoryBound bound) : bound_(bound) {
+  TORCH_CHECK_VALUE(bound.pairs >= 0, "StoredPairs: a bound of ", bound.pairs,
+                    " pairs; expected at least 1, or 0 for no bound");
+}
+
 StoredPairs::StoredPairs(const StoredPairs& other)
     : bound_(other.bound_),
       counts_(other.counts_),
@@ -41,19 +46,34 @@ int64_t StoredPairs::most_pairs() const {
   return counts_.empty() ? 0 : *std::max_element(counts_.begin(), counts_.end());
 }
 
+void StoredPairs::check_rows(const at::Tensor& like) const {
+  if (!keys_.defined()) return;
+  TORCH_CHECK_VALUE(like.size(0) == keys_.size(0) && like.size(-2) == keys_.size(1) &&
+                        like.size(-1) == keys_.size(3),
+                    "StoredPairs: pairs of ", like.size(0), " rows, ", like.size(-2), " heads and ",
+                    like.size(-1), " channels meet a memory of ", keys_.size(0), ", ",
+                    keys_.size(1), " and ", keys_.size(3));
+}
+
+void StoredPairs::open(const at::Tensor& like) {
+  check_shape(like, {-1, -1, -1}, "StoredPairs: like");
+  check_rows(like);
+  reserve(like, 0);
+}
+
+/// Grows the room to `pairs`, which check_rows has let pass.
 void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
   const int64_t batch = like.size(0), heads = like.size(-2), width = like.size(-1);
   if (!keys_.defined()) {
     counts_.assign(batch, 0);
     stored_.assign(batch, 0);
   }
-  check_shape(like.flatten(1), {static_cast<int64_t>(counts_.size()), -1}, "StoredPairs: rows");
   if (keys_.defined() && capacity() >= pairs) return;
   int64_t wanted = std::max({pairs, kFirstCapacity, 2 * capacity()});
   if (bound_.pairs > 0) wanted = std::min(wanted, bound_.pairs);
   keys_ = grown(keys_, batch, heads, wanted, width, like.options());
   values_ = grown(values_, batch, heads, wanted, width, like.options());
-  if (bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed)
+  if (counts_use())
     usage_ = grown(usage_.defined() ? usage_.unsqueeze(-1) : usage_, batch, heads, wanted, 1,
                    like.options())
                  .squeeze(-1);
@@ -63,6 +83,7 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   at::NoGradGuard no_grad;
   TORCH_CHECK_VALUE(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ",
                     key.sizes(), " and value ", value.sizes(), " must both be [B, H, D]");
+  check_rows(key);
   const int64_t room = bound_.pairs > 0 ? bound_.pairs : INT64_MAX;
   reserve(key, std::min(most_pairs() + 1, room));
   for (int64_t row = 0; row < key.size(0); ++row) {
@@ -95,6 +116,7 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
   at::NoGradGuard no_grad;
   TORCH_CHECK_VALUE(keys.dim() == 4 && keys.sizes() == values.sizes(), "StoredPairs: keys ",
                     keys.sizes(), " and values ", values.sizes(), " must both be [B, T, H, D]");
+  check_rows(keys);
   const int64_t length = keys.size(1);
   const bool fits = holds(length);
   const bool level =
@@ -141,7 +163,11 @@ at::Tensor StoredPairs::values(int64_t row) const {
 StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
   TORCH_CHECK_VALUE(!parts.empty(), "StoredPairs::stack: nothing to stack");
   int64_t widest = 0;
-  for (const auto* part : parts) widest = std::max(widest, part->capacity());
+  for (const auto* part : parts) {
+    TORCH_CHECK_VALUE(part->bound_ == parts.front()->bound_,
+                      "StoredPairs::stack: memories with different bounds");
+    widest = std::max(widest, part->capacity());
+  }
   StoredPairs result(parts.front()->bound_);
   std::vector<at::Tensor> keys, values, usage;
   for (const auto* part : parts) {
@@ -170,7 +196,7 @@ StoredPairs StoredPairs::select(const std::vector<int64_t>& rows) const {
     result.stored_.push_back(stored_.at(row));
   }
   if (!keys_.defined()) return result;
-  const at::Tensor index = at::tensor(rows, at::kLong);
+  const at::Tensor index = at::tensor(rows, at::kLong).to(keys_.device());
   result.keys_ = keys_.index_select(0, index);
   result.values_ = values_.index_select(0, index);
   if (usage_.defined()) result.usage_ = usage_.index_select(0, index);

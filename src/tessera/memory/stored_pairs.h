@@ -24,6 +24,8 @@ constexpr double kUsageDecay = 0.99;
 struct MemoryBound {
   int64_t pairs = 0;
   Eviction eviction = Eviction::kOldest;
+
+  bool operator==(const MemoryBound&) const = default;
 };
 
 /// The key-value pairs that B memories of H heads have stored, each row with a count of its own.
@@ -31,12 +33,15 @@ struct MemoryBound {
 class StoredPairs {
  public:
   StoredPairs() = default;
-  explicit StoredPairs(MemoryBound bound) : bound_(bound) {}
+  /// Throws c10::ValueError on a negative bound.
+  explicit StoredPairs(MemoryBound bound);
   StoredPairs(const StoredPairs& other);
   StoredPairs& operator=(const StoredPairs& other);
   StoredPairs(StoredPairs&&) = default;
   StoredPairs& operator=(StoredPairs&&) = default;
 
+  /// Says what is going to be stored, before the first pair: rows shaped like `like` [B, H, D].
+  void open(const at::Tensor& like);
   /// Stores one pair in every row: key, value [B, H, D].
   void store(const at::Tensor& key, const at::Tensor& value);
   /// Stores T pairs a row in their order: keys, values [B, T, H, D].
@@ -53,7 +58,9 @@ class StoredPairs {
   bool holds(int64_t pairs) const {
     return bound_.pairs == 0 || most_pairs() + pairs <= bound_.pairs;
   }
-  /// Pairs held by each row.
+  /// Whether what is evicted depends on how much each pair was read.
+  bool counts_use() const { return bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed; }
+  /// Pairs held by each row; empty before the first use.
   const std::vector<int64_t>& counts() const { return counts_; }
   /// Keys and values [H, N, D] of one row, oldest first where nothing was evicted.
   at::Tensor keys(int64_t row) const;
@@ -67,6 +74,7 @@ class StoredPairs {
   int64_t capacity() const { return keys_.defined() ? keys_.size(2) : 0; }
   int64_t most_pairs() const;
   void reserve(const at::Tensor& like, int64_t pairs);
+  void check_rows(const at::Tensor& like) const;
   void overwrite(int64_t row, const at::Tensor& key, const at::Tensor& value);
 
   MemoryBound bound_;

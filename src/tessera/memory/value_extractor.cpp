@@ -14,7 +14,14 @@ ValueExtractorImpl::ValueExtractorImpl(const MemoryOptions& options) : options_(
       torch::nn::Linear(
           torch::nn::LinearOptions(options.channels, options.channels).bias(options.bias)));
   mix = register_parameter("mix", at::full({options.heads}, 0.5));
-  log_scale = register_parameter("log_scale", at::full({options.heads}, -0.5 / kScalarScaling));
+  log_scale =
+      register_parameter("log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling));
+}
+
+void ValueExtractorImpl::reset_scalars() {
+  at::NoGradGuard no_grad;
+  mix.fill_(0.5);
+  log_scale.fill_(kFirstLogScale / kScalarScaling);
 }
 
 at::Tensor ValueExtractorImpl::scale() const {

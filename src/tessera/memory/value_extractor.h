@@ -9,8 +9,9 @@
 namespace tessera {
 
 /// Values of a contextual memory: a linear map, averaged with its successor (the value peeks one
-/// step ahead), normalised and scaled per head (Zhang et al. 2024, eq. 6 of the May 2024 version is
-/// eq. 7: the same with λ_ψ = (1 - c) / c).
+/// step ahead), normalised and scaled per head (Zhang et al. 2024, eq. 6).
+/// Differs from eq. 6 as printed, whose value is recursive and starts at x_{T+1}: this is the
+/// authors' code, and eq. 7 of the paper's May 2024 version with λ_ψ = (1 - c) / c.
 class ValueExtractorImpl : public torch::nn::Module {
  public:
   explicit ValueExtractorImpl(const MemoryOptions& options);
@@ -21,6 +22,8 @@ class ValueExtractorImpl : public torch::nn::Module {
   /// last one is not complete and must not be read.
   at::Tensor complete(const at::Tensor& raw);
 
+  /// Gives the per-head scalars their initial values (`mix`: 0.5, which the networks then draw).
+  void reset_scalars();
   /// Factor of the normalised values, [H].
   at::Tensor scale() const;
 

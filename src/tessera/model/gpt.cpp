@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/check_shape.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/activation_dropout.h"
 #include "tessera/ops/causal_attention.h"
@@ -40,7 +41,7 @@ at::Tensor rotary_rows(const at::Tensor& x, const std::vector<int64_t>& position
 GptBlockImpl::Heads with_position_channel(const GptBlockImpl::Heads& step, const at::Tensor& slopes,
                                           const at::Tensor& positions) {
   const auto& [query, key, value] = step;
-  const auto sizes = query.narrow(-1, 0, 1).sizes();  // [B, H, 1]
+  const std::vector<int64_t> sizes = {query.size(0), query.size(1), 1};
   return {at::cat({query, slopes.to(query.options()).view({1, -1, 1}).expand(sizes)}, -1),
           at::cat({key, positions.to(key.options()).view({-1, 1, 1}).expand(sizes)}, -1),
           at::constant_pad_nd(value, {0, 1})};
@@ -49,11 +50,9 @@ GptBlockImpl::Heads with_position_channel(const GptBlockImpl::Heads& step, const
 }  // namespace
 
 void GptConfig::check() const {
-  check_at_least_one({{"vocabulary", vocabulary},
-                      {"window", window},
-                      {"layers", layers},
-                      {"heads", heads},
-                      {"channels", channels}});
+  check_sizes(
+      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
+  check_count("layers", layers);
   check_heads(heads, channels);
   check_dropout_probability(dropout);
   if (positions == Positions::kRotary && channels / heads % 2 != 0)
@@ -149,7 +148,8 @@ at::Tensor GptBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_s
 at::Tensor GptBlockImpl::read(at::Tensor x, StoredPairs& pairs,
                               const std::vector<int64_t>& positions) {
   const Heads heads = heads_of(attention_norm->forward(x), positions);
-  const bool from_empty = pairs.counts().empty() && pairs.holds(x.size(1));
+  // Reading in one go does not tell how much each pair was read.
+  const bool from_empty = pairs.counts().empty() && pairs.holds(x.size(1)) && !pairs.counts_use();
   x = x +
       attention_residual(
           from_empty ? attend_and_store(heads, pairs) : attend_stored(heads, pairs, positions), {});
@@ -161,6 +161,7 @@ std::unique_ptr<LanguageModelState> GptState::clone() const {
 }
 
 std::unique_ptr<LanguageModelState> GptState::select(const std::vector<int64_t>& rows) const {
+  TORCH_CHECK_VALUE(!positions.empty(), "GptState::select: a state that has read nothing");
   auto result = std::make_unique<GptState>();
   for (const auto& pairs : blocks) result->blocks.push_back(pairs.select(rows));
   for (int64_t row : rows) result->positions.push_back(positions.at(row));
@@ -203,15 +204,17 @@ GptBlock Gpt::block(int64_t index) const {
 at::Tensor Gpt::embed(const at::Tensor& tokens, const std::vector<int64_t>& positions) const {
   const at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
   if (config_.positions != Positions::kLearned) return x;
-  const at::Tensor steps = at::arange(tokens.size(1), at::kLong);
+  const at::Tensor steps = at::arange(tokens.size(1), tokens.options());
   if (positions.empty()) return x + at::embedding(position_embedding_, steps);
-  const at::Tensor first = at::tensor(positions, at::kLong).unsqueeze(1);  // [B, 1]
+  const at::Tensor first =
+      at::tensor(positions, at::kLong).to(tokens.device()).unsqueeze(1);  // [B, 1]
   return x + at::embedding(position_embedding_, first + steps);
 }
 
 at::Tensor Gpt::hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed) {
   check_tokens(tokens);
   check_length(0, tokens.size(1));
+  if (tokens.size(1) == 0) return embed(tokens, {});
   at::Tensor x = embed(tokens, {});
   if (dropout_seed)
     x = ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
@@ -226,13 +229,23 @@ std::unique_ptr<LanguageModelState> Gpt::empty_state(MemoryBound bound) const {
   return state;
 }
 
+void Gpt::check_state(const GptState& state, const std::vector<int64_t>& positions,
+                      const at::Tensor& tokens) const {
+  TORCH_CHECK_VALUE(static_cast<int64_t>(state.blocks.size()) == config_.layers, "a state of ",
+                    state.blocks.size(), " layers meets a model of ", config_.layers);
+  check_shape(tokens, {static_cast<int64_t>(positions.size()), -1},
+              "Gpt::read: tokens for the state's sequences");
+  for (int64_t position : positions) check_length(position, tokens.size(1));
+}
+
 at::Tensor Gpt::read(const at::Tensor& tokens, LanguageModelState& state) {
   at::NoGradGuard no_grad;
   check_tokens(tokens);
   auto& known = dynamic_cast<GptState&>(state);
   std::vector<int64_t> positions = known.positions;
   if (positions.empty()) positions.assign(tokens.size(0), 0);
-  for (int64_t position : positions) check_length(position, tokens.size(1));
+  check_state(known, positions, tokens);
+  if (tokens.size(1) == 0) return embed(tokens, {});
   at::Tensor x = embed(tokens, positions);
   for (int64_t layer = 0; layer < config_.layers; ++layer)
     x = block(layer)->read(x, known.blocks.at(layer), positions);
@@ -247,9 +260,12 @@ void Gpt::initialise(uint64_t seed) {
   const double output_deviation = kDeviation / std::sqrt(2.0 * config_.layers);
   Initialiser draw(seed);
   draw.normal(embedding_, kDeviation);
+  norm_->reset();
   if (position_embedding_.defined()) draw.normal(position_embedding_, kDeviation);
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     const GptBlock one = block(layer);
+    one->attention_norm->reset();
+    one->feed_forward_norm->reset();
     draw.normal(one->query_key_value, kDeviation);
     draw.normal(one->expand, kDeviation);
     draw.normal(one->attention_output, output_deviation);

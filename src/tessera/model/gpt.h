@@ -127,6 +127,10 @@ class Gpt : public LanguageModel {
   ops::Precision precision() const override { return config_.precision; }
 
  private:
+  /// Throws c10::ValueError unless the state is one of this model, for these sequences, with room
+  /// for these tokens.
+  void check_state(const GptState& state, const std::vector<int64_t>& positions,
+                   const at::Tensor& tokens) const;
   at::Tensor embed(const at::Tensor& tokens, const std::vector<int64_t>& positions) const;
 
   GptConfig config_;

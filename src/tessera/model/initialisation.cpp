@@ -32,9 +32,15 @@ std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index
   return RandomStream(*seed, static_cast<uint64_t>(index))();
 }
 
-void check_at_least_one(std::initializer_list<std::pair<std::string_view, int64_t>> fields) {
+void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fields) {
   for (const auto& [name, value] : fields)
-    if (value < 1) throw UsageError("model.{} is {}, expected at least 1", name, value);
+    if (value < 1 || value > kLargestSize)
+      throw UsageError("model.{} is {}, expected 1 to {}", name, value, kLargestSize);
+}
+
+void check_count(std::string_view field, int64_t count) {
+  if (count < 1 || count > kMostModules)
+    throw UsageError("model.{} is {}, expected 1 to {}", field, count, kMostModules);
 }
 
 void check_heads(int64_t heads, int64_t channels) {

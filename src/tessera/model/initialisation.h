@@ -30,8 +30,12 @@ class Initialiser {
 /// A seed for part `index` of a network from the seed of the whole; none from none.
 std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index);
 
-/// These throw UsageError that names the field, what it is and what it may be.
-void check_at_least_one(std::initializer_list<std::pair<std::string_view, int64_t>> fields);
+/// These throw UsageError that names the field, what it is and what it may be. Sizes go from 1 to
+/// kLargestSize, so that no product of two of them overflows; counts of modules to kMostModules.
+constexpr int64_t kLargestSize = int64_t{1} << 30;
+constexpr int64_t kMostModules = int64_t{1} << 12;
+void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fields);
+void check_count(std::string_view field, int64_t count);
 void check_heads(int64_t heads, int64_t channels);
 void check_dropout_probability(double dropout);
 

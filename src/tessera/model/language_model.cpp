@@ -19,6 +19,7 @@ at::Tensor LanguageModel::logits(const at::Tensor& hidden) {
 
 at::Tensor LanguageModel::loss(const at::Tensor& tokens, const at::Tensor& targets,
                                std::optional<uint64_t> dropout_seed) {
+  check_tokens(tokens);
   check_shape(targets, {tokens.size(0), tokens.size(1)}, "LanguageModel::loss: targets");
   return ops::linear_cross_entropy(hidden(tokens, dropout_seed).flatten(0, 1), embedding(),
                                    logit_scale(), targets.flatten(), kIgnoredTarget, precision());
@@ -26,6 +27,7 @@ at::Tensor LanguageModel::loss(const at::Tensor& tokens, const at::Tensor& targe
 
 at::Tensor LanguageModel::loss_per_position(const at::Tensor& tokens, const at::Tensor& targets) {
   at::NoGradGuard no_grad;
+  check_tokens(tokens);
   check_shape(targets, {tokens.size(0), tokens.size(1)}, "LanguageModel::loss: targets");
   return ops::linear_cross_entropy_per_row(hidden(tokens).flatten(0, 1), embedding(), logit_scale(),
                                            targets.flatten(), kIgnoredTarget, precision())

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/base/check_shape.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/activation_dropout.h"
 
@@ -16,13 +17,11 @@ MemoryOptions memory_options(const MemoryMosaicConfig& config) {
 }  // namespace
 
 void MemoryMosaicConfig::check() const {
-  check_at_least_one({{"vocabulary", vocabulary},
-                      {"window", window},
-                      {"layers", layers},
-                      {"heads", heads},
-                      {"channels", channels},
-                      {"persistent_slots", slots()},
-                      {"persistent_count", persistent_count}});
+  check_sizes(
+      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
+  check_sizes({{"persistent_slots", slots()}});  // 3.5 * channels, which are known to be few by now
+  check_count("layers", layers);
+  check_count("persistent_count", persistent_count);
   check_heads(heads, channels);
   check_dropout_probability(dropout);
 }
@@ -59,10 +58,12 @@ std::unique_ptr<LanguageModelState> MemoryMosaicState::clone() const {
 std::unique_ptr<LanguageModelState> MemoryMosaicState::select(
     const std::vector<int64_t>& rows) const {
   auto result = std::make_unique<MemoryMosaicState>();
-  const at::Tensor index = at::tensor(rows, at::kLong);
-  for (const auto& block : blocks)
+  for (const auto& block : blocks) {
+    ContextMemoryState context = block.context.select(rows);
+    const at::Tensor index = at::tensor(rows, at::kLong).to(context.leaky_key.device());
     result->blocks.push_back(
-        {block.context.select(rows), block.persistent_leaky_key.index_select(0, index)});
+        {std::move(context), block.persistent_leaky_key.index_select(0, index)});
+  }
   return result;
 }
 
@@ -120,10 +121,21 @@ std::unique_ptr<LanguageModelState> MemoryMosaic::empty_state(MemoryBound bound)
   return state;
 }
 
+void MemoryMosaic::check_state(const std::vector<MosaicBlockState>& blocks, int64_t batch) const {
+  TORCH_CHECK_VALUE(static_cast<int64_t>(blocks.size()) == config_.layers, "a state of ",
+                    blocks.size(), " layers meets a model of ", config_.layers);
+  for (const auto& block : blocks)
+    if (block.persistent_leaky_key.defined())
+      check_shape(block.persistent_leaky_key,
+                  {batch, config_.heads, config_.channels / config_.heads},
+                  "MemoryMosaic::read: the state's leaky average");
+}
+
 at::Tensor MemoryMosaic::read(const at::Tensor& tokens, LanguageModelState& state) {
   at::NoGradGuard no_grad;
   check_tokens(tokens);
   auto& blocks = dynamic_cast<MemoryMosaicState&>(state).blocks;
+  check_state(blocks, tokens.size(0));
   at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
   for (int64_t layer = 0; layer < config_.layers; ++layer)
     x = block(layer)->read(x, blocks.at(layer));
@@ -139,8 +151,14 @@ void MemoryMosaic::initialise(uint64_t seed) {
   const double slot_deviation = 1.0 / std::sqrt(config_.channels / config_.heads);
   Initialiser draw(seed);
   draw.normal(embedding_, deviation);
+  norm_->reset();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
     const MosaicBlock one = block(layer);
+    one->context_norm->reset();
+    one->persistent_norm->reset();
+    one->context->key->reset_scalars();
+    one->context->value->reset_scalars();
+    one->persistent->reset_scalars();
     for (auto& projection : {one->context->key->projection, one->context->value->projection,
                              one->persistent->key->projection})
       draw.normal(projection, deviation);

@@ -38,7 +38,7 @@ struct MemoryMosaicConfig {
   }
 
   /// M: the slots per head.
-  int64_t slots() const { return persistent_slots > 0 ? persistent_slots : 7 * channels / 2; }
+  int64_t slots() const { return persistent_slots != 0 ? persistent_slots : 7 * channels / 2; }
   /// Throws UsageError that names the field and what it may be.
   void check() const;
 };
@@ -101,6 +101,9 @@ class MemoryMosaic : public LanguageModel {
   ops::Precision precision() const override { return config_.precision; }
 
  private:
+  /// Throws c10::ValueError unless the state is one of this model for `batch` sequences.
+  void check_state(const std::vector<MosaicBlockState>& blocks, int64_t batch) const;
+
   MemoryMosaicConfig config_;
   at::Tensor embedding_;  // [V, C]
   torch::nn::ModuleList blocks_;

@@ -14,6 +14,11 @@ class NormImpl : public torch::nn::Module {
     weight = register_parameter("weight", at::ones({channels}));
     if (with_bias) bias = register_parameter("bias", at::zeros({channels}));
   }
+  void reset() {
+    at::NoGradGuard no_grad;
+    weight.fill_(1.0);
+    if (bias.defined()) bias.zero_();
+  }
   at::Tensor forward(const at::Tensor& x) {
     return at::layer_norm(x, weight.sizes(), weight, bias, 1e-5);
   }

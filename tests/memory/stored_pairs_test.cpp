@@ -1,0 +1,138 @@
+#include "tessera/memory/stored_pairs.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+namespace tessera {
+namespace {
+
+at::Tensor pair_of(int64_t batch, double value) {
+  return at::full({batch, 1, 1}, value);
+}
+
+std::vector<float> keys_of(const StoredPairs& pairs, int64_t row) {
+  const at::Tensor keys = pairs.keys(row).flatten().contiguous();
+  return {keys.data_ptr<float>(), keys.data_ptr<float>() + keys.numel()};
+}
+
+TEST(StoredPairs, AnEmptyMemoryReadsZero) {
+  StoredPairs pairs;
+  const at::Tensor query = at::ones({2, 3, 4});
+  EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
+  pairs.open(query);
+  EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{0, 0}));
+  EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
+}
+
+TEST(StoredPairs, OnePairAnswersEveryQueryWithItsValue) {
+  StoredPairs pairs;
+  const at::Tensor value = at::randn({2, 3, 4});
+  pairs.store(at::randn({2, 3, 4}), value);
+  EXPECT_TRUE(at::allclose(pairs.retrieve(at::randn({2, 3, 4})).value, value));
+}
+
+TEST(StoredPairs, ReadIsTheSoftmaxMeanByHand) {
+  StoredPairs pairs;
+  pairs.store(pair_of(1, 1.0), pair_of(1, 10.0));
+  pairs.store(pair_of(1, 2.0), pair_of(1, 20.0));
+  // weights e^1 : e^2 at query 1
+  const double expected =
+      (10 * std::exp(1.0) + 20 * std::exp(2.0)) / (std::exp(1.0) + std::exp(2.0));
+  const auto reading = pairs.retrieve(pair_of(1, 1.0), /*want_weights=*/true);
+  EXPECT_NEAR(reading.value.item<double>(), expected, 1e-5);
+  EXPECT_NEAR(reading.weights[0][0][1].item<double>(), 1 / (1 + std::exp(-1.0)), 1e-6);
+}
+
+TEST(StoredPairs, GrowsPastItsFirstRoom) {
+  StoredPairs one_by_one, at_once;
+  const at::Tensor keys = at::randn({2, 200, 3, 4}), values = at::randn({2, 200, 3, 4});
+  for (int64_t t = 0; t < 200; ++t) one_by_one.store(keys.select(1, t), values.select(1, t));
+  at_once.store_sequence(keys, values);
+  EXPECT_TRUE(one_by_one.keys(1).equal(at_once.keys(1)));
+  EXPECT_TRUE(one_by_one.values(0).equal(at_once.values(0)));
+  EXPECT_EQ(at_once.counts(), (std::vector<int64_t>{200, 200}));
+}
+
+TEST(StoredPairs, OldestEvictionKeepsTheLastPairs) {
+  for (int64_t bound : {1, 3, 70}) {
+    StoredPairs pairs(MemoryBound{bound, Eviction::kOldest});
+    std::deque<float> expected;
+    for (int64_t t = 0; t < 150; ++t) {
+      pairs.store(pair_of(1, t), pair_of(1, t));
+      expected.push_back(t);
+      if (static_cast<int64_t>(expected.size()) > bound) expected.pop_front();
+      auto keys = keys_of(pairs, 0);
+      std::sort(keys.begin(), keys.end());
+      ASSERT_EQ(keys, std::vector<float>(expected.begin(), expected.end())) << bound << " " << t;
+    }
+  }
+}
+
+TEST(StoredPairs, LeastUsedEvictionDropsWhatIsNeverRead) {
+  StoredPairs pairs(MemoryBound{3, Eviction::kLeastUsed});
+  for (double key : {5.0, -5.0, 4.0}) pairs.store(pair_of(1, key), pair_of(1, key));
+  for (int i = 0; i < 5; ++i) pairs.count_use(pairs.retrieve(pair_of(1, 3.0)).weights);
+  pairs.store(pair_of(1, 6.0), pair_of(1, 6.0));
+  auto keys = keys_of(pairs, 0);
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(keys, (std::vector<float>{4, 5, 6}));  // -5 got no attention
+}
+
+TEST(StoredPairs, LeastUsedIsJudgedPerHead) {
+  StoredPairs pairs(MemoryBound{2, Eviction::kLeastUsed});
+  const auto heads = [](double first, double second) {
+    return at::tensor({first, second}, at::kFloat).view({1, 2, 1});
+  };
+  pairs.store(heads(9, -9), heads(9, -9));
+  pairs.store(heads(-9, 9), heads(-9, 9));
+  pairs.count_use(pairs.retrieve(heads(1, 1)).weights);
+  pairs.store(heads(7, 7), heads(7, 7));
+  // head 0 read 9 and loses -9; head 1 read 9, which it stored second, and loses its first
+  EXPECT_TRUE(pairs.keys(0).equal(at::tensor({9.f, 7.f, 7.f, 9.f}).view({2, 2, 1})));
+}
+
+TEST(StoredPairs, ACopyIsAFork) {
+  StoredPairs pairs;
+  pairs.store(pair_of(1, 1), pair_of(1, 1));
+  StoredPairs fork = pairs;
+  fork.store(pair_of(1, 2), pair_of(1, 2));
+  pairs.store(pair_of(1, 3), pair_of(1, 3));
+  EXPECT_EQ(keys_of(pairs, 0), (std::vector<float>{1, 3}));
+  EXPECT_EQ(keys_of(fork, 0), (std::vector<float>{1, 2}));
+}
+
+TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {
+  StoredPairs longer, shorter, none;
+  for (int t = 0; t < 100; ++t) longer.store(pair_of(1, t), pair_of(1, t));
+  shorter.store(pair_of(2, 7), pair_of(2, 8));
+  none.open(pair_of(1, 0));
+  StoredPairs all = StoredPairs::stack({&longer, &shorter, &none});
+  EXPECT_EQ(all.counts(), (std::vector<int64_t>{100, 1, 1, 0}));
+  const at::Tensor reads = all.retrieve(at::zeros({4, 1, 1})).value;
+  EXPECT_TRUE(at::allclose(reads.flatten(), at::tensor({49.5f, 8.f, 8.f, 0.f})));
+  all.store_sequence(at::full({4, 2, 1, 1}, 5.0), at::full({4, 2, 1, 1}, 5.0));
+  EXPECT_EQ(all.counts(), (std::vector<int64_t>{102, 3, 3, 2}));
+  const StoredPairs chosen = all.select({1, 1, 3});
+  EXPECT_EQ(keys_of(chosen, 1), (std::vector<float>{7, 5, 5}));
+  EXPECT_EQ(keys_of(chosen, 2), (std::vector<float>{5, 5}));
+}
+
+TEST(StoredPairs, RefusesAndStaysAsItWas) {
+  StoredPairs pairs;
+  pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 4}));
+  for (const auto& wrong : {at::ones({1, 3, 4}), at::ones({2, 2, 4}), at::ones({2, 3, 5})})
+    EXPECT_THROW(pairs.store(wrong, wrong), c10::ValueError);
+  EXPECT_THROW(pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 3})), c10::ValueError);
+  EXPECT_THROW(pairs.store_sequence(at::ones({2, 3, 4}), at::ones({2, 3, 4})), c10::ValueError);
+  EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{1, 1}));
+  EXPECT_TRUE(pairs.keys(0).equal(at::ones({3, 1, 4})));
+  EXPECT_THROW(StoredPairs(MemoryBound{-1}), c10::ValueError);
+  const StoredPairs bounded(MemoryBound{4});
+  EXPECT_THROW(StoredPairs::stack({&pairs, &bounded}), c10::ValueError);
+  EXPECT_THROW(StoredPairs::stack({}), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,333 @@
+#include "tessera/model/memory_mosaic.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tessera/model/parameter_shapes.h"
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera {
+namespace {
+
+using Vector = std::vector<double>;
+using Matrix = std::vector<Vector>;  // [T][C]
+
+Vector values_of(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous().flatten();
+  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
+}
+
+/// The network written out from the formulas, one number at a time, in double. It shares with the
+/// model nothing but the parameters.
+class SlowMosaic {
+ public:
+  explicit SlowMosaic(const MemoryMosaic& model) : config_(model.configuration()) {
+    for (const auto& item : model.named_parameters())
+      parameters_[item.key()] = values_of(item.value());
+    nano_ = config_.parameterisation == Parameterisation::kNano;
+    width_ = config_.channels / config_.heads;
+  }
+
+  Matrix logits(const std::vector<int64_t>& tokens) const {
+    const int64_t C = config_.channels;
+    Matrix x;
+    for (int64_t token : tokens) {
+      const auto row = at("embedding").begin() + token * C;
+      x.emplace_back(row, row + C);
+    }
+    for (int64_t layer = 0; layer < config_.layers; ++layer) {
+      const std::string block = "blocks." + std::to_string(layer) + ".";
+      add(x, context(norm(x, block + "context_norm"), block + "context."));
+      add(x, persistent(norm(x, block + "persistent_norm"), block + "persistent."));
+    }
+    x = norm(x, "norm");
+    Matrix result(x.size(), Vector(config_.vocabulary));
+    for (size_t t = 0; t < x.size(); ++t)
+      for (int64_t v = 0; v < config_.vocabulary; ++v) {
+        for (int64_t c = 0; c < C; ++c) result[t][v] += x[t][c] * at("embedding")[v * C + c];
+        if (!nano_) result[t][v] /= std::sqrt(C);
+      }
+    return result;
+  }
+
+ private:
+  const Vector& at(const std::string& name) const { return parameters_.at(name); }
+
+  static void add(Matrix& x, const Matrix& y) {
+    for (size_t t = 0; t < x.size(); ++t)
+      for (size_t c = 0; c < x[t].size(); ++c) x[t][c] += y[t][c];
+  }
+
+  Matrix norm(const Matrix& x, const std::string& name) const {
+    Matrix result = x;
+    for (auto& row : result) {
+      double mean = 0, variance = 0;
+      for (double value : row) mean += value / row.size();
+      for (double value : row) variance += (value - mean) * (value - mean) / row.size();
+      for (size_t c = 0; c < row.size(); ++c) {
+        row[c] = (row[c] - mean) / std::sqrt(variance + 1e-5) * at(name + ".weight")[c];
+        if (config_.bias) row[c] += at(name + ".bias")[c];
+      }
+    }
+    return result;
+  }
+
+  Matrix linear(const Matrix& x, const std::string& name) const {
+    Matrix result = x;
+    const size_t C = config_.channels;
+    for (size_t t = 0; t < x.size(); ++t)
+      for (size_t out = 0; out < C; ++out) {
+        result[t][out] = config_.bias ? at(name + ".bias")[out] : 0;
+        for (size_t in = 0; in < C; ++in)
+          result[t][out] += at(name + ".weight")[out * C + in] * x[t][in];
+      }
+    return result;
+  }
+
+  /// Brings each head's part of each row to length scale[h].
+  void rescale(Matrix& x, const std::function<double(int64_t)>& scale) const {
+    for (auto& row : x)
+      for (int64_t h = 0; h < config_.heads; ++h) {
+        double square = 0;
+        for (int64_t c = h * width_; c < (h + 1) * width_; ++c) square += row[c] * row[c];
+        for (int64_t c = h * width_; c < (h + 1) * width_; ++c)
+          row[c] *= scale(h) / std::sqrt(square);
+      }
+  }
+
+  Matrix keys(const Matrix& x, const std::string& name, int power) const {
+    Matrix averages = linear(x, name + "key.projection");
+    for (size_t t = 1; t < x.size(); ++t)
+      for (int64_t c = 0; c < config_.channels; ++c)
+        averages[t][c] +=
+            std::exp(-std::abs(10 * at(name + "key.leak")[c / width_])) * averages[t - 1][c];
+    rescale(averages, [&](int64_t h) {
+      const double log_scale = 10 * at(name + "key.log_scale")[h];
+      return nano_ ? std::exp(std::min(power * log_scale, std::log(65535.0)))
+                   : std::pow(std::exp(std::min(log_scale, 5.0)), power);
+    });
+    return averages;
+  }
+
+  Matrix context(const Matrix& x, const std::string& name) const {
+    const Matrix k = keys(x, name, 1), raw = linear(x, name + "value.projection");
+    Matrix values(x.empty() ? 0 : x.size() - 1, Vector(config_.channels));
+    for (size_t t = 0; t < values.size(); ++t)
+      for (int64_t c = 0; c < config_.channels; ++c) {
+        const double mix = at(name + "value.mix")[c / width_];
+        values[t][c] = mix * raw[t][c] + (1 - mix) * raw[t + 1][c];
+      }
+    rescale(values, [&](int64_t h) { return std::exp(10 * at(name + "value.log_scale")[h]); });
+    Matrix reads(x.size(), Vector(config_.channels));
+    for (size_t t = 1; t < x.size(); ++t)
+      for (int64_t h = 0; h < config_.heads; ++h) {
+        double total = 0;
+        Vector weights(t);
+        for (size_t i = 0; i < t; ++i) {
+          double score = 0;
+          for (int64_t c = h * width_; c < (h + 1) * width_; ++c) score += k[t][c] * k[i][c];
+          total += weights[i] = std::exp(score);
+        }
+        for (size_t i = 0; i < t; ++i)
+          for (int64_t c = h * width_; c < (h + 1) * width_; ++c)
+            reads[t][c] += weights[i] / total * values[i][c];
+      }
+    return linear(reads, name + "output");
+  }
+
+  Matrix persistent(const Matrix& x, const std::string& name) const {
+    const Matrix k = keys(x, name, 2);
+    const int64_t M = config_.slots(), H = config_.heads, P = config_.persistent_count;
+    Matrix reads(x.size(), Vector(config_.channels));
+    for (size_t t = 0; t < x.size(); ++t)
+      for (int64_t p = 0; p < P; ++p)
+        for (int64_t h = 0; h < H; ++h) {
+          double total = 0;
+          Vector weights(M);
+          const auto slot = [&](int64_t m, int64_t d) {
+            return ((p * H + h) * M + m) * width_ + d;
+          };
+          for (int64_t m = 0; m < M; ++m) {
+            double score = 0;
+            for (int64_t d = 0; d < width_; ++d)
+              score += k[t][h * width_ + d] * at(name + "slot_keys")[slot(m, d)];
+            total += weights[m] = std::exp(score);
+          }
+          const double scale = std::exp(10 * at(name + "log_scale")[h]) / P;
+          for (int64_t m = 0; m < M; ++m)
+            for (int64_t d = 0; d < width_; ++d)
+              reads[t][h * width_ + d] +=
+                  scale * weights[m] / total * at(name + "slot_values")[slot(m, d)];
+        }
+    return linear(reads, name + "output");
+  }
+
+  MemoryMosaicConfig config_;
+  std::map<std::string, Vector> parameters_;
+  bool nano_ = false;
+  int64_t width_ = 0;
+};
+
+MemoryMosaicConfig small_config(Parameterisation parameterisation) {
+  MemoryMosaicConfig config;
+  config.vocabulary = 11;
+  config.window = 12;
+  config.layers = 2;
+  config.heads = 3;
+  config.channels = 12;
+  config.persistent_slots = 5;
+  config.dropout = 0;
+  config.parameterisation = parameterisation;
+  return config;
+}
+
+/// Moves every parameter away from its symmetric first value.
+void shake(MemoryMosaic& model) {
+  at::NoGradGuard no_grad;
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(5);
+  for (auto& parameter : model.parameters())
+    parameter.add_(at::empty_like(parameter).normal_(0, 0.1, generator));
+}
+
+at::Tensor slow_logits(const MemoryMosaic& model, const std::vector<int64_t>& tokens) {
+  std::vector<at::Tensor> rows;
+  for (const auto& row : SlowMosaic(model).logits(tokens))
+    rows.push_back(at::tensor(row, at::kDouble));
+  return at::stack(rows).unsqueeze(0);
+}
+
+TEST(MemoryMosaic, AgreesWithTheFormulasWrittenOut) {
+  for (auto parameterisation : {Parameterisation::kPaper, Parameterisation::kNano})
+    for (bool bias : {false, true}) {
+      auto config = small_config(parameterisation);
+      config.bias = bias;
+      config.persistent_count = bias ? 2 : 1;
+      MemoryMosaic model(config);
+      shake(model);
+      model.to(at::kDouble);
+      for (const std::vector<int64_t>& tokens :
+           {std::vector<int64_t>{3}, {3, 3}, {1, 2, 10, 0, 2, 2, 7, 9, 1}}) {
+        const at::Tensor logits =
+            model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0)));
+        EXPECT_LT(test::relative_error(logits, slow_logits(model, tokens)), 1e-9)
+            << tokens.size() << " tokens, bias " << bias;
+      }
+    }
+}
+
+TEST(MemoryMosaic, TheScaleOfTheKeysIsCappedAsPublished) {
+  // log scale 10 * 0.9 = 9: the paper caps it at 5 before squaring, nanoMosaics at ln 65535 after.
+  for (auto [parameterisation, context, persistent] :
+       {std::tuple{Parameterisation::kPaper, std::exp(5.0), std::exp(10.0)},
+        std::tuple{Parameterisation::kNano, std::exp(9.0), 65535.0}}) {
+    MemoryMosaic model(small_config(parameterisation));
+    at::NoGradGuard no_grad;
+    model.block(0)->context->key->log_scale.fill_(0.9);
+    model.block(0)->persistent->key->log_scale.fill_(0.9);
+    EXPECT_NEAR(model.block(0)->context->key->scale()[0].item<double>() / context, 1, 1e-5);
+    EXPECT_NEAR(model.block(0)->persistent->key->scale()[0].item<double>() / persistent, 1, 1e-5);
+  }
+}
+
+TEST(MemoryMosaic, StartsAsPublished) {
+  const MemoryMosaic model(small_config(Parameterisation::kPaper));
+  const auto block = model.block(1);
+  EXPECT_NEAR(block->context->key->decay()[0].item<double>(), std::exp(-0.5), 1e-6);
+  EXPECT_NEAR(block->context->key->decay()[2].item<double>(), std::exp(-5.0), 1e-6);
+  EXPECT_NEAR(block->context->key->scale()[1].item<double>(), std::exp(1.0), 1e-5);
+  EXPECT_NEAR(block->persistent->key->scale()[1].item<double>(), std::exp(2.0), 1e-5);
+  EXPECT_NEAR(block->context->value->scale()[1].item<double>(), std::exp(-0.5), 1e-6);
+  EXPECT_NEAR(block->persistent->scale()[1].item<double>(), std::exp(-0.5), 1e-6);
+  const at::Tensor mix = block->context->value->mix;
+  EXPECT_TRUE(mix.ge(0).logical_and(mix.lt(1)).all().item<bool>());
+  EXPECT_FALSE(mix[0].equal(mix[1]));
+}
+
+TEST(MemoryMosaic, TheFirstReadOfAContextIsExactlyZero) {
+  const MemoryMosaic model(small_config(Parameterisation::kPaper));
+  auto context = model.block(0)->context;
+  const at::Tensor x = at::randn({2, 5, 12});
+  EXPECT_TRUE(context->forward(x).select(1, 0).equal(at::zeros({2, 12})));
+  EXPECT_TRUE(context->read(x, {}).first.select(1, 0).equal(at::zeros({2, 12})));
+  EXPECT_TRUE(context->forward(x.narrow(1, 0, 1)).equal(at::zeros({2, 1, 12})));
+}
+
+TEST(MemoryMosaic, TheSecondReadReturnsTheFirstValue) {
+  MemoryMosaic model(small_config(Parameterisation::kPaper));
+  auto context = model.block(0)->context;
+  const at::Tensor x = at::randn({1, 2, 12});
+  const at::Tensor value = context->value->complete(context->value->raw(x)).select(1, 0);
+  const at::Tensor expected = at::matmul(value.flatten(1), context->output->weight.t());
+  EXPECT_TRUE(at::allclose(context->forward(x).select(1, 1), expected, 1e-5, 1e-6));
+}
+
+MemoryMosaicConfig published(int64_t layers, int64_t vocabulary) {
+  MemoryMosaicConfig config;
+  config.layers = layers;
+  config.vocabulary = vocabulary;
+  return config;
+}
+
+TEST(MemoryMosaic, HasThePublishedNumberOfParameters) {
+  struct Row {
+    int64_t layers, padded, gpt2_vocabulary;
+  };
+  for (const auto& [layers, padded, gpt2_vocabulary] :
+       {Row{1, 45713748, 45677652}, Row{4, 66952272, 66916176}, Row{8, 95270304, 95234208},
+        Row{12, 123588336, 123552240}, Row{18, 166065384, 166029288}}) {
+    EXPECT_EQ(count_parameters(parameter_shapes(published(layers, 50304))), padded);
+    EXPECT_EQ(count_parameters(parameter_shapes(published(layers, 50257))), gpt2_vocabulary);
+  }
+}
+
+TEST(MemoryMosaic, TheSmallestPublishedNetworkHasThemAll) {
+  EXPECT_EQ(MemoryMosaic(published(1, 50304)).parameter_count(), 45713748);
+}
+
+TEST(MemoryMosaic, ShapesAreThoseOfTheNetwork) {
+  for (bool bias : {false, true}) {
+    auto config = small_config(Parameterisation::kPaper);
+    config.bias = bias;
+    config.persistent_count = 2;
+    const MemoryMosaic model(config);
+    const auto parameters = model.named_parameters();
+    const auto shapes = parameter_shapes(config);
+    ASSERT_EQ(parameters.size(), shapes.size());
+    for (const auto& [name, shape] : shapes) {
+      ASSERT_TRUE(parameters.contains(name)) << name;
+      EXPECT_EQ(parameters[name].sizes().vec(), shape) << name;
+    }
+    EXPECT_EQ(model.parameter_count(), count_parameters(shapes));
+  }
+}
+
+TEST(MemoryMosaic, RefusesImpossibleSizes) {
+  const auto refuses = [](auto change, const std::string& field) {
+    auto config = small_config(Parameterisation::kPaper);
+    change(config);
+    try {
+      config.check();
+      ADD_FAILURE() << field << " passed";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("model." + field), std::string::npos)
+          << error.what();
+    }
+  };
+  refuses([](auto& config) { config.heads = 5; }, "heads");
+  refuses([](auto& config) { config.heads = 0; }, "heads");
+  refuses([](auto& config) { config.channels = INT64_MAX; }, "channels");
+  refuses([](auto& config) { config.vocabulary = -1; }, "vocabulary");
+  refuses([](auto& config) { config.layers = int64_t{1} << 40; }, "layers");
+  refuses([](auto& config) { config.persistent_slots = -3; }, "persistent_slots");
+  refuses([](auto& config) { config.persistent_count = 0; }, "persistent_count");
+  refuses([](auto& config) { config.dropout = 1; }, "dropout");
+  refuses([](auto& config) { config.dropout = NAN; }, "dropout");
+}
+
+}  // namespace
+}  // namespace tessera
