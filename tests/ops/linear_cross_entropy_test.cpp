@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "tests/support/numerical_gradient.h"
+#include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
 namespace {
@@ -47,6 +47,19 @@ TEST(LinearCrossEntropy, AgreesWithTheComposedFormulaOverManyChunks) {
   const at::Tensor rows = linear_cross_entropy_per_row(hidden, embedding, 0.7, targets);
   EXPECT_NEAR(rows.sum().item<float>() / (N - 1), expected.item<float>(), 1e-5);
   EXPECT_FALSE(rows.requires_grad());
+}
+
+TEST(LinearCrossEntropy, FloatAgreesWithDouble) {
+  at::manual_seed(5);
+  for (int64_t V : {1, 2, 17, 64, 1001}) {
+    at::Tensor targets = at::randint(V, {13}, at::kLong);
+    targets[2] = -100;
+    expect_float_agrees_with_double(
+        [&](const std::vector<at::Tensor>& in) {
+          return linear_cross_entropy(in[0], in[1], -0.8, targets);
+        },
+        {at::randn({13, 6}, real()), at::randn({V, 6}, real())});
+  }
 }
 
 TEST(LinearCrossEntropy, GradientsAgreeWithCentralDifferences) {

@@ -7,6 +7,8 @@
 
 #include "tessera/base/check_shape.h"
 #include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/cross_entropy.h"
+#include "tessera/ops/fused.h"
 
 namespace tessera::ops {
 namespace {
@@ -29,7 +31,7 @@ Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double lo
   const bool round = precision == Precision::kBFloat16;
   return {round ? hidden.to(at::kBFloat16) : hidden,
           round ? embedding.to(at::kBFloat16) : embedding,
-          targets.masked_fill(counted.logical_not(), 0),
+          targets.masked_fill(counted.logical_not(), 0).contiguous(),
           counted.to(hidden.scalar_type()),
           logit_scale,
           hidden.scalar_type()};
@@ -39,14 +41,53 @@ int64_t rows_per_chunk(const Problem& problem) {
   return std::max<int64_t>(kChunkLogits / std::max<int64_t>(problem.embedding.size(0), 1), 16);
 }
 
-/// Losses of rows [first, first + rows); `logits` returns the log-probabilities.
-at::Tensor chunk_losses(const Problem& problem, int64_t first, int64_t rows, at::Tensor& logits) {
-  logits = at::matmul(problem.hidden.narrow(0, first, rows), problem.embedding.t())
-               .to(problem.dtype)
-               .mul_(problem.logit_scale)
-               .log_softmax(1);  // [rows, V]
-  const at::Tensor targets = problem.targets.narrow(0, first, rows).unsqueeze(1);
-  return logits.gather(1, targets).squeeze(1).neg_().mul_(problem.counted.narrow(0, first, rows));
+/// What one chunk of rows gives.
+struct Chunk {
+  at::Tensor losses;         // [rows], 0 where ignored
+  at::Tensor grad_products;  // [rows, V], of hidden embedding^T; undefined unless wanted
+};
+
+Chunk composed(const Problem& problem, const at::Tensor& products, const at::Tensor& targets,
+               const at::Tensor& weights, bool wants_gradient) {
+  const at::Tensor log_probabilities = (products * problem.logit_scale).log_softmax(1);
+  const at::Tensor columns = targets.unsqueeze(1);
+  Chunk chunk = {log_probabilities.gather(1, columns).squeeze(1).neg_(), {}};
+  if (!wants_gradient) return chunk;
+  at::Tensor gradient = log_probabilities.exp();
+  gradient.scatter_add_(1, columns, at::full({targets.size(0), 1}, -1.0, gradient.options()));
+  chunk.grad_products = gradient.mul_((weights * problem.logit_scale).unsqueeze(1));
+  return chunk;
+}
+
+Chunk fused(const Problem& problem, const at::Tensor& products, const at::Tensor& targets,
+            const at::Tensor& weights, bool wants_gradient) {
+  const at::Tensor losses = at::empty(weights.sizes(), weights.options());
+  cpu::CrossEntropy loop;
+  loop.rows = products.size(0);
+  loop.V = products.size(1);
+  loop.products = products.data_ptr<float>();
+  loop.logit_scale = static_cast<float>(problem.logit_scale);
+  loop.targets = targets.data_ptr<int64_t>();
+  loop.weights = weights.data_ptr<float>();
+  loop.wants_gradient = wants_gradient;
+  loop.losses = losses.data_ptr<float>();
+  cpu::loops()->cross_entropy(loop);
+  return {losses, wants_gradient ? products : at::Tensor()};
+}
+
+/// weights [N]: every row's share in the mean, contiguous.
+Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t first, int64_t rows,
+                    bool wants_gradient) {
+  const at::Tensor products =
+      at::matmul(problem.hidden.narrow(0, first, rows), problem.embedding.t())
+          .to(problem.dtype)
+          .contiguous();  // [rows, V]
+  const at::Tensor targets = problem.targets.narrow(0, first, rows);
+  const at::Tensor chunk_weights = weights.narrow(0, first, rows);
+  const auto compute = fused_loops({products, weights}) ? fused : composed;
+  Chunk chunk = compute(problem, products, targets, chunk_weights, wants_gradient);
+  chunk.losses = chunk.losses * problem.counted.narrow(0, first, rows);
+  return chunk;
 }
 
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
@@ -67,10 +108,12 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     const int64_t N = hidden.size(0), step = rows_per_chunk(problem);
     for (int64_t first = 0; first < N; first += step) {
       const int64_t rows = std::min(step, N - first);
-      at::Tensor logits;
-      loss += chunk_losses(problem, first, rows, logits).dot(weight.narrow(0, first, rows));
+      const Chunk chunk = compute_chunk(problem, weight, first, rows, wants_gradient);
+      loss += chunk.losses.dot(weight.narrow(0, first, rows));
       if (!wants_gradient) continue;
-      add_gradients(problem, weight, first, rows, logits, grad_hidden, grad_embedding);
+      const at::Tensor grad_products = chunk.grad_products.to(problem.hidden.scalar_type());
+      grad_hidden.narrow(0, first, rows).copy_(at::matmul(grad_products, problem.embedding));
+      grad_embedding.add_(at::matmul(grad_products.t(), problem.hidden.narrow(0, first, rows)));
     }
     context->save_for_backward({grad_hidden, grad_embedding});
     return loss;
@@ -81,19 +124,6 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
     const auto saved = context->get_saved_variables();
     const at::Tensor& grad_loss = grad_outputs[0];
     return {saved[0] * grad_loss, saved[1] * grad_loss, {}, {}, {}, {}, {}};
-  }
-
- private:
-  static void add_gradients(const Problem& problem, const at::Tensor& weight, int64_t first,
-                            int64_t rows, const at::Tensor& log_probabilities,
-                            at::Tensor& grad_hidden, at::Tensor& grad_embedding) {
-    const at::Tensor targets = problem.targets.narrow(0, first, rows).unsqueeze(1);
-    at::Tensor grad_logits = log_probabilities.exp();
-    grad_logits.scatter_add_(1, targets, at::full({rows, 1}, -1.0, grad_logits.options()));
-    grad_logits.mul_(weight.narrow(0, first, rows).unsqueeze(1) * problem.logit_scale);
-    grad_logits = grad_logits.to(problem.hidden.scalar_type());
-    grad_hidden.narrow(0, first, rows).copy_(at::matmul(grad_logits, problem.embedding));
-    grad_embedding.add_(at::matmul(grad_logits.t(), problem.hidden.narrow(0, first, rows)));
   }
 };
 
@@ -134,8 +164,8 @@ at::Tensor linear_cross_entropy_per_row(const at::Tensor& hidden, const at::Tens
   at::Tensor losses = at::empty({N}, hidden.options());
   for (int64_t first = 0; first < N; first += step) {
     const int64_t rows = std::min(step, N - first);
-    at::Tensor logits;
-    losses.narrow(0, first, rows).copy_(chunk_losses(problem, first, rows, logits));
+    losses.narrow(0, first, rows)
+        .copy_(compute_chunk(problem, problem.counted, first, rows, false).losses);
   }
   return losses;
 }

@@ -62,23 +62,27 @@ inline BFloat16* rounded_operands(Scratch& scratch, int64_t count) {
 }
 
 /// 32 floats -> 32 bfloat16, to nearest even.
-inline __m512i round_floats(const float* first, const float* second) {
-  return reinterpret_cast<__m512i>(
-      _mm512_cvtne2ps_pbh(_mm512_loadu_ps(second), _mm512_loadu_ps(first)));
+inline __m512i round_floats(Vector first, Vector second) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
 }
 
 /// Columns 0 … 15 of two rows, side by side: one row of a right tile.
-inline __m512i interleave_rounded(const float* even, const float* odd) {
+inline __m512i interleave_rounded(Vector even, Vector odd) {
   alignas(64) static constexpr uint16_t kOrder[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                                       21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                                       11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   return _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), round_floats(even, odd));
 }
 
-inline BFloat16 round_float(float x) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &x, 4);
-  return static_cast<BFloat16>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+/// 32 elements of a row, zeros from `count` on, as 16 pairs.
+inline Vector load_rounded(const float* row, int64_t count, float scale) {
+  const Vector first = load_part(row, count);
+  const Vector second = count > kLanes ? load_part(row + kLanes, count - kLanes) : Vector{};
+  return reinterpret_cast<Vector>(round_floats(first * scale, second * scale));
+}
+
+inline void store_rounded(BFloat16* p, Vector pairs) {
+  _mm512_storeu_si512(p, reinterpret_cast<__m512i>(pairs));
 }
 
 /// One 32 x 32 block of c = or += left * right over `steps` depths of 32. right is the first of two
@@ -125,13 +129,33 @@ struct QueryRows {
         columns(rounded_operands(scratch, kQueryBlock * padded_width(D))) {}
   void pack(const Sequence& source, const Tile& tile, float scale) {
     const int64_t D = tile.read.D, width = padded_width(D);
-    for (int64_t r = 0; r < kQueryBlock; ++r) {
-      const float* from =
-          r < tile.rows ? source.row(tile.b, tile.first_query + r, tile.h) : nullptr;
-      for (int64_t d = 0; d < D; ++d) rows[r * width + d] = from ? round_float(scale * from[d]) : 0;
-    }
-    for (int64_t d = 0; d < D; ++d)
-      for (int64_t r = 0; r < kQueryBlock; ++r) columns[d * kQueryBlock + r] = rows[r * width + d];
+    for (int64_t r = 0; r < kQueryBlock; r += 16)
+      for (int64_t d = 0; d < D; d += 32) {
+        Vector block[16];
+        for (int64_t k = 0; k < 16; ++k) {
+          const int64_t row = r + k;
+          block[k] = row < tile.rows
+                         ? load_rounded(source.row(tile.b, tile.first_query + row, tile.h) + d,
+                                        D - d, scale)
+                         : Vector{};
+          store_rounded(rows + row * width + d, block[k]);
+        }
+        transpose(block);
+        for (int64_t k = 0; k < 16; ++k) pack_columns(d + 2 * k, r, block[k]);
+      }
+  }
+
+ private:
+  /// pairs: columns d (lower halves) and d + 1 of 16 rows.
+  void pack_columns(int64_t d, int64_t r, Vector pairs) {
+    BFloat16* column = columns + d * kQueryBlock + r;
+    store_lower_halves(column, pairs);
+    store_lower_halves(column + kQueryBlock,
+                       reinterpret_cast<Vector>(reinterpret_cast<WordVector>(pairs) >> 16));
+  }
+  static void store_lower_halves(BFloat16* p, Vector pairs) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p),
+                        _mm512_maskz_cvtepi32_epi16(0xffff, reinterpret_cast<__m512i>(pairs)));
   }
 };
 
@@ -142,11 +166,15 @@ struct PairPanels {
   PairPanels(Scratch& scratch, int64_t N, int64_t D)
       : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))) {}
   void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
-    for (int64_t i = 0; i < N; ++i) {
-      BFloat16* panel = panels + i / 16 * 16 * padded_width(D) + i % 16 * 2;
-      const float* from = source.row(b, i, h);
-      for (int64_t d = 0; d < D; ++d) panel[d / 2 * 32 + d % 2] = round_float(from[d]);
-    }
+    for (int64_t i = 0; i < N; i += 16)
+      for (int64_t d = 0; d < D; d += 32) {
+        Vector block[16];
+        for (int64_t k = 0; k < 16; ++k)
+          block[k] = i + k < N ? load_rounded(source.row(b, i + k, h) + d, D - d, 1) : Vector{};
+        transpose(block);
+        BFloat16* tile = panels + i * padded_width(D) + d * 16;
+        for (int64_t k = 0; k < 16; ++k) store_rounded(tile + k * 32, block[k]);
+      }
   }
 };
 
@@ -159,11 +187,12 @@ struct PairRows {
       : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))),
         stride(round_up(N, kBlock) * 16) {}
   void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
-    for (int64_t i = 0; i < N; ++i) {
-      const float* from = source.row(b, i, h);
-      for (int64_t d = 0; d < D; ++d)
-        panels[d / 16 * stride + i / 2 * 32 + d % 16 * 2 + i % 2] = round_float(from[d]);
-    }
+    for (int64_t i = 0; i < N; i += 2)
+      for (int64_t d = 0; d < D; d += 16) {
+        const Vector even = load_part(source.row(b, i, h) + d, D - d);
+        const Vector odd = i + 1 < N ? load_part(source.row(b, i + 1, h) + d, D - d) : Vector{};
+        _mm512_storeu_si512(panels + d / 16 * stride + i / 2 * 32, interleave_rounded(even, odd));
+      }
   }
 };
 
@@ -179,8 +208,15 @@ struct PairGradient {
     for (int64_t k = 0; k < padded_width(D) * stride; ++k) columns[k] = 0;
   }
   void unpack(const Sequence& target, int64_t group, int64_t h) const {
-    for (int64_t i = 0; i < N; ++i)
-      for (int64_t d = 0; d < D; ++d) target.row(group, i, h)[d] = columns[d * stride + i];
+    for (int64_t i = 0; i < N; i += 16)
+      for (int64_t d = 0; d < D; d += 16) {
+        Vector block[16];
+        for (int64_t k = 0; k < 16; ++k) block[k] = load(columns + (d + k) * stride + i);
+        transpose(block);
+        for (int64_t k = 0; k < lesser(16, N - i); ++k)
+          for (int64_t l = 0; l < lesser(16, D - d); ++l)
+            target.row(group, i + k, h)[d + l] = block[k][l];
+      }
   }
 };
 
@@ -200,12 +236,13 @@ struct WeightTile {
   void finish(const Tile& tile) const {
     for (int64_t r = 0; r < round_up(tile.rows, 2); r += 2)
       for (int64_t j = 0; j < tile.pairs; j += 32) {
-        const float *even = row(r) + j, *odd = row(r + 1) + j;
-        _mm512_storeu_si512(rows + r * kRoundedStride + j, round_floats(even, even + 16));
-        _mm512_storeu_si512(rows + (r + 1) * kRoundedStride + j, round_floats(odd, odd + 16));
+        const Vector even[2] = {load(row(r) + j), load(row(r) + j + 16)};
+        const Vector odd[2] = {load(row(r + 1) + j), load(row(r + 1) + j + 16)};
+        _mm512_storeu_si512(rows + r * kRoundedStride + j, round_floats(even[0], even[1]));
+        _mm512_storeu_si512(rows + (r + 1) * kRoundedStride + j, round_floats(odd[0], odd[1]));
         BFloat16* panel = panels + j / 16 * kPanelStride + r / 2 * 32;
-        _mm512_storeu_si512(panel, interleave_rounded(even, odd));
-        _mm512_storeu_si512(panel + kPanelStride, interleave_rounded(even + 16, odd + 16));
+        _mm512_storeu_si512(panel, interleave_rounded(even[0], odd[0]));
+        _mm512_storeu_si512(panel + kPanelStride, interleave_rounded(even[1], odd[1]));
       }
   }
 };

@@ -55,11 +55,15 @@ struct PairPanels {
   PairPanels(Scratch& scratch, int64_t N, int64_t D)
       : panels(scratch.floats(round_up(N, kPanel) * D)) {}
   void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
-    for (int64_t i = 0; i < round_up(N, kPanel); ++i) {
-      float* column = panels + i / kPanel * kPanel * D + i % kPanel;
-      const float* from = i < N ? source.row(b, i, h) : nullptr;
-      for (int64_t d = 0; d < D; ++d) column[d * kPanel] = from ? from[d] : 0;
-    }
+    for (int64_t i = 0; i < round_up(N, kPanel); i += kLanes)
+      for (int64_t d = 0; d < D; d += kLanes) {
+        Vector block[kLanes];
+        for (int64_t k = 0; k < kLanes; ++k)
+          block[k] = i + k < N ? load_part(source.row(b, i + k, h) + d, D - d) : Vector{};
+        transpose(block);
+        float* columns = panels + i / kPanel * kPanel * D + d * kPanel + i % kPanel;
+        for (int64_t k = 0; k < lesser(kLanes, D - d); ++k) store(columns + k * kPanel, block[k]);
+      }
   }
 };
 

@@ -11,6 +11,7 @@ struct UnitScaleBackward;
 struct SoftmaxReadForward;
 struct SoftmaxReadBackward;
 struct MemoryRead;
+struct CrossEntropy;
 
 /// The fused loops as one instruction set has them. They run on OpenMP's threads; their results do
 /// not depend on how many those are.
@@ -25,6 +26,7 @@ struct Loops {
   void (*softmax_read_forward)(const SoftmaxReadForward&);
   void (*softmax_read_backward)(const SoftmaxReadBackward&);
   void (*memory_read)(const MemoryRead&);
+  void (*cross_entropy)(const CrossEntropy&);
 };
 
 /// The fastest loops in float that this CPU runs (AVX-512, else AVX2), or null.

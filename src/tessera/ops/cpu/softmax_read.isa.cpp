@@ -73,7 +73,7 @@ float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running
       store(scores + j, load(scores + j) * dropout_factor(row_key, tile.dropout_threshold,
                                                           tile.first_pair + j, kept));
   }
-  const float factor = std::exp(running.maximum - maximum);
+  const float factor = exponential(fill(running.maximum - maximum))[0];
   running = {maximum, running.sum * factor + sum(total)};
   return factor;
 }

@@ -39,20 +39,48 @@ inline IntVector lane_numbers() {
   return v;
 }
 
+/// The first `count` of a vector's elements, zeros after them.
+inline Vector load_part(const float* p, int64_t count) {
+  if (count >= kLanes) return load(p);
+  Vector v{};
+  for (int64_t lane = 0; lane < count; ++lane) v[lane] = p[lane];
+  return v;
+}
+
+/// Rows become columns: exchanges blocks of 1, 2, 4, … across the diagonal.
+inline void transpose(Vector* rows) {
+  const IntVector lane = lane_numbers();
+#pragma GCC unroll 4
+  for (int reach = 1; reach < kLanes; reach *= 2) {
+    const IntVector odd = (lane & reach) != 0;
+    const IntVector upper = odd ? lane - reach + static_cast<int>(kLanes) : lane;
+    const IntVector lower = odd ? lane + static_cast<int>(kLanes) : lane + reach;
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & reach) continue;
+      const Vector a = rows[i], b = rows[i + reach];
+      rows[i] = __builtin_shuffle(a, b, upper);
+      rows[i + reach] = __builtin_shuffle(a, b, lower);
+    }
+  }
+}
+
 inline Vector larger(Vector a, Vector b) {
   return a > b ? a : b;
 }
 
 inline float sum(Vector v) {
-  float total = 0;
-  for (int lane = 0; lane < kLanes; ++lane) total += v[lane];
-  return total;
+#pragma GCC unroll 4
+  for (int reach = kLanes / 2; reach > 0; reach /= 2)
+    v += __builtin_shuffle(v, lane_numbers() ^ reach);
+  return v[0];
 }
 
 inline float largest(Vector v) {
-  float found = v[0];
-  for (int lane = 1; lane < kLanes; ++lane) found = v[lane] > found ? v[lane] : found;
-  return found;
+#pragma GCC unroll 4
+  for (int reach = kLanes / 2; reach > 0; reach /= 2)
+    v = larger(v, __builtin_shuffle(v, lane_numbers() ^ reach));
+  return v[0];
 }
 
 /// e^x for x <= 88, relative error below 2e-7; exactly 0 below -87, also for minus infinity.
