@@ -185,7 +185,7 @@ std::unique_ptr<LanguageModelState> GptState::stack(
   return result;
 }
 
-Gpt::Gpt(const GptConfig& config) : config_(config) {
+Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed) : config_(config) {
   config.check();
   embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
   if (config.positions == Positions::kLearned)
@@ -194,7 +194,7 @@ Gpt::Gpt(const GptConfig& config) : config_(config) {
   for (int64_t layer = 0; layer < config.layers; ++layer) blocks_->push_back(GptBlock(config));
   register_module("blocks", blocks_);
   norm_ = register_module("norm", Norm(config.channels, config.bias));
-  initialise(0);
+  if (seed) initialise(*seed);
 }
 
 GptBlock Gpt::block(int64_t index) const {

@@ -83,13 +83,14 @@ std::unique_ptr<LanguageModelState> MemoryMosaicState::stack(
   return result;
 }
 
-MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config) : config_(config) {
+MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed)
+    : config_(config) {
   config.check();
   embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
   for (int64_t layer = 0; layer < config.layers; ++layer) blocks_->push_back(MosaicBlock(config));
   register_module("blocks", blocks_);
   norm_ = register_module("norm", Norm(config.channels, config.bias));
-  initialise(0);
+  if (seed) initialise(*seed);
 }
 
 MosaicBlock MemoryMosaic::block(int64_t index) const {
