@@ -263,7 +263,7 @@ void Gpt::initialise(uint64_t seed) {
   norm_->reset();
   if (position_embedding_.defined()) draw.normal(position_embedding_, kDeviation);
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    const GptBlock one = block(layer);
+    GptBlock one = block(layer);
     one->attention_norm->reset();
     one->feed_forward_norm->reset();
     draw.normal(one->query_key_value, kDeviation);

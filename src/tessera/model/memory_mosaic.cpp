@@ -154,7 +154,7 @@ void MemoryMosaic::initialise(uint64_t seed) {
   draw.normal(embedding_, deviation);
   norm_->reset();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    const MosaicBlock one = block(layer);
+    MosaicBlock one = block(layer);
     one->context_norm->reset();
     one->persistent_norm->reset();
     one->context->key->reset_scalars();
