@@ -242,7 +242,9 @@ TEST_P(LanguageModelTest, RefusesWhatItCannotRead) {
   EXPECT_THROW(model_->hidden(tokens(2, 3).to(at::kInt)), c10::ValueError);
   EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 4)), c10::ValueError);
   EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 3) + 13), c10::ValueError);
-  if (!model_->reads_past_window()) EXPECT_THROW(model_->hidden(tokens(1, 17)), c10::ValueError);
+  if (!model_->reads_past_window()) {
+    EXPECT_THROW(model_->hidden(tokens(1, 17)), c10::ValueError);
+  }
   EXPECT_THROW(model_->empty_state()->select({0}), c10::ValueError);
 }
 

@@ -3,10 +3,10 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "tessera/model/parameter_shapes.h"
 #include "tests/support/numerical_gradient.h"
@@ -285,6 +285,18 @@ TEST(MemoryMosaic, HasThePublishedNumberOfParameters) {
   }
 }
 
+TEST(MemoryMosaic, TheBaselineHasThePublishedNumberOfParameters) {
+  for (const auto& [layers, expected] : {std::pair<int64_t, int64_t>{1, 46106880},
+                                         {4, 67345152},
+                                         {8, 95662848},
+                                         {12, 123980544},
+                                         {18, 166457088}}) {
+    GptConfig config;
+    config.layers = layers;
+    EXPECT_EQ(count_parameters(parameter_shapes(config)), expected);
+  }
+}
+
 TEST(MemoryMosaic, TheSmallestPublishedNetworkHasThemAll) {
   EXPECT_EQ(MemoryMosaic(published(1, 50304)).parameter_count(), 45713748);
 }
@@ -303,6 +315,17 @@ TEST(MemoryMosaic, ShapesAreThoseOfTheNetwork) {
       EXPECT_EQ(parameters[name].sizes().vec(), shape) << name;
     }
     EXPECT_EQ(model.parameter_count(), count_parameters(shapes));
+  }
+  for (auto positions : {Positions::kLearned, Positions::kAlibi}) {
+    GptConfig config;
+    config.vocabulary = 13;
+    config.window = 7;
+    config.layers = 2;
+    config.heads = 2;
+    config.channels = 8;
+    config.positions = positions;
+    config.bias = positions == Positions::kLearned;
+    EXPECT_EQ(Gpt(config).parameter_count(), count_parameters(parameter_shapes(config)));
   }
 }
 

@@ -146,8 +146,9 @@ GptConfig gpt_config(const StateDict& dict) {
       metadata_size(dict, "n_head").value_or(std::max<int64_t>(config.channels / kGptHeadWidth, 1));
   const auto positions =
       foreign_tensors(dict.format.kind, "position_embedding", {0, 0}).front().name;
-  config.window = metadata_size(dict, gpt2 ? "n_positions" : "block_size")
-                      .value_or(shape_of(dict, positions, 2)[0]);
+  config.window = shape_of(dict, positions, 2)[0];
+  for (const char* key : {"n_positions", "block_size"})
+    config.window = metadata_size(dict, key).value_or(config.window);
   return config;
 }
 
@@ -228,7 +229,7 @@ std::shared_ptr<LanguageModel> build(const StateDict& dict, Config config,
     throw DataError(dict.path, "it is said to have {} layers, but has {} tensors in all",
                     config.layers, most);
   const auto parameters = check_parameters(dict, parameter_shapes(config));
-  const auto model = std::make_shared<Model>(config);
+  const auto model = std::make_shared<Model>(config, std::nullopt);
   load_parameters(dict, parameters, *model);
   return model;
 }

@@ -36,13 +36,13 @@ struct ImportedModel {
 };
 
 /// Builds a model from a foreign state dict in a safetensors file. Its sizes are those of `sizes`
-/// ("heads", "window"), else of the file's metadata (n_layer, n_head, n_embd, block_size,
-/// vocab_size, pmem_size, pmem_count, bias), else of the tensors' shapes. What shapes do not tell:
-/// a GPT's heads, taken to be 64 channels wide, as in GPT-2 of every size; the window of a Memory
-/// Mosaic without buffers, taken to be 512 tokens, as in the paper. Dropout, which no state dict
-/// tells, is 0. Buffers that are no parameters are passed over. Throws DataError that names every
-/// wrong, missing and unexpected tensor with the expected and found shapes, before any memory is
-/// taken for the model; UsageError on unknown `sizes`.
+/// ("heads", "window"), else of the file's metadata (n_layer, n_head, n_embd, block_size
+/// or n_positions, vocab_size, pmem_size, pmem_count), else of the tensors' shapes. What shapes do
+/// not tell: a GPT's heads, taken to be 64 channels wide, as in GPT-2 of every size; the window of
+/// a Memory Mosaic without buffers, taken to be 512 tokens, as in the paper. Dropout, which no
+/// state dict tells, is 0. Buffers that are no parameters are passed over. Throws DataError that
+/// names every wrong, missing and unexpected tensor with the expected and found shapes, before any
+/// memory is taken for the model; UsageError on unknown `sizes`.
 ImportedModel import_weights(ForeignKind kind, const std::filesystem::path& file,
                              const std::map<std::string, int64_t>& sizes = {});
 

@@ -185,7 +185,7 @@ std::unique_ptr<LanguageModelState> GptState::stack(
   return result;
 }
 
-Gpt::Gpt(const GptConfig& config) : config_(config) {
+Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed) : config_(config) {
   config.check();
   embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
   if (config.positions == Positions::kLearned)
@@ -194,7 +194,7 @@ Gpt::Gpt(const GptConfig& config) : config_(config) {
   for (int64_t layer = 0; layer < config.layers; ++layer) blocks_->push_back(GptBlock(config));
   register_module("blocks", blocks_);
   norm_ = register_module("norm", Norm(config.channels, config.bias));
-  initialise(0);
+  if (seed) initialise(*seed);
 }
 
 GptBlock Gpt::block(int64_t index) const {
@@ -263,7 +263,7 @@ void Gpt::initialise(uint64_t seed) {
   norm_->reset();
   if (position_embedding_.defined()) draw.normal(position_embedding_, kDeviation);
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    const GptBlock one = block(layer);
+    GptBlock one = block(layer);
     one->attention_norm->reset();
     one->feed_forward_norm->reset();
     draw.normal(one->query_key_value, kDeviation);

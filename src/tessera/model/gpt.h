@@ -104,8 +104,9 @@ class Gpt : public LanguageModel {
  public:
   static constexpr std::string_view kKind = "gpt";
 
-  /// Throws UsageError where the configuration makes no network. Parameters are drawn from seed 0.
-  explicit Gpt(const GptConfig& config);
+  /// Draws the parameters from `seed`; without one they await loading. Throws UsageError where the
+  /// configuration makes no network.
+  explicit Gpt(const GptConfig& config, std::optional<uint64_t> seed = 0);
 
   std::string_view kind() const override { return kKind; }
   config::Json hyper_parameters() const override { return config::to_json(config_); }

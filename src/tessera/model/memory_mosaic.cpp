@@ -83,13 +83,14 @@ std::unique_ptr<LanguageModelState> MemoryMosaicState::stack(
   return result;
 }
 
-MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config) : config_(config) {
+MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed)
+    : config_(config) {
   config.check();
   embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
   for (int64_t layer = 0; layer < config.layers; ++layer) blocks_->push_back(MosaicBlock(config));
   register_module("blocks", blocks_);
   norm_ = register_module("norm", Norm(config.channels, config.bias));
-  initialise(0);
+  if (seed) initialise(*seed);
 }
 
 MosaicBlock MemoryMosaic::block(int64_t index) const {
@@ -153,7 +154,7 @@ void MemoryMosaic::initialise(uint64_t seed) {
   draw.normal(embedding_, deviation);
   norm_->reset();
   for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    const MosaicBlock one = block(layer);
+    MosaicBlock one = block(layer);
     one->context_norm->reset();
     one->persistent_norm->reset();
     one->context->key->reset_scalars();

@@ -78,8 +78,9 @@ class MemoryMosaic : public LanguageModel {
  public:
   static constexpr std::string_view kKind = "memory_mosaic";
 
-  /// Throws UsageError where the configuration makes no network. Parameters are drawn from seed 0.
-  explicit MemoryMosaic(const MemoryMosaicConfig& config);
+  /// Draws the parameters from `seed`; without one they await loading. Throws UsageError where the
+  /// configuration makes no network.
+  explicit MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed = 0);
 
   std::string_view kind() const override { return kKind; }
   config::Json hyper_parameters() const override { return config::to_json(config_); }

@@ -97,11 +97,13 @@ TensorFile read_weights(const std::filesystem::path& path,
 }  // namespace
 
 std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
-                                                   const config::Json& hyper_parameters) {
-  return with_configuration(kind, hyper_parameters,
-                            [](const auto& config, auto type) -> std::shared_ptr<LanguageModel> {
-                              return std::make_shared<typename decltype(type)::type>(config);
-                            });
+                                                   const config::Json& hyper_parameters,
+                                                   std::optional<uint64_t> seed) {
+  return with_configuration(
+      kind, hyper_parameters,
+      [seed](const auto& config, auto type) -> std::shared_ptr<LanguageModel> {
+        return std::make_shared<typename decltype(type)::type>(config, seed);
+      });
 }
 
 void save_model(const std::filesystem::path& folder, const LanguageModel& model,
@@ -127,7 +129,8 @@ std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder) {
     throw DataError((folder / kConfigFile).native(), "{}", error.what());
   }
   const TensorFile weights = read_weights(folder / kWeightFile, shapes);
-  const auto model = make_language_model(description.kind, description.hyper_parameters);
+  const auto model =
+      make_language_model(description.kind, description.hyper_parameters, std::nullopt);
   at::NoGradGuard no_grad;
   for (auto& item : model->named_parameters()) item.value().copy_(weights.tensors.at(item.key()));
   return model;

@@ -12,10 +12,11 @@
 namespace tessera {
 
 /// A network of this kind ("memory_mosaic", "gpt") with these hyper-parameters, the others at their
-/// defaults; parameters drawn from seed 0. Throws UsageError on an unknown kind or key, or values
-/// that make no network.
+/// defaults; parameters drawn from `seed`, or awaiting loading. Throws UsageError on an unknown
+/// kind or key, or values that make no network.
 std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
-                                                   const config::Json& hyper_parameters);
+                                                   const config::Json& hyper_parameters,
+                                                   std::optional<uint64_t> seed = 0);
 
 /// Writes config.json (kind, format, source, hyper-parameters) and model.safetensors into the
 /// folder, which is made where it is missing; each file appears whole or not at all. source: the
