@@ -49,7 +49,8 @@ int report_usage(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& verb = current_verb(program);
   std::string message = error.what();
   const auto unknown = program.remaining(/*recurse=*/true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) && !unknown.empty())
+  // A misspelt option or verb also leaves the right one missing; what was misspelt says more.
+  if (!unknown.empty())
     message = fmt::format("unknown argument '{}'{}", unknown.front(),
                           suggestion_for(verb, unknown.front()));
   const std::string name = &verb == &program ? "tessera" : "tessera " + verb.get_name();
@@ -71,6 +72,7 @@ int run(int argc, char** argv) {
   program.add_option("--threads", options.threads, "Threads (0: one per core)")
       ->check(CLI::NonNegativeNumber);
   program.fallthrough();
+  set_threads(0);
   // Runs between parsing and the verb.
   program.parse_complete_callback([&] { set_threads(options.threads); });
   add_verbs(program);
