@@ -21,6 +21,7 @@ void add_verbs(CLI::App& program) {
   add_export(program);
   add_tokenizer(program);
   add_data(program);
+  add_plan(program);
   add_study(program);
 }
 

@@ -22,6 +22,7 @@ void add_import(CLI::App& program);
 void add_export(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_data(CLI::App& program);
+void add_plan(CLI::App& program);
 void add_study(CLI::App& program);
 
 /// Text of `--version`: versions of everything that the program runs on, and the machine.

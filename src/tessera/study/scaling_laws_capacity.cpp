@@ -33,7 +33,7 @@ struct PlaneMemory {
   }
 };
 
-constexpr PlaneMemory kPlane = {{20, 75, 60}, {-10, 80, 55}};
+constexpr PlaneMemory kPlane = {{20, 60, 75}, {-10, 55, 80}};
 
 /// Figure 2: the vectors, and W e_1 that comes to lie nearer to another output than to its own.
 class InterferenceDrawing : public Chart {
@@ -56,8 +56,10 @@ class InterferenceDrawing : public Chart {
     const double length = std::hypot(x, y) / 1.2;
     arrow(svg, "W e₁", size * 0.72, centre_y, radius * x / length, radius * y / length, "line s3");
     const double height = centre_y + radius + 40;
-    svg.text(size / 2, height - 12, "u₂ᵀ W e₁ exceeds u₁ᵀ W e₁: x = 1 is read as y = 2", "muted",
-             Anchor::kMiddle);
+    svg.text(size / 2, height - 12,
+             fmt::format("u₂ᵀ W e₁ = {:.2f} exceeds u₁ᵀ W e₁ = {:.2f}: x = 1 is read as y = 2",
+                         kPlane.score(0, 1), kPlane.score(0, 0)),
+             "muted", Anchor::kMiddle);
     return {size, height, title(),
             "Three unit inputs and three unit outputs in the plane; the memory's answer to the "
             "first input lies nearer to the second output than to the first.",
@@ -210,7 +212,7 @@ void decoders(StudyContext& context) {
     context.results().add_point({"planner", n, spreads[2].mean, spreads[2].deviation});
     progress.update(static_cast<int64_t>(k) + 1);
   }
-  context.results().add_table("decoders", std::move(table));
+  context.results().add_table("errors", std::move(table));
   context.results().add_chart(
       "decoders", context.results().chart_of_points("Errors against stored pairs",
                                                     {"n", Scale::kLog}, {"error", Scale::kLog}));

@@ -148,11 +148,12 @@ void approximate_schemes(StudyContext& context) {
     shown[n] = std::min<int64_t>(100, static_cast<int64_t>(ratio + 1e-9));
   }
   Table fitted("Power of the frequency that each step size comes close to",
-               {"step size", "fitted rho", "reference"});
+               {"step size", "over n", "over the inputs", "reference"});
   const char* expected[] = {"0.97-1.06", "0.81", "0.40-0.43", "0.02"};
   std::vector<std::string> left, right;
   for (size_t k = 0; k < std::size(step_sizes); ++k) {
     const double gamma = step_sizes[k];
+    const auto counts_of_walk = as_doubles(every);
     const auto walk = approximate_weights(every, gamma, kOutputs);
     const auto weights = approximate_weights(shown, gamma, kOutputs);
     double norm = 0;
@@ -169,7 +170,10 @@ void approximate_schemes(StudyContext& context) {
       counts.push_back(static_cast<double>(shown[x]));
       q.push_back(weights[x]);
     }
-    fitted.add_row({Cell(gamma), Cell::fixed(log_log_slope(counts, q), 2), expected[k]});
+    const std::vector<double> n(std::next(counts_of_walk.begin()), counts_of_walk.end()),
+        of_walk(walk.begin() + 1, walk.end());
+    fitted.add_row({Cell(gamma), Cell::fixed(log_log_slope(n, of_walk), 2),
+                    Cell::fixed(log_log_slope(counts, q), 2), expected[k]});
   }
   results.add_chart(
       "walk", results.chart_of_points("Weight after n samples, norm 1", {"n"}, {"weight"}, left));

@@ -62,7 +62,8 @@ double trained_error(const AssociationTask& task, const Training& how, int64_t d
 /// Adds the curve and compares it with the authors' means.
 void add_training(StudyContext& context, const AssociationTask& task, int64_t runs,
                   const Training& how, Progress& progress, int64_t& done) {
-  const auto& dimensions = usual_dimensions();
+  std::vector<int64_t> dimensions = usual_dimensions();
+  if (context.size() == StudySize::kQuick) dimensions.resize(dimensions.size() - 2);
   std::vector<std::vector<double>> errors(static_cast<size_t>(runs));
   for (const int64_t d : dimensions) {
     const auto of_dimension = parallel_runs(
@@ -72,7 +73,7 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
   }
   const auto spreads = spreads_of(errors);
   add_curve(context.results(), how.name, as_doubles(dimensions), spreads, 0.5, how.published);
-  for (size_t k = 0; k < how.published.size(); ++k)
+  for (size_t k = 0; k < dimensions.size(); ++k)
     if (!std::isnan(how.published[k]))
       context.results().compare({fmt::format("{}, d = {} (± {:.2g})", how.name, dimensions[k],
                                              spreads[k].standard_error()),
@@ -324,7 +325,7 @@ void rescaled_gradients(StudyContext& context) {
     const PopulationRule& how = population_rules()[k];
     const auto curves = spreads_of(parallel_runs(settings.runs, [&](int64_t run) {
       auto model =
-          random_model(task, kPopulationDimension, OutputScale::kGaussian, run_seed(context, run));
+          random_model(task, kPopulationDimension, OutputScale::kUnit, run_seed(context, run));
       std::vector<double> errors, deviations;
       for (int64_t t = 0; t < kEpochs; ++t) {
         deviations.push_back(entry_deviation(model_gradient(task, model, population, {}).memory));
@@ -369,8 +370,7 @@ void rescaled_gradient_snapshots(StudyContext& context) {
   const WeightedBatch population = population_batch(task);
   for (size_t k = 0; k < 3; ++k) {
     const PopulationRule& how = population_rules()[k];
-    auto model =
-        random_model(task, kPopulationDimension, OutputScale::kGaussian, run_seed(context, 0));
+    auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, run_seed(context, 0));
     for (int64_t t = 0; t < 100; ++t) {
       descend(task, population, {.rule = how.rule, .memory = how.step_size}, model);
       const auto scores = model_scores(task, model);

@@ -128,6 +128,7 @@ namespace {
 void add_error_maps(StudyContext& context, const Settings& settings, double alpha,
                     ReferenceTable& reference) {
   const auto dimensions = log_spaced(10, 1000, 30), samples = log_spaced(10, 10000, 30);
+  const std::vector<int64_t> compared = {10, 30, 100, 300, 1000};
   const AssociationTask task =
       zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), alpha);
   const auto errors = spreads_of(parallel_runs(settings.runs, [&](int64_t run) {
@@ -136,6 +137,9 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
     for (const auto& counts : nested_counts(task, samples, seed))
       for (const double rho : {0.0, 1.0})
         memories.push_back({scheme_weights({.rho = rho}, counts), dimensions});
+    for (size_t rho = 0; rho < 2;
+         ++rho)  // at the dimensions that are compared, all data of the run
+      memories.push_back({memories[memories.size() - 2].weights, compared});
     return flat(population_errors(task, memories, seed));
   }));
   std::vector<std::string> rows, columns;
@@ -156,7 +160,6 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
         fmt::format("alpha_{}_q{}", alpha == 0.5 ? "05" : fmt::format("{:g}", alpha), rho),
         std::move(map));
   }
-  // The corner values at T = 10^4 and d = 10, …, 1000 (30 log points hold 10, 30, 98, 304, 1000).
   struct Anchor {
     double alpha;
     int rho;
@@ -168,20 +171,10 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
         Anchor{2, 0, {.665, .373, .154, .003, .001}},
         Anchor{2, 1, {.216, .142, .109, .077, .056}}}) {
     if (anchor.alpha != alpha) continue;
-    const int64_t wanted[] = {10, 30, 100, 300, 1000};
-    for (size_t k = 0; k < 5; ++k) {
-      const auto nearest = std::min_element(dimensions.begin(), dimensions.end(),
-                                            [&](int64_t a, int64_t b) {
-                                              return std::abs(std::log(a / double(wanted[k]))) <
-                                                     std::abs(std::log(b / double(wanted[k])));
-                                            }) -
-                           dimensions.begin();
-      reference.add(fmt::format("α = {:g}, q{}, d = {} (ours {})", alpha, anchor.rho, wanted[k],
-                                dimensions[nearest]),
+    for (size_t k = 0; k < compared.size(); ++k)
+      reference.add(fmt::format("α = {:g}, q{}, T = 10000, d = {}", alpha, anchor.rho, compared[k]),
                     anchor.values[k],
-                    errors[(2 * (S - 1) + static_cast<size_t>(anchor.rho)) * D +
-                           static_cast<size_t>(nearest)]);
-    }
+                    errors[2 * S * D + static_cast<size_t>(anchor.rho) * compared.size() + k]);
   }
 }
 

@@ -183,14 +183,12 @@ MemoryPlan plan_memory(const RankedLaw& law, const OutputLaw& outputs, double er
   return best_memory(law, outputs, dimension, samples);
 }
 
-std::vector<SchemeError> scheme_errors(int64_t inputs, int32_t outputs, double alpha,
-                                       const MemoryPlan& plan) {
+std::vector<SchemeError> scheme_errors(
+    const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
+    double power, const MemoryPlan& plan) {
   const auto predicted = [&](const MemoryScheme& scheme) {
-    return std::min(1.0, plan.unseen_error +
-                             predicted_error(summarise_zipf_memory(inputs, outputs, alpha, scheme),
-                                             plan.dimension));
+    return std::min(1.0, plan.unseen_error + predicted_error(summarise(scheme), plan.dimension));
   };
-  const double power = 1.2 / (2 * alpha);
   const int64_t eighth = std::clamp<int64_t>(plan.dimension / 8, 1, inputs);
   return {{"planned threshold", plan.error},
           {"threshold d/8", predicted({.rho = 0, .stored = eighth})},

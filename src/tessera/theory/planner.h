@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -65,17 +65,20 @@ MemoryPlan best_memory(const RankedLaw& law, const OutputLaw& outputs, int64_t d
 /// UsageError where more than 10^7 dimensions would be needed.
 MemoryPlan plan_memory(const RankedLaw& law, const OutputLaw& outputs, double error);
 
-/// Predicted error of a scheme (10)-(12) on a Zipf task at dimension d.
+/// Predicted error of one of the schemes (10)-(12).
 struct SchemeError {
   std::string name;
   double error = 0;
 };
 
-/// The planned threshold beside the paper's schemes: all equally, by frequency, the d/8 most
-/// frequent, and the power just above 1 / (2 alpha), which needs no threshold. After T samples the
-/// inputs not seen are added to each (Proposition 4), which is never too little.
-std::vector<SchemeError> scheme_errors(int64_t inputs, int32_t outputs, double alpha,
-                                       const MemoryPlan& plan);
+/// The planned threshold beside the paper's schemes in the same dimension: all equally, by
+/// frequency, the d/8 most frequent, and p^power, which needs no threshold (a power just above
+/// 1 / (2 alpha) is near the best for a Zipf law). `summarise` gives the memory of a scheme over
+/// `inputs` inputs. After T samples the inputs not seen are added to each (Proposition 4), which is
+/// never too little.
+std::vector<SchemeError> scheme_errors(
+    const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
+    double power, const MemoryPlan& plan);
 
 /// What the plan gives when it is simulated: error of `runs` draws of samples and embeddings.
 /// Cost about inputs * dimension * runs random numbers.

@@ -1,0 +1,73 @@
+#include "tessera/study/scaling_laws.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+StudyOptions quick_options(const std::string& id, int64_t runs) {
+  StudyOptions options;
+  options.size = StudySize::kQuick;
+  options.folder = std::filesystem::path(::testing::TempDir()) / "scaling_laws_test" / id;
+  options.overrides["runs"] = runs;
+  return options;
+}
+
+TEST(ScalingLawStudies, OnePerFigureAndTheTable) {
+  std::set<std::string> ids;
+  for (const Study& study : scaling_law_studies()) ids.insert(study.id);
+  for (int figure = 1; figure <= 16; ++figure)
+    EXPECT_TRUE(ids.contains(fmt::format("scaling-laws/fig{}", figure))) << figure;
+  EXPECT_TRUE(ids.contains("scaling-laws/table1"));
+}
+
+// The others take minutes, or differ from these only in their settings.
+class QuickStudy : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
+  const auto studies = scaling_law_studies();
+  const Study& study = find_study(studies, std::string("scaling-laws/") + GetParam());
+  const StudyOptions options = quick_options(GetParam(), 2);
+  // Figure 2 is a drawing: it has no settings.
+  StudyOptions plain = options;
+  if (std::string(GetParam()) == "fig2" || std::string(GetParam()) == "fig5")
+    plain.overrides = config::Json::object();
+  const StudyResults results = run_study(study, plain);
+  EXPECT_FALSE(results.points().empty());
+  EXPECT_TRUE(std::filesystem::exists(options.folder / "report.html"));
+  EXPECT_TRUE(std::filesystem::exists(options.folder / "results.csv"));
+  std::filesystem::remove_all(options.folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
+                         ::testing::Values("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7",
+                                           "fig10", "fig11", "fig13", "fig15", "fig16", "table1"));
+
+TEST(ScalingLawStudies, SameSeedSameNumbers) {
+  const auto studies = scaling_law_studies();
+  const Study& study = find_study(studies, "scaling-laws/fig13");
+  const auto points = [&](uint64_t seed) {
+    StudyOptions options = quick_options("again", 2);
+    options.seed = seed;
+    std::vector<double> values;
+    for (const ResultPoint& point : run_study(study, options).points()) values.push_back(point.y);
+    std::filesystem::remove_all(options.folder);
+    return values;
+  };
+  EXPECT_EQ(points(1), points(1));
+  EXPECT_NE(points(1), points(2));
+}
+
+TEST(ScalingLawStudies, RefuseSettingsThatMakeNoModel) {
+  const auto studies = scaling_law_studies();
+  const Study& study = find_study(studies, "scaling-laws/fig1");
+  EXPECT_THROW(run_study(study, quick_options("refused", 0)), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera
