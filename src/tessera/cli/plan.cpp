@@ -218,8 +218,10 @@ void print_text(const Json& plan) {
       fmt::print("  dimension           {}\n  predicted error     {:.4f} ± {:.4f} ({} positions)\n",
                  row["dimension"].get<int64_t>(), row["predicted_error"].get<double>(),
                  row["standard_error"].get<double>(), row["probes"].get<int64_t>());
-    fmt::print("  in any dimension    {:.4f} (the same key is followed by different tokens)\n",
-               row["error_in_any_dimension"].get<double>());
+    fmt::print(
+        "  in any dimension    {:.4f} (windows that agree, or share parts, and go on "
+        "differently)\n",
+        row["error_in_any_dimension"].get<double>());
   }
 }
 

@@ -18,7 +18,10 @@ constexpr std::string_view kBlanks = " \t\r";
 std::string shown(std::string_view line) {
   std::string text(line.substr(0, 40));
   for (char& c : text)
-    if (c < 32 || c > 126) c = '?';
+    if (c == '\t')
+      c = ' ';
+    else if (c < 32 || c > 126)
+      c = '?';
   return line.size() > 40 ? text + "…" : text;
 }
 

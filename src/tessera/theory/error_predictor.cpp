@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "tessera/base/error.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr double kWeightStep = 0.03, kEnergyStep = 0.01;
 constexpr int64_t kExactRanks = 4096;
+constexpr size_t kTailGroups = 8;  // beyond those ranks, outputs of like energy count as one
 
 /// The cell of a logarithmic grid; one cell of its own for 0.
 int64_t cell(double value, double step) {
@@ -39,6 +41,21 @@ std::vector<int32_t> group_outputs(const std::vector<double>& energies,
   }
   for (OutputGroup& group : groups) group.energy /= group.outputs;
   return group_of;
+}
+
+/// For every output group the one that stands for it beyond the exact ranks: the middle one of each
+/// eighth of the groups by energy.
+std::vector<int32_t> tail_groups(const std::vector<OutputGroup>& groups) {
+  std::vector<int32_t> order(groups.size()), stand_in(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](int32_t a, int32_t b) { return groups[a].energy < groups[b].energy; });
+  const size_t parts = std::min(kTailGroups, groups.size());
+  for (size_t part = 0; part < parts; ++part) {
+    const size_t first = part * groups.size() / parts, last = (part + 1) * groups.size() / parts;
+    for (size_t k = first; k < last; ++k) stand_in[order[k]] = order[(first + last) / 2];
+  }
+  return stand_in;
 }
 
 /// Collects inputs into groups whose numbers are means over probability.
@@ -110,13 +127,20 @@ MemorySummary summarise_memory(const AssociationTask& task, std::span<const floa
   const auto energies = class_energies(task, weights);
   MemorySummary summary;
   const auto group_of = group_outputs(energies, summary.outputs);
+  const auto stand_in = tail_groups(summary.outputs);
   InputGrouping inputs;
   for (int64_t x = 0; x < task.inputs(); ++x) {
     const double q = weights[x];
     const double others = energies[task.output[x]] - q * q;
+    const int32_t group = group_of[task.output[x]];
+    if (x >= kExactRanks && others > 0.5 * energies[task.output[x]]) {
+      const int32_t other = stand_in[group];
+      inputs.add(task.law[x], q, std::max(0.0, summary.outputs[other].energy - q * q), other);
+      continue;
+    }
     // An output with a single input leaves rounding, not energy.
     const bool alone = others < 1e-9 * energies[task.output[x]];
-    inputs.add(task.law[x], q, alone ? 0.0 : others, group_of[task.output[x]]);
+    inputs.add(task.law[x], q, alone ? 0.0 : others, group);
   }
   summary.inputs = inputs.finish();
   return summary;
@@ -153,12 +177,13 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
     grouping.add(first.law[x] * head_sum / total, q, std::max(0.0, energy - q * q),
                  group_of[first.output[x]]);
   }
+  const auto stand_in = tail_groups(summary.outputs);
   // Ranks [from, to) beyond the head: every output has its share of them.
   const auto add_tail = [&](double from, double to, double q) {
     const double mass = power_sum(from, to, alpha) / total;
     for (size_t g = 0; g < summary.outputs.size(); ++g)
       grouping.add(mass * summary.outputs[g].outputs / outputs, q,
-                   std::max(0.0, summary.outputs[g].energy - q * q), static_cast<int32_t>(g));
+                   std::max(0.0, summary.outputs[stand_in[g]].energy - q * q), stand_in[g]);
   };
   double from = static_cast<double>(head) + 1;
   while (from < end) {
