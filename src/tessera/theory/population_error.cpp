@@ -30,7 +30,7 @@ double misread_mass(const AssociationTask& task, int64_t first, int64_t rows, co
 class InputEmbeddings {
  public:
   InputEmbeddings(int64_t inputs, int64_t dimension, uint64_t seed)
-      : field_(seed, kInputStream), inputs_(inputs), dimension_(dimension) {
+      : field_(seed, kInputStream), dimension_(dimension) {
     if (inputs * dimension > kResidentEntries) return;
     resident_.resize(static_cast<size_t>(inputs * dimension));
     parallel_for((inputs + kRows - 1) / kRows, [&](int64_t block) {
@@ -58,7 +58,7 @@ class InputEmbeddings {
  private:
   static constexpr int64_t kRows = 256;
   GaussianField field_;
-  int64_t inputs_, dimension_;
+  int64_t dimension_;
   std::vector<float> resident_;  // [N, d] or empty
 };
 
