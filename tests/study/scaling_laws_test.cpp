@@ -55,7 +55,8 @@ TEST(ScalingLawStudies, SameSeedSameNumbers) {
     StudyOptions options = quick_options("again", 2);
     options.seed = seed;
     std::vector<double> values;
-    for (const ResultPoint& point : run_study(study, options).points()) values.push_back(point.y);
+    const StudyResults results = run_study(study, options);
+    for (const ResultPoint& point : results.points()) values.push_back(point.y);
     std::filesystem::remove_all(options.folder);
     return values;
   };
