@@ -1,0 +1,101 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tessera/base/config.h"
+
+extern "C" int tessera_run(int argc, char** argv);
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+
+Outcome plan(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"tessera", "plan"});
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  const int status = tessera_run(static_cast<int>(argv.size()), argv.data());
+  std::fflush(stdout);
+  Outcome outcome{status, ::testing::internal::GetCapturedStdout(), ""};
+  outcome.err = ::testing::internal::GetCapturedStderr();
+  return outcome;
+}
+
+std::string file_with(const std::string& name, const std::string& content) {
+  const std::string path = ::testing::TempDir() + name;
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+TEST(Plan, SizesAMemoryForAnError) {
+  const Outcome run = plan({"--alpha", "2", "--inputs", "1000", "--outputs", "5", "--error", "0.02",
+                            "--runs", "20", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto result = config::Json::parse(run.out);
+  EXPECT_LE(result["predicted_error"].get<double>(), 0.02);
+  EXPECT_GT(result["dimension"].get<int>(), 50);
+  EXPECT_NEAR(result["simulated"]["predicted_over_simulated"].get<double>(), 1.1, 0.2);
+  EXPECT_EQ(result["schemes"].size(), 5u);
+}
+
+TEST(Plan, SaysWhatADimensionHolds) {
+  const Outcome run = plan({"--alpha", "2", "--inputs", "100000", "--outputs", "5", "--dimension",
+                            "100", "--runs", "0"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("d = 100 (10000 numbers)"));
+  EXPECT_THAT(run.out, HasSubstr("associations at an error of 0.01 each"));
+}
+
+TEST(Plan, ReadsCountsAndTexts) {
+  const std::string counts = file_with("plan_test_counts.txt", "the\t50\nof\t20\nand\t10\n");
+  EXPECT_EQ(plan({"--counts", counts, "--outputs", "3", "--error", "0.05"}).status, 0);
+  std::string words;
+  for (int k = 0; k < 400; ++k) words += static_cast<char>('a' + k * k % 23);
+  const std::string text = file_with("plan_test_text.txt", words);
+  const Outcome run = plan({"--text", text, "--tokenizer", "byte", "--dimension", "512", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(config::Json::parse(run.out)["plans"].size(), 2u);
+}
+
+TEST(Plan, RefusesWithTheReason) {
+  const auto refusal = [](std::vector<std::string> arguments, int status) {
+    const Outcome run = plan(std::move(arguments));
+    EXPECT_EQ(run.status, status) << run.err;
+    EXPECT_TRUE(run.out.empty()) << run.out;
+    return run.err;
+  };
+  EXPECT_THAT(refusal({"--alpha", "0", "--inputs", "9", "--outputs", "5", "--error", ".1"}, 2),
+              HasSubstr("alpha is 0"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "0", "--outputs", "5", "--error", ".1"}, 2),
+              HasSubstr("0 inputs"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "0", "--error", ".1"}, 2),
+              HasSubstr("--outputs is 0"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--dimension", "1"}, 2),
+              HasSubstr("at least 2"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--error", "2"}, 2),
+              HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5"}, 2),
+              HasSubstr("either --error"));
+  EXPECT_THAT(refusal({"--outputs", "5", "--error", ".1"}, 2), HasSubstr("one of --alpha"));
+  const std::string junk = file_with("plan_test_junk.txt", "the\t5\nof\tx\n");
+  EXPECT_THAT(refusal({"--counts", junk, "--outputs", "5", "--error", ".1"}, 3),
+              HasSubstr("line 2"));
+  const std::string empty = file_with("plan_test_empty.txt", "");
+  EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
+              HasSubstr("holds 0 tokens"));
+}
+
+}  // namespace
+}  // namespace tessera::cli
