@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Json;
 
-constexpr int64_t kPositionWindows = 64;  // windows behind the loss at each position
+constexpr int64_t kPositionWindows = 256;  // windows behind the loss at each position
 
 at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t length) {
   return at::tensor(ids, at::kLong).view({rows, length});
@@ -103,17 +103,19 @@ Metrics evaluate(LanguageModel& model, const TokenBatch& windows, int64_t batch,
   return {{"loss", loss}, {"bits_per_byte", corpus.bits_per_byte(loss)}};
 }
 
+/// Over windows spread evenly through the validation text.
 std::vector<double> loss_by_position(LanguageModel& model, const Corpus& corpus) {
-  const WindowSampler sampler(corpus.validation, 1, model.window(), 0);
-  const TokenBatch windows = sampler.evaluation_windows(kPositionWindows);
-  const at::Tensor losses =
-      model
-          .loss_per_position(as_tensor(windows.inputs, windows.rows, windows.length),
-                             as_tensor(windows.targets, windows.rows, windows.length))
-          .to(at::kDouble)
-          .mean(0)
-          .contiguous();  // [T]
-  return {losses.data_ptr<double>(), losses.data_ptr<double>() + losses.numel()};
+  const TokenBatch windows =
+      WindowSampler(corpus.validation, 1, model.window(), 0).evaluation_windows(kPositionWindows);
+  const at::Tensor inputs = as_tensor(windows.inputs, windows.rows, windows.length);
+  const at::Tensor last =
+      as_tensor(windows.targets, windows.rows, windows.length).narrow(1, windows.length - 1, 1);
+  LossByPosition losses;
+  for (const at::Tensor& some : at::cat({inputs, last}, 1).split(8)) losses.add(model, some);
+  std::vector<double> means;
+  for (int64_t position = 0; position < losses.positions(); ++position)
+    means.push_back(losses.at(position));
+  return means;
 }
 
 /// The weights with the lowest validation loss as a model directory.

@@ -1,6 +1,6 @@
 #include "tessera/study/training_report.h"
 
-#include <cmath>
+#include <numeric>
 
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/report/heat_map.h"
@@ -10,31 +10,44 @@
 namespace tessera {
 namespace {
 
-/// The validation losses of a run and, thinner, its training losses, by step.
+/// The validation losses of a run by step, and the training losses averaged between evaluations.
 void add_loss_curves(const NamedTraining& training, StudyResults& results, LineChart& chart) {
   Series validation{training.name, {}, SeriesStyle::kLine};
-  Series training_loss{training.name + ", training", {}, SeriesStyle::kReference};
+  Series batches{training.name + ", training", {}, SeriesStyle::kPoints};
+  double sum = 0;
+  int64_t count = 0;
   for (const auto& line : MetricsLog::read(training.trained->folder / "metrics.jsonl")) {
     const double step = line.at("step").get<double>();
-    const bool is_evaluation = line.at("kind") == "evaluation";
-    if (is_evaluation)
-      validation.points.push_back({step, line.at("metrics").at("loss").get<double>()});
-    else
-      training_loss.points.push_back({step, line.at("loss").get<double>()});
+    if (line.at("kind") == "step") {
+      sum += line.at("loss").get<double>();
+      ++count;
+      continue;
+    }
+    validation.points.push_back({step, line.at("metrics").at("loss").get<double>()});
+    if (count > 0) batches.points.push_back({step, sum / count});
+    sum = 0;
+    count = 0;
   }
-  for (const auto& point : validation.points)
-    results.add_point({training.name + ": validation loss by step", point.x, point.y});
+  for (const auto* series : {&validation, &batches})
+    for (const auto& point : series->points)
+      results.add_point({series->name + ", loss by step", point.x, point.y});
   chart.add(std::move(validation));
-  chart.add(std::move(training_loss));
+  chart.add(std::move(batches));
 }
 
+/// Means over groups of positions: single ones are noisy on little text.
 void add_position_loss(const NamedTraining& training, StudyResults& results, LineChart& chart) {
+  constexpr size_t kGroups = 32;
   Series series{training.name, {}, SeriesStyle::kLine};
   const auto& losses = training.trained->position_loss;
-  for (size_t position = 0; position < losses.size(); ++position) {
-    series.points.push_back({static_cast<double>(position + 1), losses[position]});
-    results.add_point({training.name + ": loss by position", static_cast<double>(position + 1),
-                       losses[position]});
+  const size_t width = std::max<size_t>(1, losses.size() / kGroups);
+  for (size_t begin = 0; begin < losses.size(); begin += width) {
+    const size_t end = std::min(begin + width, losses.size());
+    const double mean =
+        std::accumulate(losses.begin() + begin, losses.begin() + end, 0.0) / (end - begin);
+    const double middle = 0.5 * (begin + end + 1);
+    series.points.push_back({middle, mean});
+    results.add_point({training.name + ", loss by position", middle, mean});
   }
   chart.add(std::move(series));
 }
@@ -98,9 +111,10 @@ void add_training_results(const std::vector<NamedTraining>& trainings, const Cor
     add_loss_curves(training, results, *curves);
     add_position_loss(training, results, *positions);
   }
-  results.add_chart("loss", std::move(curves), "Lines: validation. Dashed: training batches.");
+  results.add_chart("loss", std::move(curves),
+                    "Lines: validation. Points: training batches, averaged between evaluations.");
   results.add_chart("loss-by-position", std::move(positions),
-                    "Validation text; what a longer context is worth.");
+                    "Validation text: what a longer context is worth.");
   results.add_table("losses", losses_table(trainings));
   for (const auto& [name, trained] : trainings) {
     results.add_text(name + " writes", trained->sample);
