@@ -46,7 +46,8 @@ TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
 
 INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                          ::testing::Values("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7",
-                                           "fig10", "fig11", "fig13", "fig15", "fig16", "table1"));
+                                           "fig10", "fig11", "fig13", "fig14", "fig15", "fig16",
+                                           "table1"));
 
 TEST(ScalingLawStudies, SameSeedSameNumbers) {
   const auto studies = scaling_law_studies();

@@ -143,7 +143,7 @@ std::vector<Study> scaling_law_studies() {
             learned_embeddings_error),
       study("fig13", "Descent with large batches and its approximation", "figure 13",
             batch_descent_and_approximation),
-      study("fig14", "A memory under large steps", "figure 14", interference_while_learning),
+      study("fig14", "A memory under large steps", "figure 14", memory_under_large_steps),
       study("fig15", "Sign and rescaled gradients", "figure 15", rescaled_gradients),
       study("fig16", "Sign and rescaled gradients, snapshots", "figure 16",
             rescaled_gradient_snapshots),

@@ -87,7 +87,8 @@ void error_rates(StudyContext&);                      // table 1
 void descent_and_approximation(StudyContext&);        // figure 4
 void batch_descent_and_approximation(StudyContext&);  // figure 13
 void approximate_schemes(StudyContext&);              // figure 5
-void interference_while_learning(StudyContext&);      // figures 6 and 14
+void interference_while_learning(StudyContext&);      // figure 6
+void memory_under_large_steps(StudyContext&);         // figure 14
 void schedules(StudyContext&);                        // figure 7
 void optimisers(StudyContext&);                       // figure 8
 void learned_embeddings(StudyContext&);               // figure 9

@@ -195,15 +195,16 @@ std::unique_ptr<HeatMap> update_map(const AssociationTask& task, const ScoreDesc
   return map;
 }
 
-}  // namespace
-
-void interference_while_learning(StudyContext& context) {
+/// Single-sample descent in five dimensions: pictures of the first updates that change something,
+/// and the error all along.
+void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
+                  int64_t pictures_each) {
   const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1.5});
   const AssociationTask task = task_of(settings);
-  constexpr int64_t kDimension = 5, kSteps = 1000, kPictures = 6;
+  constexpr int64_t kDimension = 5, kSteps = 1000;
   StudyResults& results = context.results();
   Table updates_table("Updates with confidence below 0.8", {"step size", "updates", "of steps"});
-  for (const double step_size : {10.0, 0.1}) {
+  for (const double step_size : step_sizes) {
     SampledDescent sampled(task, kDimension, run_seed(context, 0));
     const std::string name = step_size > 1 ? "large" : "small";
     int64_t pictures = 0, updates = 0;
@@ -212,7 +213,7 @@ void interference_while_learning(StudyContext& context) {
       // Only updates that change something are shown.
       const bool shown = sampled.descent().confidence(input) < 0.8;
       updates += shown;
-      const bool drawn = shown && pictures < kPictures && t > 1;
+      const bool drawn = shown && pictures < pictures_each && t > 1;
       if (drawn)
         results.add_chart(fmt::format("{}_{}_before", name, pictures),
                           update_map(task, sampled.descent(),
@@ -231,6 +232,16 @@ void interference_while_learning(StudyContext& context) {
   results.add_table("updates", std::move(updates_table));
   results.add_chart("error",
                     results.chart_of_points("Population error while learning", {"t"}, {"error"}));
+}
+
+}  // namespace
+
+void interference_while_learning(StudyContext& context) {
+  show_updates(context, {10.0, 0.1}, 4);
+}
+
+void memory_under_large_steps(StudyContext& context) {
+  show_updates(context, {10.0}, 16);
 }
 
 void schedules(StudyContext& context) {
