@@ -1,8 +1,11 @@
 # Compiler, linker and compiler cache: the same for every target of Tessera.
 
+# Paths below the source folder are cached relative to it, so that a second clone finds the objects
+# of the first.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
 find_program(LLD ld.lld)

@@ -30,10 +30,9 @@ summary:hover{color:var(--text)}
 details .tools{padding:0 1rem .5rem}
 .scroll{overflow:auto;max-height:26rem}
 .block{position:relative;margin:1rem 0}
-pre{margin:0;padding:.85rem 1rem;background:var(--code);border:1px solid var(--rule);border-radius:8px;overflow:auto;max-height:30rem;
+pre{margin:0;padding:.85rem 1rem;background:var(--code);border:1px solid var(--rule);border-radius:8px;overflow:auto;max-height:30rem;white-space:pre-wrap;overflow-wrap:anywhere;
 font:.86rem/1.55 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;tab-size:4}
 .command pre{padding-right:5.5rem}
-pre.text,.command pre{white-space:pre-wrap;overflow-wrap:anywhere}
 .label{color:var(--soft);font-size:.88rem;margin:0 0 .3rem}
 button{font:inherit;font-size:.82rem;color:var(--text);background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:.2rem .65rem;cursor:pointer}
 button:hover{border-color:var(--soft)}
