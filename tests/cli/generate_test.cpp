@@ -106,13 +106,17 @@ TEST_F(Generating, ReadsPromptsLongerThanTheWindow) {
 }
 
 TEST_F(Generating, RefusesWithTheReason) {
-  expect_refused(generate({"--max-tokens", "-1"}), 2, "max_tokens is -1");
-  expect_refused(generate({"--temperature", "-1"}), 2, "temperature is -1");
-  expect_refused(generate({"--top-p", "0"}), 2, "top_p is 0");
-  expect_refused(generate({"--reading", "fast"}), 2, "expected one of: streaming, windowed");
-  expect_refused(generate({"--eviction", "newest"}), 2, "expected one of: oldest, least-used");
-  expect_refused(generate({"--stop", ""}), 2, "a stop string is empty");
-  expect_refused(generate({"--memory-bound", "-3"}), 2, "memory-bound");
+  const auto with = [](const std::string& option, const std::string& value) {
+    return std::vector<std::string>{"generate", "--model", trained_model(), option, value};
+  };
+  expect_all_refused({{with("--max-tokens", "-1"), "max_tokens is -1"},
+                      {with("--temperature", "-1"), "temperature is -1"},
+                      {with("--top-p", "0"), "top_p is 0"},
+                      {with("--reading", "fast"), "expected one of: streaming, windowed"},
+                      {with("--eviction", "newest"), "expected one of: oldest, least-used"},
+                      {with("--stop", ""), "a stop string is empty"},
+                      {with("--memory-bound", "-3"), "memory-bound"}},
+                     2);
 }
 
 class Evaluating : public Workplace {
@@ -157,7 +161,10 @@ TEST_F(Evaluating, RefusesTextsThatAreNone) {
   expect_refused(evaluate(path("none.txt")), 1, "none.txt: cannot open");
   write_text(path("two.txt"), "ab");
   EXPECT_EQ(evaluate(path("two.txt")).status, 0);
-  expect_refused(evaluate(path("text.txt"), {"--per-position", "/nowhere/p.csv"}), 1, "/nowhere");
+  const Outcome unwritten = evaluate(path("two.txt"), {"--per-position", path("text.txt/p.csv")});
+  EXPECT_EQ(unwritten.status, 1);
+  EXPECT_THAT(unwritten.err, HasSubstr("text.txt"));
+  EXPECT_THAT(unwritten.out, HasSubstr("bits/byte")) << "the numbers are lost";
 }
 
 }  // namespace

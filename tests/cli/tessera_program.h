@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,19 @@ inline std::vector<std::string> command_line(std::vector<std::string> arguments)
 
 inline Outcome tessera(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
   return Process(command_line(std::move(arguments)), pinned(options)).wait();
+}
+
+/// The outcomes of several commands, two of which run at a time.
+inline std::vector<Outcome> tessera_all(const std::vector<std::vector<std::string>>& commands) {
+  std::vector<Outcome> outcomes;
+  for (size_t i = 0; i < commands.size(); i += 2) {
+    Process first(command_line(commands[i]), pinned({}));
+    std::optional<Process> second;
+    if (i + 1 < commands.size()) second.emplace(command_line(commands[i + 1]), pinned({}));
+    outcomes.push_back(first.wait());
+    if (second) outcomes.push_back(second->wait());
+  }
+  return outcomes;
 }
 
 inline void write_text(const std::filesystem::path& path, const std::string& content) {
@@ -94,6 +108,19 @@ class Workplace : public ::testing::Test {
     EXPECT_EQ(outcome.status, status) << outcome.err;
     EXPECT_EQ(outcome.out, "");
     EXPECT_THAT(outcome.err, ::testing::HasSubstr(message));
+  }
+
+  /// A command that must fail, and what its message says.
+  struct Refusal {
+    std::vector<std::string> arguments;
+    std::string message;
+  };
+  static void expect_all_refused(const std::vector<Refusal>& refusals, int status) {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& refusal : refusals) commands.push_back(refusal.arguments);
+    const auto outcomes = tessera_all(commands);
+    for (size_t i = 0; i < outcomes.size(); ++i)
+      expect_refused(outcomes[i], status, refusals[i].message);
   }
 
   test::TemporaryFolder folder_;

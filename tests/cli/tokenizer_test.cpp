@@ -70,7 +70,7 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
                  3, "byte 2: the character U+0051");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", path("none.json")}), 1,
                  "none.json: cannot open");
-  for (const std::string damaged :
+  for (const std::string& damaged :
        {std::string("{"), std::string("[]"), std::string("{\"model\": {\"type\": \"BPE\"}}"),
         std::string(2000, '['), read_text(bytes).substr(0, 40)}) {
     write_text(path("damaged.json"), damaged);

@@ -14,10 +14,10 @@ namespace tessera::test {
 
 /// How a program is started.
 struct ProcessOptions {
-  std::string input;                               ///< standard input
-  std::map<std::string, std::string> environment;  ///< added to this process's own
-  std::filesystem::path folder;                    ///< current folder; empty: this process's
-  uint64_t largest_file = 0;                       ///< bytes it may write to one file; 0: any
+  std::string input = {};                               ///< standard input
+  std::map<std::string, std::string> environment = {};  ///< added to this process's own
+  std::filesystem::path folder = {};                    ///< current folder; empty: this process's
+  uint64_t largest_file = 0;                            ///< bytes it may write to one file; 0: any
 };
 
 /// What became of it.
