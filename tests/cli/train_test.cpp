@@ -48,6 +48,14 @@ TEST_F(Training, OfAGptLearns) {
     return last["metrics"]["loss"].get<double>();
   };
   EXPECT_LT(loss("150"), loss("6") - 1);
+
+  // It has positions up to its window: past that, only a window that moves along can read.
+  const std::vector<std::string> past_window = {
+      "generate", "--model", path("gpt150/model"), "--prompt", small_text(20), "--max-tokens", "5"};
+  EXPECT_EQ(tessera(past_window).status, 0);
+  std::vector<std::string> streaming = past_window;
+  streaming.insert(streaming.end(), {"--reading", "streaming"});
+  expect_refused(tessera(streaming), 2, "do not fit the window of 32 tokens");
 }
 
 TEST_F(Training, KeepsARunThatIsThere) {

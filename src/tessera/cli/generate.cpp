@@ -116,6 +116,19 @@ void sample(const Options& options, const ModelFolder& folder) {
   if (InterruptGuard::interrupted()) throw Interrupted("interrupted");
 }
 
+/// A model that reads no further than its window cannot stream past it.
+void check_window(const Options& options, const ModelFolder& folder) {
+  if (options.generate.reading != Reading::kStreaming || folder.model->reads_past_window()) return;
+  for (const auto& prompt : options.prompts) {
+    const auto tokens = static_cast<int64_t>(encode_prompt(folder.tokenizer, prompt).size());
+    if (tokens + options.generate.max_tokens > folder.model->window() + 1)
+      throw UsageError(
+          "--reading streaming: a prompt of {} tokens and {} more do not fit the window of {} "
+          "tokens, past which a {} reads nothing; leave --reading out, or lower --max-tokens",
+          tokens, options.generate.max_tokens, folder.model->window(), folder.model->kind());
+  }
+}
+
 void run(Options& options) {
   const ModelFolder folder = ModelFolder::load(options.model);
   GenerateOptions& generate = options.generate;
@@ -125,6 +138,7 @@ void run(Options& options) {
   if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
     generate.end_of_text = *end;
   generate.token_bytes = folder.token_bytes();
+  check_window(options, folder);
   if (options.beams > 0)
     search(options, folder);
   else
