@@ -34,7 +34,7 @@ TEST_F(Training, LeavesARunWithAModelAndAReport) {
 
 TEST_F(Training, OfAGptLearns) {
   write_text(path("gpt.toml"),
-             "[model]\nkind = \"gpt\"\npositions = \"rotary\"\nlayers = 1\n"
+             "[model]\nkind = \"gpt\"\nlayers = 1\n"
              "heads = 2\nchannels = 16\nwindow = 32\n");
   const auto loss = [&](const std::string& steps) {
     const Outcome run =
