@@ -75,12 +75,17 @@ run("generate" text ${program} generate --model ${WORK}/run/model --prompt ${pro
 run("stream_text" printed ${WORK}/build/examples/stream_text ${WORK}/run/model ${prompt})
 expect_equal("stream_text prints" "${printed}" "${text}by hand: the same 30 tokens\n")
 
-# pkg-config from the prefix.
+# The same program without CMake, by the flags of pkg-config.
 find_program(PKG_CONFIG pkg-config REQUIRED)
-run("pkg-config" flags ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${PREFIX}/lib/pkgconfig
-    ${PKG_CONFIG} --cflags --libs tessera)
-foreach(flag -ltessera -std=c\\+\\+20 -fopenmp)
-  if(NOT flags MATCHES "${flag}")
-    message(FATAL_ERROR "pkg-config names no ${flag}: ${flags}")
-  endif()
+foreach(kind cflags libs)
+  run("pkg-config" flags ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${PREFIX}/lib/pkgconfig
+      ${PKG_CONFIG} --${kind} tessera)
+  separate_arguments(${kind} UNIX_COMMAND "${flags}")
 endforeach()
+separate_arguments(build_flags UNIX_COMMAND "${CXX_FLAGS}")
+run("compile by hand" ignored ${LAUNCHER} ${COMPILER} ${build_flags} ${cflags}
+    -c examples/kernel_smoothing.cpp -o ${WORK}/by_hand.o)
+run("link by hand" ignored ${COMPILER} ${build_flags} ${WORK}/by_hand.o -o ${WORK}/by_hand ${libs})
+run("by hand" printed ${WORK}/by_hand)
+expected_output(${SOURCE}/examples/kernel_smoothing.cpp expected)
+expect_equal("kernel_smoothing by hand prints" "${printed}" "${expected}")
