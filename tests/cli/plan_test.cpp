@@ -1,36 +1,18 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "tessera/base/config.h"
-
-extern "C" int tessera_run(int argc, char** argv);
+#include "tests/cli/tessera_program.h"
 
 namespace tessera::cli {
 namespace {
 
 using ::testing::HasSubstr;
 
-struct Outcome {
-  int status;
-  std::string out, err;
-};
-
 Outcome plan(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"tessera", "plan"});
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  ::testing::internal::CaptureStdout();
-  ::testing::internal::CaptureStderr();
-  const int status = tessera_run(static_cast<int>(argv.size()), argv.data());
-  std::fflush(stdout);
-  Outcome outcome{status, ::testing::internal::GetCapturedStdout(), ""};
-  outcome.err = ::testing::internal::GetCapturedStderr();
-  return outcome;
+  arguments.insert(arguments.begin(), "plan");
+  return tessera(std::move(arguments));
 }
 
 std::string file_with(const std::string& name, const std::string& content) {

@@ -53,8 +53,9 @@ void Progress::update(int64_t done, const std::string& note) {
   done_ = done;
   note_ = note;
   const auto now = Clock::now();
-  if (now - drawn_ < (terminal_ ? Clock::duration(kRedrawPause) : Clock::duration(kLinePause)))
-    return;
+  const bool complete = done >= total_;  // finish() draws that
+  const auto pause = terminal_ ? Clock::duration(kRedrawPause) : Clock::duration(kLinePause);
+  if (complete || now - drawn_ < pause) return;
   drawn_ = now;
   draw();
 }

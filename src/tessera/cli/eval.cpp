@@ -70,7 +70,6 @@ void run(const Options& options) {
     throw DataError(options.data, "has fewer than two tokens, so there is nothing to predict");
   const double loss = result.by_position.mean();
   const double bits = loss * result.by_position.tokens() / std::numbers::ln2 / result.bytes;
-  if (!options.per_position.empty()) write_positions(result.by_position, options.per_position);
   if (options.json)
     fmt::print("{}\n", config::Json{{"tokens", result.by_position.tokens()},
                                     {"bytes", result.bytes},
@@ -81,6 +80,7 @@ void run(const Options& options) {
   else
     fmt::print("{} tokens, {} bytes\nloss {:.4f} nats/token\nperplexity {:.2f}\n{:.4f} bits/byte\n",
                result.by_position.tokens(), result.bytes, loss, std::exp(loss), bits);
+  if (!options.per_position.empty()) write_positions(result.by_position, options.per_position);
 }
 
 }  // namespace

@@ -22,9 +22,19 @@ struct Options {
   bool json = false, ignore_end = false;
 };
 
+/// An empty prompt begins a new text.
 Tokens encode_prompt(const Tokenizer& tokenizer, const std::string& text) {
   const auto ids = tokenizer.encode(text, SpecialTokens::kRecognised);
-  return {ids.begin(), ids.end()};
+  if (!ids.empty()) return {ids.begin(), ids.end()};
+  if (const auto end = tokenizer.end_of_text()) return {*end};
+  throw UsageError(
+      "--prompt is empty, and the tokenizer has no end of text to begin a new text with; give a "
+      "--prompt");
+}
+
+/// JSON holds UTF-8 only: what is none of it becomes U+FFFD.
+void print_line(const config::Json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, config::Json::error_handler_t::replace));
 }
 
 /// One JSON object a prompt, a line each.
@@ -51,18 +61,24 @@ void search(const Options& options, const ModelFolder& folder) {
   beam.end_of_text = options.generate.end_of_text;
   beam.reading = options.generate.reading;
   beam.bound = options.generate.bound;
+  const InterruptGuard interrupt;
   for (const auto& prompt : options.prompts) {
     for (const auto& found :
          beam_search(*folder.model, encode_prompt(folder.tokenizer, prompt), beam)) {
-      const std::string text = folder.text_of(found.tokens);
+      Tokens written = found.tokens;
+      if (found.ended) written.pop_back();
+      const std::string text = folder.text_of(written);
       if (options.json)
-        fmt::print("{}\n", config::Json{{"prompt", prompt},
-                                        {"text", text},
-                                        {"log_probability", found.log_probability}}
-                               .dump());
+        print_line(
+            {{"prompt", prompt},
+             {"text", text},
+             {"finish", config::enum_name(found.ended ? Finish::kEndOfText : Finish::kMaxTokens)},
+             {"tokens", found.tokens},
+             {"log_probability", found.log_probability}});
       else
         fmt::print("{:9.3f}  {}{}\n", found.log_probability, prompt, text);
     }
+    if (InterruptGuard::interrupted()) throw Interrupted("interrupted");
   }
 }
 
@@ -92,13 +108,25 @@ void sample(const Options& options, const ModelFolder& folder) {
   if (stream) fmt::print("\n");
   for (size_t i = 0; !stream && i < generations.size(); ++i) {
     if (options.json)
-      fmt::print("{}\n", as_json(options.prompts[i], generations[i])
-                             .dump(-1, ' ', false, config::Json::error_handler_t::replace));
+      print_line(as_json(options.prompts[i], generations[i]));
     else
       fmt::print("{}{}\n", options.prompts[i], generations[i].text);
   }
   fmt::print(stderr, "{} tokens, {:.1f} tokens/s\n", tokens, tokens / seconds);
   if (InterruptGuard::interrupted()) throw Interrupted("interrupted");
+}
+
+/// A model that reads no further than its window cannot stream past it.
+void check_window(const Options& options, const ModelFolder& folder) {
+  if (options.generate.reading != Reading::kStreaming || folder.model->reads_past_window()) return;
+  for (const auto& prompt : options.prompts) {
+    const auto tokens = static_cast<int64_t>(encode_prompt(folder.tokenizer, prompt).size());
+    if (tokens + options.generate.max_tokens > folder.model->window() + 1)
+      throw UsageError(
+          "--reading streaming: a prompt of {} tokens and {} more do not fit the window of {} "
+          "tokens, past which a {} reads nothing; leave --reading out, or lower --max-tokens",
+          tokens, options.generate.max_tokens, folder.model->window(), folder.model->kind());
+  }
 }
 
 void run(Options& options) {
@@ -110,6 +138,7 @@ void run(Options& options) {
   if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
     generate.end_of_text = *end;
   generate.token_bytes = folder.token_bytes();
+  check_window(options, folder);
   if (options.beams > 0)
     search(options, folder);
   else
@@ -128,24 +157,26 @@ void add_generate(CLI::App& program) {
       ->default_val(std::vector<std::string>{""});
   verb->add_option("--max-tokens", generate.max_tokens, "Longest continuation")
       ->capture_default_str();
-  verb->add_option("--temperature", sampling.temperature,
-                   "Divides the logits; 0 takes the most probable token")
-      ->capture_default_str();
-  verb->add_option("--top-k", sampling.top_k, "Draw from the k most probable tokens (0: all)")
-      ->capture_default_str();
-  verb->add_option("--top-p", sampling.top_p,
-                   "Draw from the fewest tokens that together have this probability")
-      ->capture_default_str();
-  verb->add_option("--repetition-penalty", sampling.repetition_penalty,
-                   "Above 1 makes tokens of the context less probable")
-      ->capture_default_str();
-  verb->add_option("--seed", sampling.seed, "Same seed, same text")->capture_default_str();
-  verb->add_option("--alternatives", sampling.alternatives,
-                   "With --json: so many of the most probable tokens beside each")
-      ->capture_default_str();
-  verb->add_option("--beam", options->beams, "Beam search with so many beams instead of sampling")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--stop", generate.stop, "Text that ends the continuation; may be repeated");
+  const std::vector<CLI::Option*> of_sampling = {
+      verb->add_option("--temperature", sampling.temperature,
+                       "Divides the logits; 0 takes the most probable token"),
+      verb->add_option("--top-k", sampling.top_k, "Draw from the k most probable tokens (0: all)"),
+      verb->add_option("--top-p", sampling.top_p,
+                       "Draw from the fewest tokens that together have this probability"),
+      verb->add_option("--repetition-penalty", sampling.repetition_penalty,
+                       "Above 1 makes tokens of the context less probable"),
+      verb->add_option("--seed", sampling.seed, "Same seed, same text"),
+      verb->add_option("--alternatives", sampling.alternatives,
+                       "With --json: so many of the most probable tokens beside each"),
+      verb->add_option("--stop", generate.stop,
+                       "Text that ends the continuation; may be repeated")};
+  CLI::Option* beam = verb->add_option("--beam", options->beams,
+                                       "Beam search with so many beams instead of sampling")
+                          ->check(CLI::PositiveNumber);
+  for (CLI::Option* option : of_sampling) {
+    if (option->get_items_expected_max() == 1) option->capture_default_str();
+    option->excludes(beam);
+  }
   verb->add_flag("--ignore-end", options->ignore_end, "Write on past the end-of-text token");
   verb->add_option("--reading", options->reading,
                    "streaming: memories keep everything; windowed: the last window is read anew "

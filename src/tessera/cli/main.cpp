@@ -6,11 +6,17 @@
 #include <unistd.h>
 
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 namespace {
+
+/// A write beyond the shell's limit on file sizes becomes an error that is reported, not a crash.
+void report_full_files() {
+  std::signal(SIGXFSZ, SIG_IGN);
+}
 
 /// OpenMP threads that spin while they wait starve each other on a busy machine.
 void wait_passively() {
@@ -48,6 +54,7 @@ void* load_verbs() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  report_full_files();
   wait_passively();
   use_best_blas_kernels();
   void* verbs = load_verbs();

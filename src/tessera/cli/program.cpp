@@ -46,9 +46,19 @@ std::string suggestion_for(const CLI::App& verb, const std::string& unknown) {
   return suggestion(unknown.substr(0, unknown.find('=')), known);
 }
 
+/// What to say where a verb is missing.
+std::string missing_verb(const CLI::App& verb) {
+  std::string names;
+  for (const auto* child : verb.get_subcommands({}))
+    names += (names.empty() ? "" : ", ") + child->get_name();
+  return "which verb? There are " + names;
+}
+
 int report_usage(const CLI::App& program, const CLI::ParseError& error) {
   const CLI::App& verb = current_verb(program);
   std::string message = error.what();
+  const bool has_children = !verb.get_subcommands({}).empty();
+  if (has_children && error.get_name() == "RequiredError") message = missing_verb(verb);
   const auto unknown = program.remaining(/*recurse=*/true);
   // A misspelt option or verb also leaves the right one missing; what was misspelt says more.
   if (!unknown.empty())
@@ -83,6 +93,9 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
     return report_usage(program, error);
   }
+  // Results that did not reach their reader are a failure: the disk behind a redirection is full.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw SystemError("standard output", "write", errno);
   return kDone;
 }
 

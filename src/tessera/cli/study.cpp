@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   std::string id, out;
-  bool list = false, quick = false, paper = false, json = false;
+  bool list = false, quick = false, paper = false;
   uint64_t seed = 1;
   std::vector<std::string> settings;
 };

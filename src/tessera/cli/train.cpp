@@ -24,6 +24,23 @@ LanguageModelTrainingConfig read_config(const Options& options) {
   return LanguageModelTrainingConfig::from_json(json, options.config);
 }
 
+/// The command line without --resume: what makes the whole run.
+std::string command_of(const Options& options) {
+  std::string command = fmt::format("tessera train {}", options.config);
+  for (const auto& setting : options.settings) command += fmt::format(" --set '{}'", setting);
+  return command + fmt::format(" --out {}", options.out);
+}
+
+TrainedLanguageModel train_or_stop(const LanguageModelTrainingConfig& config, const Corpus& corpus,
+                                   const std::filesystem::path& folder, Start start) {
+  try {
+    return train_language_model(config, corpus, folder, start, stderr);
+  } catch (const Interrupted& stopped) {
+    throw Interrupted(
+        fmt::format("{}; the same command with --resume goes on from there", stopped.what()));
+  }
+}
+
 /// The corpus of a run lies beside its checkpoints.
 void run(const Options& options) {
   const auto config = read_config(options);
@@ -31,20 +48,20 @@ void run(const Options& options) {
   if (!options.resume && std::filesystem::exists(folder / "metrics.jsonl"))
     throw UsageError("{} already holds a run; --resume goes on with it, --out names another folder",
                      folder.native());
-  const Corpus corpus = prepare_corpus(config.data, folder / "corpus", stderr);
+  const Start start = options.resume ? Start::kResume : Start::kNew;
+  const Corpus corpus = prepare_corpus(config.data, folder / "corpus", start, stderr);
   fmt::print(stderr, "Text: {}; {}; {} training and {} validation tokens\n", corpus.description,
              corpus.tokenizer.description(), corpus.training.size(), corpus.validation.size());
-  const Start start = options.resume ? Start::kResume : Start::kNew;
-  const TrainedLanguageModel trained = train_language_model(config, corpus, folder, start, stderr);
+  const TrainedLanguageModel trained = train_or_stop(config, corpus, folder, start);
 
   StudyResults results({"Training of a language model", corpus.description,
-                        std::string(trained.model->kind()),
-                        fmt::format("tessera train {} --out {}", options.config, options.out)});
+                        std::string(trained.model->kind()), command_of(options)});
   add_training_results({{std::string(trained.model->kind()), &trained}}, corpus, results);
   write_file(folder / "report.html",
              results.html(config::read_toml(folder / "config.toml"), manifest(config.train.seed)));
-  fmt::print("{}\nModel: {}\nReport: {}\n", results.summary(), (folder / "model").native(),
-             (folder / "report.html").native());
+  const std::string model = (folder / "model").native();
+  fmt::print("{}\nModel: {}\nReport: {}\nGo on with: tessera generate --model {} --prompt TEXT\n",
+             results.summary(), model, (folder / "report.html").native(), model);
 }
 
 }  // namespace

@@ -63,8 +63,19 @@ std::optional<ForeignFormat> read_source(const Json& json, const std::string& pa
                        text("prefix")};
 }
 
+/// What to say of a folder without config.json.
+std::string remedy(const std::filesystem::path& folder) {
+  const auto below = folder / "model";  // of a training's run directory
+  return std::filesystem::exists(below / kConfigFile)
+             ? fmt::format("; did you mean '{}'?", below.native())
+             : "; 'tessera train' and 'tessera import' write such directories";
+}
+
 ModelDescription read_description(const std::filesystem::path& folder) {
   const std::string path = (folder / kConfigFile).native();
+  if (!std::filesystem::exists(path))
+    throw DataError(folder.native(), "is no model directory, it has no {}{}", kConfigFile,
+                    remedy(folder));
   Json json = config::read_json(path);
   if (!json.is_object()) throw DataError(path, "holds no JSON object");
   const Json format = taken(json, "format");
@@ -104,6 +115,10 @@ std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
       [seed](const auto& config, auto type) -> std::shared_ptr<LanguageModel> {
         return std::make_shared<typename decltype(type)::type>(config, seed);
       });
+}
+
+void check_language_model(std::string_view kind, const config::Json& hyper_parameters) {
+  with_configuration(kind, hyper_parameters, [](const auto&, auto) {});
 }
 
 void save_model(const std::filesystem::path& folder, const LanguageModel& model,

@@ -18,6 +18,9 @@ std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
                                                    const config::Json& hyper_parameters,
                                                    std::optional<uint64_t> seed = 0);
 
+/// Throws what make_language_model throws, without making one.
+void check_language_model(std::string_view kind, const config::Json& hyper_parameters);
+
 /// Writes config.json (kind, format, source, hyper-parameters) and model.safetensors into the
 /// folder, which is made where it is missing; each file appears whole or not at all. source: the
 /// format that the weights were imported from, if any. Throws SystemError.
@@ -25,8 +28,8 @@ void save_model(const std::filesystem::path& folder, const LanguageModel& model,
                 const std::optional<ForeignFormat>& source = {});
 
 /// The model that save_model wrote, to the bit. The tensor file is held against config.json before
-/// any memory is taken. Throws SystemError, or DataError that names the key or every tensor that
-/// is wrong, with the expected and the found shape.
+/// any memory is taken. Throws SystemError, or DataError where the folder holds no model, or one
+/// whose key or tensors, all of them named with the expected and the found shape, are wrong.
 std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder);
 
 /// The format that the folder's model was imported from. Throws as load_model does.

@@ -7,6 +7,7 @@
 
 #include "tessera/data/token_stream.h"
 #include "tessera/data/tokenizer.h"
+#include "tessera/train/trainer.h"
 
 namespace tessera {
 
@@ -34,7 +35,7 @@ struct Corpus {
   Tokenizer tokenizer;
   TokenStream training, validation;
   double bytes_per_token;  ///< of the validation part: the denominator of bits per byte
-  uint64_t digest;         ///< of tokenizer and configuration
+  std::string digest;      ///< of the tokens, the tokenizer and the split
 
   /// Bits per byte of text from nats per token.
   double bits_per_byte(double nats_per_token) const;
@@ -42,9 +43,12 @@ struct Corpus {
 
 /// Reads the text, learns or loads the tokenizer and writes tokenizer.json, tokens.safetensors and
 /// corpus.json into `folder`; takes them over where they are there, made from the same
-/// configuration and text. Draws its progress on `progress` (null: silent).
-/// Throws what TextSource, Tokenizer and TokenStream throw; UsageError on a share outside (0, 1).
-Corpus prepare_corpus(const CorpusConfig& config, const std::filesystem::path& folder,
+/// configuration and text. A resumed run goes on with the tokens that it began with, even where
+/// the text has changed or gone since. Draws its progress on `progress` (null: silent).
+/// Throws what TextSource, Tokenizer and TokenStream throw, and DataError where the folder's tokens
+/// are damaged; UsageError on a share outside (0, 1), an unknown tokenizer, and, resuming, another
+/// configuration than the folder's.
+Corpus prepare_corpus(const CorpusConfig& config, const std::filesystem::path& folder, Start start,
                       std::FILE* progress);
 
 }  // namespace tessera

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "tessera/base/file.h"
 #include "tessera/base/manifest.h"
@@ -30,7 +32,7 @@ at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t leng
 std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& config,
                                           const Corpus& corpus) {
   Json fields = config.model;
-  const std::string kind = fields.value("kind", "memory_mosaic");
+  const auto kind = fields.at("kind").get<std::string>();
   fields.erase("kind");
   const int64_t vocabulary = corpus.tokenizer.vocabulary_size();
   if (fields.contains("vocabulary") && fields["vocabulary"] != vocabulary)
@@ -45,15 +47,13 @@ std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& con
 /// Shows a training on a stream: a bar with loss and speed, evaluations and samples as lines.
 class TrainingDisplay : public TrainingObserver {
  public:
-  TrainingDisplay(std::FILE* stream, std::string name, const Corpus& corpus,
-                  std::function<std::string(int64_t)> sample)
-      : stream_(stream), name_(std::move(name)), corpus_(corpus), sample_(std::move(sample)) {}
+  TrainingDisplay(std::FILE* stream, std::string name, std::function<std::string(int64_t)> sample)
+      : stream_(stream), name_(std::move(name)), sample_(std::move(sample)) {}
 
   void on_start(int64_t step, int64_t steps) override {
     progress_ = std::make_unique<Progress>(stream_, name_, steps, step);
   }
   void on_step(const StepMetrics& metrics) override {
-    speeds_.push_back(metrics.tokens_per_second);
     progress_->update(metrics.step, fmt::format("loss {:.3f}, {:.0f} tok/s", metrics.loss,
                                                 metrics.tokens_per_second));
   }
@@ -72,22 +72,23 @@ class TrainingDisplay : public TrainingObserver {
       fmt::print(stream_, "{}: {}\n", name_, message);
   }
 
-  /// Median over the steps, tokens per second.
-  double speed() const {
-    if (speeds_.empty()) return 0;
-    std::vector<double> sorted = speeds_;
-    std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
-    return sorted[sorted.size() / 2];
-  }
-
  private:
   std::FILE* stream_;
   std::string name_;
-  const Corpus& corpus_;
   std::function<std::string(int64_t)> sample_;
   std::unique_ptr<Progress> progress_;
-  std::vector<double> speeds_;
 };
+
+/// Median over the steps of a run, in all its processes, tokens per second.
+double median_speed(const fs::path& folder) {
+  std::vector<double> speeds;
+  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
+    if (line.contains("tokens_per_second")) speeds.push_back(line["tokens_per_second"]);
+  if (speeds.empty()) return 0;
+  const auto middle = speeds.begin() + speeds.size() / 2;
+  std::nth_element(speeds.begin(), middle, speeds.end());
+  return *middle;
+}
 
 Metrics evaluate(LanguageModel& model, const TokenBatch& windows, int64_t batch,
                  const Corpus& corpus) {
@@ -126,6 +127,66 @@ void save_best(LanguageModel& model, const Tokenizer& tokenizer, const fs::path&
   tokenizer.save(folder / "model" / "tokenizer.json");
 }
 
+/// Takes the kind for granted where there is none.
+void check_model(Json& model) {
+  if (!model.is_object()) throw UsageError("model is {}, expected a table", model.dump());
+  if (!model.contains("kind")) model["kind"] = "memory_mosaic";
+  if (!model["kind"].is_string())
+    throw UsageError("model.kind is {}, expected a name", model["kind"].dump());
+  Json fields = model;
+  fields.erase("kind");
+  check_language_model(model["kind"].get<std::string>(), fields);
+}
+
+/// Throws DataError where either part of the corpus is shorter than a window and its last target.
+void check_length(const Corpus& corpus, int64_t window) {
+  for (const auto& [part, stream] :
+       {std::pair("training", &corpus.training), std::pair("validation", &corpus.validation)})
+    if (stream->size() <= window)
+      throw DataError(corpus.description,
+                      "its {} part has {} tokens, a window of {} needs {}; give more text, or a "
+                      "smaller model.window",
+                      part, stream->size(), window, window + 1);
+}
+
+/// "train.learning_rate" and so on with their values.
+std::map<std::string, Json> leaves(const Json& tables) {
+  std::map<std::string, Json> result;
+  for (const auto& [table, fields] : tables.items())
+    for (const auto& [key, value] : fields.items()) result[table + "." + key] = value;
+  return result;
+}
+
+/// Throws UsageError where a run that began with the configuration `file` may not go on with `now`.
+void check_same_run(const fs::path& file, const Json& now) {
+  static const std::set<std::string> kMayChange = {"train.steps", "train.threads",
+                                                   "train.checkpoint_every",
+                                                   "train.keep_checkpoints", "train.sample_every"};
+  const auto began = leaves(
+      LanguageModelTrainingConfig::from_json(config::read_toml(file), file.native()).to_json());
+  for (const auto& [key, value] : leaves(now)) {
+    const auto before = began.find(key);
+    if (before == began.end() || before->second == value) continue;
+    if (key.starts_with("sample.") || kMayChange.count(key)) continue;
+    throw UsageError(
+        "{} began with {} = {}, now it is {}; give the same to go on with it, or choose another "
+        "folder",
+        file.parent_path().native(), key, before->second.dump(), value.dump());
+  }
+}
+
+/// The configured prompt, or the beginning of the validation text where the tokenizer lacks it.
+std::string sample_prompt(const std::string& prompt, const Corpus& corpus) {
+  constexpr int64_t kTokens = 16;
+  try {
+    if (!corpus.tokenizer.encode(prompt).empty() || corpus.tokenizer.end_of_text()) return prompt;
+  } catch (const DataError&) {
+  }
+  std::vector<int64_t> ids(std::min(kTokens, corpus.validation.size()));
+  corpus.validation.read(0, ids);
+  return corpus.tokenizer.decode(std::vector<int32_t>(ids.begin(), ids.end()));
+}
+
 }  // namespace
 
 LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& json,
@@ -145,8 +206,12 @@ LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& j
       throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
                        suggestion(key, {"model", "data", "train", "sample"}));
   }
-  if (!config.model.is_object()) throw UsageError("{}: model must be a table", where);
-  if (!config.model.contains("kind")) config.model["kind"] = "memory_mosaic";
+  try {
+    check_model(config.model);
+    config.train.check();
+  } catch (const UsageError& error) {
+    throw UsageError("{}{}{}", where, where.empty() ? "" : ": ", error.what());
+  }
   return config;
 }
 
@@ -175,6 +240,7 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
                                           std::FILE* progress) {
   config.train.check();
   auto model = make_model(config, corpus);
+  check_length(corpus, model->window());
   const int64_t batch = config.train.batch, window = model->window();
   const WindowSampler sampler(corpus.training, batch, window, config.train.seed);
   const TokenBatch validation = WindowSampler(corpus.validation, batch, window, 0)
@@ -193,16 +259,19 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
   };
   task.evaluate = [&] { return evaluate(*model, validation, batch, corpus); };
   task.tokens_per_step = batch * window * config.train.accumulation;
-  task.digest = fmt::format("{:016x} {}", corpus.digest, resolved["model"].dump());
+  task.digest = fmt::format("{} {}", corpus.digest, resolved["model"].dump());
 
-  TrainingDisplay display(progress, std::string(model->kind()), corpus, [&](int64_t step) {
-    return write_sample(*model, corpus.tokenizer, config.sample, static_cast<uint64_t>(step));
+  SampleConfig sample = config.sample;
+  sample.prompt = sample_prompt(sample.prompt, corpus);
+  TrainingDisplay display(progress, std::string(model->kind()), [&](int64_t step) {
+    return write_sample(*model, corpus.tokenizer, sample, static_cast<uint64_t>(step));
   });
   Trainer trainer(config.train, task, folder, &display);
-  if (start == Start::kNew || !fs::exists(folder / "config.toml")) {
-    write_file(folder / "config.toml", config::to_toml(resolved));
-    write_file(folder / "manifest.json", manifest(config.train.seed).dump(2) + "\n");
-  }
+  const fs::path config_file = folder / "config.toml";
+  const bool goes_on = start == Start::kResume && fs::exists(config_file);
+  if (goes_on) check_same_run(config_file, resolved);
+  write_file(config_file, config::to_toml(resolved));
+  if (!goes_on) write_file(folder / "manifest.json", manifest(config.train.seed).dump(2) + "\n");
   const TrainingResult result = trainer.run(start);
 
   save_best(*model, corpus.tokenizer, folder);
@@ -212,9 +281,9 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
   trained.folder = folder;
   trained.validation_loss = result.best_validation_loss.value_or(NAN);
   trained.bits_per_byte = corpus.bits_per_byte(trained.validation_loss);
-  trained.tokens_per_second = display.speed();
+  trained.tokens_per_second = median_speed(folder);
   trained.position_loss = loss_by_position(*model, corpus);
-  trained.sample = write_sample(*model, corpus.tokenizer, config.sample, config.train.seed);
+  trained.sample = write_sample(*model, corpus.tokenizer, sample, config.train.seed);
   return trained;
 }
 

@@ -21,7 +21,8 @@ struct SampleConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("prompt", prompt, "text that the samples go on from");
+    field("prompt", prompt,
+          "what the samples go on from; the validation text where the tokenizer lacks it");
     field("tokens", tokens, "length of a sample");
     field("temperature", temperature, "divides the logits; 0 takes the most probable token");
     field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
@@ -36,7 +37,8 @@ struct LanguageModelTrainingConfig {
   TrainConfig train;
   SampleConfig sample;
 
-  /// Throws UsageError on unknown keys, with the nearest known one.
+  /// Throws UsageError on unknown keys, with the nearest known one, and on values that make no
+  /// network or no training.
   static LanguageModelTrainingConfig from_json(const config::Json& json, const std::string& where);
   config::Json to_json() const;
 };
@@ -55,7 +57,9 @@ struct TrainedLanguageModel {
 /// Trains a language model on a corpus into a run directory: config.toml, manifest.json,
 /// metrics.jsonl, checkpoints/ and, at the end, model/ (the weights with the lowest validation
 /// loss, and the tokenizer). Progress, samples and evaluations go to `progress` (null: silent).
-/// Throws what Trainer::run throws.
+/// A resumed run may change how long it trains, its threads, checkpoints and samples, and nothing
+/// else: UsageError, before anything is written. DataError where the text is shorter than a window.
+/// Otherwise throws what Trainer::run throws.
 TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& config,
                                           const Corpus& corpus, const std::filesystem::path& folder,
                                           Start start, std::FILE* progress);

@@ -96,13 +96,16 @@ LanguageModelTrainingConfig training_config(const Settings& settings, const std:
   return config;
 }
 
+bool has_begun(const StudyContext& context, const std::string& kind) {
+  return std::filesystem::exists(context.folder() / kind / "metrics.jsonl");
+}
+
 /// Goes on with a run that the folder holds, so that the study may be stopped and started again.
 TrainedLanguageModel train(const Settings& settings, const std::string& kind, const Corpus& corpus,
                            StudyContext& context) {
-  const auto folder = context.folder() / kind;
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  return train_language_model(training_config(settings, kind), corpus, folder,
-                              begun ? Start::kResume : Start::kNew, context.progress());
+  return train_language_model(training_config(settings, kind), corpus, context.folder() / kind,
+                              has_begun(context, kind) ? Start::kResume : Start::kNew,
+                              context.progress());
 }
 
 void add_commands(const StudyContext& context, StudyResults& results) {
@@ -121,8 +124,9 @@ void add_commands(const StudyContext& context, StudyResults& results) {
 void run(StudyContext& context) {
   const Settings settings =
       context.settings(quick_settings(), default_settings(), paper_settings());
-  const Corpus corpus =
-      prepare_corpus(settings.data, context.folder() / "corpus", context.progress());
+  const bool begun = has_begun(context, "memory_mosaic");
+  const Corpus corpus = prepare_corpus(settings.data, context.folder() / "corpus",
+                                       begun ? Start::kResume : Start::kNew, context.progress());
   if (context.progress())
     fmt::print(context.progress(), "Text: {}; {}; {} training and {} validation tokens\n",
                corpus.description, corpus.tokenizer.description(), corpus.training.size(),

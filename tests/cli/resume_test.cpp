@@ -1,0 +1,177 @@
+// A training that was killed or interrupted goes on as if it had not been: to the last bit.
+
+#include <signal.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "tests/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kSteps = 300;
+
+class Resuming : public Workplace {
+ protected:
+  std::vector<std::string> arguments(const std::string& out) const {
+    return train_arguments(out,
+                           {"train.steps=" + std::to_string(kSteps), "train.checkpoint_every=7",
+                            "train.evaluate_every=60", "model.channels=32", "model.window=64"},
+                           {"--resume"});
+  }
+
+  std::string model(const std::string& run) const {
+    return read_text(path(run + "/model/model.safetensors"));
+  }
+
+  /// Lines that a run has logged.
+  int64_t lines(const std::string& run) const {
+    const std::string log = read_text(path(run + "/metrics.jsonl"));
+    return std::count(log.begin(), log.end(), '\n');
+  }
+
+  /// Starts a run and sends it a signal once it has logged so many lines, `pause` later. Returns
+  /// whether the signal found it running.
+  bool stop_at(const std::string& out, int64_t logged, std::chrono::microseconds pause,
+               int signal_number, Outcome& outcome) const {
+    Process process(command_line(arguments(out)), pinned({}));
+    while (process.running() && lines(out) < logged)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(pause);
+    const bool running = process.running();
+    process.send(signal_number);
+    outcome = process.wait();
+    return running;
+  }
+
+  void expect_every_step_once(const std::string& run) const {
+    std::istringstream log(read_text(path(run + "/metrics.jsonl")));
+    int64_t step = 0;
+    for (std::string line; std::getline(log, line);) {
+      const auto json = nlohmann::json::parse(line);
+      if (json["kind"] != "step") continue;
+      EXPECT_EQ(json["step"].get<int64_t>(), ++step);
+    }
+    EXPECT_EQ(step, kSteps);
+  }
+};
+
+TEST_F(Resuming, AfterKillsAtAnyMomentGivesTheSameBits) {
+  ASSERT_EQ(tessera(arguments("whole")).status, 0);
+  int killed = 0;
+  // Lines logged, and microseconds later: the first before there is a checkpoint.
+  for (const auto& [logged, pause] : std::vector<std::pair<int64_t, int>>{{0, 300000},
+                                                                          {1, 500},
+                                                                          {23, 3100},
+                                                                          {61, 0},
+                                                                          {100, 7900},
+                                                                          {141, 1700},
+                                                                          {190, 40},
+                                                                          {246, 2300}}) {
+    Outcome outcome;
+    killed += stop_at("killed", logged, std::chrono::microseconds(pause), SIGKILL, outcome);
+  }
+  EXPECT_GE(killed, 6) << "most of the kills came too late to tell anything";
+  const Outcome last = tessera(arguments("killed"));
+  ASSERT_EQ(last.status, 0) << last.err;
+  EXPECT_EQ(model("killed"), model("whole"));
+  expect_every_step_once("killed");
+}
+
+TEST_F(Resuming, AfterCtrlCGivesTheSameBits) {
+  ASSERT_EQ(tessera(arguments("whole")).status, 0);
+  for (const auto& [logged, signal_number] :
+       std::vector<std::pair<int64_t, int>>{{50, SIGINT}, {150, SIGTERM}}) {
+    Outcome outcome;
+    ASSERT_TRUE(stop_at("run", logged, {}, signal_number, outcome));
+    expect_refused(outcome, 130, "its checkpoint is in");
+    EXPECT_THAT(outcome.err, HasSubstr("--resume"));
+  }
+  ASSERT_EQ(tessera(arguments("run")).status, 0);
+  EXPECT_EQ(model("run"), model("whole"));
+  expect_every_step_once("run");
+}
+
+TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
+  ASSERT_EQ(train("run").status, 0);
+  const std::string log = read_text(path("run/metrics.jsonl"));
+  const std::string tokens = read_text(path("run/corpus/tokens.safetensors"));
+  write_text(path("other.txt"), small_text(300));
+  const auto refused = [&](const std::string& setting, const std::string& message) {
+    expect_refused(train("run", {setting}, {"--resume"}), 2, message);
+    EXPECT_EQ(read_text(path("run/metrics.jsonl")), log);
+    EXPECT_EQ(read_text(path("run/corpus/tokens.safetensors")), tokens) << "the tokens are lost";
+  };
+  refused("train.learning_rate=0.1", "began with train.learning_rate = 0.02, now it is 0.1");
+  refused("train.seed=3", "began with train.seed = 1337, now it is 3");
+  refused("model.channels=32", "began with model.channels = 16, now it is 32");
+  refused("data.text=" + path("other.txt"), "data.text");
+  refused("data.tokenizer=character", "data.tokenizer = \"byte\", now it is \"character\"");
+  refused("data.validation_share=0.2", "data.validation_share");
+
+  const Outcome longer = train("run", {"train.steps=40"}, {"--resume"});
+  ASSERT_EQ(longer.status, 0) << longer.err;
+  EXPECT_THAT(read_text(path("run/config.toml")), HasSubstr("steps = 40"));
+}
+
+TEST_F(Resuming, GoesOnWithTheTokensItBeganWith) {
+  const auto steps = [&](const std::string& out, const std::string& count) {
+    return train(out, {"train.steps=" + count, "train.decay_steps=30"}, {"--resume"});
+  };
+  ASSERT_EQ(steps("whole", "30").status, 0);
+  ASSERT_EQ(steps("run", "15").status, 0);
+  write_text(path("text.txt"), small_text(900));
+  const Outcome changed = steps("run", "20");
+  ASSERT_EQ(changed.status, 0) << changed.err;
+  EXPECT_THAT(changed.err, HasSubstr("The text has changed since"));
+  std::filesystem::remove(path("text.txt"));
+  ASSERT_EQ(steps("run", "30").status, 0);
+  const auto losses = [&](const std::string& run) {
+    std::vector<double> result;
+    std::istringstream log(read_text(path(run + "/metrics.jsonl")));
+    for (std::string line; std::getline(log, line);) {
+      const auto json = nlohmann::json::parse(line);
+      if (json["kind"] == "step") result.push_back(json["loss"]);
+    }
+    return result;
+  };
+  EXPECT_EQ(losses("run"), losses("whole"));
+}
+
+TEST_F(Resuming, SaysWhatIsDamaged) {
+  ASSERT_EQ(train("run").status, 0);
+  const std::string tokens = path("run/corpus/tokens.safetensors");
+  const std::string whole = read_text(tokens);
+  std::string damaged = whole;
+  damaged.back() ^= 1;
+  write_text(tokens, damaged);
+  expect_refused(train("run", {}, {"--resume"}), 3, "tokens.safetensors: is damaged");
+  write_text(tokens, whole.substr(0, 600));
+  expect_refused(train("run", {}, {"--resume"}), 3, "tokens.safetensors");
+  write_text(tokens, whole);
+  write_text(path("run/corpus/corpus.json"), "{}");
+  expect_refused(train("run", {}, {"--resume"}), 3, "corpus.json: is no record of a corpus");
+}
+
+TEST_F(Resuming, TakesTheCheckpointBeforeADamagedOne) {
+  ASSERT_EQ(train("whole", {"train.evaluate_every=0"}).status, 0);
+  ASSERT_EQ(train("run", {"train.evaluate_every=0"}).status, 0);
+  const std::string last = path("run/checkpoints/step-00000030.safetensors");
+  write_text(last, read_text(last).substr(0, 5000));
+  const Outcome run = train("run", {"train.evaluate_every=0"}, {"--resume"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("step-00000030.safetensors"));
+  EXPECT_EQ(model("run"), model("whole"));
+
+  for (const auto& entry : std::filesystem::directory_iterator(path("run/checkpoints")))
+    write_text(entry.path(), "not a checkpoint");
+  expect_refused(train("run", {"train.evaluate_every=0"}, {"--resume"}), 3, "checkpoints");
+}
+
+}  // namespace
+}  // namespace tessera::cli

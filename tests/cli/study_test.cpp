@@ -1,0 +1,68 @@
+// tessera study.
+
+#include "tests/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class StudyVerb : public Workplace {
+ protected:
+  Outcome language_models(const std::vector<std::string>& settings) const {
+    std::vector<std::string> arguments = {"study", "memory-mosaics/language-model", "--quick",
+                                          "--out", path("study")};
+    const auto set = [&](const std::string& setting) {
+      arguments.insert(arguments.end(), {"--set", setting});
+    };
+    set("data.text=" + path("text.txt"));
+    set("data.tokenizer=byte");
+    for (const char* setting : {"window=32", "channels=16", "heads=2", "layers=1", "train.batch=4",
+                                "train.evaluate_batches=2"})
+      set(setting);
+    for (const auto& setting : settings) set(setting);
+    return tessera(arguments);
+  }
+};
+
+TEST_F(StudyVerb, ListsEveryStudyWithItsPaper) {
+  const Outcome list = tessera({"study", "--list"});
+  EXPECT_EQ(list.status, 0);
+  EXPECT_EQ(list.err, "");
+  for (const char* id : {"memory-mosaics/language-model", "scaling-laws/fig1"})
+    EXPECT_THAT(list.out, HasSubstr(id));
+  expect_refused(tessera({"study"}), 2, "tessera study --list");
+}
+
+TEST_F(StudyVerb, LeavesItsFilesAndGoesOnWhenCalledAgain) {
+  const Outcome first = language_models({"train.steps=20"});
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("published"));
+  EXPECT_THAT(first.out, HasSubstr("Report: " + path("study/report.html")));
+  for (const char* file :
+       {"results.csv", "report.html", "config.toml", "manifest.json", "losses.csv", "loss.svg",
+        "memory_mosaic/model/model.safetensors", "gpt/model/model.safetensors"})
+    EXPECT_TRUE(std::filesystem::exists(path("study/" + std::string(file)))) << file;
+  EXPECT_THAT(read_text(path("study/results.csv")),
+              ::testing::StartsWith("series,x,y,spread,published"));
+
+  const std::string log = read_text(path("study/memory_mosaic/metrics.jsonl"));
+  const Outcome again = language_models({"train.steps=20"});
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(read_text(path("study/memory_mosaic/metrics.jsonl")), log) << "it trained anew";
+  EXPECT_EQ(again.out, first.out);
+
+  const std::string results = read_text(path("study/results.csv"));
+  expect_refused(language_models({"train.steps=20", "channels=32"}), 2,
+                 "began with model.channels = 16, now it is 32");
+  EXPECT_EQ(read_text(path("study/results.csv")), results);
+}
+
+TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {
+  expect_refused(language_models({"train.stpes=20"}), 2, "did you mean 'steps'?");
+  expect_refused(language_models({"chanels=20"}), 2, "did you mean 'channels'?");
+  EXPECT_FALSE(std::filesystem::exists(path("study/results.csv")));
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.h"
+
+namespace tessera::cli {
+
+using test::Outcome;
+using test::Process;
+using test::ProcessOptions;
+
+/// One thread and pinned BLAS kernels, so that equal commands give equal bits.
+inline ProcessOptions pinned(ProcessOptions options) {
+  options.environment.insert({{"TESSERA_KEEP_BLAS_CORE", "1"}, {"OMP_NUM_THREADS", "1"}});
+  if (std::getenv("OPENBLAS_CORETYPE") == nullptr)
+    options.environment.insert({"OPENBLAS_CORETYPE", "Haswell"});
+  return options;
+}
+
+inline std::vector<std::string> command_line(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {TESSERA_BINARY_FOLDER "/tessera", "--threads", "1"});
+  return arguments;
+}
+
+inline Outcome tessera(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
+  return Process(command_line(std::move(arguments)), pinned(options)).wait();
+}
+
+/// The outcomes of several commands, two of which run at a time.
+inline std::vector<Outcome> tessera_all(const std::vector<std::vector<std::string>>& commands) {
+  std::vector<Outcome> outcomes;
+  for (size_t i = 0; i < commands.size(); i += 2) {
+    Process first(command_line(commands[i]), pinned({}));
+    std::optional<Process> second;
+    if (i + 1 < commands.size()) second.emplace(command_line(commands[i + 1]), pinned({}));
+    outcomes.push_back(first.wait());
+    if (second) outcomes.push_back(second->wait());
+  }
+  return outcomes;
+}
+
+inline void write_text(const std::filesystem::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Sentences of a few words in an order that a small model learns something of.
+inline std::string small_text(int sentences) {
+  const char* subjects[] = {"the cat", "a dog", "the old man", "my sister", "one small bird"};
+  const char* verbs[] = {"sees", "likes", "finds", "follows"};
+  const char* objects[] = {"the river", "a red stone", "the long road", "three apples", "you"};
+  std::string text;
+  for (int i = 0; i < sentences; ++i)
+    text += std::string(subjects[i * 7 % 5]) + ' ' + verbs[i * i % 4] + ' ' +
+            objects[(i * 3 + i / 5) % 5] + ".\n";
+  return text;
+}
+
+/// A training of a moment: a byte-level model of one small block.
+inline std::string small_training(const std::filesystem::path& text) {
+  return "[data]\ntext = \"" + text.native() +
+         "\"\ntokenizer = \"byte\"\n"
+         "[model]\nlayers = 1\nheads = 2\nchannels = 16\nwindow = 32\n"
+         "[train]\nsteps = 30\nbatch = 4\nwarmup_steps = 5\nlearning_rate = 0.02\n"
+         "evaluate_every = 10\nevaluate_batches = 2\ncheckpoint_every = 5\n";
+}
+
+/// A test with a folder that holds text.txt and train.toml.
+class Workplace : public ::testing::Test {
+ protected:
+  Workplace() {
+    write_text(folder_ / "text.txt", small_text(400));
+    write_text(folder_ / "train.toml", small_training(path("text.txt")));
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).native(); }
+
+  /// Trains train.toml into `out`, with settings changed.
+  Outcome train(const std::string& out, const std::vector<std::string>& settings = {},
+                const std::vector<std::string>& more = {}) const {
+    return tessera(train_arguments(out, settings, more));
+  }
+  std::vector<std::string> train_arguments(const std::string& out,
+                                           const std::vector<std::string>& settings = {},
+                                           const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"train", path("train.toml"), "--out", path(out)};
+    for (const auto& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  /// Says that a command failed as it should: with this status, nothing on stdout, and a message
+  /// that names what was wrong.
+  static void expect_refused(const Outcome& outcome, int status, const std::string& message) {
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, ::testing::HasSubstr(message));
+  }
+
+  /// A command that must fail, and what its message says.
+  struct Refusal {
+    std::vector<std::string> arguments;
+    std::string message;
+  };
+  static void expect_all_refused(const std::vector<Refusal>& refusals, int status) {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& refusal : refusals) commands.push_back(refusal.arguments);
+    const auto outcomes = tessera_all(commands);
+    for (size_t i = 0; i < outcomes.size(); ++i)
+      expect_refused(outcomes[i], status, refusals[i].message);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+/// A model directory trained once for all tests that only read one.
+inline std::string trained_model() {
+  static const test::TemporaryFolder folder;
+  static const bool trained = [] {
+    write_text(folder / "text.txt", small_text(400));
+    write_text(folder / "train.toml", small_training(folder / "text.txt"));
+    const Outcome run = tessera({"train", (folder / "train.toml").native(), "--out",
+                                 (folder / "run").native(), "--set", "train.steps=120"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run.status == 0;
+  }();
+  EXPECT_TRUE(trained);
+  return (folder / "run/model").native();
+}
+
+}  // namespace tessera::cli

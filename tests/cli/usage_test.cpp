@@ -1,0 +1,127 @@
+// What the program says of itself, and to those who mistype.
+
+#include "tests/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Verb {
+  std::vector<std::string> name;
+  std::vector<std::string> options;
+};
+
+const std::vector<Verb> kVerbs = {
+    {{"train"}, {"config", "--set", "--out", "--resume", "[data]", "learning_rate", "window"}},
+    {{"generate"},
+     {"--model", "--prompt", "--max-tokens", "--temperature", "--top-k", "--top-p",
+      "--repetition-penalty", "--seed", "--alternatives", "--beam", "--stop", "--ignore-end",
+      "--reading", "--memory-bound", "--eviction", "--json"}},
+    {{"eval"}, {"--model", "--data", "--suffix", "--per-position", "--batch", "--json"}},
+    {{"forward"}, {"--model", "--input", "--output", "--gradients", "--names"}},
+    {{"import"}, {"--from", "--weights", "--out", "--tokenizer", "--heads", "--window"}},
+    {{"export"}, {"--model", "--to", "--out"}},
+    {{"tokenizer"}, {"train", "encode", "decode"}},
+    {{"tokenizer", "train"}, {"text", "--kind", "--vocabulary", "--out"}},
+    {{"tokenizer", "encode"}, {"--tokenizer", "input", "--special", "--json"}},
+    {{"tokenizer", "decode"}, {"--tokenizer", "input"}},
+    {{"data"}, {"text"}},
+    {{"data", "text"}, {"path", "--suffix", "--out"}},
+    {{"plan"}, {"--alpha", "--inputs", "--outputs", "--error", "--dimension", "--json"}},
+    {{"study"}, {"id", "--list", "--quick", "--paper", "--out", "--seed", "--set"}},
+};
+
+TEST(Help, OfEveryVerbNamesItsOptions) {
+  const Outcome program = tessera({"--help"});
+  EXPECT_EQ(program.status, 0);
+  EXPECT_EQ(program.err, "");
+  std::vector<std::vector<std::string>> commands;
+  for (const auto& verb : kVerbs) {
+    commands.push_back(verb.name);
+    commands.back().push_back("--help");
+  }
+  const auto helps = tessera_all(commands);
+  for (size_t i = 0; i < kVerbs.size(); ++i) {
+    EXPECT_THAT(program.out, HasSubstr(kVerbs[i].name.front()));
+    EXPECT_EQ(helps[i].status, 0) << kVerbs[i].name.back();
+    EXPECT_EQ(helps[i].err, "");
+    for (const auto& option : kVerbs[i].options) EXPECT_THAT(helps[i].out, HasSubstr(option));
+  }
+}
+
+TEST(Help, VersionIsJsonThatNamesTheMachine) {
+  const Outcome version = tessera({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.out, HasSubstr("\"libtorch\""));
+  EXPECT_THAT(version.out, HasSubstr("\"processor\""));
+}
+
+class Usage : public Workplace {};
+
+TEST_F(Usage, SuggestsWhatWasMeant) {
+  expect_all_refused({{{}, "which verb?"},
+                      {{"tokenizer"}, "which verb? There are train, encode, decode"},
+                      {{"trian", "x.toml"}, "'trian'; did you mean 'train'?"},
+                      {{"tokenizer", "encoed"}, "did you mean 'encode'?"},
+                      {{"generate", "--modle", "m"}, "did you mean '--model'?"},
+                      {{"generate"}, "--model is required\nTry 'tessera generate --help'"},
+                      {{"study", "memory-mosaics/language-modle"},
+                       "did you mean 'memory-mosaics/language-model'?"},
+                      {{"generate", "--model", "m", "--max-tokens", "many"}, "many"}},
+                     2);
+}
+
+TEST_F(Usage, OptionsThatWouldHaveNoEffectAreRefused) {
+  expect_all_refused(
+      {{{"generate", "--model", "m", "--beam", "3", "--temperature", "0.5"}, "--beam"},
+       {{"generate", "--model", "m", "--beam", "3", "--stop", "."}, "--beam"},
+       {{"study", "scaling-laws/fig1", "--quick", "--paper"}, "--quick"}},
+      2);
+}
+
+TEST_F(Usage, ConfigurationIsCheckedBeforeAnyWork) {
+  const auto with = [&](const std::string& setting) { return train_arguments("run", {setting}); };
+  expect_all_refused(
+      {{with("train.stpes=3"), "unknown key 'stpes'; did you mean 'steps'?"},
+       {with("trian.steps=3"), "unknown table 'trian'; did you mean 'train'?"},
+       {with("data.tokeniser=\"byte\""), "did you mean 'tokenizer'?"},
+       {with("data.tokenizer=\"byt\""), "did you mean 'byte'?"},
+       {with("data.validation_share=2"), "between 0 and 1"},
+       {with("model.chanels=16"), "unknown key 'chanels'; did you mean 'channels'?"},
+       {with("model.kind=\"memory_mosaics\""), "did you mean 'memory_mosaic'?"},
+       {with("model.kind=3"), "model.kind is 3, expected a name"},
+       {with("model.heads=3"), "does not divide model.channels = 16"},
+       {with("model.precision=\"fp8\""), "expected one of: fp32, bf16"},
+       {with("sample=3"), "expected a table"},
+       {with("train.steps=many"), "train.steps is \"many\", expected a whole number"},
+       {with("train.batch=0"), "train.batch"},
+       {with("train.steps"), "write key=value"}},
+      2);
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
+  expect_refused(train("run", {"model.vocabulary=12"}), 2, "the tokenizer has 257 tokens");
+}
+
+TEST_F(Usage, BadConfigurationFilesAreNamedWithTheLine) {
+  expect_refused(tessera({"train", path("none.toml")}), 1, "none.toml: cannot open");
+  expect_refused(tessera({"train", folder_.path().native()}), 3, "is not a regular file");
+  write_text(path("bad.toml"), "[train]\nsteps = [\n");
+  expect_refused(tessera({"train", path("bad.toml")}), 2,
+                 "bad.toml: line 2, column 11: Error while parsing array");
+}
+
+TEST_F(Usage, ResultsThatCannotBeWrittenAreAFailure) {
+  EXPECT_EQ(
+      tessera({"tokenizer", "train", path("text.txt"), "--kind", "byte", "--out", path("t.json")})
+          .status,
+      0);
+  ProcessOptions small_disk;
+  small_disk.largest_file = 4096;
+  const Outcome run =
+      tessera({"tokenizer", "encode", "--tokenizer", path("t.json"), path("text.txt")}, small_disk);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("File too large"));
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,87 @@
+#include "tests/support/process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <thread>
+
+namespace tessera::test {
+namespace {
+
+void redirect(const std::filesystem::path& path, int flags, int descriptor) {
+  const int file = ::open(path.c_str(), flags, 0600);
+  if (file < 0 || ::dup2(file, descriptor) < 0) ::_exit(127);
+  ::close(file);
+}
+
+/// In the child: becomes the program.
+[[noreturn]] void become(const std::vector<std::string>& command, const ProcessOptions& options,
+                         const TemporaryFolder& streams) {
+  redirect(streams / "in", O_RDONLY, STDIN_FILENO);
+  redirect(streams / "out", O_WRONLY, STDOUT_FILENO);
+  redirect(streams / "err", O_WRONLY, STDERR_FILENO);
+  for (const auto& [name, value] : options.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) ::_exit(127);
+  if (options.largest_file > 0) {
+    const rlimit limit{options.largest_file, options.largest_file};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  std::vector<char*> arguments;
+  for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  ::execv(arguments.front(), arguments.data());
+  ::_exit(127);
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+Process::Process(const std::vector<std::string>& command, const ProcessOptions& options) {
+  std::ofstream(streams_ / "in", std::ios::binary) << options.input;
+  for (const char* name : {"out", "err"}) std::ofstream(streams_ / name);
+  process_ = ::fork();
+  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (process_ == 0) become(command, options, streams_);
+}
+
+Process::~Process() {
+  if (!running()) return;
+  send(SIGKILL);
+  ::waitpid(process_, nullptr, 0);
+}
+
+void Process::send(int signal_number) {
+  if (!ended_) ::kill(process_, signal_number);
+}
+
+bool Process::running() {
+  if (!ended_) ended_ = ::waitpid(process_, &state_, WNOHANG) != 0;
+  return !ended_;
+}
+
+Outcome Process::wait(double limit) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit);
+  std::string note;
+  while (running()) {
+    if (note.empty() && std::chrono::steady_clock::now() > end) {
+      note = "\n(ended by force: still running after " + std::to_string(limit) + " s)\n";
+      send(SIGKILL);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  const int status = WIFEXITED(state_) ? WEXITSTATUS(state_) : -WTERMSIG(state_);
+  return {status, content_of(streams_ / "out"), content_of(streams_ / "err") + note};
+}
+
+}  // namespace tessera::test

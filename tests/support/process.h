@@ -1,0 +1,50 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::test {
+
+/// How a program is started.
+struct ProcessOptions {
+  std::string input = {};                               ///< standard input
+  std::map<std::string, std::string> environment = {};  ///< added to this process's own
+  std::filesystem::path folder = {};                    ///< current folder; empty: this process's
+  uint64_t largest_file = 0;                            ///< bytes it may write to one file; 0: any
+};
+
+/// What became of it.
+struct Outcome {
+  int status = 0;  ///< exit status, or minus the number of the signal that ended it
+  std::string out, err;
+};
+
+/// A running program. Ended by force with the object that stands for it.
+class Process {
+ public:
+  /// command: the program's path and its arguments. Throws std::system_error.
+  explicit Process(const std::vector<std::string>& command, const ProcessOptions& options = {});
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void send(int signal_number);
+  bool running();
+  /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.
+  Outcome wait(double limit = 60);
+
+ private:
+  TemporaryFolder streams_;
+  pid_t process_ = -1;
+  bool ended_ = false;
+  int state_ = 0;
+};
+
+}  // namespace tessera::test
