@@ -51,16 +51,16 @@ class Signature : public ::testing::Test {
 constexpr double kTolerance = 2e-3;
 
 TEST_F(Signature, MemoryMosaicOfThePaper) {
-  EXPECT_NEAR(loss_after_ten_steps({{"kind", "memory_mosaic"}}), 0, kTolerance);
+  EXPECT_NEAR(loss_after_ten_steps({{"kind", "memory_mosaic"}}), 4.91203, kTolerance);
 }
 
 TEST_F(Signature, MemoryMosaicOfNanoMosaics) {
-  EXPECT_NEAR(loss_after_ten_steps({{"kind", "memory_mosaic"}, {"parameterisation", "nano"}}), 0,
-              kTolerance);
+  EXPECT_NEAR(loss_after_ten_steps({{"kind", "memory_mosaic"}, {"parameterisation", "nano"}}),
+              3.42114, kTolerance);
 }
 
 TEST_F(Signature, Gpt) {
-  EXPECT_NEAR(loss_after_ten_steps({{"kind", "gpt"}}), 0, kTolerance);
+  EXPECT_NEAR(loss_after_ten_steps({{"kind", "gpt"}}), 3.40700, kTolerance);
 }
 
 }  // namespace
