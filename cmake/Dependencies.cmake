@@ -4,41 +4,10 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(tomlplusplus REQUIRED CONFIG)
 find_package(CLI11 REQUIRED CONFIG)
-find_package(OpenMP REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
-
-# LibTorch without TorchConfig.cmake: that one probes for CUDA and leaves the choice of BLAS open,
-# which costs a factor of 50 when the reference BLAS is found first. TESSERA_TORCH_ROOT may name
-# another LibTorch (a wheel's torch/ folder).
-set(TESSERA_TORCH_ROOT "/usr" CACHE PATH "Folder with LibTorch's include/ and lib/")
-find_path(TORCH_INCLUDE torch/types.h REQUIRED
-          HINTS ${TESSERA_TORCH_ROOT} PATH_SUFFIXES include/torch/csrc/api/include)
-find_path(ATEN_INCLUDE ATen/ATen.h REQUIRED HINTS ${TESSERA_TORCH_ROOT} PATH_SUFFIXES include)
-find_library(TORCH_LIBRARY torch REQUIRED HINTS ${TESSERA_TORCH_ROOT})
-find_library(TORCH_CPU_LIBRARY torch_cpu REQUIRED HINTS ${TESSERA_TORCH_ROOT})
-find_library(C10_LIBRARY c10 REQUIRED HINTS ${TESSERA_TORCH_ROOT})
-
-# The OpenMP build of OpenBLAS by path: the pthread build fights with ATen's own OpenMP threads.
-find_file(OPENBLAS_LIBRARY libopenblas.so.0 REQUIRED
-          HINTS /usr/lib/x86_64-linux-gnu/openblas-openmp NO_DEFAULT_PATH)
-get_filename_component(OPENBLAS_FOLDER ${OPENBLAS_LIBRARY} DIRECTORY)
-
-add_library(tessera_blas INTERFACE)
-target_link_libraries(tessera_blas INTERFACE ${OPENBLAS_LIBRARY})
-target_link_options(tessera_blas INTERFACE "LINKER:-rpath,${OPENBLAS_FOLDER}")
-
-add_library(tessera_torch INTERFACE)
-target_include_directories(tessera_torch SYSTEM INTERFACE ${TORCH_INCLUDE} ${ATEN_INCLUDE})
-# OpenBLAS stands first and is kept even where no symbol of it is used by name, so that LibTorch's
-# libblas.so.3 resolves to it.
-target_link_libraries(tessera_torch INTERFACE
-  "-Wl,--push-state,--no-as-needed" tessera_blas "-Wl,--pop-state"
-  ${TORCH_LIBRARY} ${TORCH_CPU_LIBRARY} ${C10_LIBRARY} OpenMP::OpenMP_CXX)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(tessera_torch INTERFACE "SHELL:-include ATen/core/ivalue.h")
-endif()
+include(LibTorch)
 
 # glibc returns big tensors to the kernel and faults them in again at every step; tcmalloc keeps them.
 find_library(TCMALLOC_LIBRARY NAMES libtcmalloc_minimal.so.4 REQUIRED)

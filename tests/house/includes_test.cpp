@@ -54,8 +54,11 @@ std::vector<fs::path> sources_of(const fs::path& folder) {
 
 TEST(House, EveryFolderIsADeclaredRoom) {
   const auto rooms = declared_rooms();
-  for (const auto& entry : fs::directory_iterator(kHouse))
-    if (entry.is_directory()) EXPECT_TRUE(rooms.count(entry.path().filename())) << entry.path();
+  for (const auto& entry : fs::directory_iterator(kHouse)) {
+    if (entry.is_directory()) {
+      EXPECT_TRUE(rooms.count(entry.path().filename())) << entry.path();
+    }
+  }
 }
 
 TEST(House, RoomsIncludeOnlyWhatTheyMay) {

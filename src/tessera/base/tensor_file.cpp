@@ -64,6 +64,15 @@ const at::Tensor& TensorFile::at(const std::string& name, const std::vector<int6
   return found->second;
 }
 
+const at::Tensor& TensorFile::at(const std::string& name, const std::vector<int64_t>& sizes,
+                                 at::ScalarType type) const {
+  const at::Tensor& tensor = at(name, sizes);
+  if (tensor.scalar_type() != type)
+    throw DataError(path, "tensor '{}' has type {}, expected {}", name,
+                    c10::toString(tensor.scalar_type()), c10::toString(type));
+  return tensor;
+}
+
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata) {
   std::vector<at::Tensor> kept;  // owns the bytes while they are written

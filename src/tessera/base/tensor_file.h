@@ -23,6 +23,9 @@ struct TensorFile {
   /// The tensor of this name and these sizes (-1: any). Throws DataError that names what was
   /// expected and found.
   const at::Tensor& at(const std::string& name, const std::vector<int64_t>& sizes) const;
+  /// The same, of this type.
+  const at::Tensor& at(const std::string& name, const std::vector<int64_t>& sizes,
+                       at::ScalarType type) const;
 };
 
 /// Writes CPU copies of the tensors atomically, in the order given. Throws SystemError.

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -46,6 +47,13 @@ class StreamingSession {
   at::Tensor step(const Tokens& tokens);
   /// Goes on with the chosen sequences, in this order; one may be chosen twice.
   void select(const std::vector<int64_t>& rows);
+
+  /// Writes the session to a safetensors file, atomically; a session loaded from it with an equal
+  /// model goes on as this one would. Throws SystemError; std::invalid_argument on a session that
+  /// has read nothing, or past the window of kWindowed, which has no state to keep.
+  void save(const std::filesystem::path& path) const;
+  /// Throws SystemError, or DataError where the file is damaged or does not fit the model.
+  static StreamingSession load(LanguageModel& model, const std::filesystem::path& path);
 
   /// What every sequence has read.
   const std::vector<Tokens>& tokens() const { return tokens_; }

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/check_shape.h"
+#include "tessera/base/error.h"
 #include "tessera/memory/unit_output.h"
 #include "tessera/ops/kernel_smoothing.h"
 
@@ -28,6 +29,30 @@ ContextMemoryState ContextMemoryState::select(const std::vector<int64_t>& rows) 
   const at::Tensor index = at::tensor(rows, at::kLong).to(leaky_key.device());
   return {pairs.select(rows), leaky_key.index_select(0, index), pending_key.index_select(0, index),
           pending_raw_value.index_select(0, index)};
+}
+
+NamedTensors ContextMemoryState::tensors(const std::string& prefix) const {
+  NamedTensors result = pairs.tensors(prefix + "pairs.");
+  result.emplace_back(prefix + "leaky_key", leaky_key);
+  result.emplace_back(prefix + "pending_key", pending_key);
+  result.emplace_back(prefix + "pending_raw_value", pending_raw_value);
+  return result;
+}
+
+ContextMemoryState ContextMemoryState::from_tensors(const TensorFile& file,
+                                                    const std::string& prefix, MemoryBound bound,
+                                                    int64_t heads, int64_t width) {
+  ContextMemoryState state;
+  state.leaky_key = file.at(prefix + "leaky_key", {-1, heads, width}, at::kFloat);
+  const std::vector<int64_t> sizes = state.leaky_key.sizes().vec();
+  state.pending_key = file.at(prefix + "pending_key", sizes, at::kFloat);
+  state.pending_raw_value = file.at(prefix + "pending_raw_value", sizes, at::kFloat);
+  state.pairs = StoredPairs::from_tensors(file, prefix + "pairs.", bound, heads, width);
+  if (!state.pairs.counts().empty() &&
+      static_cast<int64_t>(state.pairs.counts().size()) != sizes.front())
+    throw DataError(file.path, "'{}pairs.' has {} rows, '{}leaky_key' {}", prefix,
+                    state.pairs.counts().size(), prefix, sizes.front());
+  return state;
 }
 
 ContextMemoryImpl::ContextMemoryImpl(const MemoryOptions& options) : options_(options) {

@@ -18,6 +18,11 @@ struct ContextMemoryState {
 
   static ContextMemoryState stack(const std::vector<const ContextMemoryState*>& parts);
   ContextMemoryState select(const std::vector<int64_t>& rows) const;
+
+  /// As StoredPairs: everything under names that start with `prefix`, and back.
+  NamedTensors tensors(const std::string& prefix) const;
+  static ContextMemoryState from_tensors(const TensorFile& file, const std::string& prefix,
+                                         MemoryBound bound, int64_t heads, int64_t width);
 };
 
 /// A contextual memory unit (Zhang et al. 2024, section 3, eq. 7): it stores key-value pairs of the

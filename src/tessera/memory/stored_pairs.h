@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/base/tensor_file.h"
 #include "tessera/ops/memory_read.h"
 
 namespace tessera {
@@ -69,6 +70,13 @@ class StoredPairs {
   /// Rows of several memories below one another, and a choice of rows (a row may be chosen twice).
   static StoredPairs stack(const std::vector<const StoredPairs*>& parts);
   StoredPairs select(const std::vector<int64_t>& rows) const;
+
+  /// Everything it holds under names that start with `prefix`, for a file, and what such a file
+  /// gives back for rows of `heads` heads of `width` channels. Throws DataError where the file's
+  /// tensors do not fit one another, the bound or these sizes.
+  NamedTensors tensors(const std::string& prefix) const;
+  static StoredPairs from_tensors(const TensorFile& file, const std::string& prefix,
+                                  MemoryBound bound, int64_t heads, int64_t width);
 
  private:
   int64_t capacity() const { return keys_.defined() ? keys_.size(2) : 0; }

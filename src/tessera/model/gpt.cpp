@@ -185,6 +185,14 @@ std::unique_ptr<LanguageModelState> GptState::stack(
   return result;
 }
 
+NamedTensors GptState::tensors() const {
+  NamedTensors result = {{"positions", at::tensor(positions, at::kLong)}};
+  for (size_t layer = 0; layer < blocks.size(); ++layer)
+    for (auto& named : blocks[layer].tensors(fmt::format("blocks.{}.", layer)))
+      result.push_back(std::move(named));
+  return result;
+}
+
 Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed) : config_(config) {
   config.check();
   embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
@@ -236,6 +244,27 @@ void Gpt::check_state(const GptState& state, const std::vector<int64_t>& positio
   check_shape(tokens, {static_cast<int64_t>(positions.size()), -1},
               "Gpt::read: tokens for the state's sequences");
   for (int64_t position : positions) check_length(position, tokens.size(1));
+}
+
+std::unique_ptr<LanguageModelState> Gpt::state_from(const TensorFile& file,
+                                                    MemoryBound bound) const {
+  const int64_t H = config_.heads, D = config_.channels / config_.heads;
+  const int64_t width = config_.positions == Positions::kAlibi ? D + 1 : D;
+  const at::Tensor positions = file.at("positions", {-1}, at::kLong).contiguous();
+  auto state = std::make_unique<GptState>();
+  state->positions.assign(positions.data_ptr<int64_t>(),
+                          positions.data_ptr<int64_t>() + positions.numel());
+  for (int64_t position : state->positions)
+    if (position < 1)
+      throw DataError(file.path, "'positions' holds {}, expected 1 or more", position);
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    state->blocks.push_back(
+        StoredPairs::from_tensors(file, fmt::format("blocks.{}.", layer), bound, H, width));
+    if (state->blocks.back().counts().size() != state->positions.size())
+      throw DataError(file.path, "'blocks.{}.' has {} sequences, 'positions' {}", layer,
+                      state->blocks.back().counts().size(), state->positions.size());
+  }
+  return state;
 }
 
 at::Tensor Gpt::read(const at::Tensor& tokens, LanguageModelState& state) {

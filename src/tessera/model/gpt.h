@@ -97,6 +97,7 @@ struct GptState : LanguageModelState {
   std::unique_ptr<LanguageModelState> select(const std::vector<int64_t>& rows) const override;
   std::unique_ptr<LanguageModelState> stack(
       const std::vector<const LanguageModelState*>& others) const override;
+  NamedTensors tensors() const override;
 };
 
 /// The GPT-2 architecture (Radford et al. 2019) as nanoGPT writes it, the papers' baseline.
@@ -117,6 +118,8 @@ class Gpt : public LanguageModel {
 
   at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;
   std::unique_ptr<LanguageModelState> empty_state(MemoryBound bound = {}) const override;
+  std::unique_ptr<LanguageModelState> state_from(const TensorFile& file,
+                                                 MemoryBound bound) const override;
   at::Tensor read(const at::Tensor& tokens, LanguageModelState& state) override;
   void initialise(uint64_t seed) override;
 

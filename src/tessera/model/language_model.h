@@ -27,6 +27,9 @@ class LanguageModelState {
   /// at least one token.
   virtual std::unique_ptr<LanguageModelState> stack(
       const std::vector<const LanguageModelState*>& others) const = 0;
+  /// Everything it is made of, for a file; LanguageModel::state_from gives it back. For a state
+  /// that has read at least one token.
+  virtual NamedTensors tensors() const = 0;
 };
 
 /// A network that predicts the next token. C++ has one class for each kind of network; this is what
@@ -58,6 +61,10 @@ class LanguageModel : public torch::nn::Module {
 
   /// A state that has read nothing, for `batch` sequences; bound limits each contextual memory.
   virtual std::unique_ptr<LanguageModelState> empty_state(MemoryBound bound = {}) const = 0;
+  /// The state of these tensors, which an equal model wrote. Throws DataError where they do not fit
+  /// the model, the bound or one another.
+  virtual std::unique_ptr<LanguageModelState> state_from(const TensorFile& file,
+                                                         MemoryBound bound) const = 0;
   /// Goes on reading: tokens [B, T] -> hidden [B, T, C], equal to hidden() of the whole sequence;
   /// `state` moves on. No gradient, no dropout. On a throw the state is as before.
   virtual at::Tensor read(const at::Tensor& tokens, LanguageModelState& state) = 0;

@@ -83,6 +83,17 @@ std::unique_ptr<LanguageModelState> MemoryMosaicState::stack(
   return result;
 }
 
+NamedTensors MemoryMosaicState::tensors() const {
+  NamedTensors result;
+  for (size_t layer = 0; layer < blocks.size(); ++layer) {
+    const std::string prefix = fmt::format("blocks.{}.", layer);
+    for (auto& named : blocks[layer].context.tensors(prefix + "context."))
+      result.push_back(std::move(named));
+    result.emplace_back(prefix + "persistent.leaky_key", blocks[layer].persistent_leaky_key);
+  }
+  return result;
+}
+
 MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed)
     : config_(config) {
   config.check();
@@ -130,6 +141,23 @@ void MemoryMosaic::check_state(const std::vector<MosaicBlockState>& blocks, int6
       check_shape(block.persistent_leaky_key,
                   {batch, config_.heads, config_.channels / config_.heads},
                   "MemoryMosaic::read: the state's leaky average");
+}
+
+std::unique_ptr<LanguageModelState> MemoryMosaic::state_from(const TensorFile& file,
+                                                             MemoryBound bound) const {
+  const int64_t H = config_.heads, D = config_.channels / config_.heads;
+  auto state = std::make_unique<MemoryMosaicState>();
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    const std::string prefix = fmt::format("blocks.{}.", layer);
+    auto context = ContextMemoryState::from_tensors(file, prefix + "context.", bound, H, D);
+    const int64_t rows = context.leaky_key.size(0);
+    if (layer > 0 && rows != state->blocks.front().persistent_leaky_key.size(0))
+      throw DataError(file.path, "'{}' has {} sequences, the first block another number", prefix,
+                      rows);
+    state->blocks.push_back(
+        {std::move(context), file.at(prefix + "persistent.leaky_key", {rows, H, D}, at::kFloat)});
+  }
+  return state;
 }
 
 at::Tensor MemoryMosaic::read(const at::Tensor& tokens, LanguageModelState& state) {

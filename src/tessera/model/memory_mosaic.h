@@ -70,6 +70,7 @@ struct MemoryMosaicState : LanguageModelState {
   std::unique_ptr<LanguageModelState> select(const std::vector<int64_t>& rows) const override;
   std::unique_ptr<LanguageModelState> stack(
       const std::vector<const LanguageModelState*>& others) const override;
+  NamedTensors tensors() const override;
 };
 
 /// A Memory Mosaic language model (Zhang et al. 2024, figure 6; blocks in pre-norm form as in the
@@ -91,6 +92,8 @@ class MemoryMosaic : public LanguageModel {
 
   at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;
   std::unique_ptr<LanguageModelState> empty_state(MemoryBound bound = {}) const override;
+  std::unique_ptr<LanguageModelState> state_from(const TensorFile& file,
+                                                 MemoryBound bound) const override;
   at::Tensor read(const at::Tensor& tokens, LanguageModelState& state) override;
   void initialise(uint64_t seed) override;
 

@@ -249,7 +249,7 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
   resolved["model"] = model->hyper_parameters();
   resolved["model"]["kind"] = std::string(model->kind());
 
-  TrainingTask task{*model};
+  TrainingTask task{.module = *model, .loss = {}, .evaluate = {}, .digest = {}};
   task.loss = [&](int64_t step, int64_t micro_batch) {
     const int64_t draw = step * config.train.accumulation + micro_batch;
     const TokenBatch tokens = sampler.batch(draw);
@@ -276,7 +276,9 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
 
   save_best(*model, corpus.tokenizer, folder);
   model->eval();
-  TrainedLanguageModel trained{model, folder};
+  TrainedLanguageModel trained;
+  trained.model = model;
+  trained.folder = folder;
   trained.validation_loss = result.best_validation_loss.value_or(NAN);
   trained.bits_per_byte = corpus.bits_per_byte(trained.validation_loss);
   trained.tokens_per_second = median_speed(folder);

@@ -1,0 +1,80 @@
+// A model directory, as `tessera train` writes it, goes on from a prompt: first with generate(),
+// the way the program does it, then by hand with a StreamingSession, one token at a time.
+//
+//   tessera train examples/configs/tiny.toml --out runs/tiny
+//   stream_text runs/tiny/model "And the king said"
+//
+// Expected output: the prompt with its most probable continuation, as it is written, the same text
+// as `tessera generate --model runs/tiny/model --prompt "And the king said" --max-tokens 30
+// --temperature 0 --ignore-end` prints, and then
+//   by hand: the same 30 tokens
+
+#include <ATen/ATen.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+
+#include "tessera/data/tokenizer.h"
+#include "tessera/infer/generate.h"
+#include "tessera/model/model_directory.h"
+
+namespace {
+
+constexpr int64_t kTokens = 30;
+
+/// The most probable continuation. The memories keep every pair: a token costs the same however it
+/// was reached, and nothing that was read is read again.
+tessera::Tokens continue_by_hand(tessera::LanguageModel& model, const tessera::Tokens& prompt) {
+  tessera::StreamingSession session(model, tessera::natural_reading(model));
+  at::Tensor logits = session.add({prompt});  // [1, V]
+  tessera::Tokens written;
+  while (static_cast<int64_t>(written.size()) < kTokens) {
+    written.push_back(logits.argmax(1).item<int64_t>());
+    logits = session.step({written.back()});
+  }
+  return written;
+}
+
+void run(const std::filesystem::path& folder, const std::string& text) {
+  const auto model = tessera::load_model(folder);
+  const auto tokenizer = tessera::Tokenizer::load(folder / "tokenizer.json");
+  model->eval();
+  const auto ids = tokenizer.encode(text);
+  const tessera::Tokens prompt(ids.begin(), ids.end());
+
+  tessera::GenerateOptions options;
+  options.max_tokens = kTokens;
+  options.sampling.temperature = 0;
+  options.token_bytes = [&](int64_t token) {
+    return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
+  };
+  std::printf("%s", text.c_str());
+  const auto generations =
+      tessera::generate(*model, {{prompt}}, options, [](const tessera::GeneratedToken& token) {
+        std::printf("%.*s", static_cast<int>(token.text.size()), token.text.data());
+        std::fflush(stdout);
+        return true;  // go on
+      });
+
+  tessera::Tokens generated;
+  for (const auto& token : generations.front().tokens) generated.push_back(token.token);
+  const bool same = continue_by_hand(*model, prompt) == generated;
+  std::printf("\nby hand: %s %d tokens\n", same ? "the same" : "other than these",
+              static_cast<int>(generated.size()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: stream_text MODEL_DIRECTORY PROMPT\n");
+    return 2;
+  }
+  try {
+    run(argv[1], argv[2]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "stream_text: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,99 @@
+// A streaming session as a file.
+
+#include <ATen/ATen.h>
+
+#include <charconv>
+#include <numeric>
+
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/infer/streaming_session.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+
+constexpr const char* kFormat = "tessera-session-1";
+
+/// The sequences one after the other, and their lengths.
+NamedTensors token_tensors(const std::vector<Tokens>& sequences) {
+  Tokens all, lengths;
+  for (const auto& sequence : sequences) {
+    all.insert(all.end(), sequence.begin(), sequence.end());
+    lengths.push_back(static_cast<int64_t>(sequence.size()));
+  }
+  return {{"tokens", at::tensor(all, at::kLong)}, {"lengths", at::tensor(lengths, at::kLong)}};
+}
+
+std::vector<Tokens> sequences_from(const TensorFile& file, int64_t vocabulary) {
+  const at::Tensor lengths = file.at("lengths", {-1}, at::kLong);
+  const at::Tensor tokens = file.at("tokens", {-1}, at::kLong);
+  std::vector<Tokens> sequences;
+  const int64_t* next = tokens.data_ptr<int64_t>();
+  const int64_t* const end = next + tokens.numel();
+  for (int64_t row = 0; row < lengths.numel(); ++row) {
+    const int64_t length = lengths.data_ptr<int64_t>()[row];
+    if (length < 1 || length > end - next)
+      throw DataError(file.path, "'lengths' does not fit 'tokens' at sequence {}", row);
+    sequences.emplace_back(next, next + length);
+    next += length;
+    for (int64_t token : sequences.back())
+      if (token < 0 || token >= vocabulary)
+        throw DataError(file.path, "token {} is outside the model's vocabulary of {}", token,
+                        vocabulary);
+  }
+  if (next != end || sequences.empty())
+    throw DataError(file.path, "'lengths' does not fit 'tokens'");
+  return sequences;
+}
+
+const std::string& metadata(const TensorFile& file, const std::string& name) {
+  const auto found = file.metadata.find(name);
+  if (found == file.metadata.end()) throw DataError(file.path, "its metadata lacks '{}'", name);
+  return found->second;
+}
+
+MemoryBound bound_from(const TensorFile& file) {
+  const std::string& text = metadata(file, "bound");
+  MemoryBound bound;
+  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), bound.pairs);
+  if (failure != std::errc() || stop != text.data() + text.size() || bound.pairs < 0)
+    throw DataError(file.path, "'bound' is '{}', expected a number of pairs", text);
+  bound.eviction =
+      config::enum_value<Eviction>(metadata(file, "eviction"), file.path + ": eviction");
+  return bound;
+}
+
+}  // namespace
+
+void StreamingSession::save(const std::filesystem::path& path) const {
+  check_argument(state_ != nullptr,
+                 "StreamingSession::save: the session has no state: it has read nothing, or more "
+                 "than the window");
+  NamedTensors tensors = token_tensors(tokens_);
+  for (auto& named : state_->tensors()) tensors.push_back(std::move(named));
+  save_tensors(path, tensors,
+               {{"format", kFormat},
+                {"kind", std::string(model_->kind())},
+                {"reading", config::enum_name(reading_)},
+                {"bound", std::to_string(bound_.pairs)},
+                {"eviction", config::enum_name(bound_.eviction)}});
+}
+
+StreamingSession StreamingSession::load(LanguageModel& model, const std::filesystem::path& path) {
+  const TensorFile file = TensorFile::load(path);
+  if (metadata(file, "format") != kFormat)
+    throw DataError(file.path, "is no session of this version");
+  if (metadata(file, "kind") != model.kind())
+    throw DataError(file.path, "is the session of a {}, the model is a {}", metadata(file, "kind"),
+                    model.kind());
+  const auto reading =
+      config::enum_value<Reading>(metadata(file, "reading"), file.path + ": reading");
+  StreamingSession session(model, reading, bound_from(file));
+  session.tokens_ = sequences_from(file, model.vocabulary());
+  session.state_ = model.state_from(file, session.bound_);
+  return session;
+}
+
+}  // namespace tessera

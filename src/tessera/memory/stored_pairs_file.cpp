@@ -1,0 +1,51 @@
+// Stored pairs as tensors of a file, and back.
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/memory/stored_pairs.h"
+
+namespace tessera {
+namespace {
+
+std::vector<int64_t> as_vector(const at::Tensor& numbers) {
+  const at::Tensor flat = numbers.contiguous();
+  return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
+}
+
+}  // namespace
+
+NamedTensors StoredPairs::tensors(const std::string& prefix) const {
+  NamedTensors result = {{prefix + "counts", at::tensor(counts_, at::kLong)},
+                         {prefix + "stored", at::tensor(stored_, at::kLong)}};
+  if (!keys_.defined()) return result;
+  result.emplace_back(prefix + "keys", keys_.narrow(2, 0, most_pairs()));
+  result.emplace_back(prefix + "values", values_.narrow(2, 0, most_pairs()));
+  if (usage_.defined()) result.emplace_back(prefix + "usage", usage_.narrow(2, 0, most_pairs()));
+  return result;
+}
+
+StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string& prefix,
+                                      MemoryBound bound, int64_t heads, int64_t width) {
+  StoredPairs pairs(bound);
+  pairs.counts_ = as_vector(file.at(prefix + "counts", {-1}, at::kLong));
+  const auto rows = static_cast<int64_t>(pairs.counts_.size());
+  pairs.stored_ = as_vector(file.at(prefix + "stored", {rows}, at::kLong));
+  if (!file.tensors.contains(prefix + "keys")) return StoredPairs(bound);
+  pairs.keys_ = file.at(prefix + "keys", {rows, heads, -1, width}, at::kFloat);
+  const int64_t capacity = pairs.keys_.size(2);
+  pairs.values_ = file.at(prefix + "values", {rows, heads, capacity, width}, at::kFloat);
+  if (pairs.counts_use())
+    pairs.usage_ = file.at(prefix + "usage", {rows, heads, capacity}, at::kFloat);
+  const int64_t most = bound.pairs > 0 ? std::min(bound.pairs, capacity) : capacity;
+  for (int64_t row = 0; row < rows; ++row)
+    if (pairs.counts_[row] < 0 || pairs.counts_[row] > most ||
+        pairs.stored_[row] < pairs.counts_[row])
+      throw DataError(file.path, "'{}counts' says {} pairs of {} ever stored, expected at most {}",
+                      prefix, pairs.counts_[row], pairs.stored_[row], most);
+  return pairs;
+}
+
+}  // namespace tessera

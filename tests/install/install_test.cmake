@@ -1,0 +1,91 @@
+# Run by ctest; see CMakeLists.txt beside it. Every example states in its first comment what it
+# prints, and is held against it.
+cmake_minimum_required(VERSION 3.25)
+set(WORK ${BUILD}/install_test)
+set(PREFIX ${WORK}/prefix)
+file(REMOVE_RECURSE ${PREFIX} ${WORK}/run)
+
+# run(<what> <variable> <command>...): the command's standard output; its failure is the test's.
+function(run what variable)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output
+                  ERROR_VARIABLE errors WORKING_DIRECTORY ${SOURCE})
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${what}: exit status ${status}\n${output}\n${errors}")
+  endif()
+  message(STATUS "${what}: done")
+  set(${variable} "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect_equal what found expected)
+  if(NOT found STREQUAL expected)
+    message(FATAL_ERROR "${what}\n-- found:\n${found}\n-- expected:\n${expected}")
+  endif()
+endfunction()
+
+# The lines between "// Expected output:" and the next line that is no indented comment.
+function(expected_output file variable)
+  file(READ ${file} text)
+  string(REGEX MATCH "// Expected output:\n((//   [^\n]*\n)+)" found "${text}")
+  if(NOT found)
+    message(FATAL_ERROR "${file} does not state its expected output")
+  endif()
+  string(REPLACE "//   " "" lines "${CMAKE_MATCH_1}")
+  set(${variable} "${lines}" PARENT_SCOPE)
+endfunction()
+
+run("install" ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
+
+# One source file that includes every header; those of ops/cpu are the loops' own.
+file(GLOB_RECURSE headers RELATIVE ${PREFIX}/include ${PREFIX}/include/tessera/*.h)
+list(FILTER headers EXCLUDE REGEX "^tessera/ops/cpu/")
+list(LENGTH headers count)
+if(count LESS 50)
+  message(FATAL_ERROR "only ${count} headers are installed")
+endif()
+list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
+list(JOIN includes "\n" includes)
+file(CONFIGURE OUTPUT ${WORK}/headers/headers.cpp CONTENT "@includes@\nint main() {}\n" @ONLY)
+file(CONFIGURE OUTPUT ${WORK}/headers/CMakeLists.txt @ONLY CONTENT [[
+cmake_minimum_required(VERSION 3.25)
+project(tessera_headers LANGUAGES CXX)
+add_subdirectory(@SOURCE@/examples examples)
+find_package(Tessera REQUIRED)
+add_executable(headers headers.cpp)
+target_link_libraries(headers PRIVATE Tessera::tessera)
+]])
+run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${WORK}/headers -B ${WORK}/build
+    -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
+run("build" ignored ${CMAKE_COMMAND} --build ${WORK}/build)
+
+foreach(example kernel_smoothing associative_recall)
+  run("${example}" printed ${WORK}/build/examples/${example})
+  expected_output(${SOURCE}/examples/${example}.cpp expected)
+  expect_equal("${example} prints" "${printed}" "${expected}")
+endforeach()
+
+# The installed program finds its verbs, trains, and writes what the example writes.
+set(program ${PREFIX}/bin/tessera)
+run("train" ignored ${program} train examples/configs/tiny.toml --set train.steps=20
+    --set train.warmup_steps=5 --set data.text=docs/references.md --set data.vocabulary=300
+    --out ${WORK}/run)
+set(prompt "And the king said")
+run("generate" text ${program} generate --model ${WORK}/run/model --prompt ${prompt}
+    --max-tokens 30 --temperature 0 --ignore-end)
+run("stream_text" printed ${WORK}/build/examples/stream_text ${WORK}/run/model ${prompt})
+expect_equal("stream_text prints" "${printed}" "${text}by hand: the same 30 tokens\n")
+
+# The same program without CMake, by the flags of pkg-config.
+find_program(PKG_CONFIG pkg-config REQUIRED)
+foreach(kind cflags libs)
+  run("pkg-config" flags ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${PREFIX}/lib/pkgconfig
+      ${PKG_CONFIG} --${kind} tessera)
+  separate_arguments(${kind} UNIX_COMMAND "${flags}")
+endforeach()
+separate_arguments(build_flags UNIX_COMMAND "${CXX_FLAGS}")
+run("compile by hand" ignored ${LAUNCHER} ${COMPILER} ${build_flags} ${cflags}
+    -c examples/kernel_smoothing.cpp -o ${WORK}/by_hand.o)
+run("link by hand" ignored ${COMPILER} ${build_flags} ${WORK}/by_hand.o -o ${WORK}/by_hand ${libs})
+run("by hand" printed ${WORK}/by_hand)
+expected_output(${SOURCE}/examples/kernel_smoothing.cpp expected)
+expect_equal("kernel_smoothing by hand prints" "${printed}" "${expected}")
