@@ -84,7 +84,7 @@ void slots(benchmark::State& state, ops::Precision precision) {
   const at::Tensor queries = input({batch(T), T, kHeads, kWidth});
   const at::Tensor keys = input({kHeads, kSlots, kWidth}), values = input({kHeads, kSlots, kWidth});
   measure(state, 1.0 * batch(T) * kHeads * T * kSlots,
-          [&] { return ops::slot_read(queries, keys, values, precision); });
+          [&] { return ops::slot_read(queries, keys, values, {}, precision); });
 }
 
 void slot_read_fused(benchmark::State& state) {

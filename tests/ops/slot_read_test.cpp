@@ -7,9 +7,9 @@
 namespace tessera::ops {
 namespace {
 
-OpUnderTest op(Precision precision = Precision::kFloat32) {
-  return [precision](const std::vector<at::Tensor>& in) {
-    return slot_read(in[0], in[1], in[2], precision);
+OpUnderTest op(Dropout dropout = {}, Precision precision = Precision::kFloat32) {
+  return [=](const std::vector<at::Tensor>& in) {
+    return slot_read(in[0], in[1], in[2], dropout, precision);
   };
 }
 
@@ -47,6 +47,8 @@ TEST(SlotRead, EqualsTheLoop) {
 TEST(SlotRead, GradientsAgreeWithCentralDifferences) {
   at::manual_seed(2);
   EXPECT_TRUE(test::gradients_agree(op(), {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
+  EXPECT_TRUE(test::gradients_agree(op({0.3, 5}),
+                                    {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
 }
 
 TEST(SlotRead, FloatAgreesWithDouble) {
@@ -60,6 +62,29 @@ TEST(SlotRead, FloatAgreesWithDouble) {
   expect_float_agrees_with_double(op(),
                                   {at::randn({0, 3, 2, 4}, real()), at::randn({2, 5, 4}, real()),
                                    at::randn({2, 5, 4}, real())});
+}
+
+TEST(SlotRead, FloatAgreesWithDoubleUnderDropout) {
+  at::manual_seed(6);
+  for (int64_t T : {1, 40, 137})
+    expect_float_agrees_with_double(
+        op({0.2, uint64_t{1} << 40}),
+        {at::randn({3, T, 2, 20}, real()) * 0.5, at::randn({2, 300, 20}, real()) * 0.5,
+         at::randn({2, 300, 20}, real())});
+}
+
+TEST(SlotRead, DropsWeightsByTheSeed) {
+  at::manual_seed(7);
+  const at::Tensor q = at::randn({2, 9, 2, 4}), keys = at::randn({2, 30, 4});
+  const at::Tensor values = at::ones({2, 30, 4});
+  const auto read = [&](const Dropout& dropout) { return slot_read(q, keys, values, dropout); };
+  EXPECT_TRUE(read({0.3, 1}).equal(read({0.3, 1})));
+  EXPECT_FALSE(read({0.3, 1}).equal(read({0.3, 2})));
+  EXPECT_TRUE(read({0, 1}).equal(read({})));
+  // All values are 1, so that a read is the sum of the weights: 1 where nothing is dropped.
+  const at::Tensor sums = read({0.3, 1});
+  EXPECT_NEAR(sums.mean().item<float>(), 1, 0.1);
+  EXPECT_GT((sums - 1).abs().min().item<float>(), 1e-6);
 }
 
 TEST(SlotRead, ReturnsAnOnlySlot) {
@@ -99,8 +124,8 @@ TEST(SlotRead, BFloat16IsCloseAndItsGradientsAreFloat) {
       const std::vector<at::Tensor> inputs = {at::randn({2, 37, 2, D}) * std::pow(D, -0.25),
                                               at::randn({2, M, D}) * std::pow(D, -0.25),
                                               at::randn({2, M, D})};
-      const auto exact = value_and_gradients(op(), inputs);
-      const auto rounded = value_and_gradients(op(Precision::kBFloat16), inputs);
+      const auto exact = value_and_gradients(op({0.1, 7}), inputs);
+      const auto rounded = value_and_gradients(op({0.1, 7}, Precision::kBFloat16), inputs);
       for (size_t k = 0; k < exact.size(); ++k) {
         EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
         EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03)

@@ -6,6 +6,12 @@
 #include "tessera/ops/slot_read.h"
 
 namespace tessera {
+namespace {
+
+/// Between the seeds of memories side by side, so that each draws its own mask.
+constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15u;
+
+}  // namespace
 
 PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t slots,
                                            int64_t count)
@@ -47,9 +53,12 @@ std::pair<at::Tensor, at::Tensor> PersistentMemoryImpl::read(const at::Tensor& x
 at::Tensor PersistentMemoryImpl::read_slots(const at::Tensor& keys,
                                             std::optional<uint64_t> dropout_seed) {
   const int64_t count = slot_keys.size(0);
+  ops::Dropout dropout = dropout_of(options_, dropout_seed, DropoutSite::kWeights);
   at::Tensor reading;  // [B, T, H, D]
   for (int64_t p = 0; p < count; ++p) {
-    const at::Tensor one = ops::slot_read(keys, slot_keys[p], slot_values[p], options_.precision);
+    const at::Tensor one =
+        ops::slot_read(keys, slot_keys[p], slot_values[p], dropout, options_.precision);
+    dropout.seed += kSeedStep;
     reading = p == 0 ? one : reading + one;
   }
   reading = reading * (scale() / count).unsqueeze(-1);

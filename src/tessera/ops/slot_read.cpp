@@ -14,10 +14,13 @@ namespace tessera::ops {
 namespace {
 
 at::Tensor composed(const at::Tensor& queries, const at::Tensor& slot_keys,
-                    const at::Tensor& slot_values, Precision precision) {
+                    const at::Tensor& slot_values, const Dropout& dropout, Precision precision) {
   const at::Tensor q = queries.transpose(1, 2);  // [B, H, T, D]
-  const at::Tensor weights =
+  at::Tensor weights =
       rounded_matmul(q, slot_keys.transpose(1, 2), precision).softmax(-1);  // [B, H, T, M]
+  if (dropout.probability > 0)
+    weights = weights * dropout_factors(dropout, q.size(0), q.size(1), 0, q.size(2),
+                                        slot_keys.size(1), q.options());
   return rounded_matmul(weights, slot_values, precision).transpose(1, 2);
 }
 
@@ -30,7 +33,7 @@ cpu::Sequence shared_pairs(const at::Tensor& slots) {
 }
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys,
-                          const at::Tensor& slot_values) {
+                          const at::Tensor& slot_values, const Dropout& dropout) {
   cpu::SoftmaxRead read;
   read.B = queries.size(0);
   read.T = queries.size(1);
@@ -40,6 +43,8 @@ cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys
   read.queries = sequence_of(queries);
   read.keys = shared_pairs(slot_keys);
   read.values = shared_pairs(slot_values);
+  read.dropout_seed = dropout.seed;
+  read.dropout_probability = dropout.probability;
   return read;
 }
 
@@ -47,15 +52,16 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
                             const at::Tensor& slot_keys, const at::Tensor& slot_values,
-                            int64_t precision) {
+                            const Dropout& dropout, Precision precision) {
     const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
                      v = with_contiguous_rows(slot_values);
     const at::Tensor output = at::empty(q.sizes(), q.options());
     const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
-    product_loops(static_cast<Precision>(precision))
-        ->softmax_read_forward(
-            {describe(q, k, v), sequence_of(output), log_sums.data_ptr<float>()});
-    context->saved_data["precision"] = precision;
+    product_loops(precision)->softmax_read_forward(
+        {describe(q, k, v, dropout), sequence_of(output), log_sums.data_ptr<float>()});
+    context->saved_data["probability"] = dropout.probability;
+    context->saved_data["seed"] = static_cast<int64_t>(dropout.seed);
+    context->saved_data["precision"] = static_cast<int64_t>(precision);
     context->save_for_backward({q, k, v, output, log_sums});
     return output;
   }
@@ -66,7 +72,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
     const int64_t B = q.size(0), H = q.size(2), M = k.size(1), D = q.size(3);
-    if (q.numel() == 0) return {at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), {}};
+    if (q.numel() == 0) return {at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), {}, {}};
     const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
     const int64_t wanted_groups = std::min(B, (kWorkUnits + H - 1) / H);
     const int64_t group_size = (B + wanted_groups - 1) / wanted_groups;
@@ -75,7 +81,9 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
     const at::Tensor grad_keys = at::empty({groups, H, M, D}, q.options());
     const at::Tensor grad_values = at::empty({groups, H, M, D}, q.options());
     cpu::SoftmaxReadBackward loop;
-    loop.read = describe(q, k, v);
+    const Dropout dropout = {context->saved_data["probability"].toDouble(),
+                             static_cast<uint64_t>(context->saved_data["seed"].toInt())};
+    loop.read = describe(q, k, v, dropout);
     loop.output = sequence_of(output);
     loop.log_sums = saved[4].data_ptr<float>();
     loop.grad_output = sequence_of(grad_output);
@@ -85,21 +93,22 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
     loop.grad_values = sequence_of(grad_values.transpose(1, 2));
     const auto precision = static_cast<Precision>(context->saved_data["precision"].toInt());
     product_loops(precision)->softmax_read_backward(loop);
-    return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}};
+    return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}, {}};
   }
 };
 
 }  // namespace
 
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
-                     const at::Tensor& slot_values, Precision precision) {
+                     const at::Tensor& slot_values, const Dropout& dropout, Precision precision) {
   check_sequence(queries, "slot_read: queries");
   check_like(slot_keys, {queries.size(2), -1, queries.size(3)}, queries, "slot_read: slot_keys");
   check_like(slot_values, {queries.size(2), slot_keys.size(1), queries.size(3)}, queries,
              "slot_read: slot_values");
+  check_dropout(dropout, "slot_read");
   if (fused_loops({queries, slot_keys, slot_values}))
-    return FusedSlotRead::apply(queries, slot_keys, slot_values, static_cast<int64_t>(precision));
-  return composed(queries, slot_keys, slot_values, precision);
+    return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
+  return composed(queries, slot_keys, slot_values, dropout, precision);
 }
 
 }  // namespace tessera::ops
