@@ -1,9 +1,6 @@
 #include "tessera/ops/activation_dropout.h"
 
-#include <ATen/ATen.h>
-#include <gtest/gtest.h>
-
-#include "tests/support/numerical_gradient.h"
+#include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
 namespace {
@@ -29,6 +26,15 @@ TEST(ActivationDropout, GradientIsTheMask) {
         return activation_dropout(in[0], {0.5, 3});
       },
       {x}));
+}
+
+TEST(ActivationDropout, FloatAgreesWithDouble) {
+  at::manual_seed(3);
+  expect_float_agrees_with_double(
+      [](const auto& in) {
+        return activation_dropout(in[0], {0.3, uint64_t{1} << 40});
+      },
+      {at::randn({3, 70, 37}, real())});
 }
 
 TEST(ActivationDropout, EmptyZeroAndRefused) {

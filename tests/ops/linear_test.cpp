@@ -25,6 +25,28 @@ TEST(Linear, FloatAgreesWithDouble) {
         op, {at::randn({2, rows, 7}, real()), at::randn({3, 7}, real()), at::randn({3}, real())});
 }
 
+TEST(Linear, FewRowsWithoutGradientAgreeWithDouble) {
+  at::manual_seed(2);
+  at::NoGradGuard no_grad;
+  for (int64_t rows : {0, 1, 5, 16, 17})
+    for (int64_t in : {1, 16, 37, 256})
+      for (int64_t out : {1, 4, 7, 300}) {
+        // Transposed, so that neither operand lies in the order in which it is read.
+        const at::Tensor x = at::randn({in, rows}).t(), bias = at::randn({out});
+        const at::Tensor weight = at::randn({in, out}).t();
+        for (const at::Tensor& b : {bias, at::Tensor()}) {
+          const at::Tensor expected = ops::linear(x.to(at::kDouble), weight.to(at::kDouble),
+                                                  b.defined() ? b.to(at::kDouble) : b);
+          const at::Tensor actual = ops::linear(x, weight, b);
+          ASSERT_EQ(actual.sizes(), expected.sizes());
+          EXPECT_LT(test::relative_error(actual.to(at::kDouble), expected), 1e-5)
+              << "rows " << rows << " in " << in << " out " << out;
+        }
+      }
+  EXPECT_EQ(ops::linear(at::randn({2, 3}), at::randn({0, 3})).numel(), 0);
+  EXPECT_TRUE(ops::linear(at::randn({2, 0}), at::randn({3, 0})).equal(at::zeros({2, 3})));
+}
+
 TEST(Linear, BFloat16RoundsOperandsAndGivesFloatGradients) {
   at::manual_seed(1);
   const std::vector<at::Tensor> inputs = {at::randn({5, 33}), at::randn({17, 33}), at::randn({17})};

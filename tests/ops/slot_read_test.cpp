@@ -47,8 +47,8 @@ TEST(SlotRead, EqualsTheLoop) {
 TEST(SlotRead, GradientsAgreeWithCentralDifferences) {
   at::manual_seed(2);
   EXPECT_TRUE(test::gradients_agree(op(), {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
-  EXPECT_TRUE(test::gradients_agree(op({0.3, 5}),
-                                    {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
+  EXPECT_TRUE(
+      test::gradients_agree(op({0.3, 5}), {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
 }
 
 TEST(SlotRead, FloatAgreesWithDouble) {
@@ -85,6 +85,23 @@ TEST(SlotRead, DropsWeightsByTheSeed) {
   const at::Tensor sums = read({0.3, 1});
   EXPECT_NEAR(sums.mean().item<float>(), 1, 0.1);
   EXPECT_GT((sums - 1).abs().min().item<float>(), 1e-6);
+}
+
+TEST(SlotRead, OneStepWithoutGradientAgreesWithDouble) {
+  at::manual_seed(8);
+  at::NoGradGuard no_grad;
+  for (int64_t B : {0, 1, 3, 17})
+    for (int64_t M : {0, 1, 6, 300})
+      for (int64_t D : {1, 16, 24, 64, 100}) {
+        const at::Tensor q = at::randn({B, 1, 2, D}) * std::pow(D, -0.5);
+        const at::Tensor keys = at::randn({2, M, D}), values = at::randn({2, M, D});
+        const at::Tensor expected =
+            slot_read(q.to(at::kDouble), keys.to(at::kDouble), values.to(at::kDouble));
+        const at::Tensor actual = slot_read(q, keys, values);
+        ASSERT_EQ(actual.sizes(), q.sizes());
+        EXPECT_LT(test::relative_error(actual.to(at::kDouble), expected), 1e-5)
+            << "B " << B << " M " << M << " D " << D;
+      }
 }
 
 TEST(SlotRead, ReturnsAnOnlySlot) {

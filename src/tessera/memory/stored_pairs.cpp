@@ -42,6 +42,10 @@ StoredPairs& StoredPairs::operator=(const StoredPairs& other) {
   return *this = StoredPairs(other);
 }
 
+bool StoredPairs::level() const {
+  return std::adjacent_find(counts_.begin(), counts_.end(), std::not_equal_to<>()) == counts_.end();
+}
+
 int64_t StoredPairs::most_pairs() const {
   return counts_.empty() ? 0 : *std::max_element(counts_.begin(), counts_.end());
 }
@@ -84,6 +88,7 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   TORCH_CHECK_VALUE(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ",
                     key.sizes(), " and value ", value.sizes(), " must both be [B, H, D]");
   check_rows(key);
+  if (level() && holds(1)) return store_sequence(key.unsqueeze(1), value.unsqueeze(1));
   const int64_t room = bound_.pairs > 0 ? bound_.pairs : INT64_MAX;
   reserve(key, std::min(most_pairs() + 1, room));
   for (int64_t row = 0; row < key.size(0); ++row) {
@@ -119,9 +124,7 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
   check_rows(keys);
   const int64_t length = keys.size(1);
   const bool fits = holds(length);
-  const bool level =
-      std::adjacent_find(counts_.begin(), counts_.end(), std::not_equal_to<>()) == counts_.end();
-  if (!fits || !level) {
+  if (!fits || !level()) {
     for (int64_t t = 0; t < length; ++t) store(keys.select(1, t), values.select(1, t));
     return;
   }
@@ -141,7 +144,7 @@ ops::MemoryReading StoredPairs::retrieve(const at::Tensor& query, bool want_weig
   if (!keys_.defined()) return {at::zeros_like(query), {}};
   const int64_t pairs = most_pairs();
   const at::Tensor keys = keys_.narrow(2, 0, pairs), values = values_.narrow(2, 0, pairs);
-  const at::Tensor counts = at::tensor(counts_, at::kLong);
+  const at::Tensor counts = level() ? at::Tensor() : at::tensor(counts_, at::kLong);
   if (want_weights || usage_.defined())
     return ops::inspect_memory_read(query, keys, values, counts);
   return {ops::memory_read(query, keys, values, counts), {}};

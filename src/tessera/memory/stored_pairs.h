@@ -81,6 +81,7 @@ class StoredPairs {
  private:
   int64_t capacity() const { return keys_.defined() ? keys_.size(2) : 0; }
   int64_t most_pairs() const;
+  bool level() const;  // whether all rows hold the same number of pairs
   void reserve(const at::Tensor& like, int64_t pairs);
   void check_rows(const at::Tensor& like) const;
   void overwrite(int64_t row, const at::Tensor& key, const at::Tensor& value);

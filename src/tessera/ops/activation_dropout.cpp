@@ -1,45 +1,55 @@
 #include "tessera/ops/activation_dropout.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
 
-#include "tessera/ops/cpu/dropout_hash.h"
+#include "tessera/ops/cpu/activation_dropout.h"
+#include "tessera/ops/fused.h"
 
 namespace tessera::ops {
 namespace {
 
-constexpr int64_t kRowsPerTask = 64;
-
-/// dropout_factors for [1, 1, rows, columns], without its integer tensors.
-at::Tensor fused_factors(const Dropout& dropout, int64_t rows, int64_t columns) {
-  at::Tensor factors = at::empty({rows, columns}, at::kFloat);
-  float* out = factors.data_ptr<float>();
-  const uint32_t head_key = cpu::dropout_head_key(dropout.seed, 0, 0);
-  const uint32_t threshold = cpu::dropout_threshold(dropout.probability);
-  const float kept = static_cast<float>(1.0 / (1.0 - dropout.probability));
-  at::parallel_for(0, rows, kRowsPerTask, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const uint32_t row_key = cpu::dropout_row_key(head_key, row);
-      float* to = out + row * columns;
-      for (int64_t column = 0; column < columns; ++column) {
-        const uint32_t word = cpu::mix32(row_key + static_cast<uint32_t>(column) * cpu::kPairStep);
-        to[column] = word >= threshold ? kept : 0.0f;
-      }
-    }
-  });
-  return factors;
+at::Tensor fused(const at::Tensor& x, const Dropout& dropout) {
+  const at::Tensor from = x.contiguous();
+  const at::Tensor y = at::empty(from.sizes(), from.options());
+  cpu::ActivationDropout loop;
+  loop.columns = x.size(-1);
+  loop.rows = x.numel() / loop.columns;
+  loop.seed = dropout.seed;
+  loop.probability = dropout.probability;
+  loop.x = from.data_ptr<float>();
+  loop.y = y.data_ptr<float>();
+  cpu::loops()->activation_dropout(loop);
+  return y;
 }
+
+/// The mask is drawn again for the gradient, which it multiplies as it did x.
+class FusedActivationDropout : public torch::autograd::Function<FusedActivationDropout> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const Dropout& dropout) {
+    context->saved_data["probability"] = dropout.probability;
+    context->saved_data["seed"] = static_cast<int64_t>(dropout.seed);
+    return fused(x, dropout);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("activation_dropout");
+    return {fused(grad_outputs[0], {context->saved_data["probability"].toDouble(),
+                                    static_cast<uint64_t>(context->saved_data["seed"].toInt())}),
+            {}};
+  }
+};
 
 }  // namespace
 
 at::Tensor activation_dropout(const at::Tensor& x, const Dropout& dropout) {
   check_dropout(dropout, "activation_dropout");
   if (dropout.probability == 0 || x.numel() == 0) return x;
+  if (fused_loops({x})) return FusedActivationDropout::apply(x, dropout);
   const int64_t columns = x.size(-1), rows = x.numel() / columns;
-  const bool fused = x.device().is_cpu() && x.scalar_type() == at::kFloat;
-  const at::Tensor factors = fused ? fused_factors(dropout, rows, columns)
-                                   : dropout_factors(dropout, 1, 1, 0, rows, columns, x.options());
-  return x * factors.view(x.sizes());
+  return x * dropout_factors(dropout, 1, 1, 0, rows, columns, x.options()).view(x.sizes());
 }
 
 }  // namespace tessera::ops

@@ -1,11 +1,50 @@
 #include "tessera/ops/linear.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <vector>
 
 #include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/row_products.h"
+#include "tessera/ops/fused.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {
+namespace {
+
+/// Rows for which packing the weight would cost more than it saves.
+constexpr int64_t kFewRows = 16;
+
+at::Tensor few_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  const at::Tensor from = x.contiguous(), weights = weight.contiguous();
+  const at::Tensor biases = bias.defined() ? bias.contiguous() : bias;
+  std::vector<int64_t> sizes = x.sizes().vec();
+  sizes.back() = weight.size(0);
+  const at::Tensor y = at::empty(sizes, x.options());
+  cpu::RowProducts loop;
+  loop.inputs = weight.size(1);
+  loop.outputs = weight.size(0);
+  loop.rows = y.numel() / loop.outputs;
+  loop.x = from.data_ptr<float>();
+  loop.weight = weights.data_ptr<float>();
+  loop.bias = bias.defined() ? biases.data_ptr<float>() : nullptr;
+  loop.y = y.data_ptr<float>();
+  cpu::loops()->row_products(loop);
+  return y;
+}
+
+/// Whether autograd will ask for the way back through any of these.
+bool recorded(std::initializer_list<at::Tensor> tensors) {
+  if (!at::GradMode::is_enabled()) return false;
+  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+    return tensor.defined() && tensor.requires_grad();
+  });
+}
+
+}  // namespace
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                   Precision precision) {
@@ -13,6 +52,9 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
                     "linear: x must be a floating-point tensor [.., in]");
   check_like(weight, {-1, x.size(-1)}, x, "linear: weight");
   if (bias.defined()) check_like(bias, {weight.size(0)}, x, "linear: bias");
+  const bool few = weight.numel() > 0 && x.numel() <= kFewRows * weight.size(1);
+  if (few && !recorded({x, weight, bias}) && fused_loops({x, weight, bias}))
+    return few_rows(x, weight, bias);
   const at::Tensor product = rounded_matmul(x, weight.t(), precision);
   return bias.defined() ? product + bias : product;
 }

@@ -9,7 +9,9 @@ namespace tessera::ops {
 /// y = x weight^T + bias. x [.., in], weight [out, in], bias [out] or undefined -> [.., out], in
 /// the dtype of x. Under Precision::kBFloat16 the operands of the three products (this one and
 /// those of the backward pass) are rounded to bfloat16, products accumulate in float and their
-/// results are rounded once; x, the parameters and all gradients stay as they are. Throws
+/// results are rounded once; x, the parameters and all gradients stay as they are. For a few rows
+/// of floats without gradient, as in generation, nothing is rounded: reading the weight once, as it
+/// is, costs less than rounding it. Throws
 /// c10::ValueError on a shape or dtype mismatch.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {},
                   Precision precision = Precision::kFloat32);

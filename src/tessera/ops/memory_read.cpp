@@ -24,7 +24,7 @@ void check_arguments(const at::Tensor& query, const at::Tensor& keys, const at::
                     "memory_read: counts must be int64 on the CPU, got ", counts.scalar_type(),
                     " on ", counts.device());
   for (int64_t b = 0; b < B; ++b) {
-    const int64_t count = counts[b].item<int64_t>();
+    const int64_t count = counts.data_ptr<int64_t>()[b * counts.stride(0)];
     TORCH_CHECK_VALUE(count >= 0 && count <= keys.size(2), "memory_read: counts[", b, "] is ",
                       count, ", expected 0 to ", keys.size(2));
   }

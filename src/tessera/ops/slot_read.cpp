@@ -1,6 +1,7 @@
 #include "tessera/ops/slot_read.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/softmax_read.h"
 #include "tessera/ops/fused.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {
@@ -97,6 +99,27 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
   }
 };
 
+/// One step in time without gradient or dropout: reading the slots once is all the time it takes.
+at::Tensor read_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
+                         const at::Tensor& slot_values) {
+  const auto for_every_row = [&](const at::Tensor& slots) {
+    return slots.unsqueeze(0).expand({queries.size(0), -1, -1, -1});
+  };
+  return memory_read(queries.select(1, 0), for_every_row(slot_keys), for_every_row(slot_values))
+      .unsqueeze(1);
+}
+
+/// Whether read_one_step will do; many rows are worth packing the slots.
+bool is_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
+                 const at::Tensor& slot_values, const Dropout& dropout) {
+  constexpr int64_t kFewRows = 16;
+  const bool recorded =
+      at::GradMode::is_enabled() &&
+      (queries.requires_grad() || slot_keys.requires_grad() || slot_values.requires_grad());
+  return queries.size(1) == 1 && queries.size(0) <= kFewRows && dropout.probability == 0 &&
+         !recorded;
+}
+
 }  // namespace
 
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
@@ -106,6 +129,8 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
   check_like(slot_values, {queries.size(2), slot_keys.size(1), queries.size(3)}, queries,
              "slot_read: slot_values");
   check_dropout(dropout, "slot_read");
+  if (is_one_step(queries, slot_keys, slot_values, dropout))
+    return read_one_step(queries, slot_keys, slot_values);
   if (fused_loops({queries, slot_keys, slot_values}))
     return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
   return composed(queries, slot_keys, slot_values, dropout, precision);

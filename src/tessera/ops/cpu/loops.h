@@ -12,6 +12,8 @@ struct SoftmaxReadForward;
 struct SoftmaxReadBackward;
 struct MemoryRead;
 struct CrossEntropy;
+struct RowProducts;
+struct ActivationDropout;
 
 /// The fused loops as one instruction set has them. They run on OpenMP's threads; their results do
 /// not depend on how many those are.
@@ -27,6 +29,8 @@ struct Loops {
   void (*softmax_read_backward)(const SoftmaxReadBackward&);
   void (*memory_read)(const MemoryRead&);
   void (*cross_entropy)(const CrossEntropy&);
+  void (*row_products)(const RowProducts&);
+  void (*activation_dropout)(const ActivationDropout&);
 };
 
 /// The fastest loops in float that this CPU runs (AVX-512, else AVX2), or null.

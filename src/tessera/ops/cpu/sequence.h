@@ -4,6 +4,9 @@
 
 namespace tessera::cpu {
 
+/// Products or elements below which waking other threads costs more than they save.
+constexpr int64_t kWorthThreads = int64_t{1} << 16;
+
 /// A float tensor [batch, time, head, D] by its strides in elements; D is contiguous.
 struct Sequence {
   float* data = nullptr;

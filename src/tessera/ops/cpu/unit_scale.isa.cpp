@@ -15,7 +15,7 @@ float dot(const float* a, const float* b, int64_t D) {
 }  // namespace
 
 void unit_scale_forward(const UnitScaleForward& f) {
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(2) schedule(static) if (f.B * f.T * f.H * f.D >= kWorthThreads)
   for (int64_t b = 0; b < f.B; ++b)
     for (int64_t t = 0; t < f.T; ++t)
       for (int64_t h = 0; h < f.H; ++h) {
@@ -28,7 +28,7 @@ void unit_scale_forward(const UnitScaleForward& f) {
 }
 
 void unit_scale_backward(const UnitScaleBackward& g) {
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(2) schedule(static) if (g.B * g.T * g.H * g.D >= kWorthThreads)
   for (int64_t b = 0; b < g.B; ++b)
     for (int64_t h = 0; h < g.H; ++h) {
       double scale_total = 0;

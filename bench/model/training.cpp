@@ -1,0 +1,163 @@
+// Training steps (forward, backward, clipping, AdamW): our Memory Mosaic in float and with bfloat16
+// products, the same weights as dense tensor formulas, and a GPT of equal size. The variants take
+// turns, and of each the fastest step counts, so that other work on the machine disturbs ratios
+// little. The share of the peak is what the step's model (3 times the products of its forward pass,
+// nothing recomputed) makes of the fastest float product of 2048 x 2048 matrices seen meanwhile.
+//
+//   bench_model_training CHANNELS WINDOW THREADS [ROUNDS]
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include "bench/model/dense_mosaic.h"
+#include "bench/support/peak_memory.h"
+#include "tessera/model/gpt.h"
+#include "tessera/model/memory_mosaic.h"
+#include "tessera/train/adamw.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kVocabulary = 4096;
+
+struct Shape {
+  int64_t channels, window;
+  int64_t layers() const { return channels >= 384 ? 6 : 4; }
+  int64_t heads() const { return channels / 64; }
+  int64_t batch() const { return 2048 / window; }
+  int64_t tokens() const { return batch() * window; }
+  /// Of the linear maps, slots or feed-forward layer, causal read and head, forward and backward.
+  double model_flops() const {
+    const double maps = 12.0 * channels * channels, read = 1.0 * channels * window;
+    return 6.0 * tokens() * (layers() * (maps + read) + kVocabulary * channels);
+  }
+};
+
+template <typename Config>
+Config config_of(const Shape& shape, ops::Precision precision) {
+  Config config;
+  config.vocabulary = kVocabulary;
+  config.window = shape.window;
+  config.layers = shape.layers();
+  config.heads = shape.heads();
+  config.channels = shape.channels;
+  config.dropout = 0;
+  config.precision = precision;
+  return config;
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+class Variant {
+ public:
+  using Loss = std::function<at::Tensor(const at::Tensor& tokens, const at::Tensor& targets)>;
+
+  Variant(std::string name, std::shared_ptr<LanguageModel> model, Loss loss)
+      : name_(std::move(name)), model_(std::move(model)), loss_(std::move(loss)) {
+    NamedTensors parameters;
+    for (const auto& item : model_->named_parameters())
+      parameters.emplace_back(item.key(), item.value());
+    optimizer_ = std::make_unique<AdamW>(parameters, AdamWConfig());
+  }
+
+  void step(const at::Tensor& tokens, const at::Tensor& targets) {
+    const bench::PeakMemory memory;
+    const double seconds = seconds_of([&] {
+      optimizer_->clear_gradients();
+      const at::Tensor loss = loss_(tokens, targets);
+      loss.backward();
+      optimizer_->step(1e-3, clip_scale(optimizer_->gradient_norm(), 1.0));
+      last_loss_ = loss.item<double>();
+    });
+    best_ = std::min(best_, seconds);
+    peak_ = std::max(peak_, memory.mebibytes());
+  }
+
+  void report(const Shape& shape, double baseline, double peak_flops) const {
+    fmt::print("{:<22} {:>9} {:>9.1f} {:>9.0f} {:>7.2f} {:>8.0f}% {:>9.0f} {:>8.4f}\n", name_,
+               model_->parameter_count(), 1e3 * best_, shape.tokens() / best_, baseline / best_,
+               100 * shape.model_flops() / best_ / peak_flops, peak_, last_loss_);
+  }
+  double best() const { return best_; }
+
+ private:
+  std::string name_;
+  std::shared_ptr<LanguageModel> model_;
+  Loss loss_;
+  std::unique_ptr<AdamW> optimizer_;
+  double best_ = std::numeric_limits<double>::infinity();
+  double peak_ = 0;
+  double last_loss_ = 0;
+};
+
+template <typename Model, typename Config>
+Variant own(std::string name, const Shape& shape, ops::Precision precision) {
+  const auto model = std::make_shared<Model>(config_of<Config>(shape, precision));
+  return {std::move(name), model, [model](const at::Tensor& tokens, const at::Tensor& targets) {
+            return model->loss(tokens, targets);
+          }};
+}
+
+Variant dense(const Shape& shape) {
+  const auto config = config_of<MemoryMosaicConfig>(shape, ops::Precision::kFloat32);
+  const auto model = std::make_shared<MemoryMosaic>(config);
+  return {"mosaic, dense formulas", model,
+          [=](const at::Tensor& tokens, const at::Tensor& targets) {
+            return bench::DenseMosaic(*model, config).loss(tokens, targets);
+          }};
+}
+
+void run(const Shape& shape, int rounds) {
+  using ops::Precision;
+  std::vector<Variant> variants;
+  variants.push_back(
+      own<MemoryMosaic, MemoryMosaicConfig>("mosaic fp32", shape, Precision::kFloat32));
+  variants.push_back(
+      own<MemoryMosaic, MemoryMosaicConfig>("mosaic bf16", shape, Precision::kBFloat16));
+  variants.push_back(own<Gpt, GptConfig>("gpt fp32", shape, Precision::kFloat32));
+  variants.push_back(own<Gpt, GptConfig>("gpt bf16", shape, Precision::kBFloat16));
+  variants.push_back(dense(shape));
+
+  const at::Tensor square = at::randn({2048, 2048});
+  double peak_flops = 0;
+  for (int round = 0; round < rounds; ++round) {
+    at::manual_seed(round);
+    const at::Tensor text =
+        at::rand({shape.batch(), shape.window + 1}).square().mul(kVocabulary).to(at::kLong);
+    const at::Tensor tokens = text.narrow(1, 0, shape.window).contiguous();
+    const at::Tensor targets = text.narrow(1, 1, shape.window).contiguous();
+    for (auto& variant : variants) {
+      variant.step(tokens, targets);
+      const double seconds = seconds_of([&] { at::matmul(square, square); });
+      peak_flops = std::max(peak_flops, 2 * std::pow(2048.0, 3) / seconds);
+    }
+  }
+  fmt::print("L{} d{} H{} T{} B{} V{}, {} threads, float peak {:.0f} GFLOP/s\n", shape.layers(),
+             shape.channels, shape.heads(), shape.window, shape.batch(), kVocabulary,
+             at::get_num_threads(), 1e-9 * peak_flops);
+  fmt::print("{:<22} {:>9} {:>9} {:>9} {:>7} {:>9} {:>9} {:>8}\n", "", "weights", "ms/step",
+             "tokens/s", "speed", "of peak", "peak MiB", "loss");
+  for (const auto& variant : variants) variant.report(shape, variants.front().best(), peak_flops);
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  if (argc < 4 || argc > 5) {
+    fmt::print(stderr, "usage: bench_model_training CHANNELS WINDOW THREADS [ROUNDS]\n");
+    return 2;
+  }
+  at::set_num_threads(std::atoi(argv[3]));
+  tessera::run({std::atoi(argv[1]), std::atoi(argv[2])}, argc > 4 ? std::atoi(argv[4]) : 8);
+  return 0;
+}
