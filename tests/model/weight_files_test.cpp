@@ -133,7 +133,7 @@ TEST_F(WeightFiles, DamagedFilesAreRefused) {
     write_file(folder_ / "config.json", text);
     expect_data_error([&] { load_model(folder_); }, {"config.json"});
   }
-  EXPECT_THROW(load_model(folder_ / "nowhere"), SystemError);
+  EXPECT_THROW(load_model(folder_ / "nowhere"), DataError);
 }
 
 TEST_F(WeightFiles, UnknownKindsAndKeysAreUsageErrors) {
