@@ -7,7 +7,7 @@
 
 namespace tessera::ops {
 
-/// The read of a contextual memory (Zhang et al. 2024, eq. 5): Gaussian kernel smoothing over the
+/// The read of a contextual memory (Zhang et al. 2024, eq. 7): Gaussian kernel smoothing over the
 /// pairs stored so far, for keys of equal length a softmax without 1 / sqrt(D):
 ///   y_t = sum_{i < t} softmax_i(k_t . k_i) v_i,   y_1 = 0 (nothing is stored yet).
 /// keys, values [B, T, H, D] (views of [B, T, C] are fine) -> [B, T, H, D]. The keys are the

@@ -7,7 +7,7 @@
 
 namespace tessera::ops {
 
-/// The read of a persistent memory (Zhang et al. 2024, section 6): a softmax over all M learned
+/// The read of a persistent memory (Zhang et al. 2024, appendix D.1): a softmax over all M learned
 /// slots of the head, without mask or 1 / sqrt(D):
 ///   y_t = sum_m softmax_m(q_t . slot_key_m) slot_value_m.
 /// queries [B, T, H, D], slot_keys and slot_values [H, M, D] -> [B, T, H, D]; differentiable in all
