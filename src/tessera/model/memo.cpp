@@ -222,12 +222,16 @@ at::Tensor Memo::retrieve(const at::Tensor& contexts) const {
   return emit(last_.retrieve(query(padded, MemoWindows::kBlocks, 1).squeeze(1)));
 }
 
-at::Tensor Memo::read(const at::Tensor& tokens) const {
+at::Tensor Memo::keys(const at::Tensor& tokens) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor x = embed(tokens, "Memo::read");
+  const at::Tensor x = embed(tokens, "Memo::keys");
   const at::Tensor padded = at::constant_pad_nd(x, {0, 0, config_.longest_window() - 1, 0});
-  const at::Tensor keys = query(padded, MemoWindows::kEveryPosition, x.size(1));  // [B, T, d]
-  return last_.retrieve(rows_of(keys)).view_as(keys);
+  return query(padded, MemoWindows::kEveryPosition, x.size(1));
+}
+
+at::Tensor Memo::read(const at::Tensor& tokens) const {
+  const at::Tensor all = keys(tokens);  // [B, T, d]
+  return last_.retrieve(rows_of(all)).view_as(all);
 }
 
 at::Tensor Memo::emit(const at::Tensor& outputs) const {

@@ -92,6 +92,9 @@ class Memo {
   /// O^(last) [B, T, d] after every token of tokens [B, T]: emit(read(tokens))[:, i] is
   /// retrieve(tokens[:, :i + 1]).
   at::Tensor read(const at::Tensor& tokens) const;
+  /// What read() asks C^(last) for [B, T, d]: the keys of the windows of h, h^2, ..., h^l tokens
+  /// that end at each token, added up.
+  at::Tensor keys(const at::Tensor& tokens) const;
   /// E y, the scores [..., V] of outputs y [..., d] (eq. 4).
   at::Tensor emit(const at::Tensor& outputs) const;
 
