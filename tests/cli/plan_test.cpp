@@ -48,7 +48,11 @@ TEST(Plan, ReadsCountsAndTexts) {
   const std::string text = file_with("plan_test_text.txt", words);
   const Outcome run = plan({"--text", text, "--tokenizer", "byte", "--dimension", "512", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(config::Json::parse(run.out)["plans"].size(), 2u);
+  const auto plans = config::Json::parse(run.out)["plans"];
+  ASSERT_EQ(plans.size(), 3u);
+  EXPECT_EQ(plans[2]["keys"], "bound windows, each pair written once");
+  EXPECT_LT(plans[2]["associations"], plans[1]["associations"]);
+  EXPECT_LE(plans[2]["predicted_error"], plans[1]["predicted_error"]);
 }
 
 TEST(Plan, RefusesWithTheReason) {

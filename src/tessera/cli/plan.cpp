@@ -24,7 +24,8 @@ using namespace theory;
 
 constexpr int64_t kMostSimulated = 4000000;  // inputs
 constexpr double kMostNormals = 4e9;         // inputs * dimensions * runs of a simulation
-constexpr int64_t kTextProbes = 2000, kTextStep = 16;
+constexpr int64_t kTextProbes = 2000;
+constexpr int64_t kTextStep = 64;  // dimensions of a text memory are multiples of it
 
 struct Options {
   std::optional<double> alpha, error;
@@ -148,7 +149,8 @@ Json plan_of_text(const Options& options) {
                  {"layers", options.layers}};
   const std::pair<const char*, WindowMemory::Keys> kinds[] = {
       {"keys that share parts (as in the paper)", WindowMemory::Keys::kSharedSlots},
-      {"an independent key per window", WindowMemory::Keys::kHashedWindows}};
+      {"an independent key per window", WindowMemory::Keys::kHashedWindows},
+      {"bound windows, each pair written once", WindowMemory::Keys::kBoundWindows}};
   for (const auto& [name, keys] : kinds) {
     const WindowErrorPredictor predictor(tokens,
                                          {.heads = options.heads,

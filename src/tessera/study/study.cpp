@@ -2,6 +2,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/study/memo_studies.h"
 #include "tessera/study/memory_mosaics_studies.h"
 #include "tessera/study/scaling_laws.h"
 
@@ -53,6 +54,7 @@ Json manifest_of(const Study& study, const StudyOptions& options, const std::str
 const std::vector<Study>& all_studies() {
   static const std::vector<Study> studies = [] {
     std::vector<Study> all = memory_mosaics_studies();
+    for (Study& study : memo_studies()) all.push_back(std::move(study));
     for (Study& study : scaling_law_studies()) all.push_back(std::move(study));
     return all;
   }();

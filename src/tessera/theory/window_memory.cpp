@@ -43,7 +43,7 @@ std::vector<Part> parts_of(const WindowMemory& memory, int64_t tokens) {
   for (int32_t layer = 1; layer <= memory.layers; ++layer) {
     const int64_t length = power(memory.heads, layer - 1), window = length * memory.heads;
     if (window >= tokens) break;
-    if (memory.keys == WindowMemory::Keys::kHashedWindows) {
+    if (memory.keys != WindowMemory::Keys::kSharedSlots) {
       parts.push_back({window, window, 1.0, window});
       continue;
     }
@@ -73,13 +73,53 @@ WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
                                            uint64_t seed)
     : memory_(memory) {
   check_memory(tokens, memory);
-  const auto n = static_cast<int64_t>(tokens.size());
-  energy_of_token_.assign(static_cast<size_t>(memory.vocabulary), 0.0);
-  for (int32_t layer = 1; layer <= memory.layers; ++layer)
-    for (int64_t i = power(memory.heads, layer); i < n; ++i, ++associations_)
-      energy_of_token_[tokens[i]] += 1;
-  total_energy_ = static_cast<double>(associations_);
+  const PartIndex index = index_parts(tokens);
+  count_energy(tokens, index);
+  group_tokens();
+  const auto positions = choose_positions(static_cast<int64_t>(tokens.size()), probes, seed);
+  probes_.resize(positions.size());
+  parallel_for(static_cast<int64_t>(positions.size()),
+               [&](int64_t k) { probes_[k] = make_probe(tokens, positions[k], index); });
+}
 
+WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
+    std::span<const int32_t> tokens) const {
+  const auto n = static_cast<int64_t>(tokens.size());
+  const auto parts = parts_of(memory_, n);
+  PartIndex index(parts.size());
+  parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t k) {
+    auto& written = index[k];
+    for (int64_t i = parts[k].window; i < n; ++i)
+      written.emplace_back(hash_tokens(tokens.subspan(i - parts[k].reach, parts[k].length)),
+                           static_cast<int32_t>(i));
+    if (!writes_once()) return std::sort(written.begin(), written.end());
+    const auto pair_of = [&](const auto& entry) {
+      return std::pair(entry.first, tokens[entry.second]);
+    };
+    std::sort(written.begin(), written.end(),
+              [&](const auto& a, const auto& b) { return pair_of(a) < pair_of(b); });
+    const auto end = std::unique(written.begin(), written.end(), [&](const auto& a, const auto& b) {
+      return pair_of(a) == pair_of(b);
+    });
+    written.erase(end, written.end());
+  });
+  return index;
+}
+
+void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens, const PartIndex& index) {
+  energy_of_token_.assign(static_cast<size_t>(memory_.vocabulary), 0.0);
+  if (writes_once()) {  // bound values: no token has energy of its own
+    for (const auto& written : index) associations_ += static_cast<int64_t>(written.size());
+  } else {
+    const auto n = static_cast<int64_t>(tokens.size());
+    for (int32_t layer = 1; layer <= memory_.layers; ++layer)
+      for (int64_t i = power(memory_.heads, layer); i < n; ++i, ++associations_)
+        energy_of_token_[tokens[i]] += 1;
+  }
+  total_energy_ = static_cast<double>(associations_);
+}
+
+void WindowErrorPredictor::group_tokens() {
   std::map<int64_t, int32_t> known;
   for (const double energy : energy_of_token_) {
     const int64_t key = energy > 0 ? std::llround(std::log(energy) / 0.01) : -1;
@@ -90,34 +130,26 @@ WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
     groups_[place->second].energy += energy;
   }
   for (OutputGroup& group : groups_) group.energy /= group.outputs;
-
-  // For each part of a key, the positions that have it, sorted by what it reads.
-  const auto parts = parts_of(memory, n);
-  std::vector<std::vector<std::pair<uint64_t, int32_t>>> index(parts.size());
-  parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t k) {
-    for (int64_t i = parts[k].window; i < n; ++i)
-      index[k].emplace_back(hash_tokens(tokens.subspan(i - parts[k].reach, parts[k].length)),
-                            static_cast<int32_t>(i));
-    std::sort(index[k].begin(), index[k].end());
-  });
-
-  RandomStream random(seed);
-  std::vector<int64_t> positions;
-  const int64_t candidates = n - memory.heads;
-  for (int64_t i = 0; i < std::min(probes, candidates); ++i)
-    positions.push_back(memory.heads + (candidates <= probes
-                                            ? i
-                                            : static_cast<int64_t>(random.below(
-                                                  static_cast<uint64_t>(candidates)))));
-  probes_.resize(positions.size());
-  parallel_for(static_cast<int64_t>(positions.size()),
-               [&](int64_t k) { probes_[k] = make_probe(tokens, positions[k], index); });
 }
 
-WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(
-    std::span<const int32_t> tokens, int64_t position,
-    const std::vector<std::vector<std::pair<uint64_t, int32_t>>>& index) const {
+std::vector<int64_t> WindowErrorPredictor::choose_positions(int64_t tokens, int64_t probes,
+                                                            uint64_t seed) const {
+  RandomStream random(seed);
+  std::vector<int64_t> positions;
+  const int64_t candidates = tokens - memory_.heads;
+  for (int64_t i = 0; i < std::min(probes, candidates); ++i)
+    positions.push_back(memory_.heads + (candidates <= probes
+                                             ? i
+                                             : static_cast<int64_t>(random.below(
+                                                   static_cast<uint64_t>(candidates)))));
+  return positions;
+}
+
+WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int32_t> tokens,
+                                                             int64_t position,
+                                                             const PartIndex& index) const {
   const auto parts = parts_of(memory_, static_cast<int64_t>(tokens.size()));
+  const int32_t right = tokens[position];
   std::map<int32_t, double> interference;
   Probe probe;
   for (size_t k = 0; k < parts.size(); ++k) {
@@ -128,15 +160,16 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(
         std::lower_bound(index[k].begin(), index[k].end(), std::pair<uint64_t, int32_t>{hash, 0});
     const auto end =
         std::lower_bound(begin, index[k].end(), std::pair<uint64_t, int32_t>{hash, INT32_MAX});
-    const int64_t stride = (end - begin + kMostVisits - 1) / kMostVisits;
-    for (int64_t i = 0; i < end - begin; i += stride)
-      if (begin[i].second != position)
-        interference[tokens[begin[i].second]] += parts[k].share * static_cast<double>(stride);
+    const int64_t stride = writes_once() ? 1 : (end - begin + kMostVisits - 1) / kMostVisits;
+    for (int64_t i = 0; i < end - begin; i += stride) {
+      const int32_t token = tokens[begin[i].second];
+      const bool is_own_pair = writes_once() ? token == right : begin[i].second == position;
+      if (!is_own_pair) interference[token] += parts[k].share * static_cast<double>(stride);
+    }
   }
   const auto rival = [&](int32_t token, double score) {
     return Rival{score, energy_of_token_[token], group_of_token_[token]};
   };
-  const int32_t right = tokens[position];
   probe.score = probe.layers + interference[right];
   probe.right = rival(right, probe.score);
   for (const auto& [token, score] : interference)
@@ -145,7 +178,8 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(
 }
 
 double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const {
-  constexpr int kLengths = 7, kNoises = 25;
+  constexpr int kNoises = 25;
+  const int lengths = writes_once() ? 1 : 7;  // signs all have the same length
   const auto d = static_cast<double>(dimension);
   // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
   const double spread =
@@ -158,27 +192,24 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
   others[probe.right.group] -= 1;
   for (const Rival& rival : probe.rivals) others[rival.group] -= 1;
 
-  std::vector<double> group_scale(groups_.size()), rival_scale(probe.rivals.size());
   double recall = 0, weights = 0;
-  for (int i = 0; i < kLengths; ++i) {
-    const double g = 3.5 * (2.0 * i / (kLengths - 1) - 1);
+  for (int i = 0; i < lengths; ++i) {
+    const double g = lengths > 1 ? 3.5 * (2.0 * i / (lengths - 1) - 1) : 0;
     const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * g;
-    const double a = std::max(1e-6, root * root * root),
-                 leak = probe.score * a * probe.score * a / d;
-    for (size_t k = 0; k < groups_.size(); ++k)
-      group_scale[k] = 1 / std::sqrt(variance(groups_[k].energy, a) + leak);
-    for (size_t k = 0; k < rival_scale.size(); ++k)
-      rival_scale[k] = 1 / std::sqrt(variance(probe.rivals[k].energy, a) + leak);
+    const double a = lengths > 1 ? std::max(1e-6, root * root * root) : 1;
     const double deviation =
         std::sqrt(variance(std::max(0.0, probe.right.energy - probe.layers), a));
     for (int j = 0; j < kNoises; ++j) {
       const double z = 5.0 * (2.0 * j / (kNoises - 1) - 1);
-      const double score = probe.score * a + deviation * z;
+      const double score = probe.score * a + deviation * z, leak = score * score / d;
       double log_recall = 0;
       for (size_t k = 0; k < others.size(); ++k)
-        if (others[k] > 0) log_recall += others[k] * log_normal_cdf(score * group_scale[k]);
-      for (size_t k = 0; k < rival_scale.size() && log_recall > -40; ++k)
-        log_recall += log_normal_cdf((score - probe.rivals[k].interference * a) * rival_scale[k]);
+        if (others[k] > 0)
+          log_recall +=
+              others[k] * log_normal_cdf(score / std::sqrt(variance(groups_[k].energy, a) + leak));
+      for (size_t k = 0; k < probe.rivals.size() && log_recall > -40; ++k)
+        log_recall += log_normal_cdf((score - probe.rivals[k].interference * a) /
+                                     std::sqrt(variance(probe.rivals[k].energy, a) + leak));
       const double weight = std::exp(-(g * g + z * z) / 2);
       weights += weight;
       recall += weight * std::exp(log_recall);

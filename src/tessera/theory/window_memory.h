@@ -11,11 +11,13 @@ namespace tessera::theory {
 
 /// A correlation matrix memory of text (Zanzotto et al. 2025): the key of a window of tokens is
 /// stored with the token that follows it, at every position; layer k uses windows of heads^k
-/// tokens, and all layers share one d x d matrix.
+/// tokens, and all layers share one d x d matrix. The text is one document.
 struct WindowMemory {
   enum class Keys {
-    kSharedSlots,   // a key joins `heads` projected parts: windows with equal parts interfere
-    kHashedWindows  // an independent key per window
+    kSharedSlots,    // a key joins `heads` projected parts: windows with equal parts interfere
+    kHashedWindows,  // an independent key per window
+    kBoundWindows    // that, of signs, the value bound to the window, and each pair written once:
+                     // frequent tokens make no more noise than rare ones
   };
 
   int32_t heads = 4;
@@ -27,7 +29,8 @@ struct WindowMemory {
 /// Predicts how often the next token is recalled wrongly, over the stored text itself. Beside the
 /// noise of predicted_error it knows the deterministic interference: a window that shares j of the
 /// h parts of the probe adds j / h to the score of its own continuation. It still errs to the low
-/// side by about a tenth where parts are shared, because it leaves out how such overlaps vary.
+/// side by about a tenth where parts are shared, because it leaves out how such overlaps vary; for
+/// bound windows it errs to the high side by a few hundredths.
 class WindowErrorPredictor {
  public:
   /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
@@ -62,8 +65,15 @@ class WindowErrorPredictor {
     std::vector<Rival> rivals;
   };
 
-  Probe make_probe(std::span<const int32_t> tokens, int64_t position,
-                   const std::vector<std::vector<std::pair<uint64_t, int32_t>>>& index) const;
+  /// For each part of a key, the positions that wrote it, sorted by what it reads.
+  using PartIndex = std::vector<std::vector<std::pair<uint64_t, int32_t>>>;
+
+  bool writes_once() const { return memory_.keys == WindowMemory::Keys::kBoundWindows; }
+  PartIndex index_parts(std::span<const int32_t> tokens) const;
+  void count_energy(std::span<const int32_t> tokens, const PartIndex& index);
+  void group_tokens();
+  std::vector<int64_t> choose_positions(int64_t tokens, int64_t probes, uint64_t seed) const;
+  Probe make_probe(std::span<const int32_t> tokens, int64_t position, const PartIndex& index) const;
   double recall(const Probe& probe, int64_t dimension) const;
 
   WindowMemory memory_;

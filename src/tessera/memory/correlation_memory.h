@@ -1,0 +1,48 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace tessera {
+
+/// Correlation matrix memory (Kohonen 1972; Anderson 1972): C [K, D], the sum of the outer products
+/// k^T v of the pairs it holds. Zanzotto et al. 2025, eq. 1. A key gives back its value with weight
+/// |k|^2, and of every other value its key's share k . k'. A value: copies share nothing.
+///
+/// Keys are [n, K] and values [n, D], one product for all n pairs, or one pair [K] and [D]; their
+/// dtype and device are the memory's. Every member throws c10::ValueError where they do not fit and
+/// leaves the memory as it was.
+class CorrelationMemory {
+ public:
+  /// An empty memory of rows K and columns D.
+  CorrelationMemory(int64_t rows, int64_t columns,
+                    const at::TensorOptions& options = at::TensorOptions());
+  /// One that holds what C [K, D] holds; takes C over.
+  explicit CorrelationMemory(at::Tensor matrix);
+  CorrelationMemory(const CorrelationMemory& other);
+  CorrelationMemory& operator=(const CorrelationMemory& other);
+  CorrelationMemory(CorrelationMemory&&) = default;
+  CorrelationMemory& operator=(CorrelationMemory&&) = default;
+
+  /// C + keys^T values.
+  void store(const at::Tensor& keys, const at::Tensor& values);
+  /// C - keys^T values: takes pairs that were stored away again, up to rounding.
+  void forget(const at::Tensor& keys, const at::Tensor& values);
+  /// keys C: [n, D] or [D].
+  at::Tensor retrieve(const at::Tensor& keys) const;
+  /// C + the other's C: the memory of both's pairs.
+  void merge(const CorrelationMemory& other);
+
+  int64_t rows() const { return matrix_.size(0); }
+  int64_t columns() const { return matrix_.size(1); }
+  /// C [K, D]; not to be written to.
+  const at::Tensor& matrix() const { return matrix_; }
+
+ private:
+  void add(const at::Tensor& keys, const at::Tensor& values, double sign);
+
+  at::Tensor matrix_;
+};
+
+}  // namespace tessera
