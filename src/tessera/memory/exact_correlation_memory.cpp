@@ -10,9 +10,12 @@
 #include "tessera/base/error.h"
 #include "tessera/memory/large_pages.h"
 #include "tessera/ops/correlation.h"
+#include "tessera/ops/cpu/sequence.h"
 
 namespace tessera {
 namespace {
+
+using cpu::kWorthThreads;
 
 constexpr int64_t kMost32 = INT32_MAX;          // in magnitude
 constexpr int64_t kLargestProduct = 128 * 128;  // of two 8-bit numbers
@@ -21,7 +24,7 @@ constexpr int64_t kMostPairs = 4096;            // of bytes, written at once
 template <typename Entry>
 double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
   std::vector<double> of_rows(static_cast<size_t>(rows));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * columns >= kWorthThreads)
   for (int64_t i = 0; i < rows; ++i) {
     double total = 0;
     for (int64_t j = 0; j < columns; ++j) {
@@ -36,7 +39,7 @@ double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
 template <typename Entry>
 int64_t largest_of(const Entry* entries, int64_t count) {
   int64_t largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
+#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
   for (int64_t i = 0; i < count; ++i)
     largest = std::max<int64_t>(largest, std::abs(static_cast<int64_t>(entries[i])));
   return largest;
@@ -44,7 +47,7 @@ int64_t largest_of(const Entry* entries, int64_t count) {
 
 template <typename Entry, typename Added>
 void add_entries(const Added* added, int64_t count, Entry* entries) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count >= kWorthThreads)
   for (int64_t i = 0; i < count; ++i) entries[i] += static_cast<Entry>(added[i]);
 }
 

@@ -8,6 +8,7 @@
 #include "tessera/ops/cpu/integer/correlation_read.h"
 #include "tessera/ops/cpu/integer/loops.h"
 #include "tessera/ops/cpu/integer/sign_products.h"
+#include "tessera/ops/cpu/sequence.h"
 
 namespace tessera::ops {
 namespace {
@@ -36,13 +37,14 @@ bool take_part(std::span<int8_t> values, int sign, std::span<int8_t> part) {
   return left != 0;
 }
 
+using cpu::kWorthThreads;
+
 constexpr int64_t kFewQueries = 8;   // for which passes over the entries cost less than planes
 constexpr int64_t kPlaneRows = 256;  // of the entries, as planes at once
-constexpr int kPlaneBits = 7;        // a digit from -64 to 63
 
 int planes_for(const int32_t* entries, int64_t count) {
   int64_t largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
+#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
   for (int64_t i = 0; i < count; ++i)
     largest = std::max<int64_t>(largest, std::abs(int64_t{entries[i]}));
   int planes = 1;
@@ -50,15 +52,16 @@ int planes_for(const int32_t* entries, int64_t count) {
   return planes;
 }
 
-/// The digits of entries to the base 128: entries = the sum over p of 128^p planes_p.
+/// The digits of entries to the base 128, from -64 to 63: entries = the sum over p of 128^p
+/// planes_p.
 void split(const int32_t* entries, int64_t count, int planes, int8_t* digits) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count >= kWorthThreads)
   for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = entries[i];
+    int32_t rest = entries[i];
     for (int p = 0; p < planes; ++p) {
-      const int64_t digit = ((rest + 64) & 127) - 64;
-      digits[p * count + i] = static_cast<int8_t>(digit);
-      rest = (rest - digit) >> kPlaneBits;
+      const int32_t low = rest & 127, carry = low >> 6;
+      digits[p * count + i] = static_cast<int8_t>(low - 128 * carry);
+      rest = (rest >> 7) + carry;
     }
   }
 }
@@ -78,7 +81,7 @@ void read_by_planes(std::span<const int8_t> queries, const int32_t* entries, int
                      &digits[static_cast<size_t>(p * rows * D)], D, row > 0,
                      &sums[static_cast<size_t>(p * size)], D);
   }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (size >= kWorthThreads)
   for (int64_t i = 0; i < size; ++i) {
     double total = 0;  // exact below 2^53
     for (int p = planes - 1; p >= 0; --p)

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include "tessera/ops/cpu/sequence.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 namespace {
@@ -82,7 +83,7 @@ void read_columns(const CorrelationRead& f, int64_t query, int64_t queries, int6
 void correlation_read(const CorrelationRead& f) {
   const int64_t share = (f.columns + omp_get_max_threads() - 1) / omp_get_max_threads();
   const int64_t width = std::min(kColumns, (share + 63) / 64 * 64);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (f.rows * f.columns >= kWorthThreads)
   for (int64_t column = 0; column < f.columns; column += width)
     for (int64_t query = 0; query < f.queries; query += kQueries)
       read_columns(f, query, std::min(kQueries, f.queries - query), column,

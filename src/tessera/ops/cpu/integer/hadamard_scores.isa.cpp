@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tessera/ops/cpu/sequence.h"
 #include "tessera/ops/cpu/vector.h"
 
 namespace tessera::cpu::TESSERA_ISA {
@@ -66,7 +67,7 @@ void transform(float* sums, int64_t size) {
 
 void hadamard_scores(const HadamardScores& f) {
   const int64_t blocks = (f.tokens + f.block - 1) / f.block;
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(2) schedule(static) if (f.count * f.tokens >= kWorthThreads)
   for (int64_t n = 0; n < f.count; ++n)
     for (int64_t b = 0; b < blocks; ++b) {
       alignas(64) float sums[kLargestBlock];

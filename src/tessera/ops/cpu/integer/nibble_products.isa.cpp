@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/ops/cpu/integer/integer_vector.h"
+#include "tessera/ops/cpu/sequence.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 namespace {
@@ -127,7 +128,7 @@ void nibble_products(const NibbleProducts& f) {
   const std::vector<int32_t> shifts = shifts_of(f);
   // Rows of a block stay in the first-level cache while all queries pass.
   const int64_t block = std::max(kRows, kBlockBytes / (f.width / 2) / kRows * kRows);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (f.rows * f.width >= kWorthThreads)
   for (int64_t first = 0; first < f.rows; first += block) {
     const int64_t end = std::min(first + block, f.rows);
     for (int64_t query = 0; query < f.queries; query += kQueries)

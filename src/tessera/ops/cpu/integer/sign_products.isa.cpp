@@ -1,6 +1,7 @@
 #include "tessera/ops/cpu/integer/sign_products.h"
 
 #include "tessera/ops/cpu/integer/integer_vector.h"
+#include "tessera/ops/cpu/sequence.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 namespace {
@@ -57,7 +58,7 @@ void multiply_tile(const SignProducts& f, const uint64_t* keys, const uint64_t* 
 
 void sign_transpose(const SignTranspose& f) {
   const int64_t groups = (f.count + 63) / 64;
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(2) schedule(static) if (f.count * f.panels >= kWorthThreads)
   for (int64_t g = 0; g < groups; ++g)
     for (int64_t panel = 0; panel < f.panels; panel += kWords) {
       Words block[64];
@@ -71,7 +72,8 @@ void sign_transpose(const SignTranspose& f) {
 
 void sign_products(const SignProducts& f) {
   const int64_t panel_words = (f.pairs + 63) / 64 * 64;
-#pragma omp parallel for collapse(2) schedule(static)
+  const int64_t work = f.row_panels * f.column_panels * 64 * panel_words;
+#pragma omp parallel for collapse(2) schedule(static) if (work >= kWorthThreads)
   for (int64_t row_panel = 0; row_panel < f.row_panels; ++row_panel)
     for (int64_t column_panel = 0; column_panel < f.column_panels; ++column_panel)
       for (int64_t column = 0; column < 64; column += kTileColumns)
