@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tessera/ops/cpu/sequence.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 namespace {
-
-constexpr int64_t kBlock = 64;
 
 /// To the nearest whole number, ties to even; |x| below 2^51.
 double rounded(double x) {
@@ -17,40 +16,32 @@ double rounded(double x) {
   return (x + kRound) - kRound;
 }
 
-/// The products of the parts in columns column, ..., column + kBlock - 1.
-void multiply_parts(const WindowProducts& f, const int8_t* numbers, int64_t count,
-                    double* products) {
-  for (int64_t c = 0; c < count; ++c) products[c] = numbers[c];
-  for (int64_t part = 1; part < f.parts; ++part) {
-    const int8_t* next = numbers + part * f.part_step * f.width;
-    for (int64_t c = 0; c < count; ++c) products[c] *= next[c];
-  }
-}
-
-void encode(const WindowProducts& f, int64_t n) {
+/// Row n; products [width]: room to work in.
+void encode(const WindowProducts& f, int64_t n, double* products) {
   const int8_t* numbers = f.numbers + n * f.next_step * f.width;
   int8_t* codes = f.codes + n * f.width;
-  alignas(64) double products[kBlock];
+  for (int64_t c = 0; c < f.width; ++c) products[c] = numbers[c];
+  for (int64_t part = 1; part < f.parts; ++part) {
+    const int8_t* next = numbers + part * f.part_step * f.width;
+    for (int64_t c = 0; c < f.width; ++c) products[c] *= next[c];
+  }
   double largest = 0;
-  for (int64_t column = 0; column < f.width; column += kBlock) {
-    const int64_t count = std::min(kBlock, f.width - column);
-    multiply_parts(f, numbers + column, count, products);
-    for (int64_t c = 0; c < count; ++c) largest = std::max(largest, std::fabs(products[c]));
-  }
+#pragma omp simd reduction(max : largest)
+  for (int64_t c = 0; c < f.width; ++c) largest = std::max(largest, std::fabs(products[c]));
   const double scale = largest > 0 ? 127 / largest : 0;
-  for (int64_t column = 0; column < f.width; column += kBlock) {
-    const int64_t count = std::min(kBlock, f.width - column);
-    multiply_parts(f, numbers + column, count, products);
-    for (int64_t c = 0; c < count; ++c)
-      codes[column + c] = static_cast<int8_t>(static_cast<int32_t>(rounded(products[c] * scale)));
-  }
+  for (int64_t c = 0; c < f.width; ++c)
+    codes[c] = static_cast<int8_t>(static_cast<int32_t>(rounded(products[c] * scale)));
 }
 
 }  // namespace
 
 void window_products(const WindowProducts& f) {
-#pragma omp parallel for schedule(static) if (f.count * f.width >= kWorthThreads)
-  for (int64_t n = 0; n < f.count; ++n) encode(f, n);
+#pragma omp parallel if (f.count * f.width >= kWorthThreads)
+  {
+    std::vector<double> products(static_cast<size_t>(f.width));
+#pragma omp for schedule(static)
+    for (int64_t n = 0; n < f.count; ++n) encode(f, n, products.data());
+  }
 }
 
 void key_rounding(const KeyRounding& f) {
