@@ -224,9 +224,10 @@ void PaperCode::score(std::span<const float> values, std::span<float* const> sco
 
 double PaperCode::noise(const ExactCorrelationMemory& memory) const {
   const auto d = static_cast<double>(config_.dimension);
-  // The parts of a key share one Gaussian W_k, and the codes of V tokens overlap in d dimensions.
-  const double overlap =
-      (1.0 + 1.0 / config_.heads) * (1.0 + d / static_cast<double>(config_.vocabulary));
+  // Keys of one length share a Gaussian W_k, in each of h parts, and the codes of V tokens overlap in
+  // d dimensions.
+  const double overlap = (1 + 1 / static_cast<double>(config_.heads * config_.layers)) *
+                         (1 + d / static_cast<double>(config_.vocabulary));
   return std::sqrt(memory.energy() * overlap) / (kKeyScale * tokens_.deviation() * d);
 }
 

@@ -23,6 +23,7 @@ class PaperCode final : public WindowCode {
   WindowQueries queries(std::span<const std::span<const int32_t>> contexts) const override;
   std::unique_ptr<WindowStream> stream() const override;
   void score(std::span<const float> values, std::span<float* const> scores) const override;
+  /// Of tokens that no stored window with a part in common leads to: those score by their parts.
   double noise(const ExactCorrelationMemory& memory) const override;
 
  private:
