@@ -130,15 +130,10 @@ void recall_batch(benchmark::State& state, WindowCodeKind code) {
   TextMemory& memory = loaded(code, state.range(0));
   const int64_t batch = state.range(1);
   const auto text = random_tokens(4096);
-  const double noise = memory.noise();
   std::vector<std::span<const int32_t>> contexts;
   for (int64_t i = 0; i < batch; ++i)
     contexts.push_back(std::span(text).subspan(static_cast<size_t>(13 * i), kWindow));
-  measure(state, batch, [&] {
-    read_contexts(memory, contexts, [&](size_t, const WindowScores& scores) {
-      benchmark::DoNotOptimize(by_score(scores, noise));
-    });
-  });
+  measure(state, batch, [&] { benchmark::DoNotOptimize(recall_contexts(memory, contexts)); });
 }
 
 void memorize_paper(benchmark::State& state) {

@@ -131,6 +131,31 @@ TEST_P(TextMemoryTest, ReadingManyContextsIsReadingEach) {
   }
 }
 
+TEST_P(TextMemoryTest, RecallingManyContextsIsDecidingEachByScore) {
+  const auto text = random_text(18, 300, 300);
+  TextMemory memory(config());
+  memory.memorize(pieces(text));
+  std::vector<std::span<const int32_t>> contexts;
+  for (size_t i = 0; i < 100; ++i) contexts.push_back(std::span(text).first(i));
+  const auto recalled = recall_contexts(memory, contexts);
+  const auto scores = read_contexts(memory, contexts);
+  ASSERT_EQ(recalled.size(), scores.size());
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const NextToken expected = by_score(scores[i], memory.noise());
+    EXPECT_EQ(recalled[i].token, expected.token) << i;
+    EXPECT_EQ(recalled[i].recalled, expected.recalled) << i;
+    EXPECT_EQ(recalled[i].matched_length, expected.matched_length) << i;
+    EXPECT_NEAR(recalled[i].score, expected.score, 0.1 * memory.noise()) << i;
+    ASSERT_EQ(recalled[i].window_scores.size(), expected.window_scores.size());
+    for (size_t k = 0; k < expected.window_scores.size(); ++k)
+      EXPECT_NEAR(recalled[i].window_scores[k], expected.window_scores[k], 0.05 * memory.noise());
+  }
+  const std::vector<int32_t> outside = {300};
+  EXPECT_THROW(recall_contexts(memory, std::vector<std::span<const int32_t>>{outside}),
+               std::invalid_argument);
+  EXPECT_TRUE(recall_contexts(memory, {}).empty());
+}
+
 TEST_P(TextMemoryTest, WritesOnceADocumentAndAgainInTheNext) {
   std::vector<int32_t> text = {1, 2, 3, 1, 2, 3, 1, 2, 3};
   TextMemory memory(config(512));

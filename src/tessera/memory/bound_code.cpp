@@ -123,8 +123,12 @@ std::unique_ptr<WindowStream> BoundCode::stream() const {
   return std::make_unique<ContextStream>(*this, lengths_.back());
 }
 
+float BoundCode::scale() const {
+  const auto d = static_cast<float>(config_.dimension);
+  return 1 / (d * d);
+}
+
 void BoundCode::score(std::span<const float> values, std::span<float* const> scores) const {
-  const auto d = static_cast<size_t>(config_.dimension);
   cpu::HadamardScores loop;
   loop.count = static_cast<int64_t>(scores.size());
   loop.width = config_.dimension;
@@ -132,9 +136,18 @@ void BoundCode::score(std::span<const float> values, std::span<float* const> sco
   loop.tokens = config_.vocabulary;
   loop.values = values.data();
   loop.masks = token_masks_.data();
-  loop.scale = 1.0f / (static_cast<float>(d) * static_cast<float>(d));
+  loop.scale = scale();
   loop.scores = scores.data();
   cpu::integer_loops().hadamard_scores(loop);
+}
+
+float BoundCode::score(std::span<const float> value, int32_t token) const {
+  std::vector<uint64_t> code(static_cast<size_t>(words_), 0);
+  bind(token, code.data());
+  double sum = 0;
+  for (size_t c = 0; c < value.size(); ++c)
+    sum += (code[c / 64] >> (c % 64) & 1) != 0 ? -value[c] : value[c];
+  return static_cast<float>(sum) * scale();
 }
 
 double BoundCode::noise(const ExactCorrelationMemory& memory) const {

@@ -13,12 +13,11 @@ namespace {
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kNegligible = 40;  // nats below the largest
 
-NextToken token_of(const WindowScores& scores, size_t token) {
-  NextToken next;
-  next.token = static_cast<int32_t>(token);
-  for (int64_t k = 0; k < scores.windows(); ++k)
-    next.window_scores.push_back(scores.window(k)[token]);
-  return next;
+/// One token's scores, shortest window first.
+std::vector<float> scores_of(const WindowScores& scores, size_t token) {
+  std::vector<float> result;
+  for (int64_t k = 0; k < scores.windows(); ++k) result.push_back(scores.window(k)[token]);
+  return result;
 }
 
 /// How many of the shortest windows the token was most likely stored with; at least one.
@@ -36,8 +35,8 @@ size_t voting_windows(std::span<const float> window_scores) {
 }
 
 /// The sums [V] over the windows.
-std::vector<double> sums_of(const WindowScores& scores) {
-  std::vector<double> sums(static_cast<size_t>(scores.vocabulary()), 0.0);
+std::vector<float> sums_of(const WindowScores& scores) {
+  std::vector<float> sums(static_cast<size_t>(scores.vocabulary()), 0.0f);
   for (int64_t k = 0; k < scores.windows(); ++k) {
     const float* window = scores.window(k).data();
     for (size_t y = 0; y < sums.size(); ++y) sums[y] += window[y];
@@ -45,28 +44,36 @@ std::vector<double> sums_of(const WindowScores& scores) {
   return sums;
 }
 
+/// The posterior of the likeliest token, of sum `best`, among all; variance: that of the noise.
+double probability_of(double best, std::span<const float> sums, double windows, double variance) {
+  double others = 0;  // likelihoods against the best's, its own among them
+  for (const float sum : sums)
+    if (const double ratio = (sum - best) / variance; ratio > -kNegligible)
+      others += std::exp(ratio);
+  // Every token has prior 1 / (2 V), "nothing was stored" 1 / 2; all divided by e^top.
+  const double ratio = (best - windows / 2) / variance, top = std::max(0.0, ratio);
+  const double stored = std::exp(ratio - top), nothing = std::exp(-top);
+  return (stored + nothing) / (others * stored + static_cast<double>(sums.size()) * nothing);
+}
+
 }  // namespace
 
-NextToken by_score(const WindowScores& scores, double noise) {
-  const auto V = static_cast<double>(scores.vocabulary()),
-             k = static_cast<double>(scores.windows());
-  const std::vector<double> sums = sums_of(scores);
-  const auto best = static_cast<size_t>(std::ranges::max_element(sums) - sums.begin());
-  NextToken next = token_of(scores, best);
-  next.score = sums[best];
+NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, double noise) {
+  const auto V = static_cast<double>(sums.size()), k = static_cast<double>(lengths.size());
+  const auto best = std::ranges::max_element(sums);
+  NextToken next;
+  next.token = static_cast<int32_t>(best - sums.begin());
+  next.score = *best;
   next.recalled = next.score > noise * std::sqrt(2 * k * std::log(V));
-  if (next.recalled) next.matched_length = scores.lengths().back();
-  next.probability = 1 / V;
-  if (noise == 0 || k == 0) return next;
-  // With e^c the best token's likelihood ratio: M V = e^c times the sum of the others' against it.
-  const double variance = noise * noise, c = (next.score - k / 2) / variance;
-  double against_best = 0;
-  for (const double sum : sums)
-    if (const double ratio = (sum - next.score) / variance; ratio > -kNegligible)
-      against_best += std::exp(ratio);
-  const double top = std::max(0.0, c);
-  next.probability = (std::exp(c - top) + std::exp(-top)) /
-                     (against_best * std::exp(c - top) + V * std::exp(-top));
+  if (next.recalled) next.matched_length = lengths.back();
+  next.probability =
+      noise > 0 && k > 0 ? probability_of(next.score, sums, k, noise * noise) : 1 / V;
+  return next;
+}
+
+NextToken by_score(const WindowScores& scores, double noise) {
+  NextToken next = by_sum(sums_of(scores), scores.lengths(), noise);
+  next.window_scores = scores_of(scores, static_cast<size_t>(next.token));
   return next;
 }
 
@@ -128,7 +135,9 @@ LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& sc
 NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
   const Posterior all = posterior(scores);
   const auto best = std::ranges::max_element(all.tokens);
-  NextToken next = token_of(scores, static_cast<size_t>(best - all.tokens.begin()));
+  NextToken next;
+  next.token = static_cast<int32_t>(best - all.tokens.begin());
+  next.window_scores = scores_of(scores, static_cast<size_t>(next.token));
   const size_t windows = voting_windows(next.window_scores);
   for (size_t k = 0; k < windows; ++k) next.score += next.window_scores[k];
   next.probability = *best / all.total;

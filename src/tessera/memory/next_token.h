@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tessera/memory/window_scores.h"
@@ -23,6 +24,9 @@ struct NextToken {
 /// noise alone, noise sqrt(2 k ln V). Its probability is that of LikelihoodDecoder with the longest
 /// window's hypothesis alone and every token as likely before. noise: TextMemory::noise().
 NextToken by_score(const WindowScores& scores, double noise);
+/// The same from the sums [V] of the scores of windows of these lengths; leaves window_scores
+/// empty.
+NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, double noise);
 
 /// Decodes by likelihood ratio. Hypothesis (y, j): token y was stored with the j shortest windows,
 /// the longer windows with nothing. Against "nothing was stored" its log likelihood ratio is

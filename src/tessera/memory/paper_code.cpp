@@ -217,15 +217,26 @@ std::unique_ptr<WindowStream> PaperCode::stream() const {
   return std::make_unique<Stream>(*this);
 }
 
+float PaperCode::scale() const {
+  const double root = kKeyScale * tokens_.deviation() * static_cast<double>(config_.dimension);
+  return static_cast<float>(1 / (root * root));
+}
+
 void PaperCode::score(std::span<const float> values, std::span<float* const> scores) const {
-  const double unit = kKeyScale * tokens_.deviation() * static_cast<double>(config_.dimension);
-  tokens_.score(values, static_cast<float>(1 / (unit * unit)), scores);
+  tokens_.score(values, scale(), scores);
+}
+
+float PaperCode::score(std::span<const float> value, int32_t token) const {
+  const std::vector<int8_t> code = token_codes({&token, 1});
+  double sum = 0;
+  for (size_t c = 0; c < value.size(); ++c) sum += value[c] * static_cast<float>(code[c]);
+  return static_cast<float>(sum) * scale();
 }
 
 double PaperCode::noise(const ExactCorrelationMemory& memory) const {
   const auto d = static_cast<double>(config_.dimension);
-  // Keys of one length share a Gaussian W_k, in each of h parts, and the codes of V tokens overlap in
-  // d dimensions.
+  // Keys of one length share a Gaussian W_k, in each of h parts, and the codes of V tokens overlap
+  // in d dimensions.
   const double overlap = (1 + 1 / static_cast<double>(config_.heads * config_.layers)) *
                          (1 + d / static_cast<double>(config_.vocabulary));
   return std::sqrt(memory.energy() * overlap) / (kKeyScale * tokens_.deviation() * d);

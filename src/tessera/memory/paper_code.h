@@ -23,6 +23,7 @@ class PaperCode final : public WindowCode {
   WindowQueries queries(std::span<const std::span<const int32_t>> contexts) const override;
   std::unique_ptr<WindowStream> stream() const override;
   void score(std::span<const float> values, std::span<float* const> scores) const override;
+  float score(std::span<const float> value, int32_t token) const override;
   /// Of tokens that no stored window with a part in common leads to: those score by their parts.
   double noise(const ExactCorrelationMemory& memory) const override;
 
@@ -41,6 +42,8 @@ class PaperCode final : public WindowCode {
   std::vector<int8_t> project(std::span<const int8_t> codes, int32_t k) const;
   /// I^k [n, d] of windows of h^k tokens each, end to end.
   std::vector<int8_t> keys_of(std::span<const int32_t> windows, int32_t k) const;
+  /// Of a product that was stored once, |I|^2 |e|^2 on average, to 1.
+  float scale() const;
 
   TextMemoryConfig config_;
   std::vector<int64_t> lengths_;

@@ -34,6 +34,21 @@ void append_rows(WindowScores& scores, std::vector<float*>& rows) {
   for (int64_t k = 0; k < scores.windows(); ++k) rows.push_back(scores.window(k).data());
 }
 
+void check_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts) {
+  for (const auto& context : contexts)
+    for (const int32_t token : context) check_token(token, memory.config().vocabulary);
+}
+
+/// Calls body(first, batch) for batches of contexts whose windows fit together.
+template <typename Body>
+void for_batches(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+                 const Body& body) {
+  const auto longest = static_cast<size_t>(memory.window_lengths().back());
+  const size_t size = std::clamp<size_t>(kWindowTokens / longest, 1, kContexts);
+  for (size_t first = 0; first < contexts.size(); first += size)
+    body(first, contexts.subspan(first, std::min(size, contexts.size() - first)));
+}
+
 void read_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
                 std::span<WindowScores> scores, size_t first, const ScoresVisitor& visit) {
   const std::vector<float> retrieved = retrieve(memory, memory.code().queries(contexts));
@@ -50,6 +65,42 @@ void read_batch(const TextMemory& memory, std::span<const std::span<const int32_
     memory.code().score(std::span(retrieved).subspan(query * d, rows.size() * d), rows);
     query += rows.size();
     for (size_t c = 0; c < count; ++c) visit(first + begin + c, scores[c]);
+  }
+}
+
+/// The rows of each context added up: retrieved [n, d] -> [contexts, d].
+std::vector<float> sums_of_windows(const TextMemory& memory,
+                                   std::span<const std::span<const int32_t>> contexts,
+                                   std::span<const float> retrieved) {
+  const auto d = static_cast<size_t>(memory.config().dimension);
+  std::vector<float> sums(contexts.size() * d, 0.0f);
+  const float* row = retrieved.data();
+  for (size_t c = 0; c < contexts.size(); ++c)
+    for (size_t k = 0; k < lengths_within(memory, contexts[c].size()).size(); ++k, row += d)
+      for (size_t j = 0; j < d; ++j) sums[c * d + j] += row[j];
+  return sums;
+}
+
+void recall_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+                  double noise, std::vector<NextToken>& recalled) {
+  const auto d = static_cast<size_t>(memory.config().dimension);
+  const auto V = static_cast<size_t>(memory.config().vocabulary);
+  const std::vector<float> retrieved = retrieve(memory, memory.code().queries(contexts));
+  const std::vector<float> sums = sums_of_windows(memory, contexts, retrieved);
+  std::vector<float> scores(std::min(kScored, contexts.size()) * V);
+  const float* row = retrieved.data();
+  for (size_t begin = 0; begin < contexts.size(); begin += kScored) {
+    const size_t count = std::min(kScored, contexts.size() - begin);
+    std::vector<float*> rows;
+    for (size_t c = 0; c < count; ++c) rows.push_back(&scores[c * V]);
+    memory.code().score(std::span(sums).subspan(begin * d, count * d), rows);
+    for (size_t c = 0; c < count; ++c) {
+      const auto lengths = lengths_within(memory, contexts[begin + c].size());
+      NextToken next = by_sum({rows[c], V}, lengths, noise);
+      for (size_t k = 0; k < lengths.size(); ++k, row += d)
+        next.window_scores.push_back(memory.code().score({row, d}, next.token));
+      recalled.push_back(std::move(next));
+    }
   }
 }
 
@@ -77,14 +128,10 @@ const WindowScores& TextReader::scores() {
 
 void read_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
                    const ScoresVisitor& visit) {
-  for (const auto& context : contexts)
-    for (const int32_t token : context) check_token(token, memory.config().vocabulary);
-  const auto longest = static_cast<size_t>(memory.window_lengths().back());
-  const size_t batch = std::clamp<size_t>(kWindowTokens / longest, 1, kContexts);
-  std::vector<WindowScores> scores(std::min({kScored, batch, contexts.size()}));
-  for (size_t first = 0; first < contexts.size(); first += batch)
-    read_batch(memory, contexts.subspan(first, std::min(batch, contexts.size() - first)), scores,
-               first, visit);
+  check_contexts(memory, contexts);
+  std::vector<WindowScores> scores(std::min(kScored, contexts.size()));
+  for_batches(memory, contexts,
+              [&](size_t first, auto batch) { read_batch(memory, batch, scores, first, visit); });
 }
 
 std::vector<WindowScores> read_contexts(const TextMemory& memory,
@@ -94,6 +141,16 @@ std::vector<WindowScores> read_contexts(const TextMemory& memory,
   read_contexts(memory, contexts,
                 [&](size_t, const WindowScores& scores) { all.push_back(scores); });
   return all;
+}
+
+std::vector<NextToken> recall_contexts(const TextMemory& memory,
+                                       std::span<const std::span<const int32_t>> contexts) {
+  check_contexts(memory, contexts);
+  const double noise = memory.noise();
+  std::vector<NextToken> recalled;
+  for_batches(memory, contexts,
+              [&](size_t, auto batch) { recall_batch(memory, batch, noise, recalled); });
+  return recalled;
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "tessera/memory/next_token.h"
 #include "tessera/memory/text_memory.h"
 #include "tessera/memory/window_scores.h"
 
@@ -40,5 +41,11 @@ void read_contexts(const TextMemory& memory, std::span<const std::span<const int
 /// All of them, 4 V bytes for every window.
 std::vector<WindowScores> read_contexts(const TextMemory& memory,
                                         std::span<const std::span<const int32_t>> contexts);
+
+/// The paper's recall for many contexts: by_score() of each, but from one product with the
+/// vocabulary for the sum of its windows, which under the paper code is rounded as one;
+/// window_scores are exact.
+std::vector<NextToken> recall_contexts(const TextMemory& memory,
+                                       std::span<const std::span<const int32_t>> contexts);
 
 }  // namespace tessera

@@ -59,9 +59,12 @@ TokenTable::TokenTable(int64_t vocabulary, int64_t dimension, uint64_t seed, uin
 
 void TokenTable::copy_row(int32_t token, int8_t* row) const {
   const uint8_t* bytes = rows_.get() + token * width_ / 2;
-  for (int64_t c = 0; c < dimension_; ++c) {
-    const int both = bytes[c / kGroup * kHalf + c % kHalf];
-    row[c] = static_cast<int8_t>((c % kGroup < kHalf ? both & 15 : both >> 4) - cpu::kNibbleShift);
+  for (int64_t c = 0; c < dimension_; c += kGroup, bytes += kHalf) {
+    for (int64_t b = 0; b < kHalf; ++b)
+      row[c + b] = static_cast<int8_t>((bytes[b] & 15) - cpu::kNibbleShift);
+    if (c + kHalf == dimension_) return;  // half a group is padding
+    for (int64_t b = 0; b < kHalf; ++b)
+      row[c + kHalf + b] = static_cast<int8_t>((bytes[b] >> 4) - cpu::kNibbleShift);
   }
 }
 

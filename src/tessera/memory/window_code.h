@@ -46,6 +46,8 @@ class WindowCode {
   /// A row [V] of scores for each of the values [n, d] that a memory gave back, unbound: of each
   /// token about 1 where it was stored once with that window, about 0 elsewhere.
   virtual void score(std::span<const float> values, std::span<float* const> scores) const = 0;
+  /// The score of one token for one value [d], exactly.
+  virtual float score(std::span<const float> value, int32_t token) const = 0;
   /// Standard deviation of one window's score for a token that was not stored with it.
   virtual double noise(const ExactCorrelationMemory& memory) const = 0;
 
