@@ -64,8 +64,8 @@ TEST(ExactCorrelationMemory, SignPairsAreTheirProducts) {
         const auto values = random_words(random, count * columns / 64);
         ExactCorrelationMemory memory(rows, columns);
         memory.store(SignRows{keys, rows}, SignRows{values, columns});
-        for (int64_t i = 0; i < rows; i += 7)
-          for (int64_t j = 0; j < columns; ++j) {
+        for (int64_t i = 0; i < rows; i += 13)
+          for (int64_t j = 0; j < columns; j += 5) {
             int64_t expected = 0;
             for (int64_t n = 0; n < count; ++n)
               expected += sign_at(keys, n * rows + i) * sign_at(values, n * columns + j);

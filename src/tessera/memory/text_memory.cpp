@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kBatch = 1024;        // tokens that are written at once
-constexpr int64_t kBytesForPair = 32;  // of WindowPairs, at its worst
+constexpr int64_t kBytesForPair = 32;  // of WindowPairs, while it makes room
 
 /// A document in batches of kBatch tokens, whatever its pieces; the last may be shorter.
 class Batches {

@@ -10,7 +10,7 @@ namespace tessera {
 
 bool WindowPairs::Seen::insert(uint64_t hash) {
   if (hash == 0) hash = 1;  // 0 marks a free slot
-  if (2 * (count_ + 1) > slots_.size()) grow();
+  if (4 * (count_ + 1) > 3 * slots_.size()) grow();
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   while (slots_[slot] != 0 && slots_[slot] != hash) slot = (slot + 1) & mask;

@@ -18,8 +18,9 @@ enum class Repeats { kEach, kOnce };
 /// The (window, next token) pairs of one document, piece by piece: for every position i and every
 /// length L <= i the L tokens before i and the token at i (Zanzotto et al. 2025, sec. 3.2; windows
 /// at every position as in the authors' code). Under Repeats::kOnce each distinct pair comes once a
-/// document, at 16 to 32 bytes of memory each; two pairs are taken for equal when their 64-bit
-/// hashes are, which no document of 10^8 tokens is likely to see once.
+/// document, at 11 to 21 bytes of memory each and 32 while room is made; two pairs are taken for
+/// equal when their 64-bit hashes are, which a document of 10^8 tokens sees with a chance of 1 in
+/// 400.
 class WindowPairs {
  public:
   /// lengths: ascending, in tokens.
