@@ -37,9 +37,9 @@ void Sha256::Free::operator()(void* context) const {
 }
 
 Sha256::Sha256() : context_(::EVP_MD_CTX_new()) {
-  check(context_ ? ::EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_.get()), ::EVP_sha256(),
-                                       nullptr)
-                 : 0);
+  check(context_
+            ? ::EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_.get()), ::EVP_sha256(), nullptr)
+            : 0);
 }
 
 void Sha256::add(std::span<const std::byte> bytes) {

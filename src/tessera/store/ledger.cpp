@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
 #include "tessera/store/token_pieces.h"
 
 namespace tessera {
@@ -26,7 +27,8 @@ constexpr const char* kSchema = R"(
   CREATE TABLE changes (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, document INTEGER NOT NULL,
                         tokens INTEGER NOT NULL, checksum TEXT NOT NULL);
 )";
-constexpr const char* kDocumentColumns = "SELECT number, id, tokens, pairs, checksum FROM documents";
+constexpr const char* kDocumentColumns =
+    "SELECT number, id, tokens, pairs, checksum FROM documents";
 
 const std::filesystem::path& existing(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path))
@@ -99,8 +101,9 @@ int64_t Ledger::last_change() const {
 }
 
 LedgerTotals Ledger::totals() const {
-  Statement row(database_,
-                "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(pairs), 0) FROM documents");
+  Statement row(
+      database_,
+      "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(pairs), 0) FROM documents");
   row.step();
   return {row.integer(0), row.integer(1), row.integer(2)};
 }
@@ -116,6 +119,13 @@ std::optional<StoredDocument> Ledger::find(const std::string& id) const {
   Statement row(database_, std::string(kDocumentColumns) + " WHERE id = ?1", id);
   if (!row.step()) return {};
   return document_of(row);
+}
+
+StoredDocument Ledger::get(const std::string& id) const {
+  if (auto document = find(id)) return *std::move(document);
+  std::vector<std::string> known;
+  for (const auto& document : documents()) known.push_back(document.id);
+  throw UsageError("there is no document '{}'{}", id, suggestion(id, known));
 }
 
 TokenPieces Ledger::pieces(const StoredDocument& document) const {
@@ -174,8 +184,8 @@ StoredDocument Ledger::store(const std::string& id, const TokenSource& tokens) {
   writer.finish();
   document.tokens = writer.tokens();
   document.checksum = writer.checksum();
-  Statement(database_, "INSERT INTO documents VALUES (?1, ?2, ?3, 0, ?4)", document.number,
-            id, document.tokens, document.checksum)
+  Statement(database_, "INSERT INTO documents VALUES (?1, ?2, ?3, 0, ?4)", document.number, id,
+            document.tokens, document.checksum)
       .run();
   Statement(database_, "INSERT INTO changes VALUES (?1, 'store', ?1, ?2, ?3)", document.number,
             document.tokens, document.checksum)

@@ -67,6 +67,8 @@ class Ledger {
   /// In the order of their storing.
   std::vector<StoredDocument> documents() const;
   std::optional<StoredDocument> find(const std::string& id) const;
+  /// Throws UsageError that suggests the nearest id where there is none of this name.
+  StoredDocument get(const std::string& id) const;
   /// Throws DataError, at the latest with the last piece, where the tokens are not those that were
   /// stored.
   TokenPieces pieces(const StoredDocument& document) const;

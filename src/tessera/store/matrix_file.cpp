@@ -74,9 +74,8 @@ ExactCorrelationMemory MatrixFile::matrix() && {
     throw DataError(file_->path(), "is damaged: its checksum is not that of its content; {}",
                     kRemedy);
   const auto bytes = file_->writable_bytes(kTensor);
-  return ExactCorrelationMemory::from_bytes(dimension_, dimension_,
-                                            tensor.dtype == DType::kI32 ? 32 : 64, bytes,
-                                            std::move(file_));
+  return ExactCorrelationMemory::from_bytes(
+      dimension_, dimension_, tensor.dtype == DType::kI32 ? 32 : 64, bytes, std::move(file_));
 }
 
 void MatrixFile::write(const std::filesystem::path& path, const std::string& config,

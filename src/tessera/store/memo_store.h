@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// A store to read, as it was at one moment: when it was opened. Others may write meanwhile. Used by
-/// one thread.
+/// A store to read, as it was at one moment: when it was opened. Others may write meanwhile. Used
+/// by one thread.
 class MemoStore {
  public:
   /// Creates a store without documents; it appears whole or not at all. memory.vocabulary becomes

@@ -4,15 +4,14 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/data/utf8.h"
 #include "tessera/store/token_pieces.h"
 
 namespace tessera {
 namespace {
 
-constexpr size_t kLongestId = 4096;         // bytes
-constexpr double kEditsForWriting = 20;     // so little of the time goes into checkpoints
+constexpr size_t kLongestId = 4096;      // bytes
+constexpr double kEditsForWriting = 20;  // so little of the time goes into checkpoints
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -26,18 +25,12 @@ void check_text(const std::string& id, std::string_view text) {
     throw DataError(id, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
 }
 
-}  // namespace
-
-void check_document_id(std::string_view id) {
-  if (id.empty()) throw UsageError("the id of a document is empty");
-  if (id.size() > kLongestId)
-    throw UsageError("the id of a document has {} bytes, at most {} are allowed", id.size(),
-                     kLongestId);
-  if (utf8::valid_prefix(id) != id.size() ||
-      std::ranges::any_of(id, [](unsigned char byte) { return byte < ' ' || byte == 0x7F; }))
-    throw UsageError(
-        "the id of a document is no UTF-8 or has control characters; give it another with --id");
+bool is_printable(std::string_view id) {
+  return utf8::valid_prefix(id) == id.size() &&
+         std::ranges::none_of(id, [](unsigned char byte) { return byte < ' ' || byte == 0x7F; });
 }
+
+}  // namespace
 
 MemoWriter::MemoWriter(const std::filesystem::path& path)
     : folder_(StoreFolder::open(path)),
@@ -48,25 +41,37 @@ MemoWriter::MemoWriter(const std::filesystem::path& path)
   remove_unfinished_files(folder_.path());
 }
 
-StoredDocument MemoWriter::memorize(const std::string& id, std::string_view text,
-                                    Duplicates duplicates, const OnTokens& on_tokens) {
-  check_document_id(id);
+void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
+  if (id.empty()) throw UsageError("the id of a document is empty");
+  if (id.size() > kLongestId)
+    throw UsageError("the id of a document has {} bytes, at most {} are allowed", id.size(),
+                     kLongestId);
+  if (!is_printable(id))
+    throw UsageError(
+        "the id of a document is no UTF-8 or has control characters; give it another with --id");
+  if (duplicates == Duplicates::kRefuse && ledger_.find(id))
+    throw UsageError("'{}' is stored already; replace it with --replace, or forget it first", id);
+}
+
+Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
+                               const OnTokens& on_tokens) {
+  check_id(id, duplicates);
   check_text(id, text);
   const auto known = ledger_.find(id);
-  if (known && duplicates == Duplicates::kRefuse)
-    throw UsageError("'{}' is stored already; replace it with --replace, or forget it first", id);
   load();
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
   if (known) ledger_.forget(*known);
   StoredDocument document = store(id, text);
+  if (known && known->tokens == document.tokens && known->checksum == document.checksum)
+    return Memorized::kUnchanged;
   TextMemory memory = take();
   if (known) memory.forget(ledger_.pieces(*known));
   document.pairs = memory.memorize(pieces(document, on_tokens));
   ledger_.set_pairs(document);
   transaction.commit();
   put_back(std::move(memory), started);
-  return document;
+  return known ? Memorized::kReplaced : Memorized::kNew;
 }
 
 StoredDocument MemoWriter::store(const std::string& id, std::string_view text) {
@@ -93,18 +98,13 @@ TokenPieces MemoWriter::pieces(const StoredDocument& document, const OnTokens& o
 }
 
 void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
-  const auto document = ledger_.find(id);
-  if (!document) {
-    std::vector<std::string> known;
-    for (const auto& other : ledger_.documents()) known.push_back(other.id);
-    throw UsageError("there is no document '{}'{}", id, suggestion(id, known));
-  }
+  const StoredDocument document = ledger_.get(id);
   load();
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
-  ledger_.forget(*document);
+  ledger_.forget(document);
   TextMemory memory = take();
-  memory.forget(pieces(*document, on_tokens));
+  memory.forget(pieces(document, on_tokens));
   transaction.commit();
   put_back(std::move(memory), started);
 }

@@ -19,6 +19,12 @@ void sync(const std::filesystem::path& path) {
   if (done != 0) throw SystemError(path.native(), "write", errno);
 }
 
+bool is_free(const std::filesystem::path& path) {
+  const auto status = std::filesystem::symlink_status(path);
+  return !std::filesystem::exists(status) ||
+         (std::filesystem::is_directory(status) && std::filesystem::is_empty(path));
+}
+
 std::filesystem::path folder_above(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
@@ -27,8 +33,7 @@ std::filesystem::path folder_above(const std::filesystem::path& path) {
 
 NewFolder::NewFolder(std::filesystem::path path) : path_(std::move(path)) {
   if (!path_.has_filename()) path_ = path_.parent_path();  // "store/" is "store"
-  if (std::filesystem::exists(std::filesystem::symlink_status(path_)))
-    throw UsageError("{} is there already; name a new folder", path_.native());
+  if (!is_free(path_)) throw UsageError("{} is there already; name a new folder", path_.native());
   std::error_code failure;
   std::filesystem::create_directories(folder_above(path_), failure);
   if (failure) throw SystemError(folder_above(path_).native(), "create", failure.value());

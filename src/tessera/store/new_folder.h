@@ -8,7 +8,8 @@ namespace tessera {
 /// commit() syncs it and renames. Destroyed without commit(), it leaves no trace.
 class NewFolder {
  public:
-  /// Throws UsageError where there is something of this name already, SystemError.
+  /// Throws UsageError where there is something of this name already (an empty folder is nothing),
+  /// SystemError.
   explicit NewFolder(std::filesystem::path path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;

@@ -54,12 +54,12 @@ constexpr std::array<std::string_view, 3> enum_names(RecallEnd) {
 struct RecallOptions {
   int64_t tokens = 50;  ///< at most
   double error_rate = kErrorRate;
-  size_t sources = 3;   ///< named at most for each token
+  size_t sources = 3;  ///< named at most for each token
 };
 
 struct Recall {
-  std::vector<NextToken> tokens;       ///< recalled, without the end of text
-  std::vector<TokenSources> sources;   ///< of each
+  std::vector<NextToken> tokens;      ///< recalled, without the end of text
+  std::vector<TokenSources> sources;  ///< of each
   RecallEnd end = RecallEnd::kEnoughTokens;
 };
 

@@ -15,9 +15,9 @@ struct MeasuredRecall {
 };
 
 /// Reads the memory at `positions` random places of the documents (all places where there are no
-/// more): the tokens before it in its document are the context. Places with fewer tokens before them
-/// than the shortest window do not count. Where equal windows go on differently no memory can be
-/// right each time.
+/// more): the tokens before it in its document are the context. Places with fewer tokens before
+/// them than the shortest window do not count. Where equal windows go on differently no memory can
+/// be right each time.
 MeasuredRecall measure_recall(const MemoStore& store, int64_t positions, uint64_t seed,
                               const std::function<void(int64_t done)>& on_progress = {});
 

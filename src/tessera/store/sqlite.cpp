@@ -41,8 +41,8 @@ void Database::Close::operator()(sqlite3* connection) const {
 }
 
 Database::Database(const std::filesystem::path& path, Access access) : path_(path.native()) {
-  const int flags = access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                             : SQLITE_OPEN_READONLY;
+  const int flags =
+      access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* connection = nullptr;
   const int code =
       ::sqlite3_open_v2(uri_of(path, never_changes(path) ? "?immutable=1" : "").c_str(),
@@ -152,8 +152,8 @@ std::string Statement::text(int column) const {
 
 std::span<const std::byte> Statement::blob(int column) const {
   expect_type(column, SQLITE_BLOB);
-  const auto* bytes = static_cast<const std::byte*>(
-      ::sqlite3_column_blob(statement_.get(), column));
+  const auto* bytes =
+      static_cast<const std::byte*>(::sqlite3_column_blob(statement_.get(), column));
   return {bytes, static_cast<size_t>(::sqlite3_column_bytes(statement_.get(), column))};
 }
 

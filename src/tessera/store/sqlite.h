@@ -15,9 +15,9 @@ namespace tessera::sqlite {
 
 enum class Access { kRead, kWrite };
 
-/// One connection to an SQLite file, used by one thread. Its failures are Tessera's: DataError where
-/// the file is damaged or no database, SystemError where the operating system refused something
-/// (disk full, no permission), std::runtime_error where another process keeps it busy.
+/// One connection to an SQLite file, used by one thread. Its failures are Tessera's: DataError
+/// where the file is damaged or no database, SystemError where the operating system refused
+/// something (disk full, no permission), std::runtime_error where another process keeps it busy.
 class Database {
  public:
   /// Opens what is there; kWrite creates it where it is missing. A file in a folder that nobody can
@@ -86,8 +86,8 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A transaction that is taken back unless commit() was reached. kRead: the rows that are read in it
-/// are those of one moment, whatever is written meanwhile.
+/// A transaction that is taken back unless commit() was reached. kRead: the rows that are read in
+/// it are those of one moment, whatever is written meanwhile.
 class Transaction {
  public:
   Transaction(Database& database, Access access);

@@ -16,8 +16,8 @@ StoreFolder::StoreFolder(std::filesystem::path path, StoreConfig config, Tokeniz
 StoreFolder StoreFolder::open(const std::filesystem::path& path) {
   for (const char* name : {kConfigFile, kTokenizerFile})
     if (!std::filesystem::exists(path / name))
-      throw DataError(path.native(), "is no memo store, it has no {}; 'tessera memo create' makes one",
-                      name);
+      throw DataError(path.native(),
+                      "is no memo store, it has no {}; 'tessera memo create' makes one", name);
   StoreConfig config = StoreConfig::load(path / kConfigFile);
   Tokenizer tokenizer = Tokenizer::load(path / kTokenizerFile);
   if (digest_of(tokenizer) != config.tokenizer ||

@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include "tessera/data/tokenizer.h"
+#include "tessera/memory/text_memory.h"
 #include "tessera/store/ledger.h"
 #include "tessera/store/matrix_file.h"
 #include "tessera/store/store_config.h"
-#include "tessera/memory/text_memory.h"
 
 namespace tessera {
 
@@ -18,8 +18,8 @@ namespace tessera {
 ///   lock                held by the one process that writes (StoreLock)
 class StoreFolder {
  public:
-  /// Reads config.json and tokenizer.json. Throws DataError where the folder is no store, or the two
-  /// do not belong together.
+  /// Reads config.json and tokenizer.json. Throws DataError where the folder is no store, or the
+  /// two do not belong together.
   static StoreFolder open(const std::filesystem::path& path);
   /// Writes those two and a ledger without documents into an empty folder.
   static StoreFolder create(const std::filesystem::path& path, const StoreConfig& config,

@@ -44,7 +44,8 @@ class Passage {
     for (size_t at = passage.find(text_, searched_); at < end; at = passage.find(text_, at + 1)) {
       line_ += std::count(passage.begin() + counted_, passage.begin() + at, '\n');
       counted_ = at;
-      if (!take({id_, line_, dropped_ + static_cast<int64_t>(at), text_before(passage.substr(0, at)),
+      if (!take({id_, line_, dropped_ + static_cast<int64_t>(at),
+                 text_before(passage.substr(0, at)),
                  text_after(passage.substr(at + text_.size()))}))
         return false;
     }

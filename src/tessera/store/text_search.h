@@ -12,9 +12,9 @@ namespace tessera {
 
 /// A place where a text stands in a document.
 struct TextMatch {
-  std::string document;  ///< its id
-  int64_t line = 1;      ///< in which the match begins, from 1
-  int64_t byte = 0;      ///< of the document's text, from 0
+  std::string document;       ///< its id
+  int64_t line = 1;           ///< in which the match begins, from 1
+  int64_t byte = 0;           ///< of the document's text, from 0
   std::string before, after;  ///< what surrounds it on its lines, at most 60 bytes each
 };
 
