@@ -20,14 +20,16 @@ class BoundCode final : public WindowCode {
 
   void edit(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
             ExactCorrelationMemory& memory) const override;
-  WindowQueries queries(std::span<const int32_t> context) const override;
-  void score(const WindowQueries& queries, std::span<const float> retrieved,
-             std::span<float> scores) const override;
+  WindowQueries queries(std::span<const std::span<const int32_t>> contexts) const override;
+  std::unique_ptr<WindowStream> stream() const override;
+  void score(std::span<const float> values, std::span<float* const> scores) const override;
   double noise(const ExactCorrelationMemory& memory) const override;
 
  private:
   /// Key and mask of a window, d / 64 words each.
   void draw_signs(std::span<const int32_t> window, uint64_t* key, uint64_t* mask) const;
+  /// signs [d / 64] becomes signs o e_y.
+  void bind(int32_t token, uint64_t* signs) const;
 
   TextMemoryConfig config_;
   std::vector<int64_t> lengths_;

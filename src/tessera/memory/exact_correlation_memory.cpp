@@ -2,56 +2,67 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "tessera/base/error.h"
+#include "tessera/memory/large_pages.h"
+#include "tessera/ops/correlation.h"
+#include "tessera/ops/cpu/sequence.h"
 
 namespace tessera {
 namespace {
 
+using cpu::kWorthThreads;
+
 constexpr int64_t kMost32 = INT32_MAX;          // in magnitude
 constexpr int64_t kLargestProduct = 128 * 128;  // of two 8-bit numbers
-
-std::shared_ptr<void> allocate(int64_t bytes) {
-  const size_t whole = (static_cast<size_t>(bytes) + 63) / 64 * 64;
-  void* memory = std::aligned_alloc(64, std::max<size_t>(64, whole));
-  if (!memory) throw std::bad_alloc();
-  return {memory, std::free};
-}
-
-template <typename Entry>
-void add_products(Entry* entries, int64_t rows, int64_t columns, std::span<const int8_t> keys,
-                  std::span<const int8_t> values, int sign) {
-  const auto count = static_cast<int64_t>(keys.size()) / rows;
-  for (int64_t pair = 0; pair < count; ++pair)
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        entries[i * columns + j] +=
-            sign * int{keys[pair * rows + i]} * int{values[pair * columns + j]};
-}
-
-std::vector<int8_t> unpacked(const SignRows& rows) {
-  std::vector<int8_t> signs(rows.words.size() * 64);
-  for (size_t c = 0; c < signs.size(); ++c)
-    signs[c] = (rows.words[c / 64] >> (c % 64) & 1) != 0 ? -1 : 1;
-  return signs;
-}
+constexpr int64_t kMostPairs = 4096;            // of bytes, written at once
 
 template <typename Entry>
 double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
-  double total = 0;
+  std::vector<double> of_rows(static_cast<size_t>(rows));
+#pragma omp parallel for schedule(static) if (rows * columns >= kWorthThreads)
   for (int64_t i = 0; i < rows; ++i) {
-    double row_total = 0;
+    double total = 0;
     for (int64_t j = 0; j < columns; ++j) {
       const auto entry = static_cast<double>(entries[i * columns + j]);
-      row_total += entry * entry;
+      total += entry * entry;
     }
-    total += row_total;
+    of_rows[static_cast<size_t>(i)] = total;
   }
-  return total;
+  return std::accumulate(of_rows.begin(), of_rows.end(), 0.0);
+}
+
+template <typename Entry>
+int64_t largest_of(const Entry* entries, int64_t count) {
+  int64_t largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
+  for (int64_t i = 0; i < count; ++i)
+    largest = std::max<int64_t>(largest, std::abs(static_cast<int64_t>(entries[i])));
+  return largest;
+}
+
+template <typename Entry, typename Added>
+void add_entries(const Added* added, int64_t count, Entry* entries) {
+#pragma omp parallel for schedule(static) if (count >= kWorthThreads)
+  for (int64_t i = 0; i < count; ++i) entries[i] += static_cast<Entry>(added[i]);
+}
+
+/// values [n, D] = queries [n, K] entries [K, D]: rare, for memories that outgrew 32 bits.
+void read_wide(std::span<const int8_t> queries, const int64_t* entries, int64_t rows,
+               int64_t columns, float* values) {
+  const int64_t count = static_cast<int64_t>(queries.size()) / rows;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int64_t n = 0; n < count; ++n)
+    for (int64_t j = 0; j < columns; ++j) {
+      int64_t sum = 0;
+      for (int64_t i = 0; i < rows; ++i)
+        sum += queries[static_cast<size_t>(n * rows + i)] * entries[i * columns + j];
+      values[n * columns + j] = static_cast<float>(sum);
+    }
 }
 
 }  // namespace
@@ -60,7 +71,7 @@ ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns)
     : rows_(rows), columns_(columns) {
   check_argument(rows > 0 && columns > 0,
                  "ExactCorrelationMemory: {} x {} entries, expected at least 1 x 1", rows, columns);
-  owner_ = allocate(size() * 4);
+  owner_ = allocate_matrix(size() * 4);
   entries_ = static_cast<std::byte*>(owner_.get());
   std::memset(entries_, 0, static_cast<size_t>(size()) * 4);
 }
@@ -94,7 +105,7 @@ ExactCorrelationMemory::ExactCorrelationMemory(const ExactCorrelationMemory& oth
     : rows_(other.rows_),
       columns_(other.columns_),
       bits_(other.bits_),
-      owner_(allocate(static_cast<int64_t>(other.bytes().size()))),
+      owner_(allocate_matrix(static_cast<int64_t>(other.bytes().size()))),
       entries_(static_cast<std::byte*>(owner_.get())),
       largest_(other.largest_) {
   std::ranges::copy(other.bytes(), entries_);
@@ -112,22 +123,39 @@ void ExactCorrelationMemory::edit(Edit edit, std::span<const int8_t> keys,
                  "ExactCorrelationMemory: {} numbers of keys and {} of values do not make as many "
                  "rows of {} as of {}",
                  keys.size(), values.size(), rows_, columns_);
-  reserve(count * kLargestProduct);
   const int sign = edit == Edit::kStore ? 1 : -1;
-  if (bits_ == 32)
-    add_products(entries<int32_t>(), rows_, columns_, keys, values, sign);
-  else
-    add_products(entries<int64_t>(), rows_, columns_, keys, values, sign);
-  settle();
+  for (int64_t first = 0; first < count; first += kMostPairs) {
+    const int64_t pairs = std::min(kMostPairs, count - first);
+    const auto some_keys =
+        keys.subspan(static_cast<size_t>(first * rows_), static_cast<size_t>(pairs * rows_));
+    const auto some_values = values.subspan(static_cast<size_t>(first * columns_),
+                                            static_cast<size_t>(pairs * columns_));
+    reserve(pairs * kLargestProduct);
+    add_narrow([&](int32_t* entries) {
+      ops::add_outer_products(some_keys, some_values, rows_, columns_, sign, entries);
+    });
+  }
 }
 
-void ExactCorrelationMemory::edit(Edit which, const SignRows& keys, const SignRows& values) {
+void ExactCorrelationMemory::edit(Edit edit, const SignRows& keys, const SignRows& values) {
   check_argument(
       keys.width == rows_ && values.width == columns_ && keys.width % 64 == 0 &&
           values.width % 64 == 0 && keys.count() == values.count(),
       "ExactCorrelationMemory: {} rows of {} signs and {} of {} meet a memory of {} x {}",
       keys.count(), keys.width, values.count(), values.width, rows_, columns_);
-  edit(which, unpacked(keys), unpacked(values));
+  if (keys.count() == 0) return;
+  reserve(keys.count());
+  const int sign = edit == Edit::kStore ? 1 : -1;
+  add_narrow([&](int32_t* entries) { ops::add_outer_products(keys, values, sign, entries); });
+}
+
+template <typename Add>
+void ExactCorrelationMemory::add_narrow(const Add& add) {
+  if (bits_ == 32) return add(entries<int32_t>());
+  std::vector<int32_t> change(static_cast<size_t>(size()));
+  add(change.data());
+  add_entries(change.data(), size(), entries<int64_t>());
+  settle();
 }
 
 void ExactCorrelationMemory::merge(const ExactCorrelationMemory& other) {
@@ -135,13 +163,12 @@ void ExactCorrelationMemory::merge(const ExactCorrelationMemory& other) {
                  "ExactCorrelationMemory: {} x {} entries cannot take over {} x {}", rows_,
                  columns_, other.rows_, other.columns_);
   reserve(other.largest_entry());
-  for (int64_t i = 0; i < size(); ++i) {
-    const int64_t added = other.entry(i / columns_, i % columns_);
-    if (bits_ == 32)
-      entries<int32_t>()[i] += static_cast<int32_t>(added);
-    else
-      entries<int64_t>()[i] += added;
-  }
+  if (bits_ == 32)
+    add_entries(other.entries<int32_t>(), size(), entries<int32_t>());
+  else if (other.bits_ == 32)
+    add_entries(other.entries<int32_t>(), size(), entries<int64_t>());
+  else
+    add_entries(other.entries<int64_t>(), size(), entries<int64_t>());
   settle();
 }
 
@@ -153,7 +180,7 @@ void ExactCorrelationMemory::reserve(int64_t change) {
 }
 
 void ExactCorrelationMemory::widen() {
-  std::shared_ptr<void> wide = allocate(size() * 8);
+  std::shared_ptr<void> wide = allocate_matrix(size() * 8);
   std::copy_n(entries<int32_t>(), size(), static_cast<int64_t*>(wide.get()));
   owner_ = std::move(wide);
   entries_ = static_cast<std::byte*>(owner_.get());
@@ -164,7 +191,7 @@ void ExactCorrelationMemory::settle() {
   if (bits_ == 32) return;
   largest_ = largest_entry();
   if (largest_ > kMost32) return;
-  std::shared_ptr<void> narrow = allocate(size() * 4);
+  std::shared_ptr<void> narrow = allocate_matrix(size() * 4);
   std::copy_n(entries<int64_t>(), size(), static_cast<int32_t*>(narrow.get()));
   owner_ = std::move(narrow);
   entries_ = static_cast<std::byte*>(owner_.get());
@@ -172,10 +199,8 @@ void ExactCorrelationMemory::settle() {
 }
 
 int64_t ExactCorrelationMemory::largest_entry() const {
-  int64_t largest = 0;
-  for (int64_t i = 0; i < size(); ++i)
-    largest = std::max(largest, std::abs(entry(i / columns_, i % columns_)));
-  return largest;
+  return bits_ == 32 ? largest_of(entries<int32_t>(), size())
+                     : largest_of(entries<int64_t>(), size());
 }
 
 int64_t ExactCorrelationMemory::entry(int64_t row, int64_t column) const {
@@ -201,15 +226,10 @@ void ExactCorrelationMemory::retrieve(std::span<const int8_t> queries,
                  "ExactCorrelationMemory: {} numbers of queries and {} of values do not make as "
                  "many rows of {} as of {}",
                  queries.size(), values.size(), rows_, columns_);
-  std::vector<int64_t> sums(static_cast<size_t>(columns_));
-  for (int64_t row = 0; row < count; ++row) {
-    std::ranges::fill(sums, 0);
-    for (int64_t i = 0; i < rows_; ++i)
-      for (int64_t j = 0; j < columns_; ++j)
-        sums[static_cast<size_t>(j)] += queries[row * rows_ + i] * entry(i, j);
-    for (int64_t j = 0; j < columns_; ++j)
-      values[row * columns_ + j] = static_cast<float>(sums[static_cast<size_t>(j)]);
-  }
+  if (bits_ == 32)
+    ops::read_outer_products(queries, entries<int32_t>(), rows_, columns_, values.data());
+  else
+    read_wide(queries, entries<int64_t>(), rows_, columns_, values.data());
 }
 
 }  // namespace tessera

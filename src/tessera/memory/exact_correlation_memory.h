@@ -5,15 +5,9 @@
 #include <memory>
 #include <span>
 
+#include "tessera/ops/sign_rows.h"
+
 namespace tessera {
-
-/// Rows of signs, 64 to a word: bit c % 64 of word c / 64 of a row is set where sign c is -1.
-struct SignRows {
-  std::span<const uint64_t> words;  ///< [n, width / 64]
-  int64_t width = 0;                ///< signs a row, a multiple of 64
-
-  int64_t count() const { return width == 0 ? 0 : static_cast<int64_t>(words.size()) * 64 / width; }
-};
 
 /// Whether pairs are written or taken away again.
 enum class Edit { kStore, kForget };
@@ -79,6 +73,9 @@ class ExactCorrelationMemory {
   Entry* entries() const {
     return reinterpret_cast<Entry*>(entries_);
   }
+  /// Calls add(entries) on 32-bit entries that are added to C: C itself, or zeros beside a wide C.
+  template <typename Add>
+  void add_narrow(const Add& add);
   /// Makes room for entries that grow by at most `change` in magnitude.
   void reserve(int64_t change);
   void widen();

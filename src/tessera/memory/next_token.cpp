@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "tessera/base/error.h"
 
@@ -10,14 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-double log_sum(std::span<const double> logs) {
-  const double largest = logs.empty() ? kNever : *std::ranges::max_element(logs);
-  if (largest == kNever) return kNever;
-  double sum = 0;
-  for (const double log : logs) sum += std::exp(log - largest);
-  return largest + std::log(sum);
-}
+constexpr double kNegligible = 40;  // nats below the largest
 
 NextToken token_of(const WindowScores& scores, size_t token) {
   NextToken next;
@@ -27,31 +21,52 @@ NextToken token_of(const WindowScores& scores, size_t token) {
   return next;
 }
 
-double sum_of_first(const NextToken& token, int64_t windows) {
-  double sum = 0;
-  for (int64_t k = 0; k < windows; ++k) sum += token.window_scores[static_cast<size_t>(k)];
-  return sum;
+/// How many of the shortest windows the token was most likely stored with; at least one.
+size_t voting_windows(std::span<const float> window_scores) {
+  size_t best = 0;
+  double ratio = 0, largest = kNever;
+  for (size_t k = 0; k < window_scores.size(); ++k) {
+    ratio += window_scores[k] - 0.5;
+    if (ratio > largest) {
+      largest = ratio;
+      best = k + 1;
+    }
+  }
+  return best;
+}
+
+/// The sums [V] over the windows.
+std::vector<double> sums_of(const WindowScores& scores) {
+  std::vector<double> sums(static_cast<size_t>(scores.vocabulary()), 0.0);
+  for (int64_t k = 0; k < scores.windows(); ++k) {
+    const float* window = scores.window(k).data();
+    for (size_t y = 0; y < sums.size(); ++y) sums[y] += window[y];
+  }
+  return sums;
 }
 
 }  // namespace
 
 NextToken by_score(const WindowScores& scores, double noise) {
-  const auto V = static_cast<size_t>(scores.vocabulary());
-  const auto k = static_cast<double>(scores.windows());
-  std::vector<double> sums(V, 0.0);
-  for (int64_t window = 0; window < scores.windows(); ++window)
-    for (size_t y = 0; y < V; ++y) sums[y] += scores.window(window)[y];
+  const auto V = static_cast<double>(scores.vocabulary()),
+             k = static_cast<double>(scores.windows());
+  const std::vector<double> sums = sums_of(scores);
   const auto best = static_cast<size_t>(std::ranges::max_element(sums) - sums.begin());
   NextToken next = token_of(scores, best);
   next.score = sums[best];
-  next.recalled = next.score > noise * std::sqrt(2 * k * std::log(static_cast<double>(V)));
+  next.recalled = next.score > noise * std::sqrt(2 * k * std::log(V));
   if (next.recalled) next.matched_length = scores.lengths().back();
-  const double log_prior = -std::log(static_cast<double>(V));
-  for (double& sum : sums) sum = log_prior + (sum - k / 2) / (noise * noise);
-  const double log_total = scores.windows() == 0 ? kNever : log_sum(sums);
-  const double log_all = log_sum(std::vector<double>{0.0, log_total});
-  next.probability = std::exp(log_prior - log_all);
-  if (log_total != kNever) next.probability += std::exp(sums[best] - log_all);
+  next.probability = 1 / V;
+  if (noise == 0 || k == 0) return next;
+  // With e^c the best token's likelihood ratio: M V = e^c times the sum of the others' against it.
+  const double variance = noise * noise, c = (next.score - k / 2) / variance;
+  double against_best = 0;
+  for (const double sum : sums)
+    if (const double ratio = (sum - next.score) / variance; ratio > -kNegligible)
+      against_best += std::exp(ratio);
+  const double top = std::max(0.0, c);
+  next.probability = (std::exp(c - top) + std::exp(-top)) /
+                     (against_best * std::exp(c - top) + V * std::exp(-top));
   return next;
 }
 
@@ -67,66 +82,65 @@ LikelihoodDecoder::LikelihoodDecoder(std::vector<double> prior, double noise, do
                    "likelihood decoder: a prior weight is {}, expected above 0", weight);
     total += weight;
   }
-  for (double& weight : prior_) weight /= total;
-}
-
-LikelihoodDecoder::Mixture LikelihoodDecoder::mixture(const WindowScores& scores) const {
-  const auto V = static_cast<size_t>(scores.vocabulary());
-  check_argument(prior_.size() == V, "likelihood decoder: scores of {} tokens meet a prior of {}",
-                 V, prior_.size());
-  Mixture mixture{std::vector<double>(V, kNever), kNever};
-  std::vector<double> ratios(static_cast<size_t>(scores.windows()));
-  for (size_t y = 0; y < V; ++y) {
-    double ratio = std::log(prior_[y]) - std::log(static_cast<double>(scores.windows()));
-    for (int64_t k = 0; k < scores.windows(); ++k)
-      ratios[static_cast<size_t>(k)] = ratio += (scores.window(k)[y] - 0.5) / (noise_ * noise_);
-    mixture.log_shares[y] = log_sum(ratios);
+  for (double& weight : prior_) {
+    weight /= total;
+    log_prior_.push_back(std::log(weight));
   }
-  mixture.log_total = log_sum(mixture.log_shares);
-  return mixture;
 }
 
-double LikelihoodDecoder::probability(const Mixture& mixture, size_t token) const {
-  const double log_all = log_sum(std::vector<double>{0.0, mixture.log_total});
-  return std::exp(mixture.log_shares[token] - log_all) + prior_[token] * std::exp(-log_all);
-}
-
-int64_t LikelihoodDecoder::voting_windows(const WindowScores& scores, size_t token) const {
-  int64_t best = 0;
-  double ratio = 0, largest = kNever;
+LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& scores) const {
+  const size_t V = prior_.size();
+  check_argument(static_cast<int64_t>(V) == scores.vocabulary(),
+                 "likelihood decoder: scores of {} tokens meet a prior of {}", scores.vocabulary(),
+                 V);
+  if (noise_ == 0 || scores.windows() == 0) return {prior_, 1, kNever};
+  // ratios: log pi_y + llr(y, j), window by window; largest: of all j so far.
+  const double log_windows = std::log(static_cast<double>(scores.windows()));
+  const double precision = 1 / (noise_ * noise_);
+  std::vector<double> ratios = log_prior_, largest(V, kNever);
   for (int64_t k = 0; k < scores.windows(); ++k) {
-    ratio += scores.window(k)[token] - 0.5;
-    if (ratio > largest) {
-      largest = ratio;
-      best = k + 1;
+    const float* window = scores.window(k).data();
+    for (size_t y = 0; y < V; ++y) {
+      ratios[y] += (window[y] - 0.5) * precision;
+      largest[y] = std::max(largest[y], ratios[y]);
     }
   }
-  return best;
+  // All weights are divided by e^top, with "nothing was stored" among them at 1.
+  const double top = std::max(0.0, *std::ranges::max_element(largest) - log_windows);
+  Posterior result{std::vector<double>(V), 0, 0};
+  double mixture = 0;
+  const double nothing = std::exp(-top);
+  for (size_t y = 0; y < V; ++y) {
+    double share = 0;
+    if (largest[y] - log_windows > top - kNegligible) {
+      double ratio = log_prior_[y] - log_windows;
+      for (int64_t k = 0; k < scores.windows(); ++k)
+        share += std::exp((ratio += (scores.window(k)[y] - 0.5) * precision) - top);
+    }
+    mixture += share;
+    result.tokens[y] = share + prior_[y] * nothing;
+  }
+  result.total = mixture + nothing;
+  result.log_mixture = std::log(mixture) + top;
+  return result;
 }
 
 NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
-  const Mixture shares = mixture(scores);
-  size_t best = 0;
-  double largest = -1;
-  for (size_t y = 0; y < prior_.size(); ++y)
-    if (const double p = probability(shares, y); p > largest) {
-      largest = p;
-      best = y;
-    }
-  NextToken next = token_of(scores, best);
-  const int64_t windows = voting_windows(scores, best);
-  next.score = sum_of_first(next, windows);
-  next.probability = largest;
-  next.recalled = shares.log_total > -std::log(error_rate_);
-  if (next.recalled) next.matched_length = scores.lengths()[static_cast<size_t>(windows - 1)];
+  const Posterior all = posterior(scores);
+  const auto best = std::ranges::max_element(all.tokens);
+  NextToken next = token_of(scores, static_cast<size_t>(best - all.tokens.begin()));
+  const size_t windows = voting_windows(next.window_scores);
+  for (size_t k = 0; k < windows; ++k) next.score += next.window_scores[k];
+  next.probability = *best / all.total;
+  next.recalled = all.log_mixture > -std::log(error_rate_);
+  if (next.recalled) next.matched_length = scores.lengths()[windows - 1];
   return next;
 }
 
 std::vector<double> LikelihoodDecoder::probabilities(const WindowScores& scores) const {
-  const Mixture shares = mixture(scores);
-  std::vector<double> result(prior_.size());
-  for (size_t y = 0; y < result.size(); ++y) result[y] = probability(shares, y);
-  return result;
+  Posterior all = posterior(scores);
+  for (double& weight : all.tokens) weight /= all.total;
+  return std::move(all.tokens);
 }
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct NextToken {
 /// The token with the largest sum of scores over all windows (Zanzotto et al. 2025, eq. 4 and sec.
 /// 3.2), the first of equals. Recalled where that sum is above the largest that V tokens reach by
 /// noise alone, noise sqrt(2 k ln V). Its probability is that of LikelihoodDecoder with the longest
-/// window's hypothesis alone and every token as likely before.
+/// window's hypothesis alone and every token as likely before. noise: TextMemory::noise().
 NextToken by_score(const WindowScores& scores, double noise);
 
 /// Decodes by likelihood ratio. Hypothesis (y, j): token y was stored with the j shortest windows,
@@ -29,7 +30,7 @@ NextToken by_score(const WindowScores& scores, double noise);
 /// for normal scores. With the prior pi_y / k of the hypotheses their mixture M has mean 1 where
 /// nothing was stored, so M > 1 / error_rate happens there with probability error_rate at most
 /// (Markov): then, and only then, the token counts as recalled. Backing off to shorter windows
-/// comes by itself.
+/// comes by itself. Hypotheses below e^-40 of the likeliest count as impossible.
 class LikelihoodDecoder {
  public:
   /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise().
@@ -44,16 +45,15 @@ class LikelihoodDecoder {
   std::vector<double> probabilities(const WindowScores& scores) const;
 
  private:
-  /// Logs of the shares [V] of M that the tokens have, and of M.
-  struct Mixture {
-    std::vector<double> log_shares;
-    double log_total;
+  /// Posterior weights without their common denominator.
+  struct Posterior {
+    std::vector<double> tokens;  ///< [V]
+    double total;                ///< their sum
+    double log_mixture;          ///< log M
   };
-  Mixture mixture(const WindowScores& scores) const;
-  double probability(const Mixture& mixture, size_t token) const;
-  int64_t voting_windows(const WindowScores& scores, size_t token) const;
+  Posterior posterior(const WindowScores& scores) const;
 
-  std::vector<double> prior_;
+  std::vector<double> prior_, log_prior_;
   double noise_;
   double error_rate_;
 };

@@ -6,7 +6,8 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMostDimension = 65536;
-constexpr int64_t kLongestWindow = int64_t{1} << 20;  // tokens
+constexpr int64_t kLongestWindow = int64_t{1} << 16;  // tokens
+constexpr int32_t kMostPaperHeads = 128;              // more would overflow a product of parts
 constexpr int64_t kMostVocabulary = int64_t{1} << 24;
 
 }  // namespace
@@ -35,8 +36,12 @@ void check_config(const TextMemoryConfig& config) {
                  "text memory: {} layers of {} heads make windows of more than {} tokens; expected "
                  "fewer layers or heads",
                  config.layers, config.heads, kLongestWindow);
-  check_argument(config.code != WindowCodeKind::kPaper || config.dimension % config.heads == 0,
-                 "text memory: {} heads do not divide dimension {}, which the paper code needs",
+  if (config.code != WindowCodeKind::kPaper) return;
+  check_argument(config.heads <= kMostPaperHeads,
+                 "text memory: heads is {}, expected at most {} for the paper code", config.heads,
+                 kMostPaperHeads);
+  check_argument(config.dimension % config.heads == 0,
+                 "text memory: {} heads do not divide dimension {}, as the paper code needs",
                  config.heads, config.dimension);
 }
 

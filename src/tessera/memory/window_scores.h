@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -11,9 +12,17 @@ namespace tessera {
 /// others.
 class WindowScores {
  public:
+  WindowScores() = default;
   /// lengths: of the k windows, in tokens, ascending; scores [k, V].
   WindowScores(std::vector<int64_t> lengths, int64_t vocabulary, std::vector<float> scores)
       : lengths_(std::move(lengths)), vocabulary_(vocabulary), scores_(std::move(scores)) {}
+
+  /// Makes room for other windows' scores, which are to be written next.
+  void reset(std::span<const int64_t> lengths, int64_t vocabulary) {
+    lengths_.assign(lengths.begin(), lengths.end());
+    vocabulary_ = vocabulary;
+    scores_.resize(lengths.size() * static_cast<size_t>(vocabulary));
+  }
 
   /// k, how many window lengths the context was long enough for.
   int64_t windows() const { return static_cast<int64_t>(lengths_.size()); }
@@ -22,13 +31,15 @@ class WindowScores {
   std::span<const int64_t> lengths() const { return lengths_; }
   /// The scores [V] of one window.
   std::span<const float> window(int64_t k) const {
-    return std::span(scores_).subspan(static_cast<size_t>(k * vocabulary_),
-                                      static_cast<size_t>(vocabulary_));
+    return {scores_.data() + k * vocabulary_, static_cast<size_t>(vocabulary_)};
+  }
+  std::span<float> window(int64_t k) {
+    return {scores_.data() + k * vocabulary_, static_cast<size_t>(vocabulary_)};
   }
 
  private:
   std::vector<int64_t> lengths_;
-  int64_t vocabulary_;
+  int64_t vocabulary_ = 0;
   std::vector<float> scores_;
 };
 
