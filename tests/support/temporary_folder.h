@@ -1,17 +1,25 @@
 #pragma once
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
 namespace tessera::test {
 
+/// Where files are in memory, so that syncing them costs nothing; or the usual place.
+inline std::filesystem::path folder_in_memory() {
+  const std::filesystem::path folder = "/dev/shm";
+  return ::access(folder.c_str(), W_OK) == 0 ? folder : std::filesystem::temp_directory_path();
+}
+
 /// A folder of one test, gone with it.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tessera-test-XXXXXX").native();
+  explicit TemporaryFolder(
+      const std::filesystem::path& above = std::filesystem::temp_directory_path()) {
+    std::string name = (above / "tessera-test-XXXXXX").native();
     if (::mkdtemp(name.data()) == nullptr)
       throw std::filesystem::filesystem_error("mkdtemp", name,
                                               std::error_code(errno, std::generic_category()));

@@ -42,19 +42,26 @@ void write_file(const std::filesystem::path& path, std::string_view content);
 /// limit, DataError.
 std::string read_file(const std::filesystem::path& path, uint64_t limit = uint64_t{1} << 32);
 
-/// A file mapped for reading. Empty files map to an empty span.
+/// What may be done to a file's bytes in memory. kCopyOnWrite: change them there; the file stays as
+/// it is.
+enum class Mapping { kReadOnly, kCopyOnWrite };
+
+/// A file mapped into memory. Empty files map to an empty span.
 class MappedFile {
  public:
-  explicit MappedFile(const std::filesystem::path& path);
+  explicit MappedFile(const std::filesystem::path& path, Mapping mapping = Mapping::kReadOnly);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Throws std::logic_error unless mapped kCopyOnWrite.
+  std::span<std::byte> writable_bytes();
 
  private:
-  const std::byte* data_ = nullptr;
+  std::byte* data_ = nullptr;
   size_t size_ = 0;
+  Mapping mapping_;
 };
 
 }  // namespace tessera

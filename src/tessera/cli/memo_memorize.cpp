@@ -1,0 +1,192 @@
+// tessera memo memorize STORE FILE…
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <iostream>
+#include <map>
+
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/data/text_source.h"
+#include "tessera/store/memo_writer.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string store, id, shard;
+  std::vector<std::string> files;
+  bool replace = false;
+};
+
+/// Which documents of a list one process memorizes.
+struct Shard {
+  size_t number = 0, count = 1;
+
+  bool holds(size_t document) const { return document % count == number % count; }
+};
+
+Shard parse_shard(const std::string& text) {
+  Shard shard;
+  char rest;
+  if (text.empty()) return shard;
+  if (text.front() == '-' ||
+      std::sscanf(text.c_str(), "%zu/%zu%c", &shard.number, &shard.count, &rest) != 2 ||
+      shard.count == 0 || shard.number > shard.count)
+    throw UsageError("--shard is '{}', expected I/N, for example 1/4", text);
+  return shard;
+}
+
+/// A document that is to be memorized; nothing of it is in memory but standard input's text.
+struct Document {
+  std::string id;
+  std::string name;  // where it comes from
+  std::shared_ptr<const TextSource> source;
+  size_t number = 0;  // in the source
+  std::string text;   // of standard input
+
+  void visit(const TextSource::Visitor& visit) const {
+    source ? source->visit(number, visit) : visit(name, text);
+  }
+};
+
+std::string read_standard_input() {
+  const int64_t limit = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / 4;
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
+    text.append(buffer.data(), static_cast<size_t>(std::cin.gcount()));
+    if (static_cast<int64_t>(text.size()) > limit)
+      throw DataError("standard input",
+                      "has more than {} bytes, a quarter of the memory of this "
+                      "machine; put it into a file",
+                      limit);
+  }
+  return text;
+}
+
+std::vector<Document> documents_of(const std::string& path) {
+  if (path == "-") return {{"", "standard input", nullptr, 0, read_standard_input()}};
+  const auto source = std::make_shared<const TextSource>(TextSource::from_path(path));
+  const bool folder = fs::is_directory(path);
+  std::vector<Document> documents;
+  for (size_t number = 0; number < source->documents(); ++number) {
+    const fs::path name = source->name(number);
+    documents.push_back({folder ? name.lexically_relative(path).native() : name.filename().native(),
+                         name.native(), source, number, ""});
+  }
+  return documents;
+}
+
+/// All documents of the command line, each with an id of its own.
+std::vector<Document> list_documents(const Options& options) {
+  std::vector<Document> documents;
+  for (const auto& file : options.files)
+    for (auto& document : documents_of(file)) documents.push_back(std::move(document));
+  if (!options.id.empty()) {
+    if (documents.size() != 1)
+      throw UsageError("--id names one document, here are {}", documents.size());
+    documents.front().id = options.id;
+  }
+  std::map<std::string, std::string> names;
+  for (const auto& document : documents) {
+    if (document.id.empty()) throw UsageError("standard input has no name; give it one with --id");
+    const auto [known, is_new] = names.emplace(document.id, document.name);
+    if (!is_new)
+      throw UsageError(
+          "{} and {} would both be '{}'; memorize the folder above them, or one at a time with "
+          "--id",
+          known->second, document.name, document.id);
+  }
+  return documents;
+}
+
+/// Looks at every document before the first one is stored, so that a bad one stops all. Returns
+/// their bytes.
+int64_t check_documents(const std::vector<Document>& documents, const MemoWriter& writer,
+                        Duplicates duplicates) {
+  int64_t bytes = 0;
+  for (const auto& document : documents) {
+    writer.check_id(document.id, duplicates);
+    document.visit([&](const std::string&, std::string_view text) {
+      bytes += static_cast<int64_t>(text.size());
+    });
+  }
+  return bytes;
+}
+
+std::string outcome_text(Memorized outcome, const StoredDocument& document) {
+  if (outcome == Memorized::kUnchanged) return "unchanged";
+  return fmt::format("{} tokens, {} pairs{}", document.tokens, document.pairs,
+                     outcome == Memorized::kReplaced ? ", replaced" : "");
+}
+
+void memorize_all(const std::vector<Document>& documents, MemoWriter& writer, int64_t bytes,
+                  Duplicates duplicates) {
+  const InterruptGuard interrupt;
+  Progress progress(stderr, "Memorizing", bytes);
+  int64_t bytes_done = 0;
+  size_t done = 0;
+  for (const auto& document : documents) {
+    if (InterruptGuard::interrupted()) break;
+    document.visit([&](const std::string&, std::string_view text) {
+      const auto size = static_cast<double>(text.size());
+      const Memorized outcome =
+          writer.memorize(document.id, text, duplicates, [&](int64_t tokens, int64_t of) {
+            const double share = static_cast<double>(tokens) / static_cast<double>(of);
+            progress.update(bytes_done + static_cast<int64_t>(share * size), document.id);
+          });
+      bytes_done += static_cast<int64_t>(text.size());
+      progress.wipe();
+      fmt::print("{}: {}\n", document.id,
+                 outcome_text(outcome, *writer.ledger().find(document.id)));
+      std::fflush(stdout);
+    });
+    progress.update(bytes_done, document.id);
+    ++done;
+  }
+  writer.checkpoint();
+  if (done < documents.size())
+    throw Interrupted(fmt::format(
+        "interrupted; {} of {} are memorized and kept, the same command with --replace goes on",
+        done, counted(static_cast<int64_t>(documents.size()), "document")));
+}
+
+void run(const Options& options) {
+  const Shard shard = parse_shard(options.shard);
+  MemoWriter writer(options.store);
+  std::vector<Document> documents;
+  size_t number = 0;
+  for (auto& document : list_documents(options))
+    if (shard.holds(number++)) documents.push_back(std::move(document));
+  const Duplicates duplicates = options.replace ? Duplicates::kReplace : Duplicates::kRefuse;
+  const int64_t bytes = check_documents(documents, writer, duplicates);
+  memorize_all(documents, writer, bytes, duplicates);
+}
+
+}  // namespace
+
+void add_memo_memorize(CLI::App& memo) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = memo.add_subcommand("memorize", "Memorize documents");
+  add_store(*verb, options->store);
+  verb->add_option("file", options->files,
+                   "Text files; folders, of which every file below is a document; -: standard "
+                   "input. A document's id is its file name, in a folder its path there")
+      ->required();
+  verb->add_option("--id", options->id, "The id of a single document");
+  verb->add_option("--shard", options->shard,
+                   "I/N: of the documents only every Nth, from the Ith on; stores that memorized "
+                   "the N shards can be merged");
+  verb->add_flag("--replace", options->replace,
+                 "Replace documents that the store holds already; unchanged ones cost nothing");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace tessera::cli

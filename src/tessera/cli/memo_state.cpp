@@ -1,0 +1,199 @@
+// tessera memo stat | verify | merge | export
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tessera/base/progress.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
+#include "tessera/store/export.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
+#include "tessera/store/memory_load.h"
+#include "tessera/store/merge.h"
+#include "tessera/store/recall_measure.h"
+#include "tessera/store/verify.h"
+
+namespace tessera::cli {
+namespace {
+
+using config::Json;
+
+struct StatOptions {
+  std::string store;
+  int64_t measure = 0;
+  uint64_t seed = 0;
+  bool json = false;
+};
+
+Json measured(const MemoStore& store, const StatOptions& options) {
+  Progress progress(stderr, "Recalling", options.measure);
+  const MeasuredRecall result = measure_recall(store, options.measure, options.seed,
+                                               [&](int64_t done) { progress.update(done); });
+  const auto positions = static_cast<double>(std::max<int64_t>(1, result.positions));
+  return {{"recall", static_cast<double>(result.right) / positions},
+          {"abstained", static_cast<double>(result.positions - result.recalled) / positions},
+          {"positions", result.positions}};
+}
+
+int64_t file_bytes(const std::filesystem::path& path) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(path, missing);
+  return missing ? 0 : static_cast<int64_t>(size);
+}
+
+Json stat_of(const StatOptions& options) {
+  const MemoStore store(options.store);
+  const StoreConfig& config = store.config();
+  const LedgerTotals totals = store.ledger().totals();
+  const MemoryLoad load = memory_load(store.memory());
+  Json stat = {{"digest", store.digest()},
+               {"documents", totals.documents},
+               {"tokens", totals.tokens},
+               {"pairs", totals.pairs},
+               {"load", load.load},
+               {"capacity_pairs", static_cast<int64_t>(load.capacity)},
+               {"expected_recall", load.expected_recall},
+               {"code", config::enum_name(config.memory.code)},
+               {"dimension", config.memory.dimension},
+               {"window_lengths", window_lengths(config.memory)},
+               {"vocabulary", config.memory.vocabulary},
+               {"tokenizer", store.tokenizer().description()},
+               {"seed", config.memory.seed},
+               {"bytes",
+                {{"matrix", file_bytes(store.path() / "memory.safetensors")},
+                 {"ledger", file_bytes(store.path() / "ledger.sqlite")}}}};
+  if (options.measure > 0) stat["measured_recall"] = measured(store, options);
+  return stat;
+}
+
+void print_stat(const Json& stat, const std::string& store) {
+  const auto whole = [&](const char* key) { return stat[key].get<int64_t>(); };
+  const auto real = [](const Json& value) { return value.get<double>(); };
+  fmt::print("{}: {} code, dimension {}, windows of {} tokens, {}, seed {}\n", store,
+             stat["code"].get<std::string>(), whole("dimension"),
+             fmt::join(stat["window_lengths"].get<std::vector<int64_t>>(), ", "),
+             stat["tokenizer"].get<std::string>(), stat["seed"].get<uint64_t>());
+  fmt::print("  documents        {}\n  tokens           {}\n  pairs            {}\n",
+             whole("documents"), whole("tokens"), whole("pairs"));
+  fmt::print("  load             {:.4f} of the {} pairs that are recalled with 99 %; room for {}\n",
+             real(stat["load"]), whole("capacity_pairs"),
+             std::max<int64_t>(0, whole("capacity_pairs") - whole("pairs")));
+  fmt::print("  expected recall  {:.4f}\n", real(stat["expected_recall"]));
+  if (stat.contains("measured_recall")) {
+    const Json& measured = stat["measured_recall"];
+    fmt::print("  measured recall  {:.4f} at {} positions; {:.4f} abstained\n",
+               real(measured["recall"]), measured["positions"].get<int64_t>(),
+               real(measured["abstained"]));
+  }
+  fmt::print("  digest           {}\n", stat["digest"].get<std::string>());
+  fmt::print("  on disk          {} matrix, {} ledger\n",
+             readable_bytes(real(stat["bytes"]["matrix"])),
+             readable_bytes(real(stat["bytes"]["ledger"])));
+}
+
+void run_stat(const StatOptions& options) {
+  const Json stat = stat_of(options);
+  if (options.json)
+    fmt::print("{}\n", stat.dump(2));
+  else
+    print_stat(stat, options.store);
+}
+
+struct VerifyOptions {
+  std::string store;
+  bool repair = false;
+};
+
+void repair(const std::string& store) {
+  MemoWriter writer(store);
+  Progress progress(stderr, "Rebuilding", writer.ledger().totals().tokens);
+  writer.rebuild([&](int64_t done, int64_t) { progress.update(done); });
+  writer.checkpoint();
+}
+
+void run_verify(const VerifyOptions& options) {
+  if (options.repair) repair(options.store);
+  const MemoStore store(options.store);
+  Progress progress(stderr, "Verifying", store.ledger().totals().tokens);
+  const Verification result = verify(store, [&](int64_t done, int64_t) { progress.update(done); });
+  progress.update(result.totals.tokens);
+  progress.finish();
+  fmt::print("{}: verified, {}, {} tokens, {} pairs, digest {}\n", options.store,
+             counted(result.totals.documents, "document"), result.totals.tokens,
+             result.totals.pairs, result.digest);
+}
+
+struct MergeOptions {
+  std::string out;
+  std::vector<std::string> stores;
+};
+
+void run_merge(const MergeOptions& options) {
+  const auto stores = static_cast<int64_t>(options.stores.size());
+  Progress progress(stderr, "Merging", stores);
+  const LedgerTotals totals =
+      merge_stores(options.out, {options.stores.begin(), options.stores.end()},
+                   [&](int64_t done) { progress.update(done); });
+  progress.finish();
+  fmt::print("{}: {} of {}, {} tokens, {} pairs\n", options.out,
+             counted(totals.documents, "document"), counted(stores, "store"), totals.tokens,
+             totals.pairs);
+}
+
+struct ExportOptions {
+  std::string store, out;
+};
+
+void run_export(const ExportOptions& options) {
+  const MemoStore store(options.store);
+  export_memory(store, options.out);
+  fmt::print("{}: {}\n", options.out, readable_bytes(static_cast<double>(file_bytes(options.out))));
+}
+
+}  // namespace
+
+void add_memo_stat(CLI::App& memo) {
+  auto options = std::make_shared<StatOptions>();
+  CLI::App* verb = memo.add_subcommand(
+      "stat", "What the store holds, how full it is, and the digest of its memory");
+  add_store(*verb, options->store);
+  verb->add_option("--measure", options->measure,
+                   "Measure the recall at so many positions of its documents")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb->add_option("--seed", options->seed, "Of the choice of positions")->capture_default_str();
+  verb->add_flag("--json", options->json, "Print JSON");
+  verb->callback([options] { run_stat(*options); });
+}
+
+void add_memo_verify(CLI::App& memo) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* verb = memo.add_subcommand(
+      "verify", "Check every file, and the memory against one made anew from the documents");
+  add_store(*verb, options->store);
+  verb->add_flag("--repair", options->repair,
+                 "First make the matrix anew from the ledger's documents");
+  verb->callback([options] { run_verify(*options); });
+}
+
+void add_memo_merge(CLI::App& memo) {
+  auto options = std::make_shared<MergeOptions>();
+  CLI::App* verb =
+      memo.add_subcommand("merge", "Make a new store that holds the documents of several");
+  verb->add_option("out", options->out, "The folder to make")->required();
+  verb->add_option("store", options->stores, "The stores, of equal sizes, tokenizer and seed")
+      ->required();
+  verb->callback([options] { run_merge(*options); });
+}
+
+void add_memo_export(CLI::App& memo) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* verb = memo.add_subcommand(
+      "export", "Write the memory, without the documents, as one safetensors file");
+  add_store(*verb, options->store);
+  verb->add_option("--out", options->out, "The file to write")->required();
+  verb->callback([options] { run_export(*options); });
+}
+
+}  // namespace tessera::cli

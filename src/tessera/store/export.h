@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+#include "tessera/store/memo_store.h"
+
+namespace tessera {
+
+/// Writes a store's memory as one safetensors file, without its documents: the tensor "C" [d, d]
+/// (I32 or I64), and in the metadata what is needed to read it: "config" (code, dimension, heads,
+/// layers, vocabulary, seed), "tokenizer" (the content of tokenizer.json), "pairs", "digest" and
+/// "noise" (of one window's score). Throws SystemError.
+void export_memory(const MemoStore& store, const std::filesystem::path& out);
+
+}  // namespace tessera

@@ -1,0 +1,240 @@
+#include "tessera/store/ledger.h"
+
+#include <fmt/format.h>
+
+#include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
+#include "tessera/store/token_pieces.h"
+
+namespace tessera {
+namespace {
+
+using sqlite::Access;
+using sqlite::Database;
+using sqlite::Statement;
+
+constexpr int64_t kApplication = 0x5465734D;  // "TesM"
+constexpr int64_t kFormat = 1;
+
+constexpr const char* kSchema = R"(
+  CREATE TABLE store (config TEXT NOT NULL, last_change INTEGER NOT NULL,
+                      erase INTEGER NOT NULL);
+  CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                          tokens INTEGER NOT NULL, pairs INTEGER NOT NULL,
+                          checksum TEXT NOT NULL);
+  CREATE TABLE pieces (document INTEGER NOT NULL, piece INTEGER NOT NULL, tokens BLOB NOT NULL,
+                       UNIQUE (document, piece));
+  CREATE TABLE changes (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, document INTEGER NOT NULL,
+                        tokens INTEGER NOT NULL, checksum TEXT NOT NULL);
+)";
+constexpr const char* kDocumentColumns =
+    "SELECT number, id, tokens, pairs, checksum FROM documents";
+
+const std::filesystem::path& existing(const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path))
+    throw DataError(path.native(), "is missing; it is what the store knows");
+  return path;
+}
+
+int64_t pragma(const Database& database, const std::string& name) {
+  Statement value(database, "PRAGMA " + name);
+  return value.step() ? value.integer(0) : 0;
+}
+
+void check_format(const Database& database) {
+  if (pragma(database, "application_id") != kApplication)
+    throw DataError(database.path(), "is no ledger of a memo store");
+  const int64_t format = pragma(database, "user_version");
+  if (format != kFormat)
+    throw DataError(database.path(), "has format {}, this version of Tessera reads format {}",
+                    format, kFormat);
+}
+
+void check_config(const Database& database, const std::string& config) {
+  Statement row(database, "SELECT config FROM store");
+  const std::string made_with = row.step() ? row.text(0) : "";
+  if (made_with != config)
+    throw DataError(database.path(),
+                    "was made with {}, but config.json and tokenizer.json beside it say {}; one "
+                    "of them was altered or belongs to another store",
+                    made_with, config);
+}
+
+StoredDocument document_of(const Statement& row) {
+  return {row.integer(0), row.text(1), row.integer(2), row.integer(3), row.text(4)};
+}
+
+ChangeKind kind_of(const std::string& name, const std::string& path) {
+  if (name == "store") return ChangeKind::kStore;
+  if (name == "forget") return ChangeKind::kForget;
+  throw DataError(path, "the journal has a change of the kind '{}'", name);
+}
+
+}  // namespace
+
+void Ledger::create(const std::filesystem::path& path, const std::string& config) {
+  Database database(path, Access::kWrite);
+  database.execute("PRAGMA journal_mode = WAL");
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
+                               kApplication, kFormat, kSchema));
+  Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
+}
+
+Ledger::Ledger(const std::filesystem::path& path, Access access, const std::string& config,
+               int64_t vocabulary)
+    : database_(existing(path), access), vocabulary_(vocabulary) {
+  check_format(database_);
+  check_config(database_, config);
+  if (access == Access::kWrite) database_.execute("PRAGMA synchronous = FULL");
+}
+
+void Ledger::take_snapshot() {
+  snapshot_.reset();
+  snapshot_.emplace(database_, Access::kRead);
+  last_change();  // a snapshot is of the moment of its first reading
+}
+
+int64_t Ledger::last_change() const {
+  Statement row(database_, "SELECT last_change FROM store");
+  if (!row.step()) throw DataError(database_.path(), "its table 'store' is empty");
+  return row.integer(0);
+}
+
+LedgerTotals Ledger::totals() const {
+  Statement row(
+      database_,
+      "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(pairs), 0) FROM documents");
+  row.step();
+  return {row.integer(0), row.integer(1), row.integer(2)};
+}
+
+std::vector<StoredDocument> Ledger::documents() const {
+  std::vector<StoredDocument> documents;
+  Statement rows(database_, std::string(kDocumentColumns) + " ORDER BY number");
+  while (rows.step()) documents.push_back(document_of(rows));
+  return documents;
+}
+
+std::optional<StoredDocument> Ledger::find(const std::string& id) const {
+  Statement row(database_, std::string(kDocumentColumns) + " WHERE id = ?1", id);
+  if (!row.step()) return {};
+  return document_of(row);
+}
+
+StoredDocument Ledger::get(const std::string& id) const {
+  if (auto document = find(id)) return *std::move(document);
+  std::vector<std::string> known;
+  for (const auto& document : documents()) known.push_back(document.id);
+  throw UsageError("there is no document '{}'{}", id, suggestion(id, known));
+}
+
+TokenPieces Ledger::pieces(const StoredDocument& document) const {
+  return PieceReader::pieces(database_, document, vocabulary_);
+}
+
+std::vector<int64_t> Ledger::token_counts() const {
+  std::vector<int64_t> counts(static_cast<size_t>(vocabulary_));
+  for (const StoredDocument& document : documents()) {
+    const TokenPieces next = pieces(document);
+    for (auto piece = next(); !piece.empty(); piece = next())
+      for (const int32_t token : piece) ++counts[static_cast<size_t>(token)];
+  }
+  return counts;
+}
+
+std::vector<Change> Ledger::changes_after(int64_t number) const {
+  std::vector<Change> changes;
+  Statement rows(database_,
+                 "SELECT number, kind, document, tokens, checksum FROM changes WHERE number > ?1 "
+                 "ORDER BY number",
+                 number);
+  const auto lacks = [&] {
+    return DataError(database_.path(), "the journal lacks change {}",
+                     number + static_cast<int64_t>(changes.size()) + 1);
+  };
+  while (rows.step()) {
+    if (rows.integer(0) != number + static_cast<int64_t>(changes.size()) + 1) throw lacks();
+    changes.push_back({rows.integer(0),
+                       kind_of(rows.text(1), database_.path()),
+                       {rows.integer(2), "", rows.integer(3), 0, rows.text(4)}});
+  }
+  if (number + static_cast<int64_t>(changes.size()) < last_change()) throw lacks();
+  return changes;
+}
+
+void Ledger::check_integrity() const {
+  Statement findings(database_, "PRAGMA integrity_check(1)");
+  if (findings.step() && findings.text(0) != "ok")
+    throw DataError(database_.path(), "is damaged: {}", findings.text(0));
+}
+
+sqlite::Transaction Ledger::transaction() {
+  return {database_, Access::kWrite};
+}
+
+int64_t Ledger::next_change() {
+  Statement(database_, "UPDATE store SET last_change = last_change + 1").run();
+  return last_change();
+}
+
+StoredDocument Ledger::store(const std::string& id, const TokenSource& tokens) {
+  StoredDocument document{next_change(), id, 0, 0, ""};
+  PieceWriter writer(database_, document.number, vocabulary_);
+  tokens([&](std::span<const int32_t> part) { writer.append(part); });
+  writer.finish();
+  document.tokens = writer.tokens();
+  document.checksum = writer.checksum();
+  Statement(database_, "INSERT INTO documents VALUES (?1, ?2, ?3, 0, ?4)", document.number, id,
+            document.tokens, document.checksum)
+      .run();
+  Statement(database_, "INSERT INTO changes VALUES (?1, 'store', ?1, ?2, ?3)", document.number,
+            document.tokens, document.checksum)
+      .run();
+  return document;
+}
+
+void Ledger::set_pairs(const StoredDocument& document) {
+  Statement(database_, "UPDATE documents SET pairs = ?2 WHERE number = ?1", document.number,
+            document.pairs)
+      .run();
+}
+
+void Ledger::forget(const StoredDocument& document) {
+  Statement(database_, "INSERT INTO changes VALUES (?1, 'forget', ?2, ?3, ?4)", next_change(),
+            document.number, document.tokens, document.checksum)
+      .run();
+  Statement(database_, "DELETE FROM documents WHERE number = ?1", document.number).run();
+  database_.execute("UPDATE store SET erase = 1");
+}
+
+void Ledger::settle(int64_t change) {
+  sqlite::Transaction settling = transaction();
+  Statement(database_,
+            "DELETE FROM pieces WHERE document IN (SELECT document FROM changes WHERE kind = "
+            "'forget' AND number <= ?1)",
+            change)
+      .run();
+  Statement(database_, "DELETE FROM changes WHERE number <= ?1", change).run();
+  settling.commit();
+  Statement pending(database_, "SELECT erase FROM store");
+  const bool erase = pending.step() && pending.integer(0) != 0;
+  pending.run();  // to its end: VACUUM runs alone
+  if (erase) erase_forgotten();
+}
+
+void Ledger::erase_forgotten() {
+  // Deleted rows leave traces in free pages and, where rows were moved, in the gaps of others:
+  // VACUUM writes all pages anew, which costs far less than the matrix that was just written.
+  database_.execute("VACUUM");
+  Statement log(database_, "PRAGMA wal_checkpoint(TRUNCATE)");
+  const bool kept = log.step() && log.integer(0) != 0;
+  log.run();
+  if (kept)
+    throw std::runtime_error(
+        database_.path() +
+        ": forgotten, but another process still reads the state before, so that its text stays in "
+        "the file until that ends; then forget or memorize anything, or 'verify --repair'");
+  database_.execute("UPDATE store SET erase = 0");
+}
+
+}  // namespace tessera

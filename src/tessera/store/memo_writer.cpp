@@ -1,0 +1,164 @@
+#include "tessera/store/memo_writer.h"
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/data/utf8.h"
+#include "tessera/store/token_pieces.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kLongestId = 4096;      // bytes
+constexpr double kEditsForWriting = 20;  // so little of the time goes into checkpoints
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void check_text(const std::string& id, std::string_view text) {
+  if (text.empty()) throw DataError(id, "is empty; there is nothing to memorize");
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+    throw DataError(id, "byte {} is zero: this is not a text", zero);
+  if (const size_t valid = utf8::valid_prefix(text); valid != text.size())
+    throw DataError(id, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
+}
+
+bool is_printable(std::string_view id) {
+  return utf8::valid_prefix(id) == id.size() &&
+         std::ranges::none_of(id, [](unsigned char byte) { return byte < ' ' || byte == 0x7F; });
+}
+
+}  // namespace
+
+MemoWriter::MemoWriter(const std::filesystem::path& path)
+    : folder_(StoreFolder::open(path)),
+      lock_(folder_.lock_path()),
+      ledger_(folder_.ledger_path(), sqlite::Access::kWrite, config().text(),
+              config().memory.vocabulary),
+      encoder_(folder_.tokenizer()) {
+  remove_unfinished_files(folder_.path());
+}
+
+void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
+  if (id.empty()) throw UsageError("the id of a document is empty");
+  if (id.size() > kLongestId)
+    throw UsageError("the id of a document has {} bytes, at most {} are allowed", id.size(),
+                     kLongestId);
+  if (!is_printable(id))
+    throw UsageError(
+        "the id of a document is no UTF-8 or has control characters; give it another with --id");
+  if (duplicates == Duplicates::kRefuse && ledger_.find(id))
+    throw UsageError("'{}' is stored already; replace it with --replace, or forget it first", id);
+}
+
+Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
+                               const OnTokens& on_tokens) {
+  check_id(id, duplicates);
+  check_text(id, text);
+  const auto known = ledger_.find(id);
+  load();
+  const auto started = Clock::now();
+  auto transaction = ledger_.transaction();
+  if (known) ledger_.forget(*known);
+  StoredDocument document = store(id, text);
+  if (known && known->tokens == document.tokens && known->checksum == document.checksum)
+    return Memorized::kUnchanged;
+  TextMemory memory = take();
+  if (known) memory.forget(ledger_.pieces(*known));
+  document.pairs = memory.memorize(pieces(document, on_tokens));
+  ledger_.set_pairs(document);
+  transaction.commit();
+  put_back(std::move(memory), started);
+  return known ? Memorized::kReplaced : Memorized::kNew;
+}
+
+StoredDocument MemoWriter::store(const std::string& id, std::string_view text) {
+  const int64_t most = TextMemory::most_tokens(config().memory);
+  int64_t tokens = 0;
+  return ledger_.store(id, [&](const TakeTokens& take) {
+    encoder_.in_pieces(text, [&](std::span<const int32_t> part) {
+      tokens += static_cast<int64_t>(part.size());
+      if (tokens > most)
+        throw DataError(id,
+                        "has more than {} tokens; the windows of one document must fit the "
+                        "memory of this machine, cut it into several documents",
+                        most);
+      take(part);
+    });
+    if (const auto end = encoder_.tokenizer().end_of_text()) take(std::span(&*end, 1));
+  });
+}
+
+TokenPieces MemoWriter::pieces(const StoredDocument& document, const OnTokens& on_tokens) const {
+  return watched(ledger_.pieces(document), [=](int64_t done) {
+    if (on_tokens) on_tokens(done, document.tokens);
+  });
+}
+
+void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
+  const StoredDocument document = ledger_.get(id);
+  load();
+  const auto started = Clock::now();
+  auto transaction = ledger_.transaction();
+  ledger_.forget(document);
+  TextMemory memory = take();
+  memory.forget(pieces(document, on_tokens));
+  transaction.commit();
+  put_back(std::move(memory), started);
+}
+
+void MemoWriter::load() {
+  if (memory_) return;
+  MatrixFile file = folder_.open_matrix();
+  written_ = file.state().change;
+  memory_ = folder_.memory(std::move(file), ledger_);
+}
+
+/// Out of the writer's hands while it is edited: where that fails it is lost, and the next one is
+/// read from the files.
+TextMemory MemoWriter::take() {
+  TextMemory memory = std::move(*memory_);
+  memory_.reset();
+  return memory;
+}
+
+void MemoWriter::put_back(TextMemory memory, Clock::time_point started) {
+  memory_ = std::move(memory);
+  seconds_of_edits_ += seconds_since(started);
+  if (seconds_of_edits_ > kEditsForWriting * seconds_of_writing_) checkpoint();
+}
+
+void MemoWriter::checkpoint() {
+  load();
+  const int64_t change = ledger_.last_change();
+  if (written_ != change) {
+    const auto started = Clock::now();
+    folder_.write_matrix(*memory_, change);
+    seconds_of_writing_ = std::max(0.1, seconds_since(started));
+    written_ = change;
+  }
+  seconds_of_edits_ = 0;
+  ledger_.settle(change);
+}
+
+void MemoWriter::rebuild(const OnTokens& on_tokens) {
+  memory_.reset();
+  written_.reset();
+  TextMemory memory(config().memory);
+  auto transaction = ledger_.transaction();
+  const int64_t total = ledger_.totals().tokens;
+  int64_t done = 0;
+  for (StoredDocument document : ledger_.documents()) {
+    document.pairs = memory.memorize(watched(ledger_.pieces(document), [&](int64_t tokens) {
+      if (on_tokens) on_tokens(done + tokens, total);
+    }));
+    ledger_.set_pairs(document);
+    done += document.tokens;
+  }
+  transaction.commit();
+  memory_ = std::move(memory);
+}
+
+}  // namespace tessera

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tessera/memory/text_memory.h"
+
+namespace tessera {
+
+/// How full a memory is, by the noise law of correlation memories (theory/correlation_noise.h). It
+/// takes the stored tokens for uniform and every context for stored with one continuation: real
+/// text, with its repeated windows, is recalled a little worse.
+struct MemoryLoad {
+  double capacity = 0;         ///< pairs that are recalled with 99 %
+  double load = 0;             ///< pairs held / capacity
+  double expected_recall = 0;  ///< now; 1 in an empty memory
+};
+
+MemoryLoad memory_load(const TextMemory& memory);
+
+}  // namespace tessera

@@ -1,0 +1,83 @@
+#include "tessera/store/merge.h"
+
+#include <map>
+#include <memory>
+
+#include "tessera/base/error.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/new_folder.h"
+#include "tessera/store/store_lock.h"
+
+namespace tessera {
+namespace {
+
+using Stores = std::vector<std::unique_ptr<const MemoStore>>;
+
+Stores open_stores(const std::vector<std::filesystem::path>& paths) {
+  check_argument(!paths.empty(), "merge: no stores");
+  Stores stores;
+  for (const auto& path : paths) stores.push_back(std::make_unique<MemoStore>(path));
+  return stores;
+}
+
+void check_mergeable(const Stores& stores) {
+  const MemoStore& first = *stores.front();
+  std::map<std::string, std::string> holders;  // of each id, the store
+  for (const auto& store : stores) {
+    if (store->config() != first.config())
+      throw UsageError("{} was made with {}, {} with {}; only equal stores can be merged",
+                       store->path().native(), store->config().text(), first.path().native(),
+                       first.config().text());
+    for (const auto& document : store->ledger().documents()) {
+      const auto [holder, is_new] = holders.emplace(document.id, store->path().native());
+      if (!is_new)
+        throw UsageError("{} and {} both hold a document '{}'; forget it in one of them",
+                         holder->second, store->path().native(), document.id);
+    }
+  }
+}
+
+void copy_documents(const Ledger& from, Ledger& to) {
+  auto transaction = to.transaction();
+  for (const StoredDocument& document : from.documents()) {
+    StoredDocument copy = to.store(document.id, [&](const TakeTokens& take) {
+      const TokenPieces pieces = from.pieces(document);
+      for (auto piece = pieces(); !piece.empty(); piece = pieces()) take(piece);
+    });
+    copy.pairs = document.pairs;
+    to.set_pairs(copy);
+  }
+  transaction.commit();
+}
+
+}  // namespace
+
+LedgerTotals merge_stores(const std::filesystem::path& out,
+                          const std::vector<std::filesystem::path>& paths,
+                          const std::function<void(int64_t done)>& on_progress) {
+  NewFolder place(out);
+  const Stores stores = open_stores(paths);
+  check_mergeable(stores);
+  const MemoStore& first = *stores.front();
+  const StoreLock lock(place.path() / "lock");
+  const StoreFolder folder = StoreFolder::create(place.path(), first.config(), first.tokenizer());
+  LedgerTotals totals;
+  {
+    Ledger ledger(folder.ledger_path(), sqlite::Access::kWrite, first.config().text(),
+                  first.config().memory.vocabulary);
+    TextMemory memory(first.config().memory);
+    int64_t done = 0;
+    for (const auto& store : stores) {
+      memory.merge(store->memory());
+      copy_documents(store->ledger(), ledger);
+      if (on_progress) on_progress(++done);
+    }
+    folder.write_matrix(memory, ledger.last_change());
+    ledger.settle(ledger.last_change());
+    totals = ledger.totals();
+  }  // closed: SQLite takes its own files away
+  place.commit();
+  return totals;
+}
+
+}  // namespace tessera

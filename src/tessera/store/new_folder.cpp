@@ -1,0 +1,60 @@
+#include "tessera/store/new_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+void sync(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw SystemError(path.native(), "open", errno);
+  const int done = ::fsync(descriptor);
+  ::close(descriptor);
+  if (done != 0) throw SystemError(path.native(), "write", errno);
+}
+
+bool is_free(const std::filesystem::path& path) {
+  const auto status = std::filesystem::symlink_status(path);
+  return !std::filesystem::exists(status) ||
+         (std::filesystem::is_directory(status) && std::filesystem::is_empty(path));
+}
+
+std::filesystem::path folder_above(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+NewFolder::NewFolder(std::filesystem::path path) : path_(std::move(path)) {
+  if (!path_.has_filename()) path_ = path_.parent_path();  // "store/" is "store"
+  if (!is_free(path_)) throw UsageError("{} is there already; name a new folder", path_.native());
+  std::error_code failure;
+  std::filesystem::create_directories(folder_above(path_), failure);
+  if (failure) throw SystemError(folder_above(path_).native(), "create", failure.value());
+  std::string name = path_.native() + ".unfinished-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
+  ::chmod(name.c_str(), 0755);
+  temporary_ = name;
+}
+
+NewFolder::~NewFolder() {
+  std::error_code ignored;
+  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+}
+
+void NewFolder::commit() {
+  for (const auto& entry : std::filesystem::directory_iterator(temporary_)) sync(entry.path());
+  sync(temporary_);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+    throw SystemError(path_.native(), "create", errno);
+  temporary_.clear();
+  sync(folder_above(path_));
+}
+
+}  // namespace tessera

@@ -1,0 +1,94 @@
+#include "tessera/store/recall.h"
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+/// How often each token stands in the documents, and once more.
+std::vector<double> prior_of(const Ledger& ledger) {
+  const std::vector<int64_t> counts = ledger.token_counts();
+  std::vector<double> prior;
+  for (const int64_t count : counts) prior.push_back(static_cast<double>(count) + 1);
+  return prior;
+}
+
+std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int32_t> text,
+                                     size_t first, size_t most) {
+  SourceSearch search(text, first, store.memory().window_lengths().front(), most);
+  for (const StoredDocument& document : store.ledger().documents())
+    search.read(document.id, store.ledger().pieces(document));
+  return search.found();
+}
+
+}  // namespace
+
+StoreReader::StoreReader(const MemoStore& store, double error_rate)
+    : store_(store),
+      noise_(store.memory().noise()),
+      decoder_(prior_of(store.ledger()), noise_, error_rate),
+      reader_(store.memory()) {}
+
+void StoreReader::append(std::span<const int32_t> tokens) {
+  for (const int32_t token : tokens) reader_.append(token);
+}
+
+NextToken StoreReader::decode(const WindowScores& scores) const {
+  return store_.config().memory.code == WindowCodeKind::kBound ? decoder_.best(scores)
+                                                               : by_score(scores, noise_);
+}
+
+NextToken StoreReader::next() {
+  return decode(reader_.scores());
+}
+
+std::vector<NextToken> StoreReader::next_of(
+    std::span<const std::span<const int32_t>> contexts) const {
+  std::vector<NextToken> tokens;
+  for (const WindowScores& scores : read_contexts(store_.memory(), contexts))
+    tokens.push_back(decode(scores));
+  return tokens;
+}
+
+std::vector<double> StoreReader::probabilities() {
+  return decoder_.probabilities(reader_.scores());
+}
+
+void check_prompt(const MemoStore& store, std::span<const int32_t> prompt) {
+  const int64_t shortest = window_lengths(store.config().memory).front();
+  check_argument(static_cast<int64_t>(prompt.size()) >= shortest,
+                 "the prompt has {} tokens; this memory goes on from the last {} or more, say more",
+                 prompt.size(), shortest);
+}
+
+Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const RecallOptions& options,
+              const std::function<void(const NextToken&)>& on_token) {
+  check_prompt(store, prompt);
+  StoreReader reader(store, options.error_rate);
+  reader.append(prompt);
+  const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
+  const auto context = prompt.last(std::min(prompt.size(), longest));
+  std::vector<int32_t> text(context.begin(), context.end());
+  Recall result;
+  while (static_cast<int64_t>(result.tokens.size()) < options.tokens) {
+    const NextToken next = reader.next();
+    if (!next.recalled) {
+      result.end = RecallEnd::kNotStored;
+      break;
+    }
+    if (next.token == store.tokenizer().end_of_text()) {
+      result.end = RecallEnd::kEndOfDocument;
+      break;
+    }
+    reader.append(next.token);
+    text.push_back(next.token);
+    result.tokens.push_back(next);
+    if (on_token) on_token(next);
+  }
+  result.sources = sources_of(store, text, context.size(), options.sources);
+  return result;
+}
+
+}  // namespace tessera

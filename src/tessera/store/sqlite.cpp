@@ -1,0 +1,177 @@
+#include "tessera/store/sqlite.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+#include <stdexcept>
+
+#include "tessera/base/error.h"
+
+namespace tessera::sqlite {
+namespace {
+
+constexpr int kBusyMilliseconds = 10000;
+constexpr int kLongestValue = 16 << 20;  // bytes; more than any row of ours
+
+/// The path as SQLite's URI, in which '%', '?' and '#' mean something.
+std::string uri_of(const std::filesystem::path& path, std::string_view query) {
+  std::string uri = "file:";
+  for (const char letter : path.native())
+    if (letter == '%' || letter == '?' || letter == '#')
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(letter));
+    else
+      uri += letter;
+  return uri.append(query);
+}
+
+/// Where nobody can write, a reader cannot make the files in which SQLite keeps readers and writers
+/// apart; nor does it need them.
+bool never_changes(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  return ::access(folder.c_str(), W_OK) != 0 && errno == EROFS;
+}
+
+}  // namespace
+
+void Database::Close::operator()(sqlite3* connection) const {
+  ::sqlite3_close_v2(connection);
+}
+
+Database::Database(const std::filesystem::path& path, Access access) : path_(path.native()) {
+  const int flags =
+      access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  sqlite3* connection = nullptr;
+  const int code =
+      ::sqlite3_open_v2(uri_of(path, never_changes(path) ? "?immutable=1" : "").c_str(),
+                        &connection, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  connection_.reset(connection);
+  check(code);
+  ::sqlite3_busy_timeout(connection, kBusyMilliseconds);
+  ::sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kLongestValue);
+  ::sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  ::sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+}
+
+void Database::execute(const std::string& sql) {
+  check(::sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+void Database::check(int code) const {
+  if (code != SQLITE_OK) fail(code);
+}
+
+void Database::fail(int code) const {
+  const int system = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
+  switch (code & 0xFF) {
+    case SQLITE_NOMEM:
+      throw std::bad_alloc();
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      throw std::runtime_error(path_ + ": another process keeps it busy; try again");
+    case SQLITE_FULL:
+      throw SystemError(path_, "write", system != 0 ? system : ENOSPC);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      throw SystemError(path_, "write", system != 0 ? system : EACCES);
+    case SQLITE_CANTOPEN:
+      throw SystemError(path_, "open", system != 0 ? system : ENOENT);
+    case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_DATA) break;
+      throw SystemError(path_, "read or write", system != 0 ? system : EIO);
+    default:
+      break;
+  }
+  throw DataError(path_, "is damaged, or no ledger ({})",
+                  connection_ ? ::sqlite3_errmsg(connection_.get()) : ::sqlite3_errstr(code));
+}
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  ::sqlite3_finalize(statement);
+}
+
+Statement::Statement(const Database& database, std::string_view sql, Unbound)
+    : database_(&database) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = ::sqlite3_prepare_v2(database.connection_.get(), sql.data(),
+                                        static_cast<int>(sql.size()), &statement, nullptr);
+  statement_.reset(statement);
+  database.check(code);
+}
+
+void Statement::reset() {
+  ::sqlite3_reset(statement_.get());
+}
+
+void Statement::bind(int parameter, int64_t value) {
+  database_->check(::sqlite3_bind_int64(statement_.get(), parameter, value));
+}
+
+void Statement::bind(int parameter, std::string_view value) {
+  database_->check(::sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(),
+                                         SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind(int parameter, std::span<const std::byte> value) {
+  database_->check(::sqlite3_bind_blob64(statement_.get(), parameter, value.data(), value.size(),
+                                         SQLITE_TRANSIENT));
+}
+
+bool Statement::step() {
+  const int code = ::sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_->fail(code);
+  reset();
+  return false;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+}
+
+void Statement::expect_type(int column, int type) const {
+  if (::sqlite3_column_type(statement_.get(), column) != type)
+    throw DataError(database_->path(), "column {} of '{}' has a value of another type than written",
+                    column, ::sqlite3_sql(statement_.get()));
+}
+
+int64_t Statement::integer(int column) const {
+  expect_type(column, SQLITE_INTEGER);
+  return ::sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string Statement::text(int column) const {
+  expect_type(column, SQLITE_TEXT);
+  const auto* text = reinterpret_cast<const char*>(::sqlite3_column_text(statement_.get(), column));
+  return {text, static_cast<size_t>(::sqlite3_column_bytes(statement_.get(), column))};
+}
+
+std::span<const std::byte> Statement::blob(int column) const {
+  expect_type(column, SQLITE_BLOB);
+  const auto* bytes =
+      static_cast<const std::byte*>(::sqlite3_column_blob(statement_.get(), column));
+  return {bytes, static_cast<size_t>(::sqlite3_column_bytes(statement_.get(), column))};
+}
+
+Transaction::Transaction(Database& database, Access access) : database_(database) {
+  database.execute(access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  try {
+    database_.execute("ROLLBACK");
+  } catch (const std::exception&) {  // SQLite has already taken it back, after an error
+  }
+}
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace tessera::sqlite

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace tessera::sqlite {
+
+enum class Access { kRead, kWrite };
+
+/// One connection to an SQLite file, used by one thread. Its failures are Tessera's: DataError
+/// where the file is damaged or no database, SystemError where the operating system refused
+/// something (disk full, no permission), std::runtime_error where another process keeps it busy.
+class Database {
+ public:
+  /// Opens what is there; kWrite creates it where it is missing. A file in a folder that nobody can
+  /// write to is read as it lies there.
+  Database(const std::filesystem::path& path, Access access);
+
+  /// One or several SQL statements whose rows do not matter.
+  void execute(const std::string& sql);
+  const std::string& path() const { return path_; }
+
+ private:
+  friend class Statement;
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  [[noreturn]] void fail(int code) const;
+  void check(int code) const;
+
+  std::string path_;
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+/// A prepared statement; its parameters (?1, ?2, …) are bound in their order.
+///
+///     Statement rows(database, "SELECT id FROM documents WHERE tokens > ?1", 100);
+///     while (rows.step()) use(rows.text(0));
+class Statement {
+ public:
+  template <typename... Values>
+  Statement(const Database& database, std::string_view sql, const Values&... values)
+      : Statement(database, sql, Unbound{}) {
+    bind_all(values...);
+  }
+
+  /// Takes new values for another run.
+  template <typename... Values>
+  void bind_all(const Values&... values) {
+    reset();
+    int parameter = 0;
+    (bind(++parameter, values), ...);
+  }
+  /// Whether there is a (further) row.
+  bool step();
+  /// Runs to the end.
+  void run();
+
+  /// Columns of the row, from 0. A value of another type is a DataError: the file was altered.
+  int64_t integer(int column) const;
+  std::string text(int column) const;
+  /// Valid until the next step.
+  std::span<const std::byte> blob(int column) const;
+
+ private:
+  struct Unbound {};
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  Statement(const Database& database, std::string_view sql, Unbound);
+  void reset();
+  void bind(int parameter, int64_t value);
+  void bind(int parameter, std::string_view value);
+  void bind(int parameter, std::span<const std::byte> value);
+  void expect_type(int column, int type) const;
+
+  const Database* database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+/// A transaction that is taken back unless commit() was reached. kRead: the rows that are read in
+/// it are those of one moment, whatever is written meanwhile.
+class Transaction {
+ public:
+  Transaction(Database& database, Access access);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace tessera::sqlite

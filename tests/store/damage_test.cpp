@@ -1,0 +1,245 @@
+// Truncated, altered, foreign and missing files are named; nothing is ever read from them silently.
+
+#include <sys/mount.h>
+
+#include <functional>
+
+#include "tessera/store/verify.h"
+#include "tests/store/small_stores.h"
+
+namespace tessera {
+namespace {
+
+class Damage : public StoreTest {
+ protected:
+  Damage() {
+    memorize(store(), "one", document_text(1));
+    memorize(store(), "two", document_text(2));
+  }
+
+  std::filesystem::path file(const std::string& name) const { return store() / name; }
+
+  /// What a user hears who verifies.
+  std::string complaint() const {
+    return message_of<DataError>([&] { verify(MemoStore(store())); });
+  }
+
+  /// Changes a file, holds the complaint against `expected`, and puts the file back.
+  void expect_noticed(const std::string& name, const std::string& expected,
+                      const std::function<void(std::string&)>& change) {
+    const std::string whole = content_of(file(name));
+    std::string changed = whole;
+    change(changed);
+    ASSERT_NE(changed, whole);
+    overwrite(file(name), changed);
+    EXPECT_THAT(complaint(), ::testing::AllOf(HasSubstr(name), HasSubstr(expected)));
+    overwrite(file(name), whole);
+    EXPECT_EQ(complaint(), "");
+  }
+
+  void sql(const std::string& statements) {
+    sqlite::Database database(file("ledger.sqlite"), sqlite::Access::kWrite);
+    database.execute(statements);
+  }
+
+  /// The complaint after the ledger was altered; the alteration is taken back.
+  std::string after_sql(const std::string& statements) {
+    const std::string whole = content_of(file("ledger.sqlite"));
+    sql(statements);
+    const std::string message = complaint();
+    overwrite(file("ledger.sqlite"), whole);
+    EXPECT_EQ(complaint(), "");
+    return message;
+  }
+};
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST_F(Damage, OfTheMatrix) {
+  const std::string name = "memory.safetensors";
+  expect_noticed(name, "is damaged: its checksum", [](auto& bytes) { bytes.back() ^= 1; });
+  expect_noticed(name, "truncated", [](auto& bytes) { bytes.resize(bytes.size() - 100); });
+  expect_noticed(name, "truncated", [](auto& bytes) { bytes.resize(40); });
+  expect_noticed(name, "too few", [](auto& bytes) { bytes.clear(); });
+  expect_noticed(name, "checksum", [](auto& bytes) {
+    bytes = replaced(bytes, "\"change\":\"2\"", "\"change\":\"1\"");
+  });
+  expect_noticed(name, "has format 'tessera-memo-matrix-7'",
+                 [](auto& bytes) { bytes = replaced(bytes, "matrix-1", "matrix-7"); });
+  expect_noticed(name, "belongs to a store with",
+                 [](auto& bytes) { bytes = replaced(bytes, "seed\\\":0", "seed\\\":1"); });
+  std::filesystem::remove(file(name));
+  EXPECT_THAT(complaint(), HasSubstr("is missing; 'tessera memo verify --repair'"));
+}
+
+TEST_F(Damage, OfConfigurationAndTokenizer) {
+  expect_noticed("config.json", "one of them was altered",
+                 [](auto& text) { text = replaced(text, "\"seed\": 0", "\"seed\": 1"); });
+  expect_noticed("config.json", "has format 2, this version of Tessera reads format 1",
+                 [](auto& text) { text = replaced(text, "\"format\": 1", "\"format\": 2"); });
+  expect_noticed("config.json", "lacks 'heads'",
+                 [](auto& text) { text = replaced(text, "\"heads\": 2,", ""); });
+  expect_noticed("config.json", "dimension",
+                 [](auto& text) { text = replaced(text, "128", "100"); });
+  expect_noticed("config.json", "unknown key 'bead'",
+                 [](auto& text) { text = replaced(text, "{", "{\"bead\": 1,"); });
+  expect_noticed("config.json", "not valid JSON", [](auto& text) { text.resize(30); });
+  expect_noticed("config.json", "is no configuration", [](auto& text) { text = "[]"; });
+  expect_noticed("tokenizer.json", "not valid JSON", [](auto& text) { text.resize(10); });
+  expect_noticed("tokenizer.json", "is not the tokenizer of this store", [](auto& text) {
+    text = Tokenizer::characters("some other letters", EndOfText::kPresent).to_json();
+  });
+  std::filesystem::remove(file("tokenizer.json"));
+  EXPECT_THAT(complaint(), HasSubstr("is no memo store, it has no tokenizer.json"));
+  EXPECT_THAT(message_of<DataError>([&] { MemoStore(folder_ / "nothing"); }),
+              HasSubstr("nothing: is no memo store, it has no config.json; 'tessera memo create'"));
+}
+
+TEST_F(Damage, OfTheLedgersFile) {
+  const std::string name = "ledger.sqlite";
+  expect_noticed(name, "is damaged", [](auto& bytes) { bytes.resize(bytes.size() - 4096); });
+  expect_noticed(name, "", [](auto& bytes) { bytes.resize(5000); });
+  expect_noticed(name, "", [](auto& bytes) { bytes = "not a database, by any means"; });
+  expect_noticed(name, "is no ledger", [](auto& bytes) { bytes.clear(); });
+  expect_noticed(name, "", [](auto& bytes) { bytes[bytes.find("two") + 1] = 'W'; });
+  std::filesystem::remove(file(name));
+  EXPECT_THAT(complaint(), HasSubstr("ledger.sqlite: is missing"));
+  EXPECT_FALSE(std::filesystem::exists(file(name))) << "made a ledger where there was none";
+}
+
+TEST_F(Damage, EveryByteOfTheLedgerCounts) {
+  const std::string whole = content_of(file("ledger.sqlite"));
+  const std::string digest_before = digest(store());
+  const size_t text = whole.find(std::string("t\0e\0l\0l\0s", 9));
+  ASSERT_NE(text, std::string::npos);
+  std::string damaged = whole;
+  damaged[text] ^= 1;
+  overwrite(file("ledger.sqlite"), damaged);
+  EXPECT_THAT(complaint(), HasSubstr("are not the"));
+  // Anywhere: noticed, or of no consequence.
+  for (size_t at = 0; at < whole.size(); at += 97) {
+    damaged = whole;
+    damaged[at] ^= 0x55;
+    overwrite(file("ledger.sqlite"), damaged);
+    try {
+      EXPECT_EQ(verify(MemoStore(store())).digest, digest_before) << "byte " << at;
+    } catch (const DataError&) {
+    } catch (const SystemError&) {
+    }
+  }
+}
+
+TEST_F(Damage, OfWhatTheLedgerSays) {
+  EXPECT_THAT(after_sql("DELETE FROM pieces WHERE document = 1"), HasSubstr("are not the"));
+  EXPECT_THAT(after_sql("UPDATE pieces SET tokens = x'4100' WHERE document = 1"),
+              HasSubstr("document 1: piece 0 has 2 bytes"));
+  EXPECT_THAT(after_sql("UPDATE pieces SET tokens = 'text' WHERE document = 1"),
+              HasSubstr("another type"));
+  EXPECT_THAT(after_sql("UPDATE documents SET pairs = pairs + 1 WHERE number = 1"),
+              HasSubstr("'one' gives"));
+  EXPECT_THAT(after_sql("UPDATE documents SET tokens = tokens - 1 WHERE number = 1"),
+              HasSubstr("document 1"));
+  EXPECT_THAT(after_sql("DELETE FROM documents WHERE number = 1"), HasSubstr("pairs"));
+  EXPECT_THAT(after_sql("UPDATE store SET last_change = 1"),
+              HasSubstr("it is older than the matrix"));
+  EXPECT_THAT(after_sql("UPDATE store SET last_change = 3"),
+              HasSubstr("the journal lacks change 3"));
+  EXPECT_THAT(
+      after_sql("UPDATE store SET last_change = 4; INSERT INTO changes VALUES (4, 'forget', "
+                "1, 1, '')"),
+      HasSubstr("the journal lacks change 3"));
+  EXPECT_THAT(after_sql("UPDATE store SET last_change = 3; INSERT INTO changes VALUES (3, 'alter', "
+                        "1, 1, '')"),
+              HasSubstr("a change of the kind 'alter'"));
+  EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was made with"));
+  EXPECT_THAT(after_sql("DROP TABLE documents"), HasSubstr("documents"));
+  EXPECT_THAT(after_sql("PRAGMA user_version = 2"),
+              HasSubstr("has format 2, this version of Tessera reads format 1"));
+  EXPECT_THAT(after_sql("PRAGMA application_id = 2"), HasSubstr("is no ledger of a memo store"));
+}
+
+TEST_F(Damage, AWrongMatrixWithARightChecksum) {
+  const auto other = store_of("other", {3, 4});
+  std::filesystem::copy_file(other / "memory.safetensors", file("memory.safetensors"),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NE(complaint(), "");
+}
+
+TEST_F(Damage, OfTheMatrixIsRepaired) {
+  const std::string before = digest(store());
+  for (const std::string& content : {std::string(), std::string(1000, 'x')}) {
+    overwrite(file("memory.safetensors"), content);
+    EXPECT_NE(complaint(), "");
+    EXPECT_THROW(forget(store(), "one"), DataError);
+    MemoWriter writer(store());
+    writer.rebuild();
+    writer.checkpoint();
+    EXPECT_EQ(complaint(), "");
+    EXPECT_EQ(digest(store()), before);
+  }
+}
+
+/// A file system of its own, too small for what is to come; nothing where that is not allowed.
+class SmallDisk {
+ public:
+  explicit SmallDisk(const std::filesystem::path& place) : place_(place) {
+    std::filesystem::create_directory(place);
+    mounted_ = ::mount("none", place.c_str(), "tmpfs", 0, "size=400k") == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(place_.c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+  void remount(unsigned long flags) const {
+    ASSERT_EQ(::mount("none", place_.c_str(), "tmpfs", MS_REMOUNT | flags, "size=400k"), 0);
+  }
+
+ private:
+  std::filesystem::path place_;
+  bool mounted_ = false;
+};
+
+TEST_F(StoreTest, AFullDiskLeavesTheStoreAsItWas) {
+  const SmallDisk disk(folder_ / "disk");
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a file system";
+  const auto path = store("disk/store");
+  MemoStore::create(path, small_memory(), byte_tokenizer());
+  memorize(path, "one", document_text(1));
+  const std::string before = digest(path);
+  std::string long_text;
+  while (long_text.size() < 300000) long_text += document_text(static_cast<int>(long_text.size()));
+  EXPECT_THAT(message_of<SystemError>([&] { memorize(path, "long", long_text); }),
+              HasSubstr("No space left on device"));
+  EXPECT_EQ(digest(path), before);
+  EXPECT_EQ(verify(MemoStore(path)).totals.documents, 1);
+  // Little enough for the ledger, too much for the matrix beside it.
+  overwrite(folder_ / "disk/filler", std::string(170000, 'x'));
+  bool full = false;
+  for (int number = 2; number < 30 && !full; ++number)
+    full = message_of<SystemError>(
+               [&] { memorize(path, std::to_string(number), document_text(number)); }) != "";
+  EXPECT_TRUE(full);
+  EXPECT_EQ(verify(MemoStore(path)).digest, digest(path));
+  std::filesystem::remove(folder_ / "disk/filler");
+  memorize(path, "last", document_text(40));
+  EXPECT_EQ(verify(MemoStore(path)).digest, digest(path));
+}
+
+TEST_F(StoreTest, IsReadWhereNobodyCanWrite) {
+  const SmallDisk disk(folder_ / "disk");
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a file system";
+  const auto path = store("disk/store");
+  MemoStore::create(path, small_memory(), byte_tokenizer());
+  memorize(path, "one", document_text(1));
+  disk.remount(MS_RDONLY);
+  EXPECT_EQ(text_of(MemoStore(path), "one"), document_text(1));
+  EXPECT_EQ(verify(MemoStore(path)).totals.documents, 1);
+  EXPECT_THROW(memorize(path, "two", document_text(2)), SystemError);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,78 @@
+// After a forget nothing of the document is left in any file of the store.
+
+#include "tests/store/small_stores.h"
+
+namespace tessera {
+namespace {
+
+/// As the ledger writes the tokens of bytes: 16 bits each.
+std::string as_tokens(const std::string& text) {
+  std::string bytes;
+  for (const char letter : text) bytes.append({letter, '\0'});
+  return bytes;
+}
+
+/// Files of the store that hold these bytes.
+std::vector<std::string> holders(const std::filesystem::path& store, const std::string& bytes) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(store))
+    if (content_of(entry.path()).find(bytes) != std::string::npos)
+      names.push_back(entry.path().filename());
+  return names;
+}
+
+/// A long document with no twelve letters in common with another.
+std::string secret(int number) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "secret " + std::to_string(number * 1000 + i) + ", ";
+  return text;
+}
+
+std::string excerpt(int number) {
+  return "et " + std::to_string(number * 1000 + 17) + ", s";
+}
+
+class Erasure : public StoreTest {
+ protected:
+  void expect_gone(const std::filesystem::path& path, int number) {
+    EXPECT_THAT(holders(path, as_tokens(excerpt(number))), ::testing::IsEmpty()) << number;
+    EXPECT_THAT(holders(path, excerpt(number)), ::testing::IsEmpty()) << number;
+    EXPECT_THAT(holders(path, "name-" + std::to_string(number)), ::testing::IsEmpty()) << number;
+  }
+};
+
+TEST_F(Erasure, NothingIsLeftOfWhatWasForgotten) {
+  {
+    MemoWriter writer(store());
+    for (int number = 100; number < 140; ++number)
+      writer.memorize("name-" + std::to_string(number), secret(number), Duplicates::kRefuse);
+    writer.checkpoint();
+  }
+  EXPECT_THAT(holders(store(), as_tokens(excerpt(117))), ::testing::Contains("ledger.sqlite"))
+      << "the test looks for the wrong bytes";
+  // In an order in which rows are moved from page to page.
+  for (int number = 100; number < 140; number += 3) {
+    forget(store(), "name-" + std::to_string(number));
+    expect_gone(store(), number);
+  }
+  for (int number = 100; number < 140; number += 3) expect_gone(store(), number);
+}
+
+TEST_F(Erasure, NothingIsLeftOfWhatWasReplaced) {
+  memorize(store(), "name", secret(100));
+  memorize(store(), "name", secret(101), Duplicates::kReplace);
+  expect_gone(store(), 100);
+}
+
+TEST_F(Erasure, AWriterThatWasKilledIsMadeUpFor) {
+  memorize(store(), "name-100", secret(100));
+  memorize(store(), "name-101", secret(101));
+  { MemoWriter(store()).forget("name-100"); }
+  EXPECT_THAT(holders(store(), as_tokens(excerpt(100))), ::testing::Not(::testing::IsEmpty()));
+  MemoWriter(store()).checkpoint();
+  expect_gone(store(), 100);
+  EXPECT_THAT(holders(store(), as_tokens(excerpt(101))), ::testing::Contains("ledger.sqlite"));
+}
+
+}  // namespace
+}  // namespace tessera

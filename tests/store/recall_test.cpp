@@ -1,0 +1,116 @@
+#include "tessera/store/recall.h"
+
+#include "tessera/store/recall_measure.h"
+#include "tests/store/small_stores.h"
+
+namespace tessera {
+namespace {
+
+class RecallTest : public StoreTest {
+ protected:
+  Recall recall_after(const std::string& prompt, const RecallOptions& options = {}) const {
+    const MemoStore opened(store());
+    return recall(opened, opened.tokenizer().encode(prompt), options);
+  }
+
+  std::string text(const Recall& result) const {
+    std::string text;
+    for (const NextToken& token : result.tokens) text += byte_tokenizer().token_bytes(token.token);
+    return text;
+  }
+};
+
+TEST_F(RecallTest, RecitesToTheEndOfTheDocument) {
+  memorize(store(), "one", "The raven sat above the door.");
+  memorize(store(), "two", "My lamp went out at nine.");
+  const Recall result = recall_after("The raven", {.tokens = 100});
+  EXPECT_EQ(text(result), " sat above the door.");
+  EXPECT_EQ(result.end, RecallEnd::kEndOfDocument);
+  ASSERT_EQ(result.sources.size(), result.tokens.size());
+  for (size_t i = 0; i < result.tokens.size(); ++i) {
+    ASSERT_GE(result.sources[i].places, 1);
+    EXPECT_EQ(result.sources[i].best[0].document, "one");
+    EXPECT_EQ(result.sources[i].best[0].position, static_cast<int64_t>(9 + i));
+    EXPECT_EQ(result.sources[i].best[0].matched_length, static_cast<int64_t>(8 + i))
+        << "the longest window of the prompt, and what was recalled";
+    EXPECT_EQ(result.tokens[i].matched_length, 8);
+    EXPECT_EQ(result.tokens[i].window_scores.size(), 3u);
+    EXPECT_GT(result.tokens[i].probability, 0.99);
+  }
+}
+
+TEST_F(RecallTest, StopsWhereItIsTold) {
+  memorize(store(), "one", "The raven sat above the door.");
+  const Recall result = recall_after("The raven", {.tokens = 4});
+  EXPECT_EQ(text(result), " sat");
+  EXPECT_EQ(result.end, RecallEnd::kEnoughTokens);
+  EXPECT_TRUE(recall_after("The raven", {.tokens = 0}).tokens.empty());
+}
+
+TEST_F(RecallTest, AbstainsWhereNothingWasStored) {
+  EXPECT_EQ(recall_after("anything").end, RecallEnd::kNotStored) << "the store is empty";
+  memorize(store(), "one", "The raven sat above the door.");
+  const Recall result = recall_after("Quoth Lucy");
+  EXPECT_TRUE(result.tokens.empty());
+  EXPECT_EQ(result.end, RecallEnd::kNotStored);
+  forget(store(), "one");
+  EXPECT_EQ(recall_after("The raven").end, RecallEnd::kNotStored);
+}
+
+TEST_F(RecallTest, BacksOffToShorterWindows) {
+  memorize(store(), "one", "The raven sat above the door.");
+  const Recall result = recall_after("A new raven s", {.tokens = 3});
+  EXPECT_EQ(text(result), "at ");
+  EXPECT_EQ(result.sources[0].best[0].matched_length, 8);
+  const Recall shorter = recall_after("XXXXXX sa", {.tokens = 3});
+  EXPECT_EQ(text(shorter), "t a");
+  EXPECT_EQ(shorter.tokens[0].matched_length, 2);
+}
+
+TEST_F(RecallTest, NamesEveryDocumentThatSaysTheSame) {
+  memorize(store(), "one", "It was the best of times.");
+  memorize(store(), "two", "It was the best of wines.");
+  const Recall result = recall_after("It was t", {.tokens = 10, .sources = 5});
+  EXPECT_EQ(text(result), "he best of");
+  for (const TokenSources& sources : result.sources) {
+    EXPECT_EQ(sources.places, 2);
+    ASSERT_EQ(sources.best.size(), 2u);
+    EXPECT_EQ(sources.best[0].document, "one");
+    EXPECT_EQ(sources.best[1].document, "two");
+  }
+}
+
+TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
+  TextMemoryConfig paper = small_memory();
+  paper.code = WindowCodeKind::kPaper;
+  paper.dimension = 512;
+  std::filesystem::remove_all(store());
+  MemoStore::create(store(), paper, byte_tokenizer());
+  memorize(store(), "one", "abcdefghijklmnopqrstuvwxyz");
+  EXPECT_EQ(text(recall_after("defghijk", {.tokens = 5})), "lmnop");
+}
+
+TEST_F(RecallTest, RefusesAPromptWithoutAWindow) {
+  EXPECT_THAT(message_of<std::invalid_argument>([&] { recall_after("a"); }),
+              HasSubstr("the prompt has 1 tokens; this memory goes on from the last 2 or more"));
+  EXPECT_THROW(recall_after("abc", {.error_rate = 0}), std::invalid_argument);
+}
+
+TEST_F(RecallTest, MeasuresItself) {
+  EXPECT_EQ(measure_recall(MemoStore(store()), 10, 1).positions, 0) << "the store is empty";
+  memorize(store(), "one", "abcdefghijklmnopqrstuvwxyz");
+  memorize(store(), "two", "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  const MeasuredRecall all = measure_recall(MemoStore(store()), 1000, 1);
+  EXPECT_EQ(all.positions, 2 * (26 + 1 - 2));
+  EXPECT_EQ(all.right, all.positions);
+  EXPECT_EQ(all.recalled, all.positions);
+  EXPECT_EQ(measure_recall(MemoStore(store()), 7, 1).positions, 7);
+  EXPECT_THROW(measure_recall(MemoStore(store()), 0, 1), std::invalid_argument);
+
+  memorize(store(), "three", "abcdefghijkl?");
+  const MeasuredRecall some = measure_recall(MemoStore(store()), 1000, 1);
+  EXPECT_LT(some.right, some.positions) << "'kl' goes on in two ways";
+}
+
+}  // namespace
+}  // namespace tessera

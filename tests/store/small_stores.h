@@ -1,0 +1,101 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tessera/base/error.h"
+#include "tessera/data/tokenizer.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+
+using test::message_of;
+using test::TemporaryFolder;
+using ::testing::HasSubstr;
+
+/// A memory of bytes that is written in a moment and holds some hundred tokens.
+inline TextMemoryConfig small_memory(uint64_t seed = 0) {
+  return {.dimension = 128, .heads = 2, .layers = 3, .seed = seed};
+}
+
+inline Tokenizer byte_tokenizer() {
+  return Tokenizer::bytes(EndOfText::kPresent);
+}
+
+/// Sentences that no two documents share.
+inline std::string document_text(int number) {
+  const char* things[] = {"raven", "lamp", "river", "stone", "violin", "orchard", "ship"};
+  return "Page " + std::to_string(number) + " tells of a " + things[number % 7] + " and " +
+         std::to_string(number * number) + " " + things[number * 3 % 7] + "s.\n";
+}
+
+inline void memorize(const std::filesystem::path& store, const std::string& id,
+                     const std::string& text, Duplicates duplicates = Duplicates::kRefuse) {
+  MemoWriter writer(store);
+  writer.memorize(id, text, duplicates);
+  writer.checkpoint();
+}
+
+inline void forget(const std::filesystem::path& store, const std::string& id) {
+  MemoWriter writer(store);
+  writer.forget(id);
+  writer.checkpoint();
+}
+
+inline std::string digest(const std::filesystem::path& store) {
+  return MemoStore(store).digest();
+}
+
+inline std::vector<std::string> ids(const MemoStore& store) {
+  std::vector<std::string> ids;
+  for (const auto& document : store.ledger().documents()) ids.push_back(document.id);
+  return ids;
+}
+
+inline std::string text_of(const MemoStore& store, const std::string& id) {
+  std::string text;
+  const auto pieces = store.ledger().pieces(*store.ledger().find(id));
+  for (auto piece = pieces(); !piece.empty(); piece = pieces())
+    for (const int32_t token : piece)
+      if (token != store.tokenizer().end_of_text()) text += store.tokenizer().token_bytes(token);
+  return text;
+}
+
+inline std::string content_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+inline void overwrite(const std::filesystem::path& file, const std::string& content) {
+  std::ofstream(file, std::ios::binary) << content;
+}
+
+/// A test with an empty store.
+class StoreTest : public ::testing::Test {
+ protected:
+  StoreTest() { MemoStore::create(store(), small_memory(), byte_tokenizer()); }
+
+  std::filesystem::path store(const std::string& name = "store") const { return folder_ / name; }
+
+  /// A further store that holds these documents, written in this order.
+  std::filesystem::path store_of(const std::string& name, const std::vector<int>& documents) const {
+    MemoStore::create(store(name), small_memory(), byte_tokenizer());
+    MemoWriter writer(store(name));
+    for (const int number : documents)
+      writer.memorize(std::to_string(number), document_text(number), Duplicates::kRefuse);
+    writer.checkpoint();
+    return store(name);
+  }
+
+  TemporaryFolder folder_{test::folder_in_memory()};
+};
+
+}  // namespace tessera

@@ -1,0 +1,84 @@
+#include "tessera/store/text_search.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+std::vector<TextMatch> matches(const std::string& text, const std::string& document,
+                               size_t piece_tokens = 1000, size_t most = SIZE_MAX) {
+  const Tokenizer tokenizer = Tokenizer::bytes(EndOfText::kPresent);
+  auto tokens = tokenizer.encode(document);
+  tokens.push_back(*tokenizer.end_of_text());
+  std::vector<TextMatch> found;
+  const bool whole = find_text(
+      text, "id",
+      [rest = std::span<const int32_t>(tokens), piece_tokens]() mutable {
+        const auto piece = rest.first(std::min(piece_tokens, rest.size()));
+        rest = rest.subspan(piece.size());
+        return piece;
+      },
+      tokenizer,
+      [&](const TextMatch& match) {
+        found.push_back(match);
+        return found.size() < most;
+      });
+  EXPECT_EQ(whole, found.size() < most);
+  return found;
+}
+
+TEST(TextSearch, SaysWhere) {
+  const auto found = matches("blue", "A red\nand a blue stone,\nblue all over: ä blue");
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].document, "id");
+  EXPECT_EQ(found[0].line, 2);
+  EXPECT_EQ(found[0].byte, 12);
+  EXPECT_EQ(found[0].before, "and a ");
+  EXPECT_EQ(found[0].after, " stone,");
+  EXPECT_EQ(found[1].line, 3);
+  EXPECT_EQ(found[1].before, "");
+  EXPECT_EQ(found[2].before, "blue all over: ä ");
+  EXPECT_EQ(found[2].after, "");
+}
+
+TEST(TextSearch, KnowsOverlapsLinesAndLimits) {
+  EXPECT_EQ(matches("aa", "aaaa").size(), 3u);
+  EXPECT_EQ(matches("aa", "aaaa", 1, 2).size(), 2u);
+  EXPECT_TRUE(matches("b", "").empty());
+  EXPECT_TRUE(matches("long text", "long").empty());
+  EXPECT_EQ(matches("a\nb", "a\nb").size(), 1u);
+  EXPECT_TRUE(matches("<|endoftext|>", "text").empty()) << "the end of a document is no text";
+  EXPECT_THROW(matches("", "text"), std::invalid_argument);
+}
+
+TEST(TextSearch, ShowsWholeCharactersOfLongLines) {
+  std::string line;
+  for (int i = 0; i < 50; ++i) line += "ä";
+  const auto found = matches("here", "x" + line + "here" + "x" + line, 7);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].before, line.substr(0, 60));
+  EXPECT_EQ(found[0].after, "x" + line.substr(0, 58));
+}
+
+RC_GTEST_PROP(TextSearchProperty, AgreesWithLookingAtTheWhole, ()) {
+  const auto letter = rc::gen::elementOf(std::string("ab\n"));
+  const auto document = *rc::gen::container<std::string>(letter);
+  const auto text = *rc::gen::nonEmpty(rc::gen::container<std::string>(letter));
+  const auto found = matches(text, document, *rc::gen::inRange<size_t>(1, 8));
+  size_t number = 0;
+  for (size_t at = document.find(text); at != std::string::npos; at = document.find(text, at + 1)) {
+    RC_ASSERT(number < found.size());
+    RC_ASSERT(found[number].byte == static_cast<int64_t>(at));
+    RC_ASSERT(found[number].line ==
+              1 + std::count(document.begin(), document.begin() + static_cast<long>(at), '\n'));
+    ++number;
+  }
+  RC_ASSERT(number == found.size());
+}
+
+}  // namespace
+}  // namespace tessera
