@@ -9,5 +9,12 @@ find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 include(LibTorch)
 
+# oneDNN for the products of bytes; LibTorch comes with the same library.
+find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.h REQUIRED)
+find_library(DNNL_LIBRARY dnnl REQUIRED)
+add_library(tessera_dnnl INTERFACE IMPORTED GLOBAL)
+target_include_directories(tessera_dnnl INTERFACE ${DNNL_INCLUDE})
+target_link_libraries(tessera_dnnl INTERFACE ${DNNL_LIBRARY})
+
 # glibc returns big tensors to the kernel and faults them in again at every step; tcmalloc keeps them.
 find_library(TCMALLOC_LIBRARY NAMES libtcmalloc_minimal.so.4 REQUIRED)

@@ -26,25 +26,32 @@ function(tessera_room name)
   endif()
 endfunction()
 
-# tessera_instruction_sets(<target> <file>.isa.cpp...): builds each file once per instruction set.
-# Inside, TESSERA_ISA names the namespace (avx2, avx512, amx) and TESSERA_VECTOR_BYTES the width.
+# tessera_instruction_sets(<target> SETS <set>... FILES <file>.isa.cpp...): builds each file once per
+# instruction set. Inside, TESSERA_ISA names the namespace and TESSERA_VECTOR_BYTES the width.
 function(tessera_instruction_sets target)
-  if(NOT ARGN)
-    return()
-  endif()
+  cmake_parse_arguments(ARG "" "" "SETS;FILES" ${ARGN})
+  set(flags_sse2 -msse2)
   set(flags_avx2 -mavx2 -mfma -mf16c)
   set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+  # AVX-512 since Ice Lake and Zen 4: also dot products of bytes and counts of bits.
+  set(flags_avx512vnni ${flags_avx512} -mavx512vnni -mavx512vpopcntdq)
   # AMX: the matrix products in bfloat16 on the tile unit, the rest as AVX-512.
   set(flags_amx ${flags_avx512} -mavx512bf16 -mamx-tile -mamx-bf16 -DTESSERA_AMX)
+  set(bytes_sse2 16)
   set(bytes_avx2 32)
-  set(bytes_amx 64)
   set(bytes_avx512 64)
-  foreach(isa avx2 avx512 amx)
-    add_library(${target}_${isa} OBJECT ${ARGN})
-    target_include_directories(${target}_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_compile_options(${target}_${isa} PRIVATE -O3 -ffp-contract=fast ${flags_${isa}})
-    target_compile_definitions(${target}_${isa} PRIVATE
+  set(bytes_avx512vnni 64)
+  set(bytes_amx 64)
+  list(GET ARG_FILES 0 first_file)
+  get_filename_component(folder ${first_file} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
+  foreach(isa IN LISTS ARG_SETS)
+    set(library ${target}_${folder}_${isa})
+    add_library(${library} OBJECT ${ARG_FILES})
+    target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_compile_options(${library} PRIVATE -O3 -ffp-contract=fast ${flags_${isa}})
+    target_compile_definitions(${library} PRIVATE
       TESSERA_ISA=${isa} TESSERA_VECTOR_BYTES=${bytes_${isa}})
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${library}>)
   endforeach()
 endfunction()

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/memory/window_scores.h"
+
+namespace tessera {
+
+/// What a memory says comes next.
+struct NextToken {
+  int32_t token = 0;
+  double score = 0;            ///< the sum of its scores over the windows that voted
+  double probability = 0;      ///< of the token, the chance that nothing was stored counted in
+  int64_t matched_length = 0;  ///< tokens of the longest window that voted; 0: it abstains
+  bool recalled = false;       ///< false: nothing stored stands out, the token is a guess
+  std::vector<float> window_scores;  ///< of this token, shortest window first
+};
+
+/// The token with the largest sum of scores over all windows (Zanzotto et al. 2025, eq. 4 and sec.
+/// 3.2), the first of equals. Recalled where that sum is above the largest that V tokens reach by
+/// noise alone, noise sqrt(2 k ln V). Its probability is that of LikelihoodDecoder with the longest
+/// window's hypothesis alone and every token as likely before.
+NextToken by_score(const WindowScores& scores, double noise);
+
+/// Decodes by likelihood ratio. Hypothesis (y, j): token y was stored with the j shortest windows,
+/// the longer windows with nothing. Against "nothing was stored" its log likelihood ratio is
+///   llr(y, j) = sum over i <= j of (s_i(y) - 1/2) / noise^2,   in nats,
+/// for normal scores. With the prior pi_y / k of the hypotheses their mixture M has mean 1 where
+/// nothing was stored, so M > 1 / error_rate happens there with probability error_rate at most
+/// (Markov): then, and only then, the token counts as recalled. Backing off to shorter windows
+/// comes by itself.
+class LikelihoodDecoder {
+ public:
+  /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise().
+  /// error_rate: the most often, in (0, 1), that a context never stored may pass for recalled.
+  /// Throws std::invalid_argument on others.
+  LikelihoodDecoder(std::vector<double> prior, double noise, double error_rate);
+
+  /// The most probable token, the first of equals.
+  NextToken best(const WindowScores& scores) const;
+  /// [V], their sum is 1: the posterior of the hypotheses and of "nothing was stored", which has
+  /// prior 1/2 and leaves the next token to the prior.
+  std::vector<double> probabilities(const WindowScores& scores) const;
+
+ private:
+  /// Logs of the shares [V] of M that the tokens have, and of M.
+  struct Mixture {
+    std::vector<double> log_shares;
+    double log_total;
+  };
+  Mixture mixture(const WindowScores& scores) const;
+  double probability(const Mixture& mixture, size_t token) const;
+  int64_t voting_windows(const WindowScores& scores, size_t token) const;
+
+  std::vector<double> prior_;
+  double noise_;
+  double error_rate_;
+};
+
+}  // namespace tessera

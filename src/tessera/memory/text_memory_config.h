@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tessera {
+
+/// How windows and tokens become keys and values.
+/// kBound: every window has a random key and a random mask of its own, the value is bound by the
+/// mask; remembers the most and tells orders apart, but knows no similar windows.
+/// kPaper: as in the authors' code, a key is put together from its tokens; a window that shares j
+/// of h parts with a stored one scores about j / h.
+enum class WindowCodeKind { kBound, kPaper };
+constexpr std::array<std::string_view, 2> enum_names(WindowCodeKind) {
+  return {"bound", "paper"};
+}
+
+/// What makes two memories of texts compatible: equal configurations may be merged.
+struct TextMemoryConfig {
+  WindowCodeKind code = WindowCodeKind::kBound;
+  int64_t dimension = 1024;
+  int32_t heads = 4;
+  int32_t layers = 3;
+  int64_t vocabulary = 0;
+  uint64_t seed = 0;
+
+  bool operator==(const TextMemoryConfig&) const = default;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("code", code, "how windows become keys");
+    field("dimension", dimension, "d, the width of keys and values; a multiple of 64");
+    field("heads", heads, "h, the parts a window is put together from");
+    field("layers", layers, "l; windows have h, h^2, ..., h^l tokens");
+    field("vocabulary", vocabulary, "V, the number of different tokens");
+    field("seed", seed, "of the random codes of tokens and windows");
+  }
+};
+
+/// h, h^2, ..., h^l, in tokens.
+std::vector<int64_t> window_lengths(const TextMemoryConfig& config);
+
+/// Throws std::invalid_argument that names the field, what it is and what it may be.
+void check_config(const TextMemoryConfig& config);
+
+}  // namespace tessera

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::cpu {
+
+/// values [queries, columns] = queries [queries, rows] times entries [rows, columns], each the
+/// exact sum rounded once to float. One pass over the entries for every four queries.
+struct CorrelationRead {
+  int64_t queries = 0, rows = 0, columns = 0;
+  const int8_t* keys = nullptr;  ///< the queries
+  const int32_t* entries = nullptr;
+  float* values = nullptr;
+};
+
+}  // namespace tessera::cpu

@@ -1,0 +1,31 @@
+#pragma once
+
+namespace tessera::cpu {
+
+struct SignTranspose;
+struct SignProducts;
+struct CorrelationRead;
+struct NibbleProducts;
+struct WindowProducts;
+struct KeyRounding;
+struct HadamardScores;
+
+/// The loops over whole numbers as one instruction set has them: every set gives the same bits.
+/// They run on OpenMP's threads; their results do not depend on how many those are.
+struct IntegerLoops {
+  const char* instruction_set;
+  void (*sign_transpose)(const SignTranspose&);
+  void (*sign_products)(const SignProducts&);
+  void (*correlation_read)(const CorrelationRead&);
+  void (*nibble_products)(const NibbleProducts&);
+  void (*window_products)(const WindowProducts&);
+  void (*key_rounding)(const KeyRounding&);
+  void (*hadamard_scores)(const HadamardScores&);
+};
+
+/// The fastest that this CPU runs.
+const IntegerLoops& integer_loops();
+/// All that this CPU runs, fastest first, up to a null: for tests.
+const IntegerLoops* const* all_integer_loops();
+
+}  // namespace tessera::cpu

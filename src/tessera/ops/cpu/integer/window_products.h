@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::cpu {
+
+/// codes row n [width]: the elementwise product of `parts` rows of numbers, from row n next_step on
+/// at steps of part_step, divided by its largest magnitude and rounded to +-127 (zeros where all
+/// products are zero). parts at most 128.
+struct WindowProducts {
+  int64_t count = 0, width = 0, parts = 0;
+  int64_t next_step = 1, part_step = 1;
+  const int8_t* numbers = nullptr;
+  int8_t* codes = nullptr;  ///< [count, width]
+};
+
+/// keys = sums times their row's scale, rounded and cut at +-127.
+struct KeyRounding {
+  int64_t count = 0, width = 0;
+  const int32_t* sums = nullptr;   ///< [count, width]
+  const double* scales = nullptr;  ///< [count]
+  int8_t* keys = nullptr;          ///< [count, width]
+};
+
+}  // namespace tessera::cpu

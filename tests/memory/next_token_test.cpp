@@ -1,0 +1,99 @@
+#include "tessera/memory/next_token.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+WindowScores scores_of(std::vector<int64_t> lengths, std::vector<float> scores) {
+  const auto windows = std::max<int64_t>(1, static_cast<int64_t>(lengths.size()));
+  return {std::move(lengths), static_cast<int64_t>(scores.size()) / windows, scores};
+}
+
+TEST(ByScore, TakesTheLargestSum) {
+  const NextToken next = by_score(scores_of({4, 16}, {0.5f, 1.25f, 0, 1, 0.5f, 0}), 0.25);
+  EXPECT_EQ(next.token, 1);
+  EXPECT_DOUBLE_EQ(next.score, 1.75);
+  EXPECT_TRUE(next.recalled);
+  EXPECT_EQ(next.matched_length, 16);
+  EXPECT_EQ(next.window_scores, (std::vector<float>{1.25f, 0.5f}));
+  // exp((s - 1) / (1/16)) / 3 for the tokens' sums 1.5, 1.75 and 0, and 1 + their sum
+  const double a = std::exp(8.0) / 3, b = std::exp(12.0) / 3, c = std::exp(-16.0) / 3;
+  EXPECT_NEAR(next.probability, (b + 1.0 / 3) / (1 + a + b + c), 1e-12);
+}
+
+TEST(ByScore, AbstainsBelowTheLargestNoise) {
+  // sqrt(2 * 1 * ln 3) = 1.48
+  EXPECT_FALSE(by_score(scores_of({4}, {0, 1.4f, 0}), 1).recalled);
+  EXPECT_TRUE(by_score(scores_of({4}, {0, 1.5f, 0}), 1).recalled);
+  const NextToken nothing = by_score(WindowScores({}, 3, {}), 0);
+  EXPECT_FALSE(nothing.recalled);
+  EXPECT_EQ(nothing.matched_length, 0);
+  EXPECT_NEAR(nothing.probability, 1.0 / 3, 1e-12);
+  EXPECT_FALSE(by_score(scores_of({4}, {0, 0, 0}), 0).recalled);
+}
+
+TEST(LikelihoodDecoder, PosteriorByHand) {
+  const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
+  const auto scores = scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f});
+  // llr: token 0: j = 1: 0.5 / 0.25 = 2, j = 2: 2 - 1 = 1; token 1: 0, 0
+  const double m0 = 0.25 / 2 * (std::exp(2) + std::exp(1)), m1 = 0.75;
+  const auto p = decoder.probabilities(scores);
+  EXPECT_NEAR(p[0], (m0 + 0.25) / (1 + m0 + m1), 1e-12);
+  EXPECT_NEAR(p[1], (m1 + 0.75) / (1 + m0 + m1), 1e-12);
+  const NextToken next = decoder.best(scores);
+  EXPECT_EQ(next.token, p[0] > p[1] ? 0 : 1);
+  EXPECT_FALSE(next.recalled);  // M = 2 is below 100
+  EXPECT_EQ(next.matched_length, 0);
+}
+
+TEST(LikelihoodDecoder, BacksOffToTheWindowsThatWereStored) {
+  const LikelihoodDecoder decoder({1, 1, 1}, 0.1, 1e-3);
+  const NextToken whole = decoder.best(scores_of({4, 16}, {0, 1, 0, 0, 1, 0}));
+  EXPECT_EQ(whole.token, 1);
+  EXPECT_TRUE(whole.recalled);
+  EXPECT_EQ(whole.matched_length, 16);
+  EXPECT_NEAR(whole.score, 2, 1e-6);
+  EXPECT_NEAR(whole.probability, 1, 1e-9);
+  const NextToken part = decoder.best(scores_of({4, 16}, {0, 1, 0, 0.1f, -0.1f, 0.1f}));
+  EXPECT_EQ(part.token, 1);
+  EXPECT_TRUE(part.recalled);
+  EXPECT_EQ(part.matched_length, 4);
+  EXPECT_NEAR(part.score, 1, 1e-6);
+}
+
+TEST(LikelihoodDecoder, WithoutEvidenceThePriorSpeaks) {
+  const LikelihoodDecoder decoder({1, 2, 1}, 0, 0.5);
+  for (const auto& scores : {WindowScores({}, 3, {}), scores_of({4}, {0, 0, 0})}) {
+    const NextToken next = decoder.best(scores);
+    EXPECT_EQ(next.token, 1);
+    EXPECT_FALSE(next.recalled);
+    EXPECT_EQ(next.matched_length, 0);
+    EXPECT_NEAR(next.probability, 0.5, 1e-12);
+  }
+}
+
+TEST(LikelihoodDecoder, ProbabilitiesSumToOneAlsoFarFromZero) {
+  const LikelihoodDecoder decoder({1, 5, 2}, 0.001, 1e-6);
+  for (const float s : {-1.0f, 0.0f, 0.4f, 0.6f, 1.0f, 3.0f}) {
+    const auto p = decoder.probabilities(scores_of({4, 16}, {s, 0, 0.5f, 0.5f, s, 0}));
+    EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), 1, 1e-9) << s;
+  }
+}
+
+TEST(LikelihoodDecoder, RefusesBadArguments) {
+  EXPECT_THROW(LikelihoodDecoder({1, 0}, 1, 0.1), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1, NAN}, 1, 0.1), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1}, -1, 0.1), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1}, NAN, 0.1), std::invalid_argument);
+  for (const double rate : {0.0, 1.0, -0.5})
+    EXPECT_THROW(LikelihoodDecoder({1}, 1, rate), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1, 1}, 1, 0.1).best(scores_of({4}, {0, 0, 0})),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera
