@@ -149,6 +149,14 @@ TEST(Toml, IsReadWithLineAndColumnOfAFault) {
   EXPECT_THROW(read_toml(folder / "missing.toml"), SystemError);
 }
 
+TEST(Toml, IsWrittenAsAPersonWould) {
+  EXPECT_EQ(
+      to_toml(parse(R"({"seed": 7, "train": {"rate": 0.003, "odd key": "a\"b\u007f", "deep": )"
+                    R"({"on": true}, "list": [1, {"x": 2.5}]}, "last": "end"})")),
+      "seed = 7\nlast = \"end\"\n\n[train]\nrate = 0.003\n\"odd key\" = \"a\\\"b\\u007F\"\n"
+      "list = [1, {x = 2.5}]\n\n[train.deep]\non = true\n");
+}
+
 TEST(Toml, RefusesWhatItCannotSay) {
   EXPECT_THROW(to_toml(Json::array()), std::invalid_argument);
   EXPECT_THROW(to_toml(parse(R"({"a":null})")), std::invalid_argument);

@@ -31,6 +31,9 @@ TEST_F(StudyVerb, ListsEveryStudyWithItsPaper) {
   EXPECT_EQ(list.err, "");
   for (const char* id : {"memory-mosaics/language-model", "scaling-laws/fig1"})
     EXPECT_THAT(list.out, HasSubstr(id));
+  const Outcome json = tessera({"study", "--list", "--json"});
+  EXPECT_THAT(json.out, HasSubstr("\"id\": \"scaling-laws/fig1\""));
+  expect_refused(tessera({"study", "scaling-laws/fig1", "--json"}), 2, "--json goes with --list");
   expect_refused(tessera({"study"}), 2, "tessera study --list");
 }
 

@@ -29,7 +29,7 @@ const std::vector<Verb> kVerbs = {
     {{"data"}, {"text"}},
     {{"data", "text"}, {"path", "--suffix", "--out"}},
     {{"plan"}, {"--alpha", "--inputs", "--outputs", "--error", "--dimension", "--json"}},
-    {{"study"}, {"id", "--list", "--quick", "--paper", "--out", "--seed", "--set"}},
+    {{"study"}, {"id", "--list", "--json", "--quick", "--paper", "--out", "--seed", "--set"}},
 };
 
 TEST(Help, OfEveryVerbNamesItsOptions) {

@@ -21,7 +21,7 @@ TEST(StoredPairs, AnEmptyMemoryReadsZero) {
   StoredPairs pairs;
   const at::Tensor query = at::ones({2, 3, 4});
   EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
-  pairs.open(query);
+  pairs.store_sequence(query.unsqueeze(1).narrow(1, 0, 0), query.unsqueeze(1).narrow(1, 0, 0));
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{0, 0}));
   EXPECT_TRUE(pairs.retrieve(query).value.equal(at::zeros({2, 3, 4})));
 }
@@ -107,7 +107,7 @@ TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {
   StoredPairs longer, shorter, none;
   for (int t = 0; t < 100; ++t) longer.store(pair_of(1, t), pair_of(1, t));
   shorter.store(pair_of(2, 7), pair_of(2, 8));
-  none.open(pair_of(1, 0));
+  none.store_sequence(at::zeros({1, 0, 1, 1}), at::zeros({1, 0, 1, 1}));
   StoredPairs all = StoredPairs::stack({&longer, &shorter, &none});
   EXPECT_EQ(all.counts(), (std::vector<int64_t>{100, 1, 1, 0}));
   const at::Tensor reads = all.retrieve(at::zeros({4, 1, 1})).value;

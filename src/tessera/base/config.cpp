@@ -2,8 +2,9 @@
 
 #include <toml++/toml.h>
 
-#include <memory>
-#include <sstream>
+#include <algorithm>
+#include <cctype>
+#include <cmath>
 
 #include "tessera/base/file.h"
 
@@ -30,25 +31,47 @@ Json from_toml(const toml::node& node) {
   throw UsageError("line {}: dates and times have no meaning here", node.source().begin.line);
 }
 
-std::unique_ptr<toml::node> to_toml_node(const Json& json) {
-  if (json.is_object()) {
-    auto table = std::make_unique<toml::table>();
-    for (const auto& [key, item] : json.items()) table->insert_or_assign(key, *to_toml_node(item));
-    return table;
+std::string toml_string(const std::string& text) {
+  std::string quoted = Json(text).dump();  // JSON's escapes are TOML's, but for DEL
+  for (size_t at = 0; (at = quoted.find('\x7f', at)) != std::string::npos;)
+    quoted.replace(at, 1, "\\u007F");
+  return quoted;
+}
+
+std::string toml_key(const std::string& key) {
+  const bool bare = !key.empty() && std::ranges::all_of(key, [](unsigned char letter) {
+    return std::isalnum(letter) || letter == '_' || letter == '-';
+  });
+  return bare ? key : toml_string(key);
+}
+
+/// Arrays, and tables that stand in one, on one line.
+std::string toml_value(const Json& json) {
+  if (json.is_array() || json.is_object()) {
+    std::string items;
+    for (const auto& [key, item] : json.items())
+      items += (items.empty() ? "" : ", ") + (json.is_object() ? toml_key(key) + " = " : "") +
+               toml_value(item);
+    return json.is_array() ? "[" + items + "]" : "{" + items + "}";
   }
-  if (json.is_array()) {
-    auto array = std::make_unique<toml::array>();
-    for (const auto& item : json) array->push_back(*to_toml_node(item));
-    return array;
+  if (json.is_string()) return toml_string(json.get<std::string>());
+  check_argument(!json.is_number_integer() || holds_integer<int64_t>(json),
+                 "to_toml: {} does not fit 64 bits", json.dump());
+  check_argument(json.is_boolean() || (json.is_number() && std::isfinite(json.get<double>())),
+                 "to_toml: {} has no form in TOML", json.dump());
+  return json.dump();
+}
+
+/// The plain values of a table, then the tables in it under their headers.
+void append_table(const Json& table, const std::string& path, std::string& text) {
+  for (const auto& [key, item] : table.items())
+    if (!item.is_object()) text += toml_key(key) + " = " + toml_value(item) + "\n";
+  for (const auto& [key, item] : table.items()) {
+    if (!item.is_object()) continue;
+    const std::string name = path + toml_key(key);
+    text += (text.empty() ? "[" : "\n[") + name + "]\n";
+    append_table(item, name + ".", text);
   }
-  if (json.is_boolean()) return std::make_unique<toml::value<bool>>(json.get<bool>());
-  if (json.is_number_integer()) {
-    check_argument(holds_integer<int64_t>(json), "to_toml: {} does not fit 64 bits", json.dump());
-    return std::make_unique<toml::value<int64_t>>(json.get<int64_t>());
-  }
-  if (json.is_number()) return std::make_unique<toml::value<double>>(json.get<double>());
-  check_argument(json.is_string(), "to_toml: {} has no form in TOML", json.dump());
-  return std::make_unique<toml::value<std::string>>(json.get<std::string>());
 }
 
 template <typename AnyJson>
@@ -96,14 +119,9 @@ Json read_toml(const std::filesystem::path& path) {
 
 std::string to_toml(const Json& json) {
   check_argument(json.is_object(), "to_toml: {} is no table", json.dump());
-  std::ostringstream text;
-  const auto root = to_toml_node(json);
-  // Plain strings only: the other kinds lose a newline at the start, or come out unreadable.
-  constexpr auto kFlags =
-      toml::toml_formatter::default_flags &
-      ~(toml::format_flags::allow_multi_line_strings | toml::format_flags::allow_literal_strings);
-  text << toml::toml_formatter(*root, kFlags) << '\n';
-  return text.str();
+  std::string text;
+  append_table(json, "", text);
+  return text;
 }
 
 Json parse_json(std::string_view text, const std::string& source) {

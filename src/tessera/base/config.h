@@ -144,7 +144,7 @@ void from_json(const Json& json, T& value, const std::string& where) {
     result.visit_fields([&](std::string_view name, auto& field, std::string_view) {
       if (name != key) return;
       known = true;
-      const std::string path = where.empty() ? key : where + "." + key;
+      const std::string path = where.empty() ? key : fmt::format("{}.{}", where, key);
       if constexpr (Configuration<std::remove_cvref_t<decltype(field)>>)
         from_json(item, field, path);
       else

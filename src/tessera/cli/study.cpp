@@ -13,12 +13,22 @@ namespace {
 
 struct Options {
   std::string id, out;
-  bool list = false, quick = false, paper = false;
+  bool list = false, json = false, quick = false, paper = false;
   uint64_t seed = 1;
   std::vector<std::string> settings;
 };
 
-void list_studies() {
+void list_studies(bool as_json) {
+  if (as_json) {
+    config::Json list = config::Json::array();
+    for (const auto& study : all_studies())
+      list.push_back({{"id", study.id},
+                      {"title", study.title},
+                      {"paper", study.paper},
+                      {"figure", study.figure}});
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
   for (const auto& study : all_studies())
     fmt::print("{:<28} {} ({}, {})\n", study.id, study.title, study.paper, study.figure);
 }
@@ -38,7 +48,8 @@ StudyOptions study_options(const Options& options) {
 }
 
 void run(const Options& options) {
-  if (options.list) return list_studies();
+  if (options.list) return list_studies(options.json);
+  if (options.json) throw UsageError("--json goes with --list; a study writes results.csv");
   if (options.id.empty()) throw UsageError("name a study; 'tessera study --list' shows them all");
   const StudyOptions how = study_options(options);
   const StudyResults results = run_study(find_study(all_studies(), options.id), how);
@@ -53,6 +64,7 @@ void add_study(CLI::App& program) {
       "study", "Reproduce one figure or table of a paper: published beside ours");
   verb->add_option("id", options->id, "The study, for example scaling-laws/fig1");
   verb->add_flag("--list", options->list, "List all studies");
+  verb->add_flag("--json", options->json, "Print the list as JSON");
   CLI::Option* quick = verb->add_flag("--quick", options->quick, "Seconds: a smaller set-up");
   verb->add_flag("--paper", options->paper, "The paper's own set-up")->excludes(quick);
   verb->add_option("--out", options->out, "Folder for its files (runs/ID)");

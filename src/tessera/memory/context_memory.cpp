@@ -8,6 +8,14 @@
 #include "tessera/ops/kernel_smoothing.h"
 
 namespace tessera {
+namespace {
+
+/// One step [B, H, D], where there is one, and then those of a sequence [B, T, H, D].
+at::Tensor after(const at::Tensor& step, const at::Tensor& sequence) {
+  return step.defined() ? at::cat({step.unsqueeze(1), sequence}, 1) : sequence;
+}
+
+}  // namespace
 
 ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemoryState*>& parts) {
   std::vector<const StoredPairs*> pairs;
@@ -20,15 +28,24 @@ ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemo
     keys.push_back(part->pending_key);
     raw_values.push_back(part->pending_raw_value);
   }
-  return {StoredPairs::stack(pairs), at::cat(leaky_keys), at::cat(keys), at::cat(raw_values)};
+  ContextMemoryState result;
+  result.pairs = StoredPairs::stack(pairs);
+  result.leaky_key = at::cat(leaky_keys);
+  result.pending_key = at::cat(keys);
+  result.pending_raw_value = at::cat(raw_values);
+  return result;
 }
 
 ContextMemoryState ContextMemoryState::select(const std::vector<int64_t>& rows) const {
   TORCH_CHECK_VALUE(leaky_key.defined(),
                     "ContextMemoryState::select: a memory that has read nothing");
   const at::Tensor index = at::tensor(rows, at::kLong).to(leaky_key.device());
-  return {pairs.select(rows), leaky_key.index_select(0, index), pending_key.index_select(0, index),
-          pending_raw_value.index_select(0, index)};
+  ContextMemoryState result;
+  result.pairs = pairs.select(rows);
+  result.leaky_key = leaky_key.index_select(0, index);
+  result.pending_key = pending_key.index_select(0, index);
+  result.pending_raw_value = pending_raw_value.index_select(0, index);
+  return result;
 }
 
 NamedTensors ContextMemoryState::tensors(const std::string& prefix) const {
@@ -75,48 +92,19 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tens
   at::NoGradGuard no_grad;
   check_shape(x, {-1, -1, options_.channels}, "ContextMemory: x");
   if (x.size(1) == 0) return {at::zeros_like(x), std::move(state)};
-  const bool empty = !state.leaky_key.defined();
-  // Reading in one go does not tell how much each pair was read.
-  if (empty && state.pairs.holds(x.size(1) - 1) && !state.pairs.counts_use())
-    return read_from_empty(x, std::move(state));
-  std::vector<at::Tensor> steps;
-  for (int64_t t = 0; t < x.size(1); ++t) steps.push_back(step(x.select(1, t), state));
-  return {at::stack(steps, 1), std::move(state)};
-}
-
-std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read_from_empty(
-    const at::Tensor& x, ContextMemoryState state) {
-  const int64_t complete = x.size(1) - 1;  // the last pair still waits for its value
-  const auto [keys, leaky_key] = key->forward(x);
-  const at::Tensor raw = value->raw(x);
-  const at::Tensor values = value->complete(raw);
-  const at::Tensor read = ops::kernel_smoothing(keys, values, {}, options_.precision);
-  state.pairs.store_sequence(keys.narrow(1, 0, complete), values.narrow(1, 0, complete));
+  // A pair is complete one step after its key: the one that waited, and all of x but the last.
+  const auto [keys, leaky_key] = key->forward(x, state.leaky_key);      // [B, T, H, D]
+  const at::Tensor all_keys = after(state.pending_key, keys);           // [B, T or T + 1, H, D]
+  const at::Tensor raw = after(state.pending_raw_value, value->raw(x));  // likewise
+  const int64_t complete = raw.size(1) - 1;
+  const at::Tensor read = state.pairs.store_and_retrieve(
+      all_keys.narrow(1, 0, complete), value->complete(raw).narrow(1, 0, complete), keys,
+      options_.precision);
   // Copies: a view would keep the whole sequence in memory.
   state.leaky_key = leaky_key.clone();
-  state.pending_key = keys.select(1, complete).clone();
+  state.pending_key = all_keys.select(1, complete).clone();
   state.pending_raw_value = raw.select(1, complete).clone();
   return {combine_heads(read, output, options_, {}), std::move(state)};
-}
-
-at::Tensor ContextMemoryImpl::step(const at::Tensor& x, ContextMemoryState& state) {
-  const at::Tensor now = x.unsqueeze(1);              // [B, 1, C]
-  const at::Tensor raw = value->raw(now).squeeze(1);  // [B, H, D]
-  if (state.pending_key.defined()) {
-    // The pending pair is completed before the query: step t sees the pair of step t - 1.
-    const at::Tensor both = at::stack({state.pending_raw_value, raw}, 1);  // [B, 2, H, D]
-    state.pairs.store(state.pending_key, value->complete(both).select(1, 0));
-  } else {
-    state.pairs.open(raw);
-  }
-  const auto [keys, leaky_key] = key->forward(now, state.leaky_key);
-  const at::Tensor query = keys.squeeze(1);  // [B, H, D]
-  const auto [read, weights] = state.pairs.retrieve(query);
-  state.pairs.count_use(weights);
-  state.leaky_key = leaky_key;
-  state.pending_key = query;
-  state.pending_raw_value = raw;
-  return combine_heads(read.unsqueeze(1), output, options_, {}).squeeze(1);
 }
 
 }  // namespace tessera

@@ -16,6 +16,10 @@ struct ContextMemoryState {
   at::Tensor pending_key;        ///< [B, H, D]: waits for its value, which needs the next step
   at::Tensor pending_raw_value;  ///< [B, H, D]
 
+  ContextMemoryState() = default;
+  explicit ContextMemoryState(MemoryBound bound) : pairs(bound) {}
+  /// Sequences; 0 before the first step.
+  int64_t rows() const { return leaky_key.defined() ? leaky_key.size(0) : 0; }
   static ContextMemoryState stack(const std::vector<const ContextMemoryState*>& parts);
   ContextMemoryState select(const std::vector<int64_t>& rows) const;
 
@@ -46,11 +50,6 @@ class ContextMemoryImpl : public torch::nn::Module {
   torch::nn::Linear output = nullptr;
 
  private:
-  std::pair<at::Tensor, ContextMemoryState> read_from_empty(const at::Tensor& x,
-                                                            ContextMemoryState state);
-  /// x [B, C] -> [B, C].
-  at::Tensor step(const at::Tensor& x, ContextMemoryState& state);
-
   MemoryOptions options_;
 };
 TORCH_MODULE(ContextMemory);

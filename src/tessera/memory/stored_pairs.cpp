@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/check_shape.h"
+#include "tessera/ops/causal_read.h"
 
 namespace tessera {
 namespace {
@@ -50,6 +51,10 @@ int64_t StoredPairs::most_pairs() const {
   return counts_.empty() ? 0 : *std::max_element(counts_.begin(), counts_.end());
 }
 
+bool StoredPairs::holds(int64_t pairs) const {
+  return bound_.pairs == 0 || most_pairs() + pairs <= bound_.pairs;
+}
+
 void StoredPairs::check_rows(const at::Tensor& like) const {
   if (!keys_.defined()) return;
   TORCH_CHECK_VALUE(like.size(0) == keys_.size(0) && like.size(-2) == keys_.size(1) &&
@@ -57,12 +62,6 @@ void StoredPairs::check_rows(const at::Tensor& like) const {
                     "StoredPairs: pairs of ", like.size(0), " rows, ", like.size(-2), " heads and ",
                     like.size(-1), " channels meet a memory of ", keys_.size(0), ", ",
                     keys_.size(1), " and ", keys_.size(3));
-}
-
-void StoredPairs::open(const at::Tensor& like) {
-  check_shape(like, {-1, -1, -1}, "StoredPairs: like");
-  check_rows(like);
-  reserve(like, 0);
 }
 
 /// Grows the room to `pairs`, which check_rows has let pass.
@@ -83,38 +82,36 @@ void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
                  .squeeze(-1);
 }
 
+/// Where each row and head puts one pair more, which reserve() has made room for: [B, H] int64.
+at::Tensor StoredPairs::next_slots() const {
+  const int64_t heads = keys_.size(1);
+  at::Tensor slots = at::tensor(counts_, at::kLong).unsqueeze(1).repeat({1, heads});
+  for (size_t row = 0; row < counts_.size(); ++row) {
+    if (bound_.pairs == 0 || counts_[row] < bound_.pairs) continue;
+    if (bound_.eviction == Eviction::kOldest)
+      slots[row].fill_(stored_[row] % bound_.pairs);
+    else
+      slots[row].copy_(usage_[row].argmin(-1));
+  }
+  return slots.to(keys_.device());
+}
+
 void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   at::NoGradGuard no_grad;
   TORCH_CHECK_VALUE(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ",
                     key.sizes(), " and value ", value.sizes(), " must both be [B, H, D]");
   check_rows(key);
   if (level() && holds(1)) return store_sequence(key.unsqueeze(1), value.unsqueeze(1));
-  const int64_t room = bound_.pairs > 0 ? bound_.pairs : INT64_MAX;
-  reserve(key, std::min(most_pairs() + 1, room));
-  for (int64_t row = 0; row < key.size(0); ++row) {
-    if (counts_[row] < room) {
-      const int64_t slot = counts_[row]++;
-      keys_[row].select(1, slot).copy_(key[row]);
-      values_[row].select(1, slot).copy_(value[row]);
-      if (usage_.defined()) usage_[row].select(1, slot).fill_(1.0);
-    } else {
-      overwrite(row, key[row], value[row]);
-    }
+  reserve(key, bound_.pairs > 0 ? std::min(most_pairs() + 1, bound_.pairs) : most_pairs() + 1);
+  const at::Tensor slots = next_slots().unsqueeze(-1);  // [B, H, 1]
+  const at::Tensor places = slots.unsqueeze(-1).expand({-1, -1, 1, key.size(-1)});
+  keys_.scatter_(2, places, key.unsqueeze(2));
+  values_.scatter_(2, places, value.unsqueeze(2));
+  if (usage_.defined()) usage_.scatter_(2, slots, 1.0);
+  for (size_t row = 0; row < counts_.size(); ++row) {
+    if (bound_.pairs == 0 || counts_[row] < bound_.pairs) ++counts_[row];
     ++stored_[row];
   }
-}
-
-void StoredPairs::overwrite(int64_t row, const at::Tensor& key, const at::Tensor& value) {
-  if (bound_.eviction == Eviction::kOldest) {
-    const int64_t slot = stored_[row] % bound_.pairs;
-    keys_[row].select(1, slot).copy_(key);
-    values_[row].select(1, slot).copy_(value);
-    return;
-  }
-  const at::Tensor slot = usage_[row].argmin(-1).view({-1, 1, 1});  // [H, 1, 1]
-  keys_[row].scatter_(1, slot.expand({-1, 1, key.size(-1)}), key.unsqueeze(1));
-  values_[row].scatter_(1, slot.expand({-1, 1, value.size(-1)}), value.unsqueeze(1));
-  usage_[row].scatter_(1, slot.squeeze(-1), 1.0);
 }
 
 void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& values) {
@@ -154,6 +151,42 @@ void StoredPairs::count_use(const at::Tensor& weights) {
   if (!usage_.defined() || !weights.defined()) return;
   at::Tensor used = usage_.narrow(2, 0, weights.size(-1));
   used.mul_(kUsageDecay).add_(weights);
+}
+
+/// All rows level: the last query reads all pairs, each one before it a pair less.
+at::Tensor StoredPairs::retrieve_sequence(const at::Tensor& queries,
+                                          ops::Precision precision) const {
+  const int64_t pairs = most_pairs();
+  const auto by_time = [pairs](const at::Tensor& all) {
+    return all.narrow(2, 0, pairs).transpose(1, 2);  // [B, N, H, D]
+  };
+  ops::CausalReadOptions options;
+  options.lag = queries.size(1) - pairs;
+  options.precision = precision;
+  return ops::causal_read(queries, by_time(keys_), by_time(values_), options);
+}
+
+at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
+                                           const at::Tensor& queries, ops::Precision precision) {
+  at::NoGradGuard no_grad;
+  check_shape(queries, {keys.size(0), -1, keys.size(2), keys.size(3)}, "StoredPairs: queries");
+  const int64_t pairs = keys.size(1), length = queries.size(1);
+  TORCH_CHECK_VALUE(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
+                    " pairs to store between ", length, " queries");
+  if (length > 1 && level() && holds(pairs) && !counts_use()) {
+    store_sequence(keys, values);
+    return retrieve_sequence(queries, precision);
+  }
+  if (pairs < length) store_sequence(keys.narrow(1, 0, 0), values.narrow(1, 0, 0));
+  std::vector<at::Tensor> reads;
+  for (int64_t t = 0; t < length; ++t) {
+    const int64_t pair = t - (length - pairs);
+    if (pair >= 0) store(keys.select(1, pair), values.select(1, pair));
+    const auto [read, weights] = retrieve(queries.select(1, t));
+    count_use(weights);
+    reads.push_back(read);
+  }
+  return length == 1 ? reads.front().unsqueeze(1) : at::stack(reads, 1);
 }
 
 at::Tensor StoredPairs::keys(int64_t row) const {

@@ -9,6 +9,7 @@
 
 #include "tessera/base/tensor_file.h"
 #include "tessera/ops/memory_read.h"
+#include "tessera/ops/precision.h"
 
 namespace tessera {
 
@@ -41,11 +42,10 @@ class StoredPairs {
   StoredPairs(StoredPairs&&) = default;
   StoredPairs& operator=(StoredPairs&&) = default;
 
-  /// Says what is going to be stored, before the first pair: rows shaped like `like` [B, H, D].
-  void open(const at::Tensor& like);
   /// Stores one pair in every row: key, value [B, H, D].
   void store(const at::Tensor& key, const at::Tensor& value);
-  /// Stores T pairs a row in their order: keys, values [B, T, H, D].
+  /// Stores T pairs a row in their order: keys, values [B, T, H, D]. T = 0 opens a memory of B
+  /// rows.
   void store_sequence(const at::Tensor& keys, const at::Tensor& values);
 
   /// Kernel smoothing of the stored values at query [B, H, D]: value [B, H, D], 0 in rows that hold
@@ -54,15 +54,18 @@ class StoredPairs {
   ops::MemoryReading retrieve(const at::Tensor& query, bool want_weights = false) const;
   /// Tells the memory how much each pair was read; matters to Eviction::kLeastUsed alone.
   void count_use(const at::Tensor& weights);
+  /// The memory at work: stores a pair, answers a query, and so on in turn; an N + 1st query comes
+  /// first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 -> [B, T, H, D]. What
+  /// does not fit or is judged by its use is stored pair by pair, all else in one go, with matrix
+  /// products of this precision. Throws c10::ValueError on a shape mismatch, storing nothing.
+  at::Tensor store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
+                                const at::Tensor& queries, ops::Precision precision);
 
-  /// Whether `pairs` more can be stored in every row without evicting one.
-  bool holds(int64_t pairs) const {
-    return bound_.pairs == 0 || most_pairs() + pairs <= bound_.pairs;
-  }
-  /// Whether what is evicted depends on how much each pair was read.
-  bool counts_use() const { return bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed; }
-  /// Pairs held by each row; empty before the first use.
+  /// Rows that it was opened for; 0 before the first use.
+  int64_t rows() const { return static_cast<int64_t>(counts_.size()); }
+  /// Pairs held by each row, and pairs ever stored in it.
   const std::vector<int64_t>& counts() const { return counts_; }
+  const std::vector<int64_t>& stored() const { return stored_; }
   /// Keys and values [H, N, D] of one row, oldest first where nothing was evicted.
   at::Tensor keys(int64_t row) const;
   at::Tensor values(int64_t row) const;
@@ -82,9 +85,14 @@ class StoredPairs {
   int64_t capacity() const { return keys_.defined() ? keys_.size(2) : 0; }
   int64_t most_pairs() const;
   bool level() const;  // whether all rows hold the same number of pairs
+  /// Whether `pairs` more can be stored in every row without evicting one.
+  bool holds(int64_t pairs) const;
+  /// Whether what is evicted depends on how much each pair was read.
+  bool counts_use() const { return bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed; }
   void reserve(const at::Tensor& like, int64_t pairs);
   void check_rows(const at::Tensor& like) const;
-  void overwrite(int64_t row, const at::Tensor& key, const at::Tensor& value);
+  at::Tensor next_slots() const;
+  at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
 
   MemoryBound bound_;
   std::vector<int64_t> counts_;  // pairs held, per row

@@ -35,16 +35,14 @@ at::Tensor rotary_rows(const at::Tensor& x, const std::vector<int64_t>& position
   return at::cat(rows);
 }
 
-/// What is stored for ALiBi. The bias -slope (t - i) differs from slope * i by a constant of the
-/// query, which a softmax does not see; so the position is one more channel of the key, and the
-/// slope one more of the query. query, key, value [B, H, D] -> [B, H, D + 1].
-GptBlockImpl::Heads with_position_channel(const GptBlockImpl::Heads& step, const at::Tensor& slopes,
-                                          const at::Tensor& positions) {
-  const auto& [query, key, value] = step;
-  const std::vector<int64_t> sizes = {query.size(0), query.size(1), 1};
-  return {at::cat({query, slopes.to(query.options()).view({1, -1, 1}).expand(sizes)}, -1),
-          at::cat({key, positions.to(key.options()).view({-1, 1, 1}).expand(sizes)}, -1),
-          at::constant_pad_nd(value, {0, 1})};
+/// The tokens that each of `batch` sequences has read: one pair is stored of each.
+std::vector<int64_t> positions_of(const StoredPairs& pairs, int64_t batch) {
+  return pairs.rows() > 0 ? pairs.stored() : std::vector<int64_t>(batch, 0);
+}
+
+/// The positions of `length` tokens after the first ones of each sequence: [B, length].
+at::Tensor positions_after(const std::vector<int64_t>& first, int64_t length) {
+  return at::tensor(first, at::kLong).unsqueeze(1) + at::arange(length, at::kLong);
 }
 
 }  // namespace
@@ -94,33 +92,17 @@ at::Tensor GptBlockImpl::attend(const Heads& heads, std::optional<uint64_t> drop
                                dropout, config_.precision);
 }
 
-at::Tensor GptBlockImpl::attend_and_store(const Heads& heads, StoredPairs& pairs) {
-  Heads stored = heads;
-  if (alibi_slopes_.defined()) {
-    const at::Tensor steps = at::arange(heads.keys.size(1), heads.keys.options());
-    stored.keys = at::cat(
-        {heads.keys, steps.view({1, -1, 1, 1}).expand(heads.keys.narrow(-1, 0, 1).sizes())}, -1);
-    stored.values = at::constant_pad_nd(heads.values, {0, 1});
-  }
-  pairs.store_sequence(stored.keys, stored.values);
-  return attend(heads, {});
-}
-
-at::Tensor GptBlockImpl::attend_stored(const Heads& heads, StoredPairs& pairs,
-                                       const std::vector<int64_t>& positions) {
-  const int64_t D = heads.queries.size(-1);
-  const at::Tensor first = at::tensor(positions, at::kLong);
-  std::vector<at::Tensor> reads;
-  for (int64_t t = 0; t < heads.queries.size(1); ++t) {
-    Heads step = {heads.queries.select(1, t) / std::sqrt(D), heads.keys.select(1, t),
-                  heads.values.select(1, t)};  // [B, H, D]
-    if (alibi_slopes_.defined()) step = with_position_channel(step, alibi_slopes_, first + t);
-    pairs.store(step.keys, step.values);
-    const auto [read, weights] = pairs.retrieve(step.queries);
-    pairs.count_use(weights);
-    reads.push_back(read.narrow(-1, 0, D));
-  }
-  return at::stack(reads, 1);
+/// What is stored for ALiBi. The bias -slope (t - i) differs from slope * i by a constant of the
+/// query, which a softmax does not see; so the position is one more channel of the key, and the
+/// slope one more of the query.
+GptBlockImpl::Heads GptBlockImpl::with_position_channel(
+    const Heads& heads, const std::vector<int64_t>& positions) const {
+  const auto& [queries, keys, values] = heads;
+  const at::Tensor times = positions_after(positions, keys.size(1)).to(keys.options());
+  const std::vector<int64_t> sizes = {keys.size(0), keys.size(1), keys.size(2), 1};
+  return {at::cat({queries, alibi_slopes_.to(queries.options()).view({-1, 1}).expand(sizes)}, -1),
+          at::cat({keys, times.view({sizes[0], sizes[1], 1, 1}).expand(sizes)}, -1),
+          at::constant_pad_nd(values, {0, 1})};
 }
 
 at::Tensor GptBlockImpl::attention_residual(const at::Tensor& reads,
@@ -145,142 +127,54 @@ at::Tensor GptBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_s
   return x + feed_forward(feed_forward_norm->forward(x), dropout_seed);
 }
 
-at::Tensor GptBlockImpl::read(at::Tensor x, StoredPairs& pairs,
-                              const std::vector<int64_t>& positions) {
-  const Heads heads = heads_of(attention_norm->forward(x), positions);
-  // Reading in one go does not tell how much each pair was read.
-  const bool from_empty = pairs.counts().empty() && pairs.holds(x.size(1)) && !pairs.counts_use();
-  x = x +
-      attention_residual(
-          from_empty ? attend_and_store(heads, pairs) : attend_stored(heads, pairs, positions), {});
+at::Tensor GptBlockImpl::read(at::Tensor x, StoredPairs& pairs) {
+  const std::vector<int64_t> positions = positions_of(pairs, x.size(0));
+  Heads heads = heads_of(attention_norm->forward(x), positions);
+  const int64_t D = heads.queries.size(-1);
+  heads.queries = heads.queries / std::sqrt(D);
+  // In bfloat16 a position would keep no more than eight bits.
+  const bool alibi = alibi_slopes_.defined();
+  if (alibi) heads = with_position_channel(heads, positions);
+  const at::Tensor reads =
+      pairs.store_and_retrieve(heads.keys, heads.values, heads.queries,
+                               alibi ? ops::Precision::kFloat32 : config_.precision);
+  x = x + attention_residual(reads.narrow(-1, 0, D), {});
   return x + feed_forward(feed_forward_norm->forward(x), {});
 }
 
-std::unique_ptr<LanguageModelState> GptState::clone() const {
-  return std::make_unique<GptState>(*this);
+void GptBlockImpl::check_state(const StoredPairs& pairs, int64_t batch) const {
+  TORCH_CHECK_VALUE(pairs.rows() == 0 || pairs.rows() == batch, "Gpt::read: a state of ",
+                    pairs.rows(), " sequences meets tokens of ", batch);
 }
 
-std::unique_ptr<LanguageModelState> GptState::select(const std::vector<int64_t>& rows) const {
-  TORCH_CHECK_VALUE(!positions.empty(), "GptState::select: a state that has read nothing");
-  auto result = std::make_unique<GptState>();
-  for (const auto& pairs : blocks) result->blocks.push_back(pairs.select(rows));
-  for (int64_t row : rows) result->positions.push_back(positions.at(row));
-  return result;
+StoredPairs GptBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
+                                     MemoryBound bound) const {
+  const int64_t H = config_.heads, D = config_.channels / H;
+  return StoredPairs::from_tensors(file, prefix, bound, H, alibi_slopes_.defined() ? D + 1 : D);
 }
 
-std::unique_ptr<LanguageModelState> GptState::stack(
-    const std::vector<const LanguageModelState*>& others) const {
-  auto result = std::make_unique<GptState>();
-  result->positions = positions;
-  for (size_t layer = 0; layer < blocks.size(); ++layer) {
-    std::vector<const StoredPairs*> pairs = {&blocks[layer]};
-    for (const auto* other : others)
-      pairs.push_back(&dynamic_cast<const GptState&>(*other).blocks.at(layer));
-    result->blocks.push_back(StoredPairs::stack(pairs));
-  }
-  for (const auto* other : others) {
-    const auto& more = dynamic_cast<const GptState&>(*other).positions;
-    result->positions.insert(result->positions.end(), more.begin(), more.end());
-  }
-  return result;
-}
-
-NamedTensors GptState::tensors() const {
-  NamedTensors result = {{"positions", at::tensor(positions, at::kLong)}};
-  for (size_t layer = 0; layer < blocks.size(); ++layer)
-    for (auto& named : blocks[layer].tensors(fmt::format("blocks.{}.", layer)))
-      result.push_back(std::move(named));
-  return result;
-}
-
-Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed) : config_(config) {
-  config.check();
-  embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
+Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed) : BlockNetwork(config) {
   if (config.positions == Positions::kLearned)
     position_embedding_ =
         register_parameter("position_embedding", at::zeros({config.window, config.channels}));
-  for (int64_t layer = 0; layer < config.layers; ++layer) blocks_->push_back(GptBlock(config));
-  register_module("blocks", blocks_);
-  norm_ = register_module("norm", Norm(config.channels, config.bias));
   if (seed) initialise(*seed);
 }
 
-GptBlock Gpt::block(int64_t index) const {
-  return GptBlock(blocks_->ptr<GptBlockImpl>(index));
-}
-
-at::Tensor Gpt::embed(const at::Tensor& tokens, const std::vector<int64_t>& positions) const {
-  const at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
-  if (config_.positions != Positions::kLearned) return x;
-  const at::Tensor steps = at::arange(tokens.size(1), tokens.options());
-  if (positions.empty()) return x + at::embedding(position_embedding_, steps);
-  const at::Tensor first =
-      at::tensor(positions, at::kLong).to(tokens.device()).unsqueeze(1);  // [B, 1]
-  return x + at::embedding(position_embedding_, first + steps);
-}
-
-at::Tensor Gpt::hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed) {
-  check_tokens(tokens);
-  check_length(0, tokens.size(1));
-  if (tokens.size(1) == 0) return embed(tokens, {});
-  at::Tensor x = embed(tokens, {});
-  if (dropout_seed)
-    x = ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
-  for (int64_t layer = 0; layer < config_.layers; ++layer)
-    x = block(layer)->forward(x, derived_seed(dropout_seed, layer));
-  return norm_->forward(x);
-}
-
-std::unique_ptr<LanguageModelState> Gpt::empty_state(MemoryBound bound) const {
-  auto state = std::make_unique<GptState>();
-  state->blocks.assign(config_.layers, StoredPairs(bound));
-  return state;
-}
-
-void Gpt::check_state(const GptState& state, const std::vector<int64_t>& positions,
-                      const at::Tensor& tokens) const {
-  TORCH_CHECK_VALUE(static_cast<int64_t>(state.blocks.size()) == config_.layers, "a state of ",
-                    state.blocks.size(), " layers meets a model of ", config_.layers);
-  check_shape(tokens, {static_cast<int64_t>(positions.size()), -1},
-              "Gpt::read: tokens for the state's sequences");
-  for (int64_t position : positions) check_length(position, tokens.size(1));
-}
-
-std::unique_ptr<LanguageModelState> Gpt::state_from(const TensorFile& file,
-                                                    MemoryBound bound) const {
-  const int64_t H = config_.heads, D = config_.channels / config_.heads;
-  const int64_t width = config_.positions == Positions::kAlibi ? D + 1 : D;
-  const at::Tensor positions = file.at("positions", {-1}, at::kLong).contiguous();
-  auto state = std::make_unique<GptState>();
-  state->positions.assign(positions.data_ptr<int64_t>(),
-                          positions.data_ptr<int64_t>() + positions.numel());
-  for (int64_t position : state->positions)
-    if (position < 1)
-      throw DataError(file.path, "'positions' holds {}, expected 1 or more", position);
-  for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    state->blocks.push_back(
-        StoredPairs::from_tensors(file, fmt::format("blocks.{}.", layer), bound, H, width));
-    if (state->blocks.back().counts().size() != state->positions.size())
-      throw DataError(file.path, "'blocks.{}.' has {} sequences, 'positions' {}", layer,
-                      state->blocks.back().counts().size(), state->positions.size());
+at::Tensor Gpt::embed(const at::Tensor& tokens, const std::vector<StoredPairs>& blocks,
+                      std::optional<uint64_t> dropout_seed) const {
+  at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
+  if (config_.positions == Positions::kLearned) {
+    const std::vector<int64_t> first =
+        blocks.empty() ? std::vector<int64_t>{0} : positions_of(blocks.front(), tokens.size(0));
+    for (int64_t position : first)
+      TORCH_CHECK_VALUE(position + tokens.size(1) <= config_.window, "a sequence of ",
+                        position + tokens.size(1), " tokens is longer than the model's window of ",
+                        config_.window);
+    x = x + at::embedding(position_embedding_,
+                          positions_after(first, tokens.size(1)).to(tokens.device()));
   }
-  return state;
-}
-
-at::Tensor Gpt::read(const at::Tensor& tokens, LanguageModelState& state) {
-  at::NoGradGuard no_grad;
-  check_tokens(tokens);
-  auto& known = dynamic_cast<GptState&>(state);
-  std::vector<int64_t> positions = known.positions;
-  if (positions.empty()) positions.assign(tokens.size(0), 0);
-  check_state(known, positions, tokens);
-  if (tokens.size(1) == 0) return embed(tokens, {});
-  at::Tensor x = embed(tokens, positions);
-  for (int64_t layer = 0; layer < config_.layers; ++layer)
-    x = block(layer)->read(x, known.blocks.at(layer), positions);
-  for (auto& position : positions) position += tokens.size(1);
-  known.positions = std::move(positions);
-  return norm_->forward(x);
+  if (!dropout_seed) return x;
+  return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
 }
 
 void Gpt::initialise(uint64_t seed) {

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <torch/nn/modules/container/modulelist.h>
 #include <torch/nn/modules/linear.h>
 
 #include "tessera/memory/stored_pairs.h"
-#include "tessera/model/language_model.h"
-#include "tessera/model/norm.h"
+#include "tessera/model/block_network.h"
 
 namespace tessera {
 
@@ -57,12 +55,18 @@ struct GptConfig {
 /// One block: x += attention(norm(x)); x += feed_forward(norm(x)).
 class GptBlockImpl : public torch::nn::Module {
  public:
+  using State = StoredPairs;  ///< the keys and values of all tokens
+
   explicit GptBlockImpl(const GptConfig& config);
   /// x [B, T, C] -> [B, T, C].
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  /// The same, going on from the keys and values stored so far; positions: the tokens that each row
-  /// has read before x.
-  at::Tensor read(at::Tensor x, StoredPairs& pairs, const std::vector<int64_t>& positions);
+  /// The same, going on from the keys and values stored so far.
+  at::Tensor read(at::Tensor x, StoredPairs& pairs);
+  /// Throws c10::ValueError unless the pairs are those of this block for `batch` sequences.
+  void check_state(const StoredPairs& pairs, int64_t batch) const;
+  /// As LanguageModel::state_from.
+  StoredPairs state_from(const TensorFile& file, const std::string& prefix,
+                         MemoryBound bound) const;
 
   Norm attention_norm = nullptr;
   torch::nn::Linear query_key_value = nullptr;  ///< [3C, C]
@@ -78,9 +82,7 @@ class GptBlockImpl : public torch::nn::Module {
  private:
   Heads heads_of(const at::Tensor& x, const std::vector<int64_t>& positions);
   at::Tensor attend(const Heads& heads, std::optional<uint64_t> dropout_seed);
-  at::Tensor attend_and_store(const Heads& heads, StoredPairs& pairs);
-  at::Tensor attend_stored(const Heads& heads, StoredPairs& pairs,
-                           const std::vector<int64_t>& positions);
+  Heads with_position_channel(const Heads& heads, const std::vector<int64_t>& positions) const;
   at::Tensor attention_residual(const at::Tensor& reads, std::optional<uint64_t> dropout_seed);
   at::Tensor feed_forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed);
 
@@ -89,19 +91,8 @@ class GptBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(GptBlock);
 
-struct GptState : LanguageModelState {
-  std::vector<StoredPairs> blocks;  ///< per layer, the keys and values of all tokens
-  std::vector<int64_t> positions;   ///< tokens read, per sequence; empty before the first
-
-  std::unique_ptr<LanguageModelState> clone() const override;
-  std::unique_ptr<LanguageModelState> select(const std::vector<int64_t>& rows) const override;
-  std::unique_ptr<LanguageModelState> stack(
-      const std::vector<const LanguageModelState*>& others) const override;
-  NamedTensors tensors() const override;
-};
-
 /// The GPT-2 architecture (Radford et al. 2019) as nanoGPT writes it, the papers' baseline.
-class Gpt : public LanguageModel {
+class Gpt : public BlockNetwork<GptConfig, GptBlock> {
  public:
   static constexpr std::string_view kKind = "gpt";
 
@@ -110,38 +101,16 @@ class Gpt : public LanguageModel {
   explicit Gpt(const GptConfig& config, std::optional<uint64_t> seed = 0);
 
   std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override { return config::to_json(config_); }
-  int64_t vocabulary() const override { return config_.vocabulary; }
-  int64_t window() const override { return config_.window; }
   bool reads_past_window() const override { return config_.positions != Positions::kLearned; }
-  const GptConfig& configuration() const { return config_; }
-
-  at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;
-  std::unique_ptr<LanguageModelState> empty_state(MemoryBound bound = {}) const override;
-  std::unique_ptr<LanguageModelState> state_from(const TensorFile& file,
-                                                 MemoryBound bound) const override;
-  at::Tensor read(const at::Tensor& tokens, LanguageModelState& state) override;
   void initialise(uint64_t seed) override;
 
-  GptBlock block(int64_t index) const;
-
  protected:
-  const at::Tensor& embedding() const override { return embedding_; }
+  at::Tensor embed(const at::Tensor& tokens, const std::vector<StoredPairs>& blocks,
+                   std::optional<uint64_t> dropout_seed) const override;
   double logit_scale() const override { return 1.0; }
-  ops::Precision precision() const override { return config_.precision; }
 
  private:
-  /// Throws c10::ValueError unless the state is one of this model, for these sequences, with room
-  /// for these tokens.
-  void check_state(const GptState& state, const std::vector<int64_t>& positions,
-                   const at::Tensor& tokens) const;
-  at::Tensor embed(const at::Tensor& tokens, const std::vector<int64_t>& positions) const;
-
-  GptConfig config_;
-  at::Tensor embedding_;           // [V, C]
   at::Tensor position_embedding_;  // [window, C], undefined unless learned
-  torch::nn::ModuleList blocks_;
-  Norm norm_ = nullptr;
 };
 
 }  // namespace tessera

@@ -51,9 +51,4 @@ void LanguageModel::check_tokens(const at::Tensor& tokens) const {
                     "; was the text encoded by another tokenizer?");
 }
 
-void LanguageModel::check_length(int64_t position, int64_t length) const {
-  TORCH_CHECK_VALUE(reads_past_window() || position + length <= window(), "a sequence of ",
-                    position + length, " tokens is longer than the model's window of ", window());
-}
-
 }  // namespace tessera

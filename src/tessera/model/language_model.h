@@ -82,8 +82,6 @@ class LanguageModel : public torch::nn::Module {
 
   /// Throws c10::ValueError unless tokens is [B, T] int64 with ids in [0, V).
   void check_tokens(const at::Tensor& tokens) const;
-  /// Throws c10::ValueError where position + length passes a window that binds.
-  void check_length(int64_t position, int64_t length) const;
 };
 
 }  // namespace tessera

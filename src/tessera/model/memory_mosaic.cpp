@@ -26,7 +26,35 @@ void MemoryMosaicConfig::check() const {
   check_dropout_probability(dropout);
 }
 
-MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config) {
+MosaicBlockState MosaicBlockState::select(const std::vector<int64_t>& rows) const {
+  MosaicBlockState result;
+  result.context = context.select(rows);
+  result.persistent_leaky_key = persistent_leaky_key.index_select(
+      0, at::tensor(rows, at::kLong).to(persistent_leaky_key.device()));
+  return result;
+}
+
+MosaicBlockState MosaicBlockState::stack(const std::vector<const MosaicBlockState*>& parts) {
+  std::vector<const ContextMemoryState*> contexts;
+  std::vector<at::Tensor> leaky_keys;
+  for (const auto* part : parts) {
+    contexts.push_back(&part->context);
+    leaky_keys.push_back(part->persistent_leaky_key);
+  }
+  MosaicBlockState result;
+  result.context = ContextMemoryState::stack(contexts);
+  result.persistent_leaky_key = at::cat(leaky_keys);
+  return result;
+}
+
+NamedTensors MosaicBlockState::tensors(const std::string& prefix) const {
+  NamedTensors result = context.tensors(prefix + "context.");
+  result.emplace_back(prefix + "persistent.leaky_key", persistent_leaky_key);
+  return result;
+}
+
+MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config)
+    : heads_(config.heads), head_width_(config.channels / config.heads) {
   const MemoryOptions options = memory_options(config);
   context_norm = register_module("context_norm", Norm(config.channels, config.bias));
   context = register_module("context", ContextMemory(options));
@@ -51,61 +79,25 @@ at::Tensor MosaicBlockImpl::read(at::Tensor x, MosaicBlockState& state) {
   return x + from_persistent;
 }
 
-std::unique_ptr<LanguageModelState> MemoryMosaicState::clone() const {
-  return std::make_unique<MemoryMosaicState>(*this);
+void MosaicBlockImpl::check_state(const MosaicBlockState& state, int64_t batch) const {
+  if (state.rows() > 0)
+    check_shape(state.persistent_leaky_key, {batch, heads_, head_width_},
+                "MemoryMosaic::read: the state's leaky average");
 }
 
-std::unique_ptr<LanguageModelState> MemoryMosaicState::select(
-    const std::vector<int64_t>& rows) const {
-  auto result = std::make_unique<MemoryMosaicState>();
-  for (const auto& block : blocks) {
-    ContextMemoryState context = block.context.select(rows);
-    const at::Tensor index = at::tensor(rows, at::kLong).to(context.leaky_key.device());
-    result->blocks.push_back(
-        {std::move(context), block.persistent_leaky_key.index_select(0, index)});
-  }
-  return result;
-}
-
-std::unique_ptr<LanguageModelState> MemoryMosaicState::stack(
-    const std::vector<const LanguageModelState*>& others) const {
-  auto result = std::make_unique<MemoryMosaicState>();
-  for (size_t layer = 0; layer < blocks.size(); ++layer) {
-    std::vector<const ContextMemoryState*> contexts = {&blocks[layer].context};
-    std::vector<at::Tensor> leaky_keys = {blocks[layer].persistent_leaky_key};
-    for (const auto* other : others) {
-      const auto& block = dynamic_cast<const MemoryMosaicState&>(*other).blocks.at(layer);
-      contexts.push_back(&block.context);
-      leaky_keys.push_back(block.persistent_leaky_key);
-    }
-    result->blocks.push_back({ContextMemoryState::stack(contexts), at::cat(leaky_keys)});
-  }
-  return result;
-}
-
-NamedTensors MemoryMosaicState::tensors() const {
-  NamedTensors result;
-  for (size_t layer = 0; layer < blocks.size(); ++layer) {
-    const std::string prefix = fmt::format("blocks.{}.", layer);
-    for (auto& named : blocks[layer].context.tensors(prefix + "context."))
-      result.push_back(std::move(named));
-    result.emplace_back(prefix + "persistent.leaky_key", blocks[layer].persistent_leaky_key);
-  }
-  return result;
+MosaicBlockState MosaicBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
+                                             MemoryBound bound) const {
+  MosaicBlockState state(bound);
+  state.context = ContextMemoryState::from_tensors(file, prefix + "context.", bound, heads_,
+                                                   head_width_);
+  state.persistent_leaky_key =
+      file.at(prefix + "persistent.leaky_key", {state.rows(), heads_, head_width_}, at::kFloat);
+  return state;
 }
 
 MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed)
-    : config_(config) {
-  config.check();
-  embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
-  for (int64_t layer = 0; layer < config.layers; ++layer) blocks_->push_back(MosaicBlock(config));
-  register_module("blocks", blocks_);
-  norm_ = register_module("norm", Norm(config.channels, config.bias));
+    : BlockNetwork(config) {
   if (seed) initialise(*seed);
-}
-
-MosaicBlock MemoryMosaic::block(int64_t index) const {
-  return MosaicBlock(blocks_->ptr<MosaicBlockImpl>(index));
 }
 
 double MemoryMosaic::logit_scale() const {
@@ -113,62 +105,11 @@ double MemoryMosaic::logit_scale() const {
                                                               : 1.0;
 }
 
-at::Tensor MemoryMosaic::hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed) {
-  check_tokens(tokens);
-  at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
-  if (dropout_seed && config_.parameterisation == Parameterisation::kNano)
-    x = ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
-  for (int64_t layer = 0; layer < config_.layers; ++layer)
-    x = block(layer)->forward(x, derived_seed(dropout_seed, layer));
-  return norm_->forward(x);
-}
-
-std::unique_ptr<LanguageModelState> MemoryMosaic::empty_state(MemoryBound bound) const {
-  auto state = std::make_unique<MemoryMosaicState>();
-  for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    MosaicBlockState block;
-    block.context.pairs = StoredPairs(bound);
-    state->blocks.push_back(std::move(block));
-  }
-  return state;
-}
-
-void MemoryMosaic::check_state(const std::vector<MosaicBlockState>& blocks, int64_t batch) const {
-  TORCH_CHECK_VALUE(static_cast<int64_t>(blocks.size()) == config_.layers, "a state of ",
-                    blocks.size(), " layers meets a model of ", config_.layers);
-  for (const auto& block : blocks)
-    if (block.persistent_leaky_key.defined())
-      check_shape(block.persistent_leaky_key,
-                  {batch, config_.heads, config_.channels / config_.heads},
-                  "MemoryMosaic::read: the state's leaky average");
-}
-
-std::unique_ptr<LanguageModelState> MemoryMosaic::state_from(const TensorFile& file,
-                                                             MemoryBound bound) const {
-  const int64_t H = config_.heads, D = config_.channels / config_.heads;
-  auto state = std::make_unique<MemoryMosaicState>();
-  for (int64_t layer = 0; layer < config_.layers; ++layer) {
-    const std::string prefix = fmt::format("blocks.{}.", layer);
-    auto context = ContextMemoryState::from_tensors(file, prefix + "context.", bound, H, D);
-    const int64_t rows = context.leaky_key.size(0);
-    if (layer > 0 && rows != state->blocks.front().persistent_leaky_key.size(0))
-      throw DataError(file.path, "'{}' has {} sequences, the first block another number", prefix,
-                      rows);
-    state->blocks.push_back(
-        {std::move(context), file.at(prefix + "persistent.leaky_key", {rows, H, D}, at::kFloat)});
-  }
-  return state;
-}
-
-at::Tensor MemoryMosaic::read(const at::Tensor& tokens, LanguageModelState& state) {
-  at::NoGradGuard no_grad;
-  check_tokens(tokens);
-  auto& blocks = dynamic_cast<MemoryMosaicState&>(state).blocks;
-  check_state(blocks, tokens.size(0));
-  at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
-  for (int64_t layer = 0; layer < config_.layers; ++layer)
-    x = block(layer)->read(x, blocks.at(layer));
-  return norm_->forward(x);
+at::Tensor MemoryMosaic::embed(const at::Tensor& tokens, const std::vector<MosaicBlockState>&,
+                               std::optional<uint64_t> dropout_seed) const {
+  const at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
+  if (!dropout_seed || config_.parameterisation == Parameterisation::kPaper) return x;
+  return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
 }
 
 void MemoryMosaic::initialise(uint64_t seed) {

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <torch/nn/modules/container/modulelist.h>
-
 #include "tessera/memory/context_memory.h"
 #include "tessera/memory/persistent_memory.h"
-#include "tessera/model/language_model.h"
-#include "tessera/model/norm.h"
+#include "tessera/model/block_network.h"
 
 namespace tessera {
 
@@ -43,39 +40,47 @@ struct MemoryMosaicConfig {
   void check() const;
 };
 
-/// One block: x += context(norm(x)); x += persistent(norm(x)). What it knows of a sequence:
+/// What a block knows of the sequences that it reads.
 struct MosaicBlockState {
   ContextMemoryState context;
   at::Tensor persistent_leaky_key;  ///< [B, H, D]
+
+  explicit MosaicBlockState(MemoryBound bound = {}) : context(bound) {}
+  int64_t rows() const { return context.rows(); }
+  MosaicBlockState select(const std::vector<int64_t>& rows) const;
+  static MosaicBlockState stack(const std::vector<const MosaicBlockState*>& parts);
+  NamedTensors tensors(const std::string& prefix) const;
 };
 
+/// One block: x += context(norm(x)); x += persistent(norm(x)).
 class MosaicBlockImpl : public torch::nn::Module {
  public:
+  using State = MosaicBlockState;
+
   explicit MosaicBlockImpl(const MemoryMosaicConfig& config);
   /// x [B, T, C] -> [B, T, C].
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  at::Tensor read(at::Tensor x, MosaicBlockState& state);
+  /// The same, going on from what the block knows.
+  at::Tensor read(at::Tensor x, State& state);
+  /// Throws c10::ValueError unless the state is one of this block for `batch` sequences.
+  void check_state(const State& state, int64_t batch) const;
+  /// As LanguageModel::state_from.
+  State state_from(const TensorFile& file, const std::string& prefix, MemoryBound bound) const;
 
   Norm context_norm = nullptr;
   ContextMemory context = nullptr;
   Norm persistent_norm = nullptr;
   PersistentMemory persistent = nullptr;
+
+ private:
+  int64_t heads_;
+  int64_t head_width_;
 };
 TORCH_MODULE(MosaicBlock);
 
-struct MemoryMosaicState : LanguageModelState {
-  std::vector<MosaicBlockState> blocks;
-
-  std::unique_ptr<LanguageModelState> clone() const override;
-  std::unique_ptr<LanguageModelState> select(const std::vector<int64_t>& rows) const override;
-  std::unique_ptr<LanguageModelState> stack(
-      const std::vector<const LanguageModelState*>& others) const override;
-  NamedTensors tensors() const override;
-};
-
 /// A Memory Mosaic language model (Zhang et al. 2024, figure 6; blocks in pre-norm form as in the
 /// authors' training script): embedding, blocks, norm, logits by the tied embedding. No positions.
-class MemoryMosaic : public LanguageModel {
+class MemoryMosaic : public BlockNetwork<MemoryMosaicConfig, MosaicBlock> {
  public:
   static constexpr std::string_view kKind = "memory_mosaic";
 
@@ -84,34 +89,13 @@ class MemoryMosaic : public LanguageModel {
   explicit MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed = 0);
 
   std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override { return config::to_json(config_); }
-  int64_t vocabulary() const override { return config_.vocabulary; }
-  int64_t window() const override { return config_.window; }
   bool reads_past_window() const override { return true; }
-  const MemoryMosaicConfig& configuration() const { return config_; }
-
-  at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;
-  std::unique_ptr<LanguageModelState> empty_state(MemoryBound bound = {}) const override;
-  std::unique_ptr<LanguageModelState> state_from(const TensorFile& file,
-                                                 MemoryBound bound) const override;
-  at::Tensor read(const at::Tensor& tokens, LanguageModelState& state) override;
   void initialise(uint64_t seed) override;
 
-  MosaicBlock block(int64_t index) const;
-
  protected:
-  const at::Tensor& embedding() const override { return embedding_; }
+  at::Tensor embed(const at::Tensor& tokens, const std::vector<MosaicBlockState>& blocks,
+                   std::optional<uint64_t> dropout_seed) const override;
   double logit_scale() const override;
-  ops::Precision precision() const override { return config_.precision; }
-
- private:
-  /// Throws c10::ValueError unless the state is one of this model for `batch` sequences.
-  void check_state(const std::vector<MosaicBlockState>& blocks, int64_t batch) const;
-
-  MemoryMosaicConfig config_;
-  at::Tensor embedding_;  // [V, C]
-  torch::nn::ModuleList blocks_;
-  Norm norm_ = nullptr;
 };
 
 }  // namespace tessera

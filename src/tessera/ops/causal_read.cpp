@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tessera/ops/cpu/softmax_read.h"
@@ -12,36 +13,35 @@
 namespace tessera::ops {
 namespace {
 
-/// A read with lag 1 is one with lag 0 in which each query has moved up by one row.
 at::Tensor composed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                     const CausalReadOptions& options) {
-  const int64_t B = queries.size(0), H = queries.size(2), D = queries.size(3), lag = options.lag;
-  const int64_t rows = std::max<int64_t>(queries.size(1) - lag, 0);
-  const at::Tensor q = queries.narrow(1, queries.size(1) - rows, rows).transpose(1, 2);
-  const at::Tensor k = keys.narrow(1, 0, rows).transpose(1, 2);
-  const at::Tensor v = values.narrow(1, 0, rows).transpose(1, 2);  // [B, H, rows, D]
-
+  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), D = queries.size(3);
+  const int64_t first = std::clamp<int64_t>(options.lag, 0, T);  // no query before it has pairs
+  const at::Tensor q = queries.narrow(1, first, T - first).transpose(1, 2);  // [B, H, rows, D]
+  const at::Tensor k = keys.transpose(1, 2), v = values.transpose(1, 2);     // [B, H, N, D]
   at::Tensor scores = rounded_matmul(q * options.scale, k.transpose(2, 3),
-                                     options.precision);  // [B, H, rows, rows]
-  if (options.alibi_slopes.defined()) {
-    const at::Tensor times = at::arange(rows, q.options().requires_grad(false));
-    const at::Tensor distances = times.view({-1, 1}) + lag - times;
+                                     options.precision);  // [B, H, rows, N]
+  const auto plain = q.options().requires_grad(false);
+  const at::Tensor distances =
+      at::arange(first, T, plain).unsqueeze(1) - at::arange(keys.size(1), plain);  // t - i
+  if (options.alibi_slopes.defined())
     scores = scores - options.alibi_slopes.view({-1, 1, 1}) * distances;
-  }
-  const at::Tensor future = at::ones({rows, rows}, q.options().dtype(at::kBool)).triu(1);
   at::Tensor weights =
-      scores.masked_fill(future, -std::numeric_limits<double>::infinity()).softmax(-1);
+      scores.masked_fill(distances < options.lag, -std::numeric_limits<double>::infinity())
+          .softmax(-1);
   if (options.dropout.probability > 0)
-    weights = weights * dropout_factors(options.dropout, B, H, lag, rows, rows, q.options());
+    weights = weights * dropout_factors(options.dropout, B, H, first, T - first, keys.size(1),
+                                        q.options());
   const at::Tensor read = rounded_matmul(weights, v, options.precision).transpose(1, 2);
-  return at::cat({at::zeros({B, queries.size(1) - rows, H, D}, q.options()), read}, 1);
+  return at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1);
 }
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
                           const at::Tensor& values, const CausalReadOptions& options) {
   cpu::SoftmaxRead read;
   read.B = queries.size(0);
-  read.T = read.N = queries.size(1);
+  read.T = queries.size(1);
+  read.N = keys.size(1);
   read.H = queries.size(2);
   read.D = queries.size(3);
   read.queries = sequence_of(queries);
@@ -102,8 +102,8 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
     const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
     const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
-    const at::Tensor grad_keys = at::empty(q.sizes(), q.options());
-    const at::Tensor grad_values = at::empty(q.sizes(), q.options());
+    const at::Tensor grad_keys = at::empty(k.sizes(), k.options());
+    const at::Tensor grad_values = at::empty(v.sizes(), v.options());
     cpu::SoftmaxReadBackward loop;
     const CausalReadOptions options = saved_options(context, saved[5]);
     loop.read = describe(q, k, v, options);

@@ -218,7 +218,9 @@ std::string Trainer::advice() const {
       "more warmup_steps or a smaller clip; {}",
       config_.schedule().at(state_.step), gradient_norm_,
       saved.empty() ? "there is no checkpoint yet"
-                    : "the weights before it are kept in " + saved.back().native());
+                    : fmt::format("the weights before it are kept in {}; with --resume, steps set "
+                                  "to its step ends there and makes them the model",
+                                  saved.back().native()));
 }
 
 }  // namespace tessera

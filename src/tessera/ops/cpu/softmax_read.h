@@ -7,8 +7,7 @@
 namespace tessera::cpu {
 
 /// Softmax reads  y_t = sum_i softmax_i(scale * q_t . k_i - slope * (t - i)) v_i  of T queries from
-/// N pairs, for each of B batch rows and H heads; over all pairs, or over i <= t - lag (causal, N =
-/// T).
+/// N pairs, for each of B batch rows and H heads; over all pairs, or over i <= t - lag (causal).
 struct SoftmaxRead {
   int64_t B = 0, T = 0, H = 0, D = 0, N = 0;
   Sequence queries;
