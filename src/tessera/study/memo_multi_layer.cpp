@@ -56,14 +56,6 @@ struct Run {
   }
 };
 
-/// What a batch of it costs, in some unit: products of d x d, d x V.
-int64_t work_of(const Run& run) {
-  const bool jlt = run.encoding == SequenceEncoding::kJlt;
-  return run.dimension / 1024 * (run.dimension * (2 + (jlt ? 8 : 1) * (run.layers - 1)) + 10000) /
-             1024 +
-         1;
-}
-
 /// The authors' accuracies (means over their texts) after 1, 2, 3, 5 and 10 batches, l = 3.
 const std::map<std::pair<int64_t, int64_t>, std::array<double, 5>> kPublishedThreeLayers = {
     {{1024, 0}, {.841, .342, .143, .040, .008}},  {{1024, 20}, {.501, .218, .126, .080, .058}},
@@ -134,6 +126,13 @@ double predicted_recall(const Settings& settings, const Run& run, double key_var
   return recall;
 }
 
+/// Products that a token of it costs: to encode and store it, and to read the share that is read.
+int64_t work_of(const Settings& settings, const Run& run) {
+  const int64_t encoding = run.encoding == SequenceEncoding::kJlt ? kHeads : 0;
+  const int64_t reads = settings.vocabulary * 2 * settings.texts_read / settings.texts;
+  return run.dimension * (run.dimension * (1 + encoding * (run.layers - 1)) + reads);
+}
+
 /// Collects the recall of the runs.
 struct Record {
   const Settings& settings;
@@ -181,8 +180,9 @@ void measure(const Run& run, uint64_t seed, Record& record, Progress& progress, 
     record.add(run, batch, recall,
                run.decoys > 0 ? Cell()
                               : Cell::fixed(predicted_recall(settings, run, variance, stored), 3));
-    progress.update(done += work_of(run), fmt::format("{}: {:.3f} after {} tokens", run.series(),
-                                                      recall, stored * kLength));
+    progress.update(
+        done += work_of(settings, run),
+        fmt::format("{}: {:.3f} after {} tokens", run.series(), recall, stored * kLength));
   }
 }
 
@@ -259,7 +259,7 @@ void multi_layer(StudyContext& context) {
   check(settings);
   const auto runs = runs_of(settings);
   int64_t all = 0, done = 0;
-  for (const Run& run : runs) all += work_of(run) * settings.batches;
+  for (const Run& run : runs) all += work_of(settings, run) * settings.batches;
   Record record{settings, context.results()};
   Progress progress(context.progress(), "Multi-layer", all);
   for (const Run& run : runs) measure(run, context.seed(), record, progress, done);

@@ -53,6 +53,8 @@ std::vector<Study> memo_studies() {
             single_layer),
       study("multi-layer", "How much text a memory of several layers recalls", "figure 4",
             multi_layer),
+      study("nearly-orthogonal", "How many nearly orthogonal vectors a space holds", "appendix A",
+            nearly_orthogonal),
   };
 }
 
