@@ -55,6 +55,9 @@ std::vector<Study> memo_studies() {
             multi_layer),
       study("nearly-orthogonal", "How many nearly orthogonal vectors a space holds", "appendix A",
             nearly_orthogonal),
+      study("natural-text", "How much natural text each code recalls", "not in the paper",
+            natural_text),
+      study("forget", "What is left of a document that was forgotten", "not in the paper", forget),
   };
 }
 

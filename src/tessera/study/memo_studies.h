@@ -32,6 +32,8 @@ double key_variance(const Memo& memo, uint64_t seed);
 void single_layer(StudyContext&);       // figure 3
 void multi_layer(StudyContext&);        // figure 4
 void nearly_orthogonal(StudyContext&);  // appendix A
+void natural_text(StudyContext&);       // not in the paper
+void forget(StudyContext&);             // not in the paper
 
 }  // namespace memo_study
 }  // namespace tessera
