@@ -164,6 +164,7 @@ TEST(ExactCorrelationMemory, BytesGiveTheSameMemoryBack) {
 TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
   EXPECT_THROW(ExactCorrelationMemory(0, 3), std::invalid_argument);
   EXPECT_THROW(ExactCorrelationMemory(3, -1), std::invalid_argument);
+  EXPECT_THROW(ExactCorrelationMemory(int64_t{1} << 40, 1), std::invalid_argument);
   ExactCorrelationMemory memory = filled(64, 64, 7);
   const auto before = bytes_of(memory);
   const std::vector<int8_t> row(64, 1), short_row(63, 1), two_rows(128, 1);
@@ -172,6 +173,9 @@ TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
   const std::vector<uint64_t> word(1), words(2);
   EXPECT_THROW(memory.store(SignRows{words, 128}, SignRows{word, 64}), std::invalid_argument);
   EXPECT_THROW(memory.store(SignRows{words, 64}, SignRows{word, 64}), std::invalid_argument);
+  const std::vector<uint64_t> three(3);
+  ExactCorrelationMemory wide(128, 128);
+  EXPECT_THROW(wide.store(SignRows{three, 128}, SignRows{three, 128}), std::invalid_argument);
   EXPECT_THROW(memory.merge(ExactCorrelationMemory(64, 63)), std::invalid_argument);
   std::vector<float> read(64);
   EXPECT_THROW(memory.retrieve(two_rows, read), std::invalid_argument);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -133,14 +134,17 @@ TEST_P(IntegerLoopsTest, NibbleProductsAreThoseOfTheTable) {
           packed[static_cast<size_t>(group * 64 + within % 64)] |=
               static_cast<uint8_t>(within < 64 ? half : half << 4);
         }
+        std::vector<int32_t> sums;
         std::vector<float> scales, products(static_cast<size_t>(queries * rows));
         std::vector<float*> places;
         for (int64_t q = 0; q < queries; ++q) {
+          const int8_t* query = &queried[static_cast<size_t>(q * width)];
+          sums.push_back(std::accumulate(query, query + width, 0));
           scales.push_back(0.5f + static_cast<float>(q));
           places.push_back(&products[static_cast<size_t>(q * rows)]);
         }
-        loops().nibble_products(
-            {queries, rows, width, queried.data(), scales.data(), packed.data(), places.data()});
+        loops().nibble_products({queries, rows, width, queried.data(), sums.data(), scales.data(),
+                                 packed.data(), places.data()});
         for (int64_t q = 0; q < queries; ++q)
           for (int64_t row = 0; row < rows; ++row) {
             int64_t sum = 0;
@@ -202,11 +206,11 @@ TEST_P(IntegerLoopsTest, KeysAreRoundedAndCut) {
 
 TEST_P(IntegerLoopsTest, HadamardScoresAreProductsWithEveryCode) {
   for (const auto& [width, block] : {std::pair<int64_t, int64_t>{64, 64},
-                                    {192, 64},
-                                    {128, 128},
-                                    {768, 256},
-                                    {1024, 512},
-                                    {2048, 1024}})
+                                     {192, 64},
+                                     {128, 128},
+                                     {768, 256},
+                                     {1024, 512},
+                                     {2048, 1024}})
     for (const int64_t tokens : {int64_t{1}, block - 1, block, 2 * block + 5}) {
       const int64_t count = 2, blocks = (tokens + block - 1) / block;
       const auto whole = numbers<int32_t>(count * width, -500, 500);

@@ -19,7 +19,14 @@ using cpu::kWorthThreads;
 
 constexpr int64_t kMost32 = INT32_MAX;          // in magnitude
 constexpr int64_t kLargestProduct = 128 * 128;  // of two 8-bit numbers
+constexpr int64_t kLargestSize = 1 << 17;       // for sums of products of bytes to fit 32 bits
 constexpr int64_t kMostPairs = 4096;            // of bytes, written at once
+
+void check_size(int64_t rows, int64_t columns) {
+  check_argument(rows >= 1 && columns >= 1 && rows <= kLargestSize && columns <= kLargestSize,
+                 "ExactCorrelationMemory: {} x {} entries, expected 1 x 1 to {} x {}", rows,
+                 columns, kLargestSize, kLargestSize);
+}
 
 template <typename Entry>
 double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
@@ -69,8 +76,7 @@ void read_wide(std::span<const int8_t> queries, const int64_t* entries, int64_t 
 
 ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns)
     : rows_(rows), columns_(columns) {
-  check_argument(rows > 0 && columns > 0,
-                 "ExactCorrelationMemory: {} x {} entries, expected at least 1 x 1", rows, columns);
+  check_size(rows, columns);
   owner_ = allocate_matrix(size() * 4);
   entries_ = static_cast<std::byte*>(owner_.get());
   std::memset(entries_, 0, static_cast<size_t>(size()) * 4);
@@ -88,8 +94,7 @@ ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns, in
 ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t columns, int bits,
                                                           std::span<std::byte> bytes,
                                                           std::shared_ptr<void> owner) {
-  check_argument(rows > 0 && columns > 0,
-                 "ExactCorrelationMemory: {} x {} entries, expected at least 1 x 1", rows, columns);
+  check_size(rows, columns);
   check_argument(bits == 32 || bits == 64,
                  "ExactCorrelationMemory: entries of {} bits, expected 32 or 64", bits);
   const auto size = static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
@@ -139,8 +144,8 @@ void ExactCorrelationMemory::edit(Edit edit, std::span<const int8_t> keys,
 
 void ExactCorrelationMemory::edit(Edit edit, const SignRows& keys, const SignRows& values) {
   check_argument(
-      keys.width == rows_ && values.width == columns_ && keys.width % 64 == 0 &&
-          values.width % 64 == 0 && keys.count() == values.count(),
+      keys.width == rows_ && values.width == columns_ && keys.whole() && values.whole() &&
+          keys.count() == values.count(),
       "ExactCorrelationMemory: {} rows of {} signs and {} of {} meet a memory of {} x {}",
       keys.count(), keys.width, values.count(), values.width, rows_, columns_);
   if (keys.count() == 0) return;

@@ -19,7 +19,7 @@ enum class Edit { kStore, kForget };
 /// Every member throws std::invalid_argument on sizes that do not fit and leaves C as it was.
 class ExactCorrelationMemory {
  public:
-  /// Holds nothing: C = 0.
+  /// Holds nothing: C = 0. rows and columns up to 2^17.
   ExactCorrelationMemory(int64_t rows, int64_t columns);
 
   /// C as bytes() of another memory gave it, used where it lies: `bytes` must be writable (a
@@ -46,13 +46,14 @@ class ExactCorrelationMemory {
     edit(Edit::kForget, keys, values);
   }
   void forget(const SignRows& keys, const SignRows& values) { edit(Edit::kForget, keys, values); }
+  /// Either.
   void edit(Edit edit, std::span<const int8_t> keys, std::span<const int8_t> values);
   void edit(Edit edit, const SignRows& keys, const SignRows& values);
   /// C += the other's C: as if all its pairs were stored here too.
   void merge(const ExactCorrelationMemory& other);
 
-  /// values [n, D] = queries [n, K] C, each the exact sum rounded once to float
-  /// (Zanzotto et al. 2025, eq. 3).
+  /// values [n, D] = queries [n, K] C, each the exact sum rounded once to float (exact below 2^53;
+  /// Zanzotto et al. 2025, eq. 3).
   void retrieve(std::span<const int8_t> queries, std::span<float> values) const;
 
   /// |C|_F^2 / (K D): for pairs of random signs the expected sum of their squared multiplicities,

@@ -155,8 +155,8 @@ std::vector<int8_t> PaperCode::keys_of(std::span<const int32_t> windows, int32_t
   return project(codes, k);  // [n h, d / h] is [n, d]
 }
 
-/// Of every X^k the last h^k, by which all windows of h^k tokens that end the text are put
-/// together.
+/// Keeps of every X^k, and of the parts of keys they make, the last h^k: of those the windows that
+/// end the text are put together, with one projection for each length and token.
 class PaperCode::Stream final : public WindowStream {
  public:
   explicit Stream(const PaperCode& code) : code_(code) {
@@ -169,9 +169,10 @@ class PaperCode::Stream final : public WindowStream {
     auto codes = code_.token_codes({&token, 1});
     for (int32_t k = 1; k <= code_.config_.layers; ++k) {
       Ring& ring = rings_[static_cast<size_t>(k - 1)];
-      ring.put(read_, codes, ring.codes);
       ring.put(read_, code_.project(codes, k), ring.parts);
-      if (read_ < ring.length || k == code_.config_.layers) return;
+      if (k == code_.config_.layers) return;
+      ring.put(read_, codes, ring.codes);
+      if (read_ < ring.length) return;
       codes = code_.encode(ring.window(read_, code_.config_.dimension, ring.codes), 1, 1, 1);
     }
   }

@@ -12,22 +12,24 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kBatch = 1024;        // tokens that are written at once
+// Tokens that are written at once: not fewer than a window has, or most of a batch would be the
+// text before it.
+constexpr int64_t kSmallestBatch = 1024, kLargestBatch = 8192;
 constexpr int64_t kBytesForPair = 32;  // of WindowPairs, while it makes room
 
-/// A document in batches of kBatch tokens, whatever its pieces; the last may be shorter.
+/// A document in batches of `size` tokens, whatever its pieces; the last may be shorter.
 class Batches {
  public:
-  Batches(const TextMemory::Pieces& document, int64_t vocabulary)
-      : document_(document), vocabulary_(vocabulary) {}
+  Batches(const TextMemory::Pieces& document, int64_t size, int64_t vocabulary)
+      : document_(document), size_(static_cast<size_t>(size)), vocabulary_(vocabulary) {}
 
   /// Empty at the end. Valid until the next call.
   std::span<const int32_t> next() {
     batch_.clear();
-    while (!ended_ && batch_.size() < kBatch) {
+    while (!ended_ && batch_.size() < size_) {
       if (piece_.empty()) piece_ = document_();
       ended_ = piece_.empty();
-      const auto taken = piece_.first(std::min(kBatch - batch_.size(), piece_.size()));
+      const auto taken = piece_.first(std::min(size_ - batch_.size(), piece_.size()));
       for (const int32_t token : taken)
         check_argument(token >= 0 && token < vocabulary_,
                        "text memory: token {}, expected 0 to {} (vocabulary {})", token,
@@ -42,6 +44,7 @@ class Batches {
 
  private:
   const TextMemory::Pieces& document_;
+  size_t size_;
   int64_t vocabulary_;
   std::span<const int32_t> piece_;
   std::vector<int32_t> batch_;
@@ -78,7 +81,8 @@ int64_t TextMemory::forget(const Pieces& document) {
 }
 
 int64_t TextMemory::edit(Edit edit, const Pieces& document) {
-  Batches batches(document, config_.vocabulary);
+  Batches batches(document, std::clamp(lengths_.back(), kSmallestBatch, kLargestBatch),
+                  config_.vocabulary);
   WindowPairs windows(lengths_, Repeats::kOnce);
   auto batch = batches.next();
   // What a later batch may still fail at must not leave the first ones behind.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "tessera/memory/large_pages.h"
@@ -72,16 +73,20 @@ void TokenTable::score(std::span<const float> values, float scale,
                        std::span<float* const> scores) const {
   const auto count = static_cast<int64_t>(scores.size());
   std::vector<int8_t> numbers(static_cast<size_t>(count * width_), 0);
-  std::vector<float> scales(static_cast<size_t>(count));
-  for (int64_t n = 0; n < count; ++n)
-    scales[static_cast<size_t>(n)] =
-        scale * round_to_bytes(&values[static_cast<size_t>(n * dimension_)], dimension_,
-                               &numbers[static_cast<size_t>(n * width_)]);
+  std::vector<float> scales;
+  std::vector<int32_t> sums;
+  for (int64_t n = 0; n < count; ++n) {
+    int8_t* row = &numbers[static_cast<size_t>(n * width_)];
+    const float* value = &values[static_cast<size_t>(n * dimension_)];
+    scales.push_back(scale * round_to_bytes(value, dimension_, row));
+    sums.push_back(std::accumulate(row, row + dimension_, 0));
+  }
   cpu::NibbleProducts loop;
   loop.queries = count;
   loop.rows = vocabulary_;
   loop.width = width_;
   loop.numbers = numbers.data();
+  loop.sums = sums.data();
   loop.scales = scales.data();
   loop.table = rows_.get();
   loop.products = scores.data();

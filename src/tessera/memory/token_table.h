@@ -17,9 +17,9 @@ class TokenTable {
   /// Writes the code [d] of a token.
   void copy_row(int32_t token, int8_t* row) const;
   /// scores[n] [V] = scale v_n E^T for every read v_n of values [n, d]. Differs from eq. 4 of
-  /// Zanzotto et al. 2025 in that v is rounded to 255 steps first, which moves no score by more
-  /// than 1/250 of |v| |e| / sqrt(d), one standard deviation of a token that has nothing to do with
-  /// v, and mostly by a hundredth.
+  /// Zanzotto et al. 2025 in that v is rounded to 255 steps first: the error of that is about a
+  /// hundredth of the scores of tokens that have nothing to do with v (max|v| / rms(v) / 440 of
+  /// them).
   void score(std::span<const float> values, float scale, std::span<float* const> scores) const;
   /// The root mean square of an entry.
   double deviation() const { return law_.deviation(); }

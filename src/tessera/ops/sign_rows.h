@@ -11,6 +11,10 @@ struct SignRows {
   int64_t width = 0;                ///< signs a row, a multiple of 64
 
   int64_t count() const { return width == 0 ? 0 : static_cast<int64_t>(words.size()) * 64 / width; }
+  /// Whether the words are so many whole rows.
+  bool whole() const {
+    return width % 64 == 0 && static_cast<int64_t>(words.size()) * 64 == count() * width;
+  }
 };
 
 }  // namespace tessera

@@ -2,7 +2,7 @@
 
 #include <omp.h>
 
-#include <algorithm>
+#include "tessera/ops/cpu/integer/integer_vector.h"
 #include "tessera/ops/cpu/sequence.h"
 
 namespace tessera::cpu::TESSERA_ISA {
@@ -54,7 +54,8 @@ template <int64_t queries>
 void read_columns(const CorrelationRead& f, int64_t query, int64_t column, int64_t count) {
   const int8_t* keys = f.keys + query * f.rows;
   Sums sums;
-  for (int64_t q = 0; q < queries; ++q) std::fill_n(sums.of[q], count, 0.0);
+  for (int64_t q = 0; q < queries; ++q)
+    for (int64_t j = 0; j < count; ++j) sums.of[q][j] = 0;
   int64_t row = 0;
   for (; row + kRows <= f.rows; row += kRows)
     add_rows<queries, kRows>(f, keys, row, column, count, sums);
@@ -82,12 +83,12 @@ void read_columns(const CorrelationRead& f, int64_t query, int64_t queries, int6
 
 void correlation_read(const CorrelationRead& f) {
   const int64_t share = (f.columns + omp_get_max_threads() - 1) / omp_get_max_threads();
-  const int64_t width = std::min(kColumns, (share + 63) / 64 * 64);
+  const int64_t width = smaller(kColumns, (share + 63) / 64 * 64);
 #pragma omp parallel for schedule(static) if (f.rows * f.columns >= kWorthThreads)
   for (int64_t column = 0; column < f.columns; column += width)
     for (int64_t query = 0; query < f.queries; query += kQueries)
-      read_columns(f, query, std::min(kQueries, f.queries - query), column,
-                   std::min(width, f.columns - column));
+      read_columns(f, query, smaller(kQueries, f.queries - query), column,
+                   smaller(width, f.columns - column));
 }
 
 }  // namespace tessera::cpu::TESSERA_ISA

@@ -1,7 +1,6 @@
 #include "tessera/ops/cpu/integer/hadamard_scores.h"
 
-#include <algorithm>
-
+#include "tessera/ops/cpu/integer/integer_vector.h"
 #include "tessera/ops/cpu/sequence.h"
 #include "tessera/ops/cpu/vector.h"
 
@@ -74,7 +73,7 @@ void hadamard_scores(const HadamardScores& f) {
       fold(f, f.values + n * f.width, f.masks + b * (f.width / 64), sums);
       transform(sums, f.block);
       float* scores = f.scores[n] + b * f.block;
-      const int64_t count = std::min(f.block, f.tokens - b * f.block);
+      const int64_t count = smaller(f.block, f.tokens - b * f.block);
       for (int64_t j = 0; j < count; ++j) scores[j] = f.scale * sums[j];
     }
 }

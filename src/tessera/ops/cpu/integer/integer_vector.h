@@ -23,6 +23,11 @@ typedef int32_t UnalignedIntegers
 constexpr int64_t kWords = TESSERA_VECTOR_BYTES / 8;
 constexpr int64_t kIntegers = TESSERA_VECTOR_BYTES / 4;
 
+// Not std::min: what a linker keeps of a library template may be this instruction set's copy.
+inline int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
 inline Words load_words(const uint64_t* p) {
   return *reinterpret_cast<const UnalignedWords*>(p);
 }

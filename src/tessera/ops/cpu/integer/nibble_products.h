@@ -15,6 +15,7 @@ struct NibbleProducts {
   int64_t queries = 0, rows = 0;
   int64_t width = 0;                 ///< a multiple of kNibbleGroup
   const int8_t* numbers = nullptr;   ///< the queries
+  const int32_t* sums = nullptr;     ///< [queries], of each query's numbers
   const float* scales = nullptr;     ///< [queries]
   const uint8_t* table = nullptr;    ///< [rows, width / 2]
   float* const* products = nullptr;  ///< a row [rows] for every query

@@ -1,8 +1,6 @@
 #include "tessera/ops/cpu/integer/nibble_products.h"
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "tessera/ops/cpu/integer/integer_vector.h"
 #include "tessera/ops/cpu/sequence.h"
@@ -58,11 +56,10 @@ Integers add_lanes(const Integers (&sums)[kRows]) {
 
 /// `queries` queries from `query` on by kRows rows of the table, of which `rows` are there.
 template <int64_t queries>
-void multiply_tile(const NibbleProducts& f, const int32_t* shifts, int64_t query, int64_t row,
-                   int64_t rows) {
+void multiply_tile(const NibbleProducts& f, int64_t query, int64_t row, int64_t rows) {
   const uint8_t* table[kRows];
   for (int64_t r = 0; r < kRows; ++r)
-    table[r] = f.table + (row + std::min(r, rows - 1)) * (f.width / 2);
+    table[r] = f.table + (row + smaller(r, rows - 1)) * (f.width / 2);
   Integers sums[queries][kRows] = {};
   for (int64_t byte = 0; byte < f.width / 2; byte += TESSERA_VECTOR_BYTES) {
     // Numbers 128 g + b and, one half of a group further, 128 g + 64 + b.
@@ -87,8 +84,9 @@ void multiply_tile(const NibbleProducts& f, const int32_t* shifts, int64_t query
   }
 #pragma GCC unroll 4
   for (int64_t q = 0; q < queries; ++q) {
-    const Floats products = f.scales[query + q] *
-                            __builtin_convertvector(add_lanes(sums[q]) - shifts[query + q], Floats);
+    const Floats products =
+        f.scales[query + q] *
+        __builtin_convertvector(add_lanes(sums[q]) - kNibbleShift * f.sums[query + q], Floats);
     float* place = f.products[query + q] + row;
     if (rows == kRows)
       std::memcpy(place, &products, kRows * sizeof(float));
@@ -97,44 +95,34 @@ void multiply_tile(const NibbleProducts& f, const int32_t* shifts, int64_t query
   }
 }
 
-void multiply_tile(const NibbleProducts& f, const int32_t* shifts, int64_t query, int64_t queries,
-                   int64_t row, int64_t rows) {
+void multiply_tile(const NibbleProducts& f, int64_t query, int64_t queries, int64_t row,
+                   int64_t rows) {
   switch (queries) {
     case 1:
-      return multiply_tile<1>(f, shifts, query, row, rows);
+      return multiply_tile<1>(f, query, row, rows);
     case 2:
-      return multiply_tile<2>(f, shifts, query, row, rows);
+      return multiply_tile<2>(f, query, row, rows);
 #if TESSERA_VECTOR_BYTES == 64
     case 3:
-      return multiply_tile<3>(f, shifts, query, row, rows);
+      return multiply_tile<3>(f, query, row, rows);
     default:
-      return multiply_tile<4>(f, shifts, query, row, rows);
+      return multiply_tile<4>(f, query, row, rows);
 #endif
   }
-}
-
-/// What the shift of the table adds to the products of each query.
-std::vector<int32_t> shifts_of(const NibbleProducts& f) {
-  std::vector<int32_t> shifts(static_cast<size_t>(f.queries), 0);
-  for (int64_t q = 0; q < f.queries; ++q)
-    for (int64_t c = 0; c < f.width; ++c)
-      shifts[static_cast<size_t>(q)] += kNibbleShift * f.numbers[q * f.width + c];
-  return shifts;
 }
 
 }  // namespace
 
 void nibble_products(const NibbleProducts& f) {
-  const std::vector<int32_t> shifts = shifts_of(f);
   // Rows of a block stay in the first-level cache while all queries pass.
-  const int64_t block = std::max(kRows, kBlockBytes / (f.width / 2) / kRows * kRows);
+  const int64_t block = kBlockBytes / (f.width / 2) / kRows * kRows + kRows;
 #pragma omp parallel for schedule(static) if (f.rows * f.width >= kWorthThreads)
   for (int64_t first = 0; first < f.rows; first += block) {
-    const int64_t end = std::min(first + block, f.rows);
+    const int64_t end = smaller(first + block, f.rows);
     for (int64_t query = 0; query < f.queries; query += kQueries)
       for (int64_t row = first; row < end; row += kRows)
-        multiply_tile(f, shifts.data(), query, std::min(kQueries, f.queries - query), row,
-                      std::min(kRows, end - row));
+        multiply_tile(f, query, smaller(kQueries, f.queries - query), row,
+                      smaller(kRows, end - row));
   }
 }
 

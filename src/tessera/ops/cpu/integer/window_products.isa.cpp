@@ -1,10 +1,9 @@
 // Built without contraction: a fused multiply-add would round differently where there is one.
 #include "tessera/ops/cpu/integer/window_products.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
+#include "tessera/ops/cpu/scratch.h"
 #include "tessera/ops/cpu/sequence.h"
 
 namespace tessera::cpu::TESSERA_ISA {
@@ -14,6 +13,10 @@ namespace {
 double rounded(double x) {
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds
   return (x + kRound) - kRound;
+}
+
+double larger(double a, double b) {
+  return a > b ? a : b;
 }
 
 /// Row n; products [width]: room to work in.
@@ -27,7 +30,7 @@ void encode(const WindowProducts& f, int64_t n, double* products) {
   }
   double largest = 0;
 #pragma omp simd reduction(max : largest)
-  for (int64_t c = 0; c < f.width; ++c) largest = std::max(largest, std::fabs(products[c]));
+  for (int64_t c = 0; c < f.width; ++c) largest = larger(largest, std::fabs(products[c]));
   const double scale = largest > 0 ? 127 / largest : 0;
   for (int64_t c = 0; c < f.width; ++c)
     codes[c] = static_cast<int8_t>(static_cast<int32_t>(rounded(products[c] * scale)));
@@ -38,9 +41,10 @@ void encode(const WindowProducts& f, int64_t n, double* products) {
 void window_products(const WindowProducts& f) {
 #pragma omp parallel if (f.count * f.width >= kWorthThreads)
   {
-    std::vector<double> products(static_cast<size_t>(f.width));
+    Scratch scratch;
+    auto* products = reinterpret_cast<double*>(scratch.floats(2 * f.width));
 #pragma omp for schedule(static)
-    for (int64_t n = 0; n < f.count; ++n) encode(f, n, products.data());
+    for (int64_t n = 0; n < f.count; ++n) encode(f, n, products);
   }
 }
 
@@ -50,7 +54,7 @@ void key_rounding(const KeyRounding& f) {
     for (int64_t j = 0; j < f.width; ++j) {
       const double key = rounded(f.sums[n * f.width + j] * f.scales[n]);
       f.keys[n * f.width + j] =
-          static_cast<int8_t>(static_cast<int32_t>(std::clamp(key, -127.0, 127.0)));
+          static_cast<int8_t>(static_cast<int32_t>(larger(-127, -larger(-127, -key))));
     }
 }
 
