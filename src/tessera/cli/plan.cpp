@@ -258,7 +258,8 @@ void add_plan(CLI::App& program) {
   verb->add_option("--heads", options->heads, "Tokens per window (with --text)")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  verb->add_option("--layers", options->layers, "Layers; layer k has windows of heads^k tokens")
+  verb->add_option("--layers", options->layers,
+                   "Layers; layer k has windows of heads^k tokens, bound ones heads 2^(k-1)")
       ->check(CLI::Range(1, 8))
       ->capture_default_str();
   verb->add_option("--tokenizer", options->tokenizer,

@@ -10,12 +10,17 @@ constexpr int64_t kLongestWindow = int64_t{1} << 16;  // tokens
 constexpr int32_t kMostPaperHeads = 128;              // more would overflow a product of parts
 constexpr int64_t kMostVocabulary = int64_t{1} << 24;
 
+/// How many times longer each window is than the one before.
+int64_t growth(const TextMemoryConfig& config) {
+  return config.code == WindowCodeKind::kPaper ? config.heads : 2;
+}
+
 }  // namespace
 
 std::vector<int64_t> window_lengths(const TextMemoryConfig& config) {
-  std::vector<int64_t> lengths;
-  int64_t length = 1;
-  for (int32_t k = 0; k < config.layers; ++k) lengths.push_back(length *= config.heads);
+  std::vector<int64_t> lengths = {config.heads};
+  while (lengths.size() < static_cast<size_t>(config.layers))
+    lengths.push_back(lengths.back() * growth(config));
   return lengths;
 }
 
@@ -30,8 +35,9 @@ void check_config(const TextMemoryConfig& config) {
   check_argument(config.heads >= 2, "text memory: heads is {}, expected at least 2", config.heads);
   check_argument(config.layers >= 1, "text memory: layers is {}, expected at least 1",
                  config.layers);
-  int64_t longest = 1;
-  for (int32_t k = 0; k < config.layers && longest <= kLongestWindow; ++k) longest *= config.heads;
+  int64_t longest = config.heads;
+  for (int32_t k = 1; k < config.layers && longest <= kLongestWindow; ++k)
+    longest *= growth(config);
   check_argument(longest <= kLongestWindow,
                  "text memory: {} layers of {} heads make windows of more than {} tokens; expected "
                  "fewer layers or heads",

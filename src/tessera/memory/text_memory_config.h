@@ -32,14 +32,17 @@ struct TextMemoryConfig {
   void visit_fields(Visitor&& field) {
     field("code", code, "how windows become keys");
     field("dimension", dimension, "d, the width of keys and values; a multiple of 64");
-    field("heads", heads, "h, the parts a window is put together from");
-    field("layers", layers, "l; windows have h, h^2, ..., h^l tokens");
+    field("heads", heads, "h, tokens of the shortest window");
+    field("layers", layers, "l, the number of window lengths");
     field("vocabulary", vocabulary, "V, the number of different tokens");
     field("seed", seed, "of the random codes of tokens and windows");
   }
 };
 
-/// h, h^2, ..., h^l, in tokens.
+/// Of the l windows, in tokens. The paper's code puts a window together from h shorter ones: h,
+/// h^2,
+/// ..., h^l. The bound code need not: h, 2 h, ..., 2^(l - 1) h, so that all windows of a context
+/// soon have a say (with h = 4 and l = 3 after 16 tokens, not 64).
 std::vector<int64_t> window_lengths(const TextMemoryConfig& config);
 
 /// Throws std::invalid_argument that names the field, what it is and what it may be.

@@ -31,6 +31,12 @@ int64_t power(int64_t base, int32_t exponent) {
   return value;
 }
 
+/// Tokens of a layer's windows.
+int64_t window_length(const WindowMemory& memory, int32_t layer) {
+  if (memory.keys == WindowMemory::Keys::kBoundWindows) return int64_t{memory.heads} << (layer - 1);
+  return power(memory.heads, layer);
+}
+
 /// One comparable part of a layer's key: `length` tokens that start `reach` before the position.
 struct Part {
   int64_t reach, length;
@@ -41,7 +47,7 @@ struct Part {
 std::vector<Part> parts_of(const WindowMemory& memory, int64_t tokens) {
   std::vector<Part> parts;
   for (int32_t layer = 1; layer <= memory.layers; ++layer) {
-    const int64_t length = power(memory.heads, layer - 1), window = length * memory.heads;
+    const int64_t window = window_length(memory, layer), length = window / memory.heads;
     if (window >= tokens) break;
     if (memory.keys != WindowMemory::Keys::kSharedSlots) {
       parts.push_back({window, window, 1.0, window});
@@ -113,7 +119,7 @@ void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens, const P
   } else {
     const auto n = static_cast<int64_t>(tokens.size());
     for (int32_t layer = 1; layer <= memory_.layers; ++layer)
-      for (int64_t i = power(memory_.heads, layer); i < n; ++i, ++associations_)
+      for (int64_t i = window_length(memory_, layer); i < n; ++i, ++associations_)
         energy_of_token_[tokens[i]] += 1;
   }
   total_energy_ = static_cast<double>(associations_);

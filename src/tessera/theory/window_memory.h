@@ -17,7 +17,8 @@ struct WindowMemory {
     kSharedSlots,    // a key joins `heads` projected parts: windows with equal parts interfere
     kHashedWindows,  // an independent key per window
     kBoundWindows    // that, of signs, the value bound to the window, and each pair written once:
-                     // frequent tokens make no more noise than rare ones
+                     // frequent tokens make no more noise than rare ones. Windows of
+                     // heads 2^(k - 1) tokens
   };
 
   int32_t heads = 4;
