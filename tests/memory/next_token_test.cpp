@@ -65,6 +65,22 @@ TEST(LikelihoodDecoder, BacksOffToTheWindowsThatWereStored) {
   EXPECT_NEAR(part.score, 1, 1e-6);
 }
 
+TEST(LikelihoodDecoder, ManyShortMatchesDoNotOutvoteOneLongOne) {
+  const LikelihoodDecoder decoder({1, 1, 1}, 0.1, 1e-3);
+  // Token 0 followed the short window in seven documents, token 1 the long one in one.
+  const NextToken next = decoder.best(scores_of({4, 16}, {7, 1, 0, 0, 1, 0}));
+  EXPECT_EQ(next.token, 1);
+  EXPECT_EQ(next.matched_length, 16);
+  EXPECT_GT(next.probability, 0.99);
+  // Where one vote of a short window would not do, its seven tell that it was stored.
+  const LikelihoodDecoder noisy({1, 1, 1}, 0.4, 1e-3);
+  EXPECT_FALSE(noisy.best(scores_of({4, 16}, {1, 0, 0, 0, 0, 0})).recalled);
+  const NextToken often = noisy.best(scores_of({4, 16}, {7, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(often.recalled);
+  EXPECT_EQ(often.token, 0);
+  EXPECT_EQ(often.matched_length, 4);
+}
+
 TEST(LikelihoodDecoder, WithoutEvidenceThePriorSpeaks) {
   const LikelihoodDecoder decoder({1, 2, 1}, 0, 0.5);
   for (const auto& scores : {WindowScores({}, 3, {}), scores_of({4}, {0, 0, 0})}) {

@@ -20,12 +20,15 @@ std::vector<float> scores_of(const WindowScores& scores, size_t token) {
   return result;
 }
 
+constexpr float kOnce = 1;  // the score of what was stored once
+constexpr float kAnyOften = std::numeric_limits<float>::infinity();
+
 /// How many of the shortest windows the token was most likely stored with; at least one.
 size_t voting_windows(std::span<const float> window_scores) {
   size_t best = 0;
   double ratio = 0, largest = kNever;
   for (size_t k = 0; k < window_scores.size(); ++k) {
-    ratio += window_scores[k] - 0.5;
+    ratio += std::min(kOnce, window_scores[k]) - 0.5;
     if (ratio > largest) {
       largest = ratio;
       best = k + 1;
@@ -95,7 +98,8 @@ LikelihoodDecoder::LikelihoodDecoder(std::vector<double> prior, double noise, do
   }
 }
 
-LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& scores) const {
+LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& scores,
+                                                          float most) const {
   const size_t V = prior_.size();
   check_argument(static_cast<int64_t>(V) == scores.vocabulary(),
                  "likelihood decoder: scores of {} tokens meet a prior of {}", scores.vocabulary(),
@@ -108,7 +112,7 @@ LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& sc
   for (int64_t k = 0; k < scores.windows(); ++k) {
     const float* window = scores.window(k).data();
     for (size_t y = 0; y < V; ++y) {
-      ratios[y] += (window[y] - 0.5) * precision;
+      ratios[y] += (std::min(most, window[y]) - 0.5) * precision;
       largest[y] = std::max(largest[y], ratios[y]);
     }
   }
@@ -122,7 +126,8 @@ LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& sc
     if (largest[y] - log_windows > top - kNegligible) {
       double ratio = log_prior_[y] - log_windows;
       for (int64_t k = 0; k < scores.windows(); ++k)
-        share += std::exp((ratio += (scores.window(k)[y] - 0.5) * precision) - top);
+        share +=
+            std::exp((ratio += (std::min(most, scores.window(k)[y]) - 0.5) * precision) - top);
     }
     mixture += share;
     result.tokens[y] = share + prior_[y] * nothing;
@@ -133,7 +138,7 @@ LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& sc
 }
 
 NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
-  const Posterior all = posterior(scores);
+  const Posterior all = posterior(scores, kOnce);
   const auto best = std::ranges::max_element(all.tokens);
   NextToken next;
   next.token = static_cast<int32_t>(best - all.tokens.begin());
@@ -141,13 +146,14 @@ NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
   const size_t windows = voting_windows(next.window_scores);
   for (size_t k = 0; k < windows; ++k) next.score += next.window_scores[k];
   next.probability = *best / all.total;
-  next.recalled = all.log_mixture > -std::log(error_rate_);
+  const double enough = -std::log(error_rate_);
+  next.recalled = all.log_mixture > enough || posterior(scores, kAnyOften).log_mixture > enough;
   if (next.recalled) next.matched_length = scores.lengths()[windows - 1];
   return next;
 }
 
 std::vector<double> LikelihoodDecoder::probabilities(const WindowScores& scores) const {
-  Posterior all = posterior(scores);
+  Posterior all = posterior(scores, kOnce);
   for (double& weight : all.tokens) weight /= all.total;
   return std::move(all.tokens);
 }

@@ -55,7 +55,8 @@ class LikelihoodDecoder {
     double total;                ///< their sum
     double log_mixture;          ///< log M
   };
-  Posterior posterior(const WindowScores& scores) const;
+  /// most: scores above it are taken for it.
+  Posterior posterior(const WindowScores& scores, float most) const;
 
   std::vector<double> prior_, log_prior_;
   double noise_;

@@ -1,0 +1,289 @@
+// tessera memo, as a user drives it.
+
+#include <signal.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tessera/base/config.h"
+#include "tests/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const char* kRaven =
+    "Once upon a midnight dreary, while I pondered, weak and weary,\n"
+    "Over many a quaint and curious volume of forgotten lore.\n";
+const char* kLamb = "Little Lamb who made thee\nDost thou know who made thee\n";
+
+class Memo : public Workplace {
+ protected:
+  Memo() {
+    std::filesystem::create_directories(path("poems/old"));
+    write_text(path("poems/raven"), kRaven);
+    write_text(path("poems/old/lamb"), kLamb);
+  }
+
+  static Outcome memo(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
+    arguments.insert(arguments.begin(), "memo");
+    return tessera(std::move(arguments), options);
+  }
+  static std::string done(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
+    const Outcome run = memo(std::move(arguments), options);
+    EXPECT_EQ(run.status, 0) << run.err;
+    return run.out;
+  }
+  static config::Json json(std::vector<std::string> arguments) {
+    arguments.push_back("--json");
+    return config::Json::parse(done(std::move(arguments)));
+  }
+
+  std::string create(const std::string& name = "store", std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"create", path(name), "--dimension", "512"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    done(arguments);
+    return path(name);
+  }
+  static std::string digest(const std::string& store) { return json({"stat", store})["digest"]; }
+  static void expect_refusals(const std::vector<Refusal>& refusals, int status) {
+    std::vector<Refusal> commands = refusals;
+    for (auto& command : commands) command.arguments.insert(command.arguments.begin(), "memo");
+    expect_all_refused(commands, status);
+  }
+};
+
+TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
+  const std::string store = create();
+  const std::string empty = digest(store);
+  EXPECT_EQ(done({"memorize", store, path("poems")}),
+            "old/lamb: 54 tokens, 121 pairs\nraven: 121 tokens, 278 pairs\n");
+  const Outcome recall =
+      memo({"recall", store, "--prompt", "Once upon a midnight", "--tokens", "20"});
+  EXPECT_EQ(recall.status, 0);
+  EXPECT_THAT(recall.out, StartsWith("Once upon a midnight dreary, while I pon\n"));
+  EXPECT_THAT(recall.out, HasSubstr("1-20    raven           20"));
+  EXPECT_THAT(recall.err, HasSubstr("20 tokens, "));
+
+  const auto all = json({"recall", store, "--prompt", "Little Lamb who", "--tokens", "500"});
+  EXPECT_EQ(std::string("Little Lamb who") + all["text"].get<std::string>(), kLamb);
+  EXPECT_EQ(all["end"], "end-of-document");
+  const auto& token = all["tokens"][10];
+  EXPECT_EQ(token["sources"][0]["document"], "old/lamb");
+  EXPECT_EQ(token["sources"][0]["position"], 25);
+  EXPECT_EQ(token["window_scores"].size(), 2u);
+  EXPECT_EQ(token["matched_length"], 16);
+
+  EXPECT_EQ(done({"find", store, "who made"}),
+            "old/lamb:1: Little Lamb who made thee\nold/lamb:2: Dost thou know who made thee\n");
+  EXPECT_EQ(done({"forget", store, "raven", "old/lamb"}),
+            "raven: forgotten, 121 tokens\nold/lamb: forgotten, 54 tokens\n");
+  EXPECT_EQ(digest(store), empty);
+  const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a midnight"});
+  EXPECT_EQ(nothing.out, "Once upon a midnight\n");
+  EXPECT_THAT(nothing.err, HasSubstr("nothing stored goes on from here"));
+}
+
+TEST_F(Memo, ShardsMergeIntoTheWhole) {
+  for (int number = 0; number < 5; ++number)
+    write_text(path("poems/" + std::to_string(number)), small_text(3 + number));
+  const std::string whole = create("whole"), one = create("one"), two = create("two");
+  done({"memorize", whole, path("poems")});
+  const std::string first = done({"memorize", one, path("poems"), "--shard", "1/2"}),
+                    second = done({"memorize", two, path("poems"), "--shard", "2/2"});
+  EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 3);
+  EXPECT_EQ(std::count(second.begin(), second.end(), '\n'), 4);
+  EXPECT_EQ(done({"memorize", create("zero"), path("poems"), "--shard", "0/2"}), second);
+  EXPECT_THAT(done({"merge", path("merged"), one, two}), HasSubstr("7 documents of 2 stores"));
+  EXPECT_EQ(digest(path("merged")), digest(whole));
+  EXPECT_THAT(done({"verify", path("merged")}),
+              HasSubstr("verified, 7 documents, " +
+                        std::to_string(json({"stat", whole})["tokens"].get<int>()) + " tokens"));
+  expect_refused(memo({"merge", path("again"), whole, one}), 2, "both hold a document");
+  expect_refused(memo({"merge", path("again"), whole, create("seed", {"--seed", "1"})}), 2,
+                 "only equal stores can be merged");
+}
+
+TEST_F(Memo, SaysHowFullItIs) {
+  const std::string store = create();
+  done({"memorize", store, path("text.txt")});
+  const auto stat = json({"stat", store, "--measure", "300"});
+  EXPECT_EQ(stat["documents"], 1);
+  EXPECT_EQ(stat["tokens"].get<size_t>(), small_text(400).size() + 1);
+  EXPECT_GT(stat["pairs"], 0);
+  EXPECT_NEAR(stat["load"].get<double>(),
+              stat["pairs"].get<double>() / stat["capacity_pairs"].get<double>(), 1e-3);
+  EXPECT_EQ(stat["digest"].get<std::string>().size(), 64u);
+  EXPECT_EQ(stat["measured_recall"]["positions"], 300);
+  EXPECT_LE(stat["expected_recall"], 1.0);
+  EXPECT_THAT(done({"stat", store}), HasSubstr("expected recall"));
+  const auto documents = json({"documents", store});
+  ASSERT_EQ(documents.size(), 1u);
+  EXPECT_EQ(documents[0]["id"], "text.txt");
+  EXPECT_EQ(documents[0]["tokens"], stat["tokens"]);
+  EXPECT_THAT(done({"documents", store}), HasSubstr("text.txt"));
+}
+
+TEST_F(Memo, PlansItsSizeFromASample) {
+  const std::string out =
+      done({"create", path("store"), "--plan-from", path("text.txt"), "--error", "0.3"});
+  EXPECT_THAT(out, HasSubstr("recalls it with a predicted error of"));
+  EXPECT_THAT(out, HasSubstr("byte-level BPE"));
+  const auto stat = json({"stat", path("store")});
+  EXPECT_EQ(stat["dimension"].get<int>() % 64, 0);
+  expect_refused(
+      memo({"create", path("other"), "--plan-from", path("text.txt"), "--error", "0.00001"}), 2,
+      "no dimension recalls");
+  EXPECT_FALSE(std::filesystem::exists(path("other")));
+}
+
+TEST_F(Memo, CompletesByDrawing) {
+  const std::string store = create();
+  done({"memorize", store, path("poems/raven")});
+  const std::vector<std::string> complete = {"complete", store, "--prompt", "Over many a",
+                                             "--tokens", "12",  "--seed",   "5"};
+  EXPECT_EQ(done(complete), "Over many a quaint and c\n");
+  EXPECT_EQ(json(complete)["text"], " quaint and c");
+}
+
+TEST_F(Memo, ExportsTheMatrix) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  EXPECT_EQ(done({"export", store, "--out", path("m.safetensors")}),
+            path("m.safetensors") + ": 1.0 MB\n");
+  EXPECT_THAT(read_text(path("m.safetensors")).substr(0, 4000), HasSubstr(digest(store)));
+  EXPECT_THAT(read_text(path("m.safetensors")), Not(HasSubstr("midnight")));
+}
+
+TEST_F(Memo, ReplacesWhenAskedAndGoesOnWhereItStopped) {
+  const std::string store = create();
+  done({"memorize", store, path("poems/raven")});
+  const std::string before = digest(store);
+  expect_refused(memo({"memorize", store, path("poems")}), 2,
+                 "'raven' is stored already; replace it with --replace");
+  EXPECT_EQ(digest(store), before);
+  EXPECT_EQ(done({"memorize", store, path("poems"), "--replace"}),
+            "old/lamb: 54 tokens, 121 pairs\nraven: unchanged\n");
+  write_text(path("poems/raven"), kLamb);
+  EXPECT_THAT(done({"memorize", store, path("poems/raven"), "--replace"}),
+              HasSubstr("raven: 54 tokens, 121 pairs, replaced"));
+}
+
+TEST_F(Memo, TakesStandardInputAndIds) {
+  const std::string store = create();
+  EXPECT_EQ(done({"memorize", store, "-", "--id", "piped"}, {.input = kLamb}),
+            "piped: 54 tokens, 121 pairs\n");
+  done({"memorize", store, path("poems/raven"), "--id", "Poe, 1845"});
+  EXPECT_EQ(json({"documents", store})[1]["id"], "Poe, 1845");
+}
+
+TEST_F(Memo, RefusesWhatIsNoTextAndStaysAsItWas) {
+  const std::string store = create();
+  done({"memorize", store, path("poems/raven")});
+  const std::string before = digest(store);
+  write_text(path("binary"), std::string("PK\0\1", 4));
+  write_text(path("latin"), "caf\xE9");
+  write_text(path("empty"), "");
+  write_text(path("poems/zip"), std::string("PK\0\1", 4));
+  expect_refusals({{{"memorize", store, path("binary")}, "binary: byte 2 is zero"},
+                   {{"memorize", store, path("latin")}, "latin: byte 3 is not valid UTF-8"},
+                   {{"memorize", store, path("empty")}, "empty: is empty"},
+                   {{"memorize", store, "-", "--id", "x"}, "x: is empty"},
+                   {{"memorize", store, path("poems/old"), path("poems/zip")}, "zip: byte 2"}},
+                  3);
+  EXPECT_EQ(digest(store), before);
+  EXPECT_EQ(json({"documents", store}).size(), 1u) << "a bad document must stop all";
+}
+
+TEST_F(Memo, RefusesWrongUsage) {
+  const std::string store = create();
+  std::filesystem::create_directories(path("twice/raven"));
+  write_text(path("twice/raven/raven"), kLamb);
+  expect_refusals(
+      {{{}, "which verb? There are create, memorize, recall"},
+       {{"memorise", store}, "did you mean 'memorize'?"},
+       {{"create", store}, "is there already"},
+       {{"create", path("x"), "--dimension", "100"}, "expected a multiple of 64"},
+       {{"create", path("x"), "--code", "bond"}, "expected one of: bound, paper"},
+       {{"create", path("x"), "--error", "0.1"}, "--plan-from"},
+       {{"create", path("x"), "--plan-from", path("text.txt")}, "--error"},
+       {{"create", path("x"), "--dimension", "64", "--plan-from", path("text.txt"), "--error",
+         "0.1"},
+        "--dimension"},
+       {{"create", path("x"), "--tokenizer", "bpe"}, "learnt from the sample of --plan-from"},
+       {{"memorize", store, "-"}, "give it one with --id"},
+       {{"memorize", store, path("poems"), "--id", "x"}, "--id names one document, here are 2"},
+       {{"memorize", store, path("poems/raven"), path("twice/raven/raven")},
+        "would both be 'raven'"},
+       {{"memorize", store, path("poems"), "--shard", "3/2"}, "expected I/N"},
+       {{"memorize", store, path("poems"), "--shard", "1"}, "expected I/N"},
+       {{"memorize", store, path("poems"), "--shard", "1/0"}, "expected I/N"},
+       {{"recall", store, "--prompt", "abc"}, "the prompt has 3 tokens"},
+       {{"recall", store}, "--prompt is required"},
+       {{"find", store, ""}, "the text is empty"},
+       {{"forget", store, "raven"}, "there is no document 'raven'"}},
+      2);
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+  expect_refusals({{{"memorize", store, path("none.txt")}, "none.txt: cannot open"}}, 1);
+  expect_refusals({{{"stat", path("none")}, "none: is no memo store"},
+                   {{"memorize", path("poems"), path("text.txt")}, "poems: is no memo store"}},
+                  3);
+}
+
+TEST_F(Memo, NamesDamage) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  const std::string before = digest(store), matrix = store + "/memory.safetensors";
+  const std::string whole = read_text(matrix);
+  std::string damaged = whole;
+  damaged[damaged.size() / 2] ^= 4;
+  write_text(matrix, damaged);
+  for (const char* verb : {"verify", "stat"})
+    expect_refused(memo({verb, store}), 3, "memory.safetensors: is damaged");
+  expect_refused(memo({"recall", store, "--prompt", "Once upon"}), 3, "memory.safetensors");
+  EXPECT_THAT(done({"verify", store, "--repair"}), HasSubstr(before));
+  write_text(store + "/tokenizer.json", read_text(store + "/tokenizer.json").substr(0, 20));
+  expect_refused(memo({"verify", store}), 3, "tokenizer.json");
+}
+
+TEST_F(Memo, AFullDiskLeavesTheStoreAsItWas) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  const std::string before = digest(store);
+  ProcessOptions small_disk;
+  small_disk.largest_file = 60000;
+  write_text(path("long"), small_text(3000));
+  const Outcome run = memo({"memorize", store, path("long")}, small_disk);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("ledger.sqlite"));
+  EXPECT_EQ(digest(store), before);
+  EXPECT_EQ(memo({"create", path("x")}, small_disk).status, 1);
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+  EXPECT_THAT(done({"verify", store}), HasSubstr("2 documents"));
+}
+
+/// One program writes for a while; another may read, but not write, and Ctrl-C keeps what is done.
+TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
+  for (int number = 0; number < 60; ++number)
+    write_text(path("poems/" + std::to_string(100 + number)), small_text(30));
+  const std::string store = create();
+  Process writer(command_line({"memo", "memorize", store, path("poems")}), pinned({}));
+  size_t documents = 0;
+  while (documents == 0 && writer.running()) documents = json({"documents", store}).size();
+  ASSERT_TRUE(writer.running()) << writer.wait().err;
+  expect_refused(memo({"forget", store, "100"}), 1, "another process is writing to this store");
+  EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
+  writer.send(SIGINT);
+  const Outcome stopped = writer.wait();
+  EXPECT_EQ(stopped.status, 130) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("are memorized and kept"));
+  const auto kept = static_cast<size_t>(std::count(stopped.out.begin(), stopped.out.end(), '\n'));
+  EXPECT_EQ(json({"documents", store}).size(), kept);
+  EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
+}
+
+}  // namespace
+}  // namespace tessera::cli
