@@ -54,6 +54,7 @@ Json stat_of(const StatOptions& options) {
                {"load", load.load},
                {"capacity_pairs", static_cast<int64_t>(load.capacity)},
                {"expected_recall", load.expected_recall},
+               {"expected_recall_after", load.expected_recall_after},
                {"code", config::enum_name(config.memory.code)},
                {"dimension", config.memory.dimension},
                {"window_lengths", window_lengths(config.memory)},
@@ -79,7 +80,10 @@ void print_stat(const Json& stat, const std::string& store) {
   fmt::print("  load             {:.4f} of the {} pairs that are recalled with 99 %; room for {}\n",
              real(stat["load"]), whole("capacity_pairs"),
              std::max<int64_t>(0, whole("capacity_pairs") - whole("pairs")));
-  fmt::print("  expected recall  {:.4f}\n", real(stat["expected_recall"]));
+  fmt::print("  expected recall ");
+  for (size_t k = stat["window_lengths"].size(); k-- > 0;)
+    fmt::print(" {:.4f} after {} tokens{}", real(stat["expected_recall_after"][k]),
+               stat["window_lengths"][k].get<int64_t>(), k > 0 ? "," : "\n");
   if (stat.contains("measured_recall")) {
     const Json& measured = stat["measured_recall"];
     fmt::print("  measured recall  {:.4f} at {} positions; {:.4f} abstained\n",

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "tessera/memory/text_memory.h"
 
 namespace tessera {
@@ -10,7 +12,9 @@ namespace tessera {
 struct MemoryLoad {
   double capacity = 0;         ///< pairs that are recalled with 99 %
   double load = 0;             ///< pairs held / capacity
-  double expected_recall = 0;  ///< now; 1 in an empty memory
+  double expected_recall = 0;  ///< now, where all windows have a say; 1 in an empty memory
+  /// The same for contexts as long as each window length, which the longer windows do not read.
+  std::vector<double> expected_recall_after;
 };
 
 MemoryLoad memory_load(const TextMemory& memory);
