@@ -153,7 +153,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 void tabulate(StudyContext& context, const std::vector<Answers>& all, double error_rate) {
-  Table table("The best score over all tokens",
+  Table table("The best score over all tokens (unknown: no window of the context is stored)",
               {"contexts", "asked", "mean", "5 %", "95 %", "right", "above the threshold",
                fmt::format("recalled at an error rate of {:g}", error_rate)});
   for (const Answers& answers : all) {
@@ -203,9 +203,11 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
       context.results().chart_of_points("Best score of contexts kept, forgotten and never seen",
                                         {"best score over all tokens"}, {"share of contexts"});
   chart->add({"threshold", {{threshold, 0}, {threshold, highest}}, SeriesStyle::kReference});
-  context.results().add_chart("scores-histogram", std::move(chart),
-                              "Shares in steps of 0.1. Threshold: the largest score that noise "
-                              "alone is expected to reach.");
+  context.results().add_chart(
+      "scores-histogram", std::move(chart),
+      "Shares in steps of 0.1. Unknown: not even the last four tokens occur in "
+      "a document kept. Threshold: the largest score that noise alone is "
+      "expected to reach.");
 }
 
 void check(const Settings& settings) {
@@ -233,9 +235,8 @@ void forget(StudyContext& context) {
   const Answers forgotten = forgetting.ask(kForgotten, Places::kAll, "forgotten");
   const Answers never = forgetting.ask(kNeverSeen, Places::kAll, "never seen");
   const Answers forgotten_unknown =
-      forgetting.ask(kForgotten, Places::kUnknown, "forgotten, no window of it kept elsewhere");
-  const Answers never_unknown =
-      forgetting.ask(kNeverSeen, Places::kUnknown, "never seen, no window of it kept");
+      forgetting.ask(kForgotten, Places::kUnknown, "forgotten, unknown");
+  const Answers never_unknown = forgetting.ask(kNeverSeen, Places::kUnknown, "never seen, unknown");
   progress.update(3);
 
   tabulate(context, {kept, forgotten, never, forgotten_unknown, never_unknown},

@@ -28,7 +28,7 @@ struct Settings {
   int64_t vocabulary = 50254;
   int64_t texts = 30;
   int64_t batches = 3;
-  int64_t texts_read = 3;
+  int64_t texts_read = 2;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {

@@ -102,42 +102,45 @@ theory::WindowErrorPredictor predictor_of(std::span<const int32_t> text, int64_t
                                       probes, seed);
 }
 
+/// Recall of the first `tokens` tokens by each code, with the names of the series.
+std::vector<std::pair<std::string, double>> recalls_of(const Settings& settings,
+                                                       const StudyText& text, int64_t tokens,
+                                                       uint64_t seed) {
+  const auto stored = std::span(text.tokens).first(static_cast<size_t>(tokens));
+  const auto places = random_places(kLongestWindow, tokens, settings.probes, seed);
+  const auto recall = [&](WindowCodeKind code) {
+    return recall_of(memory_of(code, settings.dimension, stored, text.vocabulary, seed), stored,
+                     places, settings.error_rate);
+  };
+  const Recall paper = recall(WindowCodeKind::kPaper), bound = recall(WindowCodeKind::kBound);
+  const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, seed);
+  return {{"authors' code",
+           published_code_recall(settings.dimension, stored, text.vocabulary, places, seed)},
+          {"paper's code, pairs once", paper.by_score},
+          {"bound code", bound.by_score},
+          {"bound code, likelihood", bound.by_likelihood},
+          {"bound code, predicted", 1 - predictor.error(settings.dimension).first}};
+}
+
 void measure_recall(StudyContext& context, const Settings& settings, const StudyText& text) {
-  Table table(fmt::format("Recall of stored text, d = {}, h = 4, l = 3", settings.dimension),
-              {"tokens stored", "authors' code", "paper's code, pairs once", "bound code",
-               "bound code, likelihood", "bound code, predicted"});
+  std::vector<std::vector<Cell>> rows;
+  std::vector<std::string> columns;
   Progress progress(context.progress(), "Natural text",
                     static_cast<int64_t>(settings.tokens.size()));
   for (const int64_t tokens : settings.tokens) {
-    const auto stored = std::span(text.tokens).first(static_cast<size_t>(tokens));
-    const auto places = random_places(kLongestWindow, tokens, settings.probes, context.seed());
-    const auto memory = [&](WindowCodeKind code) {
-      return memory_of(code, settings.dimension, stored, text.vocabulary, context.seed());
-    };
-    const double published =
-        published_code_recall(settings.dimension, stored, text.vocabulary, places, context.seed());
-    const Recall paper =
-        recall_of(memory(WindowCodeKind::kPaper), stored, places, settings.error_rate);
-    const Recall bound =
-        recall_of(memory(WindowCodeKind::kBound), stored, places, settings.error_rate);
-    const double predicted =
-        1 - predictor_of(stored, text.vocabulary, settings.probes, context.seed())
-                .error(settings.dimension)
-                .first;
-    const auto add = [&](const char* series, double y) {
-      context.results().add_point({.series = series, .x = static_cast<double>(tokens), .y = y});
-    };
-    add("authors' code", published);
-    add("paper's code, pairs once", paper.by_score);
-    add("bound code", bound.by_score);
-    add("bound code, likelihood", bound.by_likelihood);
-    add("bound code, predicted", predicted);
-    table.add_row({tokens, Cell::fixed(published, 4), Cell::fixed(paper.by_score, 4),
-                   Cell::fixed(bound.by_score, 4), Cell::fixed(bound.by_likelihood, 4),
-                   Cell::fixed(predicted, 4)});
-    progress.update(static_cast<int64_t>(table.rows().size()),
-                    fmt::format("{} tokens: {:.3f}", tokens, bound.by_score));
+    columns = {"tokens stored"};
+    rows.push_back({tokens});
+    for (const auto& [series, recall] : recalls_of(settings, text, tokens, context.seed())) {
+      context.results().add_point(
+          {.series = series, .x = static_cast<double>(tokens), .y = recall});
+      columns.push_back(series);
+      rows.back().push_back(Cell::fixed(recall, 4));
+    }
+    progress.update(static_cast<int64_t>(rows.size()), fmt::format("{} tokens", tokens));
   }
+  Table table(fmt::format("Recall of stored text, d = {}, h = 4, l = 3", settings.dimension),
+              columns);
+  for (auto& row : rows) table.add_row(std::move(row));
   context.results().add_table("recall", std::move(table));
   context.results().add_chart(
       "natural-text",

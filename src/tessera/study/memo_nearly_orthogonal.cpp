@@ -117,29 +117,30 @@ void nearly_orthogonal(StudyContext& context) {
   Progress progress(context.progress(), "Nearly orthogonal", static_cast<int64_t>(sets));
   for (const double epsilon : settings.closeness) {
     Series drawn{fmt::format("ε = {:g}", epsilon), {}, SeriesStyle::kLine};
-    Series law{fmt::format("condition (5), ε = {:g}", epsilon), {}, SeriesStyle::kReference};
+    Series law{fmt::format("law, ε = {:g}", epsilon), {}, SeriesStyle::kReference};
     for (const int64_t dimension : settings.dimensions) {
-      const auto d = static_cast<double>(dimension);
+      const auto d = static_cast<double>(dimension), most = static_cast<double>(settings.most);
       const double count = median_drawn(settings, epsilon, dimension, context.seed());
-      const bool all_fit = count >= static_cast<double>(settings.most);
       // theta = 2 / m^2: of the m^2 / 2 pairs one is expected to come too close.
       const double expected = std::sqrt(2 / chance_of_closeness(epsilon, dimension));
       table.add_row(
           {epsilon, dimension, Cell::fixed(printed_bound(epsilon, d) / std::numbers::ln10, 1),
            Cell::significant(std::exp(proved_bound(epsilon, d)), 3), Cell::significant(expected, 3),
-           all_fit ? Cell(fmt::format("{} or more", settings.most)) : Cell(count)});
-      law.points.push_back({d, expected});
+           count < most ? Cell(count) : Cell(fmt::format("{} or more", settings.most))});
+      if (expected < 10 * most) law.points.push_back({d, expected});
+      if (count < most) drawn.points.push_back({d, count});
       progress.update(++done);
-      if (all_fit) continue;
-      drawn.points.push_back({d, count});
-      context.results().add_point({.series = drawn.name, .x = d, .y = count});
     }
+    for (const ChartPoint& point : drawn.points)
+      context.results().add_point({.series = drawn.name, .x = point.x, .y = point.y});
     chart->add(std::move(drawn));
     chart->add(std::move(law));
   }
   context.results().add_table("bounds", std::move(table));
-  context.results().add_chart("vectors", std::move(chart),
-                              "Dashed: random vectors by the law of their products.");
+  context.results().add_chart(
+      "vectors", std::move(chart),
+      "Dashed: vectors of which one pair is expected to come too close, by the "
+      "law of random products.");
   context.results().add_difference(
       "The bound that the appendix prints, m ≤ exp(8 (ε² - 4/3 ε³) d), does not follow from its "
       "corollary, which gives m ≤ exp((ε²/32 - ε³/96) d): it multiplies by 4 where it should "
