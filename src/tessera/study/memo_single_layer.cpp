@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -137,12 +138,8 @@ double predicted_capacity(const Settings& settings, int64_t rows, int64_t column
       settings.accuracy);
 }
 
-struct Line {
-  double slope = 0, intercept = 0;
-};
-
-/// Least squares over the points.
-Line linear_fit(const std::vector<ResultPoint>& points) {
+/// Slope of the least-squares line through the points; 0 through a single one.
+double linear_slope(const std::vector<ResultPoint>& points) {
   double x = 0, y = 0, xx = 0, xy = 0;
   const auto n = static_cast<double>(points.size());
   for (const ResultPoint& point : points) {
@@ -151,49 +148,59 @@ Line linear_fit(const std::vector<ResultPoint>& points) {
     xx += point.x * point.x / n;
     xy += point.x * point.y / n;
   }
-  const double slope = xx > x * x ? (xy - x * y) / (xx - x * x) : 0;
-  return {slope, y - slope * x};
+  return xx > x * x ? (xy - x * y) / (xx - x * x) : 0;
+}
+
+/// Heads and widths of the keys, by their product.
+std::vector<std::pair<int64_t, int64_t>> key_shapes(const Settings& settings) {
+  std::vector<std::pair<int64_t, int64_t>> shapes;
+  for (const int64_t heads : settings.heads)
+    for (const int64_t width : settings.widths) shapes.emplace_back(heads, width);
+  std::stable_sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) {
+    return a.first * a.second < b.first * b.second;
+  });
+  return shapes;
 }
 
 void measure_grid(StudyContext& context, const Settings& settings) {
   Table table("Pairs stored when the accuracy falls to " + Cell(settings.accuracy).shown(),
               {"h", "d_h", "d", "parameters", "published", "ours", "noise law"});
+  const auto shapes = key_shapes(settings);
   int64_t work = 0, done = 0;
   for (const int64_t columns : settings.columns)
-    work += columns * static_cast<int64_t>(settings.heads.size() * settings.widths.size());
+    work += columns * static_cast<int64_t>(shapes.size());
   Progress progress(context.progress(), "Single layer", work);
   for (const int64_t columns : settings.columns)
-    for (const int64_t heads : settings.heads)
-      for (const int64_t width : settings.widths) {
-        const int64_t rows = heads * width;
-        const double predicted = predicted_capacity(settings, rows, columns);
-        SingleLayer layer(heads, width, columns, settings.vocabulary, context.seed());
-        const int64_t batches =
-            batches_to_failure(layer, settings.accuracy, static_cast<int64_t>(predicted / kBatch));
-        const auto capacity = static_cast<double>(batches * kBatch);
-        const double published = published_capacity(rows, columns);
-        context.results().add_point({.series = fmt::format("d = {}", columns),
-                                     .x = static_cast<double>(rows * columns),
-                                     .y = capacity,
-                                     .published = published});
-        table.add_row({heads, width, columns, rows * columns,
-                       std::isnan(published) ? Cell() : Cell::significant(published, 4),
-                       batches * kBatch, Cell::fixed(predicted, 0)});
-        progress.update(done += columns, fmt::format("h = {}, d_h = {}, d = {}: {} pairs", heads,
-                                                     width, columns, batches * kBatch));
-      }
+    for (const auto& [heads, width] : shapes) {
+      const int64_t rows = heads * width;
+      const double predicted = predicted_capacity(settings, rows, columns);
+      SingleLayer layer(heads, width, columns, settings.vocabulary, context.seed());
+      const int64_t pairs = kBatch * batches_to_failure(layer, settings.accuracy,
+                                                        static_cast<int64_t>(predicted / kBatch));
+      const double published = published_capacity(rows, columns);
+      context.results().add_point({.series = fmt::format("d = {}", columns),
+                                   .x = static_cast<double>(rows * columns),
+                                   .y = static_cast<double>(pairs),
+                                   .published = published});
+      table.add_row({heads, width, columns, rows * columns,
+                     std::isnan(published) ? Cell() : Cell::fixed(published, 0), pairs,
+                     Cell::fixed(predicted, 0)});
+      progress.update(done += columns, fmt::format("h = {}, d_h = {}, d = {}: {} pairs", heads,
+                                                   width, columns, pairs));
+    }
   context.results().add_table("capacities", std::move(table));
 }
 
 void draw_grid(StudyContext& context, const Settings& settings) {
   StudyResults& results = context.results();
-  const Line fit = linear_fit(results.points());
   results.compare({.what = "pairs per parameter (slope of the linear fit)",
                    .published = kPublishedSlope,
-                   .ours = fit.slope});
-  results.compare({.what = "pairs at no parameter (its intercept)",
-                   .published = kPublishedIntercept,
-                   .ours = fit.intercept});
+                   .ours = linear_slope(results.points())});
+  for (const ResultPoint& point : results.points())
+    if (!std::isnan(point.published))
+      results.compare({.what = fmt::format("pairs, {}, {} parameters", point.series, point.x),
+                       .published = point.published,
+                       .ours = point.y});
   auto chart = results.chart_of_points("Capacity of a correlation memory",
                                        {"parameters h · d_h · d", Scale::kLog},
                                        {"pairs stored", Scale::kLog});
@@ -257,6 +264,24 @@ void compare_projections(StudyContext& context, const Settings& settings) {
   context.results().add_table("projections", std::move(table));
 }
 
+void check(const Settings& settings) {
+  for (const auto* sizes : {&settings.heads, &settings.widths, &settings.columns}) {
+    if (sizes->empty()) throw UsageError("heads, widths and columns must name at least one each");
+    for (const int64_t size : *sizes)
+      if (size < 1) throw UsageError("heads, widths and columns must be positive, got {}", size);
+  }
+  if (settings.vocabulary < 2 || settings.projection_dimension < 4 ||
+      settings.projection_dimension % 4 != 0 || settings.projection_texts < 1 ||
+      !(settings.accuracy > 1.0 / static_cast<double>(settings.vocabulary) &&
+        settings.accuracy < 1))
+    throw UsageError(
+        "vocabulary = {}, accuracy = {}, projection_dimension = {}, projection_texts = {}; "
+        "expected "
+        "2 tokens or more, an accuracy between chance and 1, a multiple of 4 and 1 text or more",
+        settings.vocabulary, settings.accuracy, settings.projection_dimension,
+        settings.projection_texts);
+}
+
 }  // namespace
 
 void single_layer(StudyContext& context) {
@@ -270,18 +295,7 @@ void single_layer(StudyContext& context) {
   paper.widths = {16, 32, 64, 128, 256};
   paper.columns = {512, 1024, 2048, 4096, 8192};
   const Settings settings = context.settings(quick, Settings(), paper);
-  for (const auto* sizes : {&settings.heads, &settings.widths, &settings.columns})
-    for (const int64_t size : *sizes)
-      if (size < 1) throw UsageError("heads, widths and columns must be positive, got {}", size);
-  if (settings.vocabulary < 2 || settings.projection_dimension < 4 ||
-      settings.projection_dimension % 4 != 0 || settings.projection_texts < 1 ||
-      !(settings.accuracy > 0 && settings.accuracy < 1))
-    throw UsageError(
-        "vocabulary = {}, accuracy = {}, projection_dimension = {}, projection_texts = {}; "
-        "expected "
-        "2 tokens or more, an accuracy between 0 and 1, a multiple of 4 and 1 text or more",
-        settings.vocabulary, settings.accuracy, settings.projection_dimension,
-        settings.projection_texts);
+  check(settings);
   measure_grid(context, settings);
   draw_grid(context, settings);
   compare_projections(context, settings);
