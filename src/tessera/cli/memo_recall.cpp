@@ -80,6 +80,7 @@ Json json_of(const RecallCommand& command, const MemoStore& store, const Recall&
                               {"matched_length", token.matched_length},
                               {"score", token.score},
                               {"probability", token.probability},
+                              {"recalled", token.recalled},
                               {"window_scores", token.window_scores},
                               {"sources", sources},
                               {"places", recall.sources[i].places}});

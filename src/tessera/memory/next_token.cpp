@@ -11,30 +11,21 @@ namespace tessera {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr double kNegligible = 40;  // nats below the largest
+constexpr double kNegligible = 40;    // nats below the largest
+constexpr double kNoiseOfOne = 4;     // standard deviations that a score of 1 may be above it
+constexpr double kAllWindows = 0.99;  // prior of the hypothesis that all k windows were stored
+
+/// Log of the prior of the hypotheses that the j + 1 shortest of k windows were stored.
+double log_share_of(int64_t j, int64_t k) {
+  if (k == 1) return 0;
+  return std::log(j + 1 == k ? kAllWindows : (1 - kAllWindows) / static_cast<double>(k - 1));
+}
 
 /// One token's scores, shortest window first.
 std::vector<float> scores_of(const WindowScores& scores, size_t token) {
   std::vector<float> result;
   for (int64_t k = 0; k < scores.windows(); ++k) result.push_back(scores.window(k)[token]);
   return result;
-}
-
-constexpr float kOnce = 1;  // the score of what was stored once
-constexpr float kAnyOften = std::numeric_limits<float>::infinity();
-
-/// How many of the shortest windows the token was most likely stored with; at least one.
-size_t voting_windows(std::span<const float> window_scores) {
-  size_t best = 0;
-  double ratio = 0, largest = kNever;
-  for (size_t k = 0; k < window_scores.size(); ++k) {
-    ratio += std::min(kOnce, window_scores[k]) - 0.5;
-    if (ratio > largest) {
-      largest = ratio;
-      best = k + 1;
-    }
-  }
-  return best;
 }
 
 /// The sums [V] over the windows.
@@ -47,16 +38,9 @@ std::vector<float> sums_of(const WindowScores& scores) {
   return sums;
 }
 
-/// The posterior of the likeliest token, of sum `best`, among all; variance: that of the noise.
-double probability_of(double best, std::span<const float> sums, double windows, double variance) {
-  double others = 0;  // likelihoods against the best's, its own among them
-  for (const float sum : sums)
-    if (const double ratio = (sum - best) / variance; ratio > -kNegligible)
-      others += std::exp(ratio);
-  // Every token has prior 1 / (2 V), "nothing was stored" 1 / 2; all divided by e^top.
-  const double ratio = (best - windows / 2) / variance, top = std::max(0.0, ratio);
-  const double stored = std::exp(ratio - top), nothing = std::exp(-top);
-  return (stored + nothing) / (others * stored + static_cast<double>(sums.size()) * nothing);
+/// log(1 + e^x).
+double log_one_plus(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 
 }  // namespace
@@ -69,8 +53,16 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
   next.score = *best;
   next.recalled = next.score > noise * std::sqrt(2 * k * std::log(V));
   if (next.recalled) next.matched_length = lengths.back();
-  next.probability =
-      noise > 0 && k > 0 ? probability_of(next.score, sums, k, noise * noise) : 1 / V;
+  next.evidence = kNever;
+  next.probability = 1 / V;
+  if (noise == 0 || k == 0) return next;
+  const double variance = noise * noise, ratio = (next.score - k / 2) / variance;
+  double others = 0;  // likelihoods against the best's, its own among them
+  for (const float sum : sums)
+    if (const double less = (sum - next.score) / variance; less > -kNegligible)
+      others += std::exp(less);
+  next.evidence = ratio + std::log(others / V);
+  next.probability = std::exp(log_one_plus(ratio) - log_one_plus(next.evidence)) / V;
   return next;
 }
 
@@ -98,36 +90,40 @@ LikelihoodDecoder::LikelihoodDecoder(std::vector<double> prior, double noise, do
   }
 }
 
-LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& scores,
-                                                          float most) const {
+/// What one window says for a token, in nats. A score far above 1 says that it was stored more than
+/// once, which must not outvote a longer window.
+double LikelihoodDecoder::vote(float score) const {
+  return (std::min<double>(score, 1 + kNoiseOfOne * noise_) - 0.5) / (noise_ * noise_);
+}
+
+LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& scores) const {
   const size_t V = prior_.size();
+  const int64_t k = scores.windows();
   check_argument(static_cast<int64_t>(V) == scores.vocabulary(),
                  "likelihood decoder: scores of {} tokens meet a prior of {}", scores.vocabulary(),
                  V);
-  if (noise_ == 0 || scores.windows() == 0) return {prior_, 1, kNever};
-  // ratios: log pi_y + llr(y, j), window by window; largest: of all j so far.
-  const double log_windows = std::log(static_cast<double>(scores.windows()));
-  const double precision = 1 / (noise_ * noise_);
-  std::vector<double> ratios = log_prior_, largest(V, kNever);
-  for (int64_t k = 0; k < scores.windows(); ++k) {
-    const float* window = scores.window(k).data();
+  if (noise_ == 0 || k == 0) return {prior_, 1, kNever};
+  std::vector<double> ratios = log_prior_;  // + llr(y, j), window by window
+  std::vector<double> largest(V, kNever);   // of all j so far, with their prior
+  for (int64_t j = 0; j < k; ++j) {
+    const float* window = scores.window(j).data();
+    const double log_share = log_share_of(j, k);
     for (size_t y = 0; y < V; ++y) {
-      ratios[y] += (std::min(most, window[y]) - 0.5) * precision;
-      largest[y] = std::max(largest[y], ratios[y]);
+      ratios[y] += vote(window[y]);
+      largest[y] = std::max(largest[y], ratios[y] + log_share);
     }
   }
   // All weights are divided by e^top, with "nothing was stored" among them at 1.
-  const double top = std::max(0.0, *std::ranges::max_element(largest) - log_windows);
+  const double top = std::max(0.0, *std::ranges::max_element(largest));
   Posterior result{std::vector<double>(V), 0, 0};
   double mixture = 0;
   const double nothing = std::exp(-top);
   for (size_t y = 0; y < V; ++y) {
     double share = 0;
-    if (largest[y] - log_windows > top - kNegligible) {
-      double ratio = log_prior_[y] - log_windows;
-      for (int64_t k = 0; k < scores.windows(); ++k)
-        share +=
-            std::exp((ratio += (std::min(most, scores.window(k)[y]) - 0.5) * precision) - top);
+    if (largest[y] > top - kNegligible) {
+      double ratio = log_prior_[y];
+      for (int64_t j = 0; j < k; ++j)
+        share += std::exp((ratio += vote(scores.window(j)[y])) + log_share_of(j, k) - top);
     }
     mixture += share;
     result.tokens[y] = share + prior_[y] * nothing;
@@ -137,23 +133,38 @@ LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& sc
   return result;
 }
 
+/// How many of the shortest windows the token was most likely stored with; at least one.
+size_t LikelihoodDecoder::voting_windows(std::span<const float> window_scores) const {
+  const auto k = static_cast<int64_t>(window_scores.size());
+  size_t best = 0;
+  double ratio = 0, largest = kNever;
+  for (int64_t j = 0; j < k; ++j) {
+    ratio += vote(window_scores[static_cast<size_t>(j)]);
+    if (ratio + log_share_of(j, k) <= largest) continue;
+    largest = ratio + log_share_of(j, k);
+    best = static_cast<size_t>(j) + 1;
+  }
+  return best;
+}
+
 NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
-  const Posterior all = posterior(scores, kOnce);
+  const Posterior all = posterior(scores);
   const auto best = std::ranges::max_element(all.tokens);
   NextToken next;
   next.token = static_cast<int32_t>(best - all.tokens.begin());
   next.window_scores = scores_of(scores, static_cast<size_t>(next.token));
-  const size_t windows = voting_windows(next.window_scores);
-  for (size_t k = 0; k < windows; ++k) next.score += next.window_scores[k];
+  next.evidence = all.log_mixture;
   next.probability = *best / all.total;
-  const double enough = -std::log(error_rate_);
-  next.recalled = all.log_mixture > enough || posterior(scores, kAnyOften).log_mixture > enough;
-  if (next.recalled) next.matched_length = scores.lengths()[windows - 1];
+  next.recalled = next.evidence > -std::log(error_rate_);
+  if (next.evidence == kNever) return next;
+  const size_t windows = voting_windows(next.window_scores);
+  for (size_t j = 0; j < windows; ++j) next.score += next.window_scores[j];
+  if (next.evidence > 0) next.matched_length = scores.lengths()[windows - 1];
   return next;
 }
 
 std::vector<double> LikelihoodDecoder::probabilities(const WindowScores& scores) const {
-  Posterior all = posterior(scores, kOnce);
+  Posterior all = posterior(scores);
   for (double& weight : all.tokens) weight /= all.total;
   return std::move(all.tokens);
 }

@@ -14,8 +14,9 @@ struct NextToken {
   int32_t token = 0;
   double score = 0;            ///< the sum of its scores over the windows that voted
   double probability = 0;      ///< of the token, the chance that nothing was stored counted in
-  int64_t matched_length = 0;  ///< tokens of the longest window that voted; 0: it abstains
-  bool recalled = false;       ///< false: nothing stored stands out, the token is a guess
+  double evidence = 0;         ///< log M, in nats: that something stored goes on, against nothing
+  int64_t matched_length = 0;  ///< tokens of the longest window that voted; 0: likely none did
+  bool recalled = false;       ///< whether the evidence is beyond doubt; else the token is a guess
   std::vector<float> window_scores;  ///< of this token, shortest window first
 };
 
@@ -31,10 +32,12 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
 /// Decodes by likelihood ratio. Hypothesis (y, j): token y was stored with the j shortest windows,
 /// the longer windows with nothing. Against "nothing was stored" its log likelihood ratio is
 ///   llr(y, j) = sum over i <= j of (s_i(y) - 1/2) / noise^2,   in nats,
-/// for normal scores. With the prior pi_y / k of the hypotheses their mixture M has mean 1 where
-/// nothing was stored, so M > 1 / error_rate happens there with probability error_rate at most
-/// (Markov): then, and only then, the token counts as recalled. Backing off to shorter windows
-/// comes by itself. Hypotheses below e^-40 of the likeliest count as impossible.
+/// for normal scores; scores count as 1 + 4 noise at most, so that what a short window was stored
+/// with many times does not outvote a longer one. The hypotheses' prior is pi_y times 0.99 for all k
+/// windows, and 0.01 / (k - 1) for fewer: backing off to shorter windows comes by itself. Where
+/// nothing was stored their mixture M has mean 1 at most, so M > 1 / error_rate happens there with
+/// probability error_rate at most (Markov): then, and only then, the token counts as recalled.
+/// Hypotheses below e^-40 of the likeliest count as impossible.
 class LikelihoodDecoder {
  public:
   /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise().
@@ -55,8 +58,9 @@ class LikelihoodDecoder {
     double total;                ///< their sum
     double log_mixture;          ///< log M
   };
-  /// most: scores above it are taken for it.
-  Posterior posterior(const WindowScores& scores, float most) const;
+  Posterior posterior(const WindowScores& scores) const;
+  double vote(float score) const;
+  size_t voting_windows(std::span<const float> window_scores) const;
 
   std::vector<double> prior_, log_prior_;
   double noise_;

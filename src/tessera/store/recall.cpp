@@ -1,6 +1,7 @@
 #include "tessera/store/recall.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tessera/base/error.h"
 
@@ -21,6 +22,12 @@ std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int
   for (const StoredDocument& document : store.ledger().documents())
     search.read(document.id, store.ledger().pieces(document));
   return search.found();
+}
+
+/// A recital begins where its context is told from one never stored; then it goes on as long as
+/// that is the likelier, given that nine of ten tokens of a text go on.
+bool goes_on(const NextToken& next, bool reciting) {
+  return next.recalled || (reciting && next.evidence > std::log(0.1 / 0.9));
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const Rec
   Recall result;
   while (static_cast<int64_t>(result.tokens.size()) < options.tokens) {
     const NextToken next = reader.next();
-    if (!next.recalled) {
+    if (!goes_on(next, !result.tokens.empty())) {
       result.end = RecallEnd::kNotStored;
       break;
     }
