@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -21,9 +22,8 @@ void redirect(const std::filesystem::path& path, int flags, int descriptor) {
   ::close(file);
 }
 
-/// In the child: becomes the program.
-[[noreturn]] void become(const std::vector<std::string>& command, const ProcessOptions& options,
-                         const TemporaryFolder& streams) {
+/// In the child: its streams, environment, folder and limits.
+void arrange(const ProcessOptions& options, const TemporaryFolder& streams) {
   redirect(streams / "in", O_RDONLY, STDIN_FILENO);
   redirect(streams / "out", O_WRONLY, STDOUT_FILENO);
   redirect(streams / "err", O_WRONLY, STDERR_FILENO);
@@ -33,11 +33,15 @@ void redirect(const std::filesystem::path& path, int flags, int descriptor) {
     const rlimit limit{options.largest_file, options.largest_file};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
+}
+
+/// Becomes the program.
+int become(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   ::execv(arguments.front(), arguments.data());
-  ::_exit(127);
+  return 127;
 }
 
 std::string content_of(const std::filesystem::path& path) {
@@ -47,12 +51,19 @@ std::string content_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-Process::Process(const std::vector<std::string>& command, const ProcessOptions& options) {
+Process::Process(const std::vector<std::string>& command, const ProcessOptions& options)
+    : Process([&] { return become(command); }, options) {}
+
+Process::Process(const std::function<int()>& body, const ProcessOptions& options) {
   std::ofstream(streams_ / "in", std::ios::binary) << options.input;
   for (const char* name : {"out", "err"}) std::ofstream(streams_ / name);
   process_ = ::fork();
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (process_ == 0) become(command, options, streams_);
+  if (process_ > 0) return;
+  arrange(options, streams_);
+  const int status = body();
+  std::fflush(nullptr);
+  ::_exit(status);
 }
 
 Process::~Process() {
@@ -81,7 +92,11 @@ Outcome Process::wait(double limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   const int status = WIFEXITED(state_) ? WEXITSTATUS(state_) : -WTERMSIG(state_);
-  return {status, content_of(streams_ / "out"), content_of(streams_ / "err") + note};
+  return {status, output(), content_of(streams_ / "err") + note};
+}
+
+std::string Process::output() const {
+  return content_of(streams_ / "out");
 }
 
 }  // namespace tessera::test

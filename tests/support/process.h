@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class Process {
  public:
   /// command: the program's path and its arguments. Throws std::system_error.
   explicit Process(const std::vector<std::string>& command, const ProcessOptions& options = {});
+  /// A copy of this process, which must not have started threads; `body` gives the exit status.
+  explicit Process(const std::function<int()>& body, const ProcessOptions& options = {});
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -39,6 +42,8 @@ class Process {
   bool running();
   /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.
   Outcome wait(double limit = 60);
+  /// What it has written to standard output so far.
+  std::string output() const;
 
  private:
   TemporaryFolder streams_;

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/cli/program.h"
 #include "tessera/report/table.h"
@@ -93,6 +93,7 @@ void print_match(const FindOptions& options, const TextMatch& match) {
 }
 
 void run_find(const FindOptions& options) {
+  if (options.text.empty()) throw UsageError("the text to find is empty");
   const MemoStore store(options.store);
   int64_t places = 0, documents = 0;
   for (const auto& document : store.ledger().documents()) {

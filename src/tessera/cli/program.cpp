@@ -84,7 +84,6 @@ int run(int argc, char** argv) {
   program.add_option("--threads", options.threads, "Threads (0: one per core)")
       ->check(CLI::NonNegativeNumber);
   program.fallthrough();
-  set_threads(0);
   // Runs between parsing and the verb.
   program.parse_complete_callback([&] { set_threads(options.threads); });
   add_verbs(program);
