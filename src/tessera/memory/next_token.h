@@ -34,7 +34,9 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
 /// for normal scores. With the prior pi_y / k of the hypotheses their mixture M has mean 1 where
 /// nothing was stored, so M > 1 / error_rate happens there with probability error_rate at most
 /// (Markov): then, and only then, the token counts as recalled. Backing off to shorter windows
-/// comes by itself. Hypotheses below e^-40 of the likeliest count as impossible.
+/// comes by itself. Hypotheses below e^-40 of the likeliest count as impossible. Under the paper
+/// code a window that shares parts with stored ones counts as partly stored: there the error rate
+/// holds for contexts that share none.
 class LikelihoodDecoder {
  public:
   /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise().
