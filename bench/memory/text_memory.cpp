@@ -1,9 +1,9 @@
 // Memorising and recalling tokens with the authors' equations in float (LibTorch and its BLAS),
 // with the paper code and with the bound code: h = 4, l = 3, V = 50257, uniform random tokens.
 // Rates by the wall's clock and by the CPU's; compare within one run:
-//   --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
+//   OMP_NUM_THREADS=1 … --benchmark_repetitions=3 --benchmark_enable_random_interleaving=true
 // "of peak": products against the most of the same kind that one core can do; "of bandwidth": bytes
-// that one token must read against what a pass over as many bytes reads, by the CPU's clock.
+// that one token must read against what passes over as many bytes read, by the CPU's clock.
 
 #include "tessera/memory/text_memory.h"
 

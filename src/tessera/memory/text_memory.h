@@ -40,7 +40,7 @@ class TextMemory {
   static int64_t most_tokens(const TextMemoryConfig& config);
 
   const TextMemoryConfig& config() const { return config_; }
-  /// h, h^2, ..., h^l, in tokens.
+  /// In tokens, ascending.
   std::span<const int64_t> window_lengths() const { return lengths_; }
   /// Held now.
   int64_t pairs() const { return pairs_; }

@@ -39,10 +39,9 @@ struct TextMemoryConfig {
   }
 };
 
-/// Of the l windows, in tokens. The paper's code puts a window together from h shorter ones: h,
-/// h^2,
-/// ..., h^l. The bound code need not: h, 2 h, ..., 2^(l - 1) h, so that all windows of a context
-/// soon have a say (with h = 4 and l = 3 after 16 tokens, not 64).
+/// Of the l windows, in tokens. The paper's code puts a window together from h shorter ones, so
+/// they are h^k long. The bound code need not: h, 2 h, ..., 2^(l - 1) h, so that all windows of a
+/// context soon have a say (with h = 4 and l = 3 after 16 tokens, not 64).
 std::vector<int64_t> window_lengths(const TextMemoryConfig& config);
 
 /// Throws std::invalid_argument that names the field, what it is and what it may be.
