@@ -40,14 +40,14 @@ TEST(LikelihoodDecoder, PosteriorByHand) {
   const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
   const auto scores = scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f});
   // llr: token 0: j = 1: 0.5 / 0.25 = 2, j = 2: 2 - 1 = 1; token 1: 0, 0
-  const double m0 = 0.25 * (0.01 * std::exp(2) + 0.99 * std::exp(1)), m1 = 0.75;
+  const double m0 = 0.25 * (0.0001 * std::exp(2) + 0.9999 * std::exp(1)), m1 = 0.75;
   const auto p = decoder.probabilities(scores);
   EXPECT_NEAR(p[0], (m0 + 0.25) / (1 + m0 + m1), 1e-12);
   EXPECT_NEAR(p[1], (m1 + 0.75) / (1 + m0 + m1), 1e-12);
   const NextToken next = decoder.best(scores);
   EXPECT_EQ(next.token, p[0] > p[1] ? 0 : 1);
   EXPECT_NEAR(next.evidence, std::log(m0 + m1), 1e-12);
-  EXPECT_FALSE(next.recalled);        // M = 1.44 is below 100
+  EXPECT_FALSE(next.recalled);        // M = 1.43 is below 100
   EXPECT_EQ(next.matched_length, 4);  // but above 1
 }
 
@@ -74,7 +74,7 @@ TEST(LikelihoodDecoder, ManyShortMatchesDoNotOutvoteOneLongOne) {
   EXPECT_EQ(next.matched_length, 16);
   EXPECT_GT(next.probability, 0.99);
   // Where one vote of a short window would not do, its seven tell that it was stored.
-  const LikelihoodDecoder noisy({1, 1, 1}, 0.3, 1e-3);
+  const LikelihoodDecoder noisy({1, 1, 1}, 0.2, 1e-3);
   EXPECT_FALSE(noisy.best(scores_of({4, 16}, {1, 0, 0, 0, 0, 0})).recalled);
   const NextToken often = noisy.best(scores_of({4, 16}, {7, 0, 0, 0, 0, 0}));
   EXPECT_TRUE(often.recalled);

@@ -11,9 +11,9 @@ namespace tessera {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr double kNegligible = 40;    // nats below the largest
-constexpr double kNoiseOfOne = 4;     // standard deviations that a score of 1 may be above it
-constexpr double kAllWindows = 0.99;  // prior of the hypothesis that all k windows were stored
+constexpr double kNegligible = 40;      // nats below the largest
+constexpr double kNoiseOfOne = 4;       // standard deviations that a score of 1 may be above it
+constexpr double kAllWindows = 0.9999;  // prior of the hypothesis that all k windows were stored
 
 /// Log of the prior of the hypotheses that the j + 1 shortest of k windows were stored.
 double log_share_of(int64_t j, int64_t k) {

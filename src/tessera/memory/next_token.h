@@ -33,10 +33,10 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
 /// the longer windows with nothing. Against "nothing was stored" its log likelihood ratio is
 ///   llr(y, j) = sum over i <= j of (s_i(y) - 1/2) / noise^2,   in nats,
 /// for normal scores; scores count as 1 + 4 noise at most, so that what a short window was stored
-/// with many times does not outvote a longer one. The hypotheses' prior is pi_y times 0.99 for all
-/// k windows, and 0.01 / (k - 1) for fewer: backing off to shorter windows comes by itself. Where
-/// nothing was stored their mixture M has mean 1 at most, so M > 1 / error_rate happens there with
-/// probability error_rate at most (Markov): then, and only then, the token counts as recalled.
+/// with many times does not outvote a longer one. The hypotheses' prior is pi_y times 0.9999 for
+/// all k windows, and 0.0001 / (k - 1) for fewer: backing off to shorter windows comes by itself.
+/// Where nothing was stored their mixture M has mean 1 at most, so M > 1 / error_rate happens there
+/// with probability error_rate at most (Markov): then, and only then, the token counts as recalled.
 /// Hypotheses below e^-40 of the likeliest count as impossible. Under the paper code a window that
 /// shares parts with stored ones counts as partly stored: there the error rate holds for contexts
 /// that share none.
