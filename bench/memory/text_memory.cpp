@@ -123,8 +123,9 @@ void recall_stream(benchmark::State& state, WindowCodeKind code) {
     benchmark::DoNotOptimize(by_score(reader.scores(), noise));
     reader.append(text[next++ % text.size()]);
   });
-  const int64_t bytes = bytes_read(code, state.range(0));
-  state.counters["of bandwidth"] = rate * static_cast<double>(bytes) / bench::read_bandwidth(bytes);
+  static const double bandwidth = bench::read_bandwidth();
+  state.counters["of bandwidth"] =
+      rate * static_cast<double>(bytes_read(code, state.range(0))) / bandwidth;
 }
 
 void recall_batch(benchmark::State& state, WindowCodeKind code) {
