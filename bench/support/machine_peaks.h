@@ -74,17 +74,15 @@ inline double byte_product_peak() {
   return best_rate(64.0 * 12 * kPeakSteps, multiply_bytes);
 }
 
-/// Bytes read a second from a buffer of this many bytes, by all threads together.
-inline double read_bandwidth(int64_t bytes) {
-  const std::vector<int64_t> buffer(static_cast<size_t>(bytes / 8), 1);
+/// Bytes read a second from a buffer far larger than the caches.
+inline double read_bandwidth() {
+  const std::vector<int64_t> buffer(size_t{1} << 26, 1);  // 512 MiB
   const auto size = static_cast<int64_t>(buffer.size());
-  const int64_t passes = std::max<int64_t>(1, (int64_t{1} << 28) / bytes);
   volatile int64_t total = 0;
-  return best_rate(static_cast<double>(passes * bytes), [&] {
+  return best_rate(8.0 * static_cast<double>(size), [&] {
     int64_t sum = 0;
-    for (int64_t pass = 0; pass < passes; ++pass)
 #pragma omp parallel for simd reduction(+ : sum)
-      for (int64_t i = 0; i < size; ++i) sum += buffer[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < size; ++i) sum += buffer[static_cast<size_t>(i)];
     total = sum;
   });
 }

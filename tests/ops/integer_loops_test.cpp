@@ -12,6 +12,7 @@
 
 #include "tessera/base/random.h"
 #include "tessera/ops/cpu/integer/correlation_read.h"
+#include "tessera/ops/cpu/integer/digit_planes.h"
 #include "tessera/ops/cpu/integer/hadamard_scores.h"
 #include "tessera/ops/cpu/integer/nibble_products.h"
 #include "tessera/ops/cpu/integer/sign_products.h"
@@ -119,6 +120,25 @@ TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
                 << queries << " " << rows << " " << columns;
           }
       }
+}
+
+TEST_P(IntegerLoopsTest, DigitPlanesAddUpToTheEntries) {
+  std::vector<int32_t> entries = {0, 1, -1, 63, 64, -64, -65, 8127, -8127, INT32_MAX, -INT32_MAX};
+  for (const int32_t entry : numbers<int32_t>(2000, -INT32_MAX, INT32_MAX))
+    entries.push_back(entry);
+  const auto count = static_cast<int64_t>(entries.size());
+  std::vector<int8_t> digits(static_cast<size_t>(5 * count));
+  loops().digit_planes({count, 5, entries.data(), digits.data()});
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t sum = 0;
+    for (int64_t p = 4; p >= 0; --p) {
+      const int64_t digit = digits[static_cast<size_t>(p * count + i)];
+      EXPECT_GE(digit, -64);
+      EXPECT_LE(digit, 63);
+      sum = 128 * sum + digit;
+    }
+    EXPECT_EQ(sum, entries[static_cast<size_t>(i)]);
+  }
 }
 
 TEST_P(IntegerLoopsTest, NibbleProductsAreThoseOfTheTable) {

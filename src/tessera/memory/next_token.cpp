@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr double kNegligible = 40;      // nats below the largest
+constexpr double kNegligible = 30;      // nats below the largest
 constexpr double kNoiseOfOne = 4;       // standard deviations that a score of 1 may be above it
 constexpr double kAllWindows = 0.9999;  // prior of the hypothesis that all k windows were stored
 
@@ -47,10 +47,12 @@ double log_one_plus(double x) {
 
 NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, double noise) {
   const auto V = static_cast<double>(sums.size()), k = static_cast<double>(lengths.size());
-  const auto best = std::ranges::max_element(sums);
+  float best = sums[0];
+#pragma omp simd reduction(max : best)
+  for (size_t y = 0; y < sums.size(); ++y) best = std::max(best, sums[y]);
   NextToken next;
-  next.token = static_cast<int32_t>(best - sums.begin());
-  next.score = *best;
+  next.token = static_cast<int32_t>(std::ranges::find(sums, best) - sums.begin());
+  next.score = best;
   next.recalled = next.score > noise * std::sqrt(2 * k * std::log(V));
   if (next.recalled) next.matched_length = lengths.back();
   next.evidence = kNever;
@@ -58,9 +60,9 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
   if (noise == 0 || k == 0) return next;
   const double variance = noise * noise, ratio = (next.score - k / 2) / variance;
   double others = 0;  // likelihoods against the best's, its own among them
+  const auto least = static_cast<float>(next.score - kNegligible * variance);
   for (const float sum : sums)
-    if (const double less = (sum - next.score) / variance; less > -kNegligible)
-      others += std::exp(less);
+    if (sum > least) others += std::exp((sum - next.score) / variance);
   next.evidence = ratio + std::log(others / V);
   next.probability = std::exp(log_one_plus(ratio) - log_one_plus(next.evidence)) / V;
   return next;

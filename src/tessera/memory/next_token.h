@@ -37,7 +37,7 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
 /// all k windows, and 0.0001 / (k - 1) for fewer: backing off to shorter windows comes by itself.
 /// Where nothing was stored their mixture M has mean 1 at most, so M > 1 / error_rate happens there
 /// with probability error_rate at most (Markov): then, and only then, the token counts as recalled.
-/// Hypotheses below e^-40 of the likeliest count as impossible. Under the paper code a window that
+/// Hypotheses below e^-30 of the likeliest count as impossible. Under the paper code a window that
 /// shares parts with stored ones counts as partly stored: there the error rate holds for contexts
 /// that share none.
 class LikelihoodDecoder {

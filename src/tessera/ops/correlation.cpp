@@ -6,6 +6,7 @@
 
 #include "tessera/ops/byte_products.h"
 #include "tessera/ops/cpu/integer/correlation_read.h"
+#include "tessera/ops/cpu/integer/digit_planes.h"
 #include "tessera/ops/cpu/integer/loops.h"
 #include "tessera/ops/cpu/integer/sign_products.h"
 #include "tessera/ops/cpu/sequence.h"
@@ -39,7 +40,7 @@ bool take_part(std::span<int8_t> values, int sign, std::span<int8_t> part) {
 
 using cpu::kWorthThreads;
 
-constexpr int64_t kFewQueries = 8;   // for which passes over the entries cost less than planes
+constexpr int64_t kFewQueries = 16;  // for which passes over the entries cost less than planes
 constexpr int64_t kPlaneRows = 256;  // of the entries, as planes at once
 
 int planes_for(const int32_t* entries, int64_t count) {
@@ -52,20 +53,6 @@ int planes_for(const int32_t* entries, int64_t count) {
   return planes;
 }
 
-/// The digits of entries to the base 128, from -64 to 63: entries = the sum over p of 128^p
-/// planes_p.
-void split(const int32_t* entries, int64_t count, int planes, int8_t* digits) {
-#pragma omp parallel for schedule(static) if (count >= kWorthThreads)
-  for (int64_t i = 0; i < count; ++i) {
-    int32_t rest = entries[i];
-    for (int p = 0; p < planes; ++p) {
-      const int32_t low = rest & 127, carry = low >> 6;
-      digits[p * count + i] = static_cast<int8_t>(low - 128 * carry);
-      rest = (rest >> 7) + carry;
-    }
-  }
-}
-
 /// By products of bytes: the entries' digits are so many matrices.
 void read_by_planes(std::span<const int8_t> queries, const int32_t* entries, int64_t K, int64_t D,
                     float* values) {
@@ -75,7 +62,7 @@ void read_by_planes(std::span<const int8_t> queries, const int32_t* entries, int
   std::vector<int32_t> sums(static_cast<size_t>(planes * size));
   for (int64_t row = 0; row < K; row += kPlaneRows) {
     const int64_t rows = std::min(kPlaneRows, K - row);
-    split(entries + row * D, rows * D, planes, digits.data());
+    cpu::integer_loops().digit_planes({rows * D, planes, entries + row * D, digits.data()});
     for (int p = 0; p < planes; ++p)
       multiply_bytes(n, D, rows, queries.data() + row, K,
                      &digits[static_cast<size_t>(p * rows * D)], D, row > 0,

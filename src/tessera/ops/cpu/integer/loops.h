@@ -5,6 +5,7 @@ namespace tessera::cpu {
 struct SignTranspose;
 struct SignProducts;
 struct CorrelationRead;
+struct DigitPlanes;
 struct NibbleProducts;
 struct WindowProducts;
 struct KeyRounding;
@@ -17,6 +18,7 @@ struct IntegerLoops {
   void (*sign_transpose)(const SignTranspose&);
   void (*sign_products)(const SignProducts&);
   void (*correlation_read)(const CorrelationRead&);
+  void (*digit_planes)(const DigitPlanes&);
   void (*nibble_products)(const NibbleProducts&);
   void (*window_products)(const WindowProducts&);
   void (*key_rounding)(const KeyRounding&);
