@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/check_shape.h"
+#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/leaky_average.h"
 #include "tessera/ops/unit_scale.h"
 
@@ -33,14 +34,14 @@ void KeyExtractorImpl::reset_scalars() {
 }
 
 at::Tensor KeyExtractorImpl::decay() const {
-  return (-kScalarScaling * leak.abs()).exp();
+  return ops::bounded_exponential(leak.abs(), -kScalarScaling, 0);
 }
 
 at::Tensor KeyExtractorImpl::scale() const {
   // The paper's library caps before it squares, nanoMosaics after.
-  if (options_.parameterisation == Parameterisation::kPaper)
-    return (kScalarScaling * log_scale).clamp_max(kPaperCap).mul(scale_power_).exp();
-  return (kScalarScaling * scale_power_ * log_scale).clamp_max(kNanoCap).exp();
+  const bool paper = options_.parameterisation == Parameterisation::kPaper;
+  return ops::bounded_exponential(log_scale, kScalarScaling * scale_power_,
+                                  paper ? kPaperCap * scale_power_ : kNanoCap);
 }
 
 KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/unit_output.h"
+#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/slot_read.h"
 
 namespace tessera {
@@ -32,7 +33,7 @@ void PersistentMemoryImpl::reset_scalars() {
 }
 
 at::Tensor PersistentMemoryImpl::scale() const {
-  return (kScalarScaling * log_scale).exp();
+  return ops::bounded_exponential(log_scale, kScalarScaling);
 }
 
 at::Tensor PersistentMemoryImpl::forward(const at::Tensor& x,

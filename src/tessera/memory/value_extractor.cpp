@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/check_shape.h"
+#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/peek_average.h"
 #include "tessera/ops/unit_scale.h"
 
@@ -25,7 +26,7 @@ void ValueExtractorImpl::reset_scalars() {
 }
 
 at::Tensor ValueExtractorImpl::scale() const {
-  return (kScalarScaling * log_scale).exp();
+  return ops::bounded_exponential(log_scale, kScalarScaling);
 }
 
 at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {

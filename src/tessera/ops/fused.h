@@ -18,6 +18,10 @@ const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors);
 /// stand in. To be called only where fused_loops gave some.
 const cpu::Loops* product_loops(Precision precision);
 
+/// Whether autograd will ask for the way back through any of these. Where it will not, an op need
+/// not tell it of itself, which costs more than a short loop.
+bool recorded(std::initializer_list<at::Tensor> tensors);
+
 /// `x` itself if its last dimension is contiguous, else a copy.
 at::Tensor with_contiguous_rows(const at::Tensor& x);
 

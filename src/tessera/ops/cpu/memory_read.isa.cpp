@@ -8,42 +8,68 @@
 namespace tessera::cpu::TESSERA_ISA {
 namespace {
 
-/// Scores [count] -> softmax weights.
-void softmax(float* scores, int64_t count) {
-  float maximum = scores[0];
-#pragma omp simd reduction(max : maximum)
-  for (int64_t i = 0; i < count; ++i) maximum = scores[i] > maximum ? scores[i] : maximum;
-  Vector total{};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const Vector weight = exponential(load(scores + i) - maximum);
-    total += weight;
-    store(scores + i, weight);
-  }
-  float whole = sum(total);
-  for (; i < count; ++i) whole += scores[i] = std::exp(scores[i] - maximum);
-#pragma omp simd
-  for (int64_t k = 0; k < count; ++k) scores[k] /= whole;
+/// The rest of a row, filled up with what changes no softmax.
+Vector load_scores(const float* scores, int64_t count) {
+  if (count >= kLanes) return load(scores);
+  Vector rest = fill(-INFINITY);
+  for (int64_t lane = 0; lane < count; ++lane) rest[lane] = scores[lane];
+  return rest;
 }
 
-/// Vectors of a value that are summed in registers at a time.
-constexpr int64_t kVectors = 4;
+/// scores [count] = query . key of each pair; returns the largest.
+float score(const float* query, const float* keys, int64_t count, int64_t D, float* scores) {
+  Vector best = fill(-INFINITY);
+  for (int64_t i = 0; i < count; i += kRowsTogether) {
+    const int64_t rows = count - i < kRowsTogether ? count - i : kRowsTogether;
+    Vector result;
+    dot_products<1>(query, keys + i * D, rows, D, /*ask_ahead=*/false, &result);
+    store_part(scores + i, result, rows);
+    best = larger(best, load_scores(scores + i, rows));
+  }
+  return largest(best);
+}
 
-/// y [vectors * kLanes] = sum_i weights_i row i; rows are D apart.
+/// Scores [count] -> softmax weights.
+void softmax(float* scores, int64_t count, float maximum) {
+  Vector total{};
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Vector weight = exponential(load_scores(scores + i, count - i) - maximum);
+    total += weight;
+    store_part(scores + i, weight, count - i);
+  }
+  const float scale = 1 / sum(total);
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) scores[i] *= scale;
+}
+
+/// y [vectors * kLanes] = sum_i weights_i row i; rows are D apart. Several rows at a time keep the
+/// additions from waiting for one another.
 template <int vectors>
 void add_columns(const float* weights, const float* rows, int64_t count, int64_t D, float* y) {
-  Vector totals[vectors] = {};
-  for (int64_t i = 0; i < count; ++i)
+  constexpr int kRows = 8 / vectors;
+  Vector totals[kRows][vectors] = {};
+  int64_t i = 0;
+  for (; i + kRows <= count; i += kRows)
+#pragma GCC unroll 8
+    for (int64_t r = 0; r < kRows; ++r) {
+      const float* row = rows + (i + r) * D;
 #pragma GCC unroll 4
-    for (int64_t v = 0; v < vectors; ++v) totals[v] += weights[i] * load(rows + i * D + v * kLanes);
-  for (int64_t v = 0; v < vectors; ++v) store(y + v * kLanes, totals[v]);
+      for (int64_t v = 0; v < vectors; ++v) totals[r][v] += weights[i + r] * load(row + v * kLanes);
+    }
+  for (; i < count; ++i)
+    for (int64_t v = 0; v < vectors; ++v)
+      totals[0][v] += weights[i] * load(rows + i * D + v * kLanes);
+  for (int64_t v = 0; v < vectors; ++v) {
+    for (int64_t r = 1; r < kRows; ++r) totals[0][v] += totals[r][v];
+    store(y + v * kLanes, totals[0][v]);
+  }
 }
 
 /// y [D] = sum_i weights_i row i.
 void weighted_sum(const float* weights, const float* rows, int64_t count, int64_t D, float* y) {
   int64_t d = 0;
-  for (; d + kVectors * kLanes <= D; d += kVectors * kLanes)
-    add_columns<kVectors>(weights, rows + d, count, D, y + d);
+  for (; d + 4 * kLanes <= D; d += 4 * kLanes) add_columns<4>(weights, rows + d, count, D, y + d);
+  for (; d + 2 * kLanes <= D; d += 2 * kLanes) add_columns<2>(weights, rows + d, count, D, y + d);
   for (; d + kLanes <= D; d += kLanes) add_columns<1>(weights, rows + d, count, D, y + d);
   for (; d < D; ++d) {
     y[d] = 0;
@@ -54,7 +80,7 @@ void weighted_sum(const float* weights, const float* rows, int64_t count, int64_
 }  // namespace
 
 void memory_read(const MemoryRead& read) {
-  const bool worth = read.B * read.H * read.N * read.D >= kWorthThreads;
+  const bool worth = 2 * read.B * read.H * read.N * read.D >= kWorthThreadsOfReading;
   // Rows of one head after another: where they share its pairs, these stay in the cache.
 #pragma omp parallel for collapse(2) schedule(static) if (worth)
   for (int64_t h = 0; h < read.H; ++h)
@@ -65,11 +91,7 @@ void memory_read(const MemoryRead& read) {
       const float* values = read.values + b * read.value_batch_stride + h * read.value_head_stride;
       float* weights = read.weights + head * read.N;
       float* y = read.value + head * read.D;
-      for (int64_t i = 0; i < count; i += kRowsTogether) {
-        const int64_t rows = count - i < kRowsTogether ? count - i : kRowsTogether;
-        dot_products(query, keys + i * read.D, rows, read.D, weights + i);
-      }
-      if (count > 0) softmax(weights, count);
+      if (count > 0) softmax(weights, count, score(query, keys, count, read.D, weights));
       for (int64_t i = count; i < read.N; ++i) weights[i] = 0;
       weighted_sum(weights, values, count, read.D, y);
     }
