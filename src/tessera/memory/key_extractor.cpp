@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/check_shape.h"
+#include "tessera/memory/step_loop.h"
 #include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/leaky_average.h"
 #include "tessera/ops/unit_scale.h"
@@ -37,11 +38,14 @@ at::Tensor KeyExtractorImpl::decay() const {
   return ops::bounded_exponential(leak.abs(), -kScalarScaling, 0);
 }
 
-at::Tensor KeyExtractorImpl::scale() const {
+double KeyExtractorImpl::scale_cap() const {
   // The paper's library caps before it squares, nanoMosaics after.
   const bool paper = options_.parameterisation == Parameterisation::kPaper;
-  return ops::bounded_exponential(log_scale, kScalarScaling * scale_power_,
-                                  paper ? kPaperCap * scale_power_ : kNanoCap);
+  return paper ? kPaperCap * scale_power_ : kNanoCap;
+}
+
+at::Tensor KeyExtractorImpl::scale() const {
+  return ops::bounded_exponential(log_scale, kScalarScaling * scale_power_, scale_cap());
 }
 
 KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,
@@ -53,6 +57,19 @@ KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,
   const at::Tensor averages = ops::leaky_average(raw, decay(), leaky_average);
   const at::Tensor keys = ops::scaled_unit_norm(averages, scale(), kNormEpsilon);
   return {keys, averages.select(1, -1)};
+}
+
+cpu::KeyStep KeyExtractorImpl::step_loop(const at::Tensor& last_leaky_average,
+                                         const at::Tensor& leaky_average,
+                                         const at::Tensor& key) const {
+  cpu::KeyStep step;
+  step.projection = projection_of(*projection);
+  step.decay = head_factor(leak, -kScalarScaling, 0);
+  step.scale = head_factor(log_scale, kScalarScaling * scale_power_, scale_cap());
+  if (last_leaky_average.defined()) step.last_leaky_key = last_leaky_average.data_ptr<float>();
+  step.leaky_key = leaky_average.data_ptr<float>();
+  step.key = key.data_ptr<float>();
+  return step;
 }
 
 }  // namespace tessera

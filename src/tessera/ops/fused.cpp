@@ -14,6 +14,12 @@ const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors) {
   return cpu::loops();
 }
 
+const cpu::Loops* contiguous_loops(std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& tensor : tensors)
+    if (tensor.defined() && !tensor.is_contiguous()) return nullptr;
+  return fused_loops(tensors);
+}
+
 const cpu::Loops* product_loops(Precision precision) {
   const bool rounds = precision == Precision::kBFloat16 && cpu::bfloat16_loops();
   return rounds ? cpu::bfloat16_loops() : cpu::loops();

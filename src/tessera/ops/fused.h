@@ -14,6 +14,14 @@ namespace tessera::ops {
 /// has them. Null otherwise.
 const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors);
 
+/// The same where every defined tensor is contiguous as well.
+const cpu::Loops* contiguous_loops(std::initializer_list<at::Tensor> tensors);
+
+/// Rows of a matrix for which reading the other matrix once is all the time that a product takes:
+/// the sequences that are generated side by side. Packing that matrix would cost more than it
+/// saves.
+constexpr int64_t kFewRows = 16;
+
 /// Fused loops for products of this precision: where the CPU has none for bfloat16, those in float
 /// stand in. To be called only where fused_loops gave some.
 const cpu::Loops* product_loops(Precision precision);

@@ -12,9 +12,6 @@
 namespace tessera::ops {
 namespace {
 
-/// Rows for which packing the weight would cost more than it saves.
-constexpr int64_t kFewRows = 16;
-
 at::Tensor few_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor from = x.contiguous(), weights = weight.contiguous();
   const at::Tensor biases = bias.defined() ? bias.contiguous() : bias;

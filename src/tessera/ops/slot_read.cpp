@@ -111,7 +111,6 @@ at::Tensor read_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
 /// Whether read_one_step will do; many rows are worth packing the slots.
 bool is_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
                  const at::Tensor& slot_values, const Dropout& dropout) {
-  constexpr int64_t kFewRows = 16;
   return queries.size(1) == 1 && queries.size(0) <= kFewRows && dropout.probability == 0 &&
          !recorded({queries, slot_keys, slot_values});
 }
