@@ -119,6 +119,37 @@ TEST(StoredPairs, StackAndSelectKeepEachRowsCount) {
   EXPECT_EQ(keys_of(chosen, 2), (std::vector<float>{5, 5}));
 }
 
+TEST(StoredPairs, StoringAndRetrievingInOneGoIsDoingSoInTurn) {
+  const int64_t T = 9;
+  const at::Tensor keys = at::randn({2, T, 3, 4}), values = at::randn({2, T, 3, 4});
+  const at::Tensor queries = at::randn({2, T, 3, 4});
+  for (const MemoryBound bound : {MemoryBound{}, MemoryBound{4, Eviction::kOldest},
+                                  MemoryBound{4, Eviction::kLeastUsed}, MemoryBound{40}})
+    for (bool query_first : {false, true})
+      for (int64_t before : {0, 3}) {
+        StoredPairs in_turn(bound), at_once(bound);
+        for (StoredPairs* pairs : {&in_turn, &at_once})
+          pairs->store_sequence(keys.narrow(1, 0, before), values.narrow(1, 0, before));
+        const int64_t pairs = query_first ? T - 1 : T;
+        std::vector<at::Tensor> expected;
+        for (int64_t t = 0; t < T; ++t) {
+          const int64_t pair = query_first ? t - 1 : t;
+          if (pair >= 0) in_turn.store(keys.select(1, pair), values.select(1, pair));
+          const auto [read, weights] = in_turn.retrieve(queries.select(1, t));
+          in_turn.count_use(weights);
+          expected.push_back(read);
+        }
+        const at::Tensor reads =
+            at_once.store_and_retrieve(keys.narrow(1, 0, pairs), values.narrow(1, 0, pairs),
+                                       queries, ops::Precision::kFloat32);
+        EXPECT_TRUE(at::allclose(reads, at::stack(expected, 1), 1e-5, 1e-6))
+            << bound.pairs << " " << query_first << " " << before;
+        EXPECT_EQ(at_once.counts(), in_turn.counts());
+        EXPECT_EQ(at_once.stored(), in_turn.stored());
+        EXPECT_TRUE(at_once.keys(1).equal(in_turn.keys(1)));
+      }
+}
+
 TEST(StoredPairs, RefusesAndStaysAsItWas) {
   StoredPairs pairs;
   pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 4}));
@@ -126,6 +157,15 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
     EXPECT_THROW(pairs.store(wrong, wrong), c10::ValueError);
   EXPECT_THROW(pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 3})), c10::ValueError);
   EXPECT_THROW(pairs.store_sequence(at::ones({2, 3, 4}), at::ones({2, 3, 4})), c10::ValueError);
+  const auto refuses = [&](int64_t stored, at::IntArrayRef queries) {
+    const at::Tensor some = at::ones({2, stored, 3, 4});
+    EXPECT_THROW(pairs.store_and_retrieve(some, some, at::ones(queries), ops::Precision::kFloat32),
+                 c10::ValueError);
+  };
+  refuses(2, {2, 4, 3, 4});
+  refuses(2, {2, 1, 3, 4});
+  refuses(2, {2, 2, 3, 5});
+  refuses(2, {1, 2, 3, 4});
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{1, 1}));
   EXPECT_TRUE(pairs.keys(0).equal(at::ones({3, 1, 4})));
   EXPECT_THROW(StoredPairs(MemoryBound{-1}), c10::ValueError);

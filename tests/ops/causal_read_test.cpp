@@ -108,6 +108,41 @@ TEST(CausalReads, FloatAgreesWithDoubleUnderSlopesAndDropout) {
   }
 }
 
+TEST(CausalReads, GoOnAfterEarlierPairs) {
+  // The last T of N + T queries read as all of them do, whether or not the last pair is there.
+  at::manual_seed(9);
+  for (const auto dtype : {at::kFloat, at::kDouble})
+    for (int64_t lag : {0, 1})
+      for (int64_t N : {0, 1, 50, 300})
+        for (int64_t T : {1, 2, 60}) {
+          const auto input = [&] { return at::randn({2, N + T, 2, 24}, dtype) * 0.5; };
+          const at::Tensor q = input(), k = input(), v = input();
+          CausalReadOptions options;
+          options.lag = lag;
+          const at::Tensor whole = causal_read(q, k, v, options).narrow(1, N, T);
+          options.lag = lag - N;
+          const int64_t pairs = N + T - lag;
+          const at::Tensor after =
+              causal_read(q.narrow(1, N, T), k.narrow(1, 0, pairs), v.narrow(1, 0, pairs), options);
+          EXPECT_LT((after - whole).abs().max().item<double>(), 1e-5)
+              << lag << " " << N << " " << T;
+        }
+}
+
+TEST(CausalReads, GradientsOfMorePairsThanQueriesAgree) {
+  at::manual_seed(10);
+  CausalReadOptions options;
+  options.lag = -3;
+  const OpUnderTest op = [&](const std::vector<at::Tensor>& in) {
+    return causal_read(in[0], in[1], in[2], options);
+  };
+  EXPECT_TRUE(
+      test::gradients_agree(op, {leaf({1, 2, 2, 3}), leaf({1, 5, 2, 3}), leaf({1, 5, 2, 3})}));
+  expect_float_agrees_with_double(
+      op, {at::randn({2, 20, 2, 8}, real()), at::randn({2, 23, 2, 8}, real()),
+           at::randn({2, 23, 2, 8}, real())});
+}
+
 TEST(CausalReads, StaySharpAndFiniteForLongKeys) {
   // Bandwidth e^10, the paper's cap: the read becomes the nearest neighbour.
   at::manual_seed(6);

@@ -47,6 +47,15 @@ TEST(Linear, FewRowsWithoutGradientAgreeWithDouble) {
   EXPECT_TRUE(ops::linear(at::randn({2, 0}), at::randn({3, 0})).equal(at::zeros({2, 3})));
 }
 
+TEST(Linear, ARowComesOutTheSameInEveryBatch) {
+  at::NoGradGuard no_grad;
+  const at::Tensor x = at::randn({7, 50}), weight = at::randn({40, 50});
+  const at::Tensor together = ops::linear(x, weight);
+  for (int64_t row = 0; row < 7; ++row)
+    EXPECT_TRUE(ops::linear(x[row], weight).equal(together[row])) << row;
+  EXPECT_TRUE(ops::linear(x, weight.narrow(0, 3, 20)).equal(together.narrow(1, 3, 20)));
+}
+
 TEST(Linear, BFloat16RoundsOperandsAndGivesFloatGradients) {
   at::manual_seed(1);
   const std::vector<at::Tensor> inputs = {at::randn({5, 33}), at::randn({17, 33}), at::randn({17})};

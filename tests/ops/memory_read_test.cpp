@@ -34,6 +34,21 @@ TEST(MemoryRead, ContinuesKernelSmoothing) {
     }
 }
 
+TEST(MemoryRead, FloatAgreesWithDoubleForEveryRemainderOfPairsAndChannels) {
+  at::manual_seed(3);
+  for (int64_t N : {1, 7, 15, 16, 17, 40, 100})
+    for (int64_t D : {1, 7, 16, 33, 65, 96, 200}) {
+      const at::Tensor query = at::randn({2, 3, D}) * std::pow(D, -0.5);
+      const at::Tensor keys = at::randn({2, 3, N, D}), values = at::randn({2, 3, N, D});
+      const MemoryReading actual = inspect_memory_read(query, keys, values);
+      const MemoryReading expected =
+          inspect_memory_read(query.to(at::kDouble), keys.to(at::kDouble), values.to(at::kDouble));
+      EXPECT_LT(test::relative_error(actual.value.to(at::kDouble), expected.value), 1e-5);
+      EXPECT_LT(test::relative_error(actual.weights.to(at::kDouble), expected.weights), 1e-5)
+          << N << " pairs of " << D;
+    }
+}
+
 TEST(MemoryRead, ReadsAsManyPairsAsEachRowHoldsInPartOfALargerStore) {
   at::manual_seed(2);
   const at::Tensor store = at::randn({3, 2, 40, 5}), query = at::randn({3, 2, 5});

@@ -41,12 +41,13 @@ ScoredToken TokenDistribution::score(int64_t token, int64_t alternatives) const 
 }
 
 std::vector<int64_t> largest(std::span<const float> logits, int64_t count) {
+  if (count <= 0) return {};
   std::vector<int64_t> ids(logits.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto before = [&](int64_t a, int64_t b) {
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   };
-  const int64_t kept = std::clamp<int64_t>(count, 0, ids.size());
+  const int64_t kept = std::min<int64_t>(count, ids.size());
   std::nth_element(ids.begin(), ids.begin() + kept, ids.end(), before);
   std::sort(ids.begin(), ids.begin() + kept, before);
   ids.resize(kept);

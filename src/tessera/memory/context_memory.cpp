@@ -4,7 +4,9 @@
 
 #include "tessera/base/check_shape.h"
 #include "tessera/base/error.h"
+#include "tessera/memory/step_loop.h"
 #include "tessera/memory/unit_output.h"
+#include "tessera/ops/fused.h"
 #include "tessera/ops/kernel_smoothing.h"
 
 namespace tessera {
@@ -92,9 +94,13 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tens
   at::NoGradGuard no_grad;
   check_shape(x, {-1, -1, options_.channels}, "ContextMemory: x");
   if (x.size(1) == 0) return {at::zeros_like(x), std::move(state)};
+  if (const cpu::Loops* loops = step_loops(x, state)) {
+    const at::Tensor y = step(*loops, x, state);
+    return {y, std::move(state)};
+  }
   // A pair is complete one step after its key: the one that waited, and all of x but the last.
-  const auto [keys, leaky_key] = key->forward(x, state.leaky_key);      // [B, T, H, D]
-  const at::Tensor all_keys = after(state.pending_key, keys);           // [B, T or T + 1, H, D]
+  const auto [keys, leaky_key] = key->forward(x, state.leaky_key);       // [B, T, H, D]
+  const at::Tensor all_keys = after(state.pending_key, keys);            // [B, T or T + 1, H, D]
   const at::Tensor raw = after(state.pending_raw_value, value->raw(x));  // likewise
   const int64_t complete = raw.size(1) - 1;
   const at::Tensor read = state.pairs.store_and_retrieve(
@@ -105,6 +111,48 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tens
   state.pending_key = all_keys.select(1, complete).clone();
   state.pending_raw_value = raw.select(1, complete).clone();
   return {combine_heads(read, output, options_, {}), std::move(state)};
+}
+
+const cpu::Loops* ContextMemoryImpl::step_loops(const at::Tensor& x,
+                                                const ContextMemoryState& state) const {
+  if (x.size(1) != 1 || x.size(0) > ops::kFewRows) return nullptr;
+  if (!state.pending_key.defined() || state.pairs.counts_use()) return nullptr;
+  return ops::contiguous_loops({x, state.leaky_key, state.pending_key, state.pending_raw_value,
+                                key->projection->weight, key->projection->bias, key->leak,
+                                key->log_scale, value->projection->weight, value->projection->bias,
+                                value->mix, value->log_scale, output->weight, output->bias});
+}
+
+at::Tensor ContextMemoryImpl::step(const cpu::Loops& loops, const at::Tensor& x,
+                                   ContextMemoryState& state) const {
+  const int64_t B = x.size(0), H = options_.heads, D = options_.head_width();
+  for (const auto& part : {state.leaky_key, state.pending_key, state.pending_raw_value})
+    check_shape(part, {B, H, D}, "ContextMemory: state");
+  const StoredPairs::NextPair next = state.pairs.next_pair(state.pending_key);
+  const at::Tensor y = at::empty_like(x), leaky_key = at::empty_like(state.leaky_key),
+                   query = at::empty_like(state.pending_key),
+                   raw_value = at::empty_like(state.pending_raw_value);
+  cpu::ContextStep loop;
+  loop.B = B;
+  loop.H = H;
+  loop.D = D;
+  loop.epsilon = kNormEpsilon;
+  loop.x = x.data_ptr<float>();
+  loop.key = key->step_loop(state.leaky_key, leaky_key, query);
+  loop.value = value->step_loop(state.pending_raw_value, raw_value);
+  loop.last_key = state.pending_key.data_ptr<float>();
+  loop.capacity = next.keys.size(2);
+  loop.stored_keys = next.keys.data_ptr<float>();
+  loop.stored_values = next.values.data_ptr<float>();
+  loop.slots = next.slots.data();
+  loop.counts = state.pairs.counts().data();
+  loop.output = projection_of(*output);
+  loop.y = y.data_ptr<float>();
+  loops.context_step(loop);
+  state.leaky_key = leaky_key;
+  state.pending_key = query;
+  state.pending_raw_value = raw_value;
+  return y;
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include "tessera/memory/key_extractor.h"
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/memory/value_extractor.h"
+#include "tessera/ops/cpu/loops.h"
 
 namespace tessera {
 
@@ -50,6 +51,11 @@ class ContextMemoryImpl : public torch::nn::Module {
   torch::nn::Linear output = nullptr;
 
  private:
+  /// The loops that can take a step of these sequences, or null.
+  const cpu::Loops* step_loops(const at::Tensor& x, const ContextMemoryState& state) const;
+  /// read() of one step with them.
+  at::Tensor step(const cpu::Loops& loops, const at::Tensor& x, ContextMemoryState& state) const;
+
   MemoryOptions options_;
 };
 TORCH_MODULE(ContextMemory);

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/check_shape.h"
+#include "tessera/memory/step_loop.h"
+#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/leaky_average.h"
 #include "tessera/ops/unit_scale.h"
 
@@ -33,14 +35,17 @@ void KeyExtractorImpl::reset_scalars() {
 }
 
 at::Tensor KeyExtractorImpl::decay() const {
-  return (-kScalarScaling * leak.abs()).exp();
+  return ops::bounded_exponential(leak.abs(), -kScalarScaling, 0);
+}
+
+double KeyExtractorImpl::scale_cap() const {
+  // The paper's library caps before it squares, nanoMosaics after.
+  const bool paper = options_.parameterisation == Parameterisation::kPaper;
+  return paper ? kPaperCap * scale_power_ : kNanoCap;
 }
 
 at::Tensor KeyExtractorImpl::scale() const {
-  // The paper's library caps before it squares, nanoMosaics after.
-  if (options_.parameterisation == Parameterisation::kPaper)
-    return (kScalarScaling * log_scale).clamp_max(kPaperCap).mul(scale_power_).exp();
-  return (kScalarScaling * scale_power_ * log_scale).clamp_max(kNanoCap).exp();
+  return ops::bounded_exponential(log_scale, kScalarScaling * scale_power_, scale_cap());
 }
 
 KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,
@@ -52,6 +57,19 @@ KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,
   const at::Tensor averages = ops::leaky_average(raw, decay(), leaky_average);
   const at::Tensor keys = ops::scaled_unit_norm(averages, scale(), kNormEpsilon);
   return {keys, averages.select(1, -1)};
+}
+
+cpu::KeyStep KeyExtractorImpl::step_loop(const at::Tensor& last_leaky_average,
+                                         const at::Tensor& leaky_average,
+                                         const at::Tensor& key) const {
+  cpu::KeyStep step;
+  step.projection = projection_of(*projection);
+  step.decay = head_factor(leak, -kScalarScaling, 0);
+  step.scale = head_factor(log_scale, kScalarScaling * scale_power_, scale_cap());
+  if (last_leaky_average.defined()) step.last_leaky_key = last_leaky_average.data_ptr<float>();
+  step.leaky_key = leaky_average.data_ptr<float>();
+  step.key = key.data_ptr<float>();
+  return step;
 }
 
 }  // namespace tessera

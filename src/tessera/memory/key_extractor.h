@@ -5,6 +5,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "tessera/memory/memory_options.h"
+#include "tessera/ops/cpu/memory_step.h"
 
 namespace tessera {
 
@@ -23,6 +24,11 @@ class KeyExtractorImpl : public torch::nn::Module {
   /// 0.
   Keys forward(const at::Tensor& x, const at::Tensor& leaky_average = {});
 
+  /// One step as the loop of a unit's step does it: from the last leaky average (undefined starts
+  /// at 0) to the next and the key, all [B, H, D]. The tensors must outlive it.
+  cpu::KeyStep step_loop(const at::Tensor& last_leaky_average, const at::Tensor& leaky_average,
+                         const at::Tensor& key) const;
+
   /// Gives the per-head scalars their initial values.
   void reset_scalars();
   /// λ per head [H] in (0, 1]: exp(-|leak|).
@@ -35,6 +41,8 @@ class KeyExtractorImpl : public torch::nn::Module {
   at::Tensor log_scale;  ///< [H], stored divided by kScalarScaling
 
  private:
+  double scale_cap() const;
+
   MemoryOptions options_;
   int scale_power_;
 };

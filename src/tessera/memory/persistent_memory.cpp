@@ -2,7 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/base/check_shape.h"
+#include "tessera/memory/step_loop.h"
 #include "tessera/memory/unit_output.h"
+#include "tessera/ops/bounded_exponential.h"
+#include "tessera/ops/fused.h"
 #include "tessera/ops/slot_read.h"
 
 namespace tessera {
@@ -32,7 +36,7 @@ void PersistentMemoryImpl::reset_scalars() {
 }
 
 at::Tensor PersistentMemoryImpl::scale() const {
-  return (kScalarScaling * log_scale).exp();
+  return ops::bounded_exponential(log_scale, kScalarScaling);
 }
 
 at::Tensor PersistentMemoryImpl::forward(const at::Tensor& x,
@@ -45,6 +49,7 @@ std::pair<at::Tensor, at::Tensor> PersistentMemoryImpl::read(const at::Tensor& x
                                                              const at::Tensor& leaky_key) {
   at::NoGradGuard no_grad;
   if (x.size(1) == 0) return {at::zeros_like(x), leaky_key};
+  if (const cpu::Loops* loops = step_loops(x, leaky_key)) return step(*loops, x, leaky_key);
   const auto [keys, next_leaky_key] = key->forward(x, leaky_key);
   // A copy: a view would keep the whole sequence in memory.
   return {read_slots(keys, {}), next_leaky_key.clone()};
@@ -63,6 +68,40 @@ at::Tensor PersistentMemoryImpl::read_slots(const at::Tensor& keys,
   }
   reading = reading * (scale() / count).unsqueeze(-1);
   return combine_heads(reading, output, options_, dropout_seed);
+}
+
+const cpu::Loops* PersistentMemoryImpl::step_loops(const at::Tensor& x,
+                                                   const at::Tensor& leaky_key) const {
+  if (x.size(1) != 1 || x.size(0) > ops::kFewRows) return nullptr;
+  return ops::contiguous_loops({x, leaky_key, key->projection->weight, key->projection->bias,
+                                key->leak, key->log_scale, slot_keys, slot_values, log_scale,
+                                output->weight, output->bias});
+}
+
+std::pair<at::Tensor, at::Tensor> PersistentMemoryImpl::step(const cpu::Loops& loops,
+                                                             const at::Tensor& x,
+                                                             const at::Tensor& leaky_key) const {
+  const int64_t B = x.size(0), H = options_.heads, D = options_.head_width();
+  check_shape(x, {B, 1, H * D}, "PersistentMemory: x");
+  if (leaky_key.defined()) check_shape(leaky_key, {B, H, D}, "PersistentMemory: leaky_key");
+  const at::Tensor y = at::empty_like(x), query = at::empty({B, H, D}, x.options()),
+                   next_leaky_key = at::empty({B, H, D}, x.options());
+  cpu::PersistentStep loop;
+  loop.B = B;
+  loop.H = H;
+  loop.D = D;
+  loop.P = slot_keys.size(0);
+  loop.M = slot_keys.size(2);
+  loop.epsilon = kNormEpsilon;
+  loop.x = x.data_ptr<float>();
+  loop.key = key->step_loop(leaky_key, next_leaky_key, query);
+  loop.slot_keys = slot_keys.data_ptr<float>();
+  loop.slot_values = slot_values.data_ptr<float>();
+  loop.scale = head_factor(log_scale, kScalarScaling);
+  loop.output = projection_of(*output);
+  loop.y = y.data_ptr<float>();
+  loops.persistent_step(loop);
+  return {y, next_leaky_key};
 }
 
 }  // namespace tessera

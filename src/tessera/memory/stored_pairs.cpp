@@ -82,18 +82,34 @@ void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
                  .squeeze(-1);
 }
 
-/// Where each row and head puts one pair more, which reserve() has made room for: [B, H] int64.
-at::Tensor StoredPairs::next_slots() const {
-  const int64_t heads = keys_.size(1);
-  at::Tensor slots = at::tensor(counts_, at::kLong).unsqueeze(1).repeat({1, heads});
+/// Makes room for one pair more in every row, where it may hold one more.
+void StoredPairs::reserve_next(const at::Tensor& like) {
+  const int64_t pairs = most_pairs() + 1;
+  reserve(like, bound_.pairs > 0 ? std::min(pairs, bound_.pairs) : pairs);
+}
+
+/// Where each row puts one pair more: behind the others, or in place of the oldest.
+std::vector<int64_t> StoredPairs::next_slots() const {
+  std::vector<int64_t> slots = counts_;
+  for (size_t row = 0; row < slots.size(); ++row)
+    if (bound_.pairs > 0 && counts_[row] == bound_.pairs) slots[row] = stored_[row] % bound_.pairs;
+  return slots;
+}
+
+void StoredPairs::count_next() {
   for (size_t row = 0; row < counts_.size(); ++row) {
-    if (bound_.pairs == 0 || counts_[row] < bound_.pairs) continue;
-    if (bound_.eviction == Eviction::kOldest)
-      slots[row].fill_(stored_[row] % bound_.pairs);
-    else
-      slots[row].copy_(usage_[row].argmin(-1));
+    if (bound_.pairs == 0 || counts_[row] < bound_.pairs) ++counts_[row];
+    ++stored_[row];
   }
-  return slots.to(keys_.device());
+}
+
+StoredPairs::NextPair StoredPairs::next_pair(const at::Tensor& like) {
+  TORCH_INTERNAL_ASSERT(!counts_use());
+  check_rows(like);
+  reserve_next(like);
+  NextPair next = {keys_, values_, next_slots()};
+  count_next();
+  return next;
 }
 
 void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
@@ -102,16 +118,16 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
                     key.sizes(), " and value ", value.sizes(), " must both be [B, H, D]");
   check_rows(key);
   if (level() && holds(1)) return store_sequence(key.unsqueeze(1), value.unsqueeze(1));
-  reserve(key, bound_.pairs > 0 ? std::min(most_pairs() + 1, bound_.pairs) : most_pairs() + 1);
-  const at::Tensor slots = next_slots().unsqueeze(-1);  // [B, H, 1]
+  reserve_next(key);
+  at::Tensor slots = at::tensor(next_slots(), at::kLong).unsqueeze(1).repeat({1, keys_.size(1)});
+  for (int64_t row = 0; row < rows(); ++row)
+    if (counts_use() && counts_[row] == bound_.pairs) slots[row].copy_(usage_[row].argmin(-1));
+  slots = slots.to(keys_.device()).unsqueeze(-1);  // [B, H, 1]
   const at::Tensor places = slots.unsqueeze(-1).expand({-1, -1, 1, key.size(-1)});
   keys_.scatter_(2, places, key.unsqueeze(2));
   values_.scatter_(2, places, value.unsqueeze(2));
   if (usage_.defined()) usage_.scatter_(2, slots, 1.0);
-  for (size_t row = 0; row < counts_.size(); ++row) {
-    if (bound_.pairs == 0 || counts_[row] < bound_.pairs) ++counts_[row];
-    ++stored_[row];
-  }
+  count_next();
 }
 
 void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& values) {

@@ -61,8 +61,18 @@ class StoredPairs {
   at::Tensor store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
                                 const at::Tensor& queries, ops::Precision precision);
 
+  /// Stores a pair in every row that the caller writes: where, for one loop that writes it and
+  /// reads all of them. like [B, H, D]. Not for a memory that judges pairs by their use.
+  struct NextPair {
+    at::Tensor keys, values;     ///< [B, H, capacity, D], to be written at slots [b]
+    std::vector<int64_t> slots;  ///< [B]
+  };
+  NextPair next_pair(const at::Tensor& like);
+
   /// Rows that it was opened for; 0 before the first use.
   int64_t rows() const { return static_cast<int64_t>(counts_.size()); }
+  /// Whether what is evicted depends on how much each pair was read.
+  bool counts_use() const { return bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed; }
   /// Pairs held by each row, and pairs ever stored in it.
   const std::vector<int64_t>& counts() const { return counts_; }
   const std::vector<int64_t>& stored() const { return stored_; }
@@ -87,11 +97,11 @@ class StoredPairs {
   bool level() const;  // whether all rows hold the same number of pairs
   /// Whether `pairs` more can be stored in every row without evicting one.
   bool holds(int64_t pairs) const;
-  /// Whether what is evicted depends on how much each pair was read.
-  bool counts_use() const { return bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed; }
   void reserve(const at::Tensor& like, int64_t pairs);
   void check_rows(const at::Tensor& like) const;
-  at::Tensor next_slots() const;
+  std::vector<int64_t> next_slots() const;
+  void reserve_next(const at::Tensor& like);
+  void count_next();
   at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
 
   MemoryBound bound_;

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/check_shape.h"
+#include "tessera/memory/step_loop.h"
+#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/peek_average.h"
 #include "tessera/ops/unit_scale.h"
 
@@ -25,7 +27,7 @@ void ValueExtractorImpl::reset_scalars() {
 }
 
 at::Tensor ValueExtractorImpl::scale() const {
-  return (kScalarScaling * log_scale).exp();
+  return ops::bounded_exponential(log_scale, kScalarScaling);
 }
 
 at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {
@@ -36,6 +38,17 @@ at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {
 
 at::Tensor ValueExtractorImpl::complete(const at::Tensor& raw) {
   return ops::scaled_unit_norm(ops::peek_average(raw, mix), scale(), kNormEpsilon);
+}
+
+cpu::ValueStep ValueExtractorImpl::step_loop(const at::Tensor& last_raw,
+                                             const at::Tensor& raw) const {
+  cpu::ValueStep step;
+  step.projection = projection_of(*projection);
+  step.mix = mix.data_ptr<float>();
+  step.scale = head_factor(log_scale, kScalarScaling);
+  step.last_raw_value = last_raw.data_ptr<float>();
+  step.raw_value = raw.data_ptr<float>();
+  return step;
 }
 
 }  // namespace tessera

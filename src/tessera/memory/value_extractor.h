@@ -5,6 +5,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "tessera/memory/memory_options.h"
+#include "tessera/ops/cpu/memory_step.h"
 
 namespace tessera {
 
@@ -21,6 +22,10 @@ class ValueExtractorImpl : public torch::nn::Module {
   /// Raw values [B, T, H, D] -> values v_t = r Norm(c ṽ_t + (1 - c) ṽ_{t+1}), with ṽ_{T+1} = 0: the
   /// last one is not complete and must not be read.
   at::Tensor complete(const at::Tensor& raw);
+
+  /// One step as the loop of a unit's step does it: from the last raw value to the next, which
+  /// completes the last value, both [B, H, D]. The tensors must outlive it.
+  cpu::ValueStep step_loop(const at::Tensor& last_raw, const at::Tensor& raw) const;
 
   /// Gives the per-head scalars their initial values (`mix`: 0.5, which the networks then draw).
   void reset_scalars();

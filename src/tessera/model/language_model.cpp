@@ -14,7 +14,7 @@ constexpr int64_t kIgnoredTarget = -1;
 }  // namespace
 
 at::Tensor LanguageModel::logits(const at::Tensor& hidden) {
-  return ops::linear(hidden, embedding(), {}, precision()) * logit_scale();
+  return ops::linear(hidden * logit_scale(), embedding(), {}, precision());
 }
 
 at::Tensor LanguageModel::loss(const at::Tensor& tokens, const at::Tensor& targets,

@@ -4,6 +4,8 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 
+#include "tessera/ops/layer_norm.h"
+
 namespace tessera {
 
 /// Layer normalisation over channels with a gain and an optional bias (torch::nn::LayerNorm has
@@ -19,9 +21,7 @@ class NormImpl : public torch::nn::Module {
     weight.fill_(1.0);
     if (bias.defined()) bias.zero_();
   }
-  at::Tensor forward(const at::Tensor& x) {
-    return at::layer_norm(x, weight.sizes(), weight, bias, 1e-5);
-  }
+  at::Tensor forward(const at::Tensor& x) { return ops::layer_norm(x, weight, bias, 1e-5); }
 
   at::Tensor weight;  ///< [C]
   at::Tensor bias;    ///< [C] or undefined

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
+
 namespace tessera::ops {
 
 const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors) {
@@ -12,9 +14,22 @@ const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors) {
   return cpu::loops();
 }
 
+const cpu::Loops* contiguous_loops(std::initializer_list<at::Tensor> tensors) {
+  for (const at::Tensor& tensor : tensors)
+    if (tensor.defined() && !tensor.is_contiguous()) return nullptr;
+  return fused_loops(tensors);
+}
+
 const cpu::Loops* product_loops(Precision precision) {
   const bool rounds = precision == Precision::kBFloat16 && cpu::bfloat16_loops();
   return rounds ? cpu::bfloat16_loops() : cpu::loops();
+}
+
+bool recorded(std::initializer_list<at::Tensor> tensors) {
+  if (!at::GradMode::is_enabled()) return false;
+  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+    return tensor.defined() && tensor.requires_grad();
+  });
 }
 
 at::Tensor with_contiguous_rows(const at::Tensor& x) {

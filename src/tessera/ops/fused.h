@@ -14,9 +14,21 @@ namespace tessera::ops {
 /// has them. Null otherwise.
 const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors);
 
+/// The same where every defined tensor is contiguous as well.
+const cpu::Loops* contiguous_loops(std::initializer_list<at::Tensor> tensors);
+
+/// Rows of a matrix for which reading the other matrix once is all the time that a product takes:
+/// the sequences that are generated side by side. Packing that matrix would cost more than it
+/// saves.
+constexpr int64_t kFewRows = 16;
+
 /// Fused loops for products of this precision: where the CPU has none for bfloat16, those in float
 /// stand in. To be called only where fused_loops gave some.
 const cpu::Loops* product_loops(Precision precision);
+
+/// Whether autograd will ask for the way back through any of these. Where it will not, an op need
+/// not tell it of itself, which costs more than a short loop.
+bool recorded(std::initializer_list<at::Tensor> tensors);
 
 /// `x` itself if its last dimension is contiguous, else a copy.
 at::Tensor with_contiguous_rows(const at::Tensor& x);

@@ -1,10 +1,7 @@
 #include "tessera/ops/linear.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
-#include <algorithm>
-#include <initializer_list>
 #include <vector>
 
 #include "tessera/ops/check_sequence.h"
@@ -14,9 +11,6 @@
 
 namespace tessera::ops {
 namespace {
-
-/// Rows for which packing the weight would cost more than it saves.
-constexpr int64_t kFewRows = 16;
 
 at::Tensor few_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor from = x.contiguous(), weights = weight.contiguous();
@@ -34,14 +28,6 @@ at::Tensor few_rows(const at::Tensor& x, const at::Tensor& weight, const at::Ten
   loop.y = y.data_ptr<float>();
   cpu::loops()->row_products(loop);
   return y;
-}
-
-/// Whether autograd will ask for the way back through any of these.
-bool recorded(std::initializer_list<at::Tensor> tensors) {
-  if (!at::GradMode::is_enabled()) return false;
-  return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
-    return tensor.defined() && tensor.requires_grad();
-  });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "tessera/ops/slot_read.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -112,12 +111,8 @@ at::Tensor read_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
 /// Whether read_one_step will do; many rows are worth packing the slots.
 bool is_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
                  const at::Tensor& slot_values, const Dropout& dropout) {
-  constexpr int64_t kFewRows = 16;
-  const bool recorded =
-      at::GradMode::is_enabled() &&
-      (queries.requires_grad() || slot_keys.requires_grad() || slot_values.requires_grad());
   return queries.size(1) == 1 && queries.size(0) <= kFewRows && dropout.probability == 0 &&
-         !recorded;
+         !recorded({queries, slot_keys, slot_values});
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ struct SoftmaxReadBackward;
 struct MemoryRead;
 struct CrossEntropy;
 struct RowProducts;
+struct LayerNorm;
+struct ContextStep;
+struct PersistentStep;
 struct ActivationDropout;
 
 /// The fused loops as one instruction set has them. They run on OpenMP's threads; their results do
@@ -30,6 +33,9 @@ struct Loops {
   void (*memory_read)(const MemoryRead&);
   void (*cross_entropy)(const CrossEntropy&);
   void (*row_products)(const RowProducts&);
+  void (*layer_norm)(const LayerNorm&);
+  void (*context_step)(const ContextStep&);
+  void (*persistent_step)(const PersistentStep&);
   void (*activation_dropout)(const ActivationDropout&);
 };
 

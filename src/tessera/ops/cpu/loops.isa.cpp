@@ -16,13 +16,27 @@ void softmax_read_backward(const SoftmaxReadBackward&);
 void memory_read(const MemoryRead&);
 void cross_entropy(const CrossEntropy&);
 void row_products(const RowProducts&);
+void layer_norm(const LayerNorm&);
+void context_step(const ContextStep&);
+void persistent_step(const PersistentStep&);
 void activation_dropout(const ActivationDropout&);
 
 extern const Loops kLoops;
-const Loops kLoops = {
-    TESSERA_TEXT(TESSERA_ISA), leaky_average_forward, leaky_average_backward, peek_average_forward,
-    peek_average_backward,     unit_scale_forward,    unit_scale_backward,    softmax_read_forward,
-    softmax_read_backward,     memory_read,           cross_entropy,          row_products,
-    activation_dropout};
+const Loops kLoops = {TESSERA_TEXT(TESSERA_ISA),
+                      leaky_average_forward,
+                      leaky_average_backward,
+                      peek_average_forward,
+                      peek_average_backward,
+                      unit_scale_forward,
+                      unit_scale_backward,
+                      softmax_read_forward,
+                      softmax_read_backward,
+                      memory_read,
+                      cross_entropy,
+                      row_products,
+                      layer_norm,
+                      context_step,
+                      persistent_step,
+                      activation_dropout};
 
 }  // namespace tessera::cpu::TESSERA_ISA

@@ -1,19 +1,8 @@
 #include "tessera/ops/cpu/unit_scale.h"
 
-#include <cmath>
+#include "tessera/ops/cpu/scale_to_length.h"
 
 namespace tessera::cpu::TESSERA_ISA {
-namespace {
-
-float dot(const float* a, const float* b, int64_t D) {
-  float total = 0;
-#pragma omp simd reduction(+ : total)
-  for (int64_t d = 0; d < D; ++d) total += a[d] * b[d];
-  return total;
-}
-
-}  // namespace
-
 void unit_scale_forward(const UnitScaleForward& f) {
 #pragma omp parallel for collapse(2) schedule(static) if (f.B * f.T * f.H * f.D >= kWorthThreads)
   for (int64_t b = 0; b < f.B; ++b)
@@ -21,9 +10,7 @@ void unit_scale_forward(const UnitScaleForward& f) {
       for (int64_t h = 0; h < f.H; ++h) {
         const float* x = f.x.row(b, t, h);
         float* y = f.y.row(b, t, h);
-        const float factor = f.scale[h] / (std::sqrt(dot(x, x, f.D)) + f.epsilon);
-#pragma omp simd
-        for (int64_t d = 0; d < f.D; ++d) y[d] = factor * x[d];
+        scale_to_length(x, f.scale[h], f.epsilon, f.D, y);
       }
 }
 

@@ -47,6 +47,12 @@ inline Vector load_part(const float* p, int64_t count) {
   return v;
 }
 
+/// The first `count` of its elements.
+inline void store_part(float* p, Vector v, int64_t count) {
+  if (count >= kLanes) return store(p, v);
+  for (int64_t lane = 0; lane < count; ++lane) p[lane] = v[lane];
+}
+
 /// Rows become columns: exchanges blocks of 1, 2, 4, … across the diagonal.
 inline void transpose(Vector* rows) {
   const IntVector lane = lane_numbers();

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::cpu {
+
+// One step in time of a memory unit, for B sequences of H heads of D channels, C = H * D: what
+// memory/context_memory and memory/persistent_memory compose of tensor functions, as one loop over
+// the heads. At this size each tensor function costs as much as reading a small matrix.
+
+/// exp(min(slope x_h, bound)), a factor per head (ops/bounded_exponential.h).
+struct HeadFactor {
+  const float* x = nullptr;  // [H]
+  float slope = 1;
+  float bound = 0;
+};
+
+/// A linear map of C channels to C channels.
+struct Projection {
+  const float* weight = nullptr;  // [C, C]
+  const float* bias = nullptr;    // [C] or null
+};
+
+/// k = scale Norm(k̄), k̄ = W_φ x + decay k̄ of the step before.
+struct KeyStep {
+  Projection projection;
+  HeadFactor decay;  // of |x|
+  HeadFactor scale;
+  const float* last_leaky_key = nullptr;  // [B, H, D] or null: 0
+  float* leaky_key = nullptr;             // [B, H, D]
+  float* key = nullptr;                   // [B, H, D]
+};
+
+/// The value of the step before, v = scale Norm(mix ṽ + (1 - mix) ṽ'), ṽ' = W_ψ x of this step.
+struct ValueStep {
+  Projection projection;
+  const float* mix = nullptr;  // [H]
+  HeadFactor scale;
+  const float* last_raw_value = nullptr;  // [B, H, D]
+  float* raw_value = nullptr;             // [B, H, D]
+};
+
+/// A contextual memory (Zhang et al. 2024, eq. 6 and 7): the pair of the step before, which is
+/// complete now, is stored; then the step's key reads.
+struct ContextStep {
+  int64_t B = 0, H = 0, D = 0;
+  float epsilon = 0;         // of the norms
+  const float* x = nullptr;  // [B, C]
+  KeyStep key;
+  ValueStep value;
+  const float* last_key = nullptr;  // [B, H, D]
+  int64_t capacity = 0;
+  float* stored_keys = nullptr;     // [B, H, capacity, D]
+  float* stored_values = nullptr;   // [B, H, capacity, D]
+  const int64_t* slots = nullptr;   // [B]: where the pair goes
+  const int64_t* counts = nullptr;  // [B]: pairs held then
+
+  Projection output;
+  float* y = nullptr;  // [B, C]
+};
+
+/// A persistent memory (Zhang et al. 2024, appendix D.1): the mean of what P memories of M slots a
+/// head answer, scaled.
+struct PersistentStep {
+  int64_t B = 0, H = 0, D = 0;
+  int64_t P = 0, M = 0;
+  float epsilon = 0;         // of the norm
+  const float* x = nullptr;  // [B, C]
+  KeyStep key;
+  const float* slot_keys = nullptr;    // [P, H, M, D]
+  const float* slot_values = nullptr;  // [P, H, M, D]
+  HeadFactor scale;
+  Projection output;
+  float* y = nullptr;  // [B, C]
+};
+
+}  // namespace tessera::cpu

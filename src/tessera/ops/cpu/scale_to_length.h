@@ -1,0 +1,24 @@
+#pragma once
+
+// Only for *.isa.cpp files: the norm of one head at one time.
+
+#include <cmath>
+#include <cstdint>
+
+namespace tessera::cpu::TESSERA_ISA {
+
+inline float dot(const float* a, const float* b, int64_t D) {
+  float total = 0;
+#pragma omp simd reduction(+ : total)
+  for (int64_t d = 0; d < D; ++d) total += a[d] * b[d];
+  return total;
+}
+
+/// y = scale x / (|x| + epsilon).
+inline void scale_to_length(const float* x, float scale, float epsilon, int64_t D, float* y) {
+  const float factor = scale / (std::sqrt(dot(x, x, D)) + epsilon);
+#pragma omp simd
+  for (int64_t d = 0; d < D; ++d) y[d] = factor * x[d];
+}
+
+}  // namespace tessera::cpu::TESSERA_ISA

@@ -1,0 +1,42 @@
+#include "tessera/ops/layer_norm.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/layer_norm.h"
+#include "tessera/ops/fused.h"
+
+namespace tessera::ops {
+namespace {
+
+/// A few rows without gradient, as in generation.
+at::Tensor few_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                    double epsilon) {
+  const at::Tensor y = at::empty(x.sizes(), x.options());
+  cpu::LayerNorm loop;
+  loop.channels = x.size(-1);
+  loop.rows = x.numel() / loop.channels;
+  loop.x = x.data_ptr<float>();
+  loop.weight = weight.data_ptr<float>();
+  loop.bias = bias.defined() ? bias.data_ptr<float>() : nullptr;
+  loop.epsilon = static_cast<float>(epsilon);
+  loop.y = y.data_ptr<float>();
+  cpu::loops()->layer_norm(loop);
+  return y;
+}
+
+}  // namespace
+
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                      double epsilon) {
+  TORCH_CHECK_VALUE(x.defined() && x.dim() >= 1 && x.is_floating_point(),
+                    "layer_norm: x must be a floating-point tensor [.., C]");
+  check_like(weight, {x.size(-1)}, x, "layer_norm: weight");
+  if (bias.defined()) check_like(bias, {x.size(-1)}, x, "layer_norm: bias");
+  const bool few = x.numel() > 0 && x.numel() <= kFewRows * x.size(-1);
+  if (few && !recorded({x, weight, bias}) && contiguous_loops({x, weight, bias}))
+    return few_rows(x, weight, bias, epsilon);
+  return at::layer_norm(x, weight.sizes(), weight, bias, epsilon);
+}
+
+}  // namespace tessera::ops
