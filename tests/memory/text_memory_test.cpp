@@ -231,7 +231,8 @@ TEST_P(TextMemoryTest, HoldsAndReadsTheSameOnAnyNumberOfThreads) {
     omp_set_num_threads(count);
     TextMemory memory(config(256));
     memory.memorize(pieces(text));
-    const auto read = read_contexts(memory, contexts).back().window(2);
+    const WindowScores last = read_contexts(memory, contexts).back();
+    const auto read = last.window(2);
     if (count == 1) {
       bytes = bytes_of(memory);
       scores.assign(read.begin(), read.end());
