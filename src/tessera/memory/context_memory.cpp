@@ -115,7 +115,7 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tens
 
 const cpu::Loops* ContextMemoryImpl::step_loops(const at::Tensor& x,
                                                 const ContextMemoryState& state) const {
-  if (x.size(1) != 1 || x.size(0) > ops::kFewRows) return nullptr;
+  if (x.size(1) != 1 || x.numel() == 0 || x.size(0) > ops::kFewRows) return nullptr;
   if (!state.pending_key.defined() || state.pairs.counts_use()) return nullptr;
   return ops::contiguous_loops({x, state.leaky_key, state.pending_key, state.pending_raw_value,
                                 key->projection->weight, key->projection->bias, key->leak,

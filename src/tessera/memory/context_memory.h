@@ -51,7 +51,8 @@ class ContextMemoryImpl : public torch::nn::Module {
   torch::nn::Linear output = nullptr;
 
  private:
-  /// The loops that can take a step of these sequences, or null.
+  /// The loops that can take a step of these sequences, or null: few of them, in float on a CPU
+  /// that has the loops, where a pair waits for its value and none is judged by its use.
   const cpu::Loops* step_loops(const at::Tensor& x, const ContextMemoryState& state) const;
   /// read() of one step with them.
   at::Tensor step(const cpu::Loops& loops, const at::Tensor& x, ContextMemoryState& state) const;

@@ -4,7 +4,6 @@
 
 #include "tessera/base/check_shape.h"
 #include "tessera/memory/step_loop.h"
-#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/leaky_average.h"
 #include "tessera/ops/unit_scale.h"
 
@@ -35,7 +34,7 @@ void KeyExtractorImpl::reset_scalars() {
 }
 
 at::Tensor KeyExtractorImpl::decay() const {
-  return ops::bounded_exponential(leak.abs(), -kScalarScaling, 0);
+  return (-kScalarScaling * leak.abs()).exp();
 }
 
 double KeyExtractorImpl::scale_cap() const {
@@ -45,7 +44,7 @@ double KeyExtractorImpl::scale_cap() const {
 }
 
 at::Tensor KeyExtractorImpl::scale() const {
-  return ops::bounded_exponential(log_scale, kScalarScaling * scale_power_, scale_cap());
+  return (kScalarScaling * scale_power_ * log_scale).clamp_max(scale_cap()).exp();
 }
 
 KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,

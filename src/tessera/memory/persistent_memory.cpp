@@ -5,7 +5,6 @@
 #include "tessera/base/check_shape.h"
 #include "tessera/memory/step_loop.h"
 #include "tessera/memory/unit_output.h"
-#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/fused.h"
 #include "tessera/ops/slot_read.h"
 
@@ -36,7 +35,7 @@ void PersistentMemoryImpl::reset_scalars() {
 }
 
 at::Tensor PersistentMemoryImpl::scale() const {
-  return ops::bounded_exponential(log_scale, kScalarScaling);
+  return (kScalarScaling * log_scale).exp();
 }
 
 at::Tensor PersistentMemoryImpl::forward(const at::Tensor& x,
@@ -72,7 +71,7 @@ at::Tensor PersistentMemoryImpl::read_slots(const at::Tensor& keys,
 
 const cpu::Loops* PersistentMemoryImpl::step_loops(const at::Tensor& x,
                                                    const at::Tensor& leaky_key) const {
-  if (x.size(1) != 1 || x.size(0) > ops::kFewRows) return nullptr;
+  if (x.size(1) != 1 || x.numel() == 0 || x.size(0) > ops::kFewRows) return nullptr;
   return ops::contiguous_loops({x, leaky_key, key->projection->weight, key->projection->bias,
                                 key->leak, key->log_scale, slot_keys, slot_values, log_scale,
                                 output->weight, output->bias});

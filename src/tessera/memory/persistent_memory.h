@@ -34,7 +34,8 @@ class PersistentMemoryImpl : public torch::nn::Module {
   at::Tensor log_scale;    ///< [H], stored divided by kScalarScaling
 
  private:
-  /// The loops that can take a step of these sequences, or null.
+  /// The loops that can take a step of these sequences, or null: few of them, in float on a CPU
+  /// that has the loops.
   const cpu::Loops* step_loops(const at::Tensor& x, const at::Tensor& leaky_key) const;
   /// read() of one step with them.
   std::pair<at::Tensor, at::Tensor> step(const cpu::Loops& loops, const at::Tensor& x,

@@ -4,7 +4,6 @@
 
 #include "tessera/base/check_shape.h"
 #include "tessera/memory/step_loop.h"
-#include "tessera/ops/bounded_exponential.h"
 #include "tessera/ops/peek_average.h"
 #include "tessera/ops/unit_scale.h"
 
@@ -27,7 +26,7 @@ void ValueExtractorImpl::reset_scalars() {
 }
 
 at::Tensor ValueExtractorImpl::scale() const {
-  return ops::bounded_exponential(log_scale, kScalarScaling);
+  return (kScalarScaling * log_scale).exp();
 }
 
 at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {

@@ -24,28 +24,24 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& decay, const at::Tens
   return y;
 }
 
-/// Contiguous rows, decay and initial.
-at::Tensor fused(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
-  const at::Tensor y = at::empty(x.sizes(), x.options());
-  cpu::LeakyAverageForward loop;
-  loop.B = x.size(0);
-  loop.T = x.size(1);
-  loop.H = x.size(2);
-  loop.D = x.size(3);
-  loop.x = sequence_of(x);
-  loop.decay = decay.data_ptr<float>();
-  loop.initial = initial.data_ptr<float>();
-  loop.y = sequence_of(y);
-  cpu::loops()->leaky_average_forward(loop);
-  return y;
-}
-
 class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& decay, const at::Tensor& initial) {
-    const at::Tensor y = fused(x, decay, initial);
-    context->save_for_backward({y, decay, initial});
+    const at::Tensor rows = with_contiguous_rows(x), decays = decay.contiguous();
+    const at::Tensor start = initial.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::LeakyAverageForward loop;
+    loop.B = x.size(0);
+    loop.T = x.size(1);
+    loop.H = x.size(2);
+    loop.D = x.size(3);
+    loop.x = sequence_of(rows);
+    loop.decay = decays.data_ptr<float>();
+    loop.initial = start.data_ptr<float>();
+    loop.y = sequence_of(y);
+    cpu::loops()->leaky_average_forward(loop);
+    context->save_for_backward({y, decays, start});
     return y;
   }
 
@@ -84,11 +80,8 @@ at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at:
     check_like(initial, {x.size(0), x.size(2), x.size(3)}, x, "leaky_average: initial");
   const at::Tensor start =
       initial.defined() ? initial : at::zeros({x.size(0), x.size(2), x.size(3)}, x.options());
-  if (!fused_loops({x, decay, start})) return composed(x, decay, start);
-  const at::Tensor rows = with_contiguous_rows(x), decays = decay.contiguous();
-  const at::Tensor before = start.contiguous();
-  if (!recorded({x, decay, start})) return fused(rows, decays, before);
-  return FusedLeakyAverage::apply(rows, decays, before);
+  if (fused_loops({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
+  return composed(x, decay, start);
 }
 
 }  // namespace tessera::ops

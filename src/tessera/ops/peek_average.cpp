@@ -19,27 +19,23 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& mix) {
   return head_mix * x + (1 - head_mix) * next;
 }
 
-/// Contiguous rows and mix.
-at::Tensor fused(const at::Tensor& x, const at::Tensor& mix) {
-  const at::Tensor y = at::empty(x.sizes(), x.options());
-  cpu::PeekAverageForward loop;
-  loop.B = x.size(0);
-  loop.T = x.size(1);
-  loop.H = x.size(2);
-  loop.D = x.size(3);
-  loop.x = sequence_of(x);
-  loop.mix = mix.data_ptr<float>();
-  loop.y = sequence_of(y);
-  cpu::loops()->peek_average_forward(loop);
-  return y;
-}
-
 class FusedPeekAverage : public torch::autograd::Function<FusedPeekAverage> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& mix) {
-    context->save_for_backward({x, mix});
-    return fused(x, mix);
+    const at::Tensor rows = with_contiguous_rows(x), mixs = mix.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::PeekAverageForward loop;
+    loop.B = x.size(0);
+    loop.T = x.size(1);
+    loop.H = x.size(2);
+    loop.D = x.size(3);
+    loop.x = sequence_of(rows);
+    loop.mix = mixs.data_ptr<float>();
+    loop.y = sequence_of(y);
+    cpu::loops()->peek_average_forward(loop);
+    context->save_for_backward({rows, mixs});
+    return y;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -70,9 +66,8 @@ class FusedPeekAverage : public torch::autograd::Function<FusedPeekAverage> {
 at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix) {
   check_sequence(x, "peek_average: x");
   check_like(mix, {x.size(2)}, x, "peek_average: mix");
-  if (!fused_loops({x, mix})) return composed(x, mix);
-  const at::Tensor rows = with_contiguous_rows(x), mixes = mix.contiguous();
-  return recorded({x, mix}) ? FusedPeekAverage::apply(rows, mixes) : fused(rows, mixes);
+  if (fused_loops({x, mix})) return FusedPeekAverage::apply(x, mix);
+  return composed(x, mix);
 }
 
 }  // namespace tessera::ops

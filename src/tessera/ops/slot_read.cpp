@@ -8,7 +8,6 @@
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/softmax_read.h"
 #include "tessera/ops/fused.h"
-#include "tessera/ops/memory_read.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {
@@ -98,23 +97,6 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
   }
 };
 
-/// One step in time without gradient or dropout: reading the slots once is all the time it takes.
-at::Tensor read_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
-                         const at::Tensor& slot_values) {
-  const auto for_every_row = [&](const at::Tensor& slots) {
-    return slots.unsqueeze(0).expand({queries.size(0), -1, -1, -1});
-  };
-  return memory_read(queries.select(1, 0), for_every_row(slot_keys), for_every_row(slot_values))
-      .unsqueeze(1);
-}
-
-/// Whether read_one_step will do; many rows are worth packing the slots.
-bool is_one_step(const at::Tensor& queries, const at::Tensor& slot_keys,
-                 const at::Tensor& slot_values, const Dropout& dropout) {
-  return queries.size(1) == 1 && queries.size(0) <= kFewRows && dropout.probability == 0 &&
-         !recorded({queries, slot_keys, slot_values});
-}
-
 }  // namespace
 
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
@@ -124,8 +106,6 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
   check_like(slot_values, {queries.size(2), slot_keys.size(1), queries.size(3)}, queries,
              "slot_read: slot_values");
   check_dropout(dropout, "slot_read");
-  if (is_one_step(queries, slot_keys, slot_values, dropout))
-    return read_one_step(queries, slot_keys, slot_values);
   if (fused_loops({queries, slot_keys, slot_values}))
     return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
   return composed(queries, slot_keys, slot_values, dropout, precision);

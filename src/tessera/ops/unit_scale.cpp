@@ -15,29 +15,25 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& scale, double epsilon
   return x * (scale.view({-1, 1}) / (length + epsilon));
 }
 
-/// x [B, T, H, D] with contiguous rows, scale contiguous.
-at::Tensor fused(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
-  const at::Tensor y = at::empty(x.sizes(), x.options());
-  cpu::UnitScaleForward loop;
-  loop.B = x.size(0);
-  loop.T = x.size(1);
-  loop.H = x.size(2);
-  loop.D = x.size(3);
-  loop.x = sequence_of(x);
-  loop.scale = scale.data_ptr<float>();
-  loop.epsilon = static_cast<float>(epsilon);
-  loop.y = sequence_of(y);
-  cpu::loops()->unit_scale_forward(loop);
-  return y;
-}
-
 class FusedUnitScale : public torch::autograd::Function<FusedUnitScale> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& scale, double epsilon) {
-    context->save_for_backward({x, scale});
+    const at::Tensor rows = with_contiguous_rows(x), scales = scale.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::UnitScaleForward loop;
+    loop.B = x.size(0);
+    loop.T = x.size(1);
+    loop.H = x.size(2);
+    loop.D = x.size(3);
+    loop.x = sequence_of(rows);
+    loop.scale = scales.data_ptr<float>();
+    loop.epsilon = static_cast<float>(epsilon);
+    loop.y = sequence_of(y);
+    cpu::loops()->unit_scale_forward(loop);
+    context->save_for_backward({rows, scales});
     context->saved_data["epsilon"] = epsilon;
-    return fused(x, scale, epsilon);
+    return y;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
@@ -72,11 +68,9 @@ at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double
   check_like(scale, {x.size(-2)}, x, "scaled_unit_norm: scale");
   TORCH_CHECK_VALUE(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
   if (!fused_loops({x, scale})) return composed(x, scale, epsilon);
-  const at::Tensor steps = x.dim() == 4 ? x : x.reshape({1, -1, x.size(-2), x.size(-1)});
-  const at::Tensor rows = with_contiguous_rows(steps), scales = scale.contiguous();
-  const at::Tensor y = recorded({x, scale}) ? FusedUnitScale::apply(rows, scales, epsilon)
-                                            : fused(rows, scales, epsilon);
-  return x.dim() == 4 ? y : y.view(x.sizes());
+  if (x.dim() == 4) return FusedUnitScale::apply(x, scale, epsilon);
+  const at::Tensor rows = x.reshape({1, -1, x.size(-2), x.size(-1)});
+  return FusedUnitScale::apply(rows, scale, epsilon).view(x.sizes());
 }
 
 }  // namespace tessera::ops

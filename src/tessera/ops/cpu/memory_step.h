@@ -8,7 +8,7 @@ namespace tessera::cpu {
 // memory/context_memory and memory/persistent_memory compose of tensor functions, as one loop over
 // the heads. At this size each tensor function costs as much as reading a small matrix.
 
-/// exp(min(slope x_h, bound)), a factor per head (ops/bounded_exponential.h).
+/// exp(min(slope x_h, bound)), a factor per head from the parameter that is stored of it.
 struct HeadFactor {
   const float* x = nullptr;  // [H]
   float slope = 1;

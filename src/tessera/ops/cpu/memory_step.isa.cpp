@@ -1,6 +1,5 @@
 #include "tessera/ops/cpu/memory_step.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "tessera/ops/cpu/few_rows.h"
@@ -13,7 +12,8 @@ namespace tessera::cpu::TESSERA_ISA {
 namespace {
 
 float factor(const HeadFactor& f, float x) {
-  return std::exp(std::min(f.slope * x, f.bound));
+  const float logarithm = f.slope * x;
+  return std::exp(logarithm < f.bound ? logarithm : f.bound);
 }
 
 RowProducts product(const Projection& map, int64_t B, int64_t C, const float* x, float* y) {
@@ -60,7 +60,9 @@ void complete_pair(const ContextStep& s, int64_t b, int64_t h, float scale) {
 
 /// Room for the smoothing weights of any head.
 int64_t most_pairs(const ContextStep& s) {
-  return *std::max_element(s.counts, s.counts + s.B);
+  int64_t most = 0;
+  for (int64_t b = 0; b < s.B; ++b) most = s.counts[b] > most ? s.counts[b] : most;
+  return most;
 }
 
 }  // namespace
@@ -105,7 +107,7 @@ void persistent_step(const PersistentStep& s) {
       const float scale = factor(s.scale, s.scale.x[h]) / static_cast<float>(s.P);
       for (int64_t b = 0; b < s.B; ++b) {
         const int64_t head = b * C + h * s.D;
-        std::fill_n(reads + head, s.D, 0.0f);
+        for (int64_t d = 0; d < s.D; ++d) reads[head + d] = 0;
         for (int64_t p = 0; p < s.P; ++p) {
           const int64_t first = (p * s.H + h) * slots;
           read_pairs(s.key.key + head, s.slot_keys + first, s.slot_values + first, s.M, s.D,

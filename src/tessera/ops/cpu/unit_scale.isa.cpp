@@ -3,6 +3,7 @@
 #include "tessera/ops/cpu/scale_to_length.h"
 
 namespace tessera::cpu::TESSERA_ISA {
+
 void unit_scale_forward(const UnitScaleForward& f) {
 #pragma omp parallel for collapse(2) schedule(static) if (f.B * f.T * f.H * f.D >= kWorthThreads)
   for (int64_t b = 0; b < f.B; ++b)
