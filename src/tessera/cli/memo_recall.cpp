@@ -21,8 +21,11 @@ using config::Json;
 /// Prints a text token by token behind its prompt, and how fast it came.
 class Writing {
  public:
-  Writing(const Tokenizer& tokenizer, const std::string& prompt, bool visible)
-      : tokenizer_(tokenizer), visible_(visible), started_(std::chrono::steady_clock::now()) {
+  Writing(const MemoStore& store, const std::string& prompt, bool visible)
+      : tokenizer_(store.tokenizer()),
+        longest_(window_lengths(store.config().memory).back()),
+        visible_(visible),
+        started_(std::chrono::steady_clock::now()) {
     if (visible_) fmt::print("{}", prompt);
   }
 
@@ -38,9 +41,11 @@ class Writing {
     using Seconds = std::chrono::duration<double>;
     const double seconds = Seconds(std::chrono::steady_clock::now() - started_).count();
     if (visible_) fmt::print("\n");
-    const char* why = end == RecallEnd::kNotStored       ? "; nothing stored goes on from here"
-                      : end == RecallEnd::kEndOfDocument ? "; the document ends here"
-                                                         : "";
+    std::string why;
+    if (end == RecallEnd::kEndOfDocument) why = "; the document ends here";
+    if (end == RecallEnd::kNotStored) why = "; nothing stored goes on from here";
+    if (end == RecallEnd::kNotStored && tokens_ == 0)
+      why += fmt::format(" beyond doubt; the surest prompts have {} tokens or more", longest_);
     fmt::print(stderr, "{} tokens, {:.1f} tokens/s{}\n", tokens_,
                static_cast<double>(tokens_) / seconds, why);
   }
@@ -49,6 +54,7 @@ class Writing {
 
  private:
   const Tokenizer& tokenizer_;
+  int64_t longest_;  // window
   bool visible_;
   std::chrono::steady_clock::time_point started_;
   int64_t tokens_ = 0;
@@ -143,7 +149,7 @@ void run_recall(const RecallCommand& command) {
   const auto prompt = store.tokenizer().encode(command.prompt);
   check_prompt(store, prompt);
   store.memory();  // read before the clock starts
-  Writing writing(store.tokenizer(), command.prompt, !command.json);
+  Writing writing(store, command.prompt, !command.json);
   const Recall result = recall(store, prompt, command.recall,
                                [&](const NextToken& token) { writing.add(token.token); });
   writing.end(result.end);
@@ -180,7 +186,7 @@ void run_complete(const CompleteCommand& command) {
   RecallEnd end = RecallEnd::kEnoughTokens;
   Json tokens = Json::array();
   const InterruptGuard interrupt;
-  Writing writing(store.tokenizer(), command.prompt, !command.json);
+  Writing writing(store, command.prompt, !command.json);
   for (int64_t i = 0; i < command.tokens && !InterruptGuard::interrupted(); ++i) {
     if (!reader.next().recalled) {
       end = RecallEnd::kNotStored;
