@@ -1,6 +1,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <cstdio>
 
 #include <stdexcept>
 
@@ -29,6 +30,7 @@ inline int run_verbs(const std::vector<std::string>& command) {
 inline std::unique_ptr<Process> start_loaded(const std::vector<std::string>& arguments,
                                              const ProcessOptions& options = {}) {
   run_verbs({});
+  std::fflush(nullptr);  // what this process has not printed yet is not the child's to print
   return std::make_unique<Process>(
       [command = command_line(arguments)] { return run_verbs(command); }, pinned(options));
 }

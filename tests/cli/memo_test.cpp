@@ -59,7 +59,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   const std::string store = create();
   const std::string empty = digest(store);
   EXPECT_EQ(done({"memorize", store, path("poems")}),
-            "old/lamb: 56 tokens, 81 pairs\nraven: 121 tokens, 277 pairs\n");
+            "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 277 pairs\n");
   const Outcome recall =
       memo({"recall", store, "--prompt", "Once upon a midnight", "--tokens", "20"});
   EXPECT_EQ(recall.status, 0);
@@ -73,7 +73,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   const auto& token = all["tokens"][10];
   EXPECT_EQ(token["sources"][0]["document"], "old/lamb");
   EXPECT_EQ(token["sources"][0]["position"], 25);
-  EXPECT_EQ(token["window_scores"].size(), 2u);
+  EXPECT_EQ(token["window_scores"].size(), 3u);
   EXPECT_EQ(token["matched_length"], 16);
 
   EXPECT_EQ(done({"find", store, "who made"}),
@@ -165,16 +165,16 @@ TEST_F(Memo, ReplacesWhenAskedAndGoesOnWhereItStopped) {
                  "'raven' is stored already; replace it with --replace");
   EXPECT_EQ(digest(store), before);
   EXPECT_EQ(done({"memorize", store, path("poems"), "--replace"}),
-            "old/lamb: 56 tokens, 81 pairs\nraven: unchanged\n");
+            "old/lamb: 56 tokens, 122 pairs\nraven: unchanged\n");
   write_text(path("poems/raven"), kLamb);
   EXPECT_THAT(done({"memorize", store, path("poems/raven"), "--replace"}),
-              HasSubstr("raven: 56 tokens, 81 pairs, replaced"));
+              HasSubstr("raven: 56 tokens, 122 pairs, replaced"));
 }
 
 TEST_F(Memo, TakesStandardInputAndIds) {
   const std::string store = create();
   EXPECT_EQ(done({"memorize", store, "-", "--id", "piped"}, {.input = kLamb}),
-            "piped: 56 tokens, 81 pairs\n");
+            "piped: 56 tokens, 122 pairs\n");
   done({"memorize", store, path("poems/raven"), "--id", "Poe, 1845"});
   EXPECT_EQ(json({"documents", store})[1]["id"], "Poe, 1845");
 }
