@@ -59,7 +59,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   const std::string store = create();
   const std::string empty = digest(store);
   EXPECT_EQ(done({"memorize", store, path("poems")}),
-            "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 277 pairs\n");
+            "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n");
   const Outcome recall =
       memo({"recall", store, "--prompt", "Once upon a midnight", "--tokens", "20"});
   EXPECT_EQ(recall.status, 0);
