@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/base/random.h"
+
 namespace tessera {
 namespace {
 
@@ -39,15 +41,18 @@ TEST(ByScore, AbstainsBelowTheLargestNoise) {
 TEST(LikelihoodDecoder, PosteriorByHand) {
   const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
   const auto scores = scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f});
-  // llr: token 0: j = 1: 0.5 / 0.25 = 2, j = 2: 2 - 1 = 1; token 1: 0, 0
-  const double m0 = 0.25 * (0.0001 * std::exp(2) + 0.9999 * std::exp(1)), m1 = 0.75;
+  // L: token 0: e^(0.5 / 0.25) = e^2, then e^(2 - 1); token 1: 1, 1
+  const double z0 = 1 + 0.1 * 0.25 * std::exp(2), z1 = 1 + 0.1 * 0.75, b = std::exp(-0.1) * z0 * z1;
+  const double m0 = 0.1 * 0.25 * std::exp(2) + 0.9 * b * 0.25 * std::exp(1) / z0;
+  const double m1 = 0.1 * 0.75 + 0.9 * b * 0.75 / z1;
   const auto p = decoder.probabilities(scores);
   EXPECT_NEAR(p[0], (m0 + 0.25) / (1 + m0 + m1), 1e-12);
   EXPECT_NEAR(p[1], (m1 + 0.75) / (1 + m0 + m1), 1e-12);
   const NextToken next = decoder.best(scores);
-  EXPECT_EQ(next.token, p[0] > p[1] ? 0 : 1);
+  EXPECT_EQ(next.token, m0 > m1 ? 0 : 1);
+  EXPECT_NEAR(next.probability, p[static_cast<size_t>(next.token)], 1e-12);
   EXPECT_NEAR(next.evidence, std::log(m0 + m1), 1e-12);
-  EXPECT_FALSE(next.recalled);        // M = 1.43 is below 100
+  EXPECT_FALSE(next.recalled);        // M is below 100
   EXPECT_EQ(next.matched_length, 4);  // but above 1
 }
 
@@ -74,12 +79,35 @@ TEST(LikelihoodDecoder, ManyShortMatchesDoNotOutvoteOneLongOne) {
   EXPECT_EQ(next.matched_length, 16);
   EXPECT_GT(next.probability, 0.99);
   // Where one vote of a short window would not do, its seven tell that it was stored.
-  const LikelihoodDecoder noisy({1, 1, 1}, 0.2, 1e-3);
+  const LikelihoodDecoder noisy({1, 1, 1}, 0.3, 1e-3);
   EXPECT_FALSE(noisy.best(scores_of({4, 16}, {1, 0, 0, 0, 0, 0})).recalled);
   const NextToken often = noisy.best(scores_of({4, 16}, {7, 0, 0, 0, 0, 0}));
   EXPECT_TRUE(often.recalled);
   EXPECT_EQ(often.token, 0);
   EXPECT_EQ(often.matched_length, 4);
+}
+
+TEST(LikelihoodDecoder, TheLongerWindowDecidesBetweenTokensOfTheShorterOne) {
+  // Both followed the short window; noise makes the wrong one's sum the larger.
+  const auto scores = scores_of({4, 16}, {1.7f, 0.7f, 0, 0.4f, 0.9f, 0});
+  EXPECT_EQ(by_score(scores, 0.2).token, 0);
+  const NextToken next = LikelihoodDecoder({1, 1, 1}, 0.2, 1e-3).best(scores);
+  EXPECT_EQ(next.token, 1);
+  EXPECT_EQ(next.matched_length, 16);
+}
+
+TEST(LikelihoodDecoder, MeanOfTheMixtureIsOneAtMostWhereNothingWasStored) {
+  constexpr int kTokens = 20, kDraws = 20000;
+  const LikelihoodDecoder decoder(std::vector<double>(kTokens, 1.0), 1.0, 1e-3);
+  RandomStream random(7);
+  double mean = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    std::vector<float> noise(3 * kTokens);
+    for (float& score : noise) score = static_cast<float>(random.normal());
+    mean += std::exp(decoder.best(scores_of({4, 8, 16}, noise)).evidence) / kDraws;
+  }
+  EXPECT_GT(mean, 0.95);
+  EXPECT_LT(mean, 1.02);
 }
 
 TEST(LikelihoodDecoder, WithoutEvidenceThePriorSpeaks) {

@@ -188,7 +188,7 @@ void run_complete(const CompleteCommand& command) {
   const InterruptGuard interrupt;
   Writing writing(store, command.prompt, !command.json);
   for (int64_t i = 0; i < command.tokens && !InterruptGuard::interrupted(); ++i) {
-    if (!reader.next().recalled) {
+    if (!goes_on(reader.next(), i > 0)) {
       end = RecallEnd::kNotStored;
       break;
     }

@@ -12,13 +12,14 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kNegligible = 30;      // nats below the largest
-constexpr double kNoiseOfOne = 4;       // standard deviations that a score of 1 may be above it
-constexpr double kAllWindows = 0.9999;  // prior of the hypothesis that all k windows were stored
+constexpr double kAllWindows = 0.9;     // prior of a context whose k windows were all stored
+constexpr double kRivals = 0.1;         // other tokens expected at each depth below the context's
+constexpr double kNotStored = -14;      // log of a likelihood ratio with its prior
 
-/// Log of the prior of the hypotheses that the j + 1 shortest of k windows were stored.
-double log_share_of(int64_t j, int64_t k) {
+/// Log of the prior of depth m, given that something was stored.
+double log_prior_of_depth(int64_t m, int64_t k) {
   if (k == 1) return 0;
-  return std::log(j + 1 == k ? kAllWindows : (1 - kAllWindows) / static_cast<double>(k - 1));
+  return std::log(m == k ? kAllWindows : (1 - kAllWindows) / static_cast<double>(k - 1));
 }
 
 /// One token's scores, shortest window first.
@@ -41,6 +42,11 @@ std::vector<float> sums_of(const WindowScores& scores) {
 /// log(1 + e^x).
 double log_one_plus(double x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+/// log(e^a + e^b).
+double log_add(double a, double b) {
+  return a == kNever ? b : a + log_one_plus(b - a);
 }
 
 }  // namespace
@@ -92,83 +98,93 @@ LikelihoodDecoder::LikelihoodDecoder(std::vector<double> prior, double noise, do
   }
 }
 
-/// What one window says for a token, in nats. A score far above 1 says that it was stored more than
-/// once, which must not outvote a longer window.
+/// What one window says for a token, in nats.
 double LikelihoodDecoder::vote(float score) const {
-  return (std::min<double>(score, 1 + kNoiseOfOne * noise_) - 0.5) / (noise_ * noise_);
+  return (score - 0.5) / (noise_ * noise_);
+}
+
+std::vector<LikelihoodDecoder::Candidate> LikelihoodDecoder::candidates(
+    const WindowScores& scores) const {
+  std::vector<double> ratios = log_prior_, largest(prior_.size(), kNever);
+  for (int64_t j = 0; j < scores.windows(); ++j) {
+    const float* window = scores.window(j).data();
+    for (size_t y = 0; y < ratios.size(); ++y) {
+      ratios[y] += vote(window[y]);
+      largest[y] = std::max(largest[y], ratios[y]);
+    }
+  }
+  std::vector<Candidate> found;
+  for (size_t y = 0; y < ratios.size(); ++y)
+    if (largest[y] > kNotStored)
+      found.push_back({static_cast<int32_t>(y), log_prior_[y], 0, kNever, kNever, 0});
+  return found;
 }
 
 LikelihoodDecoder::Posterior LikelihoodDecoder::posterior(const WindowScores& scores) const {
-  const size_t V = prior_.size();
   const int64_t k = scores.windows();
-  check_argument(static_cast<int64_t>(V) == scores.vocabulary(),
+  check_argument(static_cast<int64_t>(prior_.size()) == scores.vocabulary(),
                  "likelihood decoder: scores of {} tokens meet a prior of {}", scores.vocabulary(),
-                 V);
-  if (noise_ == 0 || k == 0) return {prior_, 1, kNever};
-  std::vector<double> ratios = log_prior_;  // + llr(y, j), window by window
-  std::vector<double> largest(V, kNever);   // of all j so far, with their prior
-  for (int64_t j = 0; j < k; ++j) {
-    const float* window = scores.window(j).data();
-    const double log_share = log_share_of(j, k);
-    for (size_t y = 0; y < V; ++y) {
-      ratios[y] += vote(window[y]);
-      largest[y] = std::max(largest[y], ratios[y] + log_share);
+                 prior_.size());
+  Posterior result{{}, kNever};
+  if (noise_ == 0) return result;
+  result.candidates = candidates(scores);
+  double log_rivals = 0;  // log B
+  for (int64_t m = 1; m <= k; ++m) {
+    const float* window = scores.window(m - 1).data();
+    const double log_depth = log_prior_of_depth(m, k) + log_rivals;
+    for (Candidate& candidate : result.candidates) {
+      candidate.log_ratio += vote(window[candidate.token]);
+      const double weight = log_depth + candidate.log_ratio - candidate.log_rival;
+      candidate.log_weight = log_add(candidate.log_weight, weight);
+      if (weight > candidate.best_weight) {
+        candidate.best_weight = weight;
+        candidate.depth = m;
+      }
+      const double log_rival =
+          log_add(candidate.log_rival, std::log(kRivals) + candidate.log_ratio);
+      log_rivals += log_rival - candidate.log_rival;
+      candidate.log_rival = log_rival;
     }
+    log_rivals -= kRivals;
   }
-  // All weights are divided by e^top, with "nothing was stored" among them at 1.
-  const double top = std::max(0.0, *std::ranges::max_element(largest));
-  Posterior result{std::vector<double>(V), 0, 0};
-  double mixture = 0;
-  const double nothing = std::exp(-top);
-  for (size_t y = 0; y < V; ++y) {
-    double share = 0;
-    if (largest[y] > top - kNegligible) {
-      double ratio = log_prior_[y];
-      for (int64_t j = 0; j < k; ++j)
-        share += std::exp((ratio += vote(scores.window(j)[y])) + log_share_of(j, k) - top);
-    }
-    mixture += share;
-    result.tokens[y] = share + prior_[y] * nothing;
-  }
-  result.total = mixture + nothing;
-  result.log_mixture = std::log(mixture) + top;
+  for (const Candidate& candidate : result.candidates)
+    result.log_mixture = log_add(result.log_mixture, candidate.log_weight);
   return result;
-}
-
-/// How many of the shortest windows the token was most likely stored with; at least one.
-size_t LikelihoodDecoder::voting_windows(std::span<const float> window_scores) const {
-  const auto k = static_cast<int64_t>(window_scores.size());
-  size_t best = 0;
-  double ratio = 0, largest = kNever;
-  for (int64_t j = 0; j < k; ++j) {
-    ratio += vote(window_scores[static_cast<size_t>(j)]);
-    if (ratio + log_share_of(j, k) <= largest) continue;
-    largest = ratio + log_share_of(j, k);
-    best = static_cast<size_t>(j) + 1;
-  }
-  return best;
 }
 
 NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
   const Posterior all = posterior(scores);
-  const auto best = std::ranges::max_element(all.tokens);
   NextToken next;
-  next.token = static_cast<int32_t>(best - all.tokens.begin());
-  next.window_scores = scores_of(scores, static_cast<size_t>(next.token));
   next.evidence = all.log_mixture;
-  next.probability = *best / all.total;
   next.recalled = next.evidence > -std::log(error_rate_);
-  if (next.evidence == kNever) return next;
-  const size_t windows = voting_windows(next.window_scores);
-  for (size_t j = 0; j < windows; ++j) next.score += next.window_scores[j];
-  if (next.evidence > 0) next.matched_length = scores.lengths()[windows - 1];
+  if (all.candidates.empty()) {
+    next.token = static_cast<int32_t>(std::ranges::max_element(prior_) - prior_.begin());
+    next.window_scores = scores_of(scores, static_cast<size_t>(next.token));
+    next.probability = prior_[static_cast<size_t>(next.token)];
+    return next;
+  }
+  const Candidate& best =
+      *std::ranges::max_element(all.candidates, {}, [](const Candidate& c) { return c.log_weight; });
+  const auto token = static_cast<size_t>(best.token);
+  next.token = best.token;
+  next.window_scores = scores_of(scores, token);
+  next.probability =
+      std::exp(log_add(best.log_weight, log_prior_[token]) - log_one_plus(all.log_mixture));
+  for (int64_t j = 0; j < best.depth; ++j)
+    next.score += next.window_scores[static_cast<size_t>(j)];
+  if (next.evidence > 0) next.matched_length = scores.lengths()[static_cast<size_t>(best.depth) - 1];
   return next;
 }
 
 std::vector<double> LikelihoodDecoder::probabilities(const WindowScores& scores) const {
-  Posterior all = posterior(scores);
-  for (double& weight : all.tokens) weight /= all.total;
-  return std::move(all.tokens);
+  const Posterior all = posterior(scores);
+  const double log_total = log_one_plus(all.log_mixture);
+  std::vector<double> probabilities = prior_;
+  for (double& probability : probabilities) probability *= std::exp(-log_total);
+  for (const Candidate& candidate : all.candidates)
+    probabilities[static_cast<size_t>(candidate.token)] +=
+        std::exp(candidate.log_weight - log_total);
+  return probabilities;
 }
 
 }  // namespace tessera

@@ -29,17 +29,22 @@ NextToken by_score(const WindowScores& scores, double noise);
 /// empty.
 NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, double noise);
 
-/// Decodes by likelihood ratio. Hypothesis (y, j): token y was stored with the j shortest windows,
-/// the longer windows with nothing. Against "nothing was stored" its log likelihood ratio is
-///   llr(y, j) = sum over i <= j of (s_i(y) - 1/2) / noise^2,   in nats,
-/// for normal scores; scores count as 1 + 4 noise at most, so that what a short window was stored
-/// with many times does not outvote a longer one. The hypotheses' prior is pi_y times 0.9999 for
-/// all k windows, and 0.0001 / (k - 1) for fewer: backing off to shorter windows comes by itself.
-/// Where nothing was stored their mixture M has mean 1 at most, so M > 1 / error_rate happens there
-/// with probability error_rate at most (Markov): then, and only then, the token counts as recalled.
-/// Hypotheses below e^-30 of the likeliest count as impossible. Under the paper code a window that
-/// shares parts with stored ones counts as partly stored: there the error rate holds for contexts
-/// that share none.
+/// Decodes by likelihood ratio. A context has depth m where its m shortest windows were stored and
+/// the longer ones were not; the token that follows was stored with all m, other tokens with fewer.
+/// Against "nothing was stored" with token y, the i shortest windows have the likelihood ratio
+///   L(y, i) = exp sum over j <= i of (s_j(y) - 1/2) / noise^2        for normal scores, and
+///   M = sum over m of p_m B_m sum over y of pi_y L(y, m) / Z_m(y),   where
+///   Z_m(y) = 1 + r pi_y sum over i < m of L(y, i),   B_m = e^(-r (m - 1)) product over y of Z_m(y)
+/// is that of "something was stored": of the depths, p_m, all k windows have 0.9 and the others the
+/// rest in equal parts; pi is the tokens' prior; of each depth below the context's, r = 0.1 other
+/// tokens are expected. So what a token's short windows say counts once: of two tokens that were
+/// both stored with them, the longer windows alone decide.
+///
+/// Where nothing was stored M has mean 1 at most, so M > 1 / error_rate happens there with
+/// probability error_rate at most (Markov): then, and only then, the token counts as recalled.
+/// Tokens with pi_y L(y, i) below e^-14 for all i count as not stored. Under the paper code a window
+/// that shares parts with stored ones counts as partly stored: there the error rate holds for
+/// contexts that share none.
 class LikelihoodDecoder {
  public:
   /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise().
@@ -47,22 +52,29 @@ class LikelihoodDecoder {
   /// Throws std::invalid_argument on others.
   LikelihoodDecoder(std::vector<double> prior, double noise, double error_rate);
 
-  /// The most probable token, the first of equals.
+  /// The most probable token, should something have been stored; the first of equals.
   NextToken best(const WindowScores& scores) const;
-  /// [V], their sum is 1: the posterior of the hypotheses and of "nothing was stored", which has
-  /// prior 1/2 and leaves the next token to the prior.
+  /// [V], their sum is 1: the posterior where "nothing was stored", which leaves the next token to
+  /// the prior, is as likely before as that something was.
   std::vector<double> probabilities(const WindowScores& scores) const;
 
  private:
-  /// Posterior weights without their common denominator.
+  /// A token that may have been stored as the next one.
+  struct Candidate {
+    int32_t token;
+    double log_ratio;    ///< log pi_y L(y, i) at the depth reached, in nats
+    double log_rival;    ///< log Z
+    double log_weight;   ///< log of its part of M
+    double best_weight;  ///< the largest term of that
+    int64_t depth;       ///< whose it is
+  };
   struct Posterior {
-    std::vector<double> tokens;  ///< [V]
-    double total;                ///< their sum
-    double log_mixture;          ///< log M
+    std::vector<Candidate> candidates;
+    double log_mixture;  ///< log M
   };
   Posterior posterior(const WindowScores& scores) const;
+  std::vector<Candidate> candidates(const WindowScores& scores) const;
   double vote(float score) const;
-  size_t voting_windows(std::span<const float> window_scores) const;
 
   std::vector<double> prior_, log_prior_;
   double noise_;

@@ -24,12 +24,6 @@ std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int
   return search.found();
 }
 
-/// A recital begins where its context is told from one never stored; then it goes on as long as
-/// that is the likelier, given that nine of ten tokens of a text go on.
-bool goes_on(const NextToken& next, bool reciting) {
-  return next.recalled || (reciting && next.evidence > std::log(0.1 / 0.9));
-}
-
 }  // namespace
 
 StoreReader::StoreReader(const MemoStore& store, double error_rate)
@@ -68,6 +62,10 @@ void check_prompt(const MemoStore& store, std::span<const int32_t> prompt) {
   check_argument(static_cast<int64_t>(prompt.size()) >= shortest,
                  "the prompt has {} tokens; this memory goes on from the last {} or more, say more",
                  prompt.size(), shortest);
+}
+
+bool goes_on(const NextToken& next, bool reciting) {
+  return next.recalled || (reciting && next.evidence > std::log(0.1 / 0.9));
 }
 
 Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const RecallOptions& options,

@@ -45,6 +45,11 @@ class StoreReader {
   TextReader reader_;
 };
 
+/// Whether a text goes on with what the memory says next. It begins where its context is told from
+/// one never stored (recalled); then (`reciting`) it goes on as long as that is the likelier, given
+/// that nine of ten tokens of a text go on.
+bool goes_on(const NextToken& next, bool reciting);
+
 /// Why a recall ended. kNotStored: nothing stored stands out as going on from here.
 enum class RecallEnd { kEnoughTokens, kEndOfDocument, kNotStored };
 constexpr std::array<std::string_view, 3> enum_names(RecallEnd) {
