@@ -79,69 +79,6 @@ TEST(WindowMemory, HashedKeysArePredictedAsIndependentOnes) {
   EXPECT_GT(hashed.error(enough - 32).first, 0.02);
 }
 
-std::vector<float> random_signs(int64_t count, uint64_t seed, uint64_t stream) {
-  RandomStream random(seed, stream);
-  std::vector<float> signs(static_cast<size_t>(count));
-  for (float& sign : signs) sign = random() & 1 ? 1 : -1;
-  return signs;
-}
-
-/// Key and mask of the window before a position, one after the other.
-std::vector<float> bound_code(const std::vector<int32_t>& text, int64_t position, int64_t window,
-                              int64_t d, uint64_t seed) {
-  uint64_t hash = static_cast<uint64_t>(window);
-  for (int64_t i = position - window; i < position; ++i)
-    hash = (hash ^ static_cast<uint64_t>(text[i])) * 0x100000001B3 + (hash >> 40);
-  return random_signs(2 * d, seed, hash);
-}
-
-/// Layers of bound windows, built and read in full.
-double simulated_bound_error(const std::vector<int32_t>& text, int32_t layers, int64_t d,
-                             uint64_t seed) {
-  const auto n = static_cast<int64_t>(text.size());
-  const auto embeddings = random_signs(kVocabulary * d, seed, UINT64_MAX);
-  std::vector<float> keys, values, memory(d * d), reads(n * d);
-  std::set<std::pair<std::vector<float>, int32_t>> written;
-  for (int64_t layer = 1, window = kHeads; layer <= layers; ++layer, window *= kHeads)
-    for (int64_t i = window; i < n; ++i) {
-      const auto code = bound_code(text, i, window, d, seed);
-      if (!written.emplace(code, text[i]).second) continue;
-      keys.insert(keys.end(), code.begin(), code.begin() + d);
-      for (int64_t c = 0; c < d; ++c) values.push_back(code[d + c] * embeddings[text[i] * d + c]);
-    }
-  transposed_multiply(d, d, static_cast<int64_t>(written.size()), keys.data(), d, values.data(), d,
-                      0, memory.data(), d);
-  for (int64_t layer = 1, window = kHeads; layer <= layers; ++layer, window *= kHeads)
-    for (int64_t i = window; i < n; ++i) {
-      const auto code = bound_code(text, i, window, d, seed);
-      std::vector<float> read(d);
-      multiply(1, d, d, code.data(), d, memory.data(), d, 0, read.data(), d);
-      for (int64_t c = 0; c < d; ++c) reads[i * d + c] += code[d + c] * read[c];
-    }
-  std::vector<float> scores(n * kVocabulary);
-  multiply_transposed(n, kVocabulary, d, reads.data(), d, embeddings.data(), d, 0, scores.data(),
-                      kVocabulary);
-  int64_t errors = 0;
-  for (int64_t i = kHeads; i < n; ++i) {
-    const auto line = scores.begin() + i * kVocabulary;
-    errors += std::max_element(line, line + kVocabulary) - line != text[i];
-  }
-  return static_cast<double>(errors) / static_cast<double>(n - kHeads);
-}
-
-TEST(WindowMemory, PredictsBoundWindows) {
-  auto text = zipf_text(1800, 5);
-  text.insert(text.end(), text.begin() + 100, text.begin() + 400);  // told twice, written once
-  for (const int32_t layers : {1, 2}) {
-    const WindowErrorPredictor predictor(
-        text, {kHeads, layers, kVocabulary, WindowMemory::Keys::kBoundWindows}, 10000, 1);
-    const double simulated = (simulated_bound_error(text, layers, 192, 1) +
-                              simulated_bound_error(text, layers, 192, 2)) /
-                             2;
-    EXPECT_NEAR(predictor.error(192).first, simulated, 0.15 * simulated) << layers;
-  }
-}
-
 TEST(WindowMemory, BoundWindowsWriteEachPairOnce) {
   const std::vector<int32_t> text = {0, 1, 2, 0, 1, 2, 0, 1, 3};
   const WindowErrorPredictor bound(text, {2, 1, 4, WindowMemory::Keys::kBoundWindows}, 100, 1);

@@ -117,8 +117,8 @@ std::vector<std::pair<std::string, double>> recalls_of(const Settings& settings,
   return {{"authors' code",
            published_code_recall(settings.dimension, stored, text.vocabulary, places, seed)},
           {"paper's code, pairs once", paper.by_score},
-          {"bound code", bound.by_score},
-          {"bound code, likelihood", bound.by_likelihood},
+          {"bound code, by score", bound.by_score},
+          {"bound code", bound.by_likelihood},
           {"bound code, predicted", 1 - predictor.error(settings.dimension).first}};
 }
 
@@ -168,11 +168,11 @@ void hold_plan(StudyContext& context, const Settings& settings, const StudyText&
   const Recall recall = recall_of(memory, stored, places, settings.error_rate);
   progress.update(3);
   Table table("A memory planned in advance (bound code)",
-              {"tokens", "error allowed", "d planned", "predicted error", "error",
-               "error, likelihood", "places asked at"});
+              {"tokens", "error allowed", "d planned", "predicted error", "error", "error, by score",
+               "places asked at"});
   table.add_row({settings.planned_tokens, settings.planned_error, dimension,
-                 Cell::fixed(predicted, 4), Cell::fixed(1 - recall.by_score, 4),
-                 Cell::fixed(1 - recall.by_likelihood, 4), places.size()});
+                 Cell::fixed(predicted, 4), Cell::fixed(1 - recall.by_likelihood, 4),
+                 Cell::fixed(1 - recall.by_score, 4), places.size()});
   context.results().add_table("plan", std::move(table));
 }
 

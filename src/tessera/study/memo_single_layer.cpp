@@ -200,7 +200,8 @@ void draw_grid(StudyContext& context, const Settings& settings) {
     if (!std::isnan(point.published))
       results.compare({.what = fmt::format("pairs, {}, {} parameters", point.series, point.x),
                        .published = point.published,
-                       .ours = point.y});
+                       .ours = point.y,
+                       .digits = 6});
   auto chart = results.chart_of_points("Capacity of a correlation memory",
                                        {"parameters h · d_h · d", Scale::kLog},
                                        {"pairs stored", Scale::kLog});

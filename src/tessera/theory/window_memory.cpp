@@ -77,11 +77,18 @@ void check_memory(std::span<const int32_t> tokens, const WindowMemory& memory) {
 WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
                                            const WindowMemory& memory, int64_t probes,
                                            uint64_t seed)
-    : memory_(memory) {
+    : memory_(memory), seed_(seed) {
   check_memory(tokens, memory);
   const PartIndex index = index_parts(tokens);
-  count_energy(tokens, index);
-  group_tokens();
+  if (writes_once()) {
+    for (const auto& written : index) associations_ += static_cast<int64_t>(written.size());
+    std::vector<double> prior(static_cast<size_t>(memory.vocabulary), 1.0);
+    for (const int32_t token : tokens) prior[static_cast<size_t>(token)] += 1;
+    by_likelihood_.emplace(prior);
+  } else {
+    count_energy(tokens);
+    group_tokens();
+  }
   const auto positions = choose_positions(static_cast<int64_t>(tokens.size()), probes, seed);
   probes_.resize(positions.size());
   parallel_for(static_cast<int64_t>(positions.size()),
@@ -112,16 +119,12 @@ WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
   return index;
 }
 
-void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens, const PartIndex& index) {
+void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
   energy_of_token_.assign(static_cast<size_t>(memory_.vocabulary), 0.0);
-  if (writes_once()) {  // bound values: no token has energy of its own
-    for (const auto& written : index) associations_ += static_cast<int64_t>(written.size());
-  } else {
-    const auto n = static_cast<int64_t>(tokens.size());
-    for (int32_t layer = 1; layer <= memory_.layers; ++layer)
-      for (int64_t i = window_length(memory_, layer); i < n; ++i, ++associations_)
-        energy_of_token_[tokens[i]] += 1;
-  }
+  const auto n = static_cast<int64_t>(tokens.size());
+  for (int32_t layer = 1; layer <= memory_.layers; ++layer)
+    for (int64_t i = window_length(memory_, layer); i < n; ++i, ++associations_)
+      energy_of_token_[tokens[i]] += 1;
   total_energy_ = static_cast<double>(associations_);
 }
 
@@ -174,7 +177,8 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int
     }
   }
   const auto rival = [&](int32_t token, double score) {
-    return Rival{score, energy_of_token_[token], group_of_token_[token]};
+    if (writes_once()) return Rival{token, score, 0, 0};  // bound: no energy of its own
+    return Rival{token, score, energy_of_token_[token], group_of_token_[token]};
   };
   probe.score = probe.layers + interference[right];
   probe.right = rival(right, probe.score);
@@ -183,9 +187,22 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int
   return probe;
 }
 
-double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const {
-  constexpr int kNoises = 25;
-  const int lengths = writes_once() ? 1 : 7;  // signs all have the same length
+double WindowErrorPredictor::recall(int64_t number, int64_t dimension) const {
+  const Probe& probe = probes_[static_cast<size_t>(number)];
+  if (!writes_once()) return recall_by_score(probe, dimension);
+  const auto stored = [](const Rival& rival) {
+    return LikelihoodRecall::Stored{rival.token, static_cast<int32_t>(rival.interference)};
+  };
+  std::vector<LikelihoodRecall::Stored> rivals;
+  for (const Rival& rival : probe.rivals) rivals.push_back(stored(rival));
+  const double noise = std::sqrt(static_cast<double>(associations_)) /
+                       static_cast<double>(dimension);  // d terms of d^-1 of each pair held
+  return by_likelihood_->recall(stored(probe.right), rivals, noise,
+                                RandomStream(seed_, static_cast<uint64_t>(number)));
+}
+
+double WindowErrorPredictor::recall_by_score(const Probe& probe, int64_t dimension) const {
+  constexpr int kLengths = 7, kNoises = 25;
   const auto d = static_cast<double>(dimension);
   // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
   const double spread =
@@ -199,10 +216,10 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
   for (const Rival& rival : probe.rivals) others[rival.group] -= 1;
 
   double recall = 0, weights = 0;
-  for (int i = 0; i < lengths; ++i) {
-    const double g = lengths > 1 ? 3.5 * (2.0 * i / (lengths - 1) - 1) : 0;
+  for (int i = 0; i < kLengths; ++i) {
+    const double g = 3.5 * (2.0 * i / (kLengths - 1) - 1);
     const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * g;
-    const double a = lengths > 1 ? std::max(1e-6, root * root * root) : 1;
+    const double a = std::max(1e-6, root * root * root);
     const double deviation =
         std::sqrt(variance(std::max(0.0, probe.right.energy - probe.layers), a));
     for (int j = 0; j < kNoises; ++j) {
@@ -228,7 +245,7 @@ std::pair<double, double> WindowErrorPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "WindowErrorPredictor: dimension {}; at least 2 is needed",
                  dimension);
   const auto errors = parallel_runs(
-      probes(), [&](int64_t k) { return 1 - recall(probes_[static_cast<size_t>(k)], dimension); });
+      probes(), [&](int64_t probe) { return 1 - recall(probe, dimension); });
   double mean = 0, squares = 0;
   const auto count = static_cast<double>(errors.size());
   for (const double error : errors) mean += error / count;

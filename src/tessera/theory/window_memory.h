@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "tessera/theory/error_predictor.h"
+#include "tessera/theory/likelihood_recall.h"
 
 namespace tessera::theory {
 
@@ -18,7 +20,7 @@ struct WindowMemory {
     kHashedWindows,  // an independent key per window
     kBoundWindows    // that, of signs, the value bound to the window, and each pair written once:
                      // frequent tokens make no more noise than rare ones. Windows of
-                     // heads 2^(k - 1) tokens
+                     // heads 2^(k - 1) tokens; decoded by likelihood ratio, the others by score
   };
 
   int32_t heads = 4;
@@ -30,8 +32,7 @@ struct WindowMemory {
 /// Predicts how often the next token is recalled wrongly, over the stored text itself. Beside the
 /// noise of predicted_error it knows the deterministic interference: a window that shares j of the
 /// h parts of the probe adds j / h to the score of its own continuation. It still errs to the low
-/// side by about a tenth where parts are shared, because it leaves out how such overlaps vary; for
-/// bound windows it errs to the high side by a few hundredths.
+/// side by about a tenth where parts are shared, because it leaves out how such overlaps vary.
 class WindowErrorPredictor {
  public:
   /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
@@ -55,6 +56,7 @@ class WindowErrorPredictor {
 
  private:
   struct Rival {
+    int32_t token = 0;
     double interference = 0;  // score it gets for certain
     double energy = 0;
     int32_t group = 0;
@@ -71,11 +73,12 @@ class WindowErrorPredictor {
 
   bool writes_once() const { return memory_.keys == WindowMemory::Keys::kBoundWindows; }
   PartIndex index_parts(std::span<const int32_t> tokens) const;
-  void count_energy(std::span<const int32_t> tokens, const PartIndex& index);
+  void count_energy(std::span<const int32_t> tokens);
   void group_tokens();
   std::vector<int64_t> choose_positions(int64_t tokens, int64_t probes, uint64_t seed) const;
   Probe make_probe(std::span<const int32_t> tokens, int64_t position, const PartIndex& index) const;
-  double recall(const Probe& probe, int64_t dimension) const;
+  double recall(int64_t probe, int64_t dimension) const;
+  double recall_by_score(const Probe& probe, int64_t dimension) const;
 
   WindowMemory memory_;
   int64_t associations_ = 0;
@@ -84,6 +87,8 @@ class WindowErrorPredictor {
   std::vector<OutputGroup> groups_;
   double total_energy_ = 0;
   std::vector<Probe> probes_;
+  uint64_t seed_;
+  std::optional<LikelihoodRecall> by_likelihood_;  // of bound windows
 };
 
 }  // namespace tessera::theory
