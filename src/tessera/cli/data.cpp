@@ -1,7 +1,11 @@
-// tessera data text: the text that training takes when none is named, as a file
+// tessera data text: the text that training takes when none is named, as a file or as many
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <set>
+
+#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/text_source.h"
@@ -10,21 +14,54 @@ namespace tessera::cli {
 namespace {
 
 struct TextOptions {
-  std::string path, suffix, out, cache = "runs/cache";
+  std::string path, suffix, out, documents, cache = "runs/cache";
 };
 
-void run_text(const TextOptions& options) {
-  const TextSource source = options.path.empty()
-                                ? TextSource::automatic(options.cache)
-                                : TextSource::from_path(options.path, options.suffix);
-  AtomicFile file(options.out);
+TextSource source_of(const TextOptions& options) {
+  return options.path.empty() ? TextSource::automatic(options.cache)
+                              : TextSource::from_path(options.path, options.suffix);
+}
+
+/// All documents as one file; returns its bytes.
+size_t write_joined(const TextSource& source, const std::string& path) {
+  AtomicFile file(path);
   size_t bytes = 0;
   source.for_each([&](const std::string&, std::string_view text) {
     file.write(text);
     bytes += text.size();
   });
   file.commit();
-  fmt::print("{}: {}, {} bytes\n", options.out, source.description(), bytes);
+  return bytes;
+}
+
+std::filesystem::path document_path(const std::filesystem::path& folder, const std::string& name) {
+  return folder / std::filesystem::path(name).stem().concat(".txt");
+}
+
+/// Each document as a file of its name in a folder; returns their bytes.
+size_t write_documents(const TextSource& source, const std::filesystem::path& folder) {
+  std::set<std::filesystem::path> paths;
+  for (size_t i = 0; i < source.documents(); ++i)
+    if (!paths.insert(document_path(folder, source.name(i))).second)
+      throw UsageError("--documents: two documents would be {}",
+                       document_path(folder, source.name(i)).string());
+  std::filesystem::create_directories(folder);
+  size_t bytes = 0;
+  source.for_each([&](const std::string& name, std::string_view text) {
+    write_file(document_path(folder, name), text);
+    bytes += text.size();
+  });
+  return bytes;
+}
+
+void run_text(const TextOptions& options) {
+  if (options.out.empty() == options.documents.empty())
+    throw UsageError("tessera data text needs either --out FILE or --documents FOLDER");
+  const TextSource source = source_of(options);
+  const size_t bytes = options.out.empty() ? write_documents(source, options.documents)
+                                           : write_joined(source, options.out);
+  fmt::print("{}: {}, {} bytes\n", options.out.empty() ? options.documents : options.out,
+             source.description(), bytes);
 }
 
 }  // namespace
@@ -39,7 +76,9 @@ void add_data(CLI::App& program) {
                    "File or folder; without it the King James Bible, CMake's manual or the "
                    "licenses, the first that is there");
   text->add_option("--suffix", options->suffix, "Of a folder's files, only those that end so");
-  text->add_option("--out", options->out, "The text file to write")->required();
+  text->add_option("--out", options->out, "Write one file with all of it");
+  text->add_option("--documents", options->documents,
+                   "Instead: write each document as a file of its own into this folder");
   text->callback([options] { run_text(*options); });
 }
 

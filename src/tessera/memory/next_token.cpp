@@ -11,10 +11,10 @@ namespace tessera {
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr double kNegligible = 30;      // nats below the largest
-constexpr double kAllWindows = 0.9;     // prior of a context whose k windows were all stored
-constexpr double kRivals = 0.1;         // other tokens expected at each depth below the context's
-constexpr double kNotStored = -14;      // log of a likelihood ratio with its prior
+constexpr double kNegligible = 30;   // nats below the largest
+constexpr double kAllWindows = 0.9;  // prior of a context whose k windows were all stored
+constexpr double kRivals = 0.1;      // other tokens expected at each depth below the context's
+constexpr double kNotStored = -14;   // log of a likelihood ratio with its prior
 
 /// Log of the prior of depth m, given that something was stored.
 double log_prior_of_depth(int64_t m, int64_t k) {
@@ -163,16 +163,16 @@ NextToken LikelihoodDecoder::best(const WindowScores& scores) const {
     next.probability = prior_[static_cast<size_t>(next.token)];
     return next;
   }
-  const Candidate& best =
-      *std::ranges::max_element(all.candidates, {}, [](const Candidate& c) { return c.log_weight; });
+  const Candidate& best = *std::ranges::max_element(
+      all.candidates, {}, [](const Candidate& c) { return c.log_weight; });
   const auto token = static_cast<size_t>(best.token);
   next.token = best.token;
   next.window_scores = scores_of(scores, token);
   next.probability =
       std::exp(log_add(best.log_weight, log_prior_[token]) - log_one_plus(all.log_mixture));
-  for (int64_t j = 0; j < best.depth; ++j)
-    next.score += next.window_scores[static_cast<size_t>(j)];
-  if (next.evidence > 0) next.matched_length = scores.lengths()[static_cast<size_t>(best.depth) - 1];
+  for (int64_t j = 0; j < best.depth; ++j) next.score += next.window_scores[static_cast<size_t>(j)];
+  if (next.evidence > 0)
+    next.matched_length = scores.lengths()[static_cast<size_t>(best.depth) - 1];
   return next;
 }
 

@@ -42,9 +42,9 @@ NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, 
 ///
 /// Where nothing was stored M has mean 1 at most, so M > 1 / error_rate happens there with
 /// probability error_rate at most (Markov): then, and only then, the token counts as recalled.
-/// Tokens with pi_y L(y, i) below e^-14 for all i count as not stored. Under the paper code a window
-/// that shares parts with stored ones counts as partly stored: there the error rate holds for
-/// contexts that share none.
+/// Tokens with pi_y L(y, i) below e^-14 for all i count as not stored. Under the paper code a
+/// window that shares parts with stored ones counts as partly stored: there the error rate holds
+/// for contexts that share none.
 class LikelihoodDecoder {
  public:
   /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise().

@@ -168,8 +168,8 @@ void hold_plan(StudyContext& context, const Settings& settings, const StudyText&
   const Recall recall = recall_of(memory, stored, places, settings.error_rate);
   progress.update(3);
   Table table("A memory planned in advance (bound code)",
-              {"tokens", "error allowed", "d planned", "predicted error", "error", "error, by score",
-               "places asked at"});
+              {"tokens", "error allowed", "d planned", "predicted error", "error",
+               "error, by score", "places asked at"});
   table.add_row({settings.planned_tokens, settings.planned_error, dimension,
                  Cell::fixed(predicted, 4), Cell::fixed(1 - recall.by_likelihood, 4),
                  Cell::fixed(1 - recall.by_score, 4), places.size()});

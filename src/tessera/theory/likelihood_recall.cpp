@@ -11,7 +11,7 @@ namespace tessera::theory {
 namespace {
 
 constexpr int kDraws = 16;
-constexpr double kStep = 0.05;   // of log priors that count as one, in nats
+constexpr double kStep = 0.05;  // of log priors that count as one, in nats
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr double kAllWindows = 0.9, kRivals = 0.1;  // p_k and r of LikelihoodDecoder
 
@@ -70,8 +70,8 @@ LikelihoodRecall::Draw LikelihoodRecall::draw(std::span<const Stored> stored, in
       Token& token = tokens[i];
       const double score = (m <= stored[i].depth ? 1 : 0) + noise * random.normal();
       token.log_ratio += (score - 0.5) / (noise * noise);
-      token.log_weight = log_add(token.log_weight,
-                                 result.log_depths.back() + token.log_ratio - token.log_rival);
+      token.log_weight =
+          log_add(token.log_weight, result.log_depths.back() + token.log_ratio - token.log_rival);
       const double log_rival = log_add(token.log_rival, std::log(kRivals) + token.log_ratio);
       log_rivals += log_rival - token.log_rival;
       token.log_rival = log_rival;

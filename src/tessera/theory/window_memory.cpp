@@ -244,8 +244,8 @@ double WindowErrorPredictor::recall_by_score(const Probe& probe, int64_t dimensi
 std::pair<double, double> WindowErrorPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "WindowErrorPredictor: dimension {}; at least 2 is needed",
                  dimension);
-  const auto errors = parallel_runs(
-      probes(), [&](int64_t probe) { return 1 - recall(probe, dimension); });
+  const auto errors =
+      parallel_runs(probes(), [&](int64_t probe) { return 1 - recall(probe, dimension); });
   double mean = 0, squares = 0;
   const auto count = static_cast<double>(errors.size());
   for (const double error : errors) mean += error / count;
