@@ -5,13 +5,12 @@
 
 #include "tessera/base/random.h"
 #include "tessera/memory/text_reader.h"
-#include "tessera/theory/window_memory.h"
+#include "tessera/theory/bound_windows.h"
 
 namespace tessera {
 namespace {
 
-using theory::WindowErrorPredictor;
-using theory::WindowMemory;
+using Documents = std::vector<std::vector<int32_t>>;
 
 constexpr int32_t kVocabulary = 400;
 constexpr size_t kShortest = 4, kLongest = 16;  // windows
@@ -27,36 +26,46 @@ std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
   return text;
 }
 
-double measured_error(const std::vector<int32_t>& text, int64_t dimension, uint64_t seed) {
+double measured_error(const Documents& documents, int64_t dimension, uint64_t seed) {
   TextMemory memory({.dimension = dimension, .vocabulary = kVocabulary, .seed = seed});
-  std::span<const int32_t> rest = text;
-  memory.memorize([&] { return std::exchange(rest, {}); });
   std::vector<double> prior(kVocabulary, 1.0);
-  for (const int32_t token : text) prior[static_cast<size_t>(token)] += 1;
-  const LikelihoodDecoder decoder(prior, memory.noise(), 0.01);
   std::vector<std::span<const int32_t>> contexts;
-  for (size_t i = kShortest; i < text.size(); ++i)
-    contexts.push_back(std::span(text).first(i).last(std::min(i, kLongest)));
+  std::vector<int32_t> answers;
+  for (const auto& document : documents) {
+    std::span<const int32_t> rest = document;
+    memory.memorize([&] { return std::exchange(rest, {}); });
+    for (const int32_t token : document) prior[static_cast<size_t>(token)] += 1;
+    for (size_t i = kShortest; i < document.size(); ++i) {
+      contexts.push_back(std::span(document).first(i).last(std::min(i, kLongest)));
+      answers.push_back(document[i]);
+    }
+  }
+  const LikelihoodDecoder decoder(prior, memory.noise(), 0.01);
   int64_t wrong = 0;
   read_contexts(memory, contexts, [&](size_t context, const WindowScores& scores) {
-    wrong += decoder.best(scores).token != text[context + kShortest];
+    wrong += decoder.best(scores).token != answers[context];
   });
   return static_cast<double>(wrong) / static_cast<double>(contexts.size());
 }
 
-TEST(PlannedMemory, ErrorIsWhatThePlanSaid) {
-  const auto text = chained_text(4000, 5);
-  const WindowErrorPredictor predictor(text,
-                                       {.heads = 4,
-                                        .layers = 3,
-                                        .vocabulary = kVocabulary,
-                                        .keys = WindowMemory::Keys::kBoundWindows},
-                                       1000, 1);
+void expect_planned_error(const Documents& documents) {
+  const theory::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, 1000, 1);
   for (const int64_t dimension : {320, 448}) {
     const double predicted = predictor.error(dimension).first;
-    const double measured = measured_error(text, dimension, 1);
+    const double measured = measured_error(documents, dimension, 1);
     EXPECT_NEAR(predicted, measured, 0.2 * measured + 0.002) << dimension;
   }
+}
+
+TEST(PlannedMemory, ErrorIsWhatThePlanSaid) {
+  expect_planned_error({chained_text(4000, 5)});
+}
+
+TEST(PlannedMemory, DocumentsThatShareTextAreTakenIntoAccount) {
+  Documents documents = {chained_text(2000, 5), chained_text(1500, 6)};
+  documents[1].insert(documents[1].end(), documents[0].begin() + 500, documents[0].begin() + 1000);
+  documents.push_back({documents[0].begin() + 700, documents[0].begin() + 1200});
+  expect_planned_error(documents);
 }
 
 }  // namespace

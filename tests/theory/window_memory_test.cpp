@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "tessera/theory/blas.h"
 #include "tessera/theory/gaussian_field.h"
@@ -77,14 +76,6 @@ TEST(WindowMemory, HashedKeysArePredictedAsIndependentOnes) {
   EXPECT_EQ(enough % 32, 0);
   EXPECT_LE(hashed.error(enough).first, 0.02);
   EXPECT_GT(hashed.error(enough - 32).first, 0.02);
-}
-
-TEST(WindowMemory, BoundWindowsWriteEachPairOnce) {
-  const std::vector<int32_t> text = {0, 1, 2, 0, 1, 2, 0, 1, 3};
-  const WindowErrorPredictor bound(text, {2, 1, 4, WindowMemory::Keys::kBoundWindows}, 100, 1);
-  EXPECT_EQ(bound.associations(), 4);  // 01-2, 12-0, 20-1, 01-3
-  // 01 is followed by 2 twice and by 3 once, written once each: three of seven are coin tosses.
-  EXPECT_DOUBLE_EQ(bound.floor(), 1.5 / 7);
 }
 
 TEST(WindowMemory, AnAmbiguousTextHasAFloorNoDimensionLifts) {

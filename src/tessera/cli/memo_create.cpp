@@ -3,22 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "tessera/base/config.h"
-#include "tessera/base/file.h"
+#include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/memo_store.h"
+#include "tessera/theory/bound_windows.h"
 #include "tessera/theory/window_memory.h"
 
 namespace tessera::cli {
 namespace {
-
-using theory::WindowErrorPredictor;
-using theory::WindowMemory;
 
 constexpr int64_t kLearntVocabulary = 4096;
 constexpr int64_t kProbes = 2000;  // positions of the sample that a plan looks at
@@ -31,37 +31,40 @@ struct Options {
   uint64_t seed = 0;
 };
 
-Tokenizer learnt_tokenizer(const std::string& text) {
+using Texts = std::vector<std::string>;
+
+/// The documents of a file or folder.
+Texts texts_of(const std::string& path) {
+  Texts texts;
+  TextSource::from_path(path).for_each(
+      [&](const std::string&, std::string_view text) { texts.emplace_back(text); });
+  return texts;
+}
+
+Tokenizer learnt_tokenizer(const Texts& sample) {
   BpeTrainer trainer({.vocabulary_size = kLearntVocabulary});
-  trainer.add_text(text);
+  for (const std::string& text : sample) trainer.add_text(text);
   Progress progress(stderr, "Learning tokens", kLearntVocabulary);
   return trainer.train([&](int64_t tokens) { progress.update(tokens); });
 }
 
-/// text: of the sample, if there is one.
-Tokenizer tokenizer_of(const Options& options, const std::optional<std::string>& text) {
-  const std::string kind = !options.tokenizer.empty() ? options.tokenizer : text ? "bpe" : "byte";
+Tokenizer tokenizer_of(const Options& options, const Texts& sample) {
+  const std::string kind = !options.tokenizer.empty() ? options.tokenizer
+                           : !sample.empty()          ? "bpe"
+                                                      : "byte";
   if (kind == "byte") return Tokenizer::bytes(EndOfText::kPresent);
   if (kind != "bpe") return Tokenizer::load(kind);
-  if (!text)
+  if (sample.empty())
     throw UsageError(
         "--tokenizer bpe is learnt from the sample of --plan-from; name one, or the path of a "
         "tokenizer");
-  return learnt_tokenizer(*text);
+  return learnt_tokenizer(sample);
 }
 
-/// The smallest dimension that recalls the sample with the error allowed; says what it found.
-int64_t planned_dimension(const Options& options, const TextMemoryConfig& memory,
-                          const Tokenizer& tokenizer, const std::string& text) {
-  const auto tokens = tokenizer.encode(text);
-  const WindowErrorPredictor predictor(
-      tokens,
-      {.heads = memory.heads,
-       .layers = memory.layers,
-       .vocabulary = tokenizer.vocabulary_size(),
-       .keys = memory.code == WindowCodeKind::kBound ? WindowMemory::Keys::kBoundWindows
-                                                     : WindowMemory::Keys::kSharedSlots},
-      kProbes, options.seed);
+/// The smallest dimension by which the predictor sees the sample recalled with the error allowed;
+/// says what it found.
+template <typename Predictor>
+int64_t planned_dimension(const Predictor& predictor, const Options& options, int64_t tokens) {
   const int64_t dimension = predictor.smallest_dimension(options.error, kDimensionStep);
   if (dimension == 0)
     throw UsageError(
@@ -69,8 +72,8 @@ int64_t planned_dimension(const Options& options, const TextMemoryConfig& memory
         "go on differently elsewhere, allow more than that",
         options.error, options.sample, predictor.floor());
   const auto [error, standard_error] = predictor.error(dimension);
-  fmt::print("{}: {} tokens, {} pairs of a window and its next token\n", options.sample,
-             tokens.size(), predictor.associations());
+  fmt::print("{}: {} tokens, {} pairs of a window and its next token\n", options.sample, tokens,
+             predictor.associations());
   fmt::print("  dimension {} recalls it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
              dimension, error, standard_error, predictor.probes());
   fmt::print("  in any dimension {:.4f} (equal windows that go on differently)\n",
@@ -78,15 +81,38 @@ int64_t planned_dimension(const Options& options, const TextMemoryConfig& memory
   return dimension;
 }
 
+int64_t planned_dimension(const Options& options, const TextMemoryConfig& memory,
+                          const Tokenizer& tokenizer, const Texts& sample) {
+  std::vector<std::vector<int32_t>> documents;
+  std::vector<int32_t> all;
+  for (const std::string& text : sample) {
+    documents.push_back(tokenizer.encode(text));
+    all.insert(all.end(), documents.back().begin(), documents.back().end());
+  }
+  const auto tokens = static_cast<int64_t>(all.size());
+  if (memory.code == WindowCodeKind::kBound)
+    return planned_dimension(
+        theory::BoundWindowPredictor(documents, window_lengths(memory), tokenizer.vocabulary_size(),
+                                     kProbes, options.seed),
+        options, tokens);
+  return planned_dimension(
+      theory::WindowErrorPredictor(all,
+                                   {.heads = memory.heads,
+                                    .layers = memory.layers,
+                                    .vocabulary = tokenizer.vocabulary_size(),
+                                    .keys = theory::WindowMemory::Keys::kSharedSlots},
+                                   kProbes, options.seed),
+      options, tokens);
+}
+
 void run(const Options& options) {
   TextMemoryConfig memory;
   memory.code = config::enum_value<WindowCodeKind>(options.code, "--code");
   memory.dimension = options.dimension;
   memory.seed = options.seed;
-  std::optional<std::string> text;
-  if (!options.sample.empty()) text = read_file(options.sample);
-  const Tokenizer tokenizer = tokenizer_of(options, text);
-  if (text) memory.dimension = planned_dimension(options, memory, tokenizer, *text);
+  const Texts sample = options.sample.empty() ? Texts() : texts_of(options.sample);
+  const Tokenizer tokenizer = tokenizer_of(options, sample);
+  if (!sample.empty()) memory.dimension = planned_dimension(options, memory, tokenizer, sample);
   MemoStore::create(options.store, memory, tokenizer);
   const auto entries = static_cast<double>(memory.dimension * memory.dimension);
   fmt::print("{}: {} code, dimension {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
@@ -105,8 +131,10 @@ void add_memo_create(CLI::App& memo) {
                        "Width d of keys and values, a multiple of 64; the memory has d^2 numbers")
           ->capture_default_str();
   CLI::Option* sample =
-      verb->add_option("--plan-from", options->sample,
-                       "Instead: the smallest dimension that recalls this text with --error")
+      verb->add_option(
+              "--plan-from", options->sample,
+              "Instead: the smallest dimension that recalls this file with --error, or the "
+              "files of this folder, each a document")
           ->excludes(dimension);
   CLI::Option* error =
       verb->add_option("--error", options->error, "Share of tokens that may be recalled wrongly")

@@ -12,6 +12,8 @@
 #include "tessera/cli/program.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/tokenizer.h"
+#include "tessera/memory/text_memory_config.h"
+#include "tessera/theory/bound_windows.h"
 #include "tessera/theory/counts_file.h"
 #include "tessera/theory/planner.h"
 #include "tessera/theory/window_memory.h"
@@ -135,6 +137,25 @@ Tokenizer tokenizer_of(const Options& options, const std::string& text) {
   return trainer.train([&](int64_t tokens) { progress.update(tokens); });
 }
 
+/// What a predictor says of the dimension wanted or given.
+template <typename Predictor>
+Json plan_by(const Predictor& predictor, const char* keys, const Options& options) {
+  const int64_t dimension = options.dimension
+                                ? *options.dimension
+                                : predictor.smallest_dimension(*options.error, kTextStep);
+  Json plan = {{"keys", keys},
+               {"associations", predictor.associations()},
+               {"dimension", dimension > 0 ? Json(dimension) : Json(nullptr)},
+               {"error_in_any_dimension", predictor.floor()}};
+  if (dimension > 0) {
+    const auto [error, standard_error] = predictor.error(dimension);
+    plan["predicted_error"] = error;
+    plan["standard_error"] = standard_error;
+  }
+  plan["probes"] = predictor.probes();
+  return plan;
+}
+
 Json plan_of_text(const Options& options) {
   const std::string text = read_file(options.text);
   const Tokenizer tokenizer = tokenizer_of(options, text);
@@ -147,32 +168,24 @@ Json plan_of_text(const Options& options) {
                  {"vocabulary", tokenizer.vocabulary_size()},
                  {"heads", options.heads},
                  {"layers", options.layers}};
-  const std::pair<const char*, WindowMemory::Keys> kinds[] = {
-      {"keys that share parts (as in the paper)", WindowMemory::Keys::kSharedSlots},
-      {"an independent key per window", WindowMemory::Keys::kHashedWindows},
-      {"bound windows, each pair written once", WindowMemory::Keys::kBoundWindows}};
-  for (const auto& [name, keys] : kinds) {
-    const WindowErrorPredictor predictor(tokens,
-                                         {.heads = options.heads,
-                                          .layers = options.layers,
-                                          .vocabulary = tokenizer.vocabulary_size(),
-                                          .keys = keys},
-                                         kTextProbes, options.seed);
-    const int64_t dimension = options.dimension
-                                  ? *options.dimension
-                                  : predictor.smallest_dimension(*options.error, kTextStep);
-    Json plan = {{"keys", name},
-                 {"associations", predictor.associations()},
-                 {"dimension", dimension > 0 ? Json(dimension) : Json(nullptr)},
-                 {"error_in_any_dimension", predictor.floor()}};
-    if (dimension > 0) {
-      const auto [error, standard_error] = predictor.error(dimension);
-      plan["predicted_error"] = error;
-      plan["standard_error"] = standard_error;
-    }
-    plan["probes"] = predictor.probes();
-    result["plans"].push_back(plan);
-  }
+  const auto add_plan_of = [&](const char* keys, const auto& predictor) {
+    result["plans"].push_back(plan_by(predictor, keys, options));
+  };
+  const auto predictor = [&](WindowMemory::Keys keys) {
+    return WindowErrorPredictor(tokens,
+                                {.heads = options.heads,
+                                 .layers = options.layers,
+                                 .vocabulary = tokenizer.vocabulary_size(),
+                                 .keys = keys},
+                                kTextProbes, options.seed);
+  };
+  add_plan_of("keys that share parts (as in the paper)",
+              predictor(WindowMemory::Keys::kSharedSlots));
+  add_plan_of("an independent key per window", predictor(WindowMemory::Keys::kHashedWindows));
+  add_plan_of("bound windows, each pair written once",
+              BoundWindowPredictor(
+                  {tokens}, window_lengths({.heads = options.heads, .layers = options.layers}),
+                  tokenizer.vocabulary_size(), kTextProbes, options.seed));
   return result;
 }
 

@@ -11,7 +11,7 @@
 #include "tessera/model/memo.h"
 #include "tessera/study/memo_studies.h"
 #include "tessera/study/memo_text.h"
-#include "tessera/theory/window_memory.h"
+#include "tessera/theory/bound_windows.h"
 
 namespace tessera::memo_study {
 namespace {
@@ -92,14 +92,11 @@ double published_code_recall(int64_t dimension, std::span<const int32_t> text, i
   return static_cast<double>(right) / static_cast<double>(next.size(0));
 }
 
-theory::WindowErrorPredictor predictor_of(std::span<const int32_t> text, int64_t vocabulary,
+theory::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t vocabulary,
                                           int64_t probes, uint64_t seed) {
-  return theory::WindowErrorPredictor(text,
-                                      {.heads = kTextHeads,
-                                       .layers = kTextLayers,
-                                       .vocabulary = vocabulary,
-                                       .keys = theory::WindowMemory::Keys::kBoundWindows},
-                                      probes, seed);
+  return theory::BoundWindowPredictor({{text.begin(), text.end()}},
+                                      window_lengths({.heads = kTextHeads, .layers = kTextLayers}),
+                                      vocabulary, probes, seed);
 }
 
 /// Recall of the first `tokens` tokens by each code, with the names of the series.

@@ -9,23 +9,22 @@
 namespace tessera::theory {
 
 /// Predicts recall by likelihood ratio from a memory of bound windows, as LikelihoodDecoder
-/// (memory/next_token.h) decodes: where a context was stored with all its k windows, each scores 1
-/// for a token that it was stored with and 0 for others, give or take the noise.
+/// (memory/next_token.h) decodes: a window scores, give or take the noise, how often it was stored
+/// with a token.
 class LikelihoodRecall {
  public:
   /// prior [V]: positive weights of the tokens.
   explicit LikelihoodRecall(const std::vector<double>& prior);
 
-  /// A token that was stored with the `depth` shortest windows of a context.
+  /// A token that was stored with a context.
   struct Stored {
     int32_t token = 0;
-    int32_t depth = 0;
+    std::vector<float> scores;  ///< by each of the context's windows, shortest first, without noise
   };
-  /// Chance that `right`, whose depth is k, counts more than every other token: a mean over draws
-  /// of its noise and the rivals', the noise of all others averaged out. noise: standard deviation
-  /// of one window's score, above 0. The same `random`, the same answer.
-  double recall(Stored right, std::span<const Stored> rivals, double noise,
-                RandomStream random) const;
+  /// Chance that the first of `stored`, all tokens that any of a context's windows was stored with,
+  /// is decoded: a mean over draws of their noise, the noise of all other tokens averaged out.
+  /// noise: standard deviation of one window's score, above 0. The same `random`, the same answer.
+  double recall(std::span<const Stored> stored, double noise, RandomStream random) const;
 
  private:
   /// Tokens of about one prior.
@@ -38,9 +37,8 @@ class LikelihoodRecall {
     std::vector<double> log_weights;  ///< of each stored token, its part of M
     std::vector<double> log_depths;   ///< log p_m B_m
   };
-  Draw draw(std::span<const Stored> stored, int32_t windows, double noise,
-            RandomStream& random) const;
-  std::vector<double> count_others(Stored right, std::span<const Stored> rivals) const;
+  Draw draw(std::span<const Stored> stored, double noise, RandomStream& random) const;
+  std::vector<double> count_others(std::span<const Stored> stored) const;
 
   std::vector<double> log_prior_;
   std::vector<int32_t> group_of_token_;

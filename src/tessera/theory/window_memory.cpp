@@ -7,23 +7,15 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
+#include "tessera/theory/dimension_search.h"
 #include "tessera/theory/normal_law.h"
 #include "tessera/theory/parallel.h"
+#include "tessera/theory/window_hash.h"
 
 namespace tessera::theory {
 namespace {
 
-constexpr int64_t kWidest = 1000000;
 constexpr int64_t kMostVisits = 8192;  // windows looked at per shared part; more are sampled
-
-uint64_t hash_tokens(std::span<const int32_t> tokens) {
-  uint64_t hash = 0xCBF29CE484222325;
-  for (const int32_t token : tokens) {
-    hash = (hash ^ static_cast<uint32_t>(token)) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
 
 int64_t power(int64_t base, int32_t exponent) {
   int64_t value = 1;
@@ -33,7 +25,6 @@ int64_t power(int64_t base, int32_t exponent) {
 
 /// Tokens of a layer's windows.
 int64_t window_length(const WindowMemory& memory, int32_t layer) {
-  if (memory.keys == WindowMemory::Keys::kBoundWindows) return int64_t{memory.heads} << (layer - 1);
   return power(memory.heads, layer);
 }
 
@@ -77,18 +68,11 @@ void check_memory(std::span<const int32_t> tokens, const WindowMemory& memory) {
 WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
                                            const WindowMemory& memory, int64_t probes,
                                            uint64_t seed)
-    : memory_(memory), seed_(seed) {
+    : memory_(memory) {
   check_memory(tokens, memory);
   const PartIndex index = index_parts(tokens);
-  if (writes_once()) {
-    for (const auto& written : index) associations_ += static_cast<int64_t>(written.size());
-    std::vector<double> prior(static_cast<size_t>(memory.vocabulary), 1.0);
-    for (const int32_t token : tokens) prior[static_cast<size_t>(token)] += 1;
-    by_likelihood_.emplace(prior);
-  } else {
-    count_energy(tokens);
-    group_tokens();
-  }
+  count_energy(tokens);
+  group_tokens();
   const auto positions = choose_positions(static_cast<int64_t>(tokens.size()), probes, seed);
   probes_.resize(positions.size());
   parallel_for(static_cast<int64_t>(positions.size()),
@@ -105,16 +89,7 @@ WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
     for (int64_t i = parts[k].window; i < n; ++i)
       written.emplace_back(hash_tokens(tokens.subspan(i - parts[k].reach, parts[k].length)),
                            static_cast<int32_t>(i));
-    if (!writes_once()) return std::sort(written.begin(), written.end());
-    const auto pair_of = [&](const auto& entry) {
-      return std::pair(entry.first, tokens[entry.second]);
-    };
-    std::sort(written.begin(), written.end(),
-              [&](const auto& a, const auto& b) { return pair_of(a) < pair_of(b); });
-    const auto end = std::unique(written.begin(), written.end(), [&](const auto& a, const auto& b) {
-      return pair_of(a) == pair_of(b);
-    });
-    written.erase(end, written.end());
+    std::sort(written.begin(), written.end());
   });
   return index;
 }
@@ -169,16 +144,15 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int
         std::lower_bound(index[k].begin(), index[k].end(), std::pair<uint64_t, int32_t>{hash, 0});
     const auto end =
         std::lower_bound(begin, index[k].end(), std::pair<uint64_t, int32_t>{hash, INT32_MAX});
-    const int64_t stride = writes_once() ? 1 : (end - begin + kMostVisits - 1) / kMostVisits;
+    const int64_t stride = (end - begin + kMostVisits - 1) / kMostVisits;
     for (int64_t i = 0; i < end - begin; i += stride) {
       const int32_t token = tokens[begin[i].second];
-      const bool is_own_pair = writes_once() ? token == right : begin[i].second == position;
+      const bool is_own_pair = begin[i].second == position;
       if (!is_own_pair) interference[token] += parts[k].share * static_cast<double>(stride);
     }
   }
   const auto rival = [&](int32_t token, double score) {
-    if (writes_once()) return Rival{token, score, 0, 0};  // bound: no energy of its own
-    return Rival{token, score, energy_of_token_[token], group_of_token_[token]};
+    return Rival{score, energy_of_token_[token], group_of_token_[token]};
   };
   probe.score = probe.layers + interference[right];
   probe.right = rival(right, probe.score);
@@ -187,21 +161,7 @@ WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int
   return probe;
 }
 
-double WindowErrorPredictor::recall(int64_t number, int64_t dimension) const {
-  const Probe& probe = probes_[static_cast<size_t>(number)];
-  if (!writes_once()) return recall_by_score(probe, dimension);
-  const auto stored = [](const Rival& rival) {
-    return LikelihoodRecall::Stored{rival.token, static_cast<int32_t>(rival.interference)};
-  };
-  std::vector<LikelihoodRecall::Stored> rivals;
-  for (const Rival& rival : probe.rivals) rivals.push_back(stored(rival));
-  const double noise = std::sqrt(static_cast<double>(associations_)) /
-                       static_cast<double>(dimension);  // d terms of d^-1 of each pair held
-  return by_likelihood_->recall(stored(probe.right), rivals, noise,
-                                RandomStream(seed_, static_cast<uint64_t>(number)));
-}
-
-double WindowErrorPredictor::recall_by_score(const Probe& probe, int64_t dimension) const {
+double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const {
   constexpr int kLengths = 7, kNoises = 25;
   const auto d = static_cast<double>(dimension);
   // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
@@ -244,13 +204,8 @@ double WindowErrorPredictor::recall_by_score(const Probe& probe, int64_t dimensi
 std::pair<double, double> WindowErrorPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "WindowErrorPredictor: dimension {}; at least 2 is needed",
                  dimension);
-  const auto errors =
-      parallel_runs(probes(), [&](int64_t probe) { return 1 - recall(probe, dimension); });
-  double mean = 0, squares = 0;
-  const auto count = static_cast<double>(errors.size());
-  for (const double error : errors) mean += error / count;
-  for (const double error : errors) squares += (error - mean) * (error - mean);
-  return {mean, count > 1 ? std::sqrt(squares / (count - 1) / count) : 0.0};
+  return mean_error(parallel_runs(
+      probes(), [&](int64_t k) { return 1 - recall(probes_[static_cast<size_t>(k)], dimension); }));
 }
 
 double WindowErrorPredictor::floor() const {
@@ -265,21 +220,8 @@ double WindowErrorPredictor::floor() const {
 }
 
 int64_t WindowErrorPredictor::smallest_dimension(double error_wanted, int64_t step) const {
-  check_argument(step >= 1, "WindowErrorPredictor: dimensions in steps of {}", step);
-  const auto reached = [&](int64_t steps) {
-    return error(std::max<int64_t>(2, steps * step)).first <= error_wanted;
-  };
-  int64_t high = 1;
-  while (!reached(high)) {
-    high *= 2;
-    if (high * step > kWidest) return 0;
-  }
-  int64_t low = high / 2;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (reached(middle) ? high : low) = middle;
-  }
-  return high * step;
+  return theory::smallest_dimension([&](int64_t dimension) { return error(dimension).first; },
+                                    error_wanted, step);
 }
 
 }  // namespace tessera::theory

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "tessera/theory/error_predictor.h"
-#include "tessera/theory/likelihood_recall.h"
 
 namespace tessera::theory {
 
@@ -16,11 +14,8 @@ namespace tessera::theory {
 /// tokens, and all layers share one d x d matrix. The text is one document.
 struct WindowMemory {
   enum class Keys {
-    kSharedSlots,    // a key joins `heads` projected parts: windows with equal parts interfere
-    kHashedWindows,  // an independent key per window
-    kBoundWindows    // that, of signs, the value bound to the window, and each pair written once:
-                     // frequent tokens make no more noise than rare ones. Windows of
-                     // heads 2^(k - 1) tokens; decoded by likelihood ratio, the others by score
+    kSharedSlots,   // a key joins `heads` projected parts: windows with equal parts interfere
+    kHashedWindows  // an independent key per window
   };
 
   int32_t heads = 4;
@@ -56,7 +51,6 @@ class WindowErrorPredictor {
 
  private:
   struct Rival {
-    int32_t token = 0;
     double interference = 0;  // score it gets for certain
     double energy = 0;
     int32_t group = 0;
@@ -71,14 +65,12 @@ class WindowErrorPredictor {
   /// For each part of a key, the positions that wrote it, sorted by what it reads.
   using PartIndex = std::vector<std::vector<std::pair<uint64_t, int32_t>>>;
 
-  bool writes_once() const { return memory_.keys == WindowMemory::Keys::kBoundWindows; }
   PartIndex index_parts(std::span<const int32_t> tokens) const;
   void count_energy(std::span<const int32_t> tokens);
   void group_tokens();
   std::vector<int64_t> choose_positions(int64_t tokens, int64_t probes, uint64_t seed) const;
   Probe make_probe(std::span<const int32_t> tokens, int64_t position, const PartIndex& index) const;
-  double recall(int64_t probe, int64_t dimension) const;
-  double recall_by_score(const Probe& probe, int64_t dimension) const;
+  double recall(const Probe& probe, int64_t dimension) const;
 
   WindowMemory memory_;
   int64_t associations_ = 0;
@@ -87,8 +79,6 @@ class WindowErrorPredictor {
   std::vector<OutputGroup> groups_;
   double total_energy_ = 0;
   std::vector<Probe> probes_;
-  uint64_t seed_;
-  std::optional<LikelihoodRecall> by_likelihood_;  // of bound windows
 };
 
 }  // namespace tessera::theory
