@@ -89,7 +89,7 @@ TEST_F(MemoStudies, DecoysTakeFromARecallThatLayersGiveBack) {
                                                    {"texts_read", 1},
                                                    {"batches", 1}});
   const auto recall = [&](int layers, int decoys) {
-    return value(results, fmt::format("d = 256, l = {}, {} decoys, product", layers, decoys), 1024);
+    return value(results, fmt::format("d 256, l {}, {} decoys, product", layers, decoys), 1024);
   };
   EXPECT_GT(recall(1, 0), 0.95);
   EXPECT_LT(recall(1, 60), 0.8);

@@ -74,8 +74,10 @@ TEST(WindowMemory, HashedKeysArePredictedAsIndependentOnes) {
   EXPECT_LT(hashed.floor(), 0.01);
   const int64_t enough = hashed.smallest_dimension(0.02, 32);
   EXPECT_EQ(enough % 32, 0);
-  EXPECT_LE(hashed.error(enough).first, 0.02);
-  EXPECT_GT(hashed.error(enough - 32).first, 0.02);
+  const auto [error, standard_error] = hashed.error(enough);
+  EXPECT_LE(error + standard_error, 0.02);
+  const auto [larger, its_standard_error] = hashed.error(enough - 32);
+  EXPECT_GT(larger + its_standard_error, 0.02);
 }
 
 TEST(WindowMemory, AnAmbiguousTextHasAFloorNoDimensionLifts) {

@@ -51,7 +51,7 @@ struct Run {
 
   auto operator<=>(const Run&) const = default;
   std::string series() const {
-    return fmt::format("d = {}, l = {}, {} decoys, {}", dimension, layers, decoys,
+    return fmt::format("d {}, l {}, {} decoys, {}", dimension, layers, decoys,
                        config::enum_name(encoding));
   }
 };
@@ -71,7 +71,9 @@ const std::map<std::array<int64_t, 4>, double> kPublishedFewerLayers = {
     {{1, 2048, 0, 4}, .792},  {{1, 4096, 0, 10}, .973}, {{1, 4096, 20, 10}, .386},
     {{2, 4096, 20, 10}, .701}};
 
+/// The authors' results file is from before they had the product encoding.
 double published_accuracy(const Run& run, int64_t batches) {
+  if (run.encoding != SequenceEncoding::kJlt) return ResultPoint::kNone;
   constexpr int64_t kKnown[] = {1, 2, 3, 5, 10};
   const auto fewer = kPublishedFewerLayers.find({run.layers, run.dimension, run.decoys, batches});
   if (fewer != kPublishedFewerLayers.end()) return fewer->second;

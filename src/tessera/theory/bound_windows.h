@@ -33,8 +33,8 @@ class BoundWindowPredictor {
   /// least as often.
   double floor() const;
 
-  /// The smallest multiple of `step` whose error is at most `error`; 0 where even 10^6 dimensions
-  /// do not do.
+  /// The smallest multiple of `step` whose error, its standard error added, is at most `error`; 0
+  /// where even 10^6 dimensions do not do.
   int64_t smallest_dimension(double error, int64_t step) const;
 
  private:

@@ -45,8 +45,8 @@ class WindowErrorPredictor {
   /// The error that remains in any dimension: probes with a rival of equal or greater interference.
   double floor() const;
 
-  /// The smallest multiple of `step` whose error is at most `error`; 0 where even 10^6 dimensions
-  /// do not do.
+  /// The smallest multiple of `step` whose error, its standard error added, is at most `error`; 0
+  /// where even 10^6 dimensions do not do.
   int64_t smallest_dimension(double error, int64_t step) const;
 
  private:
