@@ -126,6 +126,15 @@ TEST_F(Memo, SaysHowFullItIs) {
   EXPECT_THAT(done({"documents", store}), HasSubstr("text.txt"));
 }
 
+TEST_F(Memo, WarnsOfAStoreThatIsOverfull) {
+  const std::string store = path("small");
+  done({"create", store, "--dimension", "64"});
+  const Outcome run = memo({"memorize", store, path("text.txt")});
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("warning: the store holds"));
+  EXPECT_THAT(memo({"memorize", create(), path("text.txt")}).err, Not(HasSubstr("warning")));
+}
+
 TEST_F(Memo, PlansItsSizeFromASample) {
   const std::string out =
       done({"create", path("store"), "--plan-from", path("text.txt"), "--error", "0.3"});
@@ -133,6 +142,8 @@ TEST_F(Memo, PlansItsSizeFromASample) {
   EXPECT_THAT(out, HasSubstr("byte-level BPE"));
   const auto stat = json({"stat", path("store")});
   EXPECT_EQ(stat["dimension"].get<int>() % 64, 0);
+  EXPECT_THAT(done({"create", path("poet"), "--plan-from", path("poems"), "--error", "0.3"}),
+              HasSubstr("pairs of a window"));
   expect_refused(
       memo({"create", path("other"), "--plan-from", path("text.txt"), "--error", "0.00001"}), 2,
       "no dimension recalls");

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <iostream>
 #include <map>
 
@@ -13,6 +15,7 @@
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/data/text_source.h"
 #include "tessera/store/memo_writer.h"
+#include "tessera/store/memory_load.h"
 
 namespace tessera::cli {
 namespace {
@@ -158,6 +161,18 @@ void memorize_all(const std::vector<Document>& documents, MemoWriter& writer, in
         done, counted(static_cast<int64_t>(documents.size()), "document")));
 }
 
+void warn_if_overfull(const MemoWriter& writer) {
+  const TextMemoryConfig& memory = writer.config().memory;
+  const auto pairs = static_cast<double>(writer.ledger().totals().pairs);
+  const double load = pairs / std::max(1.0, pair_capacity(memory));
+  if (load <= 1) return;
+  const double dimension = std::sqrt(load) * static_cast<double>(memory.dimension);
+  fmt::print(stderr,
+             "tessera: warning: the store holds {:.2f} times the pairs that it recalls with 99 %; "
+             "dimension {:.0f} would hold them\n",
+             load, 64 * std::ceil(dimension / 64));
+}
+
 void run(const Options& options) {
   const Shard shard = parse_shard(options.shard);
   MemoWriter writer(options.store);
@@ -168,6 +183,7 @@ void run(const Options& options) {
   const Duplicates duplicates = options.replace ? Duplicates::kReplace : Duplicates::kRefuse;
   const int64_t bytes = check_documents(documents, writer, duplicates);
   memorize_all(documents, writer, bytes, duplicates);
+  warn_if_overfull(writer);
 }
 
 }  // namespace

@@ -29,13 +29,17 @@ MemoryLoad memory_load(const TextMemory& memory) {
   const double ratio = memory.noise() / theory::correlation_noise(code_of(config, 1), 1.0);
   const auto pairs = static_cast<double>(memory.pairs());
   MemoryLoad load;
-  load.capacity = theory::correlation_capacity(code_of(config, config.layers), kRecall);
+  load.capacity = pair_capacity(config);
   load.load = pairs / std::max(1.0, load.capacity);
   for (int32_t layers = 1; layers <= config.layers; ++layers)
     load.expected_recall_after.push_back(
         pairs > 0 ? theory::correlation_recall(code_of(config, layers), ratio * ratio) : 1.0);
   load.expected_recall = load.expected_recall_after.back();
   return load;
+}
+
+double pair_capacity(const TextMemoryConfig& config) {
+  return theory::correlation_capacity(code_of(config, config.layers), kRecall);
 }
 
 }  // namespace tessera

@@ -19,4 +19,7 @@ struct MemoryLoad {
 
 MemoryLoad memory_load(const TextMemory& memory);
 
+/// MemoryLoad::capacity of a memory of this configuration.
+double pair_capacity(const TextMemoryConfig& config);
+
 }  // namespace tessera
