@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tessera/ops/cpu/instruction_set.h"
+
 namespace tessera::cpu {
 
 namespace avx2 {
@@ -30,15 +32,13 @@ bool may_use_tiles() {
 }  // namespace
 
 const Loops* loops() {
-  static const Loops* const fastest = []() -> const Loops* {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-      return &avx512::kLoops;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2::kLoops;
-    return nullptr;
-  }();
-  return fastest;
+  switch (instruction_set()) {
+    case InstructionSet::kSse2: return nullptr;
+    case InstructionSet::kAvx2: return &avx2::kLoops;
+    case InstructionSet::kAvx512:
+    case InstructionSet::kAvx512Vnni: return &avx512::kLoops;
+  }
+  return nullptr;
 }
 
 const Loops* bfloat16_loops() {

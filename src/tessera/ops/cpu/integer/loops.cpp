@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "tessera/ops/cpu/instruction_set.h"
+
 namespace tessera::cpu {
 
 namespace sse2 {
@@ -18,22 +20,11 @@ extern const IntegerLoops kIntegerLoops;
 }
 
 const IntegerLoops* const* all_integer_loops() {
-  static const std::array<const IntegerLoops*, 5> runnable = [] {
-    __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    const bool vnni =
-        avx512 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vpopcntdq");
-    std::array<const IntegerLoops*, 5> found{};
-    auto next = found.begin();
-    if (vnni) *next++ = &avx512vnni::kIntegerLoops;
-    if (avx512) *next++ = &avx512::kIntegerLoops;
-    if (avx2) *next++ = &avx2::kIntegerLoops;
-    *next++ = &sse2::kIntegerLoops;
-    return found;
-  }();
-  return runnable.data();
+  static constexpr std::array<const IntegerLoops*, 5> kBestFirst = {
+      &avx512vnni::kIntegerLoops, &avx512::kIntegerLoops, &avx2::kIntegerLoops,
+      &sse2::kIntegerLoops, nullptr};
+  const auto best = static_cast<int>(instruction_set());
+  return kBestFirst.data() + (static_cast<int>(InstructionSet::kAvx512Vnni) - best);
 }
 
 const IntegerLoops& integer_loops() {
