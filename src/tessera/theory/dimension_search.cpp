@@ -20,11 +20,12 @@ std::pair<double, double> mean_error(const std::vector<double>& errors) {
   return {mean, count > 1 ? std::sqrt(squares / (count - 1) / count) : 0.0};
 }
 
-int64_t smallest_dimension(const std::function<double(int64_t dimension)>& error,
+int64_t smallest_dimension(const std::function<std::pair<double, double>(int64_t dimension)>& error,
                            double error_wanted, int64_t step) {
   check_argument(step >= 1, "smallest_dimension: dimensions in steps of {}", step);
   const auto reached = [&](int64_t steps) {
-    return error(std::max<int64_t>(2, steps * step)) <= error_wanted;
+    const auto [mean, standard_error] = error(std::max<int64_t>(2, steps * step));
+    return mean + standard_error <= error_wanted;
   };
   int64_t high = 1;
   while (!reached(high)) {

@@ -220,12 +220,8 @@ double WindowErrorPredictor::floor() const {
 }
 
 int64_t WindowErrorPredictor::smallest_dimension(double error_wanted, int64_t step) const {
-  return theory::smallest_dimension(
-      [&](int64_t dimension) {
-        const auto [mean, standard_error] = error(dimension);
-        return mean + standard_error;
-      },
-      error_wanted, step);
+  return theory::smallest_dimension([&](int64_t dimension) { return error(dimension); },
+                                    error_wanted, step);
 }
 
 }  // namespace tessera::theory
