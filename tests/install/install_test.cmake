@@ -58,7 +58,7 @@ run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${WORK}/headers -B ${WORK}/
     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
 run("build" ignored ${CMAKE_COMMAND} --build ${WORK}/build)
 
-foreach(example kernel_smoothing associative_recall)
+foreach(example kernel_smoothing associative_recall memorise_text)
   run("${example}" printed ${WORK}/build/examples/${example})
   expected_output(${SOURCE}/examples/${example}.cpp expected)
   expect_equal("${example} prints" "${printed}" "${expected}")
