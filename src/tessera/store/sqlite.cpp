@@ -67,7 +67,10 @@ void Database::check(int code) const {
 }
 
 void Database::fail(int code) const {
-  const int system = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
+  // SQLite does not say what kept it from committing; the call that failed last does.
+  const int last = errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
+  const int known = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
+  const int system = known != 0 ? known : last;
   switch (code & 0xFF) {
     case SQLITE_NOMEM:
       throw std::bad_alloc();
@@ -91,7 +94,7 @@ void Database::fail(int code) const {
       throw SystemError(path_, "open", system != 0 ? system : ENOENT);
     case SQLITE_IOERR:
       if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_DATA) break;
-      throw SystemError(path_, "read or write", system != 0 ? system : EIO);
+      throw SystemError(path_, last != 0 ? "write" : "read or write", system != 0 ? system : EIO);
     default:
       break;
   }
