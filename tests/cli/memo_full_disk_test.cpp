@@ -1,4 +1,5 @@
-// A disk that is full at any moment: the file and the reason are said, and whole documents are kept.
+// A disk that is full at any moment: the file and the reason are said, and whole documents are
+// kept.
 
 #include <signal.h>
 

@@ -98,7 +98,8 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
                         "1, 1, '')"),
               HasSubstr("a change of the kind 'alter'"));
   EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was made with"));
-  EXPECT_THAT(after_sql("DROP TABLE documents"), HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
+  EXPECT_THAT(after_sql("DROP TABLE documents"),
+              HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
   EXPECT_THAT(after_sql("PRAGMA user_version = 2"),
               HasSubstr("has format 2, this version of Tessera reads format 1"));
   EXPECT_THAT(after_sql("PRAGMA application_id = 2"), HasSubstr("is no ledger of a memo store"));

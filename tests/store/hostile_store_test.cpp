@@ -1,4 +1,5 @@
-// Stores made to harm whoever opens them: refused at once, by name, and nothing beside them touched.
+// Stores made to harm whoever opens them: refused at once, by name, and nothing beside them
+// touched.
 
 #include <sys/stat.h>
 

@@ -43,7 +43,9 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
                      kLongestId);
   if (!utf8::is_printable(id))
     throw UsageError(
-        "the id of a document is no UTF-8 or has control characters; give it another with --id");
+        "the id of a document, '{}', is no UTF-8 or has control characters; rename the file, or "
+        "give it another with --id",
+        utf8::printable(id));
   if (duplicates == Duplicates::kRefuse && ledger_.find(id))
     throw UsageError("'{}' is stored already; replace it with --replace, or forget it first", id);
 }
