@@ -80,13 +80,13 @@ void Database::fail(int code) const {
     case SQLITE_FULL:
       throw SystemError(path_, "write", system != 0 ? system : ENOSPC);
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY)
+        throw SystemError(path_,
+                          "make the files beside it that keep readers and writers apart (copy the "
+                          "store to where you may write)",
+                          EACCES);
       if (::access(path_.c_str(), W_OK) == 0) break;  // the file itself says so
-      if (code != SQLITE_READONLY_CANTINIT && code != SQLITE_READONLY_DIRECTORY)
-        throw SystemError(path_, "write", system != 0 ? system : EACCES);
-      throw SystemError(path_,
-                        "make the files beside it that keep readers and writers apart (copy the "
-                        "store to where you may write)",
-                        EACCES);
+      throw SystemError(path_, "write", system != 0 ? system : EACCES);
     case SQLITE_PERM:
     case SQLITE_AUTH:
       throw SystemError(path_, "write", system != 0 ? system : EACCES);
