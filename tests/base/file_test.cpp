@@ -53,6 +53,20 @@ TEST(AtomicFile, CreatesItsFolderAndNamesWhatCannotBeWritten) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
+TEST(IsThere, TellsAbsenceFromWhatCannotBeTold) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(is_there(folder.path()));
+  EXPECT_FALSE(is_there(folder / "none"));
+  write_file(folder / "file", "");
+  EXPECT_TRUE(is_there(folder / "file"));
+  EXPECT_FALSE(is_there(folder / "file/below"));
+  std::filesystem::create_symlink("none", folder / "dangling");
+  EXPECT_FALSE(is_there(folder / "dangling"));
+  std::filesystem::create_symlink("loop", folder / "loop");
+  EXPECT_THAT(message_of<SystemError>([&] { is_there(folder / "loop"); }),
+              HasSubstr("loop: cannot open: Too many levels of symbolic links"));
+}
+
 TEST(AtomicFile, AFullDiskLeavesTheOldFileAndNoRubbish) {
   const TemporaryFolder folder;
   const auto path = folder / "file";

@@ -2,56 +2,10 @@
 
 #include <sys/mount.h>
 
-#include <functional>
-
-#include "tessera/store/verify.h"
-#include "tests/store/small_stores.h"
+#include "tests/store/damage.h"
 
 namespace tessera {
 namespace {
-
-class Damage : public StoreTest {
- protected:
-  Damage() {
-    memorize(store(), "one", document_text(1));
-    memorize(store(), "two", document_text(2));
-  }
-
-  std::filesystem::path file(const std::string& name) const { return store() / name; }
-
-  /// What a user hears who verifies.
-  std::string complaint() const {
-    return message_of<DataError>([&] { verify(MemoStore(store())); });
-  }
-
-  /// Changes a file, holds the complaint against `expected`, and puts the file back.
-  void expect_noticed(const std::string& name, const std::string& expected,
-                      const std::function<void(std::string&)>& change) {
-    const std::string whole = content_of(file(name));
-    std::string changed = whole;
-    change(changed);
-    ASSERT_NE(changed, whole);
-    overwrite(file(name), changed);
-    EXPECT_THAT(complaint(), ::testing::AllOf(HasSubstr(name), HasSubstr(expected)));
-    overwrite(file(name), whole);
-    EXPECT_EQ(complaint(), "");
-  }
-
-  void sql(const std::string& statements) {
-    sqlite::Database database(file("ledger.sqlite"), sqlite::Access::kWrite);
-    database.execute(statements);
-  }
-
-  /// The complaint after the ledger was altered; the alteration is taken back.
-  std::string after_sql(const std::string& statements) {
-    const std::string whole = content_of(file("ledger.sqlite"));
-    sql(statements);
-    const std::string message = complaint();
-    overwrite(file("ledger.sqlite"), whole);
-    EXPECT_EQ(complaint(), "");
-    return message;
-  }
-};
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
@@ -111,26 +65,14 @@ TEST_F(Damage, OfTheLedgersFile) {
   EXPECT_FALSE(std::filesystem::exists(file(name))) << "made a ledger where there was none";
 }
 
-TEST_F(Damage, EveryByteOfTheLedgerCounts) {
+TEST_F(Damage, OfATokenInTheLedger) {
   const std::string whole = content_of(file("ledger.sqlite"));
-  const std::string digest_before = digest(store());
   const size_t text = whole.find(std::string("t\0e\0l\0l\0s", 9));
   ASSERT_NE(text, std::string::npos);
   std::string damaged = whole;
   damaged[text] ^= 1;
   overwrite(file("ledger.sqlite"), damaged);
   EXPECT_THAT(complaint(), HasSubstr("are not the"));
-  // Anywhere: noticed, or of no consequence.
-  for (size_t at = 0; at < whole.size(); at += 97) {
-    damaged = whole;
-    damaged[at] ^= 0x55;
-    overwrite(file("ledger.sqlite"), damaged);
-    try {
-      EXPECT_EQ(verify(MemoStore(store())).digest, digest_before) << "byte " << at;
-    } catch (const DataError&) {
-    } catch (const SystemError&) {
-    }
-  }
 }
 
 TEST_F(Damage, OfWhatTheLedgerSays) {
@@ -156,7 +98,8 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
                         "1, 1, '')"),
               HasSubstr("a change of the kind 'alter'"));
   EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was made with"));
-  EXPECT_THAT(after_sql("DROP TABLE documents"), HasSubstr("documents"));
+  EXPECT_THAT(after_sql("DROP TABLE documents"),
+              HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
   EXPECT_THAT(after_sql("PRAGMA user_version = 2"),
               HasSubstr("has format 2, this version of Tessera reads format 1"));
   EXPECT_THAT(after_sql("PRAGMA application_id = 2"), HasSubstr("is no ledger of a memo store"));

@@ -34,7 +34,7 @@ inline Tokenizer byte_tokenizer() {
 inline std::string document_text(int number) {
   const char* things[] = {"raven", "lamp", "river", "stone", "violin", "orchard", "ship"};
   return "Page " + std::to_string(number) + " tells of a " + things[number % 7] + " and " +
-         std::to_string(number * number) + " " + things[number * 3 % 7] + "s.\n";
+         std::to_string(int64_t{number} * number) + " " + things[number * 3 % 7] + "s.\n";
 }
 
 inline void memorize(const std::filesystem::path& store, const std::string& id,

@@ -111,6 +111,14 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   file.commit();
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code failure;
+  const auto status = std::filesystem::status(path, failure);
+  if (status.type() == std::filesystem::file_type::none)
+    throw SystemError(path.native(), "open", failure.value());
+  return std::filesystem::exists(status);
+}
+
 std::string read_file(const std::filesystem::path& path, uint64_t limit) {
   const Descriptor file = open_for_reading(path);
   const size_t size = regular_size(file.value, path);

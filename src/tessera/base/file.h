@@ -38,6 +38,10 @@ void remove_unfinished_files(const std::filesystem::path& folder);
 /// Replaces the file's content atomically; creates the folder where it is missing.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Whether there is anything of this name. Throws SystemError where that cannot be told (no
+/// permission, a loop of links).
+bool is_there(const std::filesystem::path& path);
+
 /// The whole content of a regular file of at most `limit` bytes. Throws SystemError or, above the
 /// limit, DataError.
 std::string read_file(const std::filesystem::path& path, uint64_t limit = uint64_t{1} << 32);

@@ -4,10 +4,12 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/data/utf8.h"
 
 namespace tessera::cli {
 namespace {
@@ -70,8 +72,9 @@ int report_usage(const CLI::App& program, const CLI::ParseError& error) {
   return kWrongUsage;
 }
 
+/// Messages repeat names and words of foreign files, which are not to command the terminal.
 int fail(ExitStatus status, const std::string& message) {
-  fmt::print(stderr, "tessera: {}\n", message);
+  fmt::print(stderr, "tessera: {}\n", utf8::printable(message));
   return status;
 }
 
@@ -123,6 +126,8 @@ extern "C" int tessera_run(int argc, char** argv) {
     return fail(kInterrupted, error.what());
   } catch (const c10::Error& error) {
     return fail(kFailed, error.what_without_backtrace());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(kFailed, SystemError(error.path1().native(), "open", error.code().value()).what());
   } catch (const std::bad_alloc&) {
     return fail(kFailed, "out of memory");
   } catch (const std::exception& error) {

@@ -46,16 +46,19 @@ std::optional<fs::path> cmake_manual() {
 
 std::vector<fs::path> text_files(const fs::path& folder, const std::string& suffix) {
   std::vector<fs::path> files;
+  std::error_code failure;
   for (auto entry = fs::recursive_directory_iterator(folder);
-       entry != fs::recursive_directory_iterator(); ++entry) {
-    const std::string name = entry->path().filename();
+       entry != fs::recursive_directory_iterator();) {
+    const fs::path path = entry->path();
+    const std::string name = path.filename();
     if (name.starts_with('.')) {
       if (entry->is_directory()) entry.disable_recursion_pending();
-      continue;
+    } else if (!entry->is_symlink() && entry->is_regular_file() && name.ends_with(suffix) &&
+               entry->file_size() > 0) {
+      files.push_back(path);
     }
-    if (!entry->is_symlink() && entry->is_regular_file() && name.ends_with(suffix) &&
-        entry->file_size() > 0)
-      files.push_back(entry->path());
+    entry.increment(failure);
+    if (failure) throw SystemError(path.native(), "read", failure.value());
   }
   std::sort(files.begin(), files.end());
   return files;

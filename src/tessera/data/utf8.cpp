@@ -1,5 +1,8 @@
 #include "tessera/data/utf8.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -33,6 +36,12 @@ size_t sequence_length(std::string_view text, size_t i) {
   return 0;
 }
 
+/// Of C0 and C1, or DEL.
+bool is_control(std::string_view character) {
+  const char32_t code_point = take(character);
+  return code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0);
+}
+
 }  // namespace
 
 size_t valid_prefix(std::string_view text) {
@@ -51,6 +60,25 @@ size_t valid_prefix(std::string_view text) {
     i += length;
   }
   return i;
+}
+
+bool is_printable(std::string_view text) {
+  return text.find('\n') == std::string_view::npos && printable(text) == text;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (size_t i = 0, length = 0; i < text.size(); i += length) {
+    length = sequence_length(text, i);
+    const bool valid = length > 0;
+    length = std::max<size_t>(1, length);
+    const std::string_view bytes = text.substr(i, length);
+    if (valid && (bytes == "\n" || !is_control(bytes)))
+      shown += bytes;
+    else
+      for (const char byte : bytes) shown += fmt::format("\\x{:02x}", static_cast<uint8_t>(byte));
+  }
+  return shown;
 }
 
 char32_t take(std::string_view& text) {

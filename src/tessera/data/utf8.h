@@ -10,6 +10,13 @@ namespace tessera::utf8 {
 /// nothing above U+10FFFF); text.size() if all of it is.
 size_t valid_prefix(std::string_view text);
 
+/// Whether `text` is valid UTF-8 without control characters (C0, DEL and C1), so that a terminal
+/// shows it and does nothing else.
+bool is_printable(std::string_view text);
+
+/// `text` with control characters and bytes that are no UTF-8 as \xNN; newlines stay.
+std::string printable(std::string_view text);
+
 /// Removes the first code point from `text`, which must be valid and not empty.
 char32_t take(std::string_view& text);
 

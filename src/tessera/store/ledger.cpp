@@ -1,9 +1,9 @@
 #include "tessera/store/ledger.h"
 
-#include <fmt/format.h>
-
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/data/utf8.h"
+#include "tessera/store/ledger_tables.h"
 #include "tessera/store/token_pieces.h"
 
 namespace tessera {
@@ -13,55 +13,21 @@ using sqlite::Access;
 using sqlite::Database;
 using sqlite::Statement;
 
-constexpr int64_t kApplication = 0x5465734D;  // "TesM"
-constexpr int64_t kFormat = 1;
-
-constexpr const char* kSchema = R"(
-  CREATE TABLE store (config TEXT NOT NULL, last_change INTEGER NOT NULL,
-                      erase INTEGER NOT NULL);
-  CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
-                          tokens INTEGER NOT NULL, pairs INTEGER NOT NULL,
-                          checksum TEXT NOT NULL);
-  CREATE TABLE pieces (document INTEGER NOT NULL, piece INTEGER NOT NULL, tokens BLOB NOT NULL,
-                       UNIQUE (document, piece));
-  CREATE TABLE changes (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, document INTEGER NOT NULL,
-                        tokens INTEGER NOT NULL, checksum TEXT NOT NULL);
-)";
 constexpr const char* kDocumentColumns =
     "SELECT number, id, tokens, pairs, checksum FROM documents";
 
-const std::filesystem::path& existing(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path))
-    throw DataError(path.native(), "is missing; it is what the store knows");
-  return path;
-}
+constexpr int64_t kMost = int64_t{1} << 40;  // changes, or tokens or pairs of one document
 
-int64_t pragma(const Database& database, const std::string& name) {
-  Statement value(database, "PRAGMA " + name);
-  return value.step() ? value.integer(0) : 0;
-}
-
-void check_format(const Database& database) {
-  if (pragma(database, "application_id") != kApplication)
-    throw DataError(database.path(), "is no ledger of a memo store");
-  const int64_t format = pragma(database, "user_version");
-  if (format != kFormat)
-    throw DataError(database.path(), "has format {}, this version of Tessera reads format {}",
-                    format, kFormat);
-}
-
-void check_config(const Database& database, const std::string& config) {
-  Statement row(database, "SELECT config FROM store");
-  const std::string made_with = row.step() ? row.text(0) : "";
-  if (made_with != config)
-    throw DataError(database.path(),
-                    "was made with {}, but config.json and tokenizer.json beside it say {}; one "
-                    "of them was altered or belongs to another store",
-                    made_with, config);
-}
-
-StoredDocument document_of(const Statement& row) {
-  return {row.integer(0), row.text(1), row.integer(2), row.integer(3), row.text(4)};
+StoredDocument document_of(const Statement& row, const std::string& path) {
+  StoredDocument document{row.integer(0), row.text(1), row.integer(2), row.integer(3), row.text(4)};
+  if (!utf8::is_printable(document.id))
+    throw DataError(path, "document {}: its id is no UTF-8 or has control characters",
+                    document.number);
+  for (const int64_t count : {document.tokens, document.pairs})
+    if (count < 0 || count > kMost)
+      throw DataError(path, "document {}: it has {} tokens and {} pairs", document.number,
+                      document.tokens, document.pairs);
+  return document;
 }
 
 ChangeKind kind_of(const std::string& name, const std::string& path) {
@@ -73,18 +39,13 @@ ChangeKind kind_of(const std::string& name, const std::string& path) {
 }  // namespace
 
 void Ledger::create(const std::filesystem::path& path, const std::string& config) {
-  Database database(path, Access::kWrite);
-  database.execute("PRAGMA journal_mode = WAL");
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
-                               kApplication, kFormat, kSchema));
-  Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
+  create_ledger_tables(path, config);
 }
 
 Ledger::Ledger(const std::filesystem::path& path, Access access, const std::string& config,
                int64_t vocabulary)
-    : database_(existing(path), access), vocabulary_(vocabulary) {
-  check_format(database_);
-  check_config(database_, config);
+    : database_(checked_ledger_path(path), access), vocabulary_(vocabulary) {
+  check_ledger_tables(database_, config);
   if (access == Access::kWrite) database_.execute("PRAGMA synchronous = FULL");
 }
 
@@ -97,28 +58,43 @@ void Ledger::take_snapshot() {
 int64_t Ledger::last_change() const {
   Statement row(database_, "SELECT last_change FROM store");
   if (!row.step()) throw DataError(database_.path(), "its table 'store' is empty");
-  return row.integer(0);
+  const int64_t change = row.integer(0);
+  if (change < 0 || change > kMost)
+    throw DataError(database_.path(), "its last change has the number {}", change);
+  return change;
 }
 
 LedgerTotals Ledger::totals() const {
-  Statement row(
-      database_,
-      "SELECT count(*), coalesce(sum(tokens), 0), coalesce(sum(pairs), 0) FROM documents");
-  row.step();
-  return {row.integer(0), row.integer(1), row.integer(2)};
+  LedgerTotals totals;
+  visit_documents([&](const StoredDocument& document) {
+    ++totals.documents;
+    totals.tokens += document.tokens;
+    totals.pairs += document.pairs;
+  });
+  return totals;
 }
 
 std::vector<StoredDocument> Ledger::documents() const {
   std::vector<StoredDocument> documents;
-  Statement rows(database_, std::string(kDocumentColumns) + " ORDER BY number");
-  while (rows.step()) documents.push_back(document_of(rows));
+  visit_documents([&](StoredDocument&& document) { documents.push_back(std::move(document)); });
   return documents;
+}
+
+void Ledger::visit_documents(const std::function<void(StoredDocument&&)>& visit) const {
+  Statement rows(database_, std::string(kDocumentColumns) + " ORDER BY number");
+  for (int64_t last = 0; rows.step();) {
+    StoredDocument document = document_of(rows, database_.path());
+    if (document.number <= last)  // pages that refer to one another may go on for ever
+      throw DataError(database_.path(), "document {} follows document {}", document.number, last);
+    last = document.number;
+    visit(std::move(document));
+  }
 }
 
 std::optional<StoredDocument> Ledger::find(const std::string& id) const {
   Statement row(database_, std::string(kDocumentColumns) + " WHERE id = ?1", id);
   if (!row.step()) return {};
-  return document_of(row);
+  return document_of(row, database_.path());
 }
 
 StoredDocument Ledger::get(const std::string& id) const {
@@ -223,6 +199,8 @@ void Ledger::settle(int64_t change) {
 }
 
 void Ledger::erase_forgotten() {
+  // VACUUM copies what the pages lead to, which must be neither less nor more than there is.
+  check_integrity();
   // Deleted rows leave traces in free pages and, where rows were moved, in the gaps of others:
   // VACUUM writes all pages anew, which costs far less than the matrix that was just written.
   database_.execute("VACUUM");

@@ -59,6 +59,8 @@ class Ledger {
   Ledger(const std::filesystem::path& path, sqlite::Access access, const std::string& config,
          int64_t vocabulary);
 
+  const std::string& path() const { return database_.path(); }
+
   /// From here on a reader sees the state of this moment.
   void take_snapshot();
 
@@ -94,6 +96,7 @@ class Ledger {
   void settle(int64_t change);
 
  private:
+  void visit_documents(const std::function<void(StoredDocument&&)>& visit) const;
   int64_t next_change();
   void erase_forgotten();
 

@@ -50,7 +50,7 @@ MatrixFile::MatrixFile(safetensors::File file, MatrixState state, std::string co
 
 MatrixFile MatrixFile::open(const std::filesystem::path& path, const std::string& config,
                             int64_t dimension) {
-  if (!std::filesystem::exists(path)) throw DataError(path.native(), "is missing; {}", kRemedy);
+  if (!is_there(path)) throw DataError(path.native(), "is missing; {}", kRemedy);
   auto file = safetensors::File::open(path, Mapping::kCopyOnWrite);
   if (metadata(file, "format") != kFormat)
     throw DataError(path.native(), "has format '{}', this version of Tessera reads '{}'",

@@ -25,11 +25,6 @@ void check_text(const std::string& id, std::string_view text) {
     throw DataError(id, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
 }
 
-bool is_printable(std::string_view id) {
-  return utf8::valid_prefix(id) == id.size() &&
-         std::ranges::none_of(id, [](unsigned char byte) { return byte < ' ' || byte == 0x7F; });
-}
-
 }  // namespace
 
 MemoWriter::MemoWriter(const std::filesystem::path& path)
@@ -46,9 +41,11 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
   if (id.size() > kLongestId)
     throw UsageError("the id of a document has {} bytes, at most {} are allowed", id.size(),
                      kLongestId);
-  if (!is_printable(id))
+  if (!utf8::is_printable(id))
     throw UsageError(
-        "the id of a document is no UTF-8 or has control characters; give it another with --id");
+        "the id of a document, '{}', is no UTF-8 or has control characters; rename the file, or "
+        "give it another with --id",
+        utf8::printable(id));
   if (duplicates == Duplicates::kRefuse && ledger_.find(id))
     throw UsageError("'{}' is stored already; replace it with --replace, or forget it first", id);
 }

@@ -15,10 +15,12 @@ namespace {
 
 constexpr int kBusyMilliseconds = 10000;
 constexpr int kLongestValue = 16 << 20;  // bytes; more than any row of ours
+constexpr int kManner = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
-/// The path as SQLite's URI, in which '%', '?' and '#' mean something.
+/// The path as SQLite's URI, in which '%', '?' and '#' mean something, and what follows two slashes
+/// is a host.
 std::string uri_of(const std::filesystem::path& path, std::string_view query) {
-  std::string uri = "file:";
+  std::string uri = path.is_absolute() ? "file://" : "file:";
   for (const char letter : path.native())
     if (letter == '%' || letter == '?' || letter == '#')
       uri += fmt::format("%{:02X}", static_cast<unsigned char>(letter));
@@ -46,13 +48,14 @@ Database::Database(const std::filesystem::path& path, Access access) : path_(pat
   sqlite3* connection = nullptr;
   const int code =
       ::sqlite3_open_v2(uri_of(path, never_changes(path) ? "?immutable=1" : "").c_str(),
-                        &connection, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+                        &connection, flags | kManner, nullptr);
   connection_.reset(connection);
   check(code);
   ::sqlite3_busy_timeout(connection, kBusyMilliseconds);
   ::sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, kLongestValue);
   ::sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   ::sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  execute("PRAGMA cell_size_check = ON");
 }
 
 void Database::execute(const std::string& sql) {
@@ -64,7 +67,10 @@ void Database::check(int code) const {
 }
 
 void Database::fail(int code) const {
-  const int system = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
+  // SQLite does not say what kept it from committing; the call that failed last does.
+  const int last = errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
+  const int known = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
+  const int system = known != 0 ? known : last;
   switch (code & 0xFF) {
     case SQLITE_NOMEM:
       throw std::bad_alloc();
@@ -74,6 +80,13 @@ void Database::fail(int code) const {
     case SQLITE_FULL:
       throw SystemError(path_, "write", system != 0 ? system : ENOSPC);
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY)
+        throw SystemError(path_,
+                          "make the files beside it that keep readers and writers apart (copy the "
+                          "store to where you may write)",
+                          EACCES);
+      if (::access(path_.c_str(), W_OK) == 0) break;  // the file itself says so
+      throw SystemError(path_, "write", system != 0 ? system : EACCES);
     case SQLITE_PERM:
     case SQLITE_AUTH:
       throw SystemError(path_, "write", system != 0 ? system : EACCES);
@@ -81,7 +94,7 @@ void Database::fail(int code) const {
       throw SystemError(path_, "open", system != 0 ? system : ENOENT);
     case SQLITE_IOERR:
       if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_DATA) break;
-      throw SystemError(path_, "read or write", system != 0 ? system : EIO);
+      throw SystemError(path_, last != 0 ? "write" : "read or write", system != 0 ? system : EIO);
     default:
       break;
   }

@@ -1,6 +1,7 @@
 #include "tessera/store/store_folder.h"
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 
 namespace tessera {
 namespace {
@@ -15,7 +16,7 @@ StoreFolder::StoreFolder(std::filesystem::path path, StoreConfig config, Tokeniz
 
 StoreFolder StoreFolder::open(const std::filesystem::path& path) {
   for (const char* name : {kConfigFile, kTokenizerFile})
-    if (!std::filesystem::exists(path / name))
+    if (!is_there(path / name))
       throw DataError(path.native(),
                       "is no memo store, it has no {}; 'tessera memo create' makes one", name);
   StoreConfig config = StoreConfig::load(path / kConfigFile);

@@ -29,7 +29,7 @@ Verification verify(const MemoStore& store,
       if (on_progress) on_progress(done + tokens, totals.tokens);
     }));
     if (pairs != document.pairs)
-      throw DataError(store.path().native(),
+      throw DataError(ledger.path(),
                       "document '{}' gives {} pairs, the ledger says that it wrote {}", document.id,
                       pairs, document.pairs);
     done += document.tokens;

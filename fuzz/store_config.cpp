@@ -1,0 +1,37 @@
+// Any bytes as a store's config.json: refused, or saved and read again the same. The target puts
+// its seeds into the corpus folder itself:
+//   mkdir corpus && build/fuzz/fuzz_store_config -max_total_time=60 corpus
+#include <cstdlib>
+
+#include "fuzz/folder.h"
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/store/store_config.h"
+
+using namespace tessera;
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  const fuzz::Folder folder;
+  std::map<std::string, std::string> seeds;
+  for (const auto code : {WindowCodeKind::kBound, WindowCodeKind::kPaper}) {
+    const TextMemoryConfig memory{.code = code, .dimension = 128};
+    StoreConfig::of(memory, Tokenizer::bytes(EndOfText::kPresent)).save(folder / "config.json");
+    seeds[std::string(config::enum_name(code))] = fuzz::read(folder / "config.json");
+  }
+  fuzz::write_seeds(*argc, *argv, seeds);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const fuzz::Folder folder;
+  fuzz::write(folder / "input", {reinterpret_cast<const char*>(data), size});
+  try {
+    const auto config = StoreConfig::load(folder / "input");
+    config.save(folder / "saved");
+    const auto saved = StoreConfig::load(folder / "saved");
+    if (saved != config || saved.text() != config.text()) std::abort();
+    window_lengths(config.memory);
+  } catch (const DataError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,102 @@
+#include "tessera/store/ledger_tables.h"
+
+#include <fmt/format.h>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+
+namespace tessera {
+namespace {
+
+using sqlite::Access;
+using sqlite::Database;
+using sqlite::Statement;
+
+constexpr int64_t kApplication = 0x5465734D;  // "TesM"
+constexpr int64_t kFormat = 1;
+
+constexpr const char* kSchema = R"(
+  CREATE TABLE store (config TEXT NOT NULL, last_change INTEGER NOT NULL,
+                      erase INTEGER NOT NULL);
+  CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                          tokens INTEGER NOT NULL, pairs INTEGER NOT NULL,
+                          checksum TEXT NOT NULL);
+  CREATE TABLE pieces (document INTEGER NOT NULL, piece INTEGER NOT NULL, tokens BLOB NOT NULL,
+                       UNIQUE (document, piece));
+  CREATE TABLE changes (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, document INTEGER NOT NULL,
+                        tokens INTEGER NOT NULL, checksum TEXT NOT NULL);
+)";
+
+int64_t pragma(const Database& database, const std::string& name) {
+  Statement value(database, "PRAGMA " + name);
+  return value.step() ? value.integer(0) : 0;
+}
+
+void check_format(const Database& database) {
+  if (pragma(database, "application_id") != kApplication)
+    throw DataError(database.path(), "is no ledger of a memo store");
+  const int64_t format = pragma(database, "user_version");
+  if (format != kFormat)
+    throw DataError(database.path(), "has format {}, this version of Tessera reads format {}",
+                    format, kFormat);
+}
+
+/// What a file's tables, indexes, views and triggers are made from.
+std::string schema_of(const Database& database) {
+  Statement rows(database,
+                 "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema "
+                 "ORDER BY name");
+  std::string schema;
+  while (rows.step()) schema += rows.text(0) + '\n';
+  return schema;
+}
+
+/// A view in the place of a table may have rows without end, a trigger may undo what is written.
+void check_schema(const Database& database) {
+  Database made(":memory:", Access::kWrite);
+  made.execute(kSchema);
+  if (schema_of(database) != schema_of(made))
+    throw DataError(database.path(), "its tables are not those of a ledger; it was altered");
+}
+
+void check_config(const Database& database, const std::string& config) {
+  Statement row(database, "SELECT config FROM store");
+  const std::string made_with = row.step() ? row.text(0) : "";
+  if (made_with != config)
+    throw DataError(database.path(),
+                    "was made with {}, but config.json and tokenizer.json beside it say {}; one "
+                    "of them was altered or belongs to another store",
+                    made_with, config);
+}
+
+}  // namespace
+
+const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  if (!is_there(path)) throw DataError(path.native(), "is missing; it is what the store knows");
+  const std::string file = fs::canonical(path).native();
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    const auto type = fs::symlink_status(file + suffix).type();
+    if (type != fs::file_type::regular && type != fs::file_type::not_found)
+      throw DataError(path.native() + suffix, "is not a regular file");
+  }
+  if (fs::symlink_status(file + "-journal").type() != fs::file_type::not_found)
+    throw DataError(path.native() + "-journal", "is no file of a memo store; take it away");
+  return path;
+}
+
+void create_ledger_tables(const std::filesystem::path& path, const std::string& config) {
+  Database database(path, Access::kWrite);
+  database.execute("PRAGMA journal_mode = WAL");
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
+                               kApplication, kFormat, kSchema));
+  Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
+}
+
+void check_ledger_tables(const Database& database, const std::string& config) {
+  check_format(database);
+  check_schema(database);
+  check_config(database, config);
+}
+
+}  // namespace tessera
