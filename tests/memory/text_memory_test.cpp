@@ -140,7 +140,12 @@ TEST_P(TextMemoryTest, RecallingManyContextsIsDecidingEachByScore) {
   const auto recalled = recall_contexts(memory, contexts);
   const auto scores = read_contexts(memory, contexts);
   ASSERT_EQ(recalled.size(), scores.size());
-  for (size_t i = 0; i < scores.size(); ++i) {
+  TextReader reader(memory);
+  for (size_t i = 0; i < scores.size(); reader.append(text[i++])) {
+    const NextToken streamed = reader.recall(memory.noise());
+    EXPECT_EQ(streamed.token, recalled[i].token) << i;
+    EXPECT_EQ(streamed.score, recalled[i].score) << i;
+    EXPECT_EQ(streamed.window_scores, recalled[i].window_scores) << i;
     const NextToken expected = by_score(scores[i], memory.noise());
     EXPECT_EQ(recalled[i].token, expected.token) << i;
     EXPECT_EQ(recalled[i].recalled, expected.recalled) << i;

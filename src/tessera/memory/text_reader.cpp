@@ -68,40 +68,60 @@ void read_batch(const TextMemory& memory, std::span<const std::span<const int32_
   }
 }
 
-/// The rows of each context added up: retrieved [n, d] -> [contexts, d].
-std::vector<float> sums_of_windows(const TextMemory& memory,
-                                   std::span<const std::span<const int32_t>> contexts,
-                                   std::span<const float> retrieved) {
-  const auto d = static_cast<size_t>(memory.config().dimension);
+/// What was retrieved for the windows of one context, [windows, d].
+struct Retrieved {
+  std::span<const int64_t> lengths;
+  std::span<const float> values;
+};
+
+std::vector<Retrieved> by_context(const TextMemory& memory,
+                                  std::span<const std::span<const int32_t>> contexts,
+                                  std::span<const float> values) {
+  std::vector<Retrieved> split;
+  for (const auto& context : contexts) {
+    const auto lengths = lengths_within(memory, context.size());
+    const size_t size = lengths.size() * static_cast<size_t>(memory.config().dimension);
+    split.push_back({lengths, values.first(size)});
+    values = values.subspan(size);
+  }
+  return split;
+}
+
+/// The rows of each context added up: [contexts, d].
+std::vector<float> sums_of_windows(std::span<const Retrieved> contexts, size_t d) {
   std::vector<float> sums(contexts.size() * d, 0.0f);
-  const float* row = retrieved.data();
   for (size_t c = 0; c < contexts.size(); ++c)
-    for (size_t k = 0; k < lengths_within(memory, contexts[c].size()).size(); ++k, row += d)
-      for (size_t j = 0; j < d; ++j) sums[c * d + j] += row[j];
+    for (size_t i = 0; i < contexts[c].values.size(); ++i)
+      sums[c * d + i % d] += contexts[c].values[i];
   return sums;
+}
+
+/// by_sum() of each context, from one product with the vocabulary for all.
+void recall_by_sums(const TextMemory& memory, std::span<const Retrieved> contexts, double noise,
+                    std::vector<NextToken>& recalled) {
+  const auto d = static_cast<size_t>(memory.config().dimension);
+  const auto V = static_cast<size_t>(memory.config().vocabulary);
+  std::vector<float> scores(contexts.size() * V);
+  std::vector<float*> rows;
+  for (size_t c = 0; c < contexts.size(); ++c) rows.push_back(&scores[c * V]);
+  memory.code().score(sums_of_windows(contexts, d), rows);
+  for (size_t c = 0; c < contexts.size(); ++c) {
+    const auto& [lengths, values] = contexts[c];
+    NextToken next = by_sum({rows[c], V}, lengths, noise);
+    for (size_t k = 0; k < lengths.size(); ++k)
+      next.window_scores.push_back(memory.code().score(values.subspan(k * d, d), next.token));
+    recalled.push_back(std::move(next));
+  }
 }
 
 void recall_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
                   double noise, std::vector<NextToken>& recalled) {
-  const auto d = static_cast<size_t>(memory.config().dimension);
-  const auto V = static_cast<size_t>(memory.config().vocabulary);
-  const std::vector<float> retrieved = retrieve(memory, memory.code().queries(contexts));
-  const std::vector<float> sums = sums_of_windows(memory, contexts, retrieved);
-  std::vector<float> scores(std::min(kScored, contexts.size()) * V);
-  const float* row = retrieved.data();
-  for (size_t begin = 0; begin < contexts.size(); begin += kScored) {
-    const size_t count = std::min(kScored, contexts.size() - begin);
-    std::vector<float*> rows;
-    for (size_t c = 0; c < count; ++c) rows.push_back(&scores[c * V]);
-    memory.code().score(std::span(sums).subspan(begin * d, count * d), rows);
-    for (size_t c = 0; c < count; ++c) {
-      const auto lengths = lengths_within(memory, contexts[begin + c].size());
-      NextToken next = by_sum({rows[c], V}, lengths, noise);
-      for (size_t k = 0; k < lengths.size(); ++k, row += d)
-        next.window_scores.push_back(memory.code().score({row, d}, next.token));
-      recalled.push_back(std::move(next));
-    }
-  }
+  const std::vector<float> values = retrieve(memory, memory.code().queries(contexts));
+  const auto retrieved = by_context(memory, contexts, values);
+  for (size_t begin = 0; begin < retrieved.size(); begin += kScored)
+    recall_by_sums(memory,
+                   std::span(retrieved).subspan(begin, std::min(kScored, retrieved.size() - begin)),
+                   noise, recalled);
 }
 
 }  // namespace
@@ -124,6 +144,14 @@ const WindowScores& TextReader::scores() {
   append_rows(scores_, rows);
   memory_->code().score(retrieved, rows);
   return scores_;
+}
+
+NextToken TextReader::recall(double noise) const {
+  const std::vector<float> values = retrieve(*memory_, stream_->queries());
+  const Retrieved retrieved = {lengths_within(*memory_, read_), values};
+  std::vector<NextToken> recalled;
+  recall_by_sums(*memory_, {&retrieved, 1}, noise, recalled);
+  return recalled.front();
 }
 
 void read_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,

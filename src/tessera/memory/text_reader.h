@@ -24,6 +24,8 @@ class TextReader {
   void append(int32_t token);
   /// Valid until the next call.
   const WindowScores& scores();
+  /// The paper's recall, as recall_contexts() gives it. noise: TextMemory::noise().
+  NextToken recall(double noise) const;
 
  private:
   const TextMemory* memory_;

@@ -36,21 +36,22 @@ void StoreReader::append(std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) reader_.append(token);
 }
 
-NextToken StoreReader::decode(const WindowScores& scores) const {
-  return store_.config().memory.code == WindowCodeKind::kBound ? decoder_.best(scores)
-                                                               : by_score(scores, noise_);
-}
-
 NextToken StoreReader::next() {
-  return decode(reader_.scores());
+  return by_likelihood() ? decoder_.best(reader_.scores()) : reader_.recall(noise_);
 }
 
 std::vector<NextToken> StoreReader::next_of(
     std::span<const std::span<const int32_t>> contexts) const {
+  if (!by_likelihood()) return recall_contexts(store_.memory(), contexts);
   std::vector<NextToken> tokens;
-  for (const WindowScores& scores : read_contexts(store_.memory(), contexts))
-    tokens.push_back(decode(scores));
+  read_contexts(store_.memory(), contexts, [&](size_t, const WindowScores& scores) {
+    tokens.push_back(decoder_.best(scores));
+  });
   return tokens;
+}
+
+bool StoreReader::by_likelihood() const {
+  return store_.config().memory.code == WindowCodeKind::kBound;
 }
 
 std::vector<double> StoreReader::probabilities() {

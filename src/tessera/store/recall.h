@@ -37,7 +37,7 @@ class StoreReader {
   std::vector<double> probabilities();
 
  private:
-  NextToken decode(const WindowScores& scores) const;
+  bool by_likelihood() const;
 
   const MemoStore& store_;
   double noise_;
