@@ -46,7 +46,7 @@ class Writing {
     if (end == RecallEnd::kNotStored) why = "; nothing stored goes on from here";
     if (end == RecallEnd::kNotStored && tokens_ == 0)
       why += fmt::format(
-          " beyond doubt; the surest prompts have {} tokens or more, and recall --error-rate 0.01 "
+          " beyond doubt; the surest prompts have {} tokens or more, and recall --error-rate 0.1 "
           "doubts less",
           longest_);
     fmt::print(stderr, "{} tokens, {:.1f} tokens/s{}\n", tokens_,

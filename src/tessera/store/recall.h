@@ -16,7 +16,7 @@
 namespace tessera {
 
 /// The most often that a context never stored may pass for a stored one.
-constexpr double kErrorRate = 0.001;
+constexpr double kErrorRate = 0.01;
 
 /// Reads a store's memory on from a text, token by token. With the bound code it decodes by
 /// likelihood ratio, with the words' frequencies in the store as prior; with the paper's code by
