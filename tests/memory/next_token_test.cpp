@@ -129,6 +129,22 @@ TEST(LikelihoodDecoder, ProbabilitiesSumToOneAlsoFarFromZero) {
   }
 }
 
+TEST(LikelihoodDecoder, DepthsOfOneTokenByHand) {
+  const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
+  const auto depths = decoder.depths(scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f}));
+  ASSERT_EQ(depths.size(), 2u);
+  EXPECT_EQ(depths[0].token, 0);
+  // pi L: e^2 / 4 with one window, e / 4 with two; 1 and 0.1 tokens are expected so.
+  const double one = std::exp(2) / 4, two = std::exp(1) / 4, all = 1 + one + 0.1 * two;
+  ASSERT_EQ(depths[0].log_probability.size(), 2u);
+  EXPECT_NEAR(depths[0].log_probability[0], std::log((one + 0.1 * two) / all), 1e-12);
+  EXPECT_NEAR(depths[0].log_probability[1], std::log(0.1 * two / all), 1e-12);
+  EXPECT_NEAR(depths[0].evidence[0], std::log(one), 1e-12);
+  EXPECT_NEAR(depths[0].evidence[1], std::log(two / (1 + one)), 1e-12);
+  EXPECT_NEAR(LikelihoodDecoder::log_expected(3), std::log(0.01), 1e-12);
+  EXPECT_TRUE(LikelihoodDecoder({1, 3}, 0, 0.01).depths(scores_of({2}, {1, 0})).empty());
+}
+
 TEST(LikelihoodDecoder, RefusesBadArguments) {
   EXPECT_THROW(LikelihoodDecoder({1, 0}, 1, 0.1), std::invalid_argument);
   EXPECT_THROW(LikelihoodDecoder({1, NAN}, 1, 0.1), std::invalid_argument);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <ranges>
 #include <span>
 
 #include "tessera/base/error.h"
@@ -185,6 +187,31 @@ std::vector<double> LikelihoodDecoder::probabilities(const WindowScores& scores)
     probabilities[static_cast<size_t>(candidate.token)] +=
         std::exp(candidate.log_weight - log_total);
   return probabilities;
+}
+
+double LikelihoodDecoder::log_expected(int64_t m) {
+  return static_cast<double>(1 - m) * std::numbers::ln10;
+}
+
+std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowScores& scores) const {
+  std::vector<Depths> all;
+  if (noise_ == 0) return all;
+  for (const Candidate& candidate : candidates(scores)) {
+    Depths& depths = all.emplace_back(Depths{.token = candidate.token});
+    double log_ratio = candidate.log_ratio, log_sum = 0;  // 0: stored with none
+    for (int64_t m = 1; m <= scores.windows(); ++m) {
+      log_ratio += vote(scores.window(m - 1)[static_cast<size_t>(candidate.token)]);
+      depths.evidence.push_back(log_ratio - log_sum);
+      depths.log_probability.push_back(log_ratio + log_expected(m));
+      log_sum = log_add(log_sum, log_ratio + log_expected(m));
+    }
+    double log_deeper = kNever;
+    for (double& probability : depths.log_probability | std::views::reverse) {
+      log_deeper = log_add(log_deeper, probability);
+      probability = log_deeper - log_sum;
+    }
+  }
+  return all;
 }
 
 }  // namespace tessera

@@ -58,6 +58,21 @@ class LikelihoodDecoder {
   /// the prior, is as likely before as that something was.
   std::vector<double> probabilities(const WindowScores& scores) const;
 
+  /// What the scores say of one token alone, by how many of the shortest windows: m = 1, ..., k.
+  /// Without scores, 10^(1 - m) tokens are expected to have been stored with just m.
+  struct Depths {
+    int32_t token = 0;
+    std::vector<double> log_probability = {};  ///< log P(it was stored with m at least)
+    /// log likelihood ratio, times pi_y: stored with m against stored with fewer.
+    std::vector<double> evidence = {};
+  };
+  /// log of how many tokens are expected to have been stored with just m windows.
+  static double log_expected(int64_t m);
+  /// Of all tokens that may have been stored.
+  std::vector<Depths> depths(const WindowScores& scores) const;
+
+  double error_rate() const { return error_rate_; }
+
  private:
   /// A token that may have been stored as the next one.
   struct Candidate {

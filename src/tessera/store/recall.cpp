@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/memory/recital.h"
 
 namespace tessera {
 namespace {
@@ -16,6 +17,10 @@ std::vector<double> prior_of(const Ledger& ledger) {
   return prior;
 }
 
+LikelihoodDecoder decoder_of(const MemoStore& store, double error_rate) {
+  return {prior_of(store.ledger()), store.memory().noise(), error_rate};
+}
+
 std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int32_t> text,
                                      size_t first, size_t most) {
   SourceSearch search(text, first, store.memory().window_lengths().front(), most);
@@ -24,12 +29,40 @@ std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int
   return search.found();
 }
 
+/// What a store's memory goes on with: looking ahead where it decodes by likelihood, as the paper
+/// does where by score.
+class Continuation {
+ public:
+  Continuation(const MemoStore& store, std::span<const int32_t> context, double error_rate)
+      : reader_(store, error_rate), decoder_(decoder_of(store, error_rate)) {
+    if (store.config().memory.code == WindowCodeKind::kBound)
+      recital_.emplace(store.memory(), decoder_, context, store.tokenizer().end_of_text());
+    else
+      reader_.append(context);
+  }
+
+  std::optional<NextToken> next() {
+    if (recital_) return recital_->next();
+    const NextToken next = reader_.next();
+    if (!goes_on(next, reciting_)) return std::nullopt;
+    reciting_ = true;
+    reader_.append(next.token);
+    return next;
+  }
+
+ private:
+  StoreReader reader_;
+  LikelihoodDecoder decoder_;
+  std::optional<Recital> recital_;
+  bool reciting_ = false;
+};
+
 }  // namespace
 
 StoreReader::StoreReader(const MemoStore& store, double error_rate)
     : store_(store),
       noise_(store.memory().noise()),
-      decoder_(prior_of(store.ledger()), noise_, error_rate),
+      decoder_(decoder_of(store, error_rate)),
       reader_(store.memory()) {}
 
 void StoreReader::append(std::span<const int32_t> tokens) {
@@ -72,26 +105,24 @@ bool goes_on(const NextToken& next, bool reciting) {
 Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const RecallOptions& options,
               const std::function<void(const NextToken&)>& on_token) {
   check_prompt(store, prompt);
-  StoreReader reader(store, options.error_rate);
-  reader.append(prompt);
   const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
   const auto context = prompt.last(std::min(prompt.size(), longest));
   std::vector<int32_t> text(context.begin(), context.end());
+  Continuation continuation(store, context, options.error_rate);
   Recall result;
   while (static_cast<int64_t>(result.tokens.size()) < options.tokens) {
-    const NextToken next = reader.next();
-    if (!goes_on(next, !result.tokens.empty())) {
+    const std::optional<NextToken> next = continuation.next();
+    if (!next) {
       result.end = RecallEnd::kNotStored;
       break;
     }
-    if (next.token == store.tokenizer().end_of_text()) {
+    if (next->token == store.tokenizer().end_of_text()) {
       result.end = RecallEnd::kEndOfDocument;
       break;
     }
-    reader.append(next.token);
-    text.push_back(next.token);
-    result.tokens.push_back(next);
-    if (on_token) on_token(next);
+    text.push_back(next->token);
+    result.tokens.push_back(*next);
+    if (on_token) on_token(*next);
   }
   result.sources = sources_of(store, text, context.size(), options.sources);
   return result;

@@ -7,6 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/memory/next_token.h"
+#include "tessera/memory/recital.h"
 #include "tessera/memory/text_reader.h"
 #include "tessera/model/memo.h"
 #include "tessera/study/memo_studies.h"
@@ -16,6 +17,8 @@
 namespace tessera::memo_study {
 namespace {
 
+constexpr int64_t kRecited = 100;  // tokens of a recital at most
+
 struct Settings {
   CorpusConfig data;
   int64_t dimension = 1024;
@@ -23,6 +26,7 @@ struct Settings {
   int64_t probes = 2000;
   int64_t planned_tokens = 150000;
   double planned_error = 0.01;
+  int64_t recitals = 100;
   double error_rate = 0.01;
 
   template <typename Visitor>
@@ -33,6 +37,7 @@ struct Settings {
     field("probes", probes, "places of a stored text at which the next token is asked for");
     field("planned_tokens", planned_tokens, "length of a text whose memory is planned; 0: none");
     field("planned_error", planned_error, "error that the plan allows");
+    field("recitals", recitals, "places at which the planned memory is to recite");
     field("error_rate", error_rate, "of the likelihood ratio: how often nothing passes for known");
   }
 };
@@ -145,9 +150,56 @@ void measure_recall(StudyContext& context, const Settings& settings, const Study
                                         {"recall", Scale::kLinear, 0, 1}));
 }
 
+/// Tokens that a recital says right before its first error.
+int64_t recited_ahead(const TextMemory& memory, const LikelihoodDecoder& decoder,
+                      std::span<const int32_t> prompt, std::span<const int32_t> rest) {
+  Recital recital(memory, decoder, prompt, std::nullopt);
+  for (size_t i = 0; i < rest.size(); ++i) {
+    const auto next = recital.next();
+    if (!next || next->token != rest[i]) return static_cast<int64_t>(i);
+  }
+  return static_cast<int64_t>(rest.size());
+}
+
+int64_t recited_token_by_token(const TextMemory& memory, const LikelihoodDecoder& decoder,
+                               std::span<const int32_t> prompt, std::span<const int32_t> rest) {
+  TextReader reader(memory);
+  for (const int32_t token : prompt) reader.append(token);
+  for (size_t i = 0; i < rest.size(); ++i) {
+    if (decoder.best(reader.scores()).token != rest[i]) return static_cast<int64_t>(i);
+    reader.append(rest[i]);
+  }
+  return static_cast<int64_t>(rest.size());
+}
+
+/// How far a memory recites its text from prompts of each window's length.
+void measure_recitals(StudyContext& context, const Settings& settings, const TextMemory& memory,
+                      std::span<const int32_t> text) {
+  const LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), memory.noise(),
+                                  settings.error_rate);
+  const auto places = random_places(kLongestWindow, static_cast<int64_t>(text.size()) - kRecited,
+                                    settings.recitals, context.seed() + 2);
+  Table table(fmt::format("Tokens recited before the first error, of {}", kRecited),
+              {"tokens of the prompt", "the best each time", "looking ahead", "recitals"});
+  for (const int64_t length : memory.window_lengths()) {
+    double each_time = 0, ahead = 0;
+    for (const int64_t place : places) {
+      const auto rest = text.subspan(static_cast<size_t>(place), kRecited);
+      const auto prompt =
+          text.subspan(static_cast<size_t>(place - length), static_cast<size_t>(length));
+      each_time += static_cast<double>(recited_token_by_token(memory, decoder, prompt, rest));
+      ahead += static_cast<double>(recited_ahead(memory, decoder, prompt, rest));
+    }
+    const auto count = static_cast<double>(places.size());
+    table.add_row(
+        {length, Cell::fixed(each_time / count, 1), Cell::fixed(ahead / count, 1), places.size()});
+  }
+  context.results().add_table("recitals", std::move(table));
+}
+
 /// Names a dimension for a long text in advance, and holds the text against it.
 void hold_plan(StudyContext& context, const Settings& settings, const StudyText& text) {
-  Progress progress(context.progress(), "Planned memory", 3);
+  Progress progress(context.progress(), "Planned memory", 4);
   const auto stored = std::span(text.tokens).first(static_cast<size_t>(settings.planned_tokens));
   const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, context.seed());
   const int64_t dimension = predictor.smallest_dimension(settings.planned_error, 64);
@@ -163,7 +215,7 @@ void hold_plan(StudyContext& context, const Settings& settings, const StudyText&
   const auto places = random_places(kLongestWindow, settings.planned_tokens, 5 * settings.probes,
                                     context.seed() + 1);
   const Recall recall = recall_of(memory, stored, places, settings.error_rate);
-  progress.update(3);
+  progress.update(3, "recitals");
   Table table("A memory planned in advance (bound code)",
               {"tokens", "error allowed", "d planned", "predicted error", "error",
                "error, by score", "places asked at"});
@@ -171,6 +223,8 @@ void hold_plan(StudyContext& context, const Settings& settings, const StudyText&
                  Cell::fixed(predicted, 4), Cell::fixed(1 - recall.by_likelihood, 4),
                  Cell::fixed(1 - recall.by_score, 4), places.size()});
   context.results().add_table("plan", std::move(table));
+  measure_recitals(context, settings, memory, stored);
+  progress.update(4);
 }
 
 void check(const Settings& settings) {
@@ -179,12 +233,13 @@ void check(const Settings& settings) {
       throw UsageError("tokens holds {}; a window of {} tokens and its next one need more", tokens,
                        kLongestWindow);
   if (settings.tokens.empty() || settings.probes < 1 ||
-      (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow) ||
-      !(settings.planned_error > 0 && settings.planned_error < 1))
+      (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow + kRecited) ||
+      settings.recitals < 1 || !(settings.planned_error > 0 && settings.planned_error < 1))
     throw UsageError(
-        "tokens must name a length, probes = {} be at least 1, planned_tokens = {} be 0 or above "
-        "{}, and planned_error = {} lie between 0 and 1",
-        settings.probes, settings.planned_tokens, kLongestWindow, settings.planned_error);
+        "tokens must name a length, probes = {} and recitals = {} be at least 1, planned_tokens = "
+        "{} be 0 or above {}, and planned_error = {} lie between 0 and 1",
+        settings.probes, settings.recitals, settings.planned_tokens, kLongestWindow + kRecited,
+        settings.planned_error);
 }
 
 }  // namespace
@@ -195,6 +250,7 @@ void natural_text(StudyContext& context) {
   quick.tokens = {1000, 4000};
   quick.probes = 300;
   quick.planned_tokens = 6000;
+  quick.recitals = 20;
   const Settings settings = context.settings(quick, Settings(), Settings());
   check(settings);
   const int64_t longest =
