@@ -41,6 +41,7 @@ class Writing {
     using Seconds = std::chrono::duration<double>;
     const double seconds = Seconds(std::chrono::steady_clock::now() - started_).count();
     if (visible_) fmt::print("\n");
+    std::fflush(stdout);  // what follows goes another way
     std::string why;
     if (end == RecallEnd::kEndOfDocument) why = "; the document ends here";
     if (end == RecallEnd::kNotStored) why = "; nothing stored goes on from here";
