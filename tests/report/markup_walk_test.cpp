@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <regex>
 #include <set>
 #include <vector>
@@ -14,20 +16,36 @@ bool has_bare_ampersand(const std::string& text) {
   return std::regex_replace(text, entity, "").find('&') != std::string::npos;
 }
 
-// Checks `name a="b" c="d"` and returns the element's name, or an empty string.
+bool is_name(const std::string& text, const std::string& also = "") {
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  return !text.empty() && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), [&](unsigned char c) {
+           return std::isalnum(c) || also.find(static_cast<char>(c)) != std::string::npos;
+         });
+}
+
+// Checks `name a="b" c="d"` and returns the element's name, or an empty string. Not by one regular
+// expression: std::regex recurses once a character, and values are long.
 std::string element_name(const std::string& tag) {
-  static const std::regex shape(
-      R"(([A-Za-z][A-Za-z0-9]*)((\s+[A-Za-z][A-Za-z0-9:-]*="[^"<]*")*)\s*)");
-  static const std::regex attribute(R"(([A-Za-z][A-Za-z0-9:-]*)="([^"]*)\")");
-  std::smatch match;
-  if (!std::regex_match(tag, match, shape)) return "";
+  constexpr const char* kSpaces = " \t\r\n";
+  const std::string name = tag.substr(0, tag.find_first_of(kSpaces));
+  if (!is_name(name)) return "";
   std::set<std::string> names;
-  const std::string attributes = match[2];
-  for (std::sregex_iterator it(attributes.begin(), attributes.end(), attribute), end; it != end;
-       ++it) {
-    if (!names.insert((*it)[1]).second || has_bare_ampersand((*it)[2])) return "";
+  for (size_t at = name.size(); at < tag.size();) {
+    const size_t begin = tag.find_first_not_of(kSpaces, at);
+    if (begin == std::string::npos) break;
+    const size_t equals = tag.find("=\"", begin);
+    if (begin == at || equals == std::string::npos) return "";
+    const size_t end = tag.find('"', equals + 2);
+    if (end == std::string::npos) return "";
+    const std::string attribute = tag.substr(begin, equals - begin);
+    const std::string value = tag.substr(equals + 2, end - equals - 2);
+    if (!is_name(attribute, ":-") || !names.insert(attribute).second ||
+        value.find('<') != std::string::npos || has_bare_ampersand(value))
+      return "";
+    at = end + 1;
   }
-  return match[1];
+  return name;
 }
 
 }  // namespace

@@ -33,10 +33,9 @@ double Recital::Path::evidence() const {
 Recital::Recital(const TextMemory& memory, const LikelihoodDecoder& decoder,
                  std::span<const int32_t> context, std::optional<int32_t> end_of_text)
     : memory_(memory), decoder_(decoder), end_of_text_(end_of_text) {
-  const auto longest = static_cast<size_t>(memory.window_lengths().back());
-  const auto seen = context.last(std::min(context.size(), longest));
-  context_.assign(seen.begin(), seen.end());
-  const auto all = static_cast<int64_t>(seen.size());
+  context_.assign(context.begin(), context.end());
+  forget_what_no_window_reads();
+  const auto all = static_cast<int64_t>(context_.size());
   for (const int64_t length : memory.window_lengths())
     if (length < all) paths_.push_back({.followed = length});
   for (Path& path : paths_)
@@ -53,6 +52,11 @@ std::optional<NextToken> Recital::next() {
   NextToken token = first_of(best);
   recite(token.token);
   return token;
+}
+
+void Recital::forget_what_no_window_reads() {
+  const int64_t unread = static_cast<int64_t>(context_.size()) - memory_.window_lengths().back();
+  if (unread > 0) context_.erase(context_.begin(), context_.begin() + unread);
 }
 
 bool Recital::can_look_further() const {
@@ -98,19 +102,21 @@ std::vector<Recital::Path> Recital::continued(const Path& path, const WindowScor
   const int64_t windows =
       std::ranges::upper_bound(scores.lengths(), followed) - scores.lengths().begin();
   auto candidates = decoder_.depths(scores);
-  const size_t count = windows > 0 ? std::min(kPaths, candidates.size()) : 0;
-  const auto probability = [m = static_cast<size_t>(windows) - 1](const auto& depths) {
-    return depths.log_probability[m];
-  };
-  if (count > 0)
-    std::ranges::partial_sort(candidates, candidates.begin() + static_cast<int64_t>(count),
-                              std::greater(), probability);
-  std::vector<Path> paths(std::max<size_t>(1, count), path);
-  if (count == 0) paths.front().state = Path::kLost;
-  for (size_t i = 0; i < count; ++i) {
-    paths[i].steps.push_back(step_to(candidates[i], scores, windows));
-    paths[i].merit += paths[i].steps.back().merit;
-    if (candidates[i].token == end_of_text_) paths[i].state = Path::kEndOfText;
+  if (windows == 0 || candidates.empty()) {
+    Path lost = path;
+    lost.state = Path::kLost;
+    return {std::move(lost)};
+  }
+  const auto best = candidates.begin() + static_cast<int64_t>(std::min(kPaths, candidates.size()));
+  std::ranges::partial_sort(candidates, best, std::greater(), [&](const auto& depths) {
+    return depths.log_probability[static_cast<size_t>(windows) - 1];
+  });
+  std::vector<Path> paths;
+  for (auto candidate = candidates.begin(); candidate != best; ++candidate) {
+    Path& longer = paths.emplace_back(path);
+    longer.steps.push_back(step_to(*candidate, scores, windows));
+    longer.merit += longer.steps.back().merit;
+    if (candidate->token == end_of_text_) longer.state = Path::kEndOfText;
   }
   return paths;
 }
@@ -150,6 +156,7 @@ NextToken Recital::first_of(const Path& best) const {
 /// Goes one token on, with the paths that begin with it.
 void Recital::recite(int32_t token) {
   context_.push_back(token);
+  forget_what_no_window_reads();
   std::erase_if(paths_, [&](const Path& path) {
     return path.steps.empty() || path.steps.front().token.token != token;
   });

@@ -52,6 +52,7 @@ class Recital {
     double evidence() const;
   };
 
+  void forget_what_no_window_reads();
   bool can_look_further() const;
   void look_further();
   size_t ahead() const;

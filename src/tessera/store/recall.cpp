@@ -17,10 +17,6 @@ std::vector<double> prior_of(const Ledger& ledger) {
   return prior;
 }
 
-LikelihoodDecoder decoder_of(const MemoStore& store, double error_rate) {
-  return {prior_of(store.ledger()), store.memory().noise(), error_rate};
-}
-
 std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int32_t> text,
                                      size_t first, size_t most) {
   SourceSearch search(text, first, store.memory().window_lengths().front(), most);
@@ -34,9 +30,9 @@ std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int
 class Continuation {
  public:
   Continuation(const MemoStore& store, std::span<const int32_t> context, double error_rate)
-      : reader_(store, error_rate), decoder_(decoder_of(store, error_rate)) {
+      : reader_(store, error_rate) {
     if (store.config().memory.code == WindowCodeKind::kBound)
-      recital_.emplace(store.memory(), decoder_, context, store.tokenizer().end_of_text());
+      recital_.emplace(store.memory(), reader_.decoder(), context, store.tokenizer().end_of_text());
     else
       reader_.append(context);
   }
@@ -52,7 +48,6 @@ class Continuation {
 
  private:
   StoreReader reader_;
-  LikelihoodDecoder decoder_;
   std::optional<Recital> recital_;
   bool reciting_ = false;
 };
@@ -62,7 +57,7 @@ class Continuation {
 StoreReader::StoreReader(const MemoStore& store, double error_rate)
     : store_(store),
       noise_(store.memory().noise()),
-      decoder_(decoder_of(store, error_rate)),
+      decoder_(prior_of(store.ledger()), noise_, error_rate),
       reader_(store.memory()) {}
 
 void StoreReader::append(std::span<const int32_t> tokens) {

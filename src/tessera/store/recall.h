@@ -36,6 +36,8 @@ class StoreReader {
   /// Of each token [V], to come next (LikelihoodDecoder::probabilities).
   std::vector<double> probabilities();
 
+  const LikelihoodDecoder& decoder() const { return decoder_; }
+
  private:
   bool by_likelihood() const;
 
