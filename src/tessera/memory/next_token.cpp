@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <ranges>
 #include <span>
 
 #include "tessera/base/error.h"
@@ -206,9 +205,10 @@ std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowSco
       log_sum = log_add(log_sum, log_ratio + log_expected(m));
     }
     double log_deeper = kNever;
-    for (double& probability : depths.log_probability | std::views::reverse) {
-      log_deeper = log_add(log_deeper, probability);
-      probability = log_deeper - log_sum;
+    for (auto deepest = depths.log_probability.rbegin(); deepest != depths.log_probability.rend();
+         ++deepest) {
+      log_deeper = log_add(log_deeper, *deepest);
+      *deepest = log_deeper - log_sum;
     }
   }
   return all;

@@ -10,7 +10,6 @@ namespace tessera {
 namespace {
 
 using sqlite::Access;
-using sqlite::Database;
 using sqlite::Statement;
 
 constexpr const char* kDocumentColumns =

@@ -12,8 +12,8 @@ namespace {
 /// How often each token stands in the documents, and once more.
 std::vector<double> prior_of(const Ledger& ledger) {
   const std::vector<int64_t> counts = ledger.token_counts();
-  std::vector<double> prior;
-  for (const int64_t count : counts) prior.push_back(static_cast<double>(count) + 1);
+  std::vector<double> prior(counts.begin(), counts.end());
+  for (double& weight : prior) weight += 1;
   return prior;
 }
 

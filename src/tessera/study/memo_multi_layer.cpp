@@ -49,7 +49,7 @@ struct Run {
   int64_t dimension, layers, decoys;
   SequenceEncoding encoding;
 
-  auto operator<=>(const Run&) const = default;
+  auto operator<=>(const Run&) const = default;  // NOLINT(modernize-use-nullptr): no pointer
   std::string series() const {
     return fmt::format("d {}, l {}, {} decoys, {}", dimension, layers, decoys,
                        config::enum_name(encoding));

@@ -62,8 +62,7 @@ std::vector<BoundWindowPredictor::Pair> BoundWindowPredictor::index_pairs(
       pairs.push_back({hash_tokens(window_before(documents[n], i, length)),
                        documents[n][static_cast<size_t>(i)], static_cast<int32_t>(n)});
   std::ranges::sort(pairs);
-  const auto repeated = std::ranges::unique(pairs);
-  pairs.erase(repeated.begin(), repeated.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   return pairs;
 }
 
@@ -111,8 +110,9 @@ BoundWindowPredictor::Probe BoundWindowPredictor::make_probe(
   std::map<int32_t, std::vector<float>> scores;
   for (size_t k = 0; k < windows; ++k) {
     const uint64_t window = hash_tokens(window_before(document, position, window_lengths_[k]));
-    for (const Pair& pair : std::ranges::equal_range(index[k], window, {}, &Pair::window))
-      scores.try_emplace(pair.token, windows, 0.0f).first->second[k] += 1;
+    for (auto pair = std::ranges::lower_bound(index[k], window, {}, &Pair::window);
+         pair != index[k].end() && pair->window == window; ++pair)
+      scores.try_emplace(pair->token, windows, 0.0f).first->second[k] += 1;
   }
   const int32_t right = document[static_cast<size_t>(position)];
   Probe probe = {{right, scores[right]}};

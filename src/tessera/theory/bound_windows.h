@@ -43,7 +43,7 @@ class BoundWindowPredictor {
   struct Pair {
     uint64_t window;  // its hash
     int32_t token, document;
-    auto operator<=>(const Pair&) const = default;
+    auto operator<=>(const Pair&) const = default;  // NOLINT(modernize-use-nullptr): no pointer
   };
   struct Place {
     size_t document;
