@@ -129,7 +129,8 @@ at::Tensor ContextMemoryImpl::step(const cpu::Loops& loops, const at::Tensor& x,
   for (const auto& part : {state.leaky_key, state.pending_key, state.pending_raw_value})
     check_shape(part, {B, H, D}, "ContextMemory: state");
   const StoredPairs::NextPair next = state.pairs.next_pair(state.pending_key);
-  const at::Tensor y = at::empty_like(x), leaky_key = at::empty_like(state.leaky_key),
+  at::Tensor y = at::empty_like(x);
+  const at::Tensor leaky_key = at::empty_like(state.leaky_key),
                    query = at::empty_like(state.pending_key),
                    raw_value = at::empty_like(state.pending_raw_value);
   cpu::ContextStep loop;

@@ -12,7 +12,10 @@ StepSchedule constant_step(double size) {
 
 StepSchedule stepwise_decay(double size, double factor, int64_t period) {
   check_argument(period > 0, "stepwise_decay: a period of {} steps", period);
-  return [=](int64_t t) { return size * std::pow(factor, static_cast<double>(t / period)); };
+  return [=](int64_t t) {
+    const int64_t drops = t / period;
+    return size * std::pow(factor, static_cast<double>(drops));
+  };
 }
 
 StepSchedule single_drop(double size, double factor, int64_t at) {
