@@ -228,7 +228,7 @@ void require_plain_bpe(const Json& model, const std::string& source) {
   // Files from before the type was written hold BPE where they hold merges.
   if (!member(model, "type").is_null()) require_type(model, "model", "BPE", source);
   for (const char* name : {"continuing_subword_prefix", "end_of_word_suffix"})
-    if (!member(model, name).is_null() && member(model, name) != "")
+    if (!member(model, name).is_null() && member(model, name) != Json(""))
       throw DataError(source, "its model has a {}, which is not supported", name);
   if (!member(model, "dropout").is_null() && member(model, "dropout") != 0.0)
     throw DataError(source, "its model has dropout, which makes ids random; set it to null");

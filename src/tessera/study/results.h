@@ -30,7 +30,7 @@ struct Comparison {
   double published = 0;
   double ours = 0;
   int digits = 3;            ///< significant digits shown
-  std::string command = "";  ///< what printed ours; empty: the study's command
+  std::string command = {};  ///< what printed ours; empty: the study's command
 };
 
 /// What a study shows and the command that runs it.
@@ -54,11 +54,11 @@ class StudyResults {
   void add_chart(const std::string& name, std::unique_ptr<Chart> chart, std::string caption = "");
   /// Text as it is, for example what a model wrote.
   void add_text(std::string title, std::string text) {
-    texts_.push_back({std::move(title), std::move(text)});
+    texts_.emplace_back(std::move(title), std::move(text));
   }
   /// A command that does a part of the study alone, or goes on from it.
   void add_command(std::string purpose, std::string line) {
-    commands_.push_back({std::move(purpose), std::move(line)});
+    commands_.emplace_back(std::move(purpose), std::move(line));
   }
   /// Where the set-up had to differ from the paper's, one sentence each.
   void add_difference(std::string sentence) { differences_.push_back(std::move(sentence)); }
