@@ -100,6 +100,15 @@ TEST(Recital, LooksAheadWhereTheBestTokenMisleads) {
   EXPECT_GT(ahead, 10 * kTokens * 9 / 10);
 }
 
+TEST(Recital, AnswersWhatWasNeverStoredNoMoreOftenThanSaid) {
+  const TextMemory memory = memory_of({random_tokens(4000, 5)}, 320);  // overfull
+  constexpr int kPrompts = 100;
+  int answered = 0;
+  for (int i = 0; i < kPrompts; ++i)
+    answered += !recite(memory, random_tokens(16, 100 + static_cast<uint64_t>(i)), 1).empty();
+  EXPECT_LE(answered, 4);  // 1 expected at most; 5 have a chance of 0.004
+}
+
 TEST(Recital, APhraseOfManyDocumentsDoesNotLeadAway) {
   // Eight documents go on from the phrase in their own way; one has it in its midst.
   const Tokens phrase = random_tokens(6, 1), text = random_tokens(60, 2);

@@ -40,7 +40,7 @@ bool take_part(std::span<int8_t> values, int sign, std::span<int8_t> part) {
 
 using cpu::kWorthThreads;
 
-constexpr int64_t kFewQueries = 24;  // for which passes over the entries cost less than planes
+constexpr int64_t kFewQueries = 24;  // for which a pass over the entries costs less than planes
 constexpr int64_t kPlaneRows = 256;  // of the entries, as planes at once
 
 int planes_for(const int32_t* entries, int64_t count) {

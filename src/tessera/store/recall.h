@@ -70,9 +70,9 @@ struct Recall {
   RecallEnd end = RecallEnd::kEnoughTokens;
 };
 
-/// Recites what the memory holds after `prompt` (tokens, at least the shortest window), taking the
-/// best token each time, then finds where each comes from. Throws std::invalid_argument on a prompt
-/// that is too short.
+/// Recites what the memory holds after `prompt` (tokens, at least the shortest window), looking
+/// ahead (Recital) under the bound code and by the best token each time under the paper's, then
+/// finds where each comes from. Throws std::invalid_argument on a prompt that is too short.
 Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const RecallOptions& options,
               const std::function<void(const NextToken&)>& on_token = {});
 
