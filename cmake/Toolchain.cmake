@@ -5,7 +5,10 @@
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  # Lets ccache see which precompiled header an object was made with.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
 find_program(LLD ld.lld)
@@ -13,6 +16,8 @@ if(LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
+# -fPIC for programs, too, not -fPIE: both kinds of target share the precompiled headers.
+add_compile_options(-fPIC)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno -fopenmp)
 add_link_options(-fopenmp)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -15,7 +15,7 @@
 
 #include <cstdio>
 
-#include "tessera/memory/context_memory.h"
+#include "tessera/memory/mosaic/context_memory.h"
 
 namespace {
 

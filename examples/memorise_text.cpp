@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tessera/data/tokenizer.h"
-#include "tessera/memory/text_reader.h"
+#include "tessera/memo/text_reader.h"
 
 namespace {
 

@@ -15,9 +15,9 @@
 #include <exception>
 #include <filesystem>
 
+#include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/generate.h"
-#include "tessera/model/model_directory.h"
 
 namespace {
 

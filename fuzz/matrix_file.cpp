@@ -7,7 +7,7 @@
 
 #include "fuzz/folder.h"
 #include "tessera/base/error.h"
-#include "tessera/ops/correlation.h"
+#include "tessera/memo/correlation.h"
 #include "tessera/store/matrix_file.h"
 
 using namespace tessera;

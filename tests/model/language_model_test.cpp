@@ -9,7 +9,7 @@
 
 #include <set>
 
-#include "tessera/model/model_directory.h"
+#include "tessera/checkpoint/model_directory.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {

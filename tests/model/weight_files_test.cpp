@@ -11,10 +11,10 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/model/forward.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/infer/forward.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
-#include "tessera/model/model_directory.h"
 #include "tessera/model/parameter_shapes.h"
 #include "tests/support/numerical_gradient.h"
 

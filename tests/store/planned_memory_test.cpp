@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "tessera/base/random.h"
-#include "tessera/memory/text_reader.h"
-#include "tessera/theory/bound_windows.h"
+#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/text_reader.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "tessera/model/model_directory.h"
-#include "tessera/study/language_model_training.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/task/language_model/training.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/study/memo_studies.h"
+#include "tessera/study/memo/studies.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
-#include "tessera/study/memo_text.h"
+#include "tessera/study/memo/study_text.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "tessera/study/scaling_laws.h"
+#include "tessera/study/scaling_laws/studies.h"
 
 #include <gtest/gtest.h>
 

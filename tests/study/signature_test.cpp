@@ -6,7 +6,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
-#include "tessera/study/language_model_training.h"
+#include "tessera/task/language_model/training.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // tessera forward --model DIR --input X.safetensors --output Y.safetensors [--gradients]
 
-#include "tessera/model/forward.h"
+#include "tessera/infer/forward.h"
 
 #include "tessera/cli/program.h"
 

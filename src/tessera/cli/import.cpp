@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tessera/checkpoint/model_directory.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/model/model_directory.h"
 
 namespace tessera::cli {
 namespace {

@@ -13,9 +13,9 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
+#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/window_memory.h"
 #include "tessera/store/memo_store.h"
-#include "tessera/theory/bound_windows.h"
-#include "tessera/theory/window_memory.h"
 
 namespace tessera::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/data/text_source.h"
+#include "tessera/store/fullness.h"
 #include "tessera/store/memo_writer.h"
-#include "tessera/store/memory_load.h"
 
 namespace tessera::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include "tessera/cli/model_folder.h"
 
 #include "tessera/base/error.h"
-#include "tessera/model/model_directory.h"
+#include "tessera/checkpoint/model_directory.h"
 
 namespace tessera::cli {
 

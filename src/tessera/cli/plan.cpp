@@ -12,11 +12,11 @@
 #include "tessera/cli/program.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/memory/text_memory_config.h"
-#include "tessera/theory/bound_windows.h"
+#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/text_memory_config.h"
+#include "tessera/memo/window_memory.h"
 #include "tessera/theory/counts_file.h"
 #include "tessera/theory/planner.h"
-#include "tessera/theory/window_memory.h"
 
 namespace tessera::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include "tessera/base/manifest.h"
 #include "tessera/cli/program.h"
+#include "tessera/tensor/manifest.h"
 
 namespace tessera::cli {
 namespace {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "tessera/base/interrupt.h"
-#include "tessera/base/manifest.h"
 #include "tessera/cli/program.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
-#include "tessera/study/training_report.h"
+#include "tessera/task/language_model/training_report.h"
+#include "tessera/tensor/manifest.h"
 
 namespace tessera::cli {
 namespace {

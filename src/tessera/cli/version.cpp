@@ -1,5 +1,5 @@
-#include "tessera/base/manifest.h"
 #include "tessera/cli/program.h"
+#include "tessera/tensor/manifest.h"
 
 namespace tessera::cli {
 

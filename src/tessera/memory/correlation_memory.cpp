@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tessera/base/check_shape.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "tessera/base/check_shape.h"
 #include "tessera/ops/causal_read.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/tensor_file.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/precision.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 

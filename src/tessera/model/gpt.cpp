@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/base/check_shape.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/activation_dropout.h"
 #include "tessera/ops/causal_attention.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/rotary.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include "tessera/base/check_shape.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "tessera/base/check_shape.h"
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

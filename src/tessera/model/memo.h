@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/tensor_file.h"
 #include "tessera/memory/correlation_memory.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 

@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include "tessera/base/check_shape.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/activation_dropout.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {
@@ -88,8 +88,8 @@ void MosaicBlockImpl::check_state(const MosaicBlockState& state, int64_t batch) 
 MosaicBlockState MosaicBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
                                              MemoryBound bound) const {
   MosaicBlockState state(bound);
-  state.context = ContextMemoryState::from_tensors(file, prefix + "context.", bound, heads_,
-                                                   head_width_);
+  state.context =
+      ContextMemoryState::from_tensors(file, prefix + "context.", bound, heads_, head_width_);
   state.persistent_leaky_key =
       file.at(prefix + "persistent.leaky_key", {state.rows(), heads_, head_width_}, at::kFloat);
   return state;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tessera/memory/context_memory.h"
-#include "tessera/memory/persistent_memory.h"
+#include "tessera/memory/mosaic/context_memory.h"
+#include "tessera/memory/mosaic/persistent_memory.h"
 #include "tessera/model/block_network.h"
 
 namespace tessera {

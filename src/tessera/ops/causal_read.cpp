@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tessera/ops/cpu/softmax_read.h"
-#include "tessera/ops/fused.h"
+#include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {
@@ -30,8 +30,8 @@ at::Tensor composed(const at::Tensor& queries, const at::Tensor& keys, const at:
       scores.masked_fill(distances < options.lag, -std::numeric_limits<double>::infinity())
           .softmax(-1);
   if (options.dropout.probability > 0)
-    weights = weights * dropout_factors(options.dropout, B, H, first, T - first, keys.size(1),
-                                        q.options());
+    weights = weights *
+              dropout_factors(options.dropout, B, H, first, T - first, keys.size(1), q.options());
   const at::Tensor read = rounded_matmul(weights, v, options.precision).transpose(1, 2);
   return at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1);
 }

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "tessera/base/check_shape.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
 

@@ -5,7 +5,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/leaky_average.h"
-#include "tessera/ops/fused.h"
+#include "tessera/ops/dispatch.h"
 
 namespace tessera::ops {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/row_products.h"
-#include "tessera/ops/fused.h"
+#include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "tessera/base/check_shape.h"
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/cross_entropy.h"
-#include "tessera/ops/fused.h"
+#include "tessera/ops/dispatch.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
 namespace {

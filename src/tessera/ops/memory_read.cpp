@@ -4,10 +4,10 @@
 
 #include <limits>
 
-#include "tessera/base/check_shape.h"
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/memory_read.h"
-#include "tessera/ops/fused.h"
+#include "tessera/ops/dispatch.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/softmax_read.h"
-#include "tessera/ops/fused.h"
+#include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
 
 namespace tessera::ops {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tessera/base/safetensors.h"
-#include "tessera/memory/exact_correlation_memory.h"
+#include "tessera/memo/exact_correlation_memory.h"
 
 namespace tessera {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/memory/recital.h"
+#include "tessera/memo/recital.h"
 
 namespace tessera {
 namespace {

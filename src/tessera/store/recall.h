@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/memory/next_token.h"
-#include "tessera/memory/text_reader.h"
+#include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/text_reader.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/source_search.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tessera/data/tokenizer.h"
-#include "tessera/memory/text_memory_config.h"
+#include "tessera/memo/text_memory_config.h"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "tessera/data/tokenizer.h"
-#include "tessera/memory/text_memory.h"
+#include "tessera/memo/text_memory.h"
 #include "tessera/store/ledger.h"
 #include "tessera/store/matrix_file.h"
 #include "tessera/store/store_config.h"

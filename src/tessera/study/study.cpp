@@ -2,9 +2,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
-#include "tessera/study/memo_studies.h"
-#include "tessera/study/memory_mosaics_studies.h"
-#include "tessera/study/scaling_laws.h"
+#include "tessera/study/memo/studies.h"
+#include "tessera/study/memory_mosaics/studies.h"
+#include "tessera/study/scaling_laws/studies.h"
 
 namespace tessera {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
-#include "tessera/study/results.h"
+#include "tessera/report/study_results.h"
 
 namespace tessera {
 

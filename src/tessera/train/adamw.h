@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/tensor_file.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 

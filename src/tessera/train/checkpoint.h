@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/base/tensor_file.h"
+#include "tessera/tensor/tensor_file.h"
 #include "tessera/train/adamw.h"
 
 namespace tessera {

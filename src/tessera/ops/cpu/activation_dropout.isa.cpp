@@ -2,6 +2,7 @@
 
 #include "tessera/ops/cpu/dropout_hash.h"
 #include "tessera/ops/cpu/sequence.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 
@@ -9,7 +10,7 @@ void activation_dropout(const ActivationDropout& f) {
   const uint32_t head_key = dropout_head_key(f.seed, 0, 0);
   const uint32_t threshold = dropout_threshold(f.probability);
   const float kept = static_cast<float>(1.0 / (1.0 - f.probability));
-#pragma omp parallel for schedule(static) if (f.rows * f.columns >= kWorthThreads)
+#pragma omp parallel for schedule(static) if (f.rows * f.columns >= simd::kWorthThreads)
   for (int64_t row = 0; row < f.rows; ++row) {
     const uint32_t row_key = dropout_row_key(head_key, row);
     const float* x = f.x + row * f.columns;

@@ -10,7 +10,7 @@
 #include <immintrin.h>
 
 #include "tessera/ops/cpu/read_tile.h"
-#include "tessera/ops/cpu/scratch.h"
+#include "tessera/simd/scratch.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 
@@ -55,7 +55,7 @@ class ProductUnit {
   ~ProductUnit() { _tile_release(); }
 };
 
-inline BFloat16* rounded_operands(Scratch& scratch, int64_t count) {
+inline BFloat16* rounded_operands(simd::Scratch& scratch, int64_t count) {
   float* memory = scratch.floats(count / 2 + 1);
   for (int64_t k = 0; k <= count / 2; ++k) memory[k] = 0;
   return reinterpret_cast<BFloat16*>(memory);
@@ -124,7 +124,7 @@ struct QueryRows {
   BFloat16* rows;     // left: [kQueryBlock, width]
   BFloat16* columns;  // left, transposed: [width, kQueryBlock]
 
-  QueryRows(Scratch& scratch, int64_t D)
+  QueryRows(simd::Scratch& scratch, int64_t D)
       : rows(rounded_operands(scratch, kQueryBlock * padded_width(D))),
         columns(rounded_operands(scratch, kQueryBlock * padded_width(D))) {}
   void pack(const Sequence& source, const Tile& tile, float scale) {
@@ -163,7 +163,7 @@ struct QueryRows {
 struct PairPanels {
   BFloat16* panels;
 
-  PairPanels(Scratch& scratch, int64_t N, int64_t D)
+  PairPanels(simd::Scratch& scratch, int64_t N, int64_t D)
       : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))) {}
   void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
     for (int64_t i = 0; i < N; i += 16)
@@ -183,7 +183,7 @@ struct PairRows {
   BFloat16* panels;
   int64_t stride;  // between columns of tiles
 
-  PairRows(Scratch& scratch, int64_t N, int64_t D)
+  PairRows(simd::Scratch& scratch, int64_t N, int64_t D)
       : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))),
         stride(round_up(N, kBlock) * 16) {}
   void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
@@ -200,7 +200,7 @@ struct PairGradient {
   float* columns;  // [width, stride]
   int64_t N, D, stride;
 
-  PairGradient(Scratch& scratch, int64_t N_, int64_t D_)
+  PairGradient(simd::Scratch& scratch, int64_t N_, int64_t D_)
       : N(N_), D(D_), stride(round_up(N_, kBlock) + 16) {
     columns = scratch.floats(padded_width(D) * stride);
   }
@@ -226,7 +226,7 @@ struct WeightTile {
   BFloat16* panels;  // right: depth kQueryBlock, one column of tiles per 16 pairs
   static constexpr int64_t kPanelStride = kQueryBlock * 16;
 
-  explicit WeightTile(Scratch& scratch)
+  explicit WeightTile(simd::Scratch& scratch)
       : elements(scratch.floats(kQueryBlock * kTileStride)),
         rows(rounded_operands(scratch, kQueryBlock * kRoundedStride)),
         panels(rounded_operands(scratch, kQueryBlock * kPairBlock)) {

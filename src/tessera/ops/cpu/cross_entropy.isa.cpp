@@ -2,9 +2,11 @@
 
 #include <cmath>
 
-#include "tessera/ops/cpu/vector.h"
+#include "tessera/simd/vector.h"
 
 namespace tessera::cpu::TESSERA_ISA {
+
+using namespace simd::TESSERA_ISA;
 namespace {
 
 struct SoftmaxSum {

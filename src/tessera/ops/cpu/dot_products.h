@@ -2,9 +2,13 @@
 
 // Only for *.isa.cpp files: products of a few vectors with many rows that are read once.
 
-#include "tessera/ops/cpu/vector.h"
+#include "tessera/simd/vector.h"
 
 namespace tessera::cpu::TESSERA_ISA {
+
+using namespace simd::TESSERA_ISA;
+
+using namespace simd::TESSERA_ISA;
 
 /// Rows whose dot products with one vector become one vector of results.
 constexpr int64_t kRowsTogether = kLanes;

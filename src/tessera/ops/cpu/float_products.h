@@ -4,8 +4,8 @@
 // same names for bfloat16 operands.
 
 #include "tessera/ops/cpu/read_tile.h"
-#include "tessera/ops/cpu/scratch.h"
 #include "tessera/ops/cpu/small_product.h"
+#include "tessera/simd/scratch.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 
@@ -42,7 +42,8 @@ inline void pack_rows(const Sequence& source, int64_t b, int64_t first, int64_t 
 struct QueryRows {
   float* rows;
 
-  QueryRows(Scratch& scratch, int64_t D) : rows(scratch.floats(kQueryBlock * padded_width(D))) {}
+  QueryRows(simd::Scratch& scratch, int64_t D)
+      : rows(scratch.floats(kQueryBlock * padded_width(D))) {}
   void pack(const Sequence& source, const Tile& tile, float scale) {
     pack_rows(source, tile.b, tile.first_query, tile.h, tile.rows, tile.read.D, scale, rows);
   }
@@ -52,7 +53,7 @@ struct QueryRows {
 struct PairPanels {
   float* panels;
 
-  PairPanels(Scratch& scratch, int64_t N, int64_t D)
+  PairPanels(simd::Scratch& scratch, int64_t N, int64_t D)
       : panels(scratch.floats(round_up(N, kPanel) * D)) {}
   void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
     for (int64_t i = 0; i < round_up(N, kPanel); i += kLanes)
@@ -71,7 +72,8 @@ struct PairPanels {
 struct PairRows {
   float* rows;
 
-  PairRows(Scratch& scratch, int64_t N, int64_t D) : rows(scratch.floats(N * padded_width(D))) {}
+  PairRows(simd::Scratch& scratch, int64_t N, int64_t D)
+      : rows(scratch.floats(N * padded_width(D))) {}
   void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
     pack_rows(source, b, 0, h, N, D, 1, rows);
   }
@@ -82,7 +84,7 @@ struct PairGradient {
   float* rows;  // [N, width]
   int64_t N, D;
 
-  PairGradient(Scratch& scratch, int64_t N_, int64_t D_)
+  PairGradient(simd::Scratch& scratch, int64_t N_, int64_t D_)
       : rows(scratch.floats(N_ * padded_width(D_))), N(N_), D(D_) {}
   void clear() {
     for (int64_t k = 0; k < N * padded_width(D); ++k) rows[k] = 0;
@@ -97,7 +99,8 @@ struct PairGradient {
 struct WeightTile {
   float* elements;  // [kQueryBlock, kTileStride]
 
-  explicit WeightTile(Scratch& scratch) : elements(scratch.floats(kQueryBlock * kTileStride)) {}
+  explicit WeightTile(simd::Scratch& scratch)
+      : elements(scratch.floats(kQueryBlock * kTileStride)) {}
   float* row(int64_t r) const { return elements + r * kTileStride; }
   /// To be called between filling the rows and summing with them.
   void finish(const Tile&) const {}

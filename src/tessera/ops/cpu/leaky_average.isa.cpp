@@ -1,9 +1,11 @@
 #include "tessera/ops/cpu/leaky_average.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 
 void leaky_average_forward(const LeakyAverageForward& f) {
-#pragma omp parallel for collapse(2) schedule(static) if (f.B * f.T * f.H * f.D >= kWorthThreads)
+#pragma omp parallel for collapse(2) \
+    schedule(static) if (f.B * f.T * f.H * f.D >= simd::kWorthThreads)
   for (int64_t b = 0; b < f.B; ++b)
     for (int64_t h = 0; h < f.H; ++h) {
       const float decay = f.decay[h];
@@ -19,7 +21,8 @@ void leaky_average_forward(const LeakyAverageForward& f) {
 }
 
 void leaky_average_backward(const LeakyAverageBackward& g) {
-#pragma omp parallel for collapse(2) schedule(static) if (g.B * g.T * g.H * g.D >= kWorthThreads)
+#pragma omp parallel for collapse(2) \
+    schedule(static) if (g.B * g.T * g.H * g.D >= simd::kWorthThreads)
   for (int64_t b = 0; b < g.B; ++b)
     for (int64_t h = 0; h < g.H; ++h) {
       const float decay = g.decay[h];

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tessera/ops/cpu/instruction_set.h"
+#include "tessera/simd/instruction_set.h"
 
 namespace tessera::cpu {
 
@@ -32,11 +32,14 @@ bool may_use_tiles() {
 }  // namespace
 
 const Loops* loops() {
-  switch (instruction_set()) {
-    case InstructionSet::kSse2: return nullptr;
-    case InstructionSet::kAvx2: return &avx2::kLoops;
-    case InstructionSet::kAvx512:
-    case InstructionSet::kAvx512Vnni: return &avx512::kLoops;
+  switch (simd::instruction_set()) {
+    case simd::InstructionSet::kSse2:
+      return nullptr;
+    case simd::InstructionSet::kAvx2:
+      return &avx2::kLoops;
+    case simd::InstructionSet::kAvx512:
+    case simd::InstructionSet::kAvx512Vnni:
+      return &avx512::kLoops;
   }
   return nullptr;
 }

@@ -2,11 +2,12 @@
 
 #include "tessera/ops/cpu/read_pairs.h"
 #include "tessera/ops/cpu/sequence.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 
 void memory_read(const MemoryRead& read) {
-  const bool worth = 2 * read.B * read.H * read.N * read.D >= kWorthThreadsOfReading;
+  const bool worth = 2 * read.B * read.H * read.N * read.D >= simd::kWorthThreadsOfReading;
   // Rows of one head after another: where they share its pairs, these stay in the cache.
 #pragma omp parallel for collapse(2) schedule(static) if (worth)
   for (int64_t h = 0; h < read.H; ++h)

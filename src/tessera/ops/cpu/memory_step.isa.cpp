@@ -5,8 +5,9 @@
 #include "tessera/ops/cpu/few_rows.h"
 #include "tessera/ops/cpu/read_pairs.h"
 #include "tessera/ops/cpu/scale_to_length.h"
-#include "tessera/ops/cpu/scratch.h"
 #include "tessera/ops/cpu/sequence.h"
+#include "tessera/simd/scratch.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 namespace {
@@ -69,12 +70,12 @@ int64_t most_pairs(const ContextStep& s) {
 
 void context_step(const ContextStep& s) {
   const int64_t C = s.H * s.D, most = most_pairs(s);
-  const bool worth = 2 * C * (C + s.B * most) >= kWorthThreadsOfReading;
-  Scratch shared;
+  const bool worth = 2 * C * (C + s.B * most) >= simd::kWorthThreadsOfReading;
+  simd::Scratch shared;
   float* reads = shared.floats(s.B * C);
 #pragma omp parallel if (worth)
   {
-    Scratch scratch;
+    simd::Scratch scratch;
     float* weights = scratch.floats(most);
 #pragma omp for schedule(static)
     for (int64_t h = 0; h < s.H; ++h) {
@@ -94,12 +95,12 @@ void context_step(const ContextStep& s) {
 
 void persistent_step(const PersistentStep& s) {
   const int64_t C = s.H * s.D, slots = s.M * s.D;
-  const bool worth = C * (C + 2 * s.P * s.M) >= kWorthThreadsOfReading;
-  Scratch shared;
+  const bool worth = C * (C + 2 * s.P * s.M) >= simd::kWorthThreadsOfReading;
+  simd::Scratch shared;
   float* reads = shared.floats(s.B * C);
 #pragma omp parallel if (worth)
   {
-    Scratch scratch;
+    simd::Scratch scratch;
     float *weights = scratch.floats(s.M), *answer = scratch.floats(s.D);
 #pragma omp for schedule(static)
     for (int64_t h = 0; h < s.H; ++h) {

@@ -1,9 +1,11 @@
 #include "tessera/ops/cpu/peek_average.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::cpu::TESSERA_ISA {
 
 void peek_average_forward(const PeekAverageForward& f) {
-#pragma omp parallel for collapse(2) schedule(static) if (f.B * f.T * f.H * f.D >= kWorthThreads)
+#pragma omp parallel for collapse(2) \
+    schedule(static) if (f.B * f.T * f.H * f.D >= simd::kWorthThreads)
   for (int64_t b = 0; b < f.B; ++b)
     for (int64_t h = 0; h < f.H; ++h) {
       const float here = f.mix[h], ahead = 1 - here;
@@ -18,7 +20,8 @@ void peek_average_forward(const PeekAverageForward& f) {
 }
 
 void peek_average_backward(const PeekAverageBackward& g) {
-#pragma omp parallel for collapse(2) schedule(static) if (g.B * g.T * g.H * g.D >= kWorthThreads)
+#pragma omp parallel for collapse(2) \
+    schedule(static) if (g.B * g.T * g.H * g.D >= simd::kWorthThreads)
   for (int64_t b = 0; b < g.B; ++b)
     for (int64_t h = 0; h < g.H; ++h) {
       const float here = g.mix[h], ahead = 1 - here;

@@ -4,9 +4,11 @@
 
 #include "tessera/ops/cpu/dropout_hash.h"
 #include "tessera/ops/cpu/softmax_read.h"
-#include "tessera/ops/cpu/vector.h"
+#include "tessera/simd/vector.h"
 
 namespace tessera::cpu::TESSERA_ISA {
+
+using namespace simd::TESSERA_ISA;
 
 inline int64_t lesser(int64_t a, int64_t b) {
   return a < b ? a : b;

@@ -4,11 +4,6 @@
 
 namespace tessera::cpu {
 
-/// Products or elements below which waking other threads costs more than they save.
-constexpr int64_t kWorthThreads = int64_t{1} << 16;
-/// The same for floats that are read once, from memory.
-constexpr int64_t kWorthThreadsOfReading = int64_t{1} << 19;
-
 /// A float tensor [batch, time, head, D] by its strides in elements; D is contiguous.
 struct Sequence {
   float* data = nullptr;

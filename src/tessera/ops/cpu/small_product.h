@@ -2,9 +2,11 @@
 
 // Only for *.isa.cpp files. Matrix products whose operands are packed and lie in the cache.
 
-#include "tessera/ops/cpu/vector.h"
+#include "tessera/simd/vector.h"
 
 namespace tessera::cpu::TESSERA_ISA {
+
+using namespace simd::TESSERA_ISA;
 
 /// Columns that one pass over the depth computes, and the width of a packed panel of columns.
 constexpr int kVectorsPerPanel = TESSERA_VECTOR_BYTES == 64 ? 4 : 2;

@@ -85,7 +85,7 @@ struct ForwardScratch {
   WeightTile weights;
   float* result;  // [kQueryBlock, width]
 
-  ForwardScratch(Scratch& scratch, const SoftmaxRead& read)
+  ForwardScratch(simd::Scratch& scratch, const SoftmaxRead& read)
       : queries(scratch, read.D),
         keys(scratch, read.N, read.D),
         values(scratch, read.N, read.D),
@@ -165,7 +165,7 @@ struct BackwardScratch {
   float* grad_queries;  // [kQueryBlock, width]
   PairGradient grad_keys, grad_values;
 
-  BackwardScratch(Scratch& scratch, const SoftmaxRead& read)
+  BackwardScratch(simd::Scratch& scratch, const SoftmaxRead& read)
       : queries(scratch, read.D),
         grad_output(scratch, read.D),
         keys(scratch, read.N, read.D),
@@ -226,7 +226,7 @@ void softmax_read_forward(const SoftmaxReadForward& forward) {
 #pragma omp parallel
   {
     const ProductUnit unit;
-    Scratch scratch;
+    simd::Scratch scratch;
     ForwardScratch work(scratch, read);
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t h = 0; h < read.H; ++h)
@@ -245,7 +245,7 @@ void softmax_read_backward(const SoftmaxReadBackward& backward) {
 #pragma omp parallel
   {
     const ProductUnit unit;
-    Scratch scratch;
+    simd::Scratch scratch;
     BackwardScratch work(scratch, read);
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t h = 0; h < read.H; ++h)

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tessera/model/language_model.h"
+#include "tessera/tensor/tensor_file.h"
+
+namespace tessera {
+
+/// Whose state dict it is.
+///   kNanoMosaics       nanoMosaics (Memory Mosaics, alternate parameterisation)
+///   kMemoryMosaics     the library behind the experiments of Zhang et al. 2024
+///   kMemoryMosaicsEft  the same library's variant with a fused scan, whose leaks are named twice
+///   kNanoGpt           nanoGPT
+///   kGpt2              GPT-2 as Hugging Face names it: linear weights transposed, tanh GELU
+enum class ForeignKind { kNanoMosaics, kMemoryMosaics, kMemoryMosaicsEft, kNanoGpt, kGpt2 };
+constexpr std::array<std::string_view, 5> enum_names(ForeignKind) {
+  return {"nanomosaics", "memory-mosaics", "memory-mosaics-eft", "nanogpt", "gpt2"};
+}
+
+/// How a state dict names its tensors. The prefix stands before every name ("transformer.",
+/// "module.", "_orig_mod."); GPT-2's lm_head.weight alone never has one.
+struct ForeignFormat {
+  ForeignKind kind = ForeignKind::kNanoMosaics;
+  std::string prefix;
+};
+
+struct ImportedModel {
+  std::shared_ptr<LanguageModel> model;
+  ForeignFormat format;  ///< kMemoryMosaics may turn out to be kMemoryMosaicsEft
+};
+
+/// Builds a model from a foreign state dict in a safetensors file. Its sizes are those of `sizes`
+/// ("heads", "window"), else of the file's metadata (n_layer, n_head, n_embd, block_size
+/// or n_positions, vocab_size, pmem_size, pmem_count), else of the tensors' shapes. What shapes do
+/// not tell: a GPT's heads, taken to be 64 channels wide, as in GPT-2 of every size; the window of
+/// a Memory Mosaic without buffers, taken to be 512 tokens, as in the paper. Dropout, which no
+/// state dict tells, is 0. Buffers that are no parameters are passed over. Throws DataError that
+/// names every wrong, missing and unexpected tensor with the expected and found shapes, before any
+/// memory is taken for the model; UsageError on unknown `sizes`.
+ImportedModel import_weights(ForeignKind kind, const std::filesystem::path& file,
+                             const std::map<std::string, int64_t>& sizes = {});
+
+/// Writes the model's parameters under the format's names, with its sizes in the metadata. What
+/// import_weights then reads is the same model to the bit. Throws UsageError where the format
+/// cannot hold the model.
+void export_weights(const ForeignFormat& format, const LanguageModel& model,
+                    const std::filesystem::path& file);
+
+/// Tensors under own parameter names (parameters, or gradients of them), as the format names and
+/// shapes them. A parameter that a state dict holds twice is given once, under its first name.
+NamedTensors to_foreign(const ForeignFormat& format, const NamedTensors& own);
+
+}  // namespace tessera

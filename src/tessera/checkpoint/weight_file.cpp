@@ -1,0 +1,54 @@
+#include "tessera/checkpoint/weight_file.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostComplaints = 10;
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+bool is_floating(safetensors::DType dtype) {
+  using safetensors::DType;
+  return dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF32 ||
+         dtype == DType::kF64;
+}
+
+}  // namespace
+
+void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
+                   const std::vector<ParameterShape>& expected, const std::string& path) {
+  std::vector<std::string> complaints;
+  std::map<std::string, bool> known;
+  for (const auto& [name, shape] : expected) {
+    known[name] = true;
+    const auto entry = found.find(name);
+    if (entry == found.end())
+      complaints.push_back(
+          fmt::format("tensor '{}' is missing, expected shape {}", name, shape_text(shape)));
+    else if (entry->second.shape != shape)
+      complaints.push_back(fmt::format("tensor '{}' has shape {}, expected {}", name,
+                                       shape_text(entry->second.shape), shape_text(shape)));
+    else if (!is_floating(entry->second.dtype))
+      complaints.push_back(fmt::format("tensor '{}' has type {}, expected a floating-point type",
+                                       name, safetensors::dtype_name(entry->second.dtype)));
+  }
+  for (const auto& [name, view] : found)
+    if (!known.count(name))
+      complaints.push_back(
+          fmt::format("tensor '{}' of shape {} is unexpected", name, shape_text(view.shape)));
+  if (complaints.empty()) return;
+  const size_t more = complaints.size() - std::min(complaints.size(), kMostComplaints);
+  complaints.resize(std::min(complaints.size(), kMostComplaints));
+  throw DataError(path, "{}{}", fmt::join(complaints, "; "),
+                  more > 0 ? fmt::format("; and {} more", more) : "");
+}
+
+}  // namespace tessera

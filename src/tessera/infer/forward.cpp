@@ -1,0 +1,82 @@
+#include "tessera/infer/forward.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "tessera/base/error.h"
+#include "tessera/checkpoint/model_directory.h"
+
+namespace tessera {
+namespace {
+
+/// A [B, T] of whole numbers as int64.
+at::Tensor token_tensor(const TensorFile& input, const std::string& name,
+                        const std::vector<int64_t>& sizes, int64_t lowest, int64_t vocabulary) {
+  const at::Tensor& tensor = input.at(name, sizes);
+  if (!at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false))
+    throw DataError(input.path, "tensor '{}' has type {}, expected whole numbers (I64)", name,
+                    toString(tensor.scalar_type()));
+  const at::Tensor tokens = tensor.to(at::kLong);
+  const at::Tensor wrong = tokens.lt(lowest).logical_or(tokens.ge(vocabulary));
+  if (wrong.any().item<bool>())
+    throw DataError(input.path, "tensor '{}' holds {}, expected {} to {} (the model's vocabulary)",
+                    name, tokens.masked_select(wrong)[0].item<int64_t>(), lowest, vocabulary - 1);
+  return tokens;
+}
+
+NamedTensors gradients_of(LanguageModel& model, const at::Tensor& loss) {
+  std::vector<at::Tensor> parameters;
+  const auto named = model.named_parameters();
+  for (const auto& item : named) parameters.push_back(item.value());
+  const auto gradients = torch::autograd::grad({loss}, parameters, {}, false, false,
+                                               /*allow_unused=*/true);
+  NamedTensors result;
+  for (size_t i = 0; i < gradients.size(); ++i)
+    result.emplace_back(named[i].key(),
+                        gradients[i].defined() ? gradients[i] : at::zeros_like(parameters[i]));
+  return result;
+}
+
+}  // namespace
+
+NamedTensors run_forward(LanguageModel& model, const TensorFile& input, bool gradients,
+                         const std::optional<ForeignFormat>& source) {
+  const at::Tensor tokens = token_tensor(input, "idx", {-1, -1}, 0, model.vocabulary());
+  if (tokens.numel() == 0)
+    throw DataError(input.path, "tensor 'idx' is empty, expected at least one token");
+  if (!model.reads_past_window() && tokens.size(1) > model.window())
+    throw DataError(input.path, "tensor 'idx' holds sequences of {} tokens, the model reads {}",
+                    tokens.size(1), model.window());
+  const bool has_targets = input.tensors.count("targets") > 0;
+  if (gradients && !has_targets)
+    throw DataError(input.path, "has no tensor 'targets', which gradients need");
+  NamedTensors result;
+  {
+    at::NoGradGuard no_grad;
+    result.emplace_back("logits", model.logits(model.hidden(tokens)));
+  }
+  if (!has_targets) return result;
+  const at::Tensor targets =
+      token_tensor(input, "targets", tokens.sizes().vec(), -1, model.vocabulary());
+  at::AutoGradMode grad_mode(gradients);
+  const at::Tensor loss = model.loss(tokens, targets);
+  result.emplace_back("loss", loss.detach().view({1}));
+  if (!gradients) return result;
+  const NamedTensors own = gradients_of(model, loss);
+  for (const auto& [name, gradient] : source ? to_foreign(*source, own) : own)
+    result.emplace_back("grad." + name, gradient);
+  return result;
+}
+
+void run_forward(const std::filesystem::path& model_folder, const std::filesystem::path& input,
+                 const std::filesystem::path& output, const ForwardOptions& options) {
+  const auto source = options.names == ParameterNames::kSource ? source_of_model(model_folder)
+                                                               : std::optional<ForeignFormat>();
+  if (options.names == ParameterNames::kSource && !source)
+    throw UsageError("--names source: {} was not imported, so it has names of its own only",
+                     model_folder.native());
+  const auto model = load_model(model_folder);
+  save_tensors(output, run_forward(*model, TensorFile::load(input), options.gradients, source));
+}
+
+}  // namespace tessera

@@ -1,0 +1,153 @@
+#include "tessera/memo/bound_windows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tessera/base/error.h"
+#include "tessera/memo/window_hash.h"
+#include "tessera/theory/dimension_search.h"
+#include "tessera/theory/parallel.h"
+
+namespace tessera::theory {
+namespace {
+
+/// How often each token occurs, and once more.
+std::vector<double> prior_of(const std::vector<std::vector<int32_t>>& documents,
+                             int64_t vocabulary) {
+  check_argument(vocabulary >= 1, "BoundWindowPredictor: a vocabulary of {}", vocabulary);
+  std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
+  for (const auto& document : documents)
+    for (const int32_t token : document) {
+      check_argument(token >= 0 && token < vocabulary,
+                     "BoundWindowPredictor: token {} in a vocabulary of {}", token, vocabulary);
+      prior[static_cast<size_t>(token)] += 1;
+    }
+  return prior;
+}
+
+std::span<const int32_t> window_before(std::span<const int32_t> document, int64_t position,
+                                       int64_t length) {
+  return document.subspan(static_cast<size_t>(position - length), static_cast<size_t>(length));
+}
+
+}  // namespace
+
+BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
+                                           std::vector<int64_t> window_lengths, int64_t vocabulary,
+                                           int64_t probes, uint64_t seed)
+    : window_lengths_(std::move(window_lengths)),
+      seed_(seed),
+      by_likelihood_(prior_of(documents, vocabulary)) {
+  check_argument(!window_lengths_.empty() && window_lengths_.front() >= 1 &&
+                     std::ranges::is_sorted(window_lengths_, std::less_equal()),
+                 "BoundWindowPredictor: window lengths must be at least 1 and ascend");
+  const auto index = parallel_runs(static_cast<int64_t>(window_lengths_.size()), [&](int64_t k) {
+    return index_pairs(documents, window_lengths_[static_cast<size_t>(k)]);
+  });
+  for (const auto& pairs : index) count_pairs(pairs);
+  const auto places = choose_places(documents, probes, seed);
+  probes_ = parallel_runs(static_cast<int64_t>(places.size()), [&](int64_t probe) {
+    const Place& place = places[static_cast<size_t>(probe)];
+    return make_probe(documents[place.document], place.position, index);
+  });
+}
+
+/// Each pair of each document once, in order.
+std::vector<BoundWindowPredictor::Pair> BoundWindowPredictor::index_pairs(
+    const Documents& documents, int64_t length) const {
+  std::vector<Pair> pairs;
+  for (size_t n = 0; n < documents.size(); ++n)
+    for (auto i = length; i < static_cast<int64_t>(documents[n].size()); ++i)
+      pairs.push_back({hash_tokens(window_before(documents[n], i, length)),
+                       documents[n][static_cast<size_t>(i)], static_cast<int32_t>(n)});
+  std::ranges::sort(pairs);
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  return pairs;
+}
+
+void BoundWindowPredictor::count_pairs(const std::vector<Pair>& pairs) {
+  associations_ += static_cast<int64_t>(pairs.size());
+  for (auto first = pairs.begin(); first != pairs.end();) {
+    const auto last = std::find_if(first, pairs.end(), [&](const Pair& pair) {
+      return pair.window != first->window || pair.token != first->token;
+    });
+    const auto documents = static_cast<double>(last - first);
+    energy_ += documents * documents;
+    first = last;
+  }
+}
+
+std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
+    const Documents& documents, int64_t probes, uint64_t seed) const {
+  const int64_t shortest = window_lengths_.front();
+  std::vector<int64_t> ends;  // of the documents' places, counted through
+  int64_t places = 0;
+  for (const auto& document : documents)
+    ends.push_back(places +=
+                   std::max<int64_t>(0, static_cast<int64_t>(document.size()) - shortest));
+  check_argument(places > 0,
+                 "BoundWindowPredictor: no document holds a window of {} and its next "
+                 "token",
+                 shortest);
+  RandomStream random(seed);
+  std::vector<Place> chosen;
+  for (int64_t i = 0; i < std::min(probes, places); ++i) {
+    const auto place =
+        places <= probes ? i : static_cast<int64_t>(random.below(static_cast<uint64_t>(places)));
+    const auto document = static_cast<size_t>(std::ranges::upper_bound(ends, place) - ends.begin());
+    const int64_t from_end = ends[document] - place;
+    chosen.push_back({document, static_cast<int64_t>(documents[document].size()) - from_end});
+  }
+  return chosen;
+}
+
+BoundWindowPredictor::Probe BoundWindowPredictor::make_probe(
+    std::span<const int32_t> document, int64_t position,
+    const std::vector<std::vector<Pair>>& index) const {
+  const auto windows = static_cast<size_t>(std::ranges::upper_bound(window_lengths_, position) -
+                                           window_lengths_.begin());
+  std::map<int32_t, std::vector<float>> scores;
+  for (size_t k = 0; k < windows; ++k) {
+    const uint64_t window = hash_tokens(window_before(document, position, window_lengths_[k]));
+    for (auto pair = std::ranges::lower_bound(index[k], window, {}, &Pair::window);
+         pair != index[k].end() && pair->window == window; ++pair)
+      scores.try_emplace(pair->token, windows, 0.0f).first->second[k] += 1;
+  }
+  const int32_t right = document[static_cast<size_t>(position)];
+  Probe probe = {{right, scores[right]}};
+  for (const auto& [token, of_windows] : scores)
+    if (token != right) probe.push_back({token, of_windows});
+  return probe;
+}
+
+std::pair<double, double> BoundWindowPredictor::error(int64_t dimension) const {
+  check_argument(dimension >= 2, "BoundWindowPredictor: dimension {}; at least 2 is needed",
+                 dimension);
+  // A product of two keys and one of two values are each of variance 1 / d.
+  const double noise = std::sqrt(energy_) / static_cast<double>(dimension);
+  return mean_error(parallel_runs(probes(), [&](int64_t probe) {
+    return 1 - by_likelihood_.recall(probes_[static_cast<size_t>(probe)], noise,
+                                     RandomStream(seed_, static_cast<uint64_t>(probe)));
+  }));
+}
+
+double BoundWindowPredictor::floor() const {
+  double lost = 0;
+  for (const Probe& probe : probes_) {
+    float strongest = 0;
+    for (size_t i = 1; i < probe.size(); ++i)
+      strongest = std::max(strongest, probe[i].scores.back());
+    const float right = probe.front().scores.back();
+    // A tie is decided by noise.
+    if (strongest >= right) lost += strongest == right ? 0.5 : 1.0;
+  }
+  return lost / static_cast<double>(probes_.size());
+}
+
+int64_t BoundWindowPredictor::smallest_dimension(double error_wanted, int64_t step) const {
+  return theory::smallest_dimension([&](int64_t dimension) { return error(dimension); },
+                                    error_wanted, step);
+}
+
+}  // namespace tessera::theory

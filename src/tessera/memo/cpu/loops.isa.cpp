@@ -1,0 +1,22 @@
+#include "tessera/memo/cpu/loops.h"
+
+#define TESSERA_TEXT_OF(name) #name
+#define TESSERA_TEXT(name) TESSERA_TEXT_OF(name)
+
+namespace tessera::cpu::TESSERA_ISA {
+
+void sign_transpose(const SignTranspose&);
+void sign_products(const SignProducts&);
+void correlation_read(const CorrelationRead&);
+void digit_planes(const DigitPlanes&);
+void nibble_products(const NibbleProducts&);
+void window_products(const WindowProducts&);
+void key_rounding(const KeyRounding&);
+void hadamard_scores(const HadamardScores&);
+
+extern const IntegerLoops kIntegerLoops;
+const IntegerLoops kIntegerLoops = {TESSERA_TEXT(TESSERA_ISA), sign_transpose, sign_products,
+                                    correlation_read,          digit_planes,   nibble_products,
+                                    window_products,           key_rounding,   hadamard_scores};
+
+}  // namespace tessera::cpu::TESSERA_ISA

@@ -1,0 +1,131 @@
+#include "tessera/memo/cpu/nibble_products.h"
+
+#include <cstring>
+
+#include "tessera/simd/integer_vector.h"
+#include "tessera/simd/threads.h"
+
+namespace tessera::cpu::TESSERA_ISA {
+
+using namespace simd::TESSERA_ISA;
+namespace {
+
+typedef float Floats __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
+
+constexpr int64_t kRows = 4;
+constexpr int64_t kQueries = TESSERA_VECTOR_BYTES == 64 ? 4 : 2;  // whose sums stay in registers
+constexpr int64_t kBlockBytes = 16384;
+constexpr int64_t kGroupBytes = kNibbleGroup / 2;
+
+/// A choice of lanes for __builtin_shuffle: lane -> lane_of(lane), known to the compiler.
+struct Lanes {
+  alignas(64) int32_t of[kIntegers];
+
+  template <typename LaneOf>
+  explicit constexpr Lanes(LaneOf lane_of) : of{} {
+    for (int lane = 0; lane < kIntegers; ++lane) of[lane] = lane_of(lane);
+  }
+  operator Integers() const { return *reinterpret_cast<const UnalignedIntegers*>(of); }
+};
+
+/// Of neighbours `step` lanes apart the sums: those of a where lane & step is 0, those of b
+/// elsewhere.
+template <int step>
+Integers add_neighbours(Integers a, Integers b) {
+  static constexpr Lanes left([](int lane) {
+    return ((lane & step) != 0 ? static_cast<int>(kIntegers) : 0) + (lane & ~step);
+  });
+  static constexpr Lanes right([](int lane) {
+    return ((lane & step) != 0 ? static_cast<int>(kIntegers) : 0) + (lane | step);
+  });
+  return __builtin_shuffle(a, b, Integers(left)) + __builtin_shuffle(a, b, Integers(right));
+}
+
+template <int reach>
+Integers add_distant(Integers sums) {
+  static constexpr Lanes other([](int lane) { return lane ^ reach; });
+  if constexpr (reach >= kIntegers)
+    return sums;
+  else
+    return add_distant<2 * reach>(sums + __builtin_shuffle(sums, Integers(other)));
+}
+
+/// The sums over the lanes of four vectors, in the first four lanes.
+Integers add_lanes(const Integers (&sums)[kRows]) {
+  return add_distant<kRows>(
+      add_neighbours<2>(add_neighbours<1>(sums[0], sums[1]), add_neighbours<1>(sums[2], sums[3])));
+}
+
+/// `queries` queries from `query` on by kRows rows of the table, of which `rows` are there.
+template <int64_t queries>
+void multiply_tile(const NibbleProducts& f, int64_t query, int64_t row, int64_t rows) {
+  const uint8_t* table[kRows];
+  for (int64_t r = 0; r < kRows; ++r)
+    table[r] = f.table + (row + smaller(r, rows - 1)) * (f.width / 2);
+  Integers sums[queries][kRows] = {};
+  for (int64_t byte = 0; byte < f.width / 2; byte += TESSERA_VECTOR_BYTES) {
+    // Numbers 128 g + b and, one half of a group further, 128 g + 64 + b.
+    const int64_t place = byte / kGroupBytes * kNibbleGroup + byte % kGroupBytes;
+    Bytes low[kRows], high[kRows];
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < kRows; ++r) {
+      const Bytes both = load_bytes(table[r] + byte);
+      __builtin_prefetch(table[r] + byte + kRows * (f.width / 2));
+      low[r] = both & 15;
+      high[r] = reinterpret_cast<Bytes>(reinterpret_cast<Words>(both) >> 4) & 15;
+    }
+#pragma GCC unroll 4
+    for (int64_t q = 0; q < queries; ++q) {
+      const auto* numbers =
+          reinterpret_cast<const uint8_t*>(f.numbers + (query + q) * f.width + place);
+      const Bytes first = load_bytes(numbers), second = load_bytes(numbers + kGroupBytes);
+#pragma GCC unroll 4
+      for (int64_t r = 0; r < kRows; ++r)
+        sums[q][r] = add_products(add_products(sums[q][r], low[r], first), high[r], second);
+    }
+  }
+#pragma GCC unroll 4
+  for (int64_t q = 0; q < queries; ++q) {
+    const Floats products =
+        f.scales[query + q] *
+        __builtin_convertvector(add_lanes(sums[q]) - kNibbleShift * f.sums[query + q], Floats);
+    float* place = f.products[query + q] + row;
+    if (rows == kRows)
+      std::memcpy(place, &products, kRows * sizeof(float));
+    else
+      for (int64_t r = 0; r < rows; ++r) place[r] = products[r];
+  }
+}
+
+void multiply_tile(const NibbleProducts& f, int64_t query, int64_t queries, int64_t row,
+                   int64_t rows) {
+  switch (queries) {
+    case 1:
+      return multiply_tile<1>(f, query, row, rows);
+    case 2:
+      return multiply_tile<2>(f, query, row, rows);
+#if TESSERA_VECTOR_BYTES == 64
+    case 3:
+      return multiply_tile<3>(f, query, row, rows);
+    default:
+      return multiply_tile<4>(f, query, row, rows);
+#endif
+  }
+}
+
+}  // namespace
+
+void nibble_products(const NibbleProducts& f) {
+  // Rows of a block stay in the first-level cache while all queries pass.
+  const int64_t block = kBlockBytes / (f.width / 2) / kRows * kRows + kRows;
+#pragma omp parallel for schedule(static) if (f.rows * f.width >= simd::kWorthThreads)
+  for (int64_t first = 0; first < f.rows; first += block) {
+    const int64_t end = smaller(first + block, f.rows);
+    for (int64_t query = 0; query < f.queries; query += kQueries)
+      for (int64_t row = first; row < end; row += kRows)
+        multiply_tile(f, query, smaller(kQueries, f.queries - query), row,
+                      smaller(kRows, end - row));
+  }
+}
+
+}  // namespace tessera::cpu::TESSERA_ISA

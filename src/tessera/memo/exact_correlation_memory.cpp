@@ -1,0 +1,240 @@
+#include "tessera/memo/exact_correlation_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/error.h"
+#include "tessera/memo/correlation.h"
+#include "tessera/memo/large_pages.h"
+#include "tessera/simd/threads.h"
+
+namespace tessera {
+namespace {
+
+using simd::kWorthThreads;
+
+constexpr int64_t kMost32 = INT32_MAX;          // in magnitude
+constexpr int64_t kLargestProduct = 128 * 128;  // of two 8-bit numbers
+constexpr int64_t kLargestSize = 1 << 17;       // for sums of products of bytes to fit 32 bits
+constexpr int64_t kMostPairs = 4096;            // of bytes, written at once
+
+void check_size(int64_t rows, int64_t columns) {
+  check_argument(rows >= 1 && columns >= 1 && rows <= kLargestSize && columns <= kLargestSize,
+                 "ExactCorrelationMemory: {} x {} entries, expected 1 x 1 to {} x {}", rows,
+                 columns, kLargestSize, kLargestSize);
+}
+
+template <typename Entry>
+double sum_of_squares(const Entry* entries, int64_t rows, int64_t columns) {
+  std::vector<double> of_rows(static_cast<size_t>(rows));
+#pragma omp parallel for schedule(static) if (rows * columns >= kWorthThreads)
+  for (int64_t i = 0; i < rows; ++i) {
+    double total = 0;
+    for (int64_t j = 0; j < columns; ++j) {
+      const auto entry = static_cast<double>(entries[i * columns + j]);
+      total += entry * entry;
+    }
+    of_rows[static_cast<size_t>(i)] = total;
+  }
+  return std::accumulate(of_rows.begin(), of_rows.end(), 0.0);
+}
+
+template <typename Entry>
+int64_t largest_of(const Entry* entries, int64_t count) {
+  int64_t largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
+  for (int64_t i = 0; i < count; ++i)
+    largest = std::max<int64_t>(largest, std::abs(static_cast<int64_t>(entries[i])));
+  return largest;
+}
+
+template <typename Entry, typename Added>
+void add_entries(const Added* added, int64_t count, Entry* entries) {
+#pragma omp parallel for schedule(static) if (count >= kWorthThreads)
+  for (int64_t i = 0; i < count; ++i) entries[i] += static_cast<Entry>(added[i]);
+}
+
+/// values [n, D] = queries [n, K] entries [K, D]: rare, for memories that outgrew 32 bits.
+void read_wide(std::span<const int8_t> queries, const int64_t* entries, int64_t rows,
+               int64_t columns, float* values) {
+  const int64_t count = static_cast<int64_t>(queries.size()) / rows;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int64_t n = 0; n < count; ++n)
+    for (int64_t j = 0; j < columns; ++j) {
+      int64_t sum = 0;
+      for (int64_t i = 0; i < rows; ++i)
+        sum += queries[static_cast<size_t>(n * rows + i)] * entries[i * columns + j];
+      values[n * columns + j] = static_cast<float>(sum);
+    }
+}
+
+}  // namespace
+
+ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns)
+    : rows_(rows), columns_(columns) {
+  check_size(rows, columns);
+  owner_ = allocate_matrix(size() * 4);
+  entries_ = static_cast<std::byte*>(owner_.get());
+  std::memset(entries_, 0, static_cast<size_t>(size()) * 4);
+}
+
+ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns, int bits,
+                                               std::byte* entries, std::shared_ptr<void> owner)
+    : rows_(rows),
+      columns_(columns),
+      bits_(bits),
+      owner_(std::move(owner)),
+      entries_(entries),
+      largest_(kMost32) {}
+
+ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t columns, int bits,
+                                                          std::span<std::byte> bytes,
+                                                          std::shared_ptr<void> owner) {
+  check_size(rows, columns);
+  check_argument(bits == 32 || bits == 64,
+                 "ExactCorrelationMemory: entries of {} bits, expected 32 or 64", bits);
+  const auto size = static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns);
+  check_argument(bytes.size() == size * static_cast<uint64_t>(bits / 8),
+                 "ExactCorrelationMemory: {} bytes, expected {} for {} x {} entries of {} bits",
+                 bytes.size(), size * static_cast<uint64_t>(bits / 8), rows, columns, bits);
+  check_argument(reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(bits / 8) == 0,
+                 "ExactCorrelationMemory: the bytes start in the middle of an entry");
+  return {rows, columns, bits, bytes.data(), std::move(owner)};
+}
+
+ExactCorrelationMemory::ExactCorrelationMemory(const ExactCorrelationMemory& other)
+    : rows_(other.rows_),
+      columns_(other.columns_),
+      bits_(other.bits_),
+      owner_(allocate_matrix(static_cast<int64_t>(other.bytes().size()))),
+      entries_(static_cast<std::byte*>(owner_.get())),
+      largest_(other.largest_) {
+  std::ranges::copy(other.bytes(), entries_);
+}
+
+ExactCorrelationMemory& ExactCorrelationMemory::operator=(const ExactCorrelationMemory& other) {
+  return *this = ExactCorrelationMemory(other);
+}
+
+void ExactCorrelationMemory::edit(Edit edit, std::span<const int8_t> keys,
+                                  std::span<const int8_t> values) {
+  const auto count = static_cast<int64_t>(keys.size()) / rows_;
+  check_argument(static_cast<int64_t>(keys.size()) == count * rows_ &&
+                     static_cast<int64_t>(values.size()) == count * columns_,
+                 "ExactCorrelationMemory: {} numbers of keys and {} of values do not make as many "
+                 "rows of {} as of {}",
+                 keys.size(), values.size(), rows_, columns_);
+  const int sign = edit == Edit::kStore ? 1 : -1;
+  for (int64_t first = 0; first < count; first += kMostPairs) {
+    const int64_t pairs = std::min(kMostPairs, count - first);
+    const auto some_keys =
+        keys.subspan(static_cast<size_t>(first * rows_), static_cast<size_t>(pairs * rows_));
+    const auto some_values = values.subspan(static_cast<size_t>(first * columns_),
+                                            static_cast<size_t>(pairs * columns_));
+    reserve(pairs * kLargestProduct);
+    add_narrow([&](int32_t* entries) {
+      ops::add_outer_products(some_keys, some_values, rows_, columns_, sign, entries);
+    });
+  }
+}
+
+void ExactCorrelationMemory::edit(Edit edit, const SignRows& keys, const SignRows& values) {
+  check_argument(
+      keys.width == rows_ && values.width == columns_ && keys.whole() && values.whole() &&
+          keys.count() == values.count(),
+      "ExactCorrelationMemory: {} rows of {} signs and {} of {} meet a memory of {} x {}",
+      keys.count(), keys.width, values.count(), values.width, rows_, columns_);
+  if (keys.count() == 0) return;
+  reserve(keys.count());
+  const int sign = edit == Edit::kStore ? 1 : -1;
+  add_narrow([&](int32_t* entries) { ops::add_outer_products(keys, values, sign, entries); });
+}
+
+template <typename Add>
+void ExactCorrelationMemory::add_narrow(const Add& add) {
+  if (bits_ == 32) return add(entries<int32_t>());
+  std::vector<int32_t> change(static_cast<size_t>(size()));
+  add(change.data());
+  add_entries(change.data(), size(), entries<int64_t>());
+  settle();
+}
+
+void ExactCorrelationMemory::merge(const ExactCorrelationMemory& other) {
+  check_argument(rows_ == other.rows_ && columns_ == other.columns_,
+                 "ExactCorrelationMemory: {} x {} entries cannot take over {} x {}", rows_,
+                 columns_, other.rows_, other.columns_);
+  reserve(other.largest_entry());
+  if (bits_ == 32)
+    add_entries(other.entries<int32_t>(), size(), entries<int32_t>());
+  else if (other.bits_ == 32)
+    add_entries(other.entries<int32_t>(), size(), entries<int64_t>());
+  else
+    add_entries(other.entries<int64_t>(), size(), entries<int64_t>());
+  settle();
+}
+
+void ExactCorrelationMemory::reserve(int64_t change) {
+  if (bits_ == 64) return;
+  if (largest_ > kMost32 - change) largest_ = largest_entry();
+  if (largest_ > kMost32 - change) return widen();
+  largest_ += change;
+}
+
+void ExactCorrelationMemory::widen() {
+  std::shared_ptr<void> wide = allocate_matrix(size() * 8);
+  std::copy_n(entries<int32_t>(), size(), static_cast<int64_t*>(wide.get()));
+  owner_ = std::move(wide);
+  entries_ = static_cast<std::byte*>(owner_.get());
+  bits_ = 64;
+}
+
+void ExactCorrelationMemory::settle() {
+  if (bits_ == 32) return;
+  largest_ = largest_entry();
+  if (largest_ > kMost32) return;
+  std::shared_ptr<void> narrow = allocate_matrix(size() * 4);
+  std::copy_n(entries<int64_t>(), size(), static_cast<int32_t*>(narrow.get()));
+  owner_ = std::move(narrow);
+  entries_ = static_cast<std::byte*>(owner_.get());
+  bits_ = 32;
+}
+
+int64_t ExactCorrelationMemory::largest_entry() const {
+  return bits_ == 32 ? largest_of(entries<int32_t>(), size())
+                     : largest_of(entries<int64_t>(), size());
+}
+
+int64_t ExactCorrelationMemory::entry(int64_t row, int64_t column) const {
+  const int64_t place = row * columns_ + column;
+  return bits_ == 32 ? entries<int32_t>()[place] : entries<int64_t>()[place];
+}
+
+std::span<const std::byte> ExactCorrelationMemory::bytes() const {
+  return {entries_, static_cast<size_t>(size() * bits_ / 8)};
+}
+
+double ExactCorrelationMemory::energy() const {
+  const double total = bits_ == 32 ? sum_of_squares(entries<int32_t>(), rows_, columns_)
+                                   : sum_of_squares(entries<int64_t>(), rows_, columns_);
+  return total / static_cast<double>(size());
+}
+
+void ExactCorrelationMemory::retrieve(std::span<const int8_t> queries,
+                                      std::span<float> values) const {
+  const auto count = static_cast<int64_t>(queries.size()) / rows_;
+  check_argument(static_cast<int64_t>(queries.size()) == count * rows_ &&
+                     static_cast<int64_t>(values.size()) == count * columns_,
+                 "ExactCorrelationMemory: {} numbers of queries and {} of values do not make as "
+                 "many rows of {} as of {}",
+                 queries.size(), values.size(), rows_, columns_);
+  if (bits_ == 32)
+    ops::read_outer_products(queries, entries<int32_t>(), rows_, columns_, values.data());
+  else
+    read_wide(queries, entries<int64_t>(), rows_, columns_, values.data());
+}
+
+}  // namespace tessera

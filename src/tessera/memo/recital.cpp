@@ -1,0 +1,170 @@
+#include "tessera/memo/recital.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tessera/memo/text_reader.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kAhead = 8;         // tokens
+constexpr size_t kPaths = 16;        // continuations kept
+constexpr double kHopeless = 8;      // nats behind the best
+constexpr double kFollowsAll = 0.9;  // prior of following the whole context
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+/// Among paths of `ahead` steps: an end of text counts as if it went on as it came.
+double Recital::Path::rank(size_t ahead) const {
+  const auto missing = static_cast<double>(ahead - steps.size());
+  return log_prior + merit + (state == kEndOfText ? missing * steps.back().merit : 0);
+}
+
+/// Of its beginnings, the one that most speaks for.
+double Recital::Path::evidence() const {
+  double sum = log_prior, most = kNever;
+  for (const Step& step : steps) most = std::max(most, sum += step.evidence);
+  return most;
+}
+
+Recital::Recital(const TextMemory& memory, const LikelihoodDecoder& decoder,
+                 std::span<const int32_t> context, std::optional<int32_t> end_of_text)
+    : memory_(memory), decoder_(decoder), end_of_text_(end_of_text) {
+  context_.assign(context.begin(), context.end());
+  forget_what_no_window_reads();
+  const auto all = static_cast<int64_t>(context_.size());
+  for (const int64_t length : memory.window_lengths())
+    if (length < all) paths_.push_back({.followed = length});
+  for (Path& path : paths_)
+    path.log_prior = std::log((1 - kFollowsAll) / static_cast<double>(paths_.size()));
+  paths_.push_back({.followed = all, .log_prior = std::log(paths_.empty() ? 1.0 : kFollowsAll)});
+}
+
+std::optional<NextToken> Recital::next() {
+  while (can_look_further()) look_further();
+  if (paths_.empty()) return std::nullopt;
+  const Path& best = *std::ranges::max_element(
+      paths_, {}, [ahead = ahead()](const Path& path) { return path.rank(ahead); });
+  if (best.evidence() <= -std::log(decoder_.error_rate())) return std::nullopt;
+  NextToken token = first_of(best);
+  recite(token.token);
+  return token;
+}
+
+void Recital::forget_what_no_window_reads() {
+  const int64_t unread = static_cast<int64_t>(context_.size()) - memory_.window_lengths().back();
+  if (unread > 0) context_.erase(context_.begin(), context_.begin() + unread);
+}
+
+bool Recital::can_look_further() const {
+  return std::ranges::any_of(paths_, [](const Path& path) {
+    return path.state == Path::kOpen && path.steps.size() < kAhead;
+  });
+}
+
+/// Steps of the longest path.
+size_t Recital::ahead() const {
+  size_t most = 0;
+  for (const Path& path : paths_) most = std::max(most, path.steps.size());
+  return most;
+}
+
+/// Puts one token more to every path, and keeps the best.
+void Recital::look_further() {
+  std::vector<Path> open;
+  std::erase_if(paths_, [&](Path& path) {
+    const bool is_open = path.state == Path::kOpen;
+    if (is_open) open.push_back(std::move(path));
+    return is_open;
+  });
+  std::vector<std::vector<int32_t>> texts;
+  for (const Path& path : open) {
+    texts.push_back(context_);
+    for (const Step& step : path.steps) texts.back().push_back(step.token.token);
+  }
+  const std::vector<std::span<const int32_t>> contexts(texts.begin(), texts.end());
+  read_contexts(memory_, contexts, [&](size_t i, const WindowScores& scores) {
+    for (Path& path : continued(open[i], scores)) paths_.push_back(std::move(path));
+  });
+  const auto rank = [ahead = ahead()](const Path& path) { return path.rank(ahead); };
+  std::ranges::sort(paths_, std::greater(), rank);
+  const double least = rank(paths_.front()) - kHopeless;
+  std::erase_if(paths_, [&](const Path& path) { return rank(path) < least; });
+  if (paths_.size() > kPaths) paths_.resize(kPaths);
+}
+
+/// The path with each of the tokens that most likely follow.
+std::vector<Recital::Path> Recital::continued(const Path& path, const WindowScores& scores) const {
+  const auto followed = path.followed + static_cast<int64_t>(path.steps.size());
+  const int64_t windows =
+      std::ranges::upper_bound(scores.lengths(), followed) - scores.lengths().begin();
+  auto candidates = decoder_.depths(scores);
+  if (windows == 0 || candidates.empty()) {
+    Path lost = path;
+    lost.state = Path::kLost;
+    return {std::move(lost)};
+  }
+  const auto best = candidates.begin() + static_cast<int64_t>(std::min(kPaths, candidates.size()));
+  std::ranges::partial_sort(candidates, best, std::greater(), [&](const auto& depths) {
+    return depths.log_probability[static_cast<size_t>(windows) - 1];
+  });
+  std::vector<Path> paths;
+  for (auto candidate = candidates.begin(); candidate != best; ++candidate) {
+    Path& longer = paths.emplace_back(path);
+    longer.steps.push_back(step_to(*candidate, scores, windows));
+    longer.merit += longer.steps.back().merit;
+    if (candidate->token == end_of_text_) longer.state = Path::kEndOfText;
+  }
+  return paths;
+}
+
+/// To a token that must have been stored with so many windows.
+Recital::Step Recital::step_to(const LikelihoodDecoder::Depths& depths, const WindowScores& scores,
+                               int64_t windows) const {
+  const auto m = static_cast<size_t>(windows) - 1;
+  Step step;
+  step.merit = depths.log_probability[m] - LikelihoodDecoder::log_expected(windows);
+  step.evidence = depths.evidence[m];
+  step.token.token = depths.token;
+  step.token.matched_length = scores.lengths()[m];
+  step.token.recalled = true;
+  for (int64_t k = 0; k < scores.windows(); ++k)
+    step.token.window_scores.push_back(scores.window(k)[static_cast<size_t>(depths.token)]);
+  for (size_t k = 0; k <= m; ++k) step.token.score += step.token.window_scores[k];
+  return step;
+}
+
+/// The first token of a path, with what all paths say of it.
+NextToken Recital::first_of(const Path& best) const {
+  NextToken token = best.steps.front().token;
+  token.evidence = best.evidence();
+  double all = 0, its = 0;  // relative to the best
+  for (const Path& path : paths_) {
+    if (path.steps.empty()) continue;
+    const double weight = std::exp(path.rank(ahead()) - best.rank(ahead()));
+    all += weight;
+    if (path.steps.front().token.token == token.token) its += weight;
+  }
+  const double stored = 1 / (1 + std::exp(-token.evidence));
+  token.probability = stored * its / all;
+  return token;
+}
+
+/// Goes one token on, with the paths that begin with it.
+void Recital::recite(int32_t token) {
+  context_.push_back(token);
+  forget_what_no_window_reads();
+  std::erase_if(paths_, [&](const Path& path) {
+    return path.steps.empty() || path.steps.front().token.token != token;
+  });
+  for (Path& path : paths_) {
+    path.merit -= path.steps.front().merit;
+    path.steps.erase(path.steps.begin());
+    ++path.followed;
+  }
+}
+
+}  // namespace tessera

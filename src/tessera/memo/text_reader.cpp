@@ -1,0 +1,184 @@
+#include "tessera/memo/text_reader.h"
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kContexts = 256;        // whose keys meet C in one product
+constexpr size_t kWindowTokens = 16384;  // of them together
+constexpr size_t kScored = 32;           // of them, whose scores are held at once
+
+void check_token(int32_t token, int64_t vocabulary) {
+  check_argument(token >= 0 && token < vocabulary,
+                 "text reader: token {}, expected 0 to {} (vocabulary {})", token, vocabulary - 1,
+                 vocabulary);
+}
+
+std::vector<float> retrieve(const TextMemory& memory, const WindowQueries& queries) {
+  std::vector<float> retrieved(queries.keys.size());  // C is square
+  memory.matrix().retrieve(queries.keys, retrieved);
+  queries.unbind(retrieved);
+  return retrieved;
+}
+
+/// The window lengths that a context of `tokens` tokens is long enough for.
+std::span<const int64_t> lengths_within(const TextMemory& memory, size_t tokens) {
+  const auto lengths = memory.window_lengths();
+  return {lengths.begin(), std::ranges::upper_bound(lengths, static_cast<int64_t>(tokens))};
+}
+
+void append_rows(WindowScores& scores, std::vector<float*>& rows) {
+  for (int64_t k = 0; k < scores.windows(); ++k) rows.push_back(scores.window(k).data());
+}
+
+void check_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts) {
+  for (const auto& context : contexts)
+    for (const int32_t token : context) check_token(token, memory.config().vocabulary);
+}
+
+/// Calls body(first, batch) for batches of contexts whose windows fit together.
+template <typename Body>
+void for_batches(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+                 const Body& body) {
+  const auto longest = static_cast<size_t>(memory.window_lengths().back());
+  const size_t size = std::clamp<size_t>(kWindowTokens / longest, 1, kContexts);
+  for (size_t first = 0; first < contexts.size(); first += size)
+    body(first, contexts.subspan(first, std::min(size, contexts.size() - first)));
+}
+
+void read_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+                std::span<WindowScores> scores, size_t first, const ScoresVisitor& visit) {
+  const std::vector<float> retrieved = retrieve(memory, memory.code().queries(contexts));
+  const auto d = static_cast<size_t>(memory.config().dimension);
+  size_t query = 0;
+  for (size_t begin = 0; begin < contexts.size(); begin += scores.size()) {
+    const size_t count = std::min(scores.size(), contexts.size() - begin);
+    std::vector<float*> rows;
+    for (size_t c = 0; c < count; ++c) {
+      scores[c].reset(lengths_within(memory, contexts[begin + c].size()),
+                      memory.config().vocabulary);
+      append_rows(scores[c], rows);
+    }
+    memory.code().score(std::span(retrieved).subspan(query * d, rows.size() * d), rows);
+    query += rows.size();
+    for (size_t c = 0; c < count; ++c) visit(first + begin + c, scores[c]);
+  }
+}
+
+/// What was retrieved for the windows of one context, [windows, d].
+struct Retrieved {
+  std::span<const int64_t> lengths;
+  std::span<const float> values;
+};
+
+std::vector<Retrieved> by_context(const TextMemory& memory,
+                                  std::span<const std::span<const int32_t>> contexts,
+                                  std::span<const float> values) {
+  std::vector<Retrieved> split;
+  for (const auto& context : contexts) {
+    const auto lengths = lengths_within(memory, context.size());
+    const size_t size = lengths.size() * static_cast<size_t>(memory.config().dimension);
+    split.push_back({lengths, values.first(size)});
+    values = values.subspan(size);
+  }
+  return split;
+}
+
+/// The rows of each context added up: [contexts, d].
+std::vector<float> sums_of_windows(std::span<const Retrieved> contexts, size_t d) {
+  std::vector<float> sums(contexts.size() * d, 0.0f);
+  for (size_t c = 0; c < contexts.size(); ++c)
+    for (size_t i = 0; i < contexts[c].values.size(); ++i)
+      sums[c * d + i % d] += contexts[c].values[i];
+  return sums;
+}
+
+/// by_sum() of each context, from one product with the vocabulary for all.
+void recall_by_sums(const TextMemory& memory, std::span<const Retrieved> contexts, double noise,
+                    std::vector<NextToken>& recalled) {
+  const auto d = static_cast<size_t>(memory.config().dimension);
+  const auto V = static_cast<size_t>(memory.config().vocabulary);
+  std::vector<float> scores(contexts.size() * V);
+  std::vector<float*> rows;
+  for (size_t c = 0; c < contexts.size(); ++c) rows.push_back(&scores[c * V]);
+  memory.code().score(sums_of_windows(contexts, d), rows);
+  for (size_t c = 0; c < contexts.size(); ++c) {
+    const auto& [lengths, values] = contexts[c];
+    NextToken next = by_sum({rows[c], V}, lengths, noise);
+    for (size_t k = 0; k < lengths.size(); ++k)
+      next.window_scores.push_back(memory.code().score(values.subspan(k * d, d), next.token));
+    recalled.push_back(std::move(next));
+  }
+}
+
+void recall_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+                  double noise, std::vector<NextToken>& recalled) {
+  const std::vector<float> values = retrieve(memory, memory.code().queries(contexts));
+  const auto retrieved = by_context(memory, contexts, values);
+  for (size_t begin = 0; begin < retrieved.size(); begin += kScored)
+    recall_by_sums(memory,
+                   std::span(retrieved).subspan(begin, std::min(kScored, retrieved.size() - begin)),
+                   noise, recalled);
+}
+
+}  // namespace
+
+TextReader::TextReader(const TextMemory& memory)
+    : memory_(&memory), stream_(memory.code().stream()) {
+  scores_.reset({}, memory.config().vocabulary);
+}
+
+void TextReader::append(int32_t token) {
+  check_token(token, memory_->config().vocabulary);
+  stream_->append(token);
+  ++read_;
+}
+
+const WindowScores& TextReader::scores() {
+  const std::vector<float> retrieved = retrieve(*memory_, stream_->queries());
+  scores_.reset(lengths_within(*memory_, read_), memory_->config().vocabulary);
+  std::vector<float*> rows;
+  append_rows(scores_, rows);
+  memory_->code().score(retrieved, rows);
+  return scores_;
+}
+
+NextToken TextReader::recall(double noise) const {
+  const std::vector<float> values = retrieve(*memory_, stream_->queries());
+  const Retrieved retrieved = {lengths_within(*memory_, read_), values};
+  std::vector<NextToken> recalled;
+  recall_by_sums(*memory_, {&retrieved, 1}, noise, recalled);
+  return recalled.front();
+}
+
+void read_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+                   const ScoresVisitor& visit) {
+  check_contexts(memory, contexts);
+  std::vector<WindowScores> scores(std::min(kScored, contexts.size()));
+  for_batches(memory, contexts,
+              [&](size_t first, auto batch) { read_batch(memory, batch, scores, first, visit); });
+}
+
+std::vector<WindowScores> read_contexts(const TextMemory& memory,
+                                        std::span<const std::span<const int32_t>> contexts) {
+  std::vector<WindowScores> all;
+  all.reserve(contexts.size());
+  read_contexts(memory, contexts,
+                [&](size_t, const WindowScores& scores) { all.push_back(scores); });
+  return all;
+}
+
+std::vector<NextToken> recall_contexts(const TextMemory& memory,
+                                       std::span<const std::span<const int32_t>> contexts) {
+  check_contexts(memory, contexts);
+  const double noise = memory.noise();
+  std::vector<NextToken> recalled;
+  for_batches(memory, contexts,
+              [&](size_t, auto batch) { recall_batch(memory, batch, noise, recalled); });
+  return recalled;
+}
+
+}  // namespace tessera

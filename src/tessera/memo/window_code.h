@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tessera/memo/exact_correlation_memory.h"
+#include "tessera/memo/text_memory_config.h"
+#include "tessera/memo/window_pairs.h"
+
+namespace tessera {
+
+/// The windows that end some contexts, as a memory is asked about them: context by context, of each
+/// the window lengths that it is long enough for, shortest first.
+struct WindowQueries {
+  std::vector<int8_t> keys;     ///< [n, d]
+  std::vector<uint64_t> masks;  ///< [n, d / 64], signs that the values were bound with; or empty
+
+  /// retrieved [n, d], what a memory gave back for the keys, becomes the values as they were before
+  /// they were bound.
+  void unbind(std::span<float> retrieved) const;
+};
+
+/// The windows that end a text which grows token by token.
+class WindowStream {
+ public:
+  virtual ~WindowStream() = default;
+  virtual void append(int32_t token) = 0;
+  virtual WindowQueries queries() const = 0;
+};
+
+/// How windows and tokens become the keys and values of a correlation matrix memory. A code is a
+/// pure function of its configuration and holds no text. Tokens must be in the vocabulary.
+class WindowCode {
+ public:
+  static std::unique_ptr<const WindowCode> make(const TextMemoryConfig& config);
+  virtual ~WindowCode() = default;
+
+  /// Stores or forgets the pairs of `text` in `memory` [d, d].
+  virtual void edit(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
+                    ExactCorrelationMemory& memory) const = 0;
+  virtual WindowQueries queries(std::span<const std::span<const int32_t>> contexts) const = 0;
+  /// Gives the same queries as queries() of the whole text. The code must outlive it.
+  virtual std::unique_ptr<WindowStream> stream() const = 0;
+  /// A row [V] of scores for each of the values [n, d] that a memory gave back, unbound: of each
+  /// token about 1 where it was stored once with that window, about 0 elsewhere.
+  virtual void score(std::span<const float> values, std::span<float* const> scores) const = 0;
+  /// The score of one token for one value [d], exactly.
+  virtual float score(std::span<const float> value, int32_t token) const = 0;
+  /// Standard deviation of one window's score for a token that was not stored with it.
+  virtual double noise(const ExactCorrelationMemory& memory) const = 0;
+
+ protected:
+  WindowCode() = default;
+};
+
+}  // namespace tessera

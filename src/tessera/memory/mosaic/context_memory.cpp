@@ -1,0 +1,159 @@
+#include "tessera/memory/mosaic/context_memory.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/base/error.h"
+#include "tessera/memory/mosaic/head_combination.h"
+#include "tessera/memory/mosaic/step_parameters.h"
+#include "tessera/ops/dispatch.h"
+#include "tessera/ops/kernel_smoothing.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera {
+namespace {
+
+/// One step [B, H, D], where there is one, and then those of a sequence [B, T, H, D].
+at::Tensor after(const at::Tensor& step, const at::Tensor& sequence) {
+  return step.defined() ? at::cat({step.unsqueeze(1), sequence}, 1) : sequence;
+}
+
+}  // namespace
+
+ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemoryState*>& parts) {
+  std::vector<const StoredPairs*> pairs;
+  std::vector<at::Tensor> leaky_keys, keys, raw_values;
+  for (const auto* part : parts) {
+    TORCH_CHECK_VALUE(part->leaky_key.defined(),
+                      "ContextMemoryState::stack: a memory that has read nothing");
+    pairs.push_back(&part->pairs);
+    leaky_keys.push_back(part->leaky_key);
+    keys.push_back(part->pending_key);
+    raw_values.push_back(part->pending_raw_value);
+  }
+  ContextMemoryState result;
+  result.pairs = StoredPairs::stack(pairs);
+  result.leaky_key = at::cat(leaky_keys);
+  result.pending_key = at::cat(keys);
+  result.pending_raw_value = at::cat(raw_values);
+  return result;
+}
+
+ContextMemoryState ContextMemoryState::select(const std::vector<int64_t>& rows) const {
+  TORCH_CHECK_VALUE(leaky_key.defined(),
+                    "ContextMemoryState::select: a memory that has read nothing");
+  const at::Tensor index = at::tensor(rows, at::kLong).to(leaky_key.device());
+  ContextMemoryState result;
+  result.pairs = pairs.select(rows);
+  result.leaky_key = leaky_key.index_select(0, index);
+  result.pending_key = pending_key.index_select(0, index);
+  result.pending_raw_value = pending_raw_value.index_select(0, index);
+  return result;
+}
+
+NamedTensors ContextMemoryState::tensors(const std::string& prefix) const {
+  NamedTensors result = pairs.tensors(prefix + "pairs.");
+  result.emplace_back(prefix + "leaky_key", leaky_key);
+  result.emplace_back(prefix + "pending_key", pending_key);
+  result.emplace_back(prefix + "pending_raw_value", pending_raw_value);
+  return result;
+}
+
+ContextMemoryState ContextMemoryState::from_tensors(const TensorFile& file,
+                                                    const std::string& prefix, MemoryBound bound,
+                                                    int64_t heads, int64_t width) {
+  ContextMemoryState state;
+  state.leaky_key = file.at(prefix + "leaky_key", {-1, heads, width}, at::kFloat);
+  const std::vector<int64_t> sizes = state.leaky_key.sizes().vec();
+  state.pending_key = file.at(prefix + "pending_key", sizes, at::kFloat);
+  state.pending_raw_value = file.at(prefix + "pending_raw_value", sizes, at::kFloat);
+  state.pairs = StoredPairs::from_tensors(file, prefix + "pairs.", bound, heads, width);
+  if (!state.pairs.counts().empty() &&
+      static_cast<int64_t>(state.pairs.counts().size()) != sizes.front())
+    throw DataError(file.path, "'{}pairs.' has {} rows, '{}leaky_key' {}", prefix,
+                    state.pairs.counts().size(), prefix, sizes.front());
+  return state;
+}
+
+ContextMemoryImpl::ContextMemoryImpl(const MemoryOptions& options) : options_(options) {
+  key = register_module("key", KeyExtractor(options, /*scale_power=*/1));
+  value = register_module("value", ValueExtractor(options));
+  output = register_module("output", make_output(options));
+}
+
+at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed) {
+  if (x.size(1) == 0) return at::zeros_like(x);
+  const at::Tensor keys = key->forward(x).keys;              // [B, T, H, D]
+  const at::Tensor values = value->complete(value->raw(x));  // [B, T, H, D]
+  const at::Tensor read = ops::kernel_smoothing(
+      keys, values, dropout_of(options_, dropout_seed, DropoutSite::kWeights), options_.precision);
+  return combine_heads(read, output, options_, dropout_seed);
+}
+
+std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tensor& x,
+                                                                  ContextMemoryState state) {
+  at::NoGradGuard no_grad;
+  check_shape(x, {-1, -1, options_.channels}, "ContextMemory: x");
+  if (x.size(1) == 0) return {at::zeros_like(x), std::move(state)};
+  if (const cpu::Loops* loops = step_loops(x, state)) {
+    const at::Tensor y = step(*loops, x, state);
+    return {y, std::move(state)};
+  }
+  // A pair is complete one step after its key: the one that waited, and all of x but the last.
+  const auto [keys, leaky_key] = key->forward(x, state.leaky_key);       // [B, T, H, D]
+  const at::Tensor all_keys = after(state.pending_key, keys);            // [B, T or T + 1, H, D]
+  const at::Tensor raw = after(state.pending_raw_value, value->raw(x));  // likewise
+  const int64_t complete = raw.size(1) - 1;
+  const at::Tensor read = state.pairs.store_and_retrieve(
+      all_keys.narrow(1, 0, complete), value->complete(raw).narrow(1, 0, complete), keys,
+      options_.precision);
+  // Copies: a view would keep the whole sequence in memory.
+  state.leaky_key = leaky_key.clone();
+  state.pending_key = all_keys.select(1, complete).clone();
+  state.pending_raw_value = raw.select(1, complete).clone();
+  return {combine_heads(read, output, options_, {}), std::move(state)};
+}
+
+const cpu::Loops* ContextMemoryImpl::step_loops(const at::Tensor& x,
+                                                const ContextMemoryState& state) const {
+  if (x.size(1) != 1 || x.numel() == 0 || x.size(0) > ops::kFewRows) return nullptr;
+  if (!state.pending_key.defined() || state.pairs.counts_use()) return nullptr;
+  return ops::contiguous_loops({x, state.leaky_key, state.pending_key, state.pending_raw_value,
+                                key->projection->weight, key->projection->bias, key->leak,
+                                key->log_scale, value->projection->weight, value->projection->bias,
+                                value->mix, value->log_scale, output->weight, output->bias});
+}
+
+at::Tensor ContextMemoryImpl::step(const cpu::Loops& loops, const at::Tensor& x,
+                                   ContextMemoryState& state) const {
+  const int64_t B = x.size(0), H = options_.heads, D = options_.head_width();
+  for (const auto& part : {state.leaky_key, state.pending_key, state.pending_raw_value})
+    check_shape(part, {B, H, D}, "ContextMemory: state");
+  const StoredPairs::NextPair next = state.pairs.next_pair(state.pending_key);
+  at::Tensor y = at::empty_like(x);
+  const at::Tensor leaky_key = at::empty_like(state.leaky_key),
+                   query = at::empty_like(state.pending_key),
+                   raw_value = at::empty_like(state.pending_raw_value);
+  cpu::ContextStep loop;
+  loop.B = B;
+  loop.H = H;
+  loop.D = D;
+  loop.epsilon = kNormEpsilon;
+  loop.x = x.data_ptr<float>();
+  loop.key = key->step_loop(state.leaky_key, leaky_key, query);
+  loop.value = value->step_loop(state.pending_raw_value, raw_value);
+  loop.last_key = state.pending_key.data_ptr<float>();
+  loop.capacity = next.keys.size(2);
+  loop.stored_keys = next.keys.data_ptr<float>();
+  loop.stored_values = next.values.data_ptr<float>();
+  loop.slots = next.slots.data();
+  loop.counts = state.pairs.counts().data();
+  loop.output = projection_of(*output);
+  loop.y = y.data_ptr<float>();
+  loops.context_step(loop);
+  state.leaky_key = leaky_key;
+  state.pending_key = query;
+  state.pending_raw_value = raw_value;
+  return y;
+}
+
+}  // namespace tessera

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "tessera/memory/mosaic/key_extractor.h"
+#include "tessera/memory/mosaic/value_extractor.h"
+#include "tessera/memory/stored_pairs.h"
+#include "tessera/ops/cpu/loops.h"
+
+namespace tessera {
+
+/// What a contextual memory knows after a sequence. A value: copies are forks.
+struct ContextMemoryState {
+  StoredPairs pairs;
+  at::Tensor leaky_key;          ///< [B, H, D]: the leaky average that the next key goes on from
+  at::Tensor pending_key;        ///< [B, H, D]: waits for its value, which needs the next step
+  at::Tensor pending_raw_value;  ///< [B, H, D]
+
+  ContextMemoryState() = default;
+  explicit ContextMemoryState(MemoryBound bound) : pairs(bound) {}
+  /// Sequences; 0 before the first step.
+  int64_t rows() const { return leaky_key.defined() ? leaky_key.size(0) : 0; }
+  static ContextMemoryState stack(const std::vector<const ContextMemoryState*>& parts);
+  ContextMemoryState select(const std::vector<int64_t>& rows) const;
+
+  /// As StoredPairs: everything under names that start with `prefix`, and back.
+  NamedTensors tensors(const std::string& prefix) const;
+  static ContextMemoryState from_tensors(const TensorFile& file, const std::string& prefix,
+                                         MemoryBound bound, int64_t heads, int64_t width);
+};
+
+/// A contextual memory unit (Zhang et al. 2024, section 3, eq. 7): it stores key-value pairs of the
+/// sequence that it reads, and answers each key by kernel smoothing over the pairs before it.
+/// The value of a pair sees one step past its key, so a pair is complete, and readable, one step
+/// later.
+class ContextMemoryImpl : public torch::nn::Module {
+ public:
+  explicit ContextMemoryImpl(const MemoryOptions& options);
+
+  /// A whole sequence at once, from empty memories: x [B, T, C] -> [B, T, C]. dropout_seed: a seed
+  /// of this step and layer, none for no dropout.
+  at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {});
+
+  /// The same without dropout or gradient, going on from `state`: x [B, T, C] -> [B, T, C] and the
+  /// state after it. Any split of a sequence into calls gives the same result.
+  std::pair<at::Tensor, ContextMemoryState> read(const at::Tensor& x, ContextMemoryState state);
+
+  KeyExtractor key = nullptr;
+  ValueExtractor value = nullptr;
+  torch::nn::Linear output = nullptr;
+
+ private:
+  /// The loops that can take a step of these sequences, or null: few of them, in float on a CPU
+  /// that has the loops, where a pair waits for its value and none is judged by its use.
+  const cpu::Loops* step_loops(const at::Tensor& x, const ContextMemoryState& state) const;
+  /// read() of one step with them.
+  at::Tensor step(const cpu::Loops& loops, const at::Tensor& x, ContextMemoryState& state) const;
+
+  MemoryOptions options_;
+};
+TORCH_MODULE(ContextMemory);
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "tessera/memory/mosaic/key_extractor.h"
+#include "tessera/ops/cpu/loops.h"
+
+namespace tessera {
+
+/// A persistent memory unit (Zhang et al. 2024, appendix D.1): the stored pairs are parameters. It
+/// takes the place of a transformer's feed-forward layer.
+class PersistentMemoryImpl : public torch::nn::Module {
+ public:
+  /// slots: M per head; count: independent memories whose readings are averaged (the paper: 1).
+  PersistentMemoryImpl(const MemoryOptions& options, int64_t slots, int64_t count);
+
+  /// x [B, T, C] -> [B, T, C], from the start of a sequence. dropout_seed as in ContextMemory.
+  at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {});
+
+  /// The same without dropout or gradient, going on from the leaky average [B, H, D] of an earlier
+  /// call (undefined: from the start); returns the one after it.
+  std::pair<at::Tensor, at::Tensor> read(const at::Tensor& x, const at::Tensor& leaky_key);
+
+  /// Gives the per-head scalars their initial values.
+  void reset_scalars();
+  /// Factor of the reading, [H].
+  at::Tensor scale() const;
+
+  KeyExtractor key = nullptr;
+  torch::nn::Linear output = nullptr;
+  at::Tensor slot_keys;    ///< [P, H, M, D], not normalised
+  at::Tensor slot_values;  ///< [P, H, M, D], not normalised
+  at::Tensor log_scale;    ///< [H], stored divided by kScalarScaling
+
+ private:
+  /// The loops that can take a step of these sequences, or null: few of them, in float on a CPU
+  /// that has the loops.
+  const cpu::Loops* step_loops(const at::Tensor& x, const at::Tensor& leaky_key) const;
+  /// read() of one step with them.
+  std::pair<at::Tensor, at::Tensor> step(const cpu::Loops& loops, const at::Tensor& x,
+                                         const at::Tensor& leaky_key) const;
+  at::Tensor read_slots(const at::Tensor& keys, std::optional<uint64_t> dropout_seed);
+
+  MemoryOptions options_;
+};
+TORCH_MODULE(PersistentMemory);
+
+}  // namespace tessera

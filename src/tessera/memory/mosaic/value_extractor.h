@@ -1,0 +1,44 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+
+#include "tessera/memory/mosaic/memory_options.h"
+#include "tessera/ops/cpu/memory_step.h"
+
+namespace tessera {
+
+/// Values of a contextual memory: a linear map, averaged with its successor (the value peeks one
+/// step ahead), normalised and scaled per head (Zhang et al. 2024, eq. 6).
+/// Differs from eq. 6 as printed, whose value is recursive and starts at x_{T+1}: this is the
+/// authors' code, and eq. 7 of the paper's May 2024 version with λ_ψ = (1 - c) / c.
+class ValueExtractorImpl : public torch::nn::Module {
+ public:
+  explicit ValueExtractorImpl(const MemoryOptions& options);
+
+  /// x [B, T, C] -> raw values ṽ = W_ψ x, [B, T, H, D].
+  at::Tensor raw(const at::Tensor& x);
+  /// Raw values [B, T, H, D] -> values v_t = r Norm(c ṽ_t + (1 - c) ṽ_{t+1}), with ṽ_{T+1} = 0: the
+  /// last one is not complete and must not be read.
+  at::Tensor complete(const at::Tensor& raw);
+
+  /// One step as the loop of a unit's step does it: from the last raw value to the next, which
+  /// completes the last value, both [B, H, D]. The tensors must outlive it.
+  cpu::ValueStep step_loop(const at::Tensor& last_raw, const at::Tensor& raw) const;
+
+  /// Gives the per-head scalars their initial values (`mix`: 0.5, which the networks then draw).
+  void reset_scalars();
+  /// Factor of the normalised values, [H].
+  at::Tensor scale() const;
+
+  torch::nn::Linear projection = nullptr;
+  at::Tensor mix;        ///< c per head, [H]: the share of the present
+  at::Tensor log_scale;  ///< [H], stored divided by kScalarScaling
+
+ private:
+  MemoryOptions options_;
+};
+TORCH_MODULE(ValueExtractor);
+
+}  // namespace tessera

@@ -1,0 +1,76 @@
+#include "tessera/ops/scaled_unit_norm.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/scaled_unit_norm.h"
+#include "tessera/ops/dispatch.h"
+
+namespace tessera::ops {
+namespace {
+
+at::Tensor composed(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
+  const at::Tensor length = x.norm(2, {-1}, /*keepdim=*/true);  // [.., H, 1]
+  return x * (scale.view({-1, 1}) / (length + epsilon));
+}
+
+class FusedUnitScale : public torch::autograd::Function<FusedUnitScale> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& scale, double epsilon) {
+    const at::Tensor rows = with_contiguous_rows(x), scales = scale.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::UnitScaleForward loop;
+    loop.B = x.size(0);
+    loop.T = x.size(1);
+    loop.H = x.size(2);
+    loop.D = x.size(3);
+    loop.x = sequence_of(rows);
+    loop.scale = scales.data_ptr<float>();
+    loop.epsilon = static_cast<float>(epsilon);
+    loop.y = sequence_of(y);
+    cpu::loops()->unit_scale_forward(loop);
+    context->save_for_backward({rows, scales});
+    context->saved_data["epsilon"] = epsilon;
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("scaled_unit_norm");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &scale = saved[1];
+    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
+    const at::Tensor grad_x = at::empty(x.sizes(), x.options());
+    const at::Tensor grad_scale = at::empty({x.size(0), x.size(2)}, x.options());
+    cpu::UnitScaleBackward loop;
+    loop.B = x.size(0);
+    loop.T = x.size(1);
+    loop.H = x.size(2);
+    loop.D = x.size(3);
+    loop.x = sequence_of(x);
+    loop.scale = scale.data_ptr<float>();
+    loop.epsilon = static_cast<float>(context->saved_data["epsilon"].toDouble());
+    loop.grad_y = sequence_of(grad_y);
+    loop.grad_x = sequence_of(grad_x);
+    loop.grad_scale = grad_scale.data_ptr<float>();
+    cpu::loops()->unit_scale_backward(loop);
+    return {grad_x, grad_scale.sum(0), {}};
+  }
+};
+
+}  // namespace
+
+at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
+  TORCH_CHECK_VALUE(x.defined() && x.dim() >= 2 && x.is_floating_point(),
+                    "scaled_unit_norm: x must be a floating-point tensor [.., H, D]");
+  check_like(scale, {x.size(-2)}, x, "scaled_unit_norm: scale");
+  TORCH_CHECK_VALUE(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
+  if (!fused_loops({x, scale})) return composed(x, scale, epsilon);
+  if (x.dim() == 4) return FusedUnitScale::apply(x, scale, epsilon);
+  const at::Tensor rows = x.reshape({1, -1, x.size(-2), x.size(-1)});
+  return FusedUnitScale::apply(rows, scale, epsilon).view(x.sizes());
+}
+
+}  // namespace tessera::ops

@@ -1,0 +1,163 @@
+#include "tessera/report/study_results.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/report/page.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+
+Cell optional_cell(double value) {
+  return std::isnan(value) ? Cell() : Cell(value);
+}
+
+// Nested objects become "machine.cores": one line per scalar or array.
+void flatten(const Json& json, const std::string& path,
+             std::vector<std::pair<std::string, std::string>>& facts) {
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) {
+      flatten(value, path.empty() ? name : path + "." + name, facts);
+    }
+  } else {
+    facts.emplace_back(path, json.is_string() ? json.get<std::string>() : json.dump());
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of(const Json& json) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  flatten(json, "", facts);
+  return facts;
+}
+
+}  // namespace
+
+void StudyResults::check_name(const std::string& name) const {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  };
+  check_argument(!name.empty() && std::all_of(name.begin(), name.end(), fits),
+                 "StudyResults: the name '{}' must consist of letters, digits, '-' and '_'", name);
+  const auto is_taken = [&](const auto& entry) { return entry.name == name; };
+  check_argument(name != "results" && name != "report" &&
+                     std::none_of(tables_.begin(), tables_.end(), is_taken) &&
+                     std::none_of(charts_.begin(), charts_.end(), is_taken),
+                 "StudyResults: the name '{}' is taken", name);
+}
+
+void StudyResults::add_table(const std::string& name, Table table) {
+  check_name(name);
+  tables_.push_back({name, std::move(table)});
+}
+
+void StudyResults::add_chart(const std::string& name, std::unique_ptr<Chart> chart,
+                             std::string caption) {
+  check_name(name);
+  check_argument(chart != nullptr, "StudyResults: the chart '{}' is null", name);
+  charts_.push_back({name, std::move(chart), std::move(caption)});
+}
+
+std::unique_ptr<LineChart> StudyResults::chart_of_points(
+    std::string title, Axis x, Axis y, const std::vector<std::string>& series) const {
+  std::vector<std::string> names = series;
+  for (const ResultPoint& point : points_) {
+    const bool is_new = std::find(names.begin(), names.end(), point.series) == names.end();
+    if (series.empty() && is_new) names.push_back(point.series);
+  }
+  auto chart = std::make_unique<LineChart>(std::move(title), std::move(x), std::move(y));
+  for (const std::string& name : names) {
+    Series ours{name, {}, SeriesStyle::kLine};
+    Series published{name, {}, SeriesStyle::kPublished};
+    for (const ResultPoint& point : points_) {
+      if (point.series != name) continue;
+      ours.points.push_back({point.x, point.y, point.spread});
+      if (!std::isnan(point.published)) published.points.push_back({point.x, point.published});
+    }
+    check_argument(!ours.points.empty(), "StudyResults: there is no point of the series '{}'",
+                   name);
+    chart->add(std::move(ours));
+    if (!published.points.empty()) chart->add(std::move(published));
+  }
+  return chart;
+}
+
+Table StudyResults::comparison_table() const {
+  Table table("Published beside ours", {"what", "published", "ours", "ratio", "command"});
+  for (const Comparison& row : comparisons_) {
+    const double ratio = row.ours / row.published;
+    table.add_row({row.what, Cell::significant(row.published, row.digits),
+                   Cell::significant(row.ours, row.digits),
+                   std::isfinite(ratio) ? Cell::fixed(ratio, 2) : Cell(),
+                   row.command.empty() ? heading_.command : row.command});
+  }
+  return table;
+}
+
+Table StudyResults::point_table() const {
+  Table table("", {"series", "x", "y", "spread", "published"});
+  for (const ResultPoint& point : points_) {
+    table.add_row({point.series, point.x, point.y, optional_cell(point.spread),
+                   optional_cell(point.published)});
+  }
+  return table;
+}
+
+std::string StudyResults::summary() const {
+  std::string text = fmt::format("{}\n{}, {}\n", heading_.title, heading_.paper, heading_.figure);
+  if (!comparisons_.empty()) text += '\n' + comparison_table().text();
+  for (const NamedTable& named : tables_) text += '\n' + named.table.text();
+  for (const auto& [title, sample] : texts_) text += fmt::format("\n{}\n{}\n", title, sample);
+  if (!differences_.empty()) text += "\nWhere the set-up differs from the paper's\n";
+  for (const std::string& difference : differences_) text += "- " + difference + "\n";
+  return text;
+}
+
+std::string StudyResults::html(const Json& config, const Json& manifest) const {
+  Page page(heading_.title, heading_.paper + ", " + heading_.figure);
+  page.command(heading_.command);
+  if (!comparisons_.empty()) {
+    page.section("Published beside ours");
+    page.table(comparison_table());
+  }
+  if (!differences_.empty()) {
+    page.section("Where the set-up differs from the paper's");
+    page.list(differences_);
+  }
+  if (!charts_.empty()) page.section("Pictures");
+  for (const NamedChart& named : charts_) page.chart(*named.chart, named.caption);
+  if (!tables_.empty()) page.section("Tables");
+  for (const NamedTable& named : tables_) page.table(named.table);
+  if (!texts_.empty()) page.section("Texts");
+  for (const auto& [title, sample] : texts_) page.preformatted(sample, title);
+  if (!commands_.empty()) page.section("Commands");
+  for (const auto& [purpose, line] : commands_) {
+    page.paragraph(purpose);
+    page.command(line);
+  }
+  page.section("How it was made");
+  page.facts(facts_of(manifest));
+  page.preformatted(config::to_toml(config), "config.toml");
+  if (!points_.empty()) page.data("results.csv", point_table());
+  return page.html();
+}
+
+void StudyResults::write(const std::filesystem::path& folder, const Json& config,
+                         const Json& manifest) const {
+  write_file(folder / "results.csv", point_table().csv());
+  for (const NamedTable& named : tables_) {
+    write_file(folder / (named.name + ".csv"), named.table.csv());
+  }
+  for (const NamedChart& named : charts_) {
+    write_file(folder / (named.name + ".svg"), named.chart->svg());
+  }
+  write_file(folder / "config.toml", config::to_toml(config));
+  write_file(folder / "manifest.json", manifest.dump(2) + "\n");
+  write_file(folder / "report.html", html(config, manifest));
+}
+
+}  // namespace tessera

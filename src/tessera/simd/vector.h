@@ -1,0 +1,110 @@
+#pragma once
+
+// Only for files that are built once per instruction set (*.isa.cpp): vectors as wide as the
+// instruction set's registers. Wider ones would be split by the compiler, at a fortyfold cost.
+
+#include <cstdint>
+
+namespace tessera::simd::TESSERA_ISA {
+
+typedef float Vector __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
+typedef int32_t IntVector __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
+typedef float UnalignedVector
+    __attribute__((vector_size(TESSERA_VECTOR_BYTES), aligned(4), may_alias));
+typedef uint32_t WordVector __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
+
+constexpr int64_t kLanes = TESSERA_VECTOR_BYTES / 4;
+
+inline int64_t round_up(int64_t n, int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+inline Vector load(const float* p) {
+  return *reinterpret_cast<const UnalignedVector*>(p);
+}
+
+inline void store(float* p, Vector v) {
+  *reinterpret_cast<UnalignedVector*>(p) = v;
+}
+
+/// x in every lane. (x - 0 is x also for -0, so nothing is computed.)
+inline Vector fill(float x) {
+  return x - Vector{};
+}
+
+/// 0, 1, 2, …
+inline IntVector lane_numbers() {
+  IntVector v;
+  for (int lane = 0; lane < kLanes; ++lane) v[lane] = lane;
+  return v;
+}
+
+/// The first `count` of a vector's elements, zeros after them.
+inline Vector load_part(const float* p, int64_t count) {
+  if (count >= kLanes) return load(p);
+  Vector v{};
+  for (int64_t lane = 0; lane < count; ++lane) v[lane] = p[lane];
+  return v;
+}
+
+/// The first `count` of its elements.
+inline void store_part(float* p, Vector v, int64_t count) {
+  if (count >= kLanes) return store(p, v);
+  for (int64_t lane = 0; lane < count; ++lane) p[lane] = v[lane];
+}
+
+/// Rows become columns: exchanges blocks of 1, 2, 4, … across the diagonal.
+inline void transpose(Vector* rows) {
+  const IntVector lane = lane_numbers();
+#pragma GCC unroll 4
+  for (int reach = 1; reach < kLanes; reach *= 2) {
+    const IntVector odd = (lane & reach) != 0;
+    const IntVector upper = odd ? lane - reach + static_cast<int>(kLanes) : lane;
+    const IntVector lower = odd ? lane + static_cast<int>(kLanes) : lane + reach;
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & reach) continue;
+      const Vector a = rows[i], b = rows[i + reach];
+      rows[i] = __builtin_shuffle(a, b, upper);
+      rows[i + reach] = __builtin_shuffle(a, b, lower);
+    }
+  }
+}
+
+inline Vector larger(Vector a, Vector b) {
+  return a > b ? a : b;
+}
+
+inline float sum(Vector v) {
+#pragma GCC unroll 4
+  for (int reach = kLanes / 2; reach > 0; reach /= 2)
+    v += __builtin_shuffle(v, lane_numbers() ^ reach);
+  return v[0];
+}
+
+inline float largest(Vector v) {
+#pragma GCC unroll 4
+  for (int reach = kLanes / 2; reach > 0; reach /= 2)
+    v = larger(v, __builtin_shuffle(v, lane_numbers() ^ reach));
+  return v[0];
+}
+
+/// e^x for x <= 88, relative error below 2e-7; exactly 0 below -87, also for minus infinity.
+inline Vector exponential(Vector x) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  const Vector bounded = larger(x, fill(-87.0f));
+  const Vector shifted = bounded * 1.44269504f + kRound;
+  const Vector n = shifted - kRound;
+  const Vector r = bounded - n * 0.693145752f - n * 1.42860677e-6f;  // ln 2 in two parts
+  Vector y = r * 0.0013948592823f + 0.008375137113f;
+  y = y * r + 0.041666217148f;
+  y = y * r + 0.166664153337f;
+  y = y * r + 0.5f;
+  y = y * r + 1.0f;
+  y = y * r + 1.0f;
+  const IntVector scaled =
+      reinterpret_cast<IntVector>(y) + (reinterpret_cast<IntVector>(shifted) << 23);  // y * 2^n
+  return x < -87.0f ? Vector{} : reinterpret_cast<Vector>(scaled);
+}
+
+}  // namespace tessera::simd::TESSERA_ISA

@@ -1,0 +1,266 @@
+// Recall of natural text: the paper's code beside the bound code, and a plan held against it.
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/recital.h"
+#include "tessera/memo/text_reader.h"
+#include "tessera/model/memo.h"
+#include "tessera/study/memo/studies.h"
+#include "tessera/study/memo/study_text.h"
+
+namespace tessera::memo_study {
+namespace {
+
+constexpr int64_t kRecited = 100;  // tokens of a recital at most
+
+struct Settings {
+  CorpusConfig data;
+  int64_t dimension = 1024;
+  std::vector<int64_t> tokens = {2000, 8000, 24000, 40000};
+  int64_t probes = 2000;
+  int64_t planned_tokens = 150000;
+  double planned_error = 0.01;
+  int64_t recitals = 100;
+  double error_rate = 0.01;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("data", data, "which text, cut into which tokens");
+    field("dimension", dimension, "d");
+    field("tokens", tokens, "lengths of the texts stored, each as one document");
+    field("probes", probes, "places of a stored text at which the next token is asked for");
+    field("planned_tokens", planned_tokens, "length of a text whose memory is planned; 0: none");
+    field("planned_error", planned_error, "error that the plan allows");
+    field("recitals", recitals, "places at which the planned memory is to recite");
+    field("error_rate", error_rate, "of the likelihood ratio: how often nothing passes for known");
+  }
+};
+
+/// Shares of the places whose token is answered.
+struct Recall {
+  double by_score = 0, by_likelihood = 0;
+};
+
+Recall recall_of(const TextMemory& memory, std::span<const int32_t> text,
+                 std::span<const int64_t> places, double error_rate) {
+  const double noise = memory.noise(), share = 1 / static_cast<double>(places.size());
+  const LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), noise, error_rate);
+  Recall recall;
+  read_contexts(memory, contexts_before(text, places), [&](size_t i, const WindowScores& scores) {
+    const int32_t right = text[static_cast<size_t>(places[i])];
+    recall.by_score += share * (by_score(scores, noise).token == right);
+    recall.by_likelihood += share * (decoder.best(scores).token == right);
+  });
+  return recall;
+}
+
+/// The text in a memory of its own.
+TextMemory memory_of(WindowCodeKind code, int64_t dimension, std::span<const int32_t> text,
+                     int64_t vocabulary, uint64_t seed) {
+  TextMemory memory({.code = code,
+                     .dimension = dimension,
+                     .heads = kTextHeads,
+                     .layers = kTextLayers,
+                     .vocabulary = vocabulary,
+                     .seed = seed});
+  memory.memorize(document_of(text));
+  return memory;
+}
+
+/// The authors' code: every window of every position, as often as it comes.
+double published_code_recall(int64_t dimension, std::span<const int32_t> text, int64_t vocabulary,
+                             std::span<const int64_t> places, uint64_t seed) {
+  Memo memo({.vocabulary = vocabulary,
+             .dimension = dimension,
+             .heads = kTextHeads,
+             .layers = kTextLayers},
+            seed);
+  const at::Tensor tokens =
+      at::tensor(at::ArrayRef<int32_t>(text.data(), text.size()), at::kInt).to(at::kLong);
+  memo.memorize(tokens.unsqueeze(0));
+  const at::Tensor next =
+      at::tensor(at::ArrayRef<int64_t>(places.data(), places.size()), at::kLong);
+  const at::Tensor windows = tokens.unfold(0, kLongestWindow, 1);  // [n - 63, 64]
+  const at::Tensor contexts = windows.index_select(0, next - kLongestWindow);
+  int64_t right = 0;
+  for (int64_t begin = 0; begin < next.size(0); begin += 256) {
+    const int64_t end = std::min(next.size(0), begin + 256);
+    const at::Tensor answers = memo.retrieve(contexts.slice(0, begin, end)).argmax(1);
+    right += (answers == tokens.index_select(0, next.slice(0, begin, end))).sum().item<int64_t>();
+  }
+  return static_cast<double>(right) / static_cast<double>(next.size(0));
+}
+
+theory::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t vocabulary,
+                                          int64_t probes, uint64_t seed) {
+  return theory::BoundWindowPredictor({{text.begin(), text.end()}},
+                                      window_lengths({.heads = kTextHeads, .layers = kTextLayers}),
+                                      vocabulary, probes, seed);
+}
+
+/// Recall of the first `tokens` tokens by each code, with the names of the series.
+std::vector<std::pair<std::string, double>> recalls_of(const Settings& settings,
+                                                       const StudyText& text, int64_t tokens,
+                                                       uint64_t seed) {
+  const auto stored = std::span(text.tokens).first(static_cast<size_t>(tokens));
+  const auto places = random_places(kLongestWindow, tokens, settings.probes, seed);
+  const auto recall = [&](WindowCodeKind code) {
+    return recall_of(memory_of(code, settings.dimension, stored, text.vocabulary, seed), stored,
+                     places, settings.error_rate);
+  };
+  const Recall paper = recall(WindowCodeKind::kPaper), bound = recall(WindowCodeKind::kBound);
+  const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, seed);
+  return {{"authors' code",
+           published_code_recall(settings.dimension, stored, text.vocabulary, places, seed)},
+          {"paper's code, pairs once", paper.by_score},
+          {"bound code, by score", bound.by_score},
+          {"bound code", bound.by_likelihood},
+          {"bound code, predicted", 1 - predictor.error(settings.dimension).first}};
+}
+
+void measure_recall(StudyContext& context, const Settings& settings, const StudyText& text) {
+  std::vector<std::vector<Cell>> rows;
+  std::vector<std::string> columns;
+  Progress progress(context.progress(), "Natural text",
+                    static_cast<int64_t>(settings.tokens.size()));
+  for (const int64_t tokens : settings.tokens) {
+    columns = {"tokens stored"};
+    rows.push_back({tokens});
+    for (const auto& [series, recall] : recalls_of(settings, text, tokens, context.seed())) {
+      context.results().add_point(
+          {.series = series, .x = static_cast<double>(tokens), .y = recall});
+      columns.push_back(series);
+      rows.back().push_back(Cell::fixed(recall, 4));
+    }
+    progress.update(static_cast<int64_t>(rows.size()), fmt::format("{} tokens", tokens));
+  }
+  Table table(fmt::format("Recall of stored text, d = {}, h = 4, l = 3", settings.dimension),
+              columns);
+  for (auto& row : rows) table.add_row(std::move(row));
+  context.results().add_table("recall", std::move(table));
+  context.results().add_chart(
+      "natural-text",
+      context.results().chart_of_points("Recall of natural text", {"tokens stored", Scale::kLog},
+                                        {"recall", Scale::kLinear, 0, 1}));
+}
+
+/// Tokens that a recital says right before its first error.
+int64_t recited_ahead(const TextMemory& memory, const LikelihoodDecoder& decoder,
+                      std::span<const int32_t> prompt, std::span<const int32_t> rest) {
+  Recital recital(memory, decoder, prompt, std::nullopt);
+  for (size_t i = 0; i < rest.size(); ++i) {
+    const auto next = recital.next();
+    if (!next || next->token != rest[i]) return static_cast<int64_t>(i);
+  }
+  return static_cast<int64_t>(rest.size());
+}
+
+int64_t recited_token_by_token(const TextMemory& memory, const LikelihoodDecoder& decoder,
+                               std::span<const int32_t> prompt, std::span<const int32_t> rest) {
+  TextReader reader(memory);
+  for (const int32_t token : prompt) reader.append(token);
+  for (size_t i = 0; i < rest.size(); ++i) {
+    if (decoder.best(reader.scores()).token != rest[i]) return static_cast<int64_t>(i);
+    reader.append(rest[i]);
+  }
+  return static_cast<int64_t>(rest.size());
+}
+
+/// How far a memory recites its text from prompts of each window's length.
+void measure_recitals(StudyContext& context, const Settings& settings, const TextMemory& memory,
+                      std::span<const int32_t> text) {
+  const LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), memory.noise(),
+                                  settings.error_rate);
+  const auto places = random_places(kLongestWindow, static_cast<int64_t>(text.size()) - kRecited,
+                                    settings.recitals, context.seed() + 2);
+  Table table(fmt::format("Tokens recited before the first error, of {}", kRecited),
+              {"tokens of the prompt", "the best each time", "looking ahead", "recitals"});
+  for (const int64_t length : memory.window_lengths()) {
+    double each_time = 0, ahead = 0;
+    for (const int64_t place : places) {
+      const auto rest = text.subspan(static_cast<size_t>(place), kRecited);
+      const auto prompt =
+          text.subspan(static_cast<size_t>(place - length), static_cast<size_t>(length));
+      each_time += static_cast<double>(recited_token_by_token(memory, decoder, prompt, rest));
+      ahead += static_cast<double>(recited_ahead(memory, decoder, prompt, rest));
+    }
+    const auto count = static_cast<double>(places.size());
+    table.add_row(
+        {length, Cell::fixed(each_time / count, 1), Cell::fixed(ahead / count, 1), places.size()});
+  }
+  context.results().add_table("recitals", std::move(table));
+}
+
+/// Names a dimension for a long text in advance, and holds the text against it.
+void hold_plan(StudyContext& context, const Settings& settings, const StudyText& text) {
+  Progress progress(context.progress(), "Planned memory", 4);
+  const auto stored = std::span(text.tokens).first(static_cast<size_t>(settings.planned_tokens));
+  const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, context.seed());
+  const int64_t dimension = predictor.smallest_dimension(settings.planned_error, 64);
+  if (dimension == 0)
+    throw UsageError("planned_error = {}: no dimension up to 10^6 reads {} tokens so well",
+                     settings.planned_error, settings.planned_tokens);
+  const double predicted = predictor.error(dimension).first;
+  progress.update(1, fmt::format("d = {}", dimension));
+  const TextMemory memory =
+      memory_of(WindowCodeKind::kBound, dimension, stored, text.vocabulary, context.seed());
+  progress.update(2, fmt::format("{} pairs stored", memory.pairs()));
+  // Errors are rare: five times the places, others than those of the plan.
+  const auto places = random_places(kLongestWindow, settings.planned_tokens, 5 * settings.probes,
+                                    context.seed() + 1);
+  const Recall recall = recall_of(memory, stored, places, settings.error_rate);
+  progress.update(3, "recitals");
+  Table table("A memory planned in advance (bound code)",
+              {"tokens", "error allowed", "d planned", "predicted error", "error",
+               "error, by score", "places asked at"});
+  table.add_row({settings.planned_tokens, settings.planned_error, dimension,
+                 Cell::fixed(predicted, 4), Cell::fixed(1 - recall.by_likelihood, 4),
+                 Cell::fixed(1 - recall.by_score, 4), places.size()});
+  context.results().add_table("plan", std::move(table));
+  measure_recitals(context, settings, memory, stored);
+  progress.update(4);
+}
+
+void check(const Settings& settings) {
+  for (const int64_t tokens : settings.tokens)
+    if (tokens <= kLongestWindow)
+      throw UsageError("tokens holds {}; a window of {} tokens and its next one need more", tokens,
+                       kLongestWindow);
+  if (settings.tokens.empty() || settings.probes < 1 ||
+      (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow + kRecited) ||
+      settings.recitals < 1 || !(settings.planned_error > 0 && settings.planned_error < 1))
+    throw UsageError(
+        "tokens must name a length, probes = {} and recitals = {} be at least 1, planned_tokens = "
+        "{} be 0 or above {}, and planned_error = {} lie between 0 and 1",
+        settings.probes, settings.recitals, settings.planned_tokens, kLongestWindow + kRecited,
+        settings.planned_error);
+}
+
+}  // namespace
+
+void natural_text(StudyContext& context) {
+  Settings quick;
+  quick.dimension = 512;
+  quick.tokens = {1000, 4000};
+  quick.probes = 300;
+  quick.planned_tokens = 6000;
+  quick.recitals = 20;
+  const Settings settings = context.settings(quick, Settings(), Settings());
+  check(settings);
+  const int64_t longest =
+      std::max(settings.planned_tokens, *std::ranges::max_element(settings.tokens));
+  const StudyText text = beginning_of(settings.data, longest, context);
+  measure_recall(context, settings, text);
+  if (settings.planned_tokens > 0) hold_plan(context, settings, text);
+  context.results().add_difference(
+      "The paper stores uniform random tokens only. Text: the beginning of " + text.description +
+      ", as one document.");
+}
+
+}  // namespace tessera::memo_study

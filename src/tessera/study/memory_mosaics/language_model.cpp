@@ -1,0 +1,162 @@
+// A Memory Mosaic and a GPT of the same size, trained on the same text in the same order: the
+// comparison of Zhang et al. 2024, figure 7, on a machine without GPUs.
+
+#include <cmath>
+
+#include "tessera/study/memory_mosaics/studies.h"
+#include "tessera/task/language_model/training_report.h"
+
+namespace tessera {
+namespace {
+
+struct Settings {
+  CorpusConfig data;
+  TrainConfig train;
+  SampleConfig sample;
+  int64_t layers = 4;
+  int64_t heads = 4;
+  int64_t channels = 256;
+  int64_t window = 256;
+  double dropout = 0.05;
+  ops::Precision precision = ops::Precision::kFloat32;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("data", data, "which text, cut into which tokens");
+    field("train", train, "how both are trained");
+    field("sample", sample, "what they are asked to write");
+    field("layers", layers, "blocks of both networks");
+    field("heads", heads, "memories per unit, attention heads");
+    field("channels", channels, "width of both networks");
+    field("window", window, "tokens of a training window");
+    field("dropout", dropout, "probability, in both");
+    field("precision", precision, "number format of matrix products");
+  }
+};
+
+Settings default_settings() {
+  Settings settings;
+  settings.train = {.steps = 500,
+                    .batch = 8,
+                    .learning_rate = 3e-3,
+                    .min_learning_rate = 3e-4,
+                    .warmup_steps = 50,
+                    .evaluate_every = 50,
+                    .evaluate_batches = 8,
+                    .checkpoint_every = 100,
+                    .sample_every = 250};
+  return settings;
+}
+
+Settings quick_settings() {
+  Settings settings = default_settings();
+  settings.layers = 2;
+  settings.heads = 4;
+  settings.channels = 64;
+  settings.window = 64;
+  settings.data.vocabulary = 1024;
+  settings.train.steps = 60;
+  settings.train.warmup_steps = 10;
+  settings.train.evaluate_every = 20;
+  settings.train.sample_every = 0;
+  return settings;
+}
+
+/// The paper's 12-block networks and schedule; for a machine that can carry them.
+Settings paper_settings() {
+  Settings settings;
+  settings.layers = 12;
+  settings.heads = 12;
+  settings.channels = 768;
+  settings.window = 512;
+  settings.data.vocabulary = 50257;
+  settings.train = {.steps = 80000,
+                    .batch = 8,
+                    .accumulation = 64,
+                    .learning_rate = 5e-3,
+                    .min_learning_rate = 1e-4,
+                    .warmup_steps = 2000,
+                    .evaluate_every = 500,
+                    .checkpoint_every = 500};
+  return settings;
+}
+
+LanguageModelTrainingConfig training_config(const Settings& settings, const std::string& kind) {
+  LanguageModelTrainingConfig config;
+  config.model = {{"kind", kind},
+                  {"layers", settings.layers},
+                  {"heads", settings.heads},
+                  {"channels", settings.channels},
+                  {"window", settings.window},
+                  {"dropout", settings.dropout},
+                  {"precision", config::enum_name(settings.precision)}};
+  config.data = settings.data;
+  config.train = settings.train;
+  config.sample = settings.sample;
+  return config;
+}
+
+bool has_begun(const StudyContext& context, const std::string& kind) {
+  return std::filesystem::exists(context.folder() / kind / "metrics.jsonl");
+}
+
+/// Goes on with a run that the folder holds, so that the study may be stopped and started again.
+TrainedLanguageModel train(const Settings& settings, const std::string& kind, const Corpus& corpus,
+                           StudyContext& context) {
+  return train_language_model(training_config(settings, kind), corpus, context.folder() / kind,
+                              has_begun(context, kind) ? Start::kResume : Start::kNew,
+                              context.progress());
+}
+
+void add_commands(const StudyContext& context, StudyResults& results) {
+  const std::string mosaic = (context.folder() / "memory_mosaic").native();
+  results.add_command(
+      "Write more with the Memory Mosaic:",
+      fmt::format("tessera generate --model {}/model --prompt \"In the beginning\"", mosaic));
+  results.add_command("Measure it on another text:",
+                      fmt::format("tessera eval --model {}/model --data FILE", mosaic));
+  results.add_command("Train one of the two alone:",
+                      fmt::format("tessera train {}/config.toml --out runs/my-mosaic", mosaic));
+  results.add_command("Learn the tokenizer alone:",
+                      "tessera tokenizer train FILE --vocabulary 4096 --out tokenizer.json");
+}
+
+void run(StudyContext& context) {
+  const Settings settings =
+      context.settings(quick_settings(), default_settings(), paper_settings());
+  const bool begun = has_begun(context, "memory_mosaic");
+  const Corpus corpus = prepare_corpus(settings.data, context.folder() / "corpus",
+                                       begun ? Start::kResume : Start::kNew, context.progress());
+  if (context.progress())
+    fmt::print(context.progress(), "Text: {}; {}; {} training and {} validation tokens\n",
+               corpus.description, corpus.tokenizer.description(), corpus.training.size(),
+               corpus.validation.size());
+
+  const TrainedLanguageModel mosaic = train(settings, "memory_mosaic", corpus, context);
+  const TrainedLanguageModel gpt = train(settings, "gpt", corpus, context);
+
+  StudyResults& results = context.results();
+  add_training_results({{"Memory Mosaic", &mosaic}, {"GPT", &gpt}}, corpus, results);
+  // Zhang et al. 2024: 12 blocks after 80,000 steps on BabiStories, validation.
+  results.compare({.what = "validation loss, Memory Mosaic over GPT",
+                   .published = 1.498 / 1.494,
+                   .ours = mosaic.validation_loss / gpt.validation_loss,
+                   .digits = 4});
+  results.add_difference(
+      fmt::format("Text: {}, not BabiStories, which has no free copy.", corpus.description));
+  results.add_difference(fmt::format(
+      "{} blocks of {} channels and {} steps of {} windows of {} tokens, not 12 of 768 and 80,000 "
+      "steps of 512 windows of 512 tokens.",
+      settings.layers, settings.channels, settings.train.steps,
+      settings.train.batch * settings.train.accumulation, settings.window));
+  add_commands(context, results);
+}
+
+}  // namespace
+
+std::vector<Study> memory_mosaics_studies() {
+  return {{"memory-mosaics/language-model", "A Memory Mosaic beside a GPT of the same size",
+           "Zhang et al. 2024, Memory Mosaics", "figure 7", run}};
+}
+
+}  // namespace tessera

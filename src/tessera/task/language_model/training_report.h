@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/report/study_results.h"
+#include "tessera/task/language_model/training.h"
+
+namespace tessera {
+
+/// A trained model under the name that pictures and tables give it.
+struct NamedTraining {
+  std::string name;
+  const TrainedLanguageModel* trained;
+};
+
+/// Adds what a reader wants to see of language models trained on one corpus: loss curves, loss
+/// against the position in the window, a table of final losses and speeds, a sample of each, and,
+/// of Memory Mosaics, the learnt leaky averages and kernel bandwidths per head.
+void add_training_results(const std::vector<NamedTraining>& trainings, const Corpus& corpus,
+                          StudyResults& results);
+
+}  // namespace tessera

@@ -1,0 +1,90 @@
+#include "tessera/tensor/tensor_file.h"
+
+#include <ATen/ATen.h>
+#include <fmt/ranges.h>
+
+#include <cstring>
+
+#include "tessera/base/error.h"
+#include "tessera/base/safetensors.h"
+
+namespace tessera {
+namespace {
+
+using safetensors::DType;
+
+constexpr std::pair<DType, at::ScalarType> kTypes[] = {
+    {DType::kBool, at::kBool}, {DType::kU8, at::kByte},       {DType::kI8, at::kChar},
+    {DType::kI16, at::kShort}, {DType::kI32, at::kInt},       {DType::kI64, at::kLong},
+    {DType::kF16, at::kHalf},  {DType::kBF16, at::kBFloat16}, {DType::kF32, at::kFloat},
+    {DType::kF64, at::kDouble}};
+
+at::Tensor to_tensor(const safetensors::TensorView& view, const std::string& name,
+                     const std::string& path) {
+  for (const auto& [dtype, scalar_type] : kTypes) {
+    if (dtype != view.dtype) continue;
+    at::Tensor tensor = at::empty(view.shape, scalar_type);
+    if (!view.bytes.empty()) std::memcpy(tensor.data_ptr(), view.bytes.data(), view.bytes.size());
+    // A bool that is neither 0 nor 1 must not come in.
+    if (dtype == DType::kBool) return tensor.view(at::kByte).ne(0);
+    return tensor;
+  }
+  throw DataError(path, "tensor '{}' has type {}, which holds no tensor here", name,
+                  safetensors::dtype_name(view.dtype));
+}
+
+DType to_dtype(at::ScalarType wanted, const std::string& name) {
+  for (const auto& [dtype, scalar_type] : kTypes)
+    if (scalar_type == wanted) return dtype;
+  TORCH_CHECK_VALUE(false, "save_tensors: '", name, "' has type ", wanted,
+                    ", which safetensors cannot hold");
+}
+
+}  // namespace
+
+TensorFile TensorFile::load(const std::filesystem::path& path) {
+  const auto file = safetensors::File::open(path);
+  TensorFile result{path.native(), {}, file.metadata()};
+  for (const auto& [name, view] : file.tensors())
+    result.tensors[name] = to_tensor(view, name, result.path);
+  return result;
+}
+
+const at::Tensor& TensorFile::at(const std::string& name, const std::vector<int64_t>& sizes) const {
+  const auto found = tensors.find(name);
+  if (found == tensors.end())
+    throw DataError(path, "has no tensor '{}', expected one of shape [{}]", name,
+                    fmt::join(sizes, ", "));
+  const auto actual = found->second.sizes();
+  bool fits = actual.size() == sizes.size();
+  for (size_t i = 0; fits && i < sizes.size(); ++i) fits = sizes[i] < 0 || actual[i] == sizes[i];
+  if (!fits)
+    throw DataError(path, "tensor '{}' has shape [{}], expected [{}]", name,
+                    fmt::join(actual.vec(), ", "), fmt::join(sizes, ", "));
+  return found->second;
+}
+
+const at::Tensor& TensorFile::at(const std::string& name, const std::vector<int64_t>& sizes,
+                                 at::ScalarType type) const {
+  const at::Tensor& tensor = at(name, sizes);
+  if (tensor.scalar_type() != type)
+    throw DataError(path, "tensor '{}' has type {}, expected {}", name,
+                    c10::toString(tensor.scalar_type()), c10::toString(type));
+  return tensor;
+}
+
+void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                  const std::map<std::string, std::string>& metadata) {
+  std::vector<at::Tensor> kept;  // owns the bytes while they are written
+  std::vector<safetensors::NamedTensor> views;
+  for (const auto& [name, tensor] : tensors) {
+    kept.push_back(tensor.detach().to(at::kCPU).contiguous());
+    const auto bytes = std::span(static_cast<const std::byte*>(kept.back().data_ptr()),
+                                 static_cast<size_t>(kept.back().nbytes()));
+    views.push_back(
+        {name, {to_dtype(tensor.scalar_type(), name), kept.back().sizes().vec(), bytes}});
+  }
+  safetensors::write(path, views, metadata);
+}
+
+}  // namespace tessera

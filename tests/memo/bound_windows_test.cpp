@@ -1,0 +1,71 @@
+#include "tessera/memo/bound_windows.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace tessera::theory {
+namespace {
+
+using Documents = std::vector<std::vector<int32_t>>;
+
+TEST(BoundWindows, WriteEachPairOnceADocument) {
+  const Documents text = {{0, 1, 2, 0, 1, 2, 0, 1, 3}};
+  const BoundWindowPredictor predictor(text, {2}, 4, 100, 1);
+  EXPECT_EQ(predictor.associations(), 4);  // 01-2, 12-0, 20-1, 01-3
+  EXPECT_EQ(predictor.probes(), 7);
+  // 01 is followed by 2 twice and by 3 once, written once each: three of seven are coin tosses.
+  EXPECT_DOUBLE_EQ(predictor.floor(), 1.5 / 7);
+  EXPECT_NEAR(predictor.error(100000).first, 1.5 / 7, 0.05);
+}
+
+TEST(BoundWindows, DocumentsDoNotRunIntoEachOther) {
+  const BoundWindowPredictor predictor(Documents{{0, 1, 2}, {3, 1}, {0, 1, 2}}, {2}, 4, 100, 1);
+  EXPECT_EQ(predictor.associations(), 2);  // 01-2 of two documents
+  EXPECT_EQ(predictor.probes(), 2);
+  EXPECT_EQ(predictor.floor(), 0);
+}
+
+TEST(BoundWindows, WhatMoreDocumentsSayIsRecalled) {
+  // 01 goes on with 2 in two documents, with 3 in one.
+  const Documents texts = {{0, 1, 2}, {0, 1, 2}, {0, 1, 3}};
+  EXPECT_DOUBLE_EQ(BoundWindowPredictor(texts, {2}, 4, 100, 1).floor(), 1.0 / 3);
+}
+
+TEST(BoundWindows, TheLongestWindowDecides) {
+  // 12 goes on with 3 after 0, with 4 after 5.
+  const Documents text = {{0, 1, 2, 3, 5, 1, 2, 4}};
+  EXPECT_DOUBLE_EQ(BoundWindowPredictor(text, {2}, 6, 100, 1).floor(), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(BoundWindowPredictor(text, {2, 3}, 6, 100, 1).floor(), 0);
+}
+
+TEST(BoundWindows, TheSmallestDimensionReachesTheError) {
+  RandomStream random(3);
+  Documents text(1);
+  for (int i = 0; i < 2000; ++i) text[0].push_back(static_cast<int32_t>(random.below(200)));
+  const BoundWindowPredictor predictor(text, {4, 8, 16}, 200, 500, 1);
+  const int64_t dimension = predictor.smallest_dimension(0.05, 32);
+  EXPECT_EQ(dimension % 32, 0);
+  const auto [error, standard_error] = predictor.error(dimension);
+  EXPECT_LE(error + standard_error, 0.05);
+  const auto [larger, its_standard_error] = predictor.error(dimension - 32);
+  EXPECT_GT(larger + its_standard_error, 0.05);
+  EXPECT_EQ(predictor.error(dimension), predictor.error(dimension));
+}
+
+TEST(BoundWindows, RefusesWhatMakesNoSense) {
+  const Documents text = {{0, 1, 2, 3}};
+  EXPECT_THROW(BoundWindowPredictor(text, {}, 4, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {0}, 4, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {2, 2}, 4, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 3, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 0, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {4}, 4, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor({}, {4}, 4, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).error(1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).smallest_dimension(0.1, 0),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera::theory

@@ -1,0 +1,195 @@
+#include "tessera/memo/exact_correlation_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "tessera/base/random.h"
+
+namespace tessera {
+namespace {
+
+std::vector<int8_t> random_numbers(RandomStream& random, int64_t count) {
+  std::vector<int8_t> numbers(static_cast<size_t>(count));
+  for (auto& number : numbers) number = static_cast<int8_t>(random.below(255));
+  return numbers;
+}
+
+std::vector<uint64_t> random_words(RandomStream& random, int64_t count) {
+  std::vector<uint64_t> words(static_cast<size_t>(count));
+  std::ranges::generate(words, random);
+  return words;
+}
+
+int64_t sign_at(const std::vector<uint64_t>& words, int64_t place) {
+  return (words[static_cast<size_t>(place / 64)] >> (place % 64) & 1) != 0 ? -1 : 1;
+}
+
+std::vector<std::byte> bytes_of(const ExactCorrelationMemory& memory) {
+  return {memory.bytes().begin(), memory.bytes().end()};
+}
+
+/// A memory whose entries are all `entry`.
+ExactCorrelationMemory filled(int64_t rows, int64_t columns, int32_t entry) {
+  const auto entries =
+      std::make_shared<std::vector<int32_t>>(static_cast<size_t>(rows * columns), entry);
+  return ExactCorrelationMemory::from_bytes(rows, columns, 32,
+                                            std::as_writable_bytes(std::span(*entries)), entries);
+}
+
+TEST(ExactCorrelationMemory, HandExample) {
+  ExactCorrelationMemory memory(2, 3);
+  const std::vector<int8_t> keys = {1, 2, -3, 4}, values = {5, 0, -1, 2, 1, 0};
+  memory.store(keys, values);
+  // [1 2]^T [5 0 -1] + [-3 4]^T [2 1 0]
+  const std::vector<int64_t> expected = {-1, -3, -1, 18, 4, -2};
+  for (int64_t i = 0; i < 6; ++i)
+    EXPECT_EQ(memory.entry(i / 3, i % 3), expected[static_cast<size_t>(i)]) << i;
+  std::vector<float> read(3);
+  memory.retrieve(std::vector<int8_t>{1, 2}, read);
+  EXPECT_EQ(read, (std::vector<float>{35, 5, -5}));
+  EXPECT_DOUBLE_EQ(memory.energy(), (1 + 9 + 1 + 324 + 16 + 4) / 6.0);
+  memory.forget(keys, values);
+  EXPECT_EQ(bytes_of(memory), bytes_of(ExactCorrelationMemory(2, 3)));
+}
+
+TEST(ExactCorrelationMemory, SignPairsAreTheirProducts) {
+  RandomStream random(3);
+  for (const int64_t count : {0, 1, 3, 63, 64, 65, 200})
+    for (const int64_t rows : {64, 192})
+      for (const int64_t columns : {64, 128, 320}) {
+        const auto keys = random_words(random, count * rows / 64);
+        const auto values = random_words(random, count * columns / 64);
+        ExactCorrelationMemory memory(rows, columns);
+        memory.store(SignRows{keys, rows}, SignRows{values, columns});
+        for (int64_t i = 0; i < rows; i += 13)
+          for (int64_t j = 0; j < columns; j += 5) {
+            int64_t expected = 0;
+            for (int64_t n = 0; n < count; ++n)
+              expected += sign_at(keys, n * rows + i) * sign_at(values, n * columns + j);
+            ASSERT_EQ(memory.entry(i, j), expected) << count << " " << i << " " << j;
+          }
+        memory.forget(SignRows{keys, rows}, SignRows{values, columns});
+        EXPECT_EQ(memory.energy(), 0);
+      }
+}
+
+TEST(ExactCorrelationMemory, BytePairsAreTheirProducts) {
+  RandomStream random(4);
+  for (const int64_t count : {0, 1, 2, 5, 64, 131})
+    for (const int64_t rows : {1, 7, 64, 130})
+      for (const int64_t columns : {1, 9, 64, 97}) {
+        const auto keys = random_numbers(random, count * rows);
+        const auto values = random_numbers(random, count * columns);
+        ExactCorrelationMemory memory(rows, columns);
+        memory.store(keys, values);
+        for (int64_t i = 0; i < rows; ++i)
+          for (int64_t j = 0; j < columns; ++j) {
+            int64_t expected = 0;
+            for (int64_t n = 0; n < count; ++n)
+              expected += int64_t{keys[static_cast<size_t>(n * rows + i)]} *
+                          values[static_cast<size_t>(n * columns + j)];
+            ASSERT_EQ(memory.entry(i, j), expected) << count << " " << i << " " << j;
+          }
+      }
+}
+
+TEST(ExactCorrelationMemory, HoldsTheSameInAnyOrderAndBatching) {
+  RandomStream random(5);
+  const int64_t d = 64, count = 40;
+  const auto keys = random_numbers(random, count * d), values = random_numbers(random, count * d);
+  const auto row = [&](const std::vector<int8_t>& all, int64_t first, int64_t rows) {
+    return std::span(all).subspan(static_cast<size_t>(first * d), static_cast<size_t>(rows * d));
+  };
+  ExactCorrelationMemory at_once(d, d), backwards(d, d), other(d, d);
+  at_once.store(keys, values);
+  for (int64_t n = count - 1; n >= 20; --n) backwards.store(row(keys, n, 1), row(values, n, 1));
+  other.store(row(keys, 3, 17), row(values, 3, 17));
+  other.store(row(keys, 0, 3), row(values, 0, 3));
+  other.store(row(keys, 30, 5), row(values, 30, 5));
+  backwards.merge(other);
+  backwards.forget(row(keys, 30, 5), row(values, 30, 5));
+  EXPECT_EQ(bytes_of(at_once), bytes_of(backwards));
+  at_once.forget(keys, values);
+  EXPECT_EQ(bytes_of(at_once), bytes_of(ExactCorrelationMemory(d, d)));
+}
+
+TEST(ExactCorrelationMemory, WidensBeforeAnEntryOverflowsAndNarrowsAfterwards) {
+  const std::vector<int8_t> key = {127, 0}, value = {127, -127};
+  ExactCorrelationMemory memory = filled(2, 2, INT32_MAX - 127 * 127);
+  memory.store(key, value);
+  EXPECT_EQ(memory.bits(), 32);
+  EXPECT_EQ(memory.entry(0, 0), INT32_MAX);
+  memory.store(key, value);
+  EXPECT_EQ(memory.bits(), 64);
+  EXPECT_EQ(memory.entry(0, 0), int64_t{INT32_MAX} + 127 * 127);
+  EXPECT_EQ(memory.entry(1, 1), INT32_MAX - 127 * 127);
+  std::vector<float> read(2);
+  memory.retrieve(std::vector<int8_t>{1, 0}, read);
+  EXPECT_EQ(read[0], static_cast<float>(int64_t{INT32_MAX} + 127 * 127));
+  memory.forget(key, value);
+  memory.forget(key, value);
+  EXPECT_EQ(memory.bits(), 32);
+  EXPECT_EQ(bytes_of(memory), bytes_of(filled(2, 2, INT32_MAX - 127 * 127)));
+}
+
+TEST(ExactCorrelationMemory, MergeWidensToo) {
+  ExactCorrelationMemory memory = filled(2, 2, INT32_MAX);
+  memory.merge(filled(2, 2, INT32_MAX));
+  EXPECT_EQ(memory.bits(), 64);
+  EXPECT_EQ(memory.entry(1, 0), int64_t{2} * INT32_MAX);
+  memory.merge(memory);
+  EXPECT_EQ(memory.entry(0, 1), int64_t{4} * INT32_MAX);
+  ExactCorrelationMemory opposite = filled(2, 2, -INT32_MAX);
+  for (int i = 0; i < 4; ++i) memory.merge(opposite);
+  EXPECT_EQ(bytes_of(memory), bytes_of(ExactCorrelationMemory(2, 2)));
+}
+
+TEST(ExactCorrelationMemory, BytesGiveTheSameMemoryBack) {
+  ExactCorrelationMemory memory = filled(4, 4, INT32_MAX);
+  memory.store(std::vector<int8_t>{1, 2, 3, 4}, std::vector<int8_t>{5, 6, 7, 8});
+  ASSERT_EQ(memory.bits(), 64);
+  const auto copy = std::make_shared<std::vector<std::byte>>(bytes_of(memory));
+  ExactCorrelationMemory again =
+      ExactCorrelationMemory::from_bytes(4, 4, memory.bits(), *copy, copy);
+  EXPECT_EQ(bytes_of(again), bytes_of(memory));
+  ExactCorrelationMemory fork = again;
+  fork.forget(std::vector<int8_t>{1, 2, 3, 4}, std::vector<int8_t>{5, 6, 7, 8});
+  EXPECT_EQ(bytes_of(again), bytes_of(memory));
+  EXPECT_NE(bytes_of(fork), bytes_of(memory));
+}
+
+TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
+  EXPECT_THROW(ExactCorrelationMemory(0, 3), std::invalid_argument);
+  EXPECT_THROW(ExactCorrelationMemory(3, -1), std::invalid_argument);
+  EXPECT_THROW(ExactCorrelationMemory(int64_t{1} << 40, 1), std::invalid_argument);
+  ExactCorrelationMemory memory = filled(64, 64, 7);
+  const auto before = bytes_of(memory);
+  const std::vector<int8_t> row(64, 1), short_row(63, 1), two_rows(128, 1);
+  EXPECT_THROW(memory.store(short_row, row), std::invalid_argument);
+  EXPECT_THROW(memory.forget(two_rows, row), std::invalid_argument);
+  const std::vector<uint64_t> word(1), words(2);
+  EXPECT_THROW(memory.store(SignRows{words, 128}, SignRows{word, 64}), std::invalid_argument);
+  EXPECT_THROW(memory.store(SignRows{words, 64}, SignRows{word, 64}), std::invalid_argument);
+  const std::vector<uint64_t> three(3);
+  ExactCorrelationMemory wide(128, 128);
+  EXPECT_THROW(wide.store(SignRows{three, 128}, SignRows{three, 128}), std::invalid_argument);
+  EXPECT_THROW(memory.merge(ExactCorrelationMemory(64, 63)), std::invalid_argument);
+  std::vector<float> read(64);
+  EXPECT_THROW(memory.retrieve(two_rows, read), std::invalid_argument);
+  EXPECT_EQ(bytes_of(memory), before);
+  const auto bytes = std::make_shared<std::vector<std::byte>>(68);
+  const std::span<std::byte> all(*bytes);
+  const auto open = [&](int64_t rows, int64_t columns, int bits, std::span<std::byte> entries) {
+    return ExactCorrelationMemory::from_bytes(rows, columns, bits, entries, bytes);
+  };
+  EXPECT_THROW(open(4, 4, 32, all), std::invalid_argument);
+  EXPECT_THROW(open(4, 4, 16, all.first(64)), std::invalid_argument);
+  EXPECT_THROW(open(4, 4, 32, all.subspan(1, 64)), std::invalid_argument);
+  EXPECT_THROW(open(-4, -4, 32, all.first(64)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,260 @@
+// Every instruction set's loops against plain ones, exactly.
+
+#include "tessera/memo/cpu/loops.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tessera/base/random.h"
+#include "tessera/memo/cpu/correlation_read.h"
+#include "tessera/memo/cpu/digit_planes.h"
+#include "tessera/memo/cpu/hadamard_scores.h"
+#include "tessera/memo/cpu/nibble_products.h"
+#include "tessera/memo/cpu/sign_products.h"
+#include "tessera/memo/cpu/window_products.h"
+
+namespace tessera::cpu {
+namespace {
+
+class IntegerLoopsTest : public testing::TestWithParam<const IntegerLoops*> {
+ protected:
+  const IntegerLoops& loops() const { return *GetParam(); }
+
+  template <typename Number>
+  std::vector<Number> numbers(int64_t count, int64_t least, int64_t most) {
+    std::vector<Number> result(static_cast<size_t>(count));
+    for (auto& number : result)
+      number = static_cast<Number>(
+          least + static_cast<int64_t>(random_.below(static_cast<uint64_t>(most - least + 1))));
+    return result;
+  }
+  std::vector<uint64_t> words(int64_t count) {
+    std::vector<uint64_t> result(static_cast<size_t>(count));
+    std::ranges::generate(result, random_);
+    return result;
+  }
+
+  RandomStream random_{11};
+};
+
+std::vector<const IntegerLoops*> runnable() {
+  std::vector<const IntegerLoops*> all;
+  for (auto set = all_integer_loops(); *set; ++set) all.push_back(*set);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, IntegerLoopsTest, testing::ValuesIn(runnable()),
+                         [](const auto& info) { return std::string(info.param->instruction_set); });
+
+int64_t sign_at(const uint64_t* words, int64_t place) {
+  return (words[place / 64] >> (place % 64) & 1) != 0 ? -1 : 1;
+}
+
+TEST_P(IntegerLoopsTest, SignTransposeMovesEveryBitOnce) {
+  for (const int64_t count : {1, 63, 64, 65, 130})
+    for (const int64_t panels : {1, 3, 8, 9}) {
+      const auto rows = words(count * panels);
+      const int64_t groups = (count + 63) / 64;
+      std::vector<uint64_t> columns(static_cast<size_t>(panels * groups * 64), ~uint64_t{0});
+      loops().sign_transpose({count, panels, rows.data(), columns.data()});
+      for (int64_t p = 0; p < panels; ++p)
+        for (int64_t g = 0; g < groups; ++g)
+          for (int64_t c = 0; c < 64; ++c) {
+            uint64_t expected = 0;
+            for (int64_t n = 64 * g; n < std::min(count, 64 * g + 64); ++n)
+              expected |= (rows[static_cast<size_t>(n * panels + p)] >> c & 1) << (n - 64 * g);
+            ASSERT_EQ(columns[static_cast<size_t>((p * groups + g) * 64 + c)], expected)
+                << count << " " << panels << " " << p << " " << g << " " << c;
+          }
+    }
+}
+
+TEST_P(IntegerLoopsTest, SignProductsCountEqualAndDifferentSigns) {
+  for (const int64_t pairs : {1, 64, 100})
+    for (const int64_t row_panels : {1, 2})
+      for (const int64_t column_panels : {1, 3}) {
+        const int64_t rows = 64 * row_panels, columns = 64 * column_panels;
+        const auto keys = words(pairs * row_panels), values = words(pairs * column_panels);
+        const int64_t group_words = (pairs + 63) / 64 * 64;
+        std::vector<uint64_t> key_columns(static_cast<size_t>(row_panels * group_words)),
+            value_columns(static_cast<size_t>(column_panels * group_words));
+        loops().sign_transpose({pairs, row_panels, keys.data(), key_columns.data()});
+        loops().sign_transpose({pairs, column_panels, values.data(), value_columns.data()});
+        auto entries = numbers<int32_t>(rows * columns, -9, 9);
+        const auto before = entries;
+        for (const int32_t sign : {1, -1, 1})
+          loops().sign_products({pairs, row_panels, column_panels, key_columns.data(),
+                                 value_columns.data(), sign, entries.data()});
+        for (int64_t i = 0; i < rows; i += 5)
+          for (int64_t j = 0; j < columns; j += 3) {
+            int64_t expected = before[static_cast<size_t>(i * columns + j)];
+            for (int64_t n = 0; n < pairs; ++n)
+              expected +=
+                  sign_at(keys.data(), n * rows + i) * sign_at(values.data(), n * columns + j);
+            ASSERT_EQ(entries[static_cast<size_t>(i * columns + j)], expected) << i << " " << j;
+          }
+      }
+}
+
+TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
+  for (const int64_t queries : {1, 2, 3, 4, 5})
+    for (const int64_t rows : {1, 7, 8, 67})
+      for (const int64_t columns : {1, 15, 64, 201}) {
+        const auto keys = numbers<int8_t>(queries * rows, -128, 127);
+        const auto entries = numbers<int32_t>(rows * columns, -INT32_MAX, INT32_MAX);
+        std::vector<float> values(static_cast<size_t>(queries * columns));
+        loops().correlation_read(
+            {queries, rows, columns, keys.data(), entries.data(), values.data()});
+        for (int64_t q = 0; q < queries; ++q)
+          for (int64_t j = 0; j < columns; ++j) {
+            int64_t sum = 0;
+            for (int64_t i = 0; i < rows; ++i)
+              sum += int64_t{keys[static_cast<size_t>(q * rows + i)]} *
+                     entries[static_cast<size_t>(i * columns + j)];
+            ASSERT_EQ(values[static_cast<size_t>(q * columns + j)], static_cast<float>(sum))
+                << queries << " " << rows << " " << columns;
+          }
+      }
+}
+
+TEST_P(IntegerLoopsTest, DigitPlanesAddUpToTheEntries) {
+  std::vector<int32_t> entries = {0, 1, -1, 63, 64, -64, -65, 8127, -8127, INT32_MAX, -INT32_MAX};
+  for (const int32_t entry : numbers<int32_t>(2000, -INT32_MAX, INT32_MAX))
+    entries.push_back(entry);
+  const auto count = static_cast<int64_t>(entries.size());
+  std::vector<int8_t> digits(static_cast<size_t>(5 * count));
+  loops().digit_planes({count, 5, entries.data(), digits.data()});
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t sum = 0;
+    for (int64_t p = 4; p >= 0; --p) {
+      const int64_t digit = digits[static_cast<size_t>(p * count + i)];
+      EXPECT_GE(digit, -64);
+      EXPECT_LE(digit, 63);
+      sum = 128 * sum + digit;
+    }
+    EXPECT_EQ(sum, entries[static_cast<size_t>(i)]);
+  }
+}
+
+TEST_P(IntegerLoopsTest, NibbleProductsAreThoseOfTheTable) {
+  for (const int64_t queries : {1, 2, 3, 4, 5, 9})
+    for (const int64_t rows : {1, 3, 4, 50})
+      for (const int64_t width : {128, 384}) {
+        const auto queried = numbers<int8_t>(queries * width, -128, 127);
+        const auto table = numbers<int8_t>(rows * width, -7, 7);
+        std::vector<uint8_t> packed(static_cast<size_t>(rows * width / 2));
+        for (int64_t place = 0; place < rows * width; ++place) {
+          const int64_t group = place / 128, within = place % 128;
+          const int half = table[static_cast<size_t>(place)] + 8;
+          packed[static_cast<size_t>(group * 64 + within % 64)] |=
+              static_cast<uint8_t>(within < 64 ? half : half << 4);
+        }
+        std::vector<int32_t> sums;
+        std::vector<float> scales, products(static_cast<size_t>(queries * rows));
+        std::vector<float*> places;
+        for (int64_t q = 0; q < queries; ++q) {
+          const int8_t* query = &queried[static_cast<size_t>(q * width)];
+          sums.push_back(std::accumulate(query, query + width, 0));
+          scales.push_back(0.5f + static_cast<float>(q));
+          places.push_back(&products[static_cast<size_t>(q * rows)]);
+        }
+        loops().nibble_products({queries, rows, width, queried.data(), sums.data(), scales.data(),
+                                 packed.data(), places.data()});
+        for (int64_t q = 0; q < queries; ++q)
+          for (int64_t row = 0; row < rows; ++row) {
+            int64_t sum = 0;
+            for (int64_t c = 0; c < width; ++c)
+              sum += int64_t{queried[static_cast<size_t>(q * width + c)]} *
+                     table[static_cast<size_t>(row * width + c)];
+            ASSERT_EQ(places[static_cast<size_t>(q)][row],
+                      scales[static_cast<size_t>(q)] * static_cast<float>(sum))
+                << queries << " " << rows << " " << width;
+          }
+      }
+}
+
+TEST_P(IntegerLoopsTest, WindowProductsAreScaledByTheLargest) {
+  // Products 6, -2, 0, 8 of two parts: divided by 8, times 127: 95.25, -31.75, 0, 127.
+  const std::vector<int8_t> hand = {2, 1, 0, -4, 3, -2, 5, -2};
+  std::vector<int8_t> codes(4);
+  loops().window_products({1, 4, 2, 1, 1, hand.data(), codes.data()});
+  EXPECT_EQ(codes, (std::vector<int8_t>{95, -32, 0, 127}));
+  const std::vector<int8_t> zeros(8, 0);
+  loops().window_products({1, 4, 2, 1, 1, zeros.data(), codes.data()});
+  EXPECT_EQ(codes, std::vector<int8_t>(4, 0));
+}
+
+TEST_P(IntegerLoopsTest, WindowProductsTakePartsAtTheirSteps) {
+  for (const int64_t width : {1, 64, 70})
+    for (const int64_t parts : {2, 4, 31})
+      for (const int64_t next_step : {1, 2}) {
+        const int64_t count = 5, part_step = 3;
+        const auto rows = numbers<int8_t>(
+            ((count - 1) * next_step + (parts - 1) * part_step + 1) * width, -127, 127);
+        std::vector<int8_t> codes(static_cast<size_t>(count * width));
+        loops().window_products(
+            {count, width, parts, next_step, part_step, rows.data(), codes.data()});
+        for (int64_t n = 0; n < count; ++n) {
+          std::vector<double> products(static_cast<size_t>(width), 1.0);
+          double largest = 0;
+          for (int64_t c = 0; c < width; ++c) {
+            auto& product = products[static_cast<size_t>(c)];
+            for (int64_t m = 0; m < parts; ++m)
+              product *= rows[static_cast<size_t>((n * next_step + m * part_step) * width + c)];
+            largest = std::max(largest, std::abs(product));
+          }
+          const double scale = largest > 0 ? 127 / largest : 0;
+          for (int64_t c = 0; c < width; ++c)
+            ASSERT_EQ(codes[static_cast<size_t>(n * width + c)],
+                      std::nearbyint(products[static_cast<size_t>(c)] * scale));
+        }
+      }
+}
+
+TEST_P(IntegerLoopsTest, KeysAreRoundedAndCut) {
+  const std::vector<int32_t> sums = {3, -3, 1000, -1000, 5, 7, 2, 254};
+  const std::vector<double> scales = {0.5, 0.25};
+  std::vector<int8_t> keys(8);
+  loops().key_rounding({2, 4, sums.data(), scales.data(), keys.data()});
+  EXPECT_EQ(keys, (std::vector<int8_t>{2, -2, 127, -127, 1, 2, 0, 64}));  // ties to even
+}
+
+TEST_P(IntegerLoopsTest, HadamardScoresAreProductsWithEveryCode) {
+  for (const auto& [width, block] : {std::pair<int64_t, int64_t>{64, 64},
+                                     {192, 64},
+                                     {128, 128},
+                                     {768, 256},
+                                     {1024, 512},
+                                     {2048, 1024}})
+    for (const int64_t tokens : {int64_t{1}, block - 1, block, 2 * block + 5}) {
+      const int64_t count = 2, blocks = (tokens + block - 1) / block;
+      const auto whole = numbers<int32_t>(count * width, -500, 500);
+      const std::vector<float> values(whole.begin(), whole.end());
+      const auto masks = words(blocks * width / 64);
+      std::vector<float> scores(static_cast<size_t>(count * tokens));
+      std::vector<float*> rows = {scores.data(), scores.data() + tokens};
+      loops().hadamard_scores(
+          {count, width, block, tokens, values.data(), masks.data(), 0.25f, rows.data()});
+      for (int64_t n = 0; n < count; ++n)
+        for (int64_t y = 0; y < tokens; y += y < 8 ? 1 : 37) {
+          int64_t sum = 0;
+          for (int64_t c = 0; c < width; ++c) {
+            const int64_t hadamard =
+                __builtin_popcountll(static_cast<uint64_t>(y % block & c % block)) % 2 == 0 ? 1
+                                                                                            : -1;
+            sum += whole[static_cast<size_t>(n * width + c)] * hadamard *
+                   sign_at(masks.data() + y / block * (width / 64), c);
+          }
+          ASSERT_EQ(rows[static_cast<size_t>(n)][y], 0.25f * static_cast<float>(sum))
+              << width << " " << block << " " << tokens << " " << y;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tessera::cpu

@@ -1,0 +1,160 @@
+#include "tessera/memo/likelihood_decoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "tessera/base/random.h"
+
+namespace tessera {
+namespace {
+
+WindowScores scores_of(std::vector<int64_t> lengths, std::vector<float> scores) {
+  const auto windows = std::max<int64_t>(1, static_cast<int64_t>(lengths.size()));
+  return {std::move(lengths), static_cast<int64_t>(scores.size()) / windows, scores};
+}
+
+TEST(ByScore, TakesTheLargestSum) {
+  const NextToken next = by_score(scores_of({4, 16}, {0.5f, 1.25f, 0, 1, 0.5f, 0}), 0.25);
+  EXPECT_EQ(next.token, 1);
+  EXPECT_DOUBLE_EQ(next.score, 1.75);
+  EXPECT_TRUE(next.recalled);
+  EXPECT_EQ(next.matched_length, 16);
+  EXPECT_EQ(next.window_scores, (std::vector<float>{1.25f, 0.5f}));
+  // exp((s - 1) / (1/16)) / 3 for the tokens' sums 1.5, 1.75 and 0, and 1 + their sum
+  const double a = std::exp(8.0) / 3, b = std::exp(12.0) / 3, c = std::exp(-16.0) / 3;
+  EXPECT_NEAR(next.probability, (b + 1.0 / 3) / (1 + a + b + c), 1e-12);
+}
+
+TEST(ByScore, AbstainsBelowTheLargestNoise) {
+  // sqrt(2 * 1 * ln 3) = 1.48
+  EXPECT_FALSE(by_score(scores_of({4}, {0, 1.4f, 0}), 1).recalled);
+  EXPECT_TRUE(by_score(scores_of({4}, {0, 1.5f, 0}), 1).recalled);
+  const NextToken nothing = by_score(WindowScores({}, 3, {}), 0);
+  EXPECT_FALSE(nothing.recalled);
+  EXPECT_EQ(nothing.matched_length, 0);
+  EXPECT_NEAR(nothing.probability, 1.0 / 3, 1e-12);
+  EXPECT_FALSE(by_score(scores_of({4}, {0, 0, 0}), 0).recalled);
+}
+
+TEST(LikelihoodDecoder, PosteriorByHand) {
+  const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
+  const auto scores = scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f});
+  // L: token 0: e^(0.5 / 0.25) = e^2, then e^(2 - 1); token 1: 1, 1
+  const double z0 = 1 + 0.1 * 0.25 * std::exp(2), z1 = 1 + 0.1 * 0.75, b = std::exp(-0.1) * z0 * z1;
+  const double m0 = 0.1 * 0.25 * std::exp(2) + 0.9 * b * 0.25 * std::exp(1) / z0;
+  const double m1 = 0.1 * 0.75 + 0.9 * b * 0.75 / z1;
+  const auto p = decoder.probabilities(scores);
+  EXPECT_NEAR(p[0], (m0 + 0.25) / (1 + m0 + m1), 1e-12);
+  EXPECT_NEAR(p[1], (m1 + 0.75) / (1 + m0 + m1), 1e-12);
+  const NextToken next = decoder.best(scores);
+  EXPECT_EQ(next.token, m0 > m1 ? 0 : 1);
+  EXPECT_NEAR(next.probability, p[static_cast<size_t>(next.token)], 1e-12);
+  EXPECT_NEAR(next.evidence, std::log(m0 + m1), 1e-12);
+  EXPECT_FALSE(next.recalled);        // M is below 100
+  EXPECT_EQ(next.matched_length, 4);  // but above 1
+}
+
+TEST(LikelihoodDecoder, BacksOffToTheWindowsThatWereStored) {
+  const LikelihoodDecoder decoder({1, 1, 1}, 0.1, 1e-3);
+  const NextToken whole = decoder.best(scores_of({4, 16}, {0, 1, 0, 0, 1, 0}));
+  EXPECT_EQ(whole.token, 1);
+  EXPECT_TRUE(whole.recalled);
+  EXPECT_EQ(whole.matched_length, 16);
+  EXPECT_NEAR(whole.score, 2, 1e-6);
+  EXPECT_NEAR(whole.probability, 1, 1e-9);
+  const NextToken part = decoder.best(scores_of({4, 16}, {0, 1, 0, 0.1f, -0.1f, 0.1f}));
+  EXPECT_EQ(part.token, 1);
+  EXPECT_TRUE(part.recalled);
+  EXPECT_EQ(part.matched_length, 4);
+  EXPECT_NEAR(part.score, 1, 1e-6);
+}
+
+TEST(LikelihoodDecoder, ManyShortMatchesDoNotOutvoteOneLongOne) {
+  const LikelihoodDecoder decoder({1, 1, 1}, 0.1, 1e-3);
+  // Token 0 followed the short window in seven documents, token 1 the long one in one.
+  const NextToken next = decoder.best(scores_of({4, 16}, {7, 1, 0, 0, 1, 0}));
+  EXPECT_EQ(next.token, 1);
+  EXPECT_EQ(next.matched_length, 16);
+  EXPECT_GT(next.probability, 0.99);
+  // Where one vote of a short window would not do, its seven tell that it was stored.
+  const LikelihoodDecoder noisy({1, 1, 1}, 0.3, 1e-3);
+  EXPECT_FALSE(noisy.best(scores_of({4, 16}, {1, 0, 0, 0, 0, 0})).recalled);
+  const NextToken often = noisy.best(scores_of({4, 16}, {7, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(often.recalled);
+  EXPECT_EQ(often.token, 0);
+  EXPECT_EQ(often.matched_length, 4);
+}
+
+TEST(LikelihoodDecoder, TheLongerWindowDecidesBetweenTokensOfTheShorterOne) {
+  // Both followed the short window; noise makes the wrong one's sum the larger.
+  const auto scores = scores_of({4, 16}, {1.7f, 0.7f, 0, 0.4f, 0.9f, 0});
+  EXPECT_EQ(by_score(scores, 0.2).token, 0);
+  const NextToken next = LikelihoodDecoder({1, 1, 1}, 0.2, 1e-3).best(scores);
+  EXPECT_EQ(next.token, 1);
+  EXPECT_EQ(next.matched_length, 16);
+}
+
+TEST(LikelihoodDecoder, MeanOfTheMixtureIsOneAtMostWhereNothingWasStored) {
+  constexpr int kTokens = 20, kDraws = 20000;
+  const LikelihoodDecoder decoder(std::vector<double>(kTokens, 1.0), 1.0, 1e-3);
+  RandomStream random(7);
+  double mean = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    std::vector<float> noise(3 * kTokens);
+    for (float& score : noise) score = static_cast<float>(random.normal());
+    mean += std::exp(decoder.best(scores_of({4, 8, 16}, noise)).evidence) / kDraws;
+  }
+  EXPECT_GT(mean, 0.95);
+  EXPECT_LT(mean, 1.02);
+}
+
+TEST(LikelihoodDecoder, WithoutEvidenceThePriorSpeaks) {
+  const LikelihoodDecoder decoder({1, 2, 1}, 0, 0.5);
+  for (const auto& scores : {WindowScores({}, 3, {}), scores_of({4}, {0, 0, 0})}) {
+    const NextToken next = decoder.best(scores);
+    EXPECT_EQ(next.token, 1);
+    EXPECT_FALSE(next.recalled);
+    EXPECT_EQ(next.matched_length, 0);
+    EXPECT_NEAR(next.probability, 0.5, 1e-12);
+  }
+}
+
+TEST(LikelihoodDecoder, ProbabilitiesSumToOneAlsoFarFromZero) {
+  const LikelihoodDecoder decoder({1, 5, 2}, 0.001, 1e-6);
+  for (const float s : {-1.0f, 0.0f, 0.4f, 0.6f, 1.0f, 3.0f}) {
+    const auto p = decoder.probabilities(scores_of({4, 16}, {s, 0, 0.5f, 0.5f, s, 0}));
+    EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), 1, 1e-9) << s;
+  }
+}
+
+TEST(LikelihoodDecoder, DepthsOfOneTokenByHand) {
+  const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
+  const auto depths = decoder.depths(scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f}));
+  ASSERT_EQ(depths.size(), 2u);
+  EXPECT_EQ(depths[0].token, 0);
+  // pi L: e^2 / 4 with one window, e / 4 with two; 1 and 0.1 tokens are expected so.
+  const double one = std::exp(2) / 4, two = std::exp(1) / 4, all = 1 + one + 0.1 * two;
+  ASSERT_EQ(depths[0].log_probability.size(), 2u);
+  EXPECT_NEAR(depths[0].log_probability[0], std::log((one + 0.1 * two) / all), 1e-12);
+  EXPECT_NEAR(depths[0].log_probability[1], std::log(0.1 * two / all), 1e-12);
+  EXPECT_NEAR(depths[0].evidence[0], std::log(one), 1e-12);
+  EXPECT_NEAR(depths[0].evidence[1], std::log(two / (1 + one)), 1e-12);
+  EXPECT_NEAR(LikelihoodDecoder::log_expected(3), std::log(0.01), 1e-12);
+  EXPECT_TRUE(LikelihoodDecoder({1, 3}, 0, 0.01).depths(scores_of({2}, {1, 0})).empty());
+}
+
+TEST(LikelihoodDecoder, RefusesBadArguments) {
+  EXPECT_THROW(LikelihoodDecoder({1, 0}, 1, 0.1), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1, NAN}, 1, 0.1), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1}, -1, 0.1), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1}, NAN, 0.1), std::invalid_argument);
+  for (const double rate : {0.0, 1.0, -0.5})
+    EXPECT_THROW(LikelihoodDecoder({1}, 1, rate), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1, 1}, 1, 0.1).best(scores_of({4}, {0, 0, 0})),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera

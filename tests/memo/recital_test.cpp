@@ -1,0 +1,147 @@
+#include "tessera/memo/recital.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tessera/base/random.h"
+#include "tessera/memo/text_reader.h"
+
+namespace tessera {
+namespace {
+
+using Tokens = std::vector<int32_t>;
+
+constexpr int32_t kVocabulary = 200, kEndOfText = 199;
+
+Tokens random_tokens(size_t count, uint64_t seed) {
+  RandomStream random(seed);
+  Tokens tokens(count);
+  for (int32_t& token : tokens) token = static_cast<int32_t>(random.below(kEndOfText));
+  return tokens;
+}
+
+void memorize(TextMemory& memory, const Tokens& document) {
+  std::span<const int32_t> rest = document;
+  memory.memorize([&] { return std::exchange(rest, {}); });
+}
+
+TextMemory memory_of(const std::vector<Tokens>& documents, int64_t dimension) {
+  TextMemory memory({.dimension = dimension, .vocabulary = kVocabulary, .seed = 3});
+  for (const Tokens& document : documents) memorize(memory, document);
+  return memory;
+}
+
+LikelihoodDecoder decoder_of(const TextMemory& memory) {
+  return {std::vector<double>(kVocabulary, 1.0), memory.noise(), 0.01};
+}
+
+/// At most `most` tokens, the end of text left out.
+Tokens recite(const TextMemory& memory, std::span<const int32_t> prompt, size_t most = 1000) {
+  const LikelihoodDecoder decoder = decoder_of(memory);
+  Recital recital(memory, decoder, prompt, kEndOfText);
+  Tokens recited;
+  while (recited.size() < most) {
+    const auto next = recital.next();
+    if (!next || next->token == kEndOfText) break;
+    EXPECT_TRUE(next->recalled);
+    EXPECT_GT(next->evidence, -std::log(0.01));
+    EXPECT_GT(next->probability, 0);
+    EXPECT_LE(next->probability, 1);
+    recited.push_back(next->token);
+  }
+  return recited;
+}
+
+/// How many tokens of `text` after the first `prompt` come before the first error, taking the best
+/// token each time.
+size_t recited_greedily(const TextMemory& memory, const Tokens& text, size_t prompt) {
+  const LikelihoodDecoder decoder = decoder_of(memory);
+  TextReader reader(memory);
+  for (size_t i = 0; i < prompt; ++i) reader.append(text[i]);
+  size_t i = prompt;
+  while (i < text.size() && decoder.best(reader.scores()).token == text[i])
+    reader.append(text[i++]);
+  return i - prompt;
+}
+
+TEST(Recital, RecitesADocumentToItsEnd) {
+  Tokens text = random_tokens(60, 1);
+  text.push_back(kEndOfText);
+  const TextMemory memory = memory_of({text, random_tokens(60, 2)}, 512);
+  EXPECT_EQ(recite(memory, std::span(text).first(5)), Tokens(text.begin() + 5, text.end() - 1));
+}
+
+TEST(Recital, EndsWhereNothingStoredGoesOn) {
+  const Tokens text = random_tokens(60, 1);  // no end of text
+  const TextMemory memory = memory_of({text}, 512);
+  EXPECT_EQ(recite(memory, std::span(text).first(16)), Tokens(text.begin() + 16, text.end()));
+  EXPECT_TRUE(recite(memory, random_tokens(20, 9)).empty());
+  EXPECT_TRUE(recite(memory, std::span(text).first(3)).empty()) << "shorter than every window";
+  EXPECT_TRUE(recite(memory, {}).empty());
+  EXPECT_TRUE(recite(memory_of({}, 512), std::span(text).first(16)).empty());
+}
+
+TEST(Recital, LooksAheadWhereTheBestTokenMisleads) {
+  const Tokens text = random_tokens(4000, 5);
+  const TextMemory memory = memory_of({text}, 320);  // overfull: single tokens are often wrong
+  constexpr size_t kPrompt = 16, kTokens = 60;
+  size_t greedy = 0, ahead = 0;
+  for (size_t begin = 0; begin < 2000; begin += 200) {
+    const Tokens part(text.begin() + begin, text.begin() + begin + kPrompt + kTokens);
+    greedy += recited_greedily(memory, part, kPrompt);
+    const Tokens recited = recite(memory, std::span(part).first(kPrompt), kTokens);
+    const Tokens stored(part.begin() + kPrompt, part.end());
+    ahead += std::ranges::mismatch(recited, stored).in1 - recited.begin();
+  }
+  EXPECT_LT(greedy, 10 * kTokens * 6 / 10);
+  EXPECT_GT(ahead, 10 * kTokens * 9 / 10);
+}
+
+TEST(Recital, AnswersWhatWasNeverStoredNoMoreOftenThanSaid) {
+  const TextMemory memory = memory_of({random_tokens(4000, 5)}, 320);  // overfull
+  constexpr int kPrompts = 100;
+  int answered = 0;
+  for (int i = 0; i < kPrompts; ++i)
+    answered += !recite(memory, random_tokens(16, 100 + static_cast<uint64_t>(i)), 1).empty();
+  EXPECT_LE(answered, 4);  // 1 expected at most; 5 have a chance of 0.004
+}
+
+TEST(Recital, APhraseOfManyDocumentsDoesNotLeadAway) {
+  // Eight documents go on from the phrase in their own way; one has it in its midst.
+  const Tokens phrase = random_tokens(6, 1), text = random_tokens(60, 2);
+  Tokens with_phrase(text.begin(), text.begin() + 30);
+  with_phrase.insert(with_phrase.end(), phrase.begin(), phrase.end());
+  with_phrase.insert(with_phrase.end(), text.begin() + 30, text.end());
+  std::vector<Tokens> documents = {with_phrase};
+  const Tokens other = random_tokens(20, 3);
+  for (uint64_t n = 0; n < 8; ++n) {
+    documents.push_back(random_tokens(10, 10 + n));
+    documents.back().insert(documents.back().end(), phrase.begin(), phrase.end());
+    documents.back().insert(documents.back().end(), other.begin(), other.end());
+  }
+  const TextMemory memory = memory_of(documents, 512);
+  EXPECT_EQ(recite(memory, std::span(with_phrase).first(16)),
+            Tokens(with_phrase.begin() + 16, with_phrase.end()));
+}
+
+TEST(Recital, FollowsTheLastTokensOfATextThatIsPartlyNew) {
+  const Tokens text = random_tokens(60, 1);
+  const TextMemory memory = memory_of({text, random_tokens(200, 2)}, 512);
+  Tokens prompt = random_tokens(11, 7);
+  prompt.insert(prompt.end(), text.begin() + 20, text.begin() + 25);
+  EXPECT_EQ(recite(memory, prompt), Tokens(text.begin() + 25, text.end()));
+}
+
+TEST(Recital, RefusesATokenOutsideTheVocabulary) {
+  const TextMemory memory = memory_of({random_tokens(60, 1)}, 128);
+  const LikelihoodDecoder decoder = decoder_of(memory);
+  const Tokens prompt = {1, 2, 3, kVocabulary};
+  Recital recital(memory, decoder, prompt, std::nullopt);
+  EXPECT_THROW(recital.next(), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tessera

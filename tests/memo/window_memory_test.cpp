@@ -1,0 +1,113 @@
+#include "tessera/memo/window_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/theory/blas.h"
+#include "tessera/theory/gaussian_field.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr int64_t kVocabulary = 1000, kHeads = 4;
+
+std::vector<int32_t> zipf_text(int64_t tokens, uint64_t seed) {
+  const AssociationTask law = zipf_task(kVocabulary, 1, 1);
+  const AliasTable table(law.law);
+  RandomStream random(seed);
+  std::vector<int32_t> text(static_cast<size_t>(tokens));
+  for (int32_t& token : text) token = table.draw(random);
+  return text;
+}
+
+/// One layer built and read in full: keys of `heads` projected tokens through one shared Gaussian
+/// matrix, values the token embeddings.
+double simulated_error(const std::vector<int32_t>& text, int64_t d, uint64_t seed) {
+  const int64_t part = d / kHeads, n = static_cast<int64_t>(text.size()) - kHeads;
+  std::vector<float> e(kVocabulary * d), projection(d * part), projected(kVocabulary * part);
+  GaussianField(seed, 0).fill(0, kVocabulary, 0, d, e.data(), d);
+  GaussianField(seed, 1).fill(0, d, 0, part, projection.data(), part);
+  for (float& x : e) x /= std::sqrt(static_cast<float>(d));
+  for (float& x : projection) x /= std::sqrt(static_cast<float>(part * kHeads));
+  multiply(kVocabulary, part, d, e.data(), d, projection.data(), part, 0, projected.data(), part);
+  std::vector<float> keys(n * d), values(n * d);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t h = 0; h < kHeads; ++h)
+      std::copy_n(projected.begin() + text[i + h] * part, part, keys.begin() + i * d + h * part);
+    std::copy_n(e.begin() + text[i + kHeads] * d, d, values.begin() + i * d);
+  }
+  std::vector<float> overlap(n * n), read(n * d), scores(n * kVocabulary);
+  multiply_transposed(n, n, d, keys.data(), d, keys.data(), d, 0, overlap.data(), n);
+  multiply(n, d, n, overlap.data(), n, values.data(), d, 0, read.data(), d);
+  multiply_transposed(n, kVocabulary, d, read.data(), d, e.data(), d, 0, scores.data(),
+                      kVocabulary);
+  int64_t errors = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto line = scores.begin() + i * kVocabulary;
+    errors += std::max_element(line, line + kVocabulary) - line != text[i + kHeads];
+  }
+  return static_cast<double>(errors) / static_cast<double>(n);
+}
+
+TEST(WindowMemory, PredictsTheInterferenceOfSharedSlots) {
+  for (const int64_t n : {256, 512, 1024}) {
+    const auto text = zipf_text(n + kHeads, static_cast<uint64_t>(n));
+    double simulated = 0;
+    for (uint64_t seed = 0; seed < 4; ++seed) simulated += simulated_error(text, 512, seed) / 4;
+    const WindowErrorPredictor predictor(
+        text, {.heads = kHeads, .layers = 1, .vocabulary = kVocabulary}, 10000, 1);
+    EXPECT_EQ(predictor.associations(), n);
+    EXPECT_EQ(predictor.probes(), n);
+    const double predicted = predictor.error(512).first;
+    EXPECT_NEAR(predicted, simulated, 0.2 * simulated) << n;
+    EXPECT_GE(predicted, predictor.floor() - 0.05) << n;
+  }
+}
+
+TEST(WindowMemory, HashedKeysArePredictedAsIndependentOnes) {
+  const auto text = zipf_text(1024 + kHeads, 9);
+  const WindowErrorPredictor hashed(
+      text, {kHeads, 1, kVocabulary, WindowMemory::Keys::kHashedWindows}, 10000, 1);
+  EXPECT_NEAR(hashed.error(512).first, 0.06, 0.02);
+  EXPECT_LT(hashed.floor(), 0.01);
+  const int64_t enough = hashed.smallest_dimension(0.02, 32);
+  EXPECT_EQ(enough % 32, 0);
+  const auto [error, standard_error] = hashed.error(enough);
+  EXPECT_LE(error + standard_error, 0.02);
+  const auto [larger, its_standard_error] = hashed.error(enough - 32);
+  EXPECT_GT(larger + its_standard_error, 0.02);
+}
+
+TEST(WindowMemory, AnAmbiguousTextHasAFloorNoDimensionLifts) {
+  const std::vector<int32_t> text = {0, 1, 2, 0, 1, 3};  // (0 1) is followed by 2, then by 3
+  const WindowErrorPredictor predictor(text, {2, 1, 4, WindowMemory::Keys::kHashedWindows}, 100, 1);
+  EXPECT_DOUBLE_EQ(predictor.floor(), 0.25);  // two of four probes are coin tosses
+  EXPECT_NEAR(predictor.error(1000000).first, 0.25, 0.01);
+  EXPECT_EQ(predictor.smallest_dimension(0.1, 8), 0);
+}
+
+TEST(WindowMemory, LayersWriteMorePairsAndReadMoreSignal) {
+  const auto text = zipf_text(300, 4);
+  const WindowErrorPredictor one(text, {4, 1, kVocabulary}, 1000, 1);
+  const WindowErrorPredictor two(text, {4, 2, kVocabulary}, 1000, 1);
+  EXPECT_EQ(one.associations(), 296);
+  EXPECT_EQ(two.associations(), 296 + 284);
+  // The second layer's windows of sixteen tokens are all different: it settles what the first
+  // mixes.
+  EXPECT_LT(two.error(2048).first, one.error(2048).first);
+}
+
+TEST(WindowMemory, RefusesWhatMakesNoWindow) {
+  const std::vector<int32_t> text = {0, 1, 2, 3, 4};
+  EXPECT_THROW(WindowErrorPredictor(text, {0, 1, 5}, 10, 1), std::invalid_argument);
+  EXPECT_THROW(WindowErrorPredictor(text, {4, 0, 5}, 10, 1), std::invalid_argument);
+  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 4}, 10, 1), std::invalid_argument);
+  EXPECT_THROW(WindowErrorPredictor(text, {5, 1, 5}, 10, 1), std::invalid_argument);
+  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 5}, 10, 1).error(1), std::invalid_argument);
+  EXPECT_NO_THROW(WindowErrorPredictor(text, {4, 3, 5}, 10, 1).error(2));
+}
+
+}  // namespace
+}  // namespace tessera::theory
