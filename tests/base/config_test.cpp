@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
 #include "tests/support/temporary_folder.h"

@@ -1,8 +1,10 @@
-// Holds every #include of the house against src/tessera/CMakeLists.txt, which says who may include
-// whom, and the fused loops against LibTorch.
+// Holds every #include of the house, also through other headers, against
+// src/tessera/CMakeLists.txt, which says who may include whom and which rooms are built on
+// LibTorch.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -22,24 +25,28 @@ std::string read(const fs::path& path) {
   return text.str();
 }
 
-/// Room -> the rooms that it names behind ROOMS.
-std::map<std::string, std::set<std::string>> declared_rooms() {
-  std::map<std::string, std::set<std::string>> rooms;
+struct Room {
+  bool tensors = false;         ///< may include LibTorch
+  std::set<std::string> below;  ///< the rooms that it names behind ROOMS
+};
+
+std::map<std::string, Room> declared_rooms() {
+  std::map<std::string, Room> rooms;
   const std::string text = read(kHouse / "CMakeLists.txt");
-  const std::regex room(R"(tessera_room\((\w+)(?:\s+ROOMS((?:\s+[a-z]+)+))?)");
-  for (std::sregex_iterator it(text.begin(), text.end(), room), end; it != end; ++it) {
-    std::istringstream names((*it)[2].str());
-    auto& below = rooms[(*it)[1].str()];
-    for (std::string name; names >> name;) below.insert(name);
+  const std::regex declaration(R"(tessera_room\((\w+)(\s+TENSORS)?(?:\s+ROOMS((?:\s+[a-z]+)+))?)");
+  for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
+    Room& room = rooms[(*it)[1].str()];
+    room.tensors = (*it)[2].matched;
+    std::istringstream names((*it)[3].str());
+    for (std::string name; names >> name;) room.below.insert(name);
   }
   return rooms;
 }
 
 /// Everything a room may include: itself, the rooms it names and what those may include.
-std::set<std::string> reachable(const std::map<std::string, std::set<std::string>>& rooms,
-                                const std::string& room) {
+std::set<std::string> reachable(const std::map<std::string, Room>& rooms, const std::string& room) {
   std::set<std::string> result = {room};
-  for (const auto& below : rooms.at(room))
+  for (const auto& below : rooms.at(room).below)
     for (const auto& name : reachable(rooms, below)) result.insert(name);
   return result;
 }
@@ -50,6 +57,36 @@ std::vector<fs::path> sources_of(const fs::path& folder) {
     if (entry.path().extension() == ".h" || entry.path().extension() == ".cpp")
       files.push_back(entry.path());
   return files;
+}
+
+/// "base" for src/tessera/base/config.h.
+std::string room_of(const fs::path& file) {
+  return file.lexically_relative(kHouse).begin()->native();
+}
+
+/// What a file includes, by itself and through the house's headers.
+struct Includes {
+  std::set<fs::path> house;       ///< files of the house
+  std::set<std::string> foreign;  ///< "torch/types.h"
+};
+
+const Includes& includes_of(const fs::path& file) {
+  static std::map<fs::path, Includes> known;
+  if (const auto found = known.find(file); found != known.end()) return found->second;
+  Includes result;
+  const std::string text = read(file);
+  const std::regex include(R"re(#include (?:"tessera/([^"]+)"|<([^>]+)>))re");
+  for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
+    if ((*it)[2].matched) {
+      result.foreign.insert((*it)[2].str());
+      continue;
+    }
+    const fs::path header = kHouse / (*it)[1].str();
+    result.house.insert(header);
+    result.house.merge(std::set(includes_of(header).house));
+    result.foreign.merge(std::set(includes_of(header).foreign));
+  }
+  return known[file] = std::move(result);
 }
 
 TEST(House, EveryFolderIsADeclaredRoom) {
@@ -64,23 +101,31 @@ TEST(House, EveryFolderIsADeclaredRoom) {
 TEST(House, RoomsIncludeOnlyWhatTheyMay) {
   const auto rooms = declared_rooms();
   ASSERT_GE(rooms.size(), 8u);
-  const std::regex include(R"re(#include "tessera/([a-z]+)/)re");
-  for (const auto& [room, below] : rooms) {
-    const auto allowed = reachable(rooms, room);
-    for (const auto& file : sources_of(kHouse / room)) {
-      const std::string text = read(file);
-      for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it)
-        EXPECT_TRUE(allowed.count((*it)[1].str())) << file << " includes " << (*it)[0].str();
-    }
+  for (const auto& [name, room] : rooms) {
+    const auto allowed = reachable(rooms, name);
+    for (const auto& file : sources_of(kHouse / name))
+      for (const auto& header : includes_of(file).house)
+        EXPECT_TRUE(allowed.count(room_of(header))) << file << " includes " << header;
   }
 }
 
 TEST(House, RoomsWithoutTensorsIncludeNoLibTorch) {
-  const std::regex torch(R"(#include <(torch|ATen|c10)/)");
-  for (const char* room : {"data", "report", "theory", "ops/cpu"}) {
-    if (!fs::exists(kHouse / room)) continue;
-    for (const auto& file : sources_of(kHouse / room))
-      EXPECT_FALSE(std::regex_search(read(file), torch)) << file;
+  const std::regex torch("(torch|ATen|c10)/.*");
+  for (const auto& [name, room] : declared_rooms()) {
+    // Loops that are built once per instruction set see raw pointers only.
+    const fs::path folder = room.tensors ? kHouse / name / "cpu" : kHouse / name;
+    if (!fs::exists(folder)) continue;
+    for (const auto& file : sources_of(folder))
+      for (const auto& header : includes_of(file).foreign)
+        EXPECT_FALSE(std::regex_match(header, torch)) << file << " includes " << header;
+  }
+}
+
+TEST(House, RoomsWithoutTensorsDoNotLinkLibTorch) {
+  for (const auto& [name, room] : declared_rooms()) {
+    const fs::path libraries = fs::path(TESSERA_BINARY_FOLDER) / "rooms" / name;
+    ASSERT_TRUE(fs::exists(libraries)) << libraries;
+    EXPECT_EQ(room.tensors, read(libraries).find("tessera_torch") != std::string::npos) << name;
   }
 }
 
@@ -92,7 +137,7 @@ TEST(House, NobodyIncludesTheWholeOfLibTorch) {
 TEST(House, FilesStayReadable) {
   for (const auto& file : sources_of(kHouse)) {
     const std::string text = read(file);
-    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 600) << file;
+    EXPECT_LE(std::ranges::count(text, '\n'), 600) << file;
   }
 }
 

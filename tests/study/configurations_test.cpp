@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/task/language_model/training.h"

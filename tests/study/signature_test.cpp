@@ -3,6 +3,7 @@
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"

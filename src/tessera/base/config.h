@@ -3,15 +3,16 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/base/suggestion.h"
 
 namespace tessera {
 
@@ -27,9 +28,12 @@ namespace tessera {
 ///       }
 ///     };
 ///
-/// A field is a bool, an integer, a double, a std::string, a std::vector of these, an enum with
-/// `enum_names(Enum)` beside it (an array of names in the order of its values), or another
-/// configuration.
+/// A field is a bool, an integer, a double, a std::string, a std::vector of int64_t, double or
+/// std::string, an enum with `enum_names(Enum)` beside it (an array of names in the order of its
+/// values), or another configuration.
+///
+/// What is done with fields is compiled once, in config.cpp. A file that holds a Json by value
+/// includes <nlohmann/json.hpp> itself.
 namespace config {
 
 using Json = nlohmann::ordered_json;
@@ -49,139 +53,87 @@ std::string enum_name(Enum value) {
   return std::string(enum_names(value)[static_cast<size_t>(value)]);
 }
 
+/// The position of `name` in `names`. Throws UsageError that lists the names there are.
+size_t index_of_name(std::span<const std::string_view> names, std::string_view name,
+                     std::string_view what);
+
 /// The value with this name. Throws UsageError that lists the names there are.
 template <NamedEnum Enum>
 Enum enum_value(std::string_view name, std::string_view what) {
-  std::vector<std::string> known;
-  for (std::string_view candidate : enum_names(Enum{})) {
-    if (candidate == name) return static_cast<Enum>(known.size());
-    known.emplace_back(candidate);
-  }
-  std::string all;
-  for (const auto& candidate : known) all += (all.empty() ? "" : ", ") + candidate;
-  throw UsageError("{} is '{}', expected one of: {}", what, name, all);
+  const auto names = enum_names(Enum{});
+  return static_cast<Enum>(index_of_name(names, name, what));
 }
 
-/// Fields in the order of the list.
+/// An enum that is a field: the names of its values, and the member behind them.
+struct EnumField {
+  std::span<const std::string_view> names;
+  void* member;
+  size_t (*read)(const void* member);
+  void (*write)(void* member, size_t index);
+};
+
+/// One field of a configuration. It points into the configuration, which must outlive it.
+struct Field {
+  std::string_view name, help;
+  std::variant<bool*, int32_t*, int64_t*, uint64_t*, double*, std::string*, std::vector<int64_t>*,
+               std::vector<double>*, std::vector<std::string>*, EnumField, std::vector<Field>>
+      value;
+};
+
+template <NamedEnum Enum>
+EnumField enum_field(Enum& member) {
+  static constexpr auto kNames = enum_names(Enum{});
+  return {kNames, &member,
+          [](const void* from) { return static_cast<size_t>(*static_cast<const Enum*>(from)); },
+          [](void* to, size_t index) { *static_cast<Enum*>(to) = static_cast<Enum>(index); }};
+}
+
+/// The fields in the order of the list. Those of a const configuration must only be read.
 template <Configuration T>
-Json to_json(const T& value) {
-  Json json = Json::object();
-  const_cast<T&>(value).visit_fields([&](std::string_view name, auto& field, std::string_view) {
-    using Field = std::remove_cvref_t<decltype(field)>;
-    if constexpr (Configuration<Field>)
-      json[std::string(name)] = to_json(field);
-    else if constexpr (std::is_enum_v<Field>)
-      json[std::string(name)] = enum_name(field);
-    else
-      json[std::string(name)] = field;
-  });
-  return json;
+std::vector<Field> fields_of(const T& value) {
+  std::vector<Field> fields;
+  const_cast<T&>(value).visit_fields(
+      [&]<typename Member>(std::string_view name, Member& member, std::string_view help) {
+        if constexpr (Configuration<Member>)
+          fields.push_back({name, help, fields_of(member)});
+        else if constexpr (std::is_enum_v<Member>)
+          fields.push_back({name, help, enum_field(member)});
+        else
+          fields.push_back({name, help, &member});
+      });
+  return fields;
 }
 
+Json fields_to_json(const std::vector<Field>& fields);
+void fields_from_json(const Json& json, const std::vector<Field>& fields, const std::string& where);
+std::string describe(const std::vector<Field>& fields, const std::string& indent);
+std::vector<std::string> names_of(const std::vector<Field>& fields);
+
+/// Fields in the order of the list, as a Json.
 template <Configuration T>
-std::vector<std::string> field_names(T value = {}) {
-  std::vector<std::string> names;
-  value.visit_fields(
-      [&](std::string_view name, auto&, std::string_view) { names.emplace_back(name); });
-  return names;
+auto to_json(const T& value) {
+  return fields_to_json(fields_of(value));
 }
 
-template <typename T>
-inline constexpr bool is_vector = false;
-template <typename T>
-inline constexpr bool is_vector<std::vector<T>> = true;
-
-/// Whether `json` is a whole number that Integer holds without wrapping round.
-template <std::integral Integer>
-bool holds_integer(const Json& json) {
-  if (json.is_number_unsigned()) return std::in_range<Integer>(json.template get<uint64_t>());
-  return json.is_number_integer() && std::in_range<Integer>(json.template get<int64_t>());
-}
-
-/// Reads one scalar, vector or enum. Throws UsageError with the field's path, what was found and
-/// what was expected.
-template <typename Field>
-void read_field(const Json& json, Field& field, const std::string& path) {
-  const auto expect = [&](bool fits, std::string_view expected) {
-    if (!fits) throw UsageError("{} is {}, expected {}", path, json.dump(), expected);
-  };
-  if constexpr (std::is_enum_v<Field>) {
-    expect(json.is_string(), "a name");
-    field = enum_value<Field>(json.template get<std::string>(), path);
-  } else if constexpr (is_vector<Field>) {
-    expect(json.is_array(), "a list");
-    Field result;
-    for (const auto& item : json) {
-      typename Field::value_type element{};
-      read_field(item, element, fmt::format("{}[{}]", path, result.size()));
-      result.push_back(std::move(element));
-    }
-    field = std::move(result);
-  } else {
-    if constexpr (std::is_same_v<Field, bool>)
-      expect(json.is_boolean(), "true or false");
-    else if constexpr (std::is_integral_v<Field>)
-      expect(holds_integer<Field>(json),
-             std::is_signed_v<Field> ? "a whole number" : "a whole number from 0 on");
-    else if constexpr (std::is_floating_point_v<Field>)
-      expect(json.is_number(), "a number");
-    else
-      expect(json.is_string(), "a text");
-    field = json.template get<Field>();
-  }
-}
-
-/// Sets the fields that `json` names and leaves the others. An unknown name is a UsageError that
-/// suggests the nearest known one. where: prefix of the paths in messages ("config.toml: model").
+/// Sets the fields that `json` names and leaves the others. Throws UsageError with the field's
+/// path, what was found and what was expected, or, for an unknown name, the nearest known one;
+/// `value` is then as before. where: prefix of the paths in messages ("config.toml: model").
 template <Configuration T>
 void from_json(const Json& json, T& value, const std::string& where) {
-  if (!json.is_object()) throw UsageError("{} is {}, expected a table", where, json.dump());
   T result = value;
-  for (const auto& entry : json.items()) {
-    const std::string& key = entry.key();
-    const Json& item = entry.value();
-    bool known = false;
-    result.visit_fields([&](std::string_view name, auto& field, std::string_view) {
-      if (name != key) return;
-      known = true;
-      const std::string path = where.empty() ? key : fmt::format("{}.{}", where, key);
-      if constexpr (Configuration<std::remove_cvref_t<decltype(field)>>)
-        from_json(item, field, path);
-      else
-        read_field(item, field, path);
-    });
-    if (!known)
-      throw UsageError("{}: unknown key '{}'{}", where.empty() ? "configuration" : where, key,
-                       suggestion(key, field_names<T>()));
-  }
+  fields_from_json(json, fields_of(result), where);
   value = std::move(result);
+}
+
+template <Configuration T>
+std::vector<std::string> field_names(const T& value = {}) {
+  return names_of(fields_of(value));
 }
 
 /// One line per field, nested ones indented: name = default, then what it means. For --help.
 template <Configuration T>
 std::string describe_fields(const T& value = {}, const std::string& indent = "") {
-  std::string text;
-  const_cast<T&>(value).visit_fields([&](std::string_view name, auto& field,
-                                         std::string_view help) {
-    using Field = std::remove_cvref_t<decltype(field)>;
-    if constexpr (Configuration<Field>) {
-      text +=
-          fmt::format("{}[{}] {}\n{}", indent, name, help, describe_fields(field, indent + "  "));
-    } else {
-      Json shown;
-      if constexpr (std::is_enum_v<Field>)
-        shown = enum_name(field);
-      else
-        shown = field;
-      std::string choices;
-      if constexpr (NamedEnum<Field>)
-        for (std::string_view choice : enum_names(field))
-          choices += (choices.empty() ? " (" : " | ") + std::string(choice);
-      text += fmt::format("{}{:<30} {}{}\n", indent, fmt::format("{} = {}", name, shown.dump()),
-                          help, choices.empty() ? "" : choices + ")");
-    }
-  });
-  return text;
+  return describe(fields_of(value), indent);
 }
 
 /// A TOML file as JSON. Throws SystemError, or UsageError with line and column.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
 
 namespace tessera::safetensors {
 namespace {

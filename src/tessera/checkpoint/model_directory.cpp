@@ -1,9 +1,11 @@
 #include "tessera/checkpoint/model_directory.h"
 
 #include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/weight_file.h"
 
 namespace tessera {

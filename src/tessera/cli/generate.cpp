@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/cli/model_folder.h"

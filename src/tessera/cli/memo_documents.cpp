@@ -1,6 +1,7 @@
 // tessera memo forget | documents | find
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"

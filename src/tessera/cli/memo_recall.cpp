@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/cli/memo_verbs.h"

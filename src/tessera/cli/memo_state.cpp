@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"

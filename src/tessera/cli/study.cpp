@@ -4,6 +4,7 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/cli/program.h"
 #include "tessera/tensor/manifest.h"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"

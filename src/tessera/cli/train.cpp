@@ -1,6 +1,7 @@
 // tessera train CONFIG.toml [--set key=value]… [--out DIR] [--resume]
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/cli/program.h"

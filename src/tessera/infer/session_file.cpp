@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tessera/base/config.h"

@@ -1,5 +1,7 @@
 #include "tessera/store/store_config.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"

@@ -1,5 +1,7 @@
 #include "tessera/study/study.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/study/memo/studies.h"

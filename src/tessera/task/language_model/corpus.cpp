@@ -1,6 +1,7 @@
 #include "tessera/task/language_model/corpus.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/suggestion.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tessera/base/file.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
+#include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/window_sampler.h"
 #include "tessera/infer/generate.h"

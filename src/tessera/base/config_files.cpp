@@ -1,0 +1,164 @@
+// Configurations as TOML and JSON texts.
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
+#include "tessera/base/file.h"
+
+namespace tessera::config {
+namespace {
+
+constexpr int kDeepestNesting = 100;
+
+Json from_toml(const toml::node& node) {
+  if (const auto* table = node.as_table()) {
+    Json json = Json::object();
+    for (const auto& [key, item] : *table) json[std::string(key.str())] = from_toml(item);
+    return json;
+  }
+  if (const auto* array = node.as_array()) {
+    Json json = Json::array();
+    for (const auto& item : *array) json.push_back(from_toml(item));
+    return json;
+  }
+  if (const auto* value = node.as_string()) return value->get();
+  if (const auto* value = node.as_integer()) return value->get();
+  if (const auto* value = node.as_floating_point()) return value->get();
+  if (const auto* value = node.as_boolean()) return value->get();
+  throw UsageError("line {}: dates and times have no meaning here", node.source().begin.line);
+}
+
+std::string toml_string(const std::string& text) {
+  std::string quoted = Json(text).dump();  // JSON's escapes are TOML's, but for DEL
+  for (size_t at = 0; (at = quoted.find('\x7f', at)) != std::string::npos;)
+    quoted.replace(at, 1, "\\u007F");
+  return quoted;
+}
+
+std::string toml_key(const std::string& key) {
+  const bool bare = !key.empty() && std::ranges::all_of(key, [](unsigned char letter) {
+    return std::isalnum(letter) || letter == '_' || letter == '-';
+  });
+  return bare ? key : toml_string(key);
+}
+
+/// Arrays, and tables that stand in one, on one line.
+std::string toml_value(const Json& json) {
+  if (json.is_array() || json.is_object()) {
+    std::string items;
+    for (const auto& [key, item] : json.items())
+      items += (items.empty() ? "" : ", ") + (json.is_object() ? toml_key(key) + " = " : "") +
+               toml_value(item);
+    return json.is_array() ? "[" + items + "]" : "{" + items + "}";
+  }
+  if (json.is_string()) return toml_string(json.get<std::string>());
+  check_argument(!json.is_number_unsigned() || std::in_range<int64_t>(json.get<uint64_t>()),
+                 "to_toml: {} does not fit 64 bits", json.dump());
+  check_argument(json.is_boolean() || (json.is_number() && std::isfinite(json.get<double>())),
+                 "to_toml: {} has no form in TOML", json.dump());
+  return json.dump();
+}
+
+/// The plain values of a table, then the tables in it under their headers.
+void append_table(const Json& table, const std::string& path, std::string& text) {
+  for (const auto& [key, item] : table.items())
+    if (!item.is_object()) text += toml_key(key) + " = " + toml_value(item) + "\n";
+  for (const auto& [key, item] : table.items()) {
+    if (!item.is_object()) continue;
+    const std::string name = path + toml_key(key);
+    text += (text.empty() ? "[" : "\n[") + name + "]\n";
+    append_table(item, name + ".", text);
+  }
+}
+
+template <typename AnyJson>
+AnyJson parse(std::string_view text, const std::string& source) {
+  try {
+    return AnyJson::parse(text, [&](int depth, typename AnyJson::parse_event_t, AnyJson&) {
+      if (depth > kDeepestNesting)
+        throw DataError(source, "is nested deeper than {} levels", kDeepestNesting);
+      return true;
+    });
+  } catch (const nlohmann::json::parse_error& error) {
+    throw DataError(source, "byte {}: not valid JSON", error.byte);
+  } catch (const nlohmann::json::exception& error) {  // a number beyond what a double holds
+    throw DataError(source, "not usable JSON: {}", error.what());
+  }
+}
+
+std::vector<std::string> split_keys(const std::string& path, const std::string& assignment) {
+  std::vector<std::string> keys(1);
+  for (char letter : path)
+    if (letter == '.')
+      keys.emplace_back();
+    else
+      keys.back() += letter;
+  for (const auto& key : keys)
+    if (key.empty())
+      throw UsageError("'{}' has an empty key; write key=value, for example train.steps=1000",
+                       assignment);
+  return keys;
+}
+
+}  // namespace
+
+Json read_toml(const std::filesystem::path& path) {
+  const std::string text = read_file(path, 1 << 20);
+  try {
+    return from_toml(toml::parse(text, path.native()));
+  } catch (const toml::parse_error& error) {
+    throw UsageError("{}: line {}, column {}: {}", path.native(), error.source().begin.line,
+                     error.source().begin.column, error.description());
+  } catch (const UsageError& error) {
+    throw UsageError("{}: {}", path.native(), error.what());
+  }
+}
+
+std::string to_toml(const Json& json) {
+  check_argument(json.is_object(), "to_toml: {} is no table", json.dump());
+  std::string text;
+  append_table(json, "", text);
+  return text;
+}
+
+Json parse_json(std::string_view text, const std::string& source) {
+  return parse<Json>(text, source);
+}
+
+nlohmann::json parse_sorted_json(std::string_view text, const std::string& source) {
+  return parse<nlohmann::json>(text, source);
+}
+
+Json read_json(const std::filesystem::path& path) {
+  return parse_json(read_file(path, 256 << 20), path.native());
+}
+
+void set_from_text(Json& json, const std::string& assignment) {
+  const size_t equals = assignment.find('=');
+  if (equals == std::string::npos)
+    throw UsageError("'{}' sets nothing; write key=value, for example train.steps=1000",
+                     assignment);
+  const std::string value = assignment.substr(equals + 1);
+  Json parsed;
+  try {
+    parsed = from_toml(toml::parse("value = " + value))["value"];
+  } catch (const toml::parse_error&) {
+    parsed = value;
+  }
+  Json result = json;
+  Json* place = &result;
+  for (const auto& key : split_keys(assignment.substr(0, equals), assignment)) {
+    if (!place->is_object() && !place->is_null())
+      throw UsageError("'{}': '{}' stands below a plain value", assignment, key);
+    place = &(*place)[key];
+  }
+  *place = std::move(parsed);
+  json = std::move(result);
+}
+
+}  // namespace tessera::config
