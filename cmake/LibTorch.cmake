@@ -9,9 +9,14 @@ find_package(OpenMP REQUIRED)
 find_path(TORCH_INCLUDE torch/types.h REQUIRED
           HINTS ${TESSERA_TORCH_ROOT} PATH_SUFFIXES include/torch/csrc/api/include)
 find_path(ATEN_INCLUDE ATen/ATen.h REQUIRED HINTS ${TESSERA_TORCH_ROOT} PATH_SUFFIXES include)
-find_library(TORCH_LIBRARY torch REQUIRED HINTS ${TESSERA_TORCH_ROOT})
-find_library(TORCH_CPU_LIBRARY torch_cpu REQUIRED HINTS ${TESSERA_TORCH_ROOT})
-find_library(C10_LIBRARY c10 REQUIRED HINTS ${TESSERA_TORCH_ROOT})
+find_library(TORCH_LIBRARY torch REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
+find_library(TORCH_CPU_LIBRARY torch_cpu REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
+find_library(C10_LIBRARY c10 REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
+# Where LibTorch has them, its operations on a GPU. No symbol of them is used by name.
+find_library(TORCH_CUDA_LIBRARY torch_cuda HINTS ${TESSERA_TORCH_ROOT}/lib)
+find_library(C10_CUDA_LIBRARY c10_cuda HINTS ${TESSERA_TORCH_ROOT}/lib)
+set(torch_cuda_libraries ${TORCH_CUDA_LIBRARY} ${C10_CUDA_LIBRARY})
+list(FILTER torch_cuda_libraries EXCLUDE REGEX "-NOTFOUND$")
 
 # The OpenMP build of OpenBLAS by path: the pthread build fights with ATen's own OpenMP threads.
 find_file(OPENBLAS_LIBRARY libopenblas.so.0 REQUIRED
@@ -27,7 +32,7 @@ target_include_directories(tessera_torch INTERFACE ${TORCH_INCLUDE} ${ATEN_INCLU
 # OpenBLAS stands first and is kept even where no symbol of it is used by name, so that LibTorch's
 # libblas.so.3 resolves to it.
 target_link_libraries(tessera_torch INTERFACE
-  "-Wl,--push-state,--no-as-needed" tessera_blas "-Wl,--pop-state"
+  "-Wl,--push-state,--no-as-needed" tessera_blas ${torch_cuda_libraries} "-Wl,--pop-state"
   ${TORCH_LIBRARY} ${TORCH_CPU_LIBRARY} ${C10_LIBRARY} OpenMP::OpenMP_CXX)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tessera_torch INTERFACE "SHELL:-include ATen/core/ivalue.h")
