@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "tessera/base/error.h"
+
 namespace tessera {
 namespace {
 
@@ -15,8 +17,28 @@ TEST(InterruptGuard, TurnsTheFirstSignalIntoAFlag) {
     std::raise(signal_number);
     EXPECT_TRUE(InterruptGuard::interrupted());
   }
+  EXPECT_FALSE(InterruptGuard::interrupted());
   InterruptGuard next;
   EXPECT_FALSE(InterruptGuard::interrupted());
+}
+
+TEST(InterruptGuard, AnInnerOneKeepsTheSignalForTheOuterOne) {
+  InterruptGuard outer;
+  {
+    InterruptGuard inner;
+    std::raise(SIGINT);
+    EXPECT_TRUE(InterruptGuard::interrupted());
+  }
+  EXPECT_TRUE(InterruptGuard::interrupted());
+  InterruptGuard later;
+  EXPECT_TRUE(InterruptGuard::interrupted());
+}
+
+TEST(InterruptGuard, StopsWithTheMessageOnlyAfterASignal) {
+  InterruptGuard guard;
+  EXPECT_NO_THROW(InterruptGuard::stop_if_interrupted("stopped"));
+  std::raise(SIGTERM);
+  EXPECT_THROW(InterruptGuard::stop_if_interrupted("stopped"), Interrupted);
 }
 
 TEST(InterruptGuardDeathTest, TheSecondSignalAndOneWithoutGuardEndTheProgram) {
@@ -29,6 +51,15 @@ TEST(InterruptGuardDeathTest, TheSecondSignalAndOneWithoutGuardEndTheProgram) {
         std::exit(0);
       },
       testing::KilledBySignal(SIGINT), "");
+  EXPECT_EXIT(
+      {
+        InterruptGuard guard;
+        std::raise(SIGINT);
+        InterruptGuard inner;
+        std::raise(SIGTERM);
+        std::exit(0);
+      },
+      testing::KilledBySignal(SIGTERM), "");
   EXPECT_EXIT(
       {
         { InterruptGuard guard; }

@@ -18,11 +18,26 @@ constexpr int kSteps = 300;
 
 class Resuming : public Workplace {
  protected:
+  /// Starts a run, or continues one that was begun.
+  std::vector<std::string> begun_or_new(const std::string& out,
+                                        const std::vector<std::string>& settings) const {
+    std::vector<std::string> more;
+    if (std::filesystem::exists(path(out + "/lock"))) more = {"--resume"};
+    return train_arguments(out, settings, more);
+  }
   std::vector<std::string> arguments(const std::string& out) const {
-    return train_arguments(out,
-                           {"train.steps=" + std::to_string(kSteps), "train.checkpoint_every=7",
-                            "train.evaluate_every=60", "model.channels=32", "model.window=64"},
-                           {"--resume"});
+    return begun_or_new(out, {"train.steps=" + std::to_string(kSteps), "train.checkpoint_every=7",
+                              "train.evaluate_every=60", "model.channels=32", "model.window=64"});
+  }
+
+  /// Sends a signal to a command once this file is there.
+  Outcome stop_when_there(const std::vector<std::string>& command, const std::string& file,
+                          int signal_number) const {
+    Process process(command_line(command), pinned({}));
+    while (process.running() && !std::filesystem::exists(path(file)))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    process.send(signal_number);
+    return process.wait();
   }
 
   std::string model(const std::string& run) const {
@@ -97,6 +112,51 @@ TEST_F(Resuming, AfterCtrlCGivesTheSameBits) {
   expect_every_step_once("run");
 }
 
+TEST_F(Resuming, NeedsARun) {
+  expect_refused(train("none", {}, {"--resume"}), 2, "none does not exist, so there is no run");
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+}
+
+TEST_F(Resuming, IsRefusedWhileAnotherProcessTrainsThere) {
+  Process first(command_line(train_arguments("run", {"train.steps=1000000"})), pinned({}));
+  while (first.running() && lines("run") < 3)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const Outcome second = train("run", {"train.steps=1000000"}, {"--resume"});
+  expect_refused(second, 1, "run/lock: another process is training in this folder");
+  first.send(SIGINT);
+  expect_refused(first.wait(), 130, "its checkpoint is in");
+}
+
+TEST_F(Resuming, AfterASignalWhileTheTextIsRead) {
+  write_text(path("text.txt"), small_text(500000));  // 14 MB
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    const Outcome stopped =
+        stop_when_there(train_arguments("run", {"data.tokenizer=bpe", "data.vocabulary=300"}),
+                        "run/lock", signal_number);
+    expect_refused(stopped, 130, "before the first step");
+    EXPECT_THAT(stopped.err, HasSubstr("run the same command again"));
+    EXPECT_FALSE(std::filesystem::exists(path("run/corpus/corpus.json")));
+    std::filesystem::remove(path("run/lock"));
+  }
+  write_text(path("text.txt"), small_text(400));
+  EXPECT_EQ(train("run", {"data.tokenizer=bpe", "data.vocabulary=300"}).status, 0);
+}
+
+TEST_F(Resuming, AfterASignalBehindTheLastStepMeasuresTheRest) {
+  // The sample would take hours.
+  const Outcome stopped = stop_when_there(train_arguments("run", {"sample.tokens=100000000"}),
+                                          "run/model/tokenizer.json", SIGTERM);
+  expect_refused(stopped, 130, "stopped after the last step; the model is in " + path("run/model"));
+  EXPECT_THAT(stopped.err, HasSubstr("Not measured: "));
+  EXPECT_THAT(stopped.err, HasSubstr("the same command with --resume measures it"));
+  EXPECT_THAT(read_text(path("run/report.html")), HasSubstr("not measured"));
+  const std::string trained = model("run");
+  const Outcome rest = train("run", {"sample.tokens=5"}, {"--resume"});
+  ASSERT_EQ(rest.status, 0) << rest.err;
+  EXPECT_EQ(model("run"), trained);
+  EXPECT_THAT(read_text(path("run/report.html")), ::testing::Not(HasSubstr("not measured")));
+}
+
 TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
   ASSERT_EQ(train("run").status, 0);
   const std::string log = read_text(path("run/metrics.jsonl"));
@@ -121,7 +181,7 @@ TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
 
 TEST_F(Resuming, GoesOnWithTheTokensItBeganWith) {
   const auto steps = [&](const std::string& out, const std::string& count) {
-    return train(out, {"train.steps=" + count, "train.decay_steps=30"}, {"--resume"});
+    return tessera(begun_or_new(out, {"train.steps=" + count, "train.decay_steps=30"}));
   };
   ASSERT_EQ(steps("whole", "30").status, 0);
   ASSERT_EQ(steps("run", "15").status, 0);
@@ -155,7 +215,7 @@ TEST_F(Resuming, SaysWhatIsDamaged) {
   expect_refused(train("run", {}, {"--resume"}), 3, "tokens.safetensors");
   write_text(tokens, whole);
   write_text(path("run/corpus/corpus.json"), "{}");
-  expect_refused(train("run", {}, {"--resume"}), 3, "corpus.json: is no record of a corpus");
+  expect_refused(train("run", {}, {"--resume"}), 3, "corpus.json: is not the record of a corpus");
 }
 
 TEST_F(Resuming, TakesTheCheckpointBeforeADamagedOne) {

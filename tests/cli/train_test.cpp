@@ -63,7 +63,7 @@ TEST_F(Training, KeepsARunThatIsThere) {
   const std::string log = read_text(path("run/metrics.jsonl"));
   const std::string model = read_text(path("run/model/model.safetensors"));
   expect_refused(train("run", {"train.seed=2"}), 2,
-                 "already holds a run; --resume goes on with it");
+                 "already holds a run; continue it with --resume");
   EXPECT_EQ(read_text(path("run/metrics.jsonl")), log);
   EXPECT_EQ(read_text(path("run/model/model.safetensors")), model);
 }
@@ -71,13 +71,25 @@ TEST_F(Training, KeepsARunThatIsThere) {
 TEST_F(Training, StopsWhereTheLossIsNoNumber) {
   const Outcome run = train("run", {"train.learning_rate=1e30", "train.min_learning_rate=1e30",
                                     "train.clip=0", "train.warmup_steps=20"});
-  expect_refused(run, 1, "try a smaller learning_rate");
+  expect_refused(run, 1, "Try a smaller train.learning_rate");
   EXPECT_THAT(run.err, ::testing::ContainsRegex("step [0-9]+: the "));
+  EXPECT_THAT(run.err, Not(HasSubstr("is nan")));
+  EXPECT_THAT(run.err, Not(HasSubstr("-nan")));
   const Outcome kept =
       train("kept", {"train.learning_rate=1e30", "train.min_learning_rate=1e30", "train.clip=0",
                      "train.warmup_steps=0", "train.checkpoint_every=1"});
-  expect_refused(kept, 1, "the weights before it are kept in " + path("kept/checkpoints/step-"));
+  expect_refused(kept, 1, "The last weights are in " + path("kept/checkpoints/step-"));
   EXPECT_FALSE(std::filesystem::is_empty(path("kept/checkpoints")));
+}
+
+TEST_F(Training, RefusesWhatCannotFitBeforeAnyWork) {
+  const Outcome run = train("run", {"model.channels=100000000"});
+  expect_refused(run, 2, "model.channels = 100000000");
+  EXPECT_THAT(run.err, AllOf(HasSubstr("parameters"), HasSubstr("GB of memory"),
+                             HasSubstr("data.vocabulary = 257")));
+  const Outcome vocabulary = train("run", {"data.tokenizer=bpe", "data.vocabulary=100"});
+  expect_refused(vocabulary, 2, "data.vocabulary is 100, expected 257");
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
 }
 
 TEST_F(Training, RefusesTextsThatAreNone) {

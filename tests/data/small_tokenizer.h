@@ -20,4 +20,15 @@ inline nlohmann::json small_bpe_json() {
           {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"a b", "ab c", "b c"}}}}};
 }
 
+/// The same with the pre-tokenizer of Llama 3's tokenizer.json.
+inline nlohmann::json llama_style_json() {
+  nlohmann::json json = small_bpe_json();
+  json["pre_tokenizer"] = nlohmann::json::parse(R"json({"type": "Sequence", "pretokenizers": [
+    {"type": "Split",
+     "pattern": {"Regex": "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
+     "behavior": "Isolated", "invert": false},
+    {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]})json");
+  return json;
+}
+
 }  // namespace tessera::test

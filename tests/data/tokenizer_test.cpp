@@ -20,6 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using Json = nlohmann::json;
+using test::llama_style_json;
 using test::small_bpe_json;
 
 // RapidCheck reads this once, before the first property: the same cases every time.
@@ -123,6 +124,45 @@ TEST(Tokenizer, HuggingFaceOptionsChangeIds) {
   EXPECT_THAT(Tokenizer::parse(json.dump(), "file").encode("a b"), ElementsAre(259, 'b'));
 }
 
+// Ids by hand: " 12" would be one pre-token with GPT-2's pattern, "?\n" would be two.
+TEST(Tokenizer, SplitsByTheFilesOwnPattern) {
+  Json json = llama_style_json();
+  json["model"]["vocab"]["Ġ1"] = 259;
+  json["model"]["merges"].push_back({"Ġ", "1"});
+  json["model"]["vocab"]["?Ċ"] = 260;
+  json["model"]["merges"].push_back({"?", "Ċ"});
+  const auto tokenizer = Tokenizer::parse(json.dump(), "file");
+  EXPECT_THAT(tokenizer.encode("abc 12?\n"), ElementsAre(257, ' ', '1', '2', 260));
+  json["pre_tokenizer"] = small_bpe_json()["pre_tokenizer"];
+  const auto gpt2 = Tokenizer::parse(json.dump(), "file");
+  EXPECT_THAT(gpt2.encode("abc 12?\n"), ElementsAre(257, 259, '2', '?', '\n'));
+  EXPECT_NE(gpt2.digest(), tokenizer.digest());
+  const auto again = Tokenizer::parse(tokenizer.to_json(), "file");
+  EXPECT_EQ(again.digest(), tokenizer.digest());
+  EXPECT_EQ(again.encode("abc 12?\n"), tokenizer.encode("abc 12?\n"));
+}
+
+TEST(Tokenizer, RefusesOtherSequencesByName) {
+  const auto changed = [](const char* place, const Json& value) {
+    Json json = llama_style_json();
+    json["pre_tokenizer"][Json::json_pointer(place)] = value;
+    return refusal(json);
+  };
+  const Json digits = {{"type", "Digits"}, {"individual_digits", true}};
+  EXPECT_THAT(changed("/pretokenizers/0", digits), HasSubstr("Digits, only Split is supported"));
+  EXPECT_THAT(changed("/pretokenizers/1", digits), HasSubstr("Digits, only ByteLevel"));
+  EXPECT_THAT(changed("/pretokenizers/2", digits), HasSubstr("a Sequence of 3 parts"));
+  EXPECT_THAT(changed("/pretokenizers", nullptr), HasSubstr("a Sequence of 0 parts"));
+  EXPECT_THAT(changed("/pretokenizers/0/behavior", "Removed"), HasSubstr("behavior \"Removed\""));
+  EXPECT_THAT(changed("/pretokenizers/0/invert", true), HasSubstr("Split with invert = true"));
+  EXPECT_THAT(changed("/pretokenizers/0/pattern", {{"String", " "}}), HasSubstr("'Regex'"));
+  EXPECT_THAT(changed("/pretokenizers/0/pattern/Regex", R"(\w+)"), HasSubstr(R"('\w' is not)"));
+  EXPECT_THAT(changed("/pretokenizers/1/add_prefix_space", true),
+              HasSubstr("add_prefix_space = true is not supported"));
+  EXPECT_THAT(changed("/pretokenizers/1/use_regex", true),
+              HasSubstr("use_regex = true is not supported"));
+}
+
 TEST(Tokenizer, TakesBothWaysToWriteMerges) {
   Json json = small_bpe_json();
   json["model"]["merges"] = {"a b", {"ab", "c"}, "b c"};
@@ -160,6 +200,8 @@ TEST(Tokenizer, RefusesDamage) {
   EXPECT_THAT(changed("/model/vocab/ab", 1.5), HasSubstr("has the id 1.5"));
   EXPECT_THAT(changed("/model/vocab/ab", 2000000000), HasSubstr("ids up to 2000000000"));
   EXPECT_THAT(changed("/model/vocab/ab", 1e30), HasSubstr("expected an integer"));
+  EXPECT_THAT(message_of([] { Tokenizer::parse(R"({"model": 1e999})", "file"); }),
+              testing::AllOf(testing::StartsWith("file: "), HasSubstr("1e999")));
   EXPECT_THAT(changed("/model/vocab", Json::object()), HasSubstr("byte 0x00"));
   EXPECT_THAT(changed("/model/merges/3", "a c"), HasSubstr("merge 3 needs the token 'ac'"));
   EXPECT_THAT(changed("/model/merges/3", "a b c"), HasSubstr("one space between"));
@@ -174,7 +216,7 @@ TEST(Tokenizer, RefusesDamage) {
               HasSubstr("nested deeper"));
   EXPECT_THAT(message_of([] { Tokenizer::parse("{\"a\": ", "file"); }),
               HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal(Json::array()), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal(Json::array()), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal({{"format", "tessera-bytes"}, {"version", 2}}), HasSubstr("version 2"));
   EXPECT_THAT(refusal({{"format", "other"}, {"version", 1}}), HasSubstr("neither a tessera-bytes"));
 }
@@ -196,6 +238,8 @@ class RoundTrip : public testing::TestWithParam<int> {
         return Tokenizer::bytes(EndOfText::kPresent);
       case 1:
         return Tokenizer::parse(small_bpe_json().dump(), "file");
+      case 2:
+        return Tokenizer::parse(llama_style_json().dump(), "file");
       default:
         return trainer.train();
     }
@@ -218,7 +262,7 @@ TEST_P(RoundTrip, SavesAndLoads) {
   EXPECT_EQ(again.encode("the cat\xFF"), tokenizer.encode("the cat\xFF"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, RoundTrip, testing::Values(0, 1, 2));
+INSTANTIATE_TEST_SUITE_P(Kinds, RoundTrip, testing::Values(0, 1, 2, 3));
 
 TEST(Tokenizer, CharactersSaveAndLoad) {
   const std::string text("\0a\"é👍\n", 10);

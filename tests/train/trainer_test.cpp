@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/record_function.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/random.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/tiny_training.h"
@@ -138,6 +140,80 @@ TEST_F(TrainerTest, ResumesBitForBitAfterAnInterruptAtAnyStep) {
   }
 }
 
+/// How often the values of tensors were read from their device during a training.
+int64_t reads_while(const std::function<void()>& training) {
+  static int64_t reads;
+  reads = 0;
+  const auto handle =
+      at::addGlobalCallback(at::RecordFunctionCallback([](const at::RecordFunction& function)
+                                                           -> std::unique_ptr<at::ObserverContext> {
+                              reads +=
+                                  std::string_view(function.name()) == "aten::_local_scalar_dense";
+                              return nullptr;
+                            }).scopes({at::RecordScope::FUNCTION}));
+  training();
+  at::removeCallback(handle);
+  return reads;
+}
+
+TEST_F(TrainerTest, ReadsTheLossOnceAStepHoweverManyMicroBatchesThereAre) {
+  config.evaluate_every = 0;
+  config.sample_every = 0;
+  const auto reads = [&](int64_t accumulation) {
+    config.accumulation = accumulation;
+    return reads_while([&] { train(std::to_string(accumulation), Start::kNew); });
+  };
+  EXPECT_EQ(reads(4), reads(1));
+}
+
+/// A task whose evaluations a signal interrupts, as long as `signals` lasts.
+TrainingTask interrupted_task(TinyNetwork& network, int64_t& signals) {
+  TrainingTask task = tiny_task(network);
+  task.evaluate = [&signals, evaluate = task.evaluate] {
+    if (signals-- > 0) std::raise(SIGINT);
+    InterruptGuard::stop_if_interrupted("stopped");
+    return evaluate();
+  };
+  return task;
+}
+
+TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
+  const at::Tensor expected = train("whole", Start::kNew);
+  int64_t signals = 1;
+  const auto run = [&](Start start) {
+    TinyNetwork network;
+    Trainer(config, interrupted_task(network, signals), folder / "run").run(start);
+    return weights_of(network);
+  };
+  // The first evaluation is cut short, and then its repetition.
+  EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kNew); }),
+              HasSubstr("stopped after step 4 of 12"));
+  signals = 1;
+  EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kResume); }),
+              HasSubstr("stopped after step 4 of 12"));
+  EXPECT_TRUE(run(Start::kResume).equal(expected));
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+            timeless_lines(folder / "whole/metrics.jsonl"));
+}
+
+TEST_F(TrainerTest, ASignalDuringTheLastEvaluationEndsTheTrainingWithoutIt) {
+  config.evaluate_every = 0;
+  train("whole", Start::kNew);
+  int64_t signals = 1;
+  TinyNetwork network;
+  const auto stopped =
+      Trainer(config, interrupted_task(network, signals), folder / "run").run(Start::kNew);
+  EXPECT_EQ(stopped.step, 12);
+  EXPECT_TRUE(stopped.evaluation_is_missing);
+  EXPECT_FALSE(stopped.best_validation_loss.has_value());
+  const auto resumed =
+      Trainer(config, interrupted_task(network, signals), folder / "run").run(Start::kResume);
+  EXPECT_FALSE(resumed.evaluation_is_missing);
+  EXPECT_TRUE(resumed.best_validation_loss.has_value());
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+            timeless_lines(folder / "whole/metrics.jsonl"));
+}
+
 TEST_F(TrainerTest, ResumesFromTheOneBeforeADamagedCheckpoint) {
   const at::Tensor expected = train("whole", Start::kNew);
   Recorder stopped;
@@ -204,7 +280,8 @@ TEST_F(TrainerTest, StopsBeforeAnUpdateThatIsNotFinite) {
   };
   EXPECT_THAT(
       message_of<Diverged>([&] { Trainer(config, task, folder / "loss").run(Start::kNew); }),
-      testing::AllOf(HasSubstr("step 8: the loss is nan"), HasSubstr("smaller learning_rate"),
+      testing::AllOf(HasSubstr("step 8: the loss is not a number (NaN)"),
+                     HasSubstr("Try a smaller train.learning_rate"),
                      HasSubstr("step-00000006.safetensors")));
   EXPECT_TRUE(at::isfinite(weights_of(network)).all().item<bool>());
   EXPECT_EQ(logged_steps("loss").size(), 7u);
@@ -217,8 +294,8 @@ TEST_F(TrainerTest, StopsBeforeAnUpdateThatIsNotFinite) {
   rooted.loss = [&](int64_t, int64_t) { return (other.gain * 0).abs().sqrt().sum(); };
   EXPECT_THAT(
       message_of<Diverged>([&] { Trainer(config, rooted, folder / "root").run(Start::kNew); }),
-      testing::AllOf(HasSubstr("step 1: the gradient of 'gain' is not finite"),
-                     HasSubstr("no checkpoint yet")));
+      testing::AllOf(HasSubstr("step 1: the gradient of 'gain' is infinite or not a number"),
+                     HasSubstr("There is no checkpoint yet")));
 }
 
 TEST_F(TrainerTest, RefusesALossThatIsNone) {

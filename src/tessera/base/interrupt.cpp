@@ -2,31 +2,45 @@
 
 #include <csignal>
 
+#include "tessera/base/error.h"
+
 namespace tessera {
 namespace {
 
 volatile std::sig_atomic_t requested = 0;
+int guards = 0;
 
-extern "C" void request_interrupt(int signal_number) {
+void let_signals_end_the_program() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+extern "C" void request_interrupt(int) {
   requested = 1;
-  std::signal(signal_number, SIG_DFL);
+  let_signals_end_the_program();
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  if (guards++ > 0) return;
   requested = 0;
   std::signal(SIGINT, request_interrupt);
   std::signal(SIGTERM, request_interrupt);
 }
 
 InterruptGuard::~InterruptGuard() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  if (--guards > 0) return;
+  let_signals_end_the_program();
+  requested = 0;
 }
 
 bool InterruptGuard::interrupted() {
   return requested != 0;
+}
+
+void InterruptGuard::stop_if_interrupted(const std::string& message) {
+  if (interrupted()) throw Interrupted(message);
 }
 
 }  // namespace tessera

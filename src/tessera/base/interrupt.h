@@ -1,9 +1,12 @@
 #pragma once
 
+#include <string>
+
 namespace tessera {
 
 /// While one lives, Ctrl-C (SIGINT) and SIGTERM set a flag instead of ending the program, so that a
-/// long job can save first; a second signal ends it at once. At most one at a time.
+/// long job can save first; a second signal ends the program at once. Guards may be nested: the
+/// outermost one sets the signals up and puts them back. For the main thread.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -11,7 +14,10 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
+  /// Whether a signal has arrived since the outermost guard was made.
   static bool interrupted();
+  /// Throws Interrupted with this message where a signal has arrived.
+  static void stop_if_interrupted(const std::string& message);
 };
 
 }  // namespace tessera

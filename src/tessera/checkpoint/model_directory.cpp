@@ -93,7 +93,8 @@ ModelDescription read_description(const std::filesystem::path& folder) {
   }
 }
 
-/// Holds the tensor file's header against the configuration, then reads it.
+/// Checks the tensor file's header against the configuration, then reads it and checks its
+/// checksum.
 TensorFile read_weights(const std::filesystem::path& path,
                         const std::vector<ParameterShape>& shapes) {
   {
@@ -104,7 +105,9 @@ TensorFile read_weights(const std::filesystem::path& path,
         throw DataError(path.native(), "tensor '{}' has type {}, expected F32", name,
                         safetensors::dtype_name(view.dtype));
   }
-  return TensorFile::load(path);
+  TensorFile weights = TensorFile::load(path);
+  check_checksum(weights);
+  return weights;
 }
 
 }  // namespace
@@ -117,6 +120,12 @@ std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
       [seed](const auto& config, auto type) -> std::shared_ptr<LanguageModel> {
         return std::make_shared<typename decltype(type)::type>(config, seed);
       });
+}
+
+std::vector<ParameterShape> language_model_shapes(std::string_view kind,
+                                                  const config::Json& hyper_parameters) {
+  return with_configuration(kind, hyper_parameters,
+                            [](const auto& config, auto) { return parameter_shapes(config); });
 }
 
 void check_language_model(std::string_view kind, const config::Json& hyper_parameters) {
@@ -132,7 +141,7 @@ void save_model(const std::filesystem::path& folder, const LanguageModel& model,
   NamedTensors tensors;
   for (const auto& item : model.named_parameters()) tensors.emplace_back(item.key(), item.value());
   std::filesystem::create_directories(folder);
-  save_tensors(folder / kWeightFile, tensors);
+  save_with_checksum(folder / kWeightFile, tensors);
   write_file(folder / kConfigFile, json.dump(2) + "\n");
 }
 
@@ -140,8 +149,7 @@ std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder) {
   const ModelDescription description = read_description(folder);
   std::vector<ParameterShape> shapes;
   try {
-    shapes = with_configuration(description.kind, description.hyper_parameters,
-                                [](const auto& config, auto) { return parameter_shapes(config); });
+    shapes = language_model_shapes(description.kind, description.hyper_parameters);
   } catch (const UsageError& error) {
     throw DataError((folder / kConfigFile).native(), "{}", error.what());
   }

@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "tessera/base/config.h"
 #include "tessera/checkpoint/foreign_weights.h"
 #include "tessera/model/language_model.h"
+#include "tessera/model/parameter_shapes.h"
 
 namespace tessera {
 
@@ -17,6 +19,10 @@ namespace tessera {
 std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
                                                    const config::Json& hyper_parameters,
                                                    std::optional<uint64_t> seed = 0);
+
+/// The parameters of such a network, without making it. Throws what make_language_model throws.
+std::vector<ParameterShape> language_model_shapes(std::string_view kind,
+                                                  const config::Json& hyper_parameters);
 
 /// Throws what make_language_model throws, without making one.
 void check_language_model(std::string_view kind, const config::Json& hyper_parameters);

@@ -6,6 +6,7 @@
 
 #include "tessera/base/safetensors.h"
 #include "tessera/model/parameter_shapes.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 
@@ -14,5 +15,13 @@ namespace tessera {
 /// found. Reads nothing but the file's header. path: how messages name the file.
 void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
                    const std::vector<ParameterShape>& expected, const std::string& path);
+
+/// Writes the tensors atomically, with a checksum of names and bytes in the metadata ("checksum").
+/// Throws SystemError.
+void save_with_checksum(const std::filesystem::path& path, const NamedTensors& tensors);
+
+/// Throws DataError where the metadata has a checksum and it is not that of the tensors. Files
+/// written before there was one pass.
+void check_checksum(const TensorFile& file);
 
 }  // namespace tessera

@@ -1,12 +1,16 @@
 // tessera train CONFIG.toml [--set key=value]… [--out DIR] [--resume]
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/cli/program.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
+#include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/language_model/training_report.h"
 #include "tessera/tensor/manifest.h"
 
@@ -32,37 +36,59 @@ std::string command_of(const Options& options) {
   return command + fmt::format(" --out {}", options.out);
 }
 
-TrainedLanguageModel train_or_stop(const LanguageModelTrainingConfig& config, const Corpus& corpus,
-                                   const std::filesystem::path& folder, Start start) {
+/// Calls `work`; where a signal stops it, adds how to continue.
+template <typename Work>
+auto with_advice(Work&& work, std::string_view advice) {
   try {
-    return train_language_model(config, corpus, folder, start, stderr);
+    return work();
   } catch (const Interrupted& stopped) {
-    throw Interrupted(
-        fmt::format("{}; the same command with --resume goes on from there", stopped.what()));
+    throw Interrupted(fmt::format("{}; {}", stopped.what(), advice));
   }
 }
 
 /// The corpus of a run lies beside its checkpoints.
+Corpus prepare(const LanguageModelTrainingConfig& config, const RunFolder& run) {
+  Corpus corpus = with_advice(
+      [&] { return prepare_corpus(config.data, run.path() / "corpus", run.start(), stderr); },
+      "run the same command again");
+  fmt::print(stderr, "Text: {}\nTokens: {}; {} for training, {} for validation\n",
+             corpus.description, corpus.tokenizer.description(), corpus.training.size(),
+             corpus.validation.size());
+  return corpus;
+}
+
+std::filesystem::path write_report(const TrainedLanguageModel& trained, const Corpus& corpus,
+                                   StudyResults& results) {
+  add_training_results({{std::string(trained.model->kind()), &trained}}, corpus, results);
+  const auto path = trained.folder / "report.html";
+  const config::Json config = config::read_toml(trained.folder / "config.toml");
+  write_file(path, results.html(config, manifest(config.at("train").at("seed").get<uint64_t>())));
+  return path;
+}
+
 void run(const Options& options) {
   const auto config = read_config(options);
-  const std::filesystem::path folder = options.out;
-  if (!options.resume && std::filesystem::exists(folder / "metrics.jsonl"))
-    throw UsageError("{} already holds a run; --resume goes on with it, --out names another folder",
-                     folder.native());
-  const Start start = options.resume ? Start::kResume : Start::kNew;
-  const Corpus corpus = prepare_corpus(config.data, folder / "corpus", start, stderr);
-  fmt::print(stderr, "Text: {}; {}; {} training and {} validation tokens\n", corpus.description,
-             corpus.tokenizer.description(), corpus.training.size(), corpus.validation.size());
-  const TrainedLanguageModel trained = train_or_stop(config, corpus, folder, start);
+  check_training_memory(config.model, expected_vocabulary(config.data));
+  const InterruptGuard guard;
+  const RunFolder run(options.out, options.resume ? Start::kResume : Start::kNew);
+  const Corpus corpus = prepare(config, run);
+  const TrainedLanguageModel trained =
+      with_advice([&] { return train_language_model(config, corpus, run, stderr); },
+                  "the same command with --resume continues from there");
 
   StudyResults results({"Training of a language model", corpus.description,
                         std::string(trained.model->kind()), command_of(options)});
-  add_training_results({{std::string(trained.model->kind()), &trained}}, corpus, results);
-  write_file(folder / "report.html",
-             results.html(config::read_toml(folder / "config.toml"), manifest(config.train.seed)));
-  const std::string model = (folder / "model").native();
-  fmt::print("{}\nModel: {}\nReport: {}\nGo on with: tessera generate --model {} --prompt TEXT\n",
-             results.summary(), model, (folder / "report.html").native(), model);
+  const std::string report = write_report(trained, corpus, results).native();
+  const std::string model = (run.path() / "model").native();
+  if (!trained.missing.empty())
+    throw Interrupted(fmt::format(
+        "stopped after the last step; the model is in {}, the report in {}. Not measured: {}; the "
+        "same command with --resume measures it",
+        model, report, fmt::join(trained.missing, ", ")));
+  fmt::print(
+      "{}\nModel:  {}\nReport: {} (open it in a browser)\n"
+      "Next:   tessera generate --model {} --prompt TEXT\n",
+      results.summary(), model, report, model);
 }
 
 }  // namespace
@@ -74,7 +100,7 @@ void add_train(CLI::App& program) {
       ->required();
   verb->add_option("--set", options->settings, "Change a key: train.steps=1000");
   verb->add_option("--out", options->out, "Folder of the run")->default_val("runs/train");
-  verb->add_flag("--resume", options->resume, "Go on after the last checkpoint of the run");
+  verb->add_flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
   verb->footer([] {
     return fmt::format(
         "[data]\n{}\n[train]\n{}\n[sample]\n{}\n"

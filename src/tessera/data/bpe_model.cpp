@@ -57,7 +57,7 @@ void BpeModel::encode(std::string_view text, Workspace& workspace,
     text = workspace.prefixed;
   }
   if (!rule_.split) return encode_word(text, workspace, ids);
-  workspace.scanner.start(text);
+  workspace.scanner.start(text, rule_.pattern ? *rule_.pattern : PreTokenPattern::gpt2());
   for (auto word = workspace.scanner.next(); !word.empty(); word = workspace.scanner.next())
     encode_word(word, workspace, ids);
 }

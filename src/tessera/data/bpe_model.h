@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,9 +14,10 @@ namespace tessera {
 
 /// How byte-level BPE makes pre-tokens of text.
 struct PreTokenRule {
-  bool split = true;              // by GPT-2's pattern; otherwise the whole text is one pre-token
+  bool split = true;              // by a pattern; otherwise the whole text is one pre-token
   bool add_prefix_space = false;  // put a space before text that does not start with one
   bool ignore_merges = false;     // a pre-token that is a token stays whole
+  std::shared_ptr<const PreTokenPattern> pattern = nullptr;  // null: GPT-2's
 };
 
 struct StringHash {

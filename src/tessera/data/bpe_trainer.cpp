@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kLongestWord = 256;  // bytes
-constexpr int64_t kMostTokens = 1 << 24;
+constexpr int64_t kBytesBetweenCalls = 1 << 20;
 
 using Pair = std::pair<int32_t, int32_t>;
 
@@ -166,7 +166,7 @@ std::vector<Word> words_in_bytes(const Counts& counts, const std::array<int32_t,
 }  // namespace
 
 BpeTrainer::BpeTrainer(BpeTrainerConfig config) : config_(config) {
-  const int64_t smallest = 256 + (config.end_of_text == EndOfText::kPresent);
+  const int64_t smallest = fewest_tokens(config.end_of_text);
   check_argument(
       config.vocabulary_size >= smallest && config.vocabulary_size <= kMostTokens,
       "BpeTrainer: a vocabulary of {} tokens, expected {} (the bytes and the end of text) to {}",
@@ -175,10 +175,13 @@ BpeTrainer::BpeTrainer(BpeTrainerConfig config) : config_(config) {
                  config.minimum_count);
 }
 
-void BpeTrainer::add_text(std::string_view text) {
+void BpeTrainer::add_text(std::string_view text, const OnBytes& on_bytes) {
   text_bytes_ += static_cast<int64_t>(text.size());
   scanner_.start(text);
+  int64_t told = 0;
   for (auto word = scanner_.next(); !word.empty(); word = scanner_.next()) {
+    const int64_t counted = word.data() - text.data();
+    if (on_bytes && counted - told >= kBytesBetweenCalls) on_bytes(told = counted);
     for (; !word.empty(); word.remove_prefix(std::min(kLongestWord, word.size()))) {
       const std::string_view part = word.substr(0, kLongestWord);
       const auto found = words_.find(part);

@@ -31,8 +31,17 @@ class BpeTrainer {
   /// Throws std::invalid_argument unless the vocabulary holds the bytes and the end of text.
   explicit BpeTrainer(BpeTrainerConfig config);
 
+  /// Sizes that a vocabulary may have.
+  static constexpr int64_t kMostTokens = 1 << 24;
+  static constexpr int64_t fewest_tokens(EndOfText end_of_text) {
+    return 256 + (end_of_text == EndOfText::kPresent);
+  }
+
+  /// Called after every MiB or so of a text with the bytes of it that were counted.
+  using OnBytes = std::function<void(int64_t bytes)>;
+
   /// Counts one document's pre-tokens; memory grows with distinct pre-tokens only.
-  void add_text(std::string_view text);
+  void add_text(std::string_view text, const OnBytes& on_bytes = {});
 
   /// Called with the size of the vocabulary so far.
   using OnProgress = std::function<void(int64_t tokens)>;

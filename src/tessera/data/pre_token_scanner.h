@@ -3,17 +3,16 @@
 #include <memory>
 #include <string_view>
 
+#include "tessera/data/pre_token_pattern.h"
+
 namespace tessera {
 
-/// Cuts text into the pre-tokens of GPT-2 (Radford et al. 2019, encoder.py): English contractions,
-/// then runs of letters, of digits or of other symbols, each with at most one space before it, then
-/// runs of white space, of which the last space goes to the word that follows. Classes are
-/// Unicode's, as PCRE2 knows them; white space is the property White_Space.
+/// Cuts text into pre-tokens by a pattern.
 ///
 /// Text that is not UTF-8 is cut at the invalid bytes first: each longest run of them is one
 /// pre-token, and the valid text between is cut as if it stood alone.
 ///
-/// One scanner per thread; linear in the text, whatever it holds.
+/// One scanner per thread. With GPT-2's pattern linear in the text, whatever it holds.
 class PreTokenScanner {
  public:
   PreTokenScanner();
@@ -21,17 +20,21 @@ class PreTokenScanner {
   PreTokenScanner(PreTokenScanner&&) noexcept;
   PreTokenScanner& operator=(PreTokenScanner&&) noexcept;
 
-  /// `text` must outlive the scan.
-  void start(std::string_view text);
-  /// The next pre-token, empty at the end of the text.
+  /// Text and pattern must outlive the scan.
+  void start(std::string_view text, const PreTokenPattern& pattern = PreTokenPattern::gpt2());
+  /// The next pre-token, empty at the end of the text. Throws std::runtime_error where the pattern
+  /// needs more steps than PCRE2 allows.
   std::string_view next();
 
  private:
-  struct Matcher;
+  struct MatchData;
 
   std::string_view take_invalid_run();
+  /// From `position_` to `end`, which becomes the position.
+  std::string_view take_until(size_t end);
 
-  std::unique_ptr<Matcher> matcher_;
+  std::unique_ptr<MatchData> match_;
+  const PreTokenPattern* pattern_ = nullptr;
   std::string_view rest_;     // not yet scanned, after `segment_`
   std::string_view segment_;  // valid UTF-8
   size_t position_ = 0;       // in `segment_`

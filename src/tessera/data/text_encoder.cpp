@@ -6,13 +6,12 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kPieceBytes = 1 << 20;
-
 /// Whether text may be cut before a newline that follows a visible ASCII character without a change
-/// of ids. GPT-2's pattern always ends a pre-token there; added tokens could reach across.
+/// of ids. GPT-2's pattern always ends a pre-token there, another pattern may not; added tokens
+/// could reach across.
 bool newlines_separate(const TokenizerContent& content) {
   if (const auto* bpe = std::get_if<BpeModel>(&content.model))
-    if (!bpe->rule().split || bpe->rule().add_prefix_space) return false;
+    if (!bpe->rule().split || bpe->rule().pattern || bpe->rule().add_prefix_space) return false;
   return std::none_of(content.added_tokens.begin(), content.added_tokens.end(),
                       [](const AddedToken& token) {
                         return token.strips_left || token.strips_right ||

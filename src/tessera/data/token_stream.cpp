@@ -28,7 +28,7 @@ template <typename Integer>
 Integer parse_number(const safetensors::File& file, const char* key, int base = 10) {
   const auto found = file.metadata().find(key);
   if (found == file.metadata().end())
-    throw DataError(file.path(), "has no '{}' in its metadata; it is no token stream", key);
+    throw DataError(file.path(), "has no '{}' in its metadata; it is not a token stream", key);
   const std::string& text = found->second;
   Integer number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
@@ -157,8 +157,9 @@ int64_t TokenStream::text_bytes(const Tokenizer& tokenizer) const {
   return bytes;
 }
 
-TokenStreamWriter::TokenStreamWriter(const std::filesystem::path& path, const Tokenizer& tokenizer)
-    : file_(path), encoder_(tokenizer) {
+TokenStreamWriter::TokenStreamWriter(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                                     OnPiece on_piece)
+    : file_(path), encoder_(tokenizer), on_piece_(std::move(on_piece)) {
   info_.tokenizer_digest = tokenizer.digest();
   info_.vocabulary_size = tokenizer.vocabulary_size();
   file_.write(std::string(kHeaderBytes, ' '));
@@ -166,9 +167,13 @@ TokenStreamWriter::TokenStreamWriter(const std::filesystem::path& path, const To
 
 void TokenStreamWriter::write(std::span<const int32_t> ids) {
   tokens_ += static_cast<int64_t>(ids.size());
-  if (dtype_for(info_.vocabulary_size) == DType::kI32) return file_.write(std::as_bytes(ids));
-  const std::vector<uint16_t> narrow(ids.begin(), ids.end());
-  file_.write(std::as_bytes(std::span(narrow)));
+  if (dtype_for(info_.vocabulary_size) == DType::kI32) {
+    file_.write(std::as_bytes(ids));
+  } else {
+    const std::vector<uint16_t> narrow(ids.begin(), ids.end());
+    file_.write(std::as_bytes(std::span(narrow)));
+  }
+  if (on_piece_) on_piece_(tokens_);
 }
 
 void TokenStreamWriter::add_document(std::string_view text) {

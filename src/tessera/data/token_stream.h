@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -70,7 +71,12 @@ class TokenStream {
 /// Memory does not grow with the text.
 class TokenStreamWriter {
  public:
-  TokenStreamWriter(const std::filesystem::path& path, const Tokenizer& tokenizer);
+  /// Called after every piece of a document (TextEncoder::kPieceBytes) with the tokens written so
+  /// far. What it throws ends the writing; nothing is left of the file.
+  using OnPiece = std::function<void(int64_t tokens)>;
+
+  TokenStreamWriter(const std::filesystem::path& path, const Tokenizer& tokenizer,
+                    OnPiece on_piece = {});
 
   /// Encodes one document. Special tokens in it are ordinary text.
   void add_document(std::string_view text);
@@ -85,6 +91,7 @@ class TokenStreamWriter {
 
   AtomicFile file_;
   TextEncoder encoder_;
+  OnPiece on_piece_;
   TokenStreamInfo info_;
   int64_t tokens_ = 0;
 };

@@ -44,6 +44,7 @@ uint64_t digest_of(const TokenizerContent& content) {
   if (const auto* bpe = std::get_if<BpeModel>(&content.model)) {
     const PreTokenRule& rule = bpe->rule();
     digest.add(rule.split | rule.add_prefix_space << 1 | rule.ignore_merges << 2);
+    if (rule.pattern) digest.add(rule.pattern->text());
     for (const auto& merge : bpe->merges()) {
       digest.add(static_cast<uint64_t>(merge.left));
       digest.add(static_cast<uint64_t>(merge.right));

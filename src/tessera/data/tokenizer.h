@@ -47,9 +47,9 @@ class Tokenizer {
   static Tokenizer gpt2(std::string_view encoder_json, std::string_view vocab_bpe,
                         const std::string& source = "GPT-2 vocabulary");
 
-  /// From the content of a tokenizer.json, ours or Hugging Face's. Of the latter it takes the model
-  /// BPE with the ByteLevel pre-tokenizer and decoder; a post-processor is ignored, so that ids are
-  /// those of add_special_tokens=False. Throws DataError for every other kind and for any damage.
+  /// From a tokenizer.json, ours or Hugging Face's: BPE, the decoder ByteLevel, the pre-tokenizer
+  /// ByteLevel, alone or after a Split by regex as in Llama 3's. A post-processor is ignored: ids of
+  /// add_special_tokens=False. Throws DataError that names whatever else there is, and for damage.
   static Tokenizer parse(std::string_view json, const std::string& source);
 
   /// From a tokenizer.json, or a folder with one, or a folder with GPT-2's encoder.json and

@@ -13,6 +13,11 @@
 
 namespace tessera {
 
+/// Names of our own forms of tokenizer.json, in the member "format", and their version.
+inline constexpr std::string_view kBytesFormat = "tessera-bytes";
+inline constexpr std::string_view kCharactersFormat = "tessera-characters";
+inline constexpr int kFormatVersion = 1;
+
 /// Ids are the bytes of the text.
 struct ByteModel {};
 

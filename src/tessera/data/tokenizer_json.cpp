@@ -20,9 +20,6 @@ constexpr int kDeepestNesting = 32;
 // An id may leave holes below it, as in published vocabularies, but not much more than there are
 // tokens: memory must stay in proportion to the file.
 constexpr int64_t kSpareIds = 4096;
-constexpr std::string_view kBytesFormat = "tessera-bytes";
-constexpr std::string_view kCharactersFormat = "tessera-characters";
-constexpr int kFormatVersion = 1;
 
 /// A byte-level BPE vocabulary as files describe it, tokens written in the byte alphabet.
 struct BpeFile {
@@ -41,6 +38,8 @@ Json parse_json(std::string_view text, const std::string& source) {
     });
   } catch (const Json::parse_error& error) {
     throw DataError(source, "byte {}: not valid JSON", error.byte);
+  } catch (const Json::exception& error) {  // a number beyond what a double holds
+    throw DataError(source, "not usable JSON: {}", error.what());
   }
 }
 
@@ -236,21 +235,64 @@ void require_plain_bpe(const Json& model, const std::string& source) {
     throw DataError(source, "its model has byte_fallback, which is not supported");
 }
 
+void require_flag(const Json& part, const char* name, bool otherwise, bool required,
+                  const std::string& where, const std::string& source) {
+  if (flag(part, name, otherwise, source) != required)
+    throw DataError(source, "its {} with {} = {} is not supported", where, name, !required);
+}
+
+/// The pattern of a Split whose matches stand alone: {"type": "Split", "pattern": {"Regex": …},
+/// "behavior": "Isolated", "invert": false}.
+std::shared_ptr<const PreTokenPattern> parse_split(const Json& split, const std::string& source) {
+  require_type(split, "pre_tokenizer before ByteLevel", "Split", source);
+  const Json& pattern = member(split, "pattern");
+  const Json& regex = pattern.is_object() ? member(pattern, "Regex") : Json();
+  if (!regex.is_string())
+    throw DataError(source, "its Split has no pattern by 'Regex'; others are not supported");
+  if (member(split, "behavior") != "Isolated")
+    throw DataError(source, "its Split has the behavior {}, only \"Isolated\" is supported",
+                    member(split, "behavior").dump().substr(0, 40));
+  require_flag(split, "invert", false, false, "Split", source);
+  try {
+    return std::make_shared<const PreTokenPattern>(regex.get_ref<const std::string&>());
+  } catch (const std::invalid_argument& error) {
+    throw DataError(source, "its Split has the pattern {}: {}", regex.dump(), error.what());
+  }
+}
+
+/// ByteLevel alone, or a Sequence of a Split and a ByteLevel that does not split again.
+PreTokenRule parse_pre_tokenizer(const Json& pre_tokenizer, const std::string& source) {
+  PreTokenRule rule;
+  if (type_of(pre_tokenizer) != "Sequence") {
+    require_type(pre_tokenizer, "pre_tokenizer", "ByteLevel", source);
+    rule.add_prefix_space = flag(pre_tokenizer, "add_prefix_space", true, source);
+    rule.split = flag(pre_tokenizer, "use_regex", true, source);
+    return rule;
+  }
+  const Json& parts = member(pre_tokenizer, "pretokenizers");
+  if (!parts.is_array() || parts.size() != 2)
+    throw DataError(source,
+                    "its pre_tokenizer is a Sequence of {} parts, only one of a Split and a "
+                    "ByteLevel is supported",
+                    parts.size());
+  rule.pattern = parse_split(parts[0], source);
+  require_type(parts[1], "pre_tokenizer after Split", "ByteLevel", source);
+  require_flag(parts[1], "add_prefix_space", true, false, "ByteLevel after a Split", source);
+  require_flag(parts[1], "use_regex", true, false, "ByteLevel after a Split", source);
+  return rule;
+}
+
 TokenizerContent parse_hugging_face(const Json& json, const std::string& source) {
   const Json& model = member(json, "model");
   if (!model.is_object())
-    throw DataError(source, "is no tokenizer.json: it has neither a model nor a format");
+    throw DataError(source, "is not a tokenizer.json: it has neither a model nor a format");
   require_plain_bpe(model, source);
   if (!member(json, "normalizer").is_null())
     throw DataError(source, "its normalizer is {}, only none is supported",
                     type_of(member(json, "normalizer")));
-  const Json& pre_tokenizer = member(json, "pre_tokenizer");
-  require_type(pre_tokenizer, "pre_tokenizer", "ByteLevel", source);
-  require_type(member(json, "decoder"), "decoder", "ByteLevel", source);
-
   BpeFile file;
-  file.rule.add_prefix_space = flag(pre_tokenizer, "add_prefix_space", true, source);
-  file.rule.split = flag(pre_tokenizer, "use_regex", true, source);
+  file.rule = parse_pre_tokenizer(member(json, "pre_tokenizer"), source);
+  require_type(member(json, "decoder"), "decoder", "ByteLevel", source);
   file.rule.ignore_merges = flag(model, "ignore_merges", false, source);
   file.vocabulary = parse_vocabulary(member(model, "vocab"), source);
   file.merges = parse_merges(member(model, "merges"), source);
@@ -276,58 +318,6 @@ TokenizerContent parse_own_format(const Json& json, const std::string& source) {
   return Tokenizer::characters(characters.get_ref<const std::string&>(), end_of_text).content();
 }
 
-std::string json_text(std::string_view text) {
-  return Json(text).dump();
-}
-
-std::string write_added_token(const AddedToken& token) {
-  return fmt::format(
-      "    {{\"id\": {}, \"content\": {}, \"single_word\": false, \"lstrip\": {}, \"rstrip\": {}, "
-      "\"normalized\": {}, \"special\": {}}}",
-      token.id, json_text(token.name), token.strips_left, token.strips_right, !token.early,
-      token.special);
-}
-
-/// The lines of a JSON list or table.
-std::string joined(const std::vector<std::string>& lines) {
-  return lines.empty() ? "" : fmt::format("\n{}\n  ", fmt::join(lines, ",\n"));
-}
-
-std::string write_hugging_face(const TokenizerContent& content, const BpeModel& bpe) {
-  std::vector<std::string> written;
-  for (const auto& bytes : content.tokens) written.push_back(bytes_to_alphabet(bytes));
-  std::vector<std::string> added, vocabulary, merges;
-  for (const auto& token : content.added_tokens) {
-    written[token.id] = token.name;
-    added.push_back(write_added_token(token));
-  }
-  for (size_t id = 0; id < written.size(); ++id)
-    if (!written[id].empty())
-      vocabulary.push_back(fmt::format("    {}: {}", json_text(written[id]), id));
-  // The older way to write a merge, which every reader takes, cannot express a space in a token.
-  const bool as_pairs = std::any_of(written.begin(), written.end(), [](const auto& token) {
-    return token.find(' ') != std::string::npos;
-  });
-  for (const auto& [left, right, result] : bpe.merges())
-    merges.push_back(
-        as_pairs ? fmt::format("    [{}, {}]", json_text(written[left]), json_text(written[right]))
-                 : "    " + json_text(written[left] + " " + written[right]));
-  const PreTokenRule& rule = bpe.rule();
-  const std::string byte_level = fmt::format(
-      "{{\"type\": \"ByteLevel\", \"add_prefix_space\": {}, \"trim_offsets\": true, "
-      "\"use_regex\": {}}}",
-      rule.add_prefix_space, rule.split);
-  return fmt::format(
-      "{{\n\"version\": \"1.0\",\n\"truncation\": null,\n\"padding\": null,\n"
-      "\"added_tokens\": [{}],\n\"normalizer\": null,\n\"pre_tokenizer\": {},\n"
-      "\"post_processor\": null,\n\"decoder\": {},\n\"model\": {{\n  \"type\": \"BPE\",\n"
-      "  \"dropout\": null,\n  \"unk_token\": null,\n  \"continuing_subword_prefix\": null,\n"
-      "  \"end_of_word_suffix\": null,\n  \"fuse_unk\": false,\n  \"byte_fallback\": false,\n"
-      "  \"ignore_merges\": {},\n  \"vocab\": {{{}}},\n  \"merges\": [{}]\n}}\n}}\n",
-      joined(added), byte_level, byte_level, rule.ignore_merges, joined(vocabulary),
-      joined(merges));
-}
-
 }  // namespace
 
 std::optional<int32_t> find_end_of_text(const std::vector<AddedToken>& added_tokens) {
@@ -340,7 +330,7 @@ std::optional<int32_t> find_end_of_text(const std::vector<AddedToken>& added_tok
 
 TokenizerContent parse_tokenizer_json(std::string_view text, const std::string& source) {
   const Json json = parse_json(text, source);
-  if (!json.is_object()) throw DataError(source, "is no JSON object");
+  if (!json.is_object()) throw DataError(source, "is not a JSON object");
   return json.contains("format") ? parse_own_format(json, source)
                                  : parse_hugging_face(json, source);
 }
@@ -365,22 +355,6 @@ TokenizerContent parse_gpt2(std::string_view encoder_json, std::string_view voca
   for (const auto& [token, id] : file.vocabulary)
     if (token == kEndOfTextName) file.added_tokens.push_back({token, id});
   return build_bpe(std::move(file), source);
-}
-
-std::string write_tokenizer_json(const TokenizerContent& content) {
-  if (const auto* bpe = std::get_if<BpeModel>(&content.model))
-    return write_hugging_face(content, *bpe);
-  const std::string end_of_text = content.end_of_text ? json_text(kEndOfTextName) : "null";
-  std::string_view format = kBytesFormat;
-  std::string extra;
-  if (const auto* model = std::get_if<CharacterModel>(&content.model)) {
-    format = kCharactersFormat;
-    std::string characters;
-    for (char32_t c : model->characters()) utf8::append(characters, c);
-    extra = fmt::format(",\n\"characters\": {}", json_text(characters));
-  }
-  return fmt::format("{{\n\"format\": \"{}\",\n\"version\": {},\n\"end_of_text\": {}{}\n}}\n",
-                     format, kFormatVersion, end_of_text, extra);
 }
 
 }  // namespace tessera

@@ -1,21 +1,15 @@
 #pragma once
 
-#include <filesystem>
+#include "tessera/base/file_lock.h"
 
 namespace tessera {
 
-/// The right to write to a store, held by one process at a time. The operating system takes it back
-/// when the process ends, however it ends.
-class StoreLock {
+/// The right to write to a store, held by one process at a time.
+class StoreLock : public FileLock {
  public:
-  /// Throws std::runtime_error where another process holds it, SystemError.
-  explicit StoreLock(const std::filesystem::path& path);
-  ~StoreLock();
-  StoreLock(const StoreLock&) = delete;
-  StoreLock& operator=(const StoreLock&) = delete;
-
- private:
-  int descriptor_;
+  /// Throws as FileLock does.
+  explicit StoreLock(const std::filesystem::path& path)
+      : FileLock(path, "another process is writing to this store; wait until it has ended") {}
 };
 
 }  // namespace tessera

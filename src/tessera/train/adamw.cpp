@@ -66,14 +66,16 @@ AdamW::AdamW(const NamedTensors& parameters, AdamWConfig config, const DecayRule
 
 double AdamW::gradient_norm() const {
   std::vector<at::Tensor> gradients;
-  double sum = 0.0;
+  at::Tensor composed;  // of the parameters without loops, on their device: reading waits for it
   for (const auto& parameter : parameters_) {
     const at::Tensor& gradient = parameter.value.grad();
     gradients.push_back(parameter.fused && gradient.defined() ? gradient.contiguous()
                                                               : at::Tensor());
-    if (!parameter.fused && gradient.defined())
-      sum += gradient.detach().to(at::kDouble).square().sum().item<double>();
+    if (parameter.fused || !gradient.defined()) continue;
+    const at::Tensor part = gradient.detach().to(at::kDouble).square().sum();
+    composed = composed.defined() ? composed + part : part;
   }
+  double sum = composed.defined() ? composed.item<double>() : 0.0;
   std::vector<double> sums(blocks_.size(), 0.0);
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < blocks_.size(); ++i) {

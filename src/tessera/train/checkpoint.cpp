@@ -9,10 +9,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/checksum.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
+#include "tessera/tensor/tensor_checksum.h"
 
 namespace tessera {
 namespace {
@@ -43,7 +43,8 @@ std::string to_text(const TrainingState& state) {
               {"digest", state.digest},
               {"elapsed_seconds", state.elapsed_seconds},
               {"validation_loss", optional(state.validation_loss)},
-              {"best_validation_loss", optional(state.best_validation_loss)}}
+              {"best_validation_loss", optional(state.best_validation_loss)},
+              {"evaluation_is_missing", state.evaluation_is_missing}}
       .dump();
 }
 
@@ -57,32 +58,16 @@ TrainingState parse_state(const std::map<std::string, std::string>& metadata,
     return json.at(name).is_null() ? std::nullopt : std::optional(json.at(name).get<double>());
   };
   try {
-    return {json.at("step").get<int64_t>(),       json.at("seed").get<uint64_t>(),
-            json.at("digest").get<std::string>(), json.at("elapsed_seconds").get<double>(),
-            optional("validation_loss"),          optional("best_validation_loss")};
+    return {json.at("step").get<int64_t>(),
+            json.at("seed").get<uint64_t>(),
+            json.at("digest").get<std::string>(),
+            json.at("elapsed_seconds").get<double>(),
+            optional("validation_loss"),
+            optional("best_validation_loss"),
+            json.value("evaluation_is_missing", false)};
   } catch (const nlohmann::json::exception& error) {
     throw DataError(path, "metadata 'training' is incomplete: {}", error.what());
   }
-}
-
-/// Of names, tensors (contiguous, on the CPU) and the state; in the order of the names.
-std::string checksum_of(const std::map<std::string, at::Tensor>& tensors,
-                        const std::string& state) {
-  Checksum sum;
-  sum.add(state);
-  for (const auto& [name, tensor] : tensors) {
-    sum.add(name);
-    sum.add(std::span(static_cast<const std::byte*>(tensor.data_ptr()),
-                      static_cast<size_t>(tensor.nbytes())));
-  }
-  return sum.hex();
-}
-
-NamedTensors parameters_and_buffers(const torch::nn::Module& module) {
-  NamedTensors tensors;
-  for (const auto& item : module.named_parameters()) tensors.emplace_back(item.key(), item.value());
-  for (const auto& item : module.named_buffers()) tensors.emplace_back(item.key(), item.value());
-  return tensors;
 }
 
 /// Copies what the file holds into the targets of these names, after all of them were checked.

@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-/// What a training needs to go on, besides tensors.
+/// What a training needs to continue, besides tensors.
 struct TrainingState {
   int64_t step = 0;  ///< updates made
   uint64_t seed = 0;
@@ -22,6 +22,7 @@ struct TrainingState {
   double elapsed_seconds = 0.0;                ///< of training so far, in all processes
   std::optional<double> validation_loss;       ///< of the evaluation after this very step
   std::optional<double> best_validation_loss;  ///< of all evaluations so far
+  bool evaluation_is_missing = false;  ///< a signal cut the evaluation after this step short
 };
 
 /// The parameters of a module that learn, by name.

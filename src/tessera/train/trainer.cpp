@@ -65,22 +65,43 @@ TrainingResult Trainer::run(Start start) {
   if (config_.threads > 0) at::set_num_threads(static_cast<int>(config_.threads));
   task_.module.train();
   begin(start);
+  if (state_.step > 0) finish_last_step();
   while (state_.step < config_.steps) {
     report_step(train_step());
-    const bool last = state_.step == config_.steps;
-    state_.validation_loss.reset();
-    const bool best = (last || due(state_.step, config_.evaluate_every)) && evaluate();
-    if (due(state_.step, config_.sample_every)) sample();
-    const bool interrupted = !last && InterruptGuard::interrupted();
-    if (last || best || interrupted || due(state_.step, config_.checkpoint_every))
-      save_checkpoint();
-    if (interrupted)
-      throw Interrupted(fmt::format("stopped after step {} of {}; its checkpoint is in {}",
-                                    state_.step, config_.steps, folder_.native()));
+    follow_step();
   }
   result_.step = state_.step;
   result_.best_validation_loss = state_.best_validation_loss;
+  result_.evaluation_is_missing = state_.evaluation_is_missing;
   return result_;
+}
+
+void Trainer::follow_step() {
+  const bool last = state_.step == config_.steps;
+  state_.validation_loss.reset();
+  state_.evaluation_is_missing = false;
+  const bool best =
+      task_.evaluate && (last || due(state_.step, config_.evaluate_every)) && evaluate();
+  if (due(state_.step, config_.sample_every)) sample();
+  const bool interrupted = InterruptGuard::interrupted();
+  if (last || best || interrupted || due(state_.step, config_.checkpoint_every)) save_checkpoint();
+  if (interrupted && !last) throw stopped();
+}
+
+void Trainer::finish_last_step() {
+  const bool last = state_.step == config_.steps;
+  if (!task_.evaluate || !(state_.evaluation_is_missing || (last && !state_.validation_loss)))
+    return;
+  evaluate();
+  if (!state_.evaluation_is_missing)
+    save_checkpoint();
+  else if (!last)
+    throw stopped();
+}
+
+Interrupted Trainer::stopped() const {
+  return Interrupted(fmt::format("stopped after step {} of {}; its checkpoint is in {}",
+                                 state_.step, config_.steps, folder_.native()));
 }
 
 void Trainer::begin(Start start) {
@@ -120,24 +141,27 @@ void Trainer::resume() {
 
 StepMetrics Trainer::train_step() {
   const double began = seconds_now();
-  double loss = 0.0;
+  at::Tensor sum;  // of the losses, on their device: reading it waits for the device
   optimizer_.clear_gradients();
   for (int64_t micro_batch = 0; micro_batch < config_.accumulation; ++micro_batch) {
     seed_generator(static_cast<uint64_t>(micro_batch));
     const at::Tensor part = task_.loss(state_.step, micro_batch) / config_.accumulation;
     TORCH_CHECK_VALUE(part.dim() == 0 && part.requires_grad(), "Trainer: the loss has shape ",
                       part.sizes(), ", expected a scalar that depends on the parameters");
-    loss += part.item<double>();
-    if (!std::isfinite(loss))
-      throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1, loss, advice()));
     part.backward();
+    const at::Tensor value = part.detach().to(at::kDouble);
+    sum = micro_batch == 0 ? value : sum + value;
   }
+  const double loss = sum.item<double>();
+  if (!std::isfinite(loss))
+    throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
+                               std::isnan(loss) ? "not a number (NaN)" : "infinite", advice()));
   const double rate = config_.schedule().at(state_.step);
   const double norm = optimizer_.gradient_norm();
   if (!std::isfinite(norm))
-    throw Diverged(fmt::format("step {}: the gradient of '{}' is not finite (loss {:.4g}); {}",
-                               state_.step + 1, optimizer_.parameter_with_bad_gradient(), loss,
-                               advice()));
+    throw Diverged(
+        fmt::format("step {}: the gradient of '{}' is infinite or not a number (loss {:.4g}); {}",
+                    state_.step + 1, optimizer_.parameter_with_bad_gradient(), loss, advice()));
   optimizer_.step(rate, clip_scale(norm, config_.clip));
   gradient_norm_ = norm;
   ++state_.step;
@@ -165,12 +189,15 @@ void Trainer::report_step(const StepMetrics& metrics) {
 }
 
 bool Trainer::evaluate() {
-  if (!task_.evaluate) return false;
   seed_generator(kEvaluationDraw);
-  {
+  state_.evaluation_is_missing = true;
+  try {
     Evaluating mode(task_.module);
     result_.evaluation = task_.evaluate();
+  } catch (const Interrupted&) {
+    return false;
   }
+  state_.evaluation_is_missing = false;
   state_.elapsed_seconds = elapsed_seconds();
   Json line = {
       {"kind", "evaluation"}, {"step", state_.step}, {"elapsed_seconds", state_.elapsed_seconds}};
@@ -215,12 +242,12 @@ double Trainer::elapsed_seconds() const {
 std::string Trainer::advice() const {
   const auto saved = checkpoints_.paths();
   return fmt::format(
-      "the learning rate was {:.3g}, the last gradient norm {:.3g}; try a smaller learning_rate, "
-      "more warmup_steps or a smaller clip; {}",
+      "the training has diverged (learning rate {:.3g}, last gradient norm {:.3g}). Try a smaller "
+      "train.learning_rate, more train.warmup_steps or a smaller train.clip. {}",
       config_.schedule().at(state_.step), gradient_norm_,
-      saved.empty() ? "there is no checkpoint yet"
-                    : fmt::format("the weights before it are kept in {}; with --resume, steps set "
-                                  "to its step ends there and makes them the model",
+      saved.empty() ? "There is no checkpoint yet"
+                    : fmt::format("The last weights are in {}: --resume with train.steps set to "
+                                  "its step makes them the model",
                                   saved.back().native()));
 }
 

@@ -100,12 +100,17 @@ bool has_begun(const StudyContext& context, const std::string& kind) {
   return std::filesystem::exists(context.folder() / kind / "metrics.jsonl");
 }
 
-/// Goes on with a run that the folder holds, so that the study may be stopped and started again.
+/// Continues a run that the folder holds, so that the study may be stopped and started again.
 TrainedLanguageModel train(const Settings& settings, const std::string& kind, const Corpus& corpus,
                            StudyContext& context) {
-  return train_language_model(training_config(settings, kind), corpus, context.folder() / kind,
-                              has_begun(context, kind) ? Start::kResume : Start::kNew,
-                              context.progress());
+  const RunFolder run(context.folder() / kind,
+                      has_begun(context, kind) ? Start::kResume : Start::kNew);
+  TrainedLanguageModel trained =
+      train_language_model(training_config(settings, kind), corpus, run, context.progress());
+  if (!trained.missing.empty())
+    throw Interrupted(fmt::format("stopped after the training in {}; the same command continues",
+                                  run.path().native()));
+  return trained;
 }
 
 void add_commands(const StudyContext& context, StudyResults& results) {

@@ -9,6 +9,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/data/bpe_trainer.h"
@@ -32,7 +33,7 @@ bool is_learnt(const std::string& tokenizer) {
   return tokenizer == "bpe" || tokenizer == "byte" || tokenizer == "character";
 }
 
-/// Sizes and times of the files of a text and its tokenizer: they change when these do.
+/// Sizes and times of the files of a text and its tokenizer, by which a change is noticed.
 Json fingerprint(const CorpusConfig& config) {
   Json files = Json::array();
   const auto add_file = [&](const fs::path& path) {
@@ -56,23 +57,26 @@ Json record_of(const CorpusConfig& config) {
   return {{"config", config::to_json(config)}, {"files", fingerprint(config)}};
 }
 
-void check(const CorpusConfig& config) {
-  if (!(config.validation_share > 0 && config.validation_share < 1))
-    throw UsageError("data.validation_share is {}, expected a share between 0 and 1",
-                     config.validation_share);
-  if (!is_learnt(config.tokenizer) && !fs::exists(config.tokenizer))
-    throw UsageError(
-        "data.tokenizer is '{}', expected bpe, byte, character, or the path of a tokenizer{}",
-        config.tokenizer, suggestion(config.tokenizer, {"bpe", "byte", "character"}));
+/// Throws where a signal has come: nothing that a run needs has been written yet.
+void stop_if_interrupted(std::string_view doing) {
+  InterruptGuard::stop_if_interrupted(fmt::format(
+      "stopped while {}, before the first step; there is nothing to resume yet", doing));
 }
 
-/// Throws unless a run that began with the configuration `known` may go on with `now`.
+void check_tokenizer(const std::string& tokenizer) {
+  if (!is_learnt(tokenizer) && !fs::exists(tokenizer))
+    throw UsageError(
+        "data.tokenizer is '{}', expected bpe, byte, character, or the path of a tokenizer{}",
+        tokenizer, suggestion(tokenizer, {"bpe", "byte", "character"}));
+}
+
+/// Throws unless a run that began with the configuration `known` may continue with `now`.
 void check_same_corpus(const Json& known, const Json& now, const fs::path& folder) {
   for (const auto& [key, value] : now.items())
     if (known.value(key, Json()) != value)
       throw UsageError(
-          "{} was made with data.{} = {}, now it is {}; give the same, or choose "
-          "another folder",
+          "{} was written with data.{} = {}, now it is {}; give the same value, or choose another "
+          "folder",
           folder.native(), key, known.value(key, Json()).dump(), value.dump());
 }
 
@@ -83,7 +87,9 @@ Json read_record(const fs::path& path) {
                      record["config"].is_object() && record.contains("description") &&
                      record["description"].is_string() && record.contains("tokens") &&
                      record["tokens"].is_string();
-  if (!whole) throw DataError(path.native(), "is no record of a corpus; remove it");
+  if (!whole)
+    throw DataError(path.native(),
+                    "is not the record of a corpus; remove it to encode the text again");
   return record;
 }
 
@@ -95,20 +101,30 @@ TextSource source_of(const CorpusConfig& config, const fs::path& folder) {
 Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* stream) {
   BpeTrainer trainer({.vocabulary_size = vocabulary});
   {
-    Progress progress(stream, "Counting words", static_cast<int64_t>(source.documents()));
-    int64_t done = 0;
+    Progress progress(stream, "Counting words", static_cast<int64_t>(source.bytes()));
     source.for_each([&](const std::string&, std::string_view text) {
-      trainer.add_text(text);
-      progress.update(++done);
+      const int64_t before = trainer.text_bytes();
+      const auto advance = [&](int64_t bytes) {
+        stop_if_interrupted("counting words");
+        progress.update(before + bytes);
+      };
+      trainer.add_text(text, advance);
+      advance(static_cast<int64_t>(text.size()));
     });
   }
   Progress progress(stream, "Learning tokens", vocabulary);
-  return trainer.train([&](int64_t tokens) { progress.update(tokens); });
+  return trainer.train([&](int64_t tokens) {
+    stop_if_interrupted("learning the tokens");
+    progress.update(tokens);
+  });
 }
 
 Tokenizer learn_characters(const TextSource& source) {
   std::string all;
-  source.for_each([&](const std::string&, std::string_view text) { all += text; });
+  source.for_each([&](const std::string&, std::string_view text) {
+    stop_if_interrupted("reading the text");
+    all += text;
+  });
   return Tokenizer::characters(all, EndOfText::kPresent);
 }
 
@@ -121,12 +137,20 @@ Tokenizer tokenizer_of(const CorpusConfig& config, const TextSource& source, std
 
 void write_tokens(const TextSource& source, const Tokenizer& tokenizer, const fs::path& path,
                   std::FILE* stream) {
-  Progress progress(stream, "Encoding", static_cast<int64_t>(source.documents()));
-  TokenStreamWriter writer(path, tokenizer);
-  int64_t done = 0;
+  Progress progress(stream, "Encoding", static_cast<int64_t>(source.bytes()));
+  int64_t done = 0, document_end = 0;  // bytes
+  const auto advance = [&](int64_t bytes, int64_t tokens) {
+    stop_if_interrupted("encoding the text");
+    done = std::min(bytes, document_end);
+    progress.update(done, fmt::format("{} tokens", tokens));
+  };
+  constexpr auto kPiece = static_cast<int64_t>(TextEncoder::kPieceBytes);
+  TokenStreamWriter writer(path, tokenizer,
+                           [&](int64_t tokens) { advance(done + kPiece, tokens); });
   source.for_each([&](const std::string&, std::string_view text) {
+    document_end += static_cast<int64_t>(text.size());
     writer.add_document(text);
-    progress.update(++done, fmt::format("{} tokens", writer.tokens()));
+    advance(document_end, writer.tokens());
   });
   writer.finish();
 }
@@ -161,12 +185,24 @@ Corpus open_corpus(const CorpusConfig& config, const Files& files, const Json& r
 
 }  // namespace
 
+void CorpusConfig::check() const {
+  if (!(validation_share > 0 && validation_share < 1))
+    throw UsageError("data.validation_share is {}, expected a share between 0 and 1",
+                     validation_share);
+  const int64_t fewest = BpeTrainer::fewest_tokens(EndOfText::kPresent);
+  if (tokenizer == "bpe" && (vocabulary < fewest || vocabulary > BpeTrainer::kMostTokens))
+    throw UsageError("data.vocabulary is {}, expected {} (the 256 bytes and the end of text) to {}",
+                     vocabulary, fewest, BpeTrainer::kMostTokens);
+}
+
 double Corpus::bits_per_byte(double nats_per_token) const {
   return nats_per_token / std::numbers::ln2 / bytes_per_token;
 }
 
 Corpus prepare_corpus(const CorpusConfig& config, const fs::path& folder, Start start,
                       std::FILE* progress) {
+  config.check();
+  const InterruptGuard guard;
   const Files files(folder);
   Json record = record_of(config);
   if (fs::exists(files.record)) {
@@ -175,14 +211,16 @@ Corpus prepare_corpus(const CorpusConfig& config, const fs::path& folder, Start 
     if (start == Start::kResume) {
       check_same_corpus(known.at("config"), record["config"], folder);
       if (!same_files && progress)
-        fmt::print(progress, "The text has changed since {} was made; the run goes on with that\n",
-                   folder.native());
+        fmt::print(
+            progress,
+            "The text has changed since {} was written; the run continues with the tokens there\n",
+            folder.native());
       return open_corpus(config, files, known);
     }
     if (same_files && known.at("config") == record["config"])
       return open_corpus(config, files, known);
   }
-  check(config);
+  check_tokenizer(config.tokenizer);
   const TextSource source = source_of(config, folder);
   const Tokenizer tokenizer = tokenizer_of(config, source, progress);
   tokenizer.save(files.tokenizer);

@@ -21,12 +21,16 @@ struct CorpusConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("text", text, "a text file or a folder of them; empty takes what the machine has");
-    field("suffix", suffix, "of a folder's files, only those whose names end so");
-    field("tokenizer", tokenizer, "bpe, byte or character, learnt from the text; or a path to one");
-    field("vocabulary", vocabulary, "tokens of a BPE vocabulary that is learnt");
-    field("validation_share", validation_share, "share of the tokens, at the end, to validate on");
+    field("text", text, "a text file or a folder of them; empty: a text that the machine has");
+    field("suffix", suffix, "in a folder, only files whose names end with this");
+    field("tokenizer", tokenizer, "bpe, byte or character; or the path of a tokenizer");
+    field("vocabulary", vocabulary, "size of the BPE vocabulary that is learnt from the text");
+    field("validation_share", validation_share,
+          "share of the tokens, at the end of the text, for validation");
   }
+
+  /// Throws UsageError on a share outside (0, 1) and on a vocabulary that no BPE can have.
+  void check() const;
 };
 
 /// A text as tokens, split into what is trained on and what is validated on.
@@ -42,12 +46,13 @@ struct Corpus {
 };
 
 /// Reads the text, learns or loads the tokenizer and writes tokenizer.json, tokens.safetensors and
-/// corpus.json into `folder`; takes them over where they are there, made from the same
-/// configuration and text. A resumed run goes on with the tokens that it began with, even where
-/// the text has changed or gone since. Draws its progress on `progress` (null: silent).
+/// corpus.json into `folder`; reuses them where they were written from the same configuration and
+/// text. A resumed run continues with the tokens that it began with, even where the text has
+/// changed or is gone. Draws its progress on `progress` (null: silent).
 /// Throws what TextSource, Tokenizer and TokenStream throw, and DataError where the folder's tokens
-/// are damaged; UsageError on a share outside (0, 1), an unknown tokenizer, and, resuming, another
-/// configuration than the folder's.
+/// are damaged; UsageError on a share outside (0, 1), a vocabulary that no BPE can have, an unknown
+/// tokenizer, and, resuming, another configuration than the folder's; Interrupted after Ctrl-C:
+/// then the folder holds no corpus, and the next call starts from the beginning.
 Corpus prepare_corpus(const CorpusConfig& config, const std::filesystem::path& folder, Start start,
                       std::FILE* progress);
 

@@ -4,18 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/window_sampler.h"
 #include "tessera/infer/generate.h"
-#include "tessera/infer/scoring.h"
+#include "tessera/task/language_model/training_memory.h"
 #include "tessera/tensor/manifest.h"
 
 namespace tessera {
@@ -23,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using config::Json;
-
-constexpr int64_t kPositionWindows = 256;  // windows behind the loss at each position
 
 at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t length) {
   return at::tensor(ids, at::kLong).view({rows, length});
@@ -46,18 +42,23 @@ std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& con
   return model;
 }
 
-/// Shows a training on a stream: a bar with loss and speed, evaluations and samples as lines.
+/// Shows a training on a stream: a bar with loss and speed; evaluations and samples as lines.
 class TrainingDisplay : public TrainingObserver {
  public:
   TrainingDisplay(std::FILE* stream, std::string name, std::function<std::string(int64_t)> sample)
       : stream_(stream), name_(std::move(name)), sample_(std::move(sample)) {}
 
   void on_start(int64_t step, int64_t steps) override {
+    step_ = step;
     progress_ = std::make_unique<Progress>(stream_, name_, steps, step);
   }
   void on_step(const StepMetrics& metrics) override {
-    progress_->update(metrics.step, fmt::format("loss {:.3f}, {:.0f} tok/s", metrics.loss,
-                                                metrics.tokens_per_second));
+    step_ = metrics.step;
+    progress_->update(
+        step_, fmt::format("loss {:.3f}, {:.0f} tok/s", metrics.loss, metrics.tokens_per_second));
+  }
+  void on_batch_evaluated(int64_t batch, int64_t batches) {
+    progress_->update(step_, fmt::format("evaluating: batch {} of {}", batch, batches));
   }
   void on_evaluation(int64_t step, const Metrics& metrics) override {
     progress_->message(
@@ -65,20 +66,29 @@ class TrainingDisplay : public TrainingObserver {
                     metrics.at("loss"), metrics.at("bits_per_byte")));
   }
   void on_sample(int64_t step) override {
-    if (stream_) progress_->message(fmt::format("{}: step {}: {}", name_, step, sample_(step)));
+    if (!stream_) return;
+    try {
+      progress_->message(fmt::format("{}: step {}: sample: {}", name_, step, sample_(step)));
+    } catch (const Interrupted&) {  // the trainer saves before it stops
+    }
   }
-  void on_warning(const std::string& message) override {
+  void on_warning(const std::string& message) override { show(message); }
+  /// A line of its own.
+  void show(const std::string& message) {
     if (progress_)
       progress_->message(name_ + ": " + message);
     else if (stream_)
       fmt::print(stream_, "{}: {}\n", name_, message);
   }
+  /// Ends the bar.
+  void finish() { progress_.reset(); }
 
  private:
   std::FILE* stream_;
   std::string name_;
   std::function<std::string(int64_t)> sample_;
   std::unique_ptr<Progress> progress_;
+  int64_t step_ = 0;
 };
 
 /// Median over the steps of a run, in all its processes, tokens per second.
@@ -92,33 +102,21 @@ double median_speed(const fs::path& folder) {
   return *middle;
 }
 
+/// Reads the loss from its device once. Throws Interrupted between two batches after a signal.
 Metrics evaluate(LanguageModel& model, const TokenBatch& windows, int64_t batch,
-                 const Corpus& corpus) {
+                 const Corpus& corpus, TrainingDisplay& display) {
   const at::Tensor inputs = as_tensor(windows.inputs, windows.rows, windows.length);
   const at::Tensor targets = as_tensor(windows.targets, windows.rows, windows.length);
-  double sum = 0;
+  at::Tensor sum = at::zeros({}, at::kDouble);
   for (int64_t row = 0; row < windows.rows; row += batch) {
+    InterruptGuard::stop_if_interrupted("stopped while measuring the validation loss");
     const int64_t rows = std::min(batch, windows.rows - row);
-    sum +=
-        rows * model.loss(inputs.narrow(0, row, rows), targets.narrow(0, row, rows)).item<double>();
+    const at::Tensor loss = model.loss(inputs.narrow(0, row, rows), targets.narrow(0, row, rows));
+    sum = sum.to(loss.device()) + rows * loss.to(at::kDouble);
+    display.on_batch_evaluated(row / batch + 1, (windows.rows + batch - 1) / batch);
   }
-  const double loss = sum / windows.rows;
+  const double loss = sum.item<double>() / windows.rows;
   return {{"loss", loss}, {"bits_per_byte", corpus.bits_per_byte(loss)}};
-}
-
-/// Over windows spread evenly through the validation text.
-std::vector<double> loss_by_position(LanguageModel& model, const Corpus& corpus) {
-  const TokenBatch windows =
-      WindowSampler(corpus.validation, 1, model.window(), 0).evaluation_windows(kPositionWindows);
-  const at::Tensor inputs = as_tensor(windows.inputs, windows.rows, windows.length);
-  const at::Tensor last =
-      as_tensor(windows.targets, windows.rows, windows.length).narrow(1, windows.length - 1, 1);
-  LossByPosition losses;
-  for (const at::Tensor& some : at::cat({inputs, last}, 1).split(8)) losses.add(model, some);
-  std::vector<double> means;
-  for (int64_t position = 0; position < losses.positions(); ++position)
-    means.push_back(losses.at(position));
-  return means;
 }
 
 /// The weights with the lowest validation loss as a model directory.
@@ -129,15 +127,58 @@ void save_best(LanguageModel& model, const Tokenizer& tokenizer, const fs::path&
   tokenizer.save(folder / "model" / "tokenizer.json");
 }
 
-/// Takes the kind for granted where there is none.
-void check_model(Json& model) {
-  if (!model.is_object()) throw UsageError("model is {}, expected a table", model.dump());
-  if (!model.contains("kind")) model["kind"] = "memory_mosaic";
-  if (!model["kind"].is_string())
-    throw UsageError("model.kind is {}, expected a name", model["kind"].dump());
-  Json fields = model;
-  fields.erase("kind");
-  check_language_model(model["kind"].get<std::string>(), fields);
+/// The configuration with every default of the model filled in.
+Json resolved_config(const LanguageModelTrainingConfig& config, const LanguageModel& model) {
+  Json resolved = config.to_json();
+  resolved["model"] = model.hyper_parameters();
+  resolved["model"]["kind"] = std::string(model.kind());
+  return resolved;
+}
+
+/// Windows drawn from the training text, and the validation windows. Refers to all arguments.
+TrainingTask training_task(const TrainConfig& config, const Corpus& corpus, LanguageModel& model,
+                           const Json& resolved, TrainingDisplay& display) {
+  const int64_t batch = config.batch, window = model.window();
+  TrainingTask task{.module = model, .loss = {}, .evaluate = {}, .digest = {}};
+  task.loss = [&config, &model, batch, window,
+               sampler = WindowSampler(corpus.training, batch, window, config.seed)](
+                  int64_t step, int64_t micro_batch) {
+    const int64_t draw = step * config.accumulation + micro_batch;
+    const TokenBatch tokens = sampler.batch(draw);
+    const uint64_t dropout_seed = RandomStream(config.seed, static_cast<uint64_t>(draw))();
+    return model.loss(as_tensor(tokens.inputs, batch, window),
+                      as_tensor(tokens.targets, batch, window), dropout_seed);
+  };
+  task.evaluate = [&model, &corpus, &display, batch,
+                   windows = WindowSampler(corpus.validation, batch, window, 0)
+                                 .evaluation_windows(config.evaluate_batches * batch)] {
+    return evaluate(model, windows, batch, corpus, display);
+  };
+  task.tokens_per_step = batch * window * config.accumulation;
+  task.digest = fmt::format("{} {}", corpus.digest, resolved.at("model").dump());
+  return task;
+}
+
+/// What the report shows besides the losses of the training, until a signal comes.
+void measure(TrainedLanguageModel& trained, const Corpus& corpus, const TrainConfig& config,
+             const SampleConfig& sample, std::FILE* progress) {
+  LanguageModel& model = *trained.model;
+  model.eval();
+  trained.position_loss =
+      measure_position_loss(model, corpus, position_loss_windows(config), config.batch, progress);
+  const auto& [nats, windows, planned] = trained.position_loss;
+  if (windows < planned)
+    trained.missing.push_back(
+        fmt::format("the loss by position ({} of {} windows were measured)", windows, planned));
+  if (!InterruptGuard::interrupted()) {
+    Progress bar(progress, "Sample", sample.tokens);
+    try {
+      trained.sample = write_sample(model, corpus.tokenizer, sample, config.seed,
+                                    [&](int64_t tokens) { bar.update(tokens); });
+    } catch (const Interrupted&) {  // while the prompt was read
+    }
+  }
+  if (InterruptGuard::interrupted()) trained.missing.push_back("the sample");
 }
 
 /// Throws DataError where either part of the corpus is shorter than a window and its last target.
@@ -146,35 +187,20 @@ void check_length(const Corpus& corpus, int64_t window) {
        {std::pair("training", &corpus.training), std::pair("validation", &corpus.validation)})
     if (stream->size() <= window)
       throw DataError(corpus.description,
-                      "its {} part has {} tokens, a window of {} needs {}; give more text, or a "
+                      "its {} part has {} tokens, a window of {} needs {}; give more text or a "
                       "smaller model.window",
                       part, stream->size(), window, window + 1);
 }
 
-/// "train.learning_rate" and so on with their values.
-std::map<std::string, Json> leaves(const Json& tables) {
-  std::map<std::string, Json> result;
-  for (const auto& [table, fields] : tables.items())
-    for (const auto& [key, value] : fields.items()) result[table + "." + key] = value;
-  return result;
-}
-
-/// Throws UsageError where a run that began with the configuration `file` may not go on with `now`.
-void check_same_run(const fs::path& file, const Json& now) {
-  static const std::set<std::string> kMayChange = {"train.steps", "train.threads",
-                                                   "train.checkpoint_every",
-                                                   "train.keep_checkpoints", "train.sample_every"};
-  const auto began = leaves(
-      LanguageModelTrainingConfig::from_json(config::read_toml(file), file.native()).to_json());
-  for (const auto& [key, value] : leaves(now)) {
-    const auto before = began.find(key);
-    if (before == began.end() || before->second == value) continue;
-    if (key.starts_with("sample.") || kMayChange.count(key)) continue;
-    throw UsageError(
-        "{} began with {} = {}, now it is {}; give the same to go on with it, or choose another "
-        "folder",
-        file.parent_path().native(), key, before->second.dump(), value.dump());
-  }
+/// config.toml and, for a run that begins, manifest.json. Throws UsageError where the run may not
+/// continue with this configuration; then nothing is written.
+void write_run_files(const RunFolder& run, const Json& resolved) {
+  const fs::path config_file = run.path() / "config.toml";
+  const bool continues = run.start() == Start::kResume && fs::exists(config_file);
+  if (continues) check_same_run(config_file, resolved);
+  write_file(config_file, config::to_toml(resolved));
+  const auto seed = resolved.at("train").at("seed").get<uint64_t>();
+  if (!continues) write_file(run.path() / "manifest.json", manifest(seed).dump(2) + "\n");
 }
 
 /// The configured prompt, or the beginning of the validation text where the tokenizer lacks it.
@@ -191,41 +217,9 @@ std::string sample_prompt(const std::string& prompt, const Corpus& corpus) {
 
 }  // namespace
 
-LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& json,
-                                                                   const std::string& where) {
-  LanguageModelTrainingConfig config;
-  for (const auto& [key, table] : json.items()) {
-    const std::string path = where.empty() ? key : where + ": " + key;
-    if (key == "model")
-      config.model = table;
-    else if (key == "data")
-      config::from_json(table, config.data, path);
-    else if (key == "train")
-      config::from_json(table, config.train, path);
-    else if (key == "sample")
-      config::from_json(table, config.sample, path);
-    else
-      throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
-                       suggestion(key, {"model", "data", "train", "sample"}));
-  }
-  try {
-    check_model(config.model);
-    config.train.check();
-  } catch (const UsageError& error) {
-    throw UsageError("{}{}{}", where, where.empty() ? "" : ": ", error.what());
-  }
-  return config;
-}
-
-Json LanguageModelTrainingConfig::to_json() const {
-  return {{"model", model},
-          {"data", config::to_json(data)},
-          {"train", config::to_json(train)},
-          {"sample", config::to_json(sample)}};
-}
-
 std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
-                         const SampleConfig& sample, uint64_t seed) {
+                         const SampleConfig& sample, uint64_t seed,
+                         const std::function<void(int64_t)>& on_token) {
   const auto ids = tokenizer.encode(sample.prompt);
   GenerateOptions options;
   options.max_tokens = sample.tokens;
@@ -234,58 +228,46 @@ std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
     return std::string(tokenizer.token_bytes(static_cast<int32_t>(id)));
   };
   if (const auto end = tokenizer.end_of_text()) options.end_of_text = *end;
-  return sample.prompt + generate(model, {{Tokens(ids.begin(), ids.end())}}, options).front().text;
+  const auto continuations = generate(model, {{Tokens(ids.begin(), ids.end())}}, options,
+                                      [&, written = int64_t{0}](const GeneratedToken&) mutable {
+                                        if (on_token) on_token(++written);
+                                        return true;
+                                      });
+  return sample.prompt + continuations.front().text;
 }
 
 TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& config,
-                                          const Corpus& corpus, const fs::path& folder, Start start,
+                                          const Corpus& corpus, const RunFolder& run,
                                           std::FILE* progress) {
   config.train.check();
+  check_training_memory(config.model, corpus.tokenizer.vocabulary_size());
+  const InterruptGuard guard;
   auto model = make_model(config, corpus);
   check_length(corpus, model->window());
-  const int64_t batch = config.train.batch, window = model->window();
-  const WindowSampler sampler(corpus.training, batch, window, config.train.seed);
-  const TokenBatch validation = WindowSampler(corpus.validation, batch, window, 0)
-                                    .evaluation_windows(config.train.evaluate_batches * batch);
-  Json resolved = config.to_json();
-  resolved["model"] = model->hyper_parameters();
-  resolved["model"]["kind"] = std::string(model->kind());
-
-  TrainingTask task{.module = *model, .loss = {}, .evaluate = {}, .digest = {}};
-  task.loss = [&](int64_t step, int64_t micro_batch) {
-    const int64_t draw = step * config.train.accumulation + micro_batch;
-    const TokenBatch tokens = sampler.batch(draw);
-    const uint64_t dropout_seed = RandomStream(config.train.seed, static_cast<uint64_t>(draw))();
-    return model->loss(as_tensor(tokens.inputs, batch, window),
-                       as_tensor(tokens.targets, batch, window), dropout_seed);
-  };
-  task.evaluate = [&] { return evaluate(*model, validation, batch, corpus); };
-  task.tokens_per_step = batch * window * config.train.accumulation;
-  task.digest = fmt::format("{} {}", corpus.digest, resolved["model"].dump());
-
+  const Json resolved = resolved_config(config, *model);
   SampleConfig sample = config.sample;
   sample.prompt = sample_prompt(sample.prompt, corpus);
   TrainingDisplay display(progress, std::string(model->kind()), [&](int64_t step) {
     return write_sample(*model, corpus.tokenizer, sample, static_cast<uint64_t>(step));
   });
-  Trainer trainer(config.train, task, folder, &display);
-  const fs::path config_file = folder / "config.toml";
-  const bool goes_on = start == Start::kResume && fs::exists(config_file);
-  if (goes_on) check_same_run(config_file, resolved);
-  write_file(config_file, config::to_toml(resolved));
-  if (!goes_on) write_file(folder / "manifest.json", manifest(config.train.seed).dump(2) + "\n");
-  const TrainingResult result = trainer.run(start);
+  Trainer trainer(config.train, training_task(config.train, corpus, *model, resolved, display),
+                  run.path(), &display);
+  write_run_files(run, resolved);
+  const TrainingResult result = trainer.run(run.start());
 
-  save_best(*model, corpus.tokenizer, folder);
-  model->eval();
+  display.show(fmt::format("saving the weights with the lowest validation loss in {}",
+                           (run.path() / "model").native()));
+  display.finish();
+  save_best(*model, corpus.tokenizer, run.path());
   TrainedLanguageModel trained;
   trained.model = model;
-  trained.folder = folder;
+  trained.folder = run.path();
   trained.validation_loss = result.best_validation_loss.value_or(NAN);
   trained.bits_per_byte = corpus.bits_per_byte(trained.validation_loss);
-  trained.tokens_per_second = median_speed(folder);
-  trained.position_loss = loss_by_position(*model, corpus);
-  trained.sample = write_sample(*model, corpus.tokenizer, sample, config.train.seed);
+  trained.tokens_per_second = median_speed(run.path());
+  if (result.evaluation_is_missing)
+    trained.missing.push_back("the validation loss after the last step");
+  measure(trained, corpus, config.train, sample, progress);
   return trained;
 }
 

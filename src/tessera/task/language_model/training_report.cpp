@@ -1,5 +1,9 @@
 #include "tessera/task/language_model/training_report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
 #include <numeric>
 
 #include "tessera/model/memory_mosaic.h"
@@ -39,7 +43,7 @@ void add_loss_curves(const NamedTraining& training, StudyResults& results, LineC
 void add_position_loss(const NamedTraining& training, StudyResults& results, LineChart& chart) {
   constexpr size_t kGroups = 32;
   Series series{training.name, {}, SeriesStyle::kLine};
-  const auto& losses = training.trained->position_loss;
+  const auto& losses = training.trained->position_loss.nats;
   const size_t width = std::max<size_t>(1, losses.size() / kGroups);
   for (size_t begin = 0; begin < losses.size(); begin += width) {
     const size_t end = std::min(begin + width, losses.size());
@@ -52,13 +56,16 @@ void add_position_loss(const NamedTraining& training, StudyResults& results, Lin
   chart.add(std::move(series));
 }
 
+Cell measured(double value) {
+  return std::isnan(value) ? Cell("not measured") : Cell::fixed(value, 4);
+}
+
 Table losses_table(const std::vector<NamedTraining>& trainings) {
   Table table("After training", {"model", "parameters", "validation loss (nats/token)",
                                  "bits per byte", "training speed (tokens/s)"});
   for (const auto& [name, trained] : trainings)
-    table.add_row({name, trained->model->parameter_count(),
-                   Cell::fixed(trained->validation_loss, 4), Cell::fixed(trained->bits_per_byte, 4),
-                   Cell::fixed(trained->tokens_per_second, 0)});
+    table.add_row({name, trained->model->parameter_count(), measured(trained->validation_loss),
+                   measured(trained->bits_per_byte), Cell::fixed(trained->tokens_per_second, 0)});
   return table;
 }
 
@@ -91,7 +98,7 @@ void add_head_pictures(const MemoryMosaic& model, StudyResults& results) {
       "leaky-averages",
       heads_picture(model, "Leaky average λ of the contextual memories' keys", {"λ"},
                     [](const MosaicBlock& block) { return block->context->key->decay(); }),
-      "How far into the past a head's key looks: a token n steps back weighs λⁿ.");
+      "How far into the past a head's key looks: a token n steps back has the weight λⁿ.");
   results.add_chart(
       "bandwidths",
       heads_picture(model, "Kernel bandwidth β of the contextual memories", {"β"},
@@ -107,17 +114,27 @@ void add_training_results(const std::vector<NamedTraining>& trainings, const Cor
       std::make_unique<LineChart>("Loss while training", Axis{"step"}, Axis{"nats per token"});
   auto positions = std::make_unique<LineChart>("Loss against the position in the window",
                                                Axis{"tokens read before"}, Axis{"nats per token"});
+  std::string windows;  // behind the means, per model
   for (const auto& training : trainings) {
     add_loss_curves(training, results, *curves);
+    if (training.trained->position_loss.nats.empty()) continue;
     add_position_loss(training, results, *positions);
+    windows += fmt::format("{}{}: {}", windows.empty() ? "" : ", ", training.name,
+                           training.trained->position_loss.windows);
   }
   results.add_chart("loss", std::move(curves),
                     "Lines: validation. Points: training batches, averaged between evaluations.");
-  results.add_chart("loss-by-position", std::move(positions),
-                    "Validation text: what a longer context is worth.");
+  if (!windows.empty())
+    results.add_chart("loss-by-position", std::move(positions),
+                      fmt::format("What a longer context is worth: means over windows of the "
+                                  "validation text ({}).",
+                                  windows));
   results.add_table("losses", losses_table(trainings));
   for (const auto& [name, trained] : trainings) {
-    results.add_text(name + " writes", trained->sample);
+    if (!trained->sample.empty()) results.add_text(name + " writes", trained->sample);
+    if (!trained->missing.empty())
+      results.add_text(name + ": not measured, because a signal ended the program",
+                       fmt::format("{}", fmt::join(trained->missing, ", ")));
     if (const auto* mosaic = dynamic_cast<const MemoryMosaic*>(trained->model.get()))
       add_head_pictures(*mosaic, results);
   }

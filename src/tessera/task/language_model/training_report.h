@@ -14,9 +14,10 @@ struct NamedTraining {
   const TrainedLanguageModel* trained;
 };
 
-/// Adds what a reader wants to see of language models trained on one corpus: loss curves, loss
-/// against the position in the window, a table of final losses and speeds, a sample of each, and,
-/// of Memory Mosaics, the learnt leaky averages and kernel bandwidths per head.
+/// Adds to a report, for language models trained on one corpus: loss curves, the loss against the
+/// position in the window and how many windows it was measured on, a table of final losses and
+/// speeds, a sample of each, what was not measured, and, for Memory Mosaics, the learnt leaky
+/// averages and kernel bandwidths per head.
 void add_training_results(const std::vector<NamedTraining>& trainings, const Corpus& corpus,
                           StudyResults& results);
 

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tessera/base/config.h"
+#include "tessera/task/language_model/corpus.h"
+#include "tessera/train/train_config.h"
+
+namespace tessera {
+
+/// The [sample] table of a run: what the model is asked to write during and after training.
+struct SampleConfig {
+  std::string prompt = "And";
+  int64_t tokens = 60;
+  double temperature = 0.8;
+  int64_t top_k = 40;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("prompt", prompt,
+          "text that the samples continue; the validation text where the tokenizer lacks it");
+    field("tokens", tokens, "length of a sample");
+    field("temperature", temperature, "divides the logits; 0 takes the most probable token");
+    field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
+  }
+};
+
+/// A configuration of `tessera train`. [model] names a kind and any of its fields; the vocabulary
+/// is the tokenizer's.
+struct LanguageModelTrainingConfig {
+  config::Json model = {{"kind", "memory_mosaic"}};
+  CorpusConfig data;
+  TrainConfig train;
+  SampleConfig sample;
+
+  /// Throws UsageError on unknown keys, with the nearest known one, and on values that no text,
+  /// network or training can have.
+  static LanguageModelTrainingConfig from_json(const config::Json& json, const std::string& where);
+  config::Json to_json() const;
+};
+
+/// Throws UsageError, with the key and both values, where a run that began with the configuration
+/// in `file` may not continue with `now` (LanguageModelTrainingConfig::to_json).
+void check_same_run(const std::filesystem::path& file, const config::Json& now);
+
+}  // namespace tessera

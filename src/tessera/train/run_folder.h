@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+
+#include "tessera/base/file_lock.h"
+#include "tessera/train/trainer.h"
+
+namespace tessera {
+
+/// The folder of one training run. Only the process that has one of these writes there.
+class RunFolder {
+ public:
+  /// kNew: makes the folder where it is missing. Throws UsageError where, starting anew, the folder
+  /// already holds a run, or, resuming, it holds none; std::runtime_error where another process
+  /// trains there; SystemError. Nothing is written but the file "lock".
+  RunFolder(std::filesystem::path path, Start start);
+
+  const std::filesystem::path& path() const { return path_; }
+  Start start() const { return start_; }
+
+ private:
+  std::filesystem::path path_;
+  Start start_;
+  FileLock lock_;
+};
+
+}  // namespace tessera
