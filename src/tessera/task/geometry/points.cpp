@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/task/sequence/decimal.h"
 #include "tessera/task/sequence/draws.h"
 
 namespace tessera::task {
@@ -52,7 +53,8 @@ config::Json describe_points(const PointSet& set, std::span<const int64_t> solut
                              int64_t index) {
   config::Json points = config::Json::array();
   for (const Point& point : set.points)
-    points.push_back({static_cast<float>(point.x), static_cast<float>(point.y)});
+    points.push_back({shortest_decimal(static_cast<float>(point.x)),
+                      shortest_decimal(static_cast<float>(point.y))});
   return {{"index", index},
           {"points", points},
           {"features", set.features},

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tessera/task/sequence/check_range.h"
+#include "tessera/task/sequence/decimal.h"
 #include "tessera/task/sequence/draws.h"
 
 namespace tessera::task {
@@ -82,11 +83,13 @@ TaskSample NthFarthest::sample(uint64_t seed, int64_t index, int64_t) const {
 
 config::Json NthFarthest::describe(uint64_t seed, int64_t index) const {
   const Question question = draw(seed, index);
+  config::Json vectors = config::Json::array();
+  for (const auto& vector : question.vectors) vectors.push_back(shortest_decimals(vector));
   std::vector<int64_t> ranking;
   for (size_t place : farthest_first(question.vectors, question.reference))
     ranking.push_back(question.labels[place]);
   return {{"index", index},
-          {"vectors", question.vectors},
+          {"vectors", vectors},
           {"labels", question.labels},
           {"k", question.k},
           {"m", question.labels[question.reference]},

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tessera/task/sequence/check_range.h"
+#include "tessera/task/sequence/decimal.h"
 #include "tessera/task/sequence/draws.h"
 
 namespace tessera::task {
@@ -56,7 +57,7 @@ config::Json PrioritySort::describe(uint64_t seed, int64_t index) const {
   const Vectors vectors = draw(seed, index);
   return {{"index", index},
           {"vectors", bit_texts(vectors.rows)},
-          {"priorities", vectors.priorities},
+          {"priorities", shortest_decimals(vectors.priorities)},
           {"answer", highest_priorities(vectors.priorities, config_.answers)}};
 }
 
