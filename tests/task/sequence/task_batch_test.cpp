@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/task/associative_retrieval/associative_retrieval.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tessera/task/sequence/check_range.h"
 #include "tessera/task/sequence/draws.h"

@@ -1,5 +1,7 @@
 #include "tessera/task/copy/copy.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/task/sequence/check_range.h"
 #include "tessera/task/sequence/draws.h"
 

@@ -1,5 +1,7 @@
 #include "tessera/task/geometry/convex_hull_task.h"
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/task/geometry/convex_hull.h"
 #include "tessera/task/sequence/check_range.h"
 #include "tessera/task/sequence/draws.h"

@@ -1,6 +1,7 @@
 #include "tessera/task/geometry/points.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tessera/task/sequence/decimal.h"

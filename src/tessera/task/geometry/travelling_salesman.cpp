@@ -1,6 +1,7 @@
 #include "tessera/task/geometry/travelling_salesman.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tessera/task/geometry/tour.h"
 #include "tessera/task/sequence/check_range.h"

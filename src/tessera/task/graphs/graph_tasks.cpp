@@ -1,6 +1,7 @@
 #include "tessera/task/graphs/graph_tasks.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tessera/task/sequence/check_range.h"
 #include "tessera/task/sequence/draws.h"

@@ -1,6 +1,7 @@
 #include "tessera/task/nth_farthest/nth_farthest.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tessera/task/sequence/check_range.h"

@@ -1,6 +1,7 @@
 #include "tessera/task/priority_sort/priority_sort.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tessera/task/sequence/check_range.h"

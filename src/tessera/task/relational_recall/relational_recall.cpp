@@ -1,5 +1,6 @@
 #include "tessera/task/relational_recall/relational_recall.h"
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tessera/task/sequence/check_range.h"

@@ -1,5 +1,6 @@
 #include "tessera/task/sequence/sample_file.h"
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tessera/task/sequence/check_range.h"

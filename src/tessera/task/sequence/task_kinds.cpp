@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "tessera/base/suggestion.h"
 #include "tessera/task/associative_retrieval/associative_retrieval.h"
 #include "tessera/task/copy/copy.h"
 #include "tessera/task/geometry/convex_hull_task.h"
