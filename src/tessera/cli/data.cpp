@@ -80,6 +80,7 @@ void add_data(CLI::App& program) {
   text->add_option("--documents", options->documents,
                    "Instead: write each document as a file of its own into this folder");
   text->callback([options] { run_text(*options); });
+  add_task_data(*verb);
 }
 
 }  // namespace tessera::cli

@@ -28,6 +28,9 @@ void add_plan(CLI::App& program);
 void add_study(CLI::App& program);
 void add_memo(CLI::App& program);
 
+/// The verbs of `tessera data` that write samples of tasks.
+void add_task_data(CLI::App& data);
+
 /// One line of JSON on standard output. JSON holds UTF-8 only: what is none of it becomes U+FFFD.
 void print_json(const config::Json& json);
 

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/base/random.h"
+
+namespace tessera::task {
+
+struct Edge {
+  int64_t u, v;
+  int64_t weight;
+};
+
+/// An undirected graph over the nodes 0 … nodes - 1.
+struct Graph {
+  int64_t nodes = 0;
+  std::vector<Edge> edges;
+};
+
+struct GraphConfig {
+  int64_t min_nodes = 5;
+  int64_t max_nodes = 20;
+  int64_t min_edges = 6;
+  int64_t max_edges = 30;
+  int64_t max_weight = 10;
+  int64_t features = 40;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("min_nodes", min_nodes, "fewest nodes");
+    field("max_nodes", max_nodes, "most nodes");
+    field("min_edges", min_edges, "fewest edges, where the nodes allow it");
+    field("max_edges", max_edges, "most edges, where the nodes allow it");
+    field("max_weight", max_weight, "weights are whole numbers from 1 on");
+    field("features", features, "features that nodes are named by: width of a one-hot vector");
+  }
+};
+
+/// A connected graph without loops or double edges (Le et al. 2020, appendix H): a path through all
+/// nodes in random order, then random further edges; weights uniform in 1 … max_weight; edges in
+/// random order and direction. The number of nodes is uniform in [min_nodes, max_nodes]; that of
+/// edges is uniform in [min_edges, max_edges], cut to what N nodes allow: N - 1 … N (N - 1) / 2.
+Graph draw_graph(RandomStream& random, const GraphConfig& config);
+
+/// A shortest path from source to destination, both included (Dijkstra 1959). Of several shortest
+/// ones the first in lexicographic order of its nodes. Weights must be positive.
+/// Throws std::invalid_argument where no path leads there.
+std::vector<int64_t> shortest_path(const Graph& graph, int64_t source, int64_t destination);
+
+/// Sum of the weights along a path; of two edges between the same nodes the lighter counts. Throws
+/// std::invalid_argument where an edge is missing.
+int64_t path_length(const Graph& graph, const std::vector<int64_t>& path);
+
+/// The edges by weight, then by lower node, then by higher node. In each edge u < v.
+std::vector<Edge> edges_by_weight(const Graph& graph);
+
+/// The edges of the minimum spanning tree in the order in which Kruskal 1956 takes them, that of
+/// edges_by_weight().
+/// Throws std::invalid_argument where the graph is not connected.
+std::vector<Edge> spanning_tree(const Graph& graph);
+
+}  // namespace tessera::task

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/config.h"
+
+namespace tessera::task {
+
+/// What an answer step predicts: independent bits (binary cross-entropy), or one of several classes
+/// (cross-entropy).
+enum class TargetKind { kBits, kClasses };
+
+/// What a model of this task reads and writes at each step.
+struct TaskShape {
+  int64_t vocabulary = 0;   ///< of input tokens; 0 where the inputs are vectors
+  int64_t input_width = 0;  ///< of input vectors; 0 where the inputs are tokens
+  int64_t output_width = 0;
+  TargetKind targets = TargetKind::kBits;
+};
+
+/// One sequence and its answers. Answers stand at consecutive steps from `first_answer` on; what a
+/// model says at other steps does not count.
+struct TaskSample {
+  int64_t steps = 0;
+  std::vector<float> inputs;    ///< [steps, input_width]; empty where the inputs are tokens
+  std::vector<int64_t> tokens;  ///< [steps]; empty where the inputs are vectors
+  int64_t first_answer = 0;
+  int64_t answers = 0;
+  std::vector<float> bits;       ///< [answers, output_width]; empty where the targets are classes
+  std::vector<int64_t> classes;  ///< [answers]; empty where the targets are bits
+
+  /// Appends an input vector of zeros and returns it.
+  std::span<float> add_row(int64_t width);
+  /// Appends one input vector of zeros per class; these steps answer with the classes.
+  void answer_with_classes(std::span<const int64_t> answer, int64_t width);
+};
+
+/// What somebody scores who does not solve the task.
+struct Level {
+  std::string strategy;
+  std::string metric;  ///< "bits per sequence" (wrong ones) or "accuracy" (share of right classes)
+  double value;
+};
+
+/// A task as a seeded generator with ground truth. Sample `index` of the set named by `seed` is a
+/// pure function of (seed, index) and the configuration: any order, any thread, any machine.
+class SequenceTask {
+ public:
+  virtual ~SequenceTask() = default;
+
+  virtual TaskShape shape() const = 0;
+
+  /// size_of: the sample that sets the sizes which a batch of this task shares (a length, a number
+  /// of points). A sample by itself sets its own; in a batch all take those of the first.
+  virtual TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const = 0;
+  TaskSample sample(uint64_t seed, int64_t index) const { return sample(seed, index, index); }
+
+  /// The sample of its own sizes in the task's terms, with the ground truth: a line of a data file.
+  virtual config::Json describe(uint64_t seed, int64_t index) const = 0;
+
+  /// Chance and trivial strategies.
+  virtual std::vector<Level> levels() const = 0;
+};
+
+/// Which of the disjoint sets of a seed.
+enum class Split { kTraining, kValidation, kTest };
+constexpr std::array<std::string_view, 3> enum_names(Split) {
+  return {"training", "validation", "test"};
+}
+
+/// The seed of a split's samples.
+uint64_t split_seed(uint64_t seed, Split split);
+
+}  // namespace tessera::task

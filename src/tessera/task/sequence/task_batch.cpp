@@ -1,0 +1,121 @@
+#include "tessera/task/sequence/task_batch.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tessera/base/error.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera::task {
+namespace {
+
+/// Puts a sample into column `b` of the batch.
+void copy_sample(const TaskSample& sample, const TaskShape& shape, int64_t b, TaskBatch& batch) {
+  const auto column = [&](at::Tensor& tensor, int64_t begin, int64_t steps) {
+    return tensor.narrow(0, begin, steps).select(1, b);
+  };
+  const auto view = [](const auto& values, at::IntArrayRef sizes, at::ScalarType type) {
+    return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), sizes, type);
+  };
+  if (shape.vocabulary > 0)
+    column(batch.inputs, 0, sample.steps).copy_(view(sample.tokens, {sample.steps}, at::kLong));
+  else
+    column(batch.inputs, 0, sample.steps)
+        .copy_(view(sample.inputs, {sample.steps, shape.input_width}, at::kFloat));
+  auto targets = column(batch.targets, sample.first_answer, sample.answers);
+  if (batch.kind == TargetKind::kBits)
+    targets.copy_(view(sample.bits, {sample.answers, shape.output_width}, at::kFloat));
+  else
+    targets.copy_(view(sample.classes, {sample.answers}, at::kLong));
+  column(batch.answers, sample.first_answer, sample.answers).fill_(true);
+}
+
+void check_logits(const at::Tensor& logits, const TaskBatch& batch, const char* what) {
+  const bool bits = batch.kind == TargetKind::kBits;
+  check_shape(logits,
+              {batch.answers.size(0), batch.answers.size(1), bits ? batch.targets.size(2) : -1},
+              what);
+}
+
+/// Which symbols are wrong: [T, B, out] of bits, [T, B, 1] of classes; false where none is asked.
+at::Tensor wrong_symbols(const at::Tensor& logits, const TaskBatch& batch) {
+  const auto asked = batch.answers.unsqueeze(-1);
+  if (batch.kind == TargetKind::kBits) {
+    const auto wrong = logits.gt(0).ne(batch.targets.gt(0)).logical_or(logits.isnan());
+    return wrong.logical_and(asked);
+  }
+  const auto wrong = logits.argmax(-1).ne(batch.targets).logical_or(logits.isnan().any(-1));
+  return wrong.unsqueeze(-1).logical_and(asked);
+}
+
+double ratio(int64_t part, int64_t whole) {
+  return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
+                    : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+TaskBatch TaskBatch::to(const at::Device& device) const {
+  return {inputs.to(device), targets.to(device), answers.to(device), kind};
+}
+
+TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples) {
+  check_argument(!samples.empty(), "make_batch: no samples");
+  std::vector<TaskSample> drawn;
+  for (int64_t index : samples) drawn.push_back(task.sample(seed, index, samples.front()));
+  const int64_t steps = std::max_element(drawn.begin(), drawn.end(), [](auto& a, auto& b) {
+                          return a.steps < b.steps;
+                        })->steps;
+  const int64_t rows = std::ssize(drawn);
+  const TaskShape shape = task.shape();
+  TaskBatch batch;
+  batch.kind = shape.targets;
+  batch.inputs = shape.vocabulary > 0 ? at::zeros({steps, rows}, at::kLong)
+                                      : at::zeros({steps, rows, shape.input_width});
+  batch.targets = batch.kind == TargetKind::kBits ? at::zeros({steps, rows, shape.output_width})
+                                                  : at::zeros({steps, rows}, at::kLong);
+  batch.answers = at::zeros({steps, rows}, at::kBool);
+  for (int64_t b = 0; b < rows; ++b) copy_sample(drawn[static_cast<size_t>(b)], shape, b, batch);
+  return batch;
+}
+
+at::Tensor answer_loss(const at::Tensor& logits, const TaskBatch& batch) {
+  check_logits(logits, batch, "answer_loss: logits");
+  const auto asked = logits.index({batch.answers});           // [answers, out]
+  const auto targets = batch.targets.index({batch.answers});  // [answers, out] or [answers]
+  return batch.kind == TargetKind::kBits
+             ? at::binary_cross_entropy_with_logits(asked, targets.to(asked.scalar_type()))
+             : at::cross_entropy_loss(asked, targets);
+}
+
+TaskScore score_answers(const at::Tensor& logits, const TaskBatch& batch) {
+  check_logits(logits, batch, "score_answers: logits");
+  const auto wrong = wrong_symbols(logits.detach(), batch).sum(at::IntArrayRef({0, 2}));  // [B]
+  const int64_t per_answer = batch.kind == TargetKind::kBits ? batch.targets.size(2) : 1;
+  return {.sequences = batch.answers.size(1),
+          .perfect_sequences = wrong.eq(0).sum().item().toLong(),
+          .symbols = batch.answers.sum().item().toLong() * per_answer,
+          .wrong_symbols = wrong.sum().item().toLong()};
+}
+
+TaskScore& TaskScore::operator+=(const TaskScore& other) {
+  sequences += other.sequences;
+  perfect_sequences += other.perfect_sequences;
+  symbols += other.symbols;
+  wrong_symbols += other.wrong_symbols;
+  return *this;
+}
+
+double TaskScore::wrong_per_sequence() const {
+  return ratio(wrong_symbols, sequences);
+}
+double TaskScore::accuracy() const {
+  return ratio(symbols - wrong_symbols, symbols);
+}
+double TaskScore::perfect_share() const {
+  return ratio(perfect_sequences, sequences);
+}
+
+}  // namespace tessera::task

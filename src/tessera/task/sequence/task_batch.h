@@ -1,0 +1,54 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tessera/task/sequence/sequence_task.h"
+
+namespace tessera::task {
+
+/// Samples side by side, time first. Shorter ones are followed by zeros that nothing scores.
+struct TaskBatch {
+  at::Tensor inputs;  ///< [T, B, in] float, or tokens [T, B] int64
+  at::Tensor
+      targets;  ///< bits [T, B, out] float, or classes [T, B] int64; 0 where none is asked for
+  at::Tensor answers;  ///< [T, B] bool: the steps that answer
+  TargetKind kind = TargetKind::kBits;
+
+  TaskBatch to(const at::Device& device) const;
+};
+
+/// The samples with these numbers; they share the sizes of the first. On the CPU.
+/// Throws std::invalid_argument on no samples.
+TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples);
+
+/// Mean loss in nats over all bits or classes that are asked for: binary cross-entropy of the
+/// logistic function, or cross-entropy of the softmax. logits [T, B, out] -> scalar.
+/// Throws c10::ValueError on another shape.
+at::Tensor answer_loss(const at::Tensor& logits, const TaskBatch& batch);
+
+/// Right and wrong answers; scores of several batches add up.
+struct TaskScore {
+  int64_t sequences = 0;
+  int64_t perfect_sequences = 0;  ///< without any wrong symbol
+  int64_t symbols = 0;            ///< bits or classes that were asked for
+  int64_t wrong_symbols = 0;      ///< a bit by the sign of its logit, a class by the largest
+
+  TaskScore& operator+=(const TaskScore& other);
+  bool operator==(const TaskScore&) const = default;
+
+  /// Wrong bits (or classes) per sequence; NaN before the first sequence, as the others.
+  double wrong_per_sequence() const;
+  /// Share of right symbols.
+  double accuracy() const;
+  double perfect_share() const;
+};
+
+/// logits [T, B, out]. Throws c10::ValueError on another shape. A logit that is not a number
+/// counts as wrong.
+TaskScore score_answers(const at::Tensor& logits, const TaskBatch& batch);
+
+}  // namespace tessera::task

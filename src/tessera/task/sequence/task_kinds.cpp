@@ -1,0 +1,74 @@
+#include "tessera/task/sequence/task_kinds.h"
+
+#include <functional>
+
+#include "tessera/base/suggestion.h"
+#include "tessera/task/associative_retrieval/associative_retrieval.h"
+#include "tessera/task/copy/copy.h"
+#include "tessera/task/geometry/convex_hull_task.h"
+#include "tessera/task/geometry/travelling_salesman.h"
+#include "tessera/task/graphs/graph_tasks.h"
+#include "tessera/task/nth_farthest/nth_farthest.h"
+#include "tessera/task/priority_sort/priority_sort.h"
+#include "tessera/task/relational_recall/relational_recall.h"
+
+namespace tessera::task {
+namespace {
+
+struct Entry {
+  TaskKind kind;
+  std::function<std::unique_ptr<SequenceTask>(const config::Json&)> make;
+};
+
+template <typename Task, typename Config>
+Entry entry(const std::string& name, const std::string& summary) {
+  return {{name, summary, config::describe_fields(Config{})}, [name](const config::Json& settings) {
+            Config config;
+            config::from_json(settings, config, name);
+            return std::make_unique<Task>(config);
+          }};
+}
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> all = {
+      entry<AssociativeRetrieval, AssociativeRetrievalConfig>(
+          "associative_retrieval", "pairs of a letter and a digit: which digit came with a letter"),
+      entry<NthFarthest, NthFarthestConfig>(
+          "nth_farthest", "labelled vectors: which one is the k-th farthest from another"),
+      entry<Copy, CopyConfig>("copy", "repeat a sequence of random bits"),
+      entry<PrioritySort, PrioritySortConfig>(
+          "priority_sort", "return random bits in the order of a number that came with them"),
+      entry<RelationalRecall, RelationalRecallConfig>(
+          "relational_recall", "return the item that is farthest from, or closest to, a given one"),
+      entry<ConvexHull, ConvexHullConfig>("convex_hull", "name the corners of points' convex hull"),
+      entry<TravellingSalesman, TravellingSalesmanConfig>(
+          "travelling_salesman", "name points in the order of their shortest closed tour"),
+      entry<ShortestPath, GraphConfig>("shortest_path",
+                                       "name the nodes of the shortest path through a graph"),
+      entry<SpanningTree, GraphConfig>("spanning_tree",
+                                       "name the edges of a graph's minimum spanning tree"),
+  };
+  return all;
+}
+
+}  // namespace
+
+const std::vector<TaskKind>& task_kinds() {
+  static const std::vector<TaskKind> kinds = [] {
+    std::vector<TaskKind> result;
+    for (const Entry& entry : entries()) result.push_back(entry.kind);
+    return result;
+  }();
+  return kinds;
+}
+
+std::unique_ptr<SequenceTask> make_task(const std::string& name, const config::Json& settings) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries()) {
+    if (entry.kind.name == name) return entry.make(settings);
+    names.push_back(entry.kind.name);
+  }
+  throw UsageError("there is no task '{}'{}", name, suggestion(name, names));
+}
+
+}  // namespace tessera::task
