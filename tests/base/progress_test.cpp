@@ -42,6 +42,21 @@ TEST(Progress, WritesPlainLinesWhereThereIsNoTerminal) {
   EXPECT_THAT(text, testing::Not(HasSubstr("\r")));
 }
 
+TEST(Progress, DrawsThatAllIsDoneAtOnceAndOnce) {
+  const std::string text = written([](std::FILE* file) {
+    Progress progress(file, "Evaluating", 10);
+    progress.update(9);
+    progress.update(10, "1356980 tokens");
+    const long drawn = std::ftell(file);
+    progress.update(10, "1356980 tokens");  // too soon for another line
+    EXPECT_EQ(std::ftell(file), drawn);
+    EXPECT_GT(drawn, 80);
+    progress.message("loss by position");
+  });
+  EXPECT_THAT(text, testing::ContainsRegex("90 %.*\n.*100 %  1356980 tokens.*done\nloss by"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+}
+
 TEST(Progress, RedrawsOneLineWithinTheWidthOfATerminal) {
   int master = -1, slave = -1;
   winsize size{24, 40, 0, 0};

@@ -51,12 +51,14 @@ Progress::~Progress() {
 }
 
 void Progress::update(int64_t done, const std::string& note) {
+  current_ = current_ && done == done_ && note == note_;
   done_ = done;
   note_ = note;
   const auto now = Clock::now();
-  const bool complete = done >= total_;  // finish() draws that
+  const bool completed = done >= total_ && !completed_;  // that is drawn whatever the pause
+  completed_ = done >= total_;
   const auto pause = terminal_ ? Clock::duration(kRedrawPause) : Clock::duration(kLinePause);
-  if (complete || now - drawn_ < pause) return;
+  if (!completed && now - drawn_ < pause) return;
   drawn_ = now;
   draw();
 }
@@ -65,6 +67,7 @@ void Progress::message(const std::string& text) {
   if (stream_ == nullptr) return;
   fmt::print(stream_, "{}{}\n", terminal_ ? "\r\033[K" : "", text);
   std::fflush(stream_);
+  current_ = current_ && !terminal_;
 }
 
 void Progress::wipe() {
@@ -72,16 +75,18 @@ void Progress::wipe() {
   fmt::print(stream_, "\r\033[K");
   std::fflush(stream_);
   drawn_ = Clock::now() - kRedrawPause;
+  current_ = false;
 }
 
 void Progress::finish() {
   if (finished_) return;
   finished_ = true;
-  draw();
+  if (!current_) draw();
   if (terminal_) fmt::print(stream_, "\n");
 }
 
 void Progress::draw() {
+  current_ = true;
   if (stream_ == nullptr) return;
   const double share = total_ > 0 ? std::min(1.0, static_cast<double>(done_) / total_) : 1.0;
   const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();

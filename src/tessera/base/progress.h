@@ -18,13 +18,14 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// note: what is worth knowing now ("loss 2.31, 4,210 tok/s").
+  /// note: what is worth knowing now ("loss 2.31, 4,210 tok/s"). That all is done is drawn at once.
   void update(int64_t done, const std::string& note = "");
   /// A line that stays, above the bar.
   void message(const std::string& text);
-  /// Takes the bar off a terminal, so that a line can be printed elsewhere; update() draws it again.
+  /// Takes the bar off a terminal, so that a line can be printed elsewhere; update() draws it
+  /// again.
   void wipe();
-  /// Draws the last state and ends the line; the destructor calls it.
+  /// Draws the last state unless it is there already, and ends the line; the destructor calls it.
   void finish();
 
  private:
@@ -36,6 +37,8 @@ class Progress {
   std::string label_, note_;
   int64_t total_, already_done_, done_;
   Clock::time_point started_, drawn_;
+  bool current_ = false;    // whether the last state is on the stream
+  bool completed_ = false;  // whether the last update said that all is done
   bool finished_ = false;
 };
 
