@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tessera {
+
+/// Bytes of memory that this machine has, whoever uses them. For a job that would need more, so
+/// that it is refused before it starts.
+int64_t physical_memory();
+
+}  // namespace tessera
