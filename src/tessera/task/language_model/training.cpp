@@ -14,8 +14,8 @@
 #include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/window_sampler.h"
+#include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
-#include "tessera/infer/scoring.h"
 #include "tessera/tensor/manifest.h"
 
 namespace tessera {
