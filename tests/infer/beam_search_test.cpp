@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <functional>
 
+#include "tessera/base/interrupt.h"
+#include "tessera/base/physical_memory.h"
 #include "tests/infer/tiny_models.h"
 
 namespace tessera {
@@ -50,7 +54,7 @@ TEST(BeamSearch, AWideBeamFindsTheBestOfAllTexts) {
     BeamOptions options;
     options.beams = 4 * 4 * 4 * 4;
     options.max_tokens = 4;
-    options.length_exponent = exponent;
+    options.length_penalty = exponent;
     options.end_of_text = kEnd;
     const auto found = beam_search(*model, kPrompt, options);
     ASSERT_EQ(found.size(), 256u);
@@ -68,9 +72,10 @@ TEST(BeamSearch, StopsWhenNothingCanComeToBeatWhatHasEnded) {
   model->named_parameters()["embedding"].mul_(0.1);  // no letter is sure: long texts are improbable
   BeamOptions options;
   options.end_of_text = kEnd;
+  options.length_penalty = 0;
   options.max_tokens = 100;
   const auto found = beam_search(*model, kPrompt, options);
-  options.max_tokens = 100'000'000;  // would not come back
+  options.max_tokens = 1'000'000;  // would not come back
   const auto unlimited = beam_search(*model, kPrompt, options);
   ASSERT_EQ(unlimited.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
@@ -115,6 +120,28 @@ TEST(BeamSearch, ReadsInWindowsWhereLearnedPositionsEnd) {
   EXPECT_NEAR(found[0].log_probability, sum, 1e-3);
 }
 
+TEST(BeamSearch, TheLengthPenaltyIsTheExponentOfTheLength) {
+  // Whatever was read, the end has probability 0.4 and one other token 0.6. Texts of n tokens that
+  // end: 0.6^(n-1) 0.4; of three that do not: 0.6^3.
+  const auto model = test::fixed_logits({std::log(0.6f), -1e4f, std::log(0.4f)});
+  const auto best = [&](double penalty) {
+    BeamOptions options;
+    options.beams = 3;
+    options.max_tokens = 3;
+    options.end_of_text = kEnd;
+    options.length_penalty = penalty;
+    return beam_search(*model, {0}, options).front();
+  };
+  EXPECT_EQ(best(0).tokens, Tokens{kEnd});  // log 0.4 = -0.916 above 3 log 0.6 = -1.532
+  EXPECT_NEAR(best(0).score, std::log(0.4), 1e-6);
+  EXPECT_EQ(best(1).tokens, (Tokens{0, 0, 0}));  // -0.511 above -0.916
+  EXPECT_NEAR(best(1).score, std::log(0.6), 1e-6);
+  // Between: -1.532 / 3^0.4 = -0.987, -1.532 / 3^0.5 = -0.885.
+  EXPECT_EQ(best(0.4).tokens, Tokens{kEnd});
+  EXPECT_EQ(best(0.5).tokens, (Tokens{0, 0, 0}));
+  EXPECT_EQ(BeamOptions().length_penalty, 1);
+}
+
 TEST(BeamSearch, NoTokensAreNoHypotheses) {
   BeamOptions options;
   options.max_tokens = 0;
@@ -131,11 +158,76 @@ TEST(BeamSearch, RefusesBadArguments) {
   };
   refused([](auto& options) { options.beams = 0; });
   refused([](auto& options) { options.max_tokens = -1; });
-  refused([](auto& options) { options.length_exponent = -1; });
+  refused([](auto& options) { options.length_penalty = -1; });
+  refused([](auto& options) { options.length_penalty = NAN; });
   refused([](auto& options) { options.reading = Reading::kWindowed, options.bound.pairs = 3; });
   BeamOptions foreign;
   foreign.end_of_text = test::kVocabulary;
   EXPECT_THROW(beam_search(*model, kPrompt, foreign), std::invalid_argument);
+}
+
+TEST(BeamSearch, MoreBeamsThanTextsAreAllTexts) {
+  const auto model = model_of_letters();
+  BeamOptions options;
+  options.beams = 1000;
+  options.max_tokens = 2;
+  options.end_of_text = kEnd;
+  EXPECT_EQ(beam_search(*model, kPrompt, options).size(), 1u + 4 * 5);
+}
+
+TEST(BeamSearch, ASearchThatNoMachineCanHoldIsRefusedBeforeItStarts) {
+  const auto model = model_of_letters();
+  BeamOptions options;
+  options.beams = 1'000'000'000;
+  options.max_tokens = 1000;
+  try {
+    beam_search(*model, kPrompt, options);
+    FAIL() << "it started";
+  } catch (const UsageError& error) {
+    const auto gigabytes = [](double bytes) { return fmt::format("{:.1f} GB", bytes / 1e9); };
+    const std::string message = error.what();
+    EXPECT_NE(message.find("1000000000 beams of up to 1000 tokens"), std::string::npos);
+    EXPECT_NE(message.find(gigabytes(beam_search_bytes(*model, 3, options))), std::string::npos);
+    EXPECT_NE(message.find(gigabytes(physical_memory())), std::string::npos);
+  }
+}
+
+TEST(BeamSearch, ItsMemoryGrowsWithWhatItKeeps) {
+  const auto model = test::tiny_mosaic();
+  BeamOptions options;
+  options.beams = 10;
+  options.max_tokens = 100;
+  const double all = beam_search_bytes(*model, 3, options);
+  // A pair is a key and a value of 8 channels in both blocks: 128 bytes a token and beam.
+  EXPECT_GT(all, 10 * 100 * 128);
+  EXPECT_LT(all, 10 * 100 * 128 * 6);
+  options.beams = 20;
+  EXPECT_DOUBLE_EQ(beam_search_bytes(*model, 3, options), 2 * all);
+  options.beams = 10;
+  options.bound.pairs = 5;
+  EXPECT_LT(beam_search_bytes(*model, 3, options), all / 2);
+}
+
+TEST(BeamSearch, ASignalEndsItWithWhatThereIs) {
+  const auto model = test::tiny_mosaic();
+  BeamOptions options;
+  options.beams = 20'000;
+  options.max_tokens = 500;
+  {
+    InterruptGuard guard;
+    std::raise(SIGTERM);
+    EXPECT_TRUE(beam_search(*model, kPrompt, options).empty());
+  }
+  {
+    InterruptGuard guard;
+    ::alarm(1);
+    std::signal(SIGALRM, [](int) { std::raise(SIGTERM); });
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_FALSE(beam_search(*model, kPrompt, options).empty());
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    std::signal(SIGALRM, SIG_DFL);
+  }
+  InterruptGuard unused;  // forgets the signal, for the tests that follow
 }
 
 }  // namespace

@@ -223,6 +223,77 @@ TEST(Generate, ASignalEndsBetweenTokens) {
   InterruptGuard unused;  // forgets the signal, for the tests that follow
 }
 
+TEST(Generate, PresenceAndFrequencyCountGeneratedTokensAlone) {
+  const auto model = test::fixed_logits({1.0f, 0.9f, 0.0f});
+  GenerateOptions options = greedy(6);
+  const Tokens prompt = {0, 0, 0, 0, 1};
+  EXPECT_EQ(ids(generate(*model, {{prompt}}, options)[0]), (Tokens{0, 0, 0, 0, 0, 0}));
+  options.sampling.presence_penalty = 0.5;  // 0 falls to 0.5, then 1 to 0.4
+  EXPECT_EQ(ids(generate(*model, {{prompt}}, options)[0]), (Tokens{0, 1, 0, 0, 0, 0}));
+  options.sampling.presence_penalty = 0;
+  options.sampling.frequency_penalty = 0.3;  // 0.7 and 0.9, 0.7 and 0.6, 0.4 and 0.6, 0.4 and 0.3
+  EXPECT_EQ(ids(generate(*model, {{prompt}}, options)[0]), (Tokens{0, 1, 0, 1, 0, 1}));
+  options.sampling.frequency_penalty = 0;
+  options.sampling.repetition_penalty = 20;  // of the prompt, too: 0.05, 0.045 and 0
+  EXPECT_EQ(ids(generate(*model, {{prompt}}, options)[0]), (Tokens{0, 0, 0, 0, 0, 0}));
+  options.sampling.logit_bias = {{2, 0.5}};  // then 0.05, 0.045 and 0.5 / 20 once it was drawn
+  EXPECT_EQ(ids(generate(*model, {{prompt}}, options)[0]), (Tokens{2, 0, 0, 0, 0, 0}));
+}
+
+TEST(ContinueText, GoesOnInTurnsAsInOneText) {
+  for (const auto& model : {test::tiny_mosaic(), test::tiny_gpt(Positions::kLearned)}) {
+    const Reading reading = natural_reading(*model);
+    StreamingSession session(*model, reading);
+    session.add({some_text(3, 1)});
+    const Generation first = continue_text(session, greedy(kWindow));
+    Tokens text = some_text(3, 1);
+    EXPECT_EQ(ids(first), ids(generate(*model, {{text}}, greedy(kWindow))[0]));
+    for (const auto& token : first.tokens) text.push_back(token.token);
+    EXPECT_EQ(session.tokens(), std::vector<Tokens>{text}) << "it has read all that it wrote";
+
+    const Generation second = continue_text(session, greedy(3));  // with nothing in between
+    EXPECT_EQ(ids(second), ids(generate(*model, {{text}}, greedy(3))[0]));
+    for (const auto& token : second.tokens) text.push_back(token.token);
+    session.read({{4, 5, 6}});
+    text.insert(text.end(), {4, 5, 6});
+    GenerateOptions drawn;
+    drawn.max_tokens = 5;
+    drawn.sampling.presence_penalty = 0.5;
+    EXPECT_EQ(ids(continue_text(session, drawn, {}, 3)),
+              ids(generate(*model, {{text, 3}}, drawn)[0]));
+  }
+}
+
+TEST(ContinueText, ASignalLeavesASessionThatGoesOn) {
+  const auto model = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming);
+  session.add({some_text(3, 1)});
+  Generation interrupted;
+  {
+    InterruptGuard guard;
+    int calls = 0;
+    interrupted = continue_text(session, greedy(100), [&](const GeneratedToken&) {
+      if (++calls == 4) std::raise(SIGINT);
+      return true;
+    });
+  }
+  InterruptGuard next;  // forgets the signal
+  EXPECT_EQ(interrupted.finish, Finish::kInterrupted);
+  EXPECT_EQ(interrupted.tokens.size(), 4u);
+  EXPECT_EQ(session.tokens()[0].size(), 7u);
+  const Generation rest = continue_text(session, greedy(6));
+  const Tokens whole = ids(generate(*model, {{some_text(3, 1)}}, greedy(10))[0]);
+  EXPECT_EQ(ids(rest), Tokens(whole.begin() + 4, whole.end()));
+}
+
+TEST(ContinueText, WantsOneSequence) {
+  const auto model = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming);
+  EXPECT_THROW(continue_text(session, greedy(3)), std::invalid_argument);
+  session.add({{1}, {2}});
+  EXPECT_THROW(continue_text(session, greedy(3)), std::invalid_argument);
+}
+
 TEST(Generate, RefusesBadOptions) {
   const auto model = test::tiny_mosaic();
   const auto refused = [&](auto change) {

@@ -105,11 +105,98 @@ TEST(Sampling, RepetitionPenaltyDividesPositiveLogitsAndMultipliesNegativeOnes) 
                std::invalid_argument);
 }
 
+TEST(Sampling, MinPKeepsWhatIsProbableBesideTheFirst) {
+  SamplingOptions options;
+  options.min_p = 0.29;  // of 0.5: 0.145 and more
+  expect_shares(shares(kLogits, options), {0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0});
+  options.min_p = 0.31;
+  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
+  options.min_p = 1;
+  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
+  options.min_p = 0.31;  // after the temperature: 0.09 is 0.36 times 0.25, 0.0225 only 0.09 times
+  options.temperature = 0.5;
+  expect_shares(shares(kLogits, options), {0.25 / 0.34, 0.09 / 0.34, 0, 0});
+  options.temperature = 2;  // square roots: 0.5477 is 0.77 times 0.7071, 0.3873 0.55, 0.2236 0.316
+  const double sum = std::sqrt(0.5) + std::sqrt(0.3) + std::sqrt(0.15) + std::sqrt(0.05);
+  expect_shares(shares(kLogits, options), {std::sqrt(0.5) / sum, std::sqrt(0.3) / sum,
+                                           std::sqrt(0.15) / sum, std::sqrt(0.05) / sum});
+}
+
+TEST(Sampling, EveryCutIsTakenOfWhatTheOneBeforeLeft) {
+  SamplingOptions options;
+  options.top_k = 3;     // 0.5, 0.3, 0.15 of 0.95
+  options.top_p = 0.83;  // 0.8 / 0.95 = 0.842 is enough; of all tokens 0.8 would not be
+  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
+  options.min_p = 0.59;  // 0.3 is 0.6 times 0.5
+  expect_shares(shares(kLogits, options), {0.625, 0.375, 0, 0});
+  options.min_p = 0.61;
+  expect_shares(shares(kLogits, options), {1, 0, 0, 0});
+}
+
+/// The share of two tokens of equal logits, of which the first has been lowered by `penalty`.
+std::vector<double> lowered(double penalty) {
+  const double weight = std::exp(-penalty);
+  return {weight / (weight + 1), 1 / (weight + 1)};
+}
+
+/// Shares of two tokens of equal logits after this text, by many sequences.
+std::vector<double> shares_after(const std::vector<int64_t>& text, const SamplingOptions& options,
+                                 size_t prompt = 0) {
+  std::vector<double> result(2, 0.0);  // counts, at first
+  for (int64_t draw = 0; draw < kDraws; ++draw)
+    result[draw_token(std::vector<float>{0.5f, 0.5f}, text, options, draw, prompt).token] += 1;
+  for (double& share : result) share /= kDraws;
+  return result;
+}
+
+TEST(Sampling, PenaltiesCountWhatWasGenerated) {
+  SamplingOptions options;
+  options.presence_penalty = 0.7;
+  expect_shares(shares_after({0, 0, 0}, options), lowered(0.7));
+  options.frequency_penalty = 0.2;
+  expect_shares(shares_after({0, 0, 0}, options), lowered(0.7 + 3 * 0.2));
+  expect_shares(shares_after({0, 0, 0}, options, 2), lowered(0.7 + 0.2));  // two were given
+  expect_shares(shares_after({0, 0, 0}, options, 3), lowered(0));
+  expect_shares(shares_after({0, 0, 1}, options), lowered(0.2));
+  options.presence_penalty = -0.7;
+  options.frequency_penalty = 0;
+  expect_shares(shares_after({0}, options), lowered(-0.7));
+  EXPECT_THROW(shares_after({0}, options, 2), std::invalid_argument);
+  EXPECT_THROW(shares_after({2}, options), std::invalid_argument);
+}
+
+TEST(Sampling, ABiasIsAddedFirst) {
+  SamplingOptions options;
+  options.logit_bias = {{0, -0.4}};
+  expect_shares(shares_after({}, options), lowered(0.4));
+  options.repetition_penalty = 2;  // (0.5 - 0.4) / 2
+  expect_shares(shares_after({0}, options), lowered(0.45));
+  options.frequency_penalty = 0.3;  // less 0.3, after the division
+  expect_shares(shares_after({0}, options), lowered(0.75));
+  options.temperature = 0.5;  // times 2, after all of it
+  expect_shares(shares_after({0}, options), lowered(1.5));
+  options.logit_bias = {{0, -INFINITY}};
+  expect_shares(shares_after({0}, options), {0, 1});
+  options.temperature = 0;
+  EXPECT_EQ(draw_token(std::vector<float>{3, 1}, {}, options, 0).token, 1);
+  options.logit_bias = {{0, -INFINITY}, {1, -INFINITY}};
+  EXPECT_THROW(shares_after({}, options), UsageError);
+  options.logit_bias = {{2, 1.0}};
+  EXPECT_THROW(shares_after({}, options), std::invalid_argument);
+}
+
+TEST(Sampling, APenaltyThatMakesALogitInfiniteIsRefused) {
+  SamplingOptions options;
+  options.repetition_penalty = 1e-300;
+  EXPECT_THROW(shares_after({0}, options), UsageError);
+}
+
 TEST(Sampling, LogProbabilitiesAreTheModelsOwn) {
   SamplingOptions options;
   options.temperature = 0.01;
   options.top_k = 1;
   options.alternatives = 3;
+  options.logit_bias = {{1, -3.0}};
   const ScoredToken token = draw_token(kLogits, {}, options, 0);
   EXPECT_EQ(token.token, 0);
   EXPECT_NEAR(*token.log_probability, std::log(0.5), 1e-6);
@@ -167,7 +254,14 @@ TEST(Sampling, RefusesBadOptions) {
   refused([](auto& options) { options.top_k = -1; });
   refused([](auto& options) { options.top_p = 0; });
   refused([](auto& options) { options.top_p = 1.01; });
+  refused([](auto& options) { options.min_p = -0.1; });
+  refused([](auto& options) { options.min_p = 1.1; });
+  refused([](auto& options) { options.min_p = NAN; });
   refused([](auto& options) { options.repetition_penalty = 0; });
+  refused([](auto& options) { options.frequency_penalty = NAN; });
+  refused([](auto& options) { options.presence_penalty = INFINITY; });
+  refused([](auto& options) { options.logit_bias = {{1, INFINITY}}; });
+  refused([](auto& options) { options.logit_bias = {{1, NAN}}; });
   refused([](auto& options) { options.alternatives = -1; });
 }
 

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/infer/read_pieces.h"
 #include "tests/infer/tiny_models.h"
 
 namespace tessera {
@@ -115,26 +120,34 @@ TEST(Scoring, RefusesAnEmptyContextAndForeignTokens) {
   EXPECT_THROW(score_texts(*model, {{1, kVocabulary}}), c10::ValueError);
 }
 
-TEST(LossByPosition, IsTheMeanOverWindows) {
+TEST(Scoring, LongTextsAreReadPartByPart) {
   const auto model = test::tiny_mosaic();
-  const std::vector<Tokens> windows = {some_text(7, 1), some_text(7, 2), some_text(4, 3)};
-  LossByPosition loss;
-  loss.add(*model, padded({windows[0], windows[1]}));
-  loss.add(*model, padded({windows[2]}));
-  const auto scores = score_texts(*model, windows);
-  ASSERT_EQ(loss.positions(), 6);
-  double sum = 0;
-  for (int64_t position = 0; position < 6; ++position) {
-    double expected =
-        -*scores[0][position + 1].log_probability - *scores[1][position + 1].log_probability;
-    if (position < 3) expected -= *scores[2][position + 1].log_probability;
-    EXPECT_NEAR(loss.at(position), expected / (position < 3 ? 3 : 2), 1e-4);
-    sum += expected;
+  const Tokens text = some_text(4 * kPieceTokens + 5, 1);
+  const auto scores = score_texts(*model, {some_text(9, 2), text})[1];
+  ASSERT_EQ(scores.size(), text.size());
+  for (size_t t : {size_t{1}, size_t{kPieceTokens}, size_t{kPieceTokens + 1}, text.size() - 1}) {
+    const Tokens before(text.begin(), text.begin() + t);
+    EXPECT_EQ(scores[t].token, text[t]);
+    EXPECT_NEAR(*scores[t].log_probability, log_probability(*model, before, text[t]), 1e-4) << t;
   }
-  EXPECT_EQ(loss.tokens(), 15);
-  EXPECT_NEAR(loss.mean(), sum / 15, 1e-4);
-  EXPECT_THROW(loss.at(6), std::out_of_range);
-  EXPECT_THROW(loss.add(*model, padded({{1}})), c10::ValueError);
+  const Tokens context(text.begin(), text.end() - 3), last(text.end() - 3, text.end());
+  const auto continuation = score_continuations(*model, {{context, last}})[0];
+  ASSERT_EQ(continuation.tokens.size(), 3u);
+  for (size_t t = 0; t < 3; ++t)
+    EXPECT_NEAR(*continuation.tokens[t].log_probability,
+                *scores[text.size() - 3 + t].log_probability, 1e-4);
+}
+
+TEST(Scoring, ASignalEndsItBetweenTwoBatches) {
+  const auto model = test::tiny_mosaic();
+  {
+    InterruptGuard guard;
+    std::raise(SIGTERM);
+    EXPECT_EQ(score_texts(*model, {some_text(9, 1)}).size(), 1u) << "a single batch";
+    EXPECT_THROW(score_texts(*model, {some_text(4000, 1), some_text(4000, 2)}), Interrupted);
+    EXPECT_THROW(score_texts(*model, {some_text(4200, 1)}), Interrupted);
+  }
+  InterruptGuard unused;  // forgets the signal, for the tests that follow
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ TEST(SessionFile, ALoadedSessionGoesOnAsTheSavedOneWould) {
       session.save(folder / "session.safetensors");
       StreamingSession loaded = StreamingSession::load(*model, folder / "session.safetensors");
       EXPECT_EQ(loaded.tokens(), session.tokens());
+      EXPECT_TRUE(at::equal(loaded.logits(), session.logits()));
       for (int64_t t = 0; t < 12; ++t) {
         const Tokens next = {t, 3, 2 * t % 7};
         EXPECT_TRUE(at::equal(session.step(next), loaded.step(next)))
@@ -47,11 +48,38 @@ TEST(SessionFile, RefusesWhatDoesNotFit) {
   write_file(folder / "short.safetensors", whole.substr(0, whole.size() - 8));
   EXPECT_THROW(StreamingSession::load(*model, folder / "short.safetensors"), DataError);
 
+  const auto other = test::tiny_mosaic();
+  other->initialise(1);
+  try {
+    StreamingSession::load(*other, path);
+    FAIL() << "the session of other parameters was loaded";
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("its parameters are not these"), std::string::npos);
+  }
+
   TensorFile file = TensorFile::load(path);
   file.tensors["blocks.1.context.pairs.counts"].fill_(1000);
   NamedTensors tensors(file.tensors.begin(), file.tensors.end());
   save_tensors(folder / "hostile.safetensors", tensors, file.metadata);
   EXPECT_THROW(StreamingSession::load(*model, folder / "hostile.safetensors"), DataError);
+}
+
+TEST(SessionFile, AFileOfVersion01GoesOnOnceItHasReadAToken) {
+  const test::TemporaryFolder folder;
+  const auto model = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming);
+  session.add({some_text(4, 1)});
+  session.save(folder / "new.safetensors");
+  TensorFile file = TensorFile::load(folder / "new.safetensors");
+  file.tensors.erase("logits");
+  file.metadata.erase("parameters");
+  save_tensors(folder / "old.safetensors", NamedTensors(file.tensors.begin(), file.tensors.end()),
+               file.metadata);
+  StreamingSession loaded = StreamingSession::load(*model, folder / "old.safetensors");
+  EXPECT_THROW(loaded.logits(), std::invalid_argument);
+  loaded.select({0, 0});
+  const at::Tensor next = session.step({3});
+  EXPECT_TRUE(test::largest_difference(loaded.step({3, 3})[1], next[0]) < 1e-5);
 }
 
 }  // namespace

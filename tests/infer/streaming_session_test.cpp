@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/infer/read_pieces.h"
 #include "tests/infer/tiny_models.h"
 
 namespace tessera {
@@ -137,8 +142,84 @@ TEST(StreamingSession, RefusesBadArgumentsAndStaysAsItWas) {
   session.add({{1, 2}, {3}});
   EXPECT_THROW(session.step({1}), c10::ValueError);
   EXPECT_THROW(session.step({1, -1}), c10::ValueError);
+  EXPECT_THROW(session.read({{1, 2}, {3}}), c10::ValueError);
+  EXPECT_THROW(session.read({{}, {}}), c10::ValueError);
   EXPECT_THROW(session.select({0, 2}), c10::ValueError);
   expect_recomputed(*model, session, session.step({4, 5}));
+}
+
+TEST(StreamingSession, SeveralTokensAreReadAsOneByOne) {
+  for (const auto& model : {test::tiny_mosaic(), test::tiny_gpt(Positions::kLearned)})
+    for (Reading reading : {natural_reading(*model), Reading::kWindowed}) {
+      const size_t window = reading == Reading::kWindowed ? kWindow : SIZE_MAX;
+      StreamingSession session(*model, reading);
+      session.add({some_text(2, 1), some_text(4, 2)});
+      for (int64_t length : {1, 3, 1, 9, 2}) {
+        const at::Tensor logits = session.read({some_text(length, 3), some_text(length, 4)});
+        expect_recomputed(*model, session, logits, window);
+        EXPECT_TRUE(at::equal(logits, session.logits()));
+      }
+      EXPECT_EQ(session.tokens()[0].size(), 2u + 16);
+    }
+}
+
+TEST(StreamingSession, LogitsFollowTheSequences) {
+  const auto model = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming);
+  EXPECT_THROW(session.logits(), std::invalid_argument);
+  const at::Tensor first = session.add({{1, 2}, {3}});
+  const at::Tensor last = session.add({{4, 5, 6}});
+  EXPECT_TRUE(at::equal(session.logits(), at::cat({first, last})));
+  session.select({2, 0, 2});
+  EXPECT_TRUE(at::equal(session.logits(), at::stack({last[0], first[0], last[0]})));
+  session.select({});
+  EXPECT_TRUE(at::equal(session.add({{3}}), session.logits()));
+}
+
+TEST(StreamingSession, LongTextsAreReadInPieces) {
+  const auto model = test::tiny_mosaic();
+  const Tokens text = some_text(2 * kPieceTokens + 7, 1);
+  StreamingSession session(*model, Reading::kStreaming);
+  expect_recomputed(*model, session, session.add({text}));
+  StreamingSession other(*model, Reading::kStreaming);
+  other.add({{text[0]}});
+  const at::Tensor logits = other.read({Tokens(text.begin() + 1, text.end())});
+  EXPECT_LT(largest_difference(logits, session.logits()), 1e-4);
+}
+
+TEST(StreamingSession, ASignalBetweenPiecesLeavesItAsItWas) {
+  const auto model = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming);
+  session.add({some_text(3, 1)});
+  const Tokens longer = some_text(kPieceTokens + 1, 2);
+  {
+    InterruptGuard guard;
+    std::raise(SIGINT);
+    EXPECT_THROW(session.read({longer}), Interrupted);
+    EXPECT_THROW(session.add({longer}), Interrupted);
+    EXPECT_THROW(session.add({{1}, {2}}), Interrupted);
+  }
+  InterruptGuard unused;  // forgets the signal
+  EXPECT_EQ(session.tokens(), std::vector<Tokens>{some_text(3, 1)});
+  expect_recomputed(*model, session, session.step({5}));
+}
+
+TEST(StreamingSession, InBf16ItDiffersFromAFullPassByRounding) {
+  MemoryMosaicConfig config;
+  config.vocabulary = kVocabulary;
+  config.window = 64;
+  config.layers = 4;
+  config.heads = 2;
+  config.channels = 64;
+  config.precision = ops::Precision::kBFloat16;
+  MemoryMosaic model(config);
+  const Tokens text = some_text(64, 1);
+  StreamingSession session(model, Reading::kStreaming);
+  at::Tensor logits = session.add({{text[0]}});
+  for (size_t t = 1; t < text.size(); ++t) logits = session.step({text[t]});
+  const at::Tensor whole = recomputed(model, text);
+  // What streaming_session.h and docs/generate.md say.
+  EXPECT_LT(largest_difference(logits[0].log_softmax(-1), whole.log_softmax(-1)), 0.03);
 }
 
 TEST(StreamingSession, WantsNoGradient) {

@@ -45,6 +45,25 @@ inline std::shared_ptr<LanguageModel> tiny_gpt(Positions positions) {
   return with_distinct_logits(std::make_shared<Gpt>(config));
 }
 
+/// A model whose logits are these, whatever it has read.
+inline std::shared_ptr<LanguageModel> fixed_logits(const std::vector<float>& logits) {
+  GptConfig config;
+  config.vocabulary = static_cast<int64_t>(logits.size());
+  config.window = kWindow;
+  config.layers = 1;
+  config.heads = 1;
+  config.channels = 2;
+  config.bias = true;
+  config.positions = Positions::kRotary;
+  const auto model = std::make_shared<Gpt>(config);
+  at::NoGradGuard no_grad;
+  auto parameters = model->named_parameters();
+  parameters["norm.weight"].zero_();
+  parameters["norm.bias"].copy_(at::tensor({1.0f, 0.0f}));
+  parameters["embedding"].select(1, 0).copy_(at::tensor(logits));
+  return model;
+}
+
 /// A text without period.
 inline Tokens some_text(int64_t length, int64_t seed) {
   Tokens text;

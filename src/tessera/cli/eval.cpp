@@ -11,7 +11,7 @@
 #include "tessera/cli/model_folder.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/text_source.h"
-#include "tessera/infer/scoring.h"
+#include "tessera/infer/evaluation.h"
 #include "tessera/report/table.h"
 
 namespace tessera::cli {

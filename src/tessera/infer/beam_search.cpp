@@ -6,39 +6,84 @@
 #include <cmath>
 
 #include "tessera/base/interrupt.h"
+#include "tessera/base/physical_memory.h"
+#include "tessera/infer/state_bytes.h"
 #include "tessera/infer/token_distribution.h"
 
 namespace tessera {
 namespace {
 
-/// A beginning: its row in the session, which has read all of its tokens but the last.
+/// What a row of the session has read since the prompt.
 struct Beginning {
-  Hypothesis hypothesis;
+  Tokens tokens;
+  double log_probability = 0;
+};
+
+/// A beginning and one token more.
+struct Extension {
   int64_t row = 0;
+  int64_t token = 0;
+  double log_probability = 0;  // of all of it
+};
+
+/// The most probable first; of equals the one that was there first.
+bool before(const Extension& a, const Extension& b) {
+  if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
+  return a.row != b.row ? a.row < b.row : a.token < b.token;
+}
+
+/// The `most` most probable of many extensions.
+class MostProbable {
+ public:
+  explicit MostProbable(size_t most) : most_(most) {}
+
+  void add(const Extension& extension) {
+    if (extension.log_probability < lowest_) return;
+    kept_.push_back(extension);
+    if (kept_.size() >= 2 * most_) cut();
+  }
+  std::vector<Extension> sorted() && {
+    if (kept_.size() > most_) cut();
+    std::sort(kept_.begin(), kept_.end(), before);
+    return std::move(kept_);
+  }
+
+ private:
+  void cut() {
+    std::nth_element(kept_.begin(), kept_.begin() + most_ - 1, kept_.end(), before);
+    kept_.resize(most_);
+    lowest_ = kept_.back().log_probability;
+  }
+
+  size_t most_;
+  double lowest_ = -INFINITY;
+  std::vector<Extension> kept_;
 };
 
 class Search {
  public:
   explicit Search(const BeamOptions& options) : options_(options), live_(1) {}
 
-  /// Extends every beginning by one token; logits [beginnings, V].
-  void extend(const at::Tensor& logits) {
-    std::vector<Beginning> longer;
+  /// Extends every beginning by one token; logits [beginnings, V]. Returns false, with everything
+  /// as before, where a signal asked for the end.
+  bool extend(const at::Tensor& logits) {
     const size_t V = logits.size(1);
+    MostProbable longer(options_.beams), ended(options_.beams);
     for (size_t row = 0; row < live_.size(); ++row) {
+      if (InterruptGuard::interrupted()) return false;
       const TokenDistribution next({logits.data_ptr<float>() + row * V, V});
-      const Hypothesis& from = live_[row].hypothesis;
-      if (options_.end_of_text) finish(with_token(from, next, *options_.end_of_text));
-      // One more than the beams, because end of text may be among them.
-      for (const auto& choice : next.most_probable(options_.beams + 1))
-        if (choice.token != options_.end_of_text)
-          longer.push_back({with_token(from, next, choice.token), static_cast<int64_t>(row)});
+      const auto offer = [&](int64_t token, MostProbable& extensions) {
+        const double sum = live_[row].log_probability + next.log_probability(token);
+        if (std::isfinite(sum)) extensions.add({static_cast<int64_t>(row), token, sum});
+      };
+      if (options_.end_of_text) offer(*options_.end_of_text, ended);
+      for (int64_t token = 0; token < static_cast<int64_t>(V); ++token)
+        if (token != options_.end_of_text) offer(token, longer);
     }
-    std::stable_sort(longer.begin(), longer.end(), [](const Beginning& a, const Beginning& b) {
-      return a.hypothesis.log_probability > b.hypothesis.log_probability;
-    });
-    if (static_cast<int64_t>(longer.size()) > options_.beams) longer.resize(options_.beams);
-    live_ = std::move(longer);
+    for (const Extension& extension : std::move(ended).sorted())
+      finish(extended(extension), /*with_end=*/true);
+    go_on_with(std::move(longer).sorted());
+    return true;
   }
 
   /// Whether a beginning may still come to beat one of those that have ended.
@@ -46,77 +91,111 @@ class Search {
     if (live_.empty()) return false;
     if (static_cast<int64_t>(ended_.size()) < options_.beams) return true;
     // Log-probabilities only fall; the longest text divides them by the most.
-    const double best = live_.front().hypothesis.log_probability /
-                        std::pow(options_.max_tokens, options_.length_exponent);
-    return best > ended_.back().score;
+    return score(live_.front().log_probability, options_.max_tokens) > ended_.front().score;
   }
 
-  std::vector<int64_t> rows() const {
-    std::vector<int64_t> result;
-    for (const auto& beginning : live_) result.push_back(beginning.row);
-    return result;
-  }
+  /// For each beginning the row of the one that it extends, and its last token.
+  const std::vector<int64_t>& rows() const { return rows_; }
   Tokens last_tokens() const {
     Tokens result;
-    for (const auto& beginning : live_) result.push_back(beginning.hypothesis.tokens.back());
+    for (const auto& beginning : live_) result.push_back(beginning.tokens.back());
     return result;
   }
 
   /// The hypotheses, those that have not ended among them.
   std::vector<Hypothesis> result() && {
     for (auto& beginning : live_)
-      if (!beginning.hypothesis.tokens.empty()) finish(std::move(beginning.hypothesis));
+      if (!beginning.tokens.empty()) finish(std::move(beginning), /*with_end=*/false);
+    std::stable_sort(ended_.begin(), ended_.end(), better);
     return std::move(ended_);
   }
 
  private:
-  Hypothesis with_token(const Hypothesis& from, const TokenDistribution& next,
-                        int64_t token) const {
-    Hypothesis longer = from;
-    longer.tokens.push_back(token);
-    longer.log_probability += next.log_probability(token);
-    longer.score =
-        longer.log_probability / std::pow(longer.tokens.size(), options_.length_exponent);
-    longer.ended = token == options_.end_of_text;
-    return longer;
+  static bool better(const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; }
+  double score(double log_probability, int64_t length) const {
+    return log_probability / std::pow(length, options_.length_penalty);
   }
 
-  /// Keeps the best `beams`, best first.
-  void finish(Hypothesis hypothesis) {
-    const auto place = std::upper_bound(
-        ended_.begin(), ended_.end(), hypothesis,
-        [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
-    ended_.insert(place, std::move(hypothesis));
-    if (static_cast<int64_t>(ended_.size()) > options_.beams) ended_.pop_back();
+  Beginning extended(const Extension& extension) const {
+    Beginning result = {live_[extension.row].tokens, extension.log_probability};
+    result.tokens.push_back(extension.token);
+    return result;
+  }
+
+  void go_on_with(const std::vector<Extension>& chosen) {
+    std::vector<Beginning> longer;
+    rows_.clear();
+    for (const Extension& extension : chosen) {
+      longer.push_back(extended(extension));
+      rows_.push_back(extension.row);
+    }
+    live_ = std::move(longer);
+  }
+
+  /// Keeps the best `beams`.
+  void finish(Beginning text, bool with_end) {
+    const double its_score = score(text.log_probability, text.tokens.size());
+    const bool full = static_cast<int64_t>(ended_.size()) == options_.beams;
+    if (full && its_score <= ended_.front().score) return;
+    if (full) {
+      std::pop_heap(ended_.begin(), ended_.end(), better);
+      ended_.pop_back();
+    }
+    ended_.push_back({std::move(text.tokens), text.log_probability, its_score, with_end});
+    std::push_heap(ended_.begin(), ended_.end(), better);
   }
 
   const BeamOptions& options_;
   std::vector<Beginning> live_;    // by log-probability
-  std::vector<Hypothesis> ended_;  // by score
+  std::vector<int64_t> rows_;      // of the beginnings that the live ones extend
+  std::vector<Hypothesis> ended_;  // a heap with the worst in front
 };
+
+void check_memory(LanguageModel& model, int64_t prompt_tokens, const BeamOptions& options) {
+  const double wanted = beam_search_bytes(model, prompt_tokens, options);
+  const auto there = static_cast<double>(physical_memory());
+  if (wanted > there)
+    throw UsageError(
+        "{} beams of up to {} tokens would take about {:.1f} GB of memory, this machine has {:.1f} "
+        "GB; lower the number of beams or of tokens, or bound the memories",
+        options.beams, options.max_tokens, wanted / 1e9, there / 1e9);
+}
 
 }  // namespace
 
 void BeamOptions::check() const {
   if (beams < 1) throw UsageError("beams is {}, expected 1 or more", beams);
   if (max_tokens < 0) throw UsageError("max_tokens is {}, expected 0 or more", max_tokens);
-  if (!(length_exponent >= 0 && std::isfinite(length_exponent)))
-    throw UsageError("length_exponent is {}, expected 0 or more", length_exponent);
+  if (!(length_penalty >= 0 && std::isfinite(length_penalty)))
+    throw UsageError("length_penalty is {}, expected 0 or more", length_penalty);
+}
+
+double beam_search_bytes(LanguageModel& model, int64_t prompt_tokens, const BeamOptions& options) {
+  // The beams that go on are copied before the others are dropped, and memories have room for more
+  // pairs than they hold.
+  constexpr double kStates = 3, kCopies = 2;
+  const bool windowed = options.reading.value_or(natural_reading(model)) == Reading::kWindowed;
+  const double tokens = static_cast<double>(prompt_tokens) + options.max_tokens;
+  const double read = windowed ? std::min<double>(tokens, model.window()) : tokens;
+  // Tokens stand in the session, the beginnings and the hypotheses that have ended.
+  const double ids = kCopies * sizeof(int64_t) * (tokens + 2.0 * options.max_tokens);
+  const double logits = kCopies * sizeof(float) * model.vocabulary();
+  return options.beams *
+         (kStates * state_bytes(model, static_cast<int64_t>(read), options.bound) + ids + logits);
 }
 
 std::vector<Hypothesis> beam_search(LanguageModel& model, const Tokens& prompt,
                                     const BeamOptions& options) {
   options.check();
   StreamingSession session(model, options.reading.value_or(natural_reading(model)), options.bound);
+  check_memory(model, prompt.size(), options);
   Search search(options);
   at::Tensor logits = session.add({prompt});
-  for (int64_t length = 0; length < options.max_tokens; ++length) {
-    if (length > 0) {
-      if (!search.open() || InterruptGuard::interrupted()) break;
-      session.select(search.rows());
-      logits = session.step(search.last_tokens());
-    }
-    search.extend(logits.to(at::kFloat).contiguous());
+  for (int64_t length = 1; length <= options.max_tokens; ++length) {
+    if (!search.extend(logits.to(at::kFloat).contiguous())) break;
+    if (length == options.max_tokens || !search.open()) break;
+    session.select(search.rows());
+    logits = session.step(search.last_tokens());
   }
   return std::move(search).result();
 }

@@ -26,59 +26,92 @@ std::vector<Tokens> filled_prompts(const std::vector<Prompt>& prompts,
   return result;
 }
 
-/// The texts that are being written: row r of the session is prompt active[r].
+/// The texts that are being written.
 class Writer {
  public:
-  Writer(const std::vector<Prompt>& prompts, const GenerateOptions& options,
-         const OnToken& on_token, std::vector<Generation>& generations)
-      : prompts_(prompts),
+  /// sequences: the random sequence of each text; prompts: its tokens that were given.
+  Writer(std::vector<uint64_t> sequences, std::vector<size_t> prompts,
+         const GenerateOptions& options, const OnToken& on_token)
+      : sequences_(std::move(sequences)),
+        prompts_(std::move(prompts)),
         options_(options),
         on_token_(on_token),
-        generations_(generations),
-        generated_(prompts.size()),
-        streams_(prompts.size(), TextStream(options.stop)) {}
+        generations_(prompts_.size()),
+        streams_(prompts_.size(), TextStream(options.stop)) {}
 
-  /// Draws the next token of a prompt; returns it unless the text ends there.
-  std::optional<int64_t> next(size_t prompt, std::span<const float> logits, const Tokens& context) {
-    Generation& generation = generations_[prompt];
+  /// Goes on with every sequence of the session, the texts in their order, until all have ended. A
+  /// text that ends leaves the session, but for those that end last; the last token that was drawn
+  /// for those is not read.
+  void write(StreamingSession& session) {
+    std::vector<size_t> active(generations_.size());
+    std::iota(active.begin(), active.end(), 0);
+    while (!active.empty()) {
+      if (InterruptGuard::interrupted()) {
+        for (size_t text : active) interrupt(text);
+        return;
+      }
+      const at::Tensor logits = session.logits().to(at::kFloat).contiguous();  // [B, V]
+      const size_t V = logits.size(1);
+      std::vector<size_t> going_on;
+      std::vector<int64_t> rows;
+      Tokens drawn;
+      for (size_t row = 0; row < active.size(); ++row) {
+        const auto token =
+            next(active[row], {logits.data_ptr<float>() + row * V, V}, session.tokens()[row]);
+        if (!token) continue;
+        going_on.push_back(active[row]);
+        rows.push_back(row);
+        drawn.push_back(*token);
+      }
+      active = std::move(going_on);
+      if (active.empty()) return;
+      session.select(rows);
+      session.step(drawn);
+    }
+  }
+
+  std::vector<Generation> generations() && { return std::move(generations_); }
+
+ private:
+  /// Draws the next token of a text; returns it unless the text ends there.
+  std::optional<int64_t> next(size_t text, std::span<const float> logits, const Tokens& context) {
+    Generation& generation = generations_[text];
     const ScoredToken& token = generation.tokens.emplace_back(
-        draw_token(logits, context, options_.sampling, prompts_[prompt].sequence));
-    ++generated_[prompt];
-    std::string text = new_text(prompt, token.token);
-    std::optional<Finish> finish = reason_to_finish(prompt, token.token);
-    if (finish) text += streams_[prompt].finish();
-    generation.text += text;
-    if (on_token_ && !on_token_({prompt, token, text, finish}) && !finish) {
+        draw_token(logits, context, options_.sampling, sequences_[text], prompts_[text]));
+    std::string piece = new_text(text, token.token);
+    std::optional<Finish> finish = reason_to_finish(text, token.token);
+    if (finish) piece += streams_[text].finish();
+    generation.text += piece;
+    if (on_token_ && !on_token_({text, token, piece, finish}) && !finish) {
       finish = Finish::kCancelled;
-      generation.text += streams_[prompt].finish();
+      generation.text += streams_[text].finish();
     }
     if (finish) generation.finish = *finish;
     return finish ? std::nullopt : std::optional(token.token);
   }
 
-  void interrupt(size_t prompt) {
-    generations_[prompt].text += streams_[prompt].finish();
-    generations_[prompt].finish = Finish::kInterrupted;
+  void interrupt(size_t text) {
+    generations_[text].text += streams_[text].finish();
+    generations_[text].finish = Finish::kInterrupted;
   }
 
- private:
-  std::string new_text(size_t prompt, int64_t token) {
+  std::string new_text(size_t text, int64_t token) {
     if (!options_.token_bytes || token == options_.end_of_text) return {};
-    return streams_[prompt].push(options_.token_bytes(token));
+    return streams_[text].push(options_.token_bytes(token));
   }
 
-  std::optional<Finish> reason_to_finish(size_t prompt, int64_t token) const {
+  std::optional<Finish> reason_to_finish(size_t text, int64_t token) const {
     if (token == options_.end_of_text) return Finish::kEndOfText;
-    if (streams_[prompt].stopped()) return Finish::kStopString;
-    if (generated_[prompt] == options_.max_tokens) return Finish::kMaxTokens;
+    if (streams_[text].stopped()) return Finish::kStopString;
+    if (std::ssize(generations_[text].tokens) == options_.max_tokens) return Finish::kMaxTokens;
     return std::nullopt;
   }
 
-  const std::vector<Prompt>& prompts_;
+  std::vector<uint64_t> sequences_;
+  std::vector<size_t> prompts_;
   const GenerateOptions& options_;
   const OnToken& on_token_;
-  std::vector<Generation>& generations_;
-  std::vector<int64_t> generated_;  // tokens, per prompt
+  std::vector<Generation> generations_;
   std::vector<TextStream> streams_;
 };
 
@@ -95,41 +128,40 @@ std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>
                                  const GenerateOptions& options, const OnToken& on_token) {
   options.check();
   const std::vector<Tokens> begun = filled_prompts(prompts, options);
-  std::vector<Generation> generations(prompts.size());
-  Writer writer(prompts, options, on_token, generations);
   StreamingSession session(model, options.reading.value_or(natural_reading(model)), options.bound);
-  if (options.echo) {
-    auto scores = score_texts(model, begun, {options.sampling.alternatives, options.reading});
-    for (size_t i = 0; i < prompts.size(); ++i) generations[i].tokens = std::move(scores[i]);
-  }
-  if (options.max_tokens == 0) return generations;
+  std::vector<std::vector<ScoredToken>> scores(prompts.size());
+  if (options.echo)
+    scores = score_texts(model, begun, {options.sampling.alternatives, options.reading});
 
-  std::vector<size_t> active(prompts.size());
-  std::iota(active.begin(), active.end(), 0);
-  at::Tensor logits = session.add(begun);
-  while (!active.empty()) {
-    if (InterruptGuard::interrupted()) {
-      for (size_t prompt : active) writer.interrupt(prompt);
-      break;
-    }
-    logits = logits.to(at::kFloat).contiguous();  // [B, V]
-    const size_t V = logits.size(1);
-    std::vector<size_t> going_on;
-    std::vector<int64_t> rows;
-    Tokens drawn;
-    for (size_t row = 0; row < active.size(); ++row) {
-      const auto token =
-          writer.next(active[row], {logits.data_ptr<float>() + row * V, V}, session.tokens()[row]);
-      if (!token) continue;
-      going_on.push_back(active[row]);
-      rows.push_back(row);
-      drawn.push_back(*token);
-    }
-    session.select(rows);
-    if (!rows.empty()) logits = session.step(drawn);
-    active = std::move(going_on);
+  std::vector<uint64_t> sequences;
+  std::vector<size_t> lengths;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    sequences.push_back(prompts[i].sequence);
+    lengths.push_back(begun[i].size());
   }
+  Writer writer(std::move(sequences), std::move(lengths), options, on_token);
+  if (options.max_tokens > 0) {
+    session.add(begun);
+    writer.write(session);
+  }
+  std::vector<Generation> generations = std::move(writer).generations();
+  for (size_t i = 0; i < prompts.size(); ++i)
+    generations[i].tokens.insert(generations[i].tokens.begin(), scores[i].begin(), scores[i].end());
   return generations;
+}
+
+Generation continue_text(StreamingSession& session, const GenerateOptions& options,
+                         const OnToken& on_token, uint64_t sequence) {
+  options.check();
+  check_argument(session.tokens().size() == 1, "continue_text: a session of {} sequences, not one",
+                 session.tokens().size());
+  const size_t given = session.tokens().front().size();
+  Writer writer({sequence}, {given}, options, on_token);
+  if (options.max_tokens > 0) writer.write(session);
+  Generation generation = std::move(std::move(writer).generations().front());
+  if (session.tokens().front().size() < given + generation.tokens.size())
+    session.step({generation.tokens.back().token});
+  return generation;
 }
 
 }  // namespace tessera

@@ -12,16 +12,46 @@ namespace {
 
 constexpr int64_t kFirstNucleus = 64;  // tokens sorted at first to find the nucleus
 
-void penalise_repetition(std::vector<float>& logits, std::span<const int64_t> context,
-                         double penalty) {
-  std::vector<int64_t> seen(context.begin(), context.end());
-  std::sort(seen.begin(), seen.end());
-  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-  for (int64_t token : seen) {
+bool changes_logits(const SamplingOptions& options) {
+  return !options.logit_bias.empty() || options.repetition_penalty != 1.0 ||
+         options.frequency_penalty != 0.0 || options.presence_penalty != 0.0;
+}
+
+void add_bias(std::vector<float>& logits, const std::map<int64_t, double>& bias) {
+  for (const auto& [token, added] : bias) {
     check_argument(token >= 0 && token < static_cast<int64_t>(logits.size()),
-                   "token {} of the context is outside the vocabulary of {}", token, logits.size());
-    logits[token] = logits[token] > 0 ? logits[token] / penalty : logits[token] * penalty;
+                   "logit_bias names token {}, which is outside the vocabulary of {}", token,
+                   logits.size());
+    logits[token] += static_cast<float>(added);
   }
+}
+
+/// How often each token comes in a text.
+std::map<int64_t, int64_t> counts_of(std::span<const int64_t> text, size_t vocabulary) {
+  std::map<int64_t, int64_t> counts;
+  for (int64_t token : text) {
+    check_argument(token >= 0 && token < static_cast<int64_t>(vocabulary),
+                   "token {} of the context is outside the vocabulary of {}", token, vocabulary);
+    ++counts[token];
+  }
+  return counts;
+}
+
+/// Steps 1 to 3.
+std::vector<float> adjusted(std::span<const float> logits, std::span<const int64_t> context,
+                            size_t prompt, const SamplingOptions& options) {
+  std::vector<float> result(logits.begin(), logits.end());
+  add_bias(result, options.logit_bias);
+  const double r = options.repetition_penalty;
+  if (r != 1.0)
+    for (const auto& [token, count] : counts_of(context, logits.size()))
+      result[token] = result[token] > 0 ? result[token] / r : result[token] * r;
+  if (options.frequency_penalty != 0.0 || options.presence_penalty != 0.0)
+    for (const auto& [token, count] : counts_of(context.subspan(prompt), logits.size()))
+      result[token] -= count * options.frequency_penalty + options.presence_penalty;
+  if (!std::isfinite(*std::max_element(result.begin(), result.end())))
+    throw UsageError("the logit bias or the penalties leave no token that could be drawn");
+  return result;
 }
 
 /// Tokens that may be drawn and their weights exp((logit - highest) / temperature).
@@ -50,6 +80,16 @@ struct Candidates {
     weights.resize(count);
     total = std::accumulate(weights.begin(), weights.end(), 0.0);
   }
+  /// The highest weight is 1.
+  void keep_from(double lowest) {
+    size_t kept = 0;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      if (weights[i] < lowest) continue;
+      tokens[kept] = tokens[i];
+      weights[kept++] = weights[i];
+    }
+    keep(kept);
+  }
 };
 
 std::vector<int64_t> all_tokens(int64_t vocabulary) {
@@ -76,11 +116,16 @@ Candidates nucleus(std::span<const float> logits, int64_t k, const SamplingOptio
   }
 }
 
+/// Steps 4 to 7.
 Candidates candidates(std::span<const float> logits, const SamplingOptions& options) {
   const int64_t V = logits.size();
   const int64_t k = options.top_k > 0 ? std::min(options.top_k, V) : V;
-  if (options.top_p < 1.0) return nucleus(logits, k, options);
-  return Candidates(logits, k < V ? largest(logits, k) : all_tokens(V), options.temperature);
+  Candidates result =
+      options.top_p < 1.0
+          ? nucleus(logits, k, options)
+          : Candidates(logits, k < V ? largest(logits, k) : all_tokens(V), options.temperature);
+  if (options.min_p > 0) result.keep_from(options.min_p);
+  return result;
 }
 
 /// Uniform in [0, 1), 53 bits, a function of its arguments.
@@ -98,22 +143,28 @@ void SamplingOptions::check() const {
     throw UsageError("temperature is {}, expected 0 or more", temperature);
   if (top_k < 0) throw UsageError("top_k is {}, expected 1 or more, or 0 for all tokens", top_k);
   if (!(top_p > 0 && top_p <= 1)) throw UsageError("top_p is {}, expected (0, 1]", top_p);
+  if (!(min_p >= 0 && min_p <= 1)) throw UsageError("min_p is {}, expected [0, 1]", min_p);
   if (!(repetition_penalty > 0 && std::isfinite(repetition_penalty)))
     throw UsageError("repetition_penalty is {}, expected more than 0; 1 is none",
                      repetition_penalty);
+  if (!std::isfinite(frequency_penalty))
+    throw UsageError("frequency_penalty is {}, expected a number; 0 is none", frequency_penalty);
+  if (!std::isfinite(presence_penalty))
+    throw UsageError("presence_penalty is {}, expected a number; 0 is none", presence_penalty);
+  for (const auto& [token, bias] : logit_bias)
+    if (std::isnan(bias) || bias == INFINITY)
+      throw UsageError("logit_bias of token {} is {}, expected a number or -infinity", token, bias);
   if (alternatives < 0) throw UsageError("alternatives is {}, expected 0 or more", alternatives);
 }
 
 ScoredToken draw_token(std::span<const float> logits, std::span<const int64_t> context,
-                       const SamplingOptions& options, uint64_t sequence) {
+                       const SamplingOptions& options, uint64_t sequence, size_t prompt) {
   options.check();
+  check_argument(prompt <= context.size(), "a prompt of {} tokens in a context of {}", prompt,
+                 context.size());
   const TokenDistribution model(logits);
-  std::vector<float> penalised;
-  if (options.repetition_penalty != 1.0) {
-    penalised.assign(logits.begin(), logits.end());
-    penalise_repetition(penalised, context, options.repetition_penalty);
-    logits = penalised;
-  }
+  std::vector<float> changed;
+  if (changes_logits(options)) logits = changed = adjusted(logits, context, prompt, options);
   if (options.temperature == 0)
     return model.score(largest(logits, 1).front(), options.alternatives);
 

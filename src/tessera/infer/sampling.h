@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -8,13 +9,32 @@
 
 namespace tessera {
 
-/// How the next token is drawn from the model's logits, in this order: repetition penalty,
-/// temperature, top-k, top-p.
+/// How the next token is drawn from the model's logits. The steps, in their order, which is that of
+/// Hugging Face transformers and, as to penalties, of vLLM; c is how often a token was generated:
+///
+///   1. logit bias            logit += bias
+///   2. repetition penalty r  of every token of the context, the prompt included:
+///                            logit > 0 ? logit / r : logit * r   (Keskar et al. 2019, section 4.1,
+///                            in the form that also pushes negative logits down)
+///   3. frequency penalty f,  of every generated token (OpenAI API reference):
+///      presence penalty p    logit -= c f + [c > 0] p
+///   4. temperature t         logit /= t; 0 takes the highest logit, and nothing below matters
+///   5. top-k                 the k most probable tokens stay
+///   6. top-p                 of those, the fewest that together have probability p (nucleus,
+///                            Holtzman et al. 2020)
+///   7. min-p                 of those, the ones at least min_p times as probable as the first
+///                            (Nguyen et al. 2024)
+///
+/// From what is left one token is drawn by its probability. The defaults change nothing.
 struct SamplingOptions {
   double temperature = 1.0;
   int64_t top_k = 0;
   double top_p = 1.0;
+  double min_p = 0.0;
   double repetition_penalty = 1.0;
+  double frequency_penalty = 0.0;
+  double presence_penalty = 0.0;
+  std::map<int64_t, double> logit_bias = {};  ///< by token; -infinity forbids it
   uint64_t seed = 0;
   int64_t alternatives = 0;
 
@@ -23,8 +43,13 @@ struct SamplingOptions {
     field("temperature", temperature, "divides the logits; 0 takes the most probable token");
     field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
     field("top_p", top_p, "draw from the fewest tokens that together have this probability");
+    field("min_p", min_p, "draw from the tokens this many times as probable as the first");
     field("repetition_penalty", repetition_penalty,
           "above 1 makes tokens of the context less probable");
+    field("frequency_penalty", frequency_penalty,
+          "taken from a token's logit for each time it was generated");
+    field("presence_penalty", presence_penalty,
+          "taken from the logit of every token that was generated");
     field("seed", seed, "same seed, same text");
     field("alternatives", alternatives, "report this many of the most probable tokens");
   }
@@ -33,12 +58,13 @@ struct SamplingOptions {
   void check() const;
 };
 
-/// Draws the token that follows `context` (its ids matter to the repetition penalty, its length to
-/// the random number). The draw is a pure function of logits, seed, `sequence` and the length of
-/// the context, whatever else is generated beside it. Its scores are the model's own. Nucleus:
-/// Holtzman et al. 2020; penalty: Keskar et al. 2019, section 4.1, in the form that also pushes
-/// negative logits down. Throws std::invalid_argument on logits that are NaN or infinite.
+/// Draws the token that follows `context`, whose first `prompt` tokens were given and the others
+/// generated. The draw is a pure function of logits, options, `sequence` and context, whatever else
+/// is generated beside it; the random number depends on seed, `sequence` and the length of the
+/// context alone. Its scores are the model's own. Throws UsageError on options that make no sense
+/// or leave no token, std::invalid_argument on logits that are NaN or infinite and on ids outside
+/// the vocabulary.
 ScoredToken draw_token(std::span<const float> logits, std::span<const int64_t> context,
-                       const SamplingOptions& options, uint64_t sequence);
+                       const SamplingOptions& options, uint64_t sequence, size_t prompt = 0);
 
 }  // namespace tessera

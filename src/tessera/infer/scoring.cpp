@@ -7,10 +7,12 @@
 #include <numeric>
 #include <span>
 
+#include "tessera/infer/read_pieces.h"
+
 namespace tessera {
 namespace {
 
-constexpr size_t kBatchTokens = 4096;      // read in one pass, filling included
+constexpr size_t kBatchTokens = 4096;      // read in one pass, filling included; more: part by part
 constexpr int64_t kChunkLogits = 1 << 23;  // floats of logits that exist at once
 
 /// Tokens `first`.. of a piece of text number `text` are scored, the ones before are only read.
@@ -57,10 +59,31 @@ std::vector<ScoredToken> score_rows(LanguageModel& model, const at::Tensor& hidd
   return scores;
 }
 
+/// A piece that is long enough to be read part by part.
+std::vector<ScoredToken> score_long(LanguageModel& model, const Piece& piece,
+                                    int64_t alternatives) {
+  std::vector<ScoredToken> scores;
+  const Tokens read(piece.tokens.begin(), piece.tokens.end() - 1);
+  const auto state = model.empty_state();
+  read_pieces(model, padded({read}), *state, [&](const at::Tensor& hidden, int64_t first) {
+    const int64_t skipped = std::max<int64_t>(static_cast<int64_t>(piece.first) - 1 - first, 0);
+    const int64_t count = hidden.size(1) - skipped;
+    if (count <= 0) return;
+    const auto targets = std::span(piece.tokens).subspan(first + skipped + 1, count);
+    const auto part = score_rows(model, hidden[0].narrow(0, skipped, count), targets, alternatives);
+    scores.insert(scores.end(), part.begin(), part.end());
+  });
+  return scores;
+}
+
 /// Reads the pieces [begin, end), which are of similar length, and appends their scores.
 void score_batch(LanguageModel& model, const std::vector<Piece>& pieces,
                  std::span<const size_t> batch, int64_t alternatives,
                  std::vector<std::vector<ScoredToken>>& scores) {
+  if (const Piece& piece = pieces[batch.front()]; piece.tokens.size() > kBatchTokens) {
+    scores[batch.front()] = score_long(model, piece, alternatives);
+    return;
+  }
   std::vector<Tokens> read;
   for (size_t piece : batch)
     read.emplace_back(pieces[piece].tokens.begin(), pieces[piece].tokens.end() - 1);
@@ -94,6 +117,7 @@ std::vector<std::vector<ScoredToken>> score_pieces(LanguageModel& model,
   });
   std::vector<std::vector<ScoredToken>> scores(pieces.size());
   for (size_t begin = 0; begin < order.size();) {
+    if (begin > 0) check_interrupt();
     const size_t rows = std::max<size_t>(1, kBatchTokens / pieces[order[begin]].tokens.size());
     const size_t count = std::min(rows, order.size() - begin);
     score_batch(model, pieces, std::span(order).subspan(begin, count), alternatives, scores);
@@ -153,32 +177,6 @@ std::vector<ContinuationScore> score_continuations(LanguageModel& model,
     }
   }
   return result;
-}
-
-void LossByPosition::add(LanguageModel& model, const at::Tensor& windows) {
-  TORCH_CHECK_VALUE(windows.defined() && windows.dim() == 2 && windows.size(1) >= 2,
-                    "LossByPosition: windows must be [B, T + 1] with T at least 1");
-  const int64_t T = windows.size(1) - 1;
-  const at::Tensor sums =
-      model.loss_per_position(windows.narrow(1, 0, T), windows.narrow(1, 1, T).contiguous())
-          .to(at::kDouble)
-          .sum(0)
-          .contiguous();  // [T]
-  const size_t positions = std::max<size_t>(sums_.size(), T);
-  sums_.resize(positions);
-  counts_.resize(positions);
-  for (int64_t t = 0; t < T; ++t) {
-    sums_[t] += sums.data_ptr<double>()[t];
-    counts_[t] += windows.size(0);
-  }
-}
-
-double LossByPosition::mean() const {
-  return std::accumulate(sums_.begin(), sums_.end(), 0.0) / tokens();
-}
-
-int64_t LossByPosition::tokens() const {
-  return std::accumulate(counts_.begin(), counts_.end(), int64_t{0});
 }
 
 }  // namespace tessera

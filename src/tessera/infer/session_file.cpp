@@ -3,17 +3,15 @@
 #include <ATen/ATen.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
-#include <numeric>
+#include <span>
 
+#include "tessera/base/checksum.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/infer/streaming_session.h"
 
 namespace tessera {
 namespace {
-
-using config::Json;
 
 constexpr const char* kFormat = "tessera-session-1";
 
@@ -49,6 +47,16 @@ std::vector<Tokens> sequences_from(const TensorFile& file, int64_t vocabulary) {
   return sequences;
 }
 
+/// Of all parameters, to tell a model from another one of the same sizes.
+std::string checksum_of(const LanguageModel& model) {
+  Checksum sum;
+  for (const auto& parameter : model.parameters()) {
+    const at::Tensor values = parameter.detach().cpu().contiguous();
+    sum.add(std::as_bytes(std::span(static_cast<const char*>(values.data_ptr()), values.nbytes())));
+  }
+  return sum.hex();
+}
+
 const std::string& metadata(const TensorFile& file, const std::string& name) {
   const auto found = file.metadata.find(name);
   if (found == file.metadata.end()) throw DataError(file.path, "its metadata lacks '{}'", name);
@@ -73,27 +81,36 @@ void StreamingSession::save(const std::filesystem::path& path) const {
                  "StreamingSession::save: the session has no state: it has read nothing, or more "
                  "than the window");
   NamedTensors tensors = token_tensors(tokens_);
+  if (logits_.defined()) tensors.emplace_back("logits", logits_.to(at::kFloat));
   for (auto& named : state_->tensors()) tensors.push_back(std::move(named));
   save_tensors(path, tensors,
                {{"format", kFormat},
                 {"kind", std::string(model_->kind())},
+                {"parameters", checksum_of(*model_)},
                 {"reading", config::enum_name(reading_)},
                 {"bound", std::to_string(bound_.pairs)},
                 {"eviction", config::enum_name(bound_.eviction)}});
 }
 
+// Files of version 0.1 have no checksum of the parameters and no logits.
 StreamingSession StreamingSession::load(LanguageModel& model, const std::filesystem::path& path) {
   const TensorFile file = TensorFile::load(path);
   if (metadata(file, "format") != kFormat)
-    throw DataError(file.path, "is no session of this version");
+    throw DataError(file.path, "is not a session of this version");
   if (metadata(file, "kind") != model.kind())
     throw DataError(file.path, "is the session of a {}, the model is a {}", metadata(file, "kind"),
+                    model.kind());
+  if (file.metadata.contains("parameters") && file.metadata.at("parameters") != checksum_of(model))
+    throw DataError(file.path, "is the session of another {}: its parameters are not these",
                     model.kind());
   const auto reading =
       config::enum_value<Reading>(metadata(file, "reading"), file.path + ": reading");
   StreamingSession session(model, reading, bound_from(file));
   session.tokens_ = sequences_from(file, model.vocabulary());
   session.state_ = model.state_from(file, session.bound_);
+  if (file.tensors.contains("logits"))
+    session.logits_ = file.at(
+        "logits", {static_cast<int64_t>(session.tokens_.size()), model.vocabulary()}, at::kFloat);
   return session;
 }
 

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <map>
 
+#include "tessera/infer/read_pieces.h"
+
 namespace tessera {
 namespace {
+
+constexpr int64_t kWindowTokens = 8192;  // read in one pass where whole windows are read
 
 size_t longest_of(const std::vector<Tokens>& sequences) {
   size_t longest = 0;
@@ -59,6 +63,7 @@ StreamingSession::StreamingSession(const StreamingSession& other)
       reading_(other.reading_),
       bound_(other.bound_),
       tokens_(other.tokens_),
+      logits_(other.logits_),
       state_(other.state_ ? other.state_->clone() : nullptr) {}
 
 StreamingSession& StreamingSession::operator=(const StreamingSession& other) {
@@ -88,9 +93,11 @@ at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
   } else {
     logits = read_windows(distinct.sequences);
   }
+  logits = logits.index_select(0, at::tensor(distinct.which, at::kLong));
+  logits_ = tokens_.empty() ? logits : at::cat({this->logits(), logits});
   state_ = std::move(state);
   tokens_.insert(tokens_.end(), prompts.begin(), prompts.end());
-  return logits.index_select(0, at::tensor(distinct.which, at::kLong));
+  return logits;
 }
 
 std::unique_ptr<LanguageModelState> StreamingSession::read_prompts(
@@ -98,43 +105,84 @@ std::unique_ptr<LanguageModelState> StreamingSession::read_prompts(
   std::vector<std::unique_ptr<LanguageModelState>> states;
   std::vector<const LanguageModelState*> others;
   for (const auto& prompt : prompts) {
+    if (!states.empty()) check_interrupt();
     states.push_back(model_->empty_state(bound_));
-    last_hidden.push_back(model_->read(padded({prompt}), *states.back()).select(1, -1));  // [1, C]
+    last_hidden.emplace_back();  // [1, C]
+    read_pieces(*model_, padded({prompt}), *states.back(), [&](const at::Tensor& hidden, int64_t) {
+      last_hidden.back() = hidden.select(1, -1);
+    });
     if (states.size() > 1) others.push_back(states.back().get());
   }
   return others.empty() ? std::move(states.front()) : states.front()->stack(others);
 }
 
 at::Tensor StreamingSession::read_windows(const std::vector<Tokens>& sequences) const {
-  std::vector<Tokens> windows;
+  const auto longest = static_cast<int64_t>(longest_of(sequences));
+  const int64_t most = std::max<int64_t>(1, kWindowTokens / std::min(longest, model_->window()));
   std::vector<at::Tensor> last_hidden;
-  for (const auto& sequence : sequences) {
-    const int64_t kept = std::min<int64_t>(sequence.size(), model_->window());
-    windows.emplace_back(sequence.end() - kept, sequence.end());
+  for (size_t first = 0; first < sequences.size(); first += most) {
+    if (first > 0) check_interrupt();
+    std::vector<Tokens> windows;
+    for (size_t row = first; row < std::min(first + most, sequences.size()); ++row) {
+      const int64_t kept = std::min<int64_t>(sequences[row].size(), model_->window());
+      windows.emplace_back(sequences[row].end() - kept, sequences[row].end());
+    }
+    const at::Tensor hidden = model_->hidden(padded(windows));  // [rows, T, C]
+    for (size_t row = 0; row < windows.size(); ++row)
+      last_hidden.push_back(hidden[row][windows[row].size() - 1].clone());
   }
-  const at::Tensor hidden = model_->hidden(padded(windows));  // [B, T, C]
-  for (size_t row = 0; row < windows.size(); ++row)
-    last_hidden.push_back(hidden[row][windows[row].size() - 1]);
   return model_->logits(at::stack(last_hidden));
 }
 
 at::Tensor StreamingSession::step(const Tokens& tokens) {
+  std::vector<Tokens> more;
+  for (int64_t token : tokens) more.push_back({token});
+  return read(more);
+}
+
+at::Tensor StreamingSession::read(const std::vector<Tokens>& more) {
   at::NoGradGuard no_grad;
-  TORCH_CHECK_VALUE(tokens.size() == tokens_.size() && !tokens.empty(), "StreamingSession: got ",
-                    tokens.size(), " tokens for ", tokens_.size(), " sequences");
-  std::vector<Tokens> extended;
-  at::Tensor logits;
-  if (streams(longest_of(tokens_) + 1)) {
-    const at::Tensor now = at::tensor(tokens, at::kLong).unsqueeze(1);  // [B, 1]
-    logits = model_->logits(model_->read(now, *state_).select(1, 0));
+  TORCH_CHECK_VALUE(more.size() == tokens_.size() && !more.empty(), "StreamingSession: got tokens ",
+                    "for ", more.size(), " sequences of ", tokens_.size());
+  for (const auto& tokens : more)
+    TORCH_CHECK_VALUE(!tokens.empty() && tokens.size() == more.front().size(),
+                      "StreamingSession: got ", tokens.size(), " tokens for one sequence and ",
+                      more.front().size(), " for another; expected as many for each, at least one");
+  if (streams(longest_of(tokens_) + more.front().size())) {
+    logits_ = read_on(more);
   } else {
-    extended = tokens_;
-    for (size_t row = 0; row < tokens.size(); ++row) extended[row].push_back(tokens[row]);
-    logits = read_windows(extended);
+    std::vector<Tokens> extended = tokens_;
+    for (size_t row = 0; row < more.size(); ++row)
+      extended[row].insert(extended[row].end(), more[row].begin(), more[row].end());
+    logits_ = read_windows(extended);
     state_.reset();
   }
-  for (size_t row = 0; row < tokens.size(); ++row) tokens_[row].push_back(tokens[row]);
-  return logits;
+  for (size_t row = 0; row < more.size(); ++row)
+    tokens_[row].insert(tokens_[row].end(), more[row].begin(), more[row].end());
+  return logits_;
+}
+
+at::Tensor StreamingSession::read_on(const std::vector<Tokens>& more) {
+  at::Tensor last_hidden;  // [B, C]
+  const auto read_into = [&](LanguageModelState& state) {
+    read_pieces(*model_, padded(more), state,
+                [&](const at::Tensor& hidden, int64_t) { last_hidden = hidden.select(1, -1); });
+  };
+  if (static_cast<int64_t>(more.front().size()) <= kPieceTokens) {
+    read_into(*state_);
+  } else {  // a later piece may throw
+    auto state = state_->clone();
+    read_into(*state);
+    state_ = std::move(state);
+  }
+  return model_->logits(last_hidden);
+}
+
+const at::Tensor& StreamingSession::logits() const {
+  check_argument(logits_.defined(),
+                 "StreamingSession::logits: nothing was read yet, or the session comes from a file "
+                 "of version 0.1, which kept no logits; read at least one token first");
+  return logits_;
 }
 
 void StreamingSession::select(const std::vector<int64_t>& rows) {
@@ -151,6 +199,7 @@ void StreamingSession::select(const std::vector<int64_t>& rows) {
     state_.reset();
   else if (state_)
     state_ = state_->select(rows);
+  if (logits_.defined()) logits_ = logits_.index_select(0, at::tensor(rows, at::kLong));
   tokens_ = std::move(chosen);
 }
 

@@ -15,9 +15,11 @@ using Tokens = std::vector<int64_t>;
 
 /// How a session reads. kStreaming: every token once; the memories keep all pairs, or as many as
 /// their bound allows. Without a bound the logits are those of the whole sequence read at once, at
-/// any length. kWindowed: the logits are those of the last window() tokens alone. Up to the
-/// window the two are the same and the session streams; beyond, it reads the window anew for each
-/// token. So do the scripts of Zhang et al. 2024, and so must a model with learned positions.
+/// any length, up to rounding: a few millionths in fp32; with matrix products in bf16 a
+/// log-probability may differ by 0.03 nats. kWindowed: the logits are those of the last window()
+/// tokens alone. Up to the window the two are the same and the session streams; beyond, it reads
+/// the whole window again for each token. So do the scripts of Zhang et al. 2024, and so must a
+/// model with learned positions.
 enum class Reading { kStreaming, kWindowed };
 constexpr std::array<std::string_view, 2> enum_names(Reading) {
   return {"streaming", "windowed"};
@@ -40,10 +42,13 @@ class StreamingSession {
 
   /// Reads prompts (of any lengths above 0; equal ones are read once) as further sequences.
   /// Returns the logits [prompts, V] of the token that follows each. Throws c10::ValueError on an
-  /// empty prompt, and what LanguageModel::read throws; the session is then as before.
+  /// empty prompt, and what LanguageModel::read throws; Interrupted where a signal comes between
+  /// two prompts or pieces of one, while an InterruptGuard lives. The session is then as before.
   at::Tensor add(const std::vector<Tokens>& prompts);
-  /// Reads one more token of every sequence; returns the logits [B, V] of the next. Throws
-  /// c10::ValueError unless there is one token for each; the session is then as before.
+  /// Reads more tokens of every sequence, of each equally many; returns logits(). Throws
+  /// c10::ValueError unless there are such, and what add() throws; the session is then as before.
+  at::Tensor read(const std::vector<Tokens>& more);
+  /// The same for one token of every sequence.
   at::Tensor step(const Tokens& tokens);
   /// Goes on with the chosen sequences, in this order; one may be chosen twice.
   void select(const std::vector<int64_t>& rows);
@@ -52,14 +57,18 @@ class StreamingSession {
   /// model goes on as this one would. Throws SystemError; std::invalid_argument on a session that
   /// has read nothing, or past the window of kWindowed, which has no state to keep.
   void save(const std::filesystem::path& path) const;
-  /// Throws SystemError, or DataError where the file is damaged or does not fit the model.
+  /// Throws SystemError, or DataError where the file is damaged or is the session of another model.
   static StreamingSession load(LanguageModel& model, const std::filesystem::path& path);
 
   /// What every sequence has read.
   const std::vector<Tokens>& tokens() const { return tokens_; }
+  /// The logits [B, V] of the token that follows each sequence. Throws std::invalid_argument on a
+  /// session from a file of version 0.1, which did not keep them, until it reads on.
+  const at::Tensor& logits() const;
 
  private:
   bool streams(size_t longest) const;
+  at::Tensor read_on(const std::vector<Tokens>& more);
   at::Tensor read_windows(const std::vector<Tokens>& sequences) const;
   std::unique_ptr<LanguageModelState> read_prompts(const std::vector<Tokens>& prompts,
                                                    std::vector<at::Tensor>& last_hidden) const;
@@ -68,6 +77,7 @@ class StreamingSession {
   Reading reading_;
   MemoryBound bound_;
   std::vector<Tokens> tokens_;
+  at::Tensor logits_;                          // [B, V]
   std::unique_ptr<LanguageModelState> state_;  // none while empty, or past the window of kWindowed
 };
 

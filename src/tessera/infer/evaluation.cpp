@@ -1,0 +1,124 @@
+#include "tessera/infer/evaluation.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tessera/base/physical_memory.h"
+#include "tessera/infer/read_pieces.h"
+#include "tessera/infer/state_bytes.h"
+
+namespace tessera {
+namespace {
+
+using OnProgress = std::function<void(int64_t)>;
+
+void evaluate_windows(LanguageModel& model, const at::Tensor& text,
+                      const EvaluationOptions& options, LossByPosition& losses,
+                      const OnProgress& on_progress) {
+  const int64_t window = model.window();
+  const int64_t stride = options.stride > 0 ? options.stride : window;
+  const int64_t targets = text.size(0) - 1;
+  for (int64_t done = 0; done < targets;) {
+    if (done > 0) check_interrupt();
+    const int64_t first = done == 0 ? 0 : window - stride;  // position that counts
+    const int64_t begin = done - first, left = targets - begin;
+    const int64_t length = std::min(window, left);
+    const int64_t whole = left < window ? 0 : (left - window) / stride + 1;  // windows left
+    const bool alone = done == 0 && stride < window;  // the first counts from another position
+    const int64_t rows = std::clamp<int64_t>(whole, 1, alone ? 1 : options.batch);
+    std::vector<at::Tensor> windows;
+    for (int64_t row = 0; row < rows; ++row)
+      windows.push_back(text.narrow(0, begin + row * stride, length + 1));
+    losses.add(model, at::stack(windows), first);
+    done = begin + (rows - 1) * stride + length;
+    if (on_progress) on_progress(done);
+  }
+}
+
+void check_stream(LanguageModel& model, int64_t tokens) {
+  if (!model.reads_past_window() && tokens > model.window())
+    throw UsageError(
+        "reading streaming: a text of {} tokens does not fit the window of {} tokens, past which a "
+        "{} reads nothing; read it windowed",
+        tokens, model.window(), model.kind());
+  const double wanted = 2 * state_bytes(model, tokens);  // memories grow to twice their size
+  const auto there = static_cast<double>(physical_memory());
+  if (wanted > there)
+    throw UsageError(
+        "reading streaming: the memories of a text of {} tokens would take about {:.1f} GB, this "
+        "machine has {:.1f} GB; read it windowed",
+        tokens, wanted / 1e9, there / 1e9);
+}
+
+void evaluate_stream(LanguageModel& model, const at::Tensor& text, LossByPosition& losses,
+                     const OnProgress& on_progress) {
+  const int64_t targets = text.size(0) - 1;
+  if (targets < 1) return;
+  check_stream(model, targets);
+  const auto state = model.empty_state();
+  const at::Tensor read = text.narrow(0, 0, targets).unsqueeze(0);
+  read_pieces(model, read, *state, [&](const at::Tensor& hidden, int64_t first) {
+    const int64_t count = hidden.size(1);
+    const at::Tensor logits = model.logits(hidden[0]).to(at::kFloat);  // [t, V]
+    losses.add(
+        at::cross_entropy_loss(logits, text.narrow(0, first + 1, count), {}, at::Reduction::None)
+            .unsqueeze(0),
+        first);
+    if (on_progress) on_progress(first + count);
+  });
+}
+
+}  // namespace
+
+void LossByPosition::add(LanguageModel& model, const at::Tensor& windows, int64_t first) {
+  TORCH_CHECK_VALUE(windows.defined() && windows.dim() == 2 && windows.size(1) >= 2,
+                    "LossByPosition: windows must be [B, T + 1] with T at least 1");
+  const int64_t T = windows.size(1) - 1;
+  TORCH_CHECK_VALUE(first >= 0 && first < T, "LossByPosition: position ", first, " of ", T);
+  const at::Tensor losses =
+      model.loss_per_position(windows.narrow(1, 0, T), windows.narrow(1, 1, T).contiguous());
+  add(losses.narrow(1, first, T - first), first);
+}
+
+void LossByPosition::add(const at::Tensor& losses, int64_t first) {
+  const at::Tensor sums = losses.to(at::kDouble).sum(0).contiguous();  // [T]
+  const int64_t end = first + sums.size(0);
+  sums_.resize(std::max<size_t>(sums_.size(), end));
+  counts_.resize(sums_.size());
+  for (int64_t position = first; position < end; ++position) {
+    sums_[position] += sums.data_ptr<double>()[position - first];
+    counts_[position] += losses.size(0);
+  }
+}
+
+double LossByPosition::mean() const {
+  return std::accumulate(sums_.begin(), sums_.end(), 0.0) / tokens();
+}
+
+int64_t LossByPosition::tokens() const {
+  return std::accumulate(counts_.begin(), counts_.end(), int64_t{0});
+}
+
+void EvaluationOptions::check(const LanguageModel& model) const {
+  if (batch < 1) throw UsageError("batch is {}, expected 1 or more", batch);
+  if (stride != 0 && reading == Reading::kStreaming)
+    throw UsageError("a stride of {} was given for streaming reading, which has no windows",
+                     stride);
+  if (stride < 0 || stride > model.window())
+    throw UsageError("stride is {}, expected 1 to {}, the tokens of the model's window", stride,
+                     model.window());
+}
+
+void evaluate_text(LanguageModel& model, const at::Tensor& text, const EvaluationOptions& options,
+                   LossByPosition& losses, const OnProgress& on_progress) {
+  at::NoGradGuard no_grad;
+  options.check(model);
+  if (options.reading == Reading::kStreaming)
+    evaluate_stream(model, text, losses, on_progress);
+  else
+    evaluate_windows(model, text, options, losses, on_progress);
+}
+
+}  // namespace tessera

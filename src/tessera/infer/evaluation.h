@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tessera/infer/streaming_session.h"
+
+namespace tessera {
+
+/// The mean cross entropy at every position of what is read, gathered over many texts.
+class LossByPosition {
+ public:
+  /// windows [B, T + 1] int64: the tokens 0..T-1 are read, 1..T are predicted; those predicted from
+  /// fewer than first + 1 tokens do not count. T may differ between calls.
+  void add(LanguageModel& model, const at::Tensor& windows, int64_t first = 0);
+  /// losses [B, T], nats, at the positions from `first` on.
+  void add(const at::Tensor& losses, int64_t first);
+
+  /// Nats per token after reading position + 1 tokens; NaN where nothing was added for this
+  /// position; throws std::out_of_range past the last.
+  double at(int64_t position) const { return sums_.at(position) / counts_.at(position); }
+  int64_t positions() const { return static_cast<int64_t>(sums_.size()); }
+  /// Nats per token over all positions; NaN before anything was added.
+  double mean() const;
+  int64_t tokens() const;  ///< predicted so far
+
+ private:
+  std::vector<double> sums_;
+  std::vector<int64_t> counts_;
+};
+
+/// How a text is read to predict each of its tokens but the first.
+struct EvaluationOptions {
+  /// kWindowed: in windows of window() tokens, each read for itself. kStreaming: from its first
+  /// token to its last, each token once, so that every token is predicted from all before it.
+  Reading reading = Reading::kWindowed;
+  /// Tokens from one window to the next. A window predicts what those before it have not: after the
+  /// first window each token has window() - stride tokens before it, or more. 0: a whole window.
+  int64_t stride = 0;
+  int64_t batch = 8;  ///< windows that are read side by side
+
+  /// Throws UsageError that names the option and what it may be.
+  void check(const LanguageModel& model) const;
+};
+
+/// Adds the loss of each token of a text [N] int64 but its first. on_progress is told how many have
+/// been predicted so far. While an InterruptGuard lives, a signal ends it with Interrupted. Throws
+/// UsageError on options that make no sense and on a text too long to be read in streaming mode, by
+/// this model or with the memory of this machine.
+void evaluate_text(LanguageModel& model, const at::Tensor& text, const EvaluationOptions& options,
+                   LossByPosition& losses, const std::function<void(int64_t)>& on_progress = {});
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "tessera/model/language_model.h"
+
+namespace tessera {
+
+/// Tokens of a long text that are read in one pass: enough for large matrix products, and few
+/// enough that a signal is noticed soon.
+constexpr int64_t kPieceTokens = 1024;
+
+/// What is read: hidden [B, t, C] of the tokens from `first` on.
+using OnHidden = std::function<void(const at::Tensor& hidden, int64_t first)>;
+
+/// Reads tokens [B, T] on from `state`, kPieceTokens of each sequence at a time. No gradients.
+/// While an InterruptGuard lives, a signal ends it between two pieces: it throws Interrupted, and
+/// the state has read some of the tokens. Throws what LanguageModel::read throws.
+void read_pieces(LanguageModel& model, const at::Tensor& tokens, LanguageModelState& state,
+                 const OnHidden& on_hidden);
+
+/// Throws Interrupted where a signal has asked for the end.
+void check_interrupt();
+
+}  // namespace tessera
