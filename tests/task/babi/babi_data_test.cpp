@@ -129,10 +129,10 @@ TEST_F(BabiFolder, RefusesWhatIsNotThere) {
               HasSubstr("qa3_train.txt: the file is missing; leave task 3 out, or write it with "
                         "`tessera data babi --task 3`"));
   write("qa1_test.txt", "1 Nothing is asked.\n");
-  EXPECT_THAT(message_of<DataError>([&] { BabiData(config()); }),
+  EXPECT_THAT(message_of<DataError>([&] { BabiData{config()}; }),
               HasSubstr("qa1_test.txt: there is no question in it"));
   write("qa1_test.txt", "1 A.\n3 B.\n");
-  EXPECT_THAT(message_of<DataError>([&] { BabiData(config()); }), HasSubstr("qa1_test.txt:2: "));
+  EXPECT_THAT(message_of<DataError>([&] { BabiData{config()}; }), HasSubstr("qa1_test.txt:2: "));
 }
 
 /// The files of the data set, where they are found.

@@ -1,6 +1,7 @@
 #include "tessera/task/sequence/task_batch.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 

@@ -1,0 +1,68 @@
+// tessera data copy and the other tasks, tessera data babi.
+
+#include <set>
+
+#include "tests/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class DataOfTasks : public Workplace {};
+
+TEST_F(DataOfTasks, SamplesAreTheSameOnStandardOutputAndInAFile) {
+  const std::vector<std::string> command = {"data",  "copy",   "--count", "3",
+                                            "--set", "bits=4", "--set",   "max_length=2"};
+  const Outcome printed = tessera(command);
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.out, StartsWith(R"({"index":0,"vectors":[")"));
+  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 3);
+  auto to_file = command;
+  to_file.insert(to_file.end(), {"--out", path("copy.jsonl")});
+  EXPECT_EQ(tessera(to_file).out, "");
+  EXPECT_EQ(read_text(path("copy.jsonl")), printed.out);
+
+  // Split, seed and first sample choose others.
+  std::set<std::string> outputs = {printed.out};
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--split", "test"}, {"--seed", "2"}, {"--first", "3"}}) {
+    auto other = command;
+    other.insert(other.end(), more.begin(), more.end());
+    outputs.insert(tessera(other).out);
+  }
+  EXPECT_EQ(outputs.size(), 4u);
+}
+
+TEST_F(DataOfTasks, PrintsWhatTrivialStrategiesScore) {
+  EXPECT_EQ(tessera({"data", "nth_farthest", "--levels"}).out,
+            "guess a label                                    0.1250 accuracy\n"
+            "m if k = N-1, else any other label               0.2500 accuracy\n");
+}
+
+TEST_F(DataOfTasks, WritesTensors) {
+  const Outcome run = tessera({"data", "spanning_tree", "--tensors", path("batch.safetensors")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(read_text(path("batch.safetensors")), HasSubstr("\"answers\""));
+}
+
+TEST_F(DataOfTasks, SimulatesBabi) {
+  const Outcome run = tessera({"data", "babi", "--task", "1", "--out", path("babi"), "--train",
+                               "10", "--valid", "5", "--test", "5"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(read_text(path("babi") + "/qa1_test.txt"), HasSubstr("\n3 Where is "));
+}
+
+TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
+  expect_all_refused({{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
+                      {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
+                      {{"data", "copy", "--split", "tests"}, "training, validation, test"},
+                      {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
+                      {{"data", "babi", "--task", "21", "--out", path("babi")}, "the task is 21"}},
+                     2);
+}
+
+}  // namespace
+}  // namespace tessera::cli
