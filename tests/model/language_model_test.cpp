@@ -56,14 +56,21 @@ class LanguageModelTest : public testing::TestWithParam<Form> {
                        at::TensorOptions(at::kLong));
   }
 
+  /// Hidden states of these tokens; `state` becomes the one after them.
+  at::Tensor go_on(const at::Tensor& tokens, SequenceState& state) {
+    SequenceOutput read = model_->read(tokens, std::move(state));
+    state = std::move(read.state);
+    return read.outputs;
+  }
+
   /// Hidden states of a sequence that is read in pieces of these lengths.
   at::Tensor read_in_pieces(const at::Tensor& all, const std::vector<int64_t>& lengths,
                             MemoryBound bound = {}) {
-    auto state = model_->empty_state(bound);
+    SequenceState state = model_->bounded_state(bound);
     std::vector<at::Tensor> pieces;
     int64_t first = 0;
     for (int64_t length : lengths) {
-      pieces.push_back(model_->read(all.narrow(1, first, length), *state));
+      pieces.push_back(go_on(all.narrow(1, first, length), state));
       first += length;
     }
     EXPECT_EQ(first, all.size(1));
@@ -92,18 +99,19 @@ TEST_P(LanguageModelTest, ReadingInAnyPiecesGivesTheWhole) {
 TEST_P(LanguageModelTest, SequencesOfDifferentLengthsReadOnTogether) {
   const std::vector<int64_t> lengths = {1, 7, 4};
   std::vector<at::Tensor> sequences;
-  std::vector<std::unique_ptr<LanguageModelState>> states;
+  std::vector<SequenceState> states;
   for (size_t i = 0; i < lengths.size(); ++i) {
     sequences.push_back(tokens(1, lengths[i] + 5, 10 + i));
     states.push_back(model_->empty_state());
-    model_->read(sequences[i].narrow(1, 0, lengths[i]), *states[i]);
+    go_on(sequences[i].narrow(1, 0, lengths[i]), states[i]);
   }
-  auto all = states[0]->stack({states[1].get(), states[2].get()});
+  SequenceState all = SequenceState::stack({&states[0], &states[1], &states[2]});
+  EXPECT_EQ(all.rows(), 3);
   for (int64_t step = 0; step < 5; ++step) {
     std::vector<at::Tensor> next;
     for (size_t i = 0; i < lengths.size(); ++i)
       next.push_back(sequences[i].narrow(1, lengths[i] + step, 1));
-    const at::Tensor hidden = model_->read(at::cat(next), *all);
+    const at::Tensor hidden = go_on(at::cat(next), all);
     for (size_t i = 0; i < lengths.size(); ++i)
       expect_equal(hidden[i], model_->hidden(sequences[i].narrow(1, 0, lengths[i] + step + 1))
                                   .detach()[0]
@@ -113,17 +121,54 @@ TEST_P(LanguageModelTest, SequencesOfDifferentLengthsReadOnTogether) {
 
 TEST_P(LanguageModelTest, ForksAndChosenRowsAreIndependent) {
   const at::Tensor all = tokens(3, 6), more = tokens(3, 4, 2), other = tokens(3, 4, 3);
-  auto state = model_->empty_state();
-  model_->read(all, *state);
-  const auto fork = state->clone();
-  const auto chosen = state->select({2, 0, 2});
-  model_->read(other, *state);
-  expect_equal(model_->read(more, *fork),
-               model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 4));
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  SequenceState fork = state, chosen = state.select({2, 0, 2});
+  go_on(other, state);
+  expect_equal(go_on(more, fork), model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 4));
   const at::Tensor rows = at::tensor({2, 0, 2}, at::kLong);
   expect_equal(
-      model_->read(more, *chosen),
+      go_on(more, chosen),
       model_->hidden(at::cat({all.index_select(0, rows), more}, 1)).detach().narrow(1, 6, 4));
+  expect_equal(go_on(more, state),
+               model_->hidden(at::cat({all, other, more}, 1)).detach().narrow(1, 10, 4));
+}
+
+TEST_P(LanguageModelTest, AStepIsAReadOfOneToken) {
+  const at::Tensor all = tokens(2, 5);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  SequenceState fork = state;
+  const at::Tensor next = tokens(2, 1, 2);
+  const auto [outputs, after] = model_->step(next.select(1, 0), std::move(state));
+  EXPECT_TRUE(outputs.equal(go_on(next, fork).select(1, 0)));
+}
+
+TEST_P(LanguageModelTest, OutputsAreGivenFromTheStepThatWasAskedFor) {
+  at::NoGradGuard no_grad;
+  const at::Tensor all = tokens(2, 6);
+  const at::Tensor whole = model_->forward(all);
+  for (int64_t first : {0, 2, 5, 6}) {
+    expect_equal(model_->forward(all, {}, first), whole.slice(1, first));
+    expect_equal(model_->read(all, model_->empty_state(), first).outputs, whole.slice(1, first));
+  }
+  for (int64_t first : {-1, 7}) {
+    EXPECT_THROW(model_->forward(all, {}, first), c10::ValueError);
+    EXPECT_THROW(model_->read(all, model_->empty_state(), first), c10::ValueError);
+  }
+}
+
+TEST_P(LanguageModelTest, AStateIsWrittenAndRestored) {
+  const at::Tensor all = tokens(2, 5), more = tokens(2, 3, 2);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  TensorFile file;
+  file.path = "state.safetensors";
+  for (const auto& [name, values] : state.tensors()) file.tensors[name] = values.clone();
+  SequenceState restored = model_->state_from(file, model_->empty_state());
+  EXPECT_TRUE(go_on(more, restored).equal(go_on(more, state)));
+  file.tensors.erase(file.tensors.begin());
+  EXPECT_THROW(model_->state_from(file, model_->empty_state()), DataError);
 }
 
 TEST_P(LanguageModelTest, ABoundNeverReachedChangesNothing) {
@@ -225,15 +270,17 @@ TEST_P(LanguageModelTest, LossesAreThoseOfTheLogits) {
 
 TEST_P(LanguageModelTest, RefusedInputsLeaveTheStateAsItWas) {
   const at::Tensor all = tokens(2, 6), more = tokens(2, 3, 2);
-  auto state = model_->empty_state();
-  model_->read(all, *state);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
   at::Tensor negative = more.clone();
   negative[0][1] = -1;
   std::vector<at::Tensor> refused = {more + 13, negative,     more.to(at::kFloat),
                                      more[0],   tokens(3, 2), tokens(1, 2)};
   if (!model_->reads_past_window()) refused.push_back(tokens(2, 11));
-  for (const auto& wrong : refused) EXPECT_THROW(model_->read(wrong, *state), c10::ValueError);
-  expect_equal(model_->read(more, *state),
+  for (const auto& wrong : refused)
+    EXPECT_THROW(model_->read(wrong, std::move(state)), c10::ValueError);
+  EXPECT_THROW(model_->read(more, std::move(state), 4), c10::ValueError);
+  expect_equal(go_on(more, state),
                model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 3));
 }
 
@@ -245,7 +292,8 @@ TEST_P(LanguageModelTest, RefusesWhatItCannotRead) {
   if (!model_->reads_past_window()) {
     EXPECT_THROW(model_->hidden(tokens(1, 17)), c10::ValueError);
   }
-  EXPECT_THROW(model_->empty_state()->select({0}), c10::ValueError);
+  EXPECT_THROW(model_->empty_state().select({0}), c10::ValueError);
+  EXPECT_THROW(model_->empty_state().tensors(), c10::ValueError);
 }
 
 TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {

@@ -53,12 +53,13 @@ NamedTensors MosaicBlockState::tensors(const std::string& prefix) const {
   return result;
 }
 
-MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config)
+MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config, at::Device device)
     : heads_(config.heads), head_width_(config.channels / config.heads) {
-  const MemoryOptions options = memory_options(config);
-  context_norm = register_module("context_norm", Norm(config.channels, config.bias));
+  MemoryOptions options = memory_options(config);
+  options.device = device;
+  context_norm = register_module("context_norm", Norm(config.channels, config.bias, device));
   context = register_module("context", ContextMemory(options));
-  persistent_norm = register_module("persistent_norm", Norm(config.channels, config.bias));
+  persistent_norm = register_module("persistent_norm", Norm(config.channels, config.bias, device));
   persistent = register_module("persistent",
                                PersistentMemory(options, config.slots(), config.persistent_count));
 }
@@ -68,15 +69,15 @@ at::Tensor MosaicBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropou
   return x + persistent->forward(persistent_norm->forward(x), derived_seed(dropout_seed, 1));
 }
 
-at::Tensor MosaicBlockImpl::read(at::Tensor x, MosaicBlockState& state) {
-  auto [from_context, context_state] =
+std::pair<at::Tensor, MosaicBlockState> MosaicBlockImpl::read(at::Tensor x,
+                                                              MosaicBlockState state) {
+  at::Tensor from_context, from_persistent;
+  std::tie(from_context, state.context) =
       context->read(context_norm->forward(x), std::move(state.context));
-  state.context = std::move(context_state);
   x = x + from_context;
-  auto [from_persistent, leaky_key] =
+  std::tie(from_persistent, state.persistent_leaky_key) =
       persistent->read(persistent_norm->forward(x), state.persistent_leaky_key);
-  state.persistent_leaky_key = leaky_key;
-  return x + from_persistent;
+  return {x + from_persistent, std::move(state)};
 }
 
 void MosaicBlockImpl::check_state(const MosaicBlockState& state, int64_t batch) const {
@@ -95,8 +96,9 @@ MosaicBlockState MosaicBlockImpl::state_from(const TensorFile& file, const std::
   return state;
 }
 
-MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed)
-    : BlockNetwork(config) {
+MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed,
+                           at::Device device)
+    : BlockNetwork(config, device) {
   if (seed) initialise(*seed);
 }
 
