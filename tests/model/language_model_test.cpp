@@ -9,7 +9,8 @@
 
 #include <set>
 
-#include "tessera/checkpoint/model_directory.h"
+#include "tessera/base/error.h"
+#include "tessera/model/model_kind.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -19,18 +20,20 @@ struct Form {
   const char* name;
   const char* kind;
   const char* hyper_parameters;
+  bool stores_pairs = true;
 };
 
 constexpr const char* kSizes =
-    R"("vocabulary": 13, "window": 16, "layers": 2, "heads": 2, "channels": 16, "dropout": 0.2)";
+    R"("vocabulary": 13, "window": 16, "layers": 2, "channels": 16, "dropout": 0.2)";
 
 constexpr Form kForms[] = {
-    {"mosaic_paper", "memory_mosaic", R"("persistent_slots": 6)"},
+    {"mosaic_paper", "memory_mosaic", R"(, "heads": 2, "persistent_slots": 6)"},
     {"mosaic_nano", "memory_mosaic",
-     R"("persistent_slots": 6, "parameterisation": "nano", "bias": true)"},
-    {"gpt_learned", "gpt", R"("positions": "learned", "bias": true)"},
-    {"gpt_rotary", "gpt", R"("positions": "rotary")"},
-    {"gpt_alibi", "gpt", R"("positions": "alibi", "gelu": "tanh")"},
+     R"(, "heads": 2, "persistent_slots": 6, "parameterisation": "nano", "bias": true)"},
+    {"gpt_learned", "gpt", R"(, "heads": 2, "positions": "learned", "bias": true)"},
+    {"gpt_rotary", "gpt", R"(, "heads": 2, "positions": "rotary")"},
+    {"gpt_alibi", "gpt", R"(, "heads": 2, "positions": "alibi", "gelu": "tanh")"},
+    {"lstm", "lstm", "", /*stores_pairs=*/false},
 };
 
 constexpr double kStreamingTolerance = 1e-5;  // other order of the same float sums
@@ -41,7 +44,7 @@ class LanguageModelTest : public testing::TestWithParam<Form> {
     const Form& form = GetParam();
     model_ = make_language_model(
         form.kind,
-        config::parse_json(fmt::format("{{{}, {}}}", kSizes, form.hyper_parameters), "test"));
+        config::parse_json(fmt::format("{{{}{}}}", kSizes, form.hyper_parameters), "test"));
     // Every scalar away from its first value, larger weights than at the start.
     at::NoGradGuard no_grad;
     auto generator = at::make_generator<at::CPUGeneratorImpl>(3);
@@ -172,6 +175,7 @@ TEST_P(LanguageModelTest, AStateIsWrittenAndRestored) {
 }
 
 TEST_P(LanguageModelTest, ABoundNeverReachedChangesNothing) {
+  if (!GetParam().stores_pairs) GTEST_SKIP() << "stores no pairs";
   const at::Tensor all = tokens(2, 14);
   const at::Tensor whole = model_->hidden(all).detach();
   for (Eviction eviction : {Eviction::kOldest, Eviction::kLeastUsed}) {
@@ -181,6 +185,7 @@ TEST_P(LanguageModelTest, ABoundNeverReachedChangesNothing) {
 }
 
 TEST_P(LanguageModelTest, ABoundedMemoryDoesNotDependOnThePieces) {
+  if (!GetParam().stores_pairs) GTEST_SKIP() << "stores no pairs";
   const at::Tensor all = tokens(2, 14);
   for (Eviction eviction : {Eviction::kOldest, Eviction::kLeastUsed}) {
     const MemoryBound bound{4, eviction};
@@ -190,6 +195,12 @@ TEST_P(LanguageModelTest, ABoundedMemoryDoesNotDependOnThePieces) {
     expect_equal(read_in_pieces(all, {3, 1, 10}, bound), steps);
     EXPECT_GT(test::relative_error(steps, model_->hidden(all).detach()), 1e-3);
   }
+}
+
+TEST_P(LanguageModelTest, RefusesABoundOfPairsThatItDoesNotStore) {
+  if (GetParam().stores_pairs) GTEST_SKIP() << "stores pairs";
+  EXPECT_THROW(model_->bounded_state({4, Eviction::kOldest}), UsageError);
+  EXPECT_NO_THROW(model_->bounded_state({}));
 }
 
 TEST_P(LanguageModelTest, TheFutureDoesNotReachThePast) {
@@ -240,6 +251,21 @@ TEST_P(LanguageModelTest, EqualSeedsGiveEqualParameters) {
   const auto first = copy_of(7), other = copy_of(8), again = copy_of(7);
   for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].equal(again[i])) << i;
   EXPECT_FALSE(first[0].equal(other[0]));
+}
+
+TEST_P(LanguageModelTest, ShapesAreKnownWithoutAllocatingParameters) {
+  const auto shapes = parameter_shapes(model_->kind(), model_->hyper_parameters());
+  const auto expected = parameter_shapes(*model_);
+  ASSERT_EQ(shapes.size(), expected.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(shapes[i].name, expected[i].name);
+    EXPECT_EQ(shapes[i].shape, expected[i].shape) << shapes[i].name;
+  }
+  EXPECT_EQ(count_parameters(shapes), model_->parameter_count());
+  // 2^28 x 2^28 floats, which no machine holds.
+  auto huge = model_->hyper_parameters();
+  huge["channels"] = huge["vocabulary"] = int64_t{1} << 28;
+  EXPECT_GT(count_parameters(parameter_shapes(model_->kind(), huge)), int64_t{1} << 56);
 }
 
 TEST_P(LanguageModelTest, EachBlockHasParametersOfItsOwn) {
@@ -294,6 +320,17 @@ TEST_P(LanguageModelTest, RefusesWhatItCannotRead) {
   }
   EXPECT_THROW(model_->empty_state().select({0}), c10::ValueError);
   EXPECT_THROW(model_->empty_state().tensors(), c10::ValueError);
+}
+
+TEST_P(LanguageModelTest, AsksNoOtherDeviceForAValue) {
+  // The meta device has none: to ask it for one throws.
+  const auto made = model_kind(model_->kind()).make(model_->hyper_parameters(), {}, at::kMeta);
+  auto& elsewhere = dynamic_cast<LanguageModel&>(*made);
+  const at::Tensor inputs = tokens(2, 9), targets = tokens(2, 9, 4);
+  EXPECT_TRUE(elsewhere.loss(inputs, targets, 1).is_meta());
+  EXPECT_TRUE(elsewhere.loss(inputs.to(at::kMeta), targets.to(at::kMeta), 1).is_meta());
+  EXPECT_THROW(elsewhere.loss(inputs + 13, targets), c10::ValueError);
+  EXPECT_THROW(elsewhere.loss(inputs, targets + 13), c10::ValueError);
 }
 
 TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {

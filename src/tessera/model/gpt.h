@@ -4,6 +4,7 @@
 
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/model/block_network.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -98,8 +99,8 @@ class Gpt : public BlockNetwork<GptConfig, GptBlock> {
 
   using Config = GptConfig;
 
-  /// Draws the parameters from `seed`; without one they await loading. On the meta device they have
-  /// sizes and no memory. Throws UsageError where the configuration makes no network.
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit Gpt(const GptConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
 
@@ -114,5 +115,9 @@ class Gpt : public BlockNetwork<GptConfig, GptBlock> {
  private:
   at::Tensor position_embedding_;  // [window, C], undefined unless learned
 };
+
+ModelKind gpt_kind();
+/// nanoGPT, and GPT-2 as Hugging Face keeps it.
+std::vector<WeightFormat> gpt_weight_formats();
 
 }  // namespace tessera

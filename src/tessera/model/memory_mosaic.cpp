@@ -22,6 +22,7 @@ void MemoryMosaicConfig::check() const {
   check_sizes({{"persistent_slots", slots()}});  // 3.5 * channels, which are known to be few by now
   check_count("layers", layers);
   check_count("persistent_count", persistent_count);
+  check_sizes({{"persistent_slots * model.persistent_count", slots() * persistent_count}});
   check_heads(heads, channels);
   check_dropout_probability(dropout);
 }
@@ -140,6 +141,11 @@ void MemoryMosaic::initialise(uint64_t seed) {
     draw.normal(one->persistent->slot_values, slot_deviation);
     draw.uniform(one->context->value->mix);
   }
+}
+
+ModelKind memory_mosaic_kind() {
+  return model_kind_of<MemoryMosaic>("network of associative memories (Zhang et al. 2024)",
+                                     memory_mosaic_weight_formats());
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
 #include "tessera/model/block_network.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -87,8 +88,8 @@ class MemoryMosaic : public BlockNetwork<MemoryMosaicConfig, MosaicBlock> {
 
   using Config = MemoryMosaicConfig;
 
-  /// Draws the parameters from `seed`; without one they await loading. On the meta device they have
-  /// sizes and no memory. Throws UsageError where the configuration makes no network.
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed = 0,
                         at::Device device = at::kCPU);
 
@@ -101,5 +102,9 @@ class MemoryMosaic : public BlockNetwork<MemoryMosaicConfig, MosaicBlock> {
                    std::optional<uint64_t> dropout_seed) const override;
   double logit_scale() const override;
 };
+
+ModelKind memory_mosaic_kind();
+/// nanoMosaics, and the library behind the paper in its two variants.
+std::vector<WeightFormat> memory_mosaic_weight_formats();
 
 }  // namespace tessera
