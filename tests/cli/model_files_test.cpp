@@ -69,10 +69,10 @@ TEST_F(ModelFiles, DirectoriesThatAreNone) {
   const auto run = [&](const std::string& folder) {
     return tessera({"generate", "--model", folder});
   };
-  expect_refused(run(path("none")), 3, "none: is no model directory");
+  expect_refused(run(path("none")), 3, "none: is not a model directory");
   const std::string run_folder = std::filesystem::path(trained_model()).parent_path().native();
   expect_refused(run(run_folder), 3, "did you mean '" + trained_model() + "'?");
-  expect_refused(forward(path("none")), 3, "none: is no model directory");
+  expect_refused(forward(path("none")), 3, "none: is not a model directory");
   std::filesystem::remove(path("model/tokenizer.json"));
   expect_refused(generate(), 3, "has no tokenizer.json; put one there");
   std::filesystem::remove(path("model/model.safetensors"));

@@ -9,7 +9,8 @@
 
 #include <set>
 
-#include "tessera/checkpoint/model_directory.h"
+#include "tessera/base/error.h"
+#include "tessera/model/model_kind.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -19,18 +20,20 @@ struct Form {
   const char* name;
   const char* kind;
   const char* hyper_parameters;
+  bool stores_pairs = true;
 };
 
 constexpr const char* kSizes =
-    R"("vocabulary": 13, "window": 16, "layers": 2, "heads": 2, "channels": 16, "dropout": 0.2)";
+    R"("vocabulary": 13, "window": 16, "layers": 2, "channels": 16, "dropout": 0.2)";
 
 constexpr Form kForms[] = {
-    {"mosaic_paper", "memory_mosaic", R"("persistent_slots": 6)"},
+    {"mosaic_paper", "memory_mosaic", R"(, "heads": 2, "persistent_slots": 6)"},
     {"mosaic_nano", "memory_mosaic",
-     R"("persistent_slots": 6, "parameterisation": "nano", "bias": true)"},
-    {"gpt_learned", "gpt", R"("positions": "learned", "bias": true)"},
-    {"gpt_rotary", "gpt", R"("positions": "rotary")"},
-    {"gpt_alibi", "gpt", R"("positions": "alibi", "gelu": "tanh")"},
+     R"(, "heads": 2, "persistent_slots": 6, "parameterisation": "nano", "bias": true)"},
+    {"gpt_learned", "gpt", R"(, "heads": 2, "positions": "learned", "bias": true)"},
+    {"gpt_rotary", "gpt", R"(, "heads": 2, "positions": "rotary")"},
+    {"gpt_alibi", "gpt", R"(, "heads": 2, "positions": "alibi", "gelu": "tanh")"},
+    {"lstm", "lstm", "", /*stores_pairs=*/false},
 };
 
 constexpr double kStreamingTolerance = 1e-5;  // other order of the same float sums
@@ -41,7 +44,7 @@ class LanguageModelTest : public testing::TestWithParam<Form> {
     const Form& form = GetParam();
     model_ = make_language_model(
         form.kind,
-        config::parse_json(fmt::format("{{{}, {}}}", kSizes, form.hyper_parameters), "test"));
+        config::parse_json(fmt::format("{{{}{}}}", kSizes, form.hyper_parameters), "test"));
     // Every scalar away from its first value, larger weights than at the start.
     at::NoGradGuard no_grad;
     auto generator = at::make_generator<at::CPUGeneratorImpl>(3);
@@ -56,14 +59,21 @@ class LanguageModelTest : public testing::TestWithParam<Form> {
                        at::TensorOptions(at::kLong));
   }
 
+  /// Hidden states of these tokens; `state` becomes the one after them.
+  at::Tensor go_on(const at::Tensor& tokens, SequenceState& state) {
+    SequenceOutput read = model_->read(tokens, std::move(state));
+    state = std::move(read.state);
+    return read.outputs;
+  }
+
   /// Hidden states of a sequence that is read in pieces of these lengths.
   at::Tensor read_in_pieces(const at::Tensor& all, const std::vector<int64_t>& lengths,
                             MemoryBound bound = {}) {
-    auto state = model_->empty_state(bound);
+    SequenceState state = model_->bounded_state(bound);
     std::vector<at::Tensor> pieces;
     int64_t first = 0;
     for (int64_t length : lengths) {
-      pieces.push_back(model_->read(all.narrow(1, first, length), *state));
+      pieces.push_back(go_on(all.narrow(1, first, length), state));
       first += length;
     }
     EXPECT_EQ(first, all.size(1));
@@ -92,18 +102,19 @@ TEST_P(LanguageModelTest, ReadingInAnyPiecesGivesTheWhole) {
 TEST_P(LanguageModelTest, SequencesOfDifferentLengthsReadOnTogether) {
   const std::vector<int64_t> lengths = {1, 7, 4};
   std::vector<at::Tensor> sequences;
-  std::vector<std::unique_ptr<LanguageModelState>> states;
+  std::vector<SequenceState> states;
   for (size_t i = 0; i < lengths.size(); ++i) {
     sequences.push_back(tokens(1, lengths[i] + 5, 10 + i));
     states.push_back(model_->empty_state());
-    model_->read(sequences[i].narrow(1, 0, lengths[i]), *states[i]);
+    go_on(sequences[i].narrow(1, 0, lengths[i]), states[i]);
   }
-  auto all = states[0]->stack({states[1].get(), states[2].get()});
+  SequenceState all = SequenceState::stack({&states[0], &states[1], &states[2]});
+  EXPECT_EQ(all.rows(), 3);
   for (int64_t step = 0; step < 5; ++step) {
     std::vector<at::Tensor> next;
     for (size_t i = 0; i < lengths.size(); ++i)
       next.push_back(sequences[i].narrow(1, lengths[i] + step, 1));
-    const at::Tensor hidden = model_->read(at::cat(next), *all);
+    const at::Tensor hidden = go_on(at::cat(next), all);
     for (size_t i = 0; i < lengths.size(); ++i)
       expect_equal(hidden[i], model_->hidden(sequences[i].narrow(1, 0, lengths[i] + step + 1))
                                   .detach()[0]
@@ -113,20 +124,58 @@ TEST_P(LanguageModelTest, SequencesOfDifferentLengthsReadOnTogether) {
 
 TEST_P(LanguageModelTest, ForksAndChosenRowsAreIndependent) {
   const at::Tensor all = tokens(3, 6), more = tokens(3, 4, 2), other = tokens(3, 4, 3);
-  auto state = model_->empty_state();
-  model_->read(all, *state);
-  const auto fork = state->clone();
-  const auto chosen = state->select({2, 0, 2});
-  model_->read(other, *state);
-  expect_equal(model_->read(more, *fork),
-               model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 4));
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  SequenceState fork = state, chosen = state.select({2, 0, 2});
+  go_on(other, state);
+  expect_equal(go_on(more, fork), model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 4));
   const at::Tensor rows = at::tensor({2, 0, 2}, at::kLong);
   expect_equal(
-      model_->read(more, *chosen),
+      go_on(more, chosen),
       model_->hidden(at::cat({all.index_select(0, rows), more}, 1)).detach().narrow(1, 6, 4));
+  expect_equal(go_on(more, state),
+               model_->hidden(at::cat({all, other, more}, 1)).detach().narrow(1, 10, 4));
+}
+
+TEST_P(LanguageModelTest, AStepIsAReadOfOneToken) {
+  const at::Tensor all = tokens(2, 5);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  SequenceState fork = state;
+  const at::Tensor next = tokens(2, 1, 2);
+  const auto [outputs, after] = model_->step(next.select(1, 0), std::move(state));
+  EXPECT_TRUE(outputs.equal(go_on(next, fork).select(1, 0)));
+}
+
+TEST_P(LanguageModelTest, OutputsAreGivenFromTheStepThatWasAskedFor) {
+  at::NoGradGuard no_grad;
+  const at::Tensor all = tokens(2, 6);
+  const at::Tensor whole = model_->forward(all);
+  for (int64_t first : {0, 2, 5, 6}) {
+    expect_equal(model_->forward(all, {}, first), whole.slice(1, first));
+    expect_equal(model_->read(all, model_->empty_state(), first).outputs, whole.slice(1, first));
+  }
+  for (int64_t first : {-1, 7}) {
+    EXPECT_THROW(model_->forward(all, {}, first), c10::ValueError);
+    EXPECT_THROW(model_->read(all, model_->empty_state(), first), c10::ValueError);
+  }
+}
+
+TEST_P(LanguageModelTest, AStateIsWrittenAndRestored) {
+  const at::Tensor all = tokens(2, 5), more = tokens(2, 3, 2);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  TensorFile file;
+  file.path = "state.safetensors";
+  for (const auto& [name, values] : state.tensors()) file.tensors[name] = values.clone();
+  SequenceState restored = model_->state_from(file, model_->empty_state());
+  EXPECT_TRUE(go_on(more, restored).equal(go_on(more, state)));
+  file.tensors.erase(file.tensors.begin());
+  EXPECT_THROW(model_->state_from(file, model_->empty_state()), DataError);
 }
 
 TEST_P(LanguageModelTest, ABoundNeverReachedChangesNothing) {
+  if (!GetParam().stores_pairs) GTEST_SKIP() << "stores no pairs";
   const at::Tensor all = tokens(2, 14);
   const at::Tensor whole = model_->hidden(all).detach();
   for (Eviction eviction : {Eviction::kOldest, Eviction::kLeastUsed}) {
@@ -136,6 +185,7 @@ TEST_P(LanguageModelTest, ABoundNeverReachedChangesNothing) {
 }
 
 TEST_P(LanguageModelTest, ABoundedMemoryDoesNotDependOnThePieces) {
+  if (!GetParam().stores_pairs) GTEST_SKIP() << "stores no pairs";
   const at::Tensor all = tokens(2, 14);
   for (Eviction eviction : {Eviction::kOldest, Eviction::kLeastUsed}) {
     const MemoryBound bound{4, eviction};
@@ -145,6 +195,12 @@ TEST_P(LanguageModelTest, ABoundedMemoryDoesNotDependOnThePieces) {
     expect_equal(read_in_pieces(all, {3, 1, 10}, bound), steps);
     EXPECT_GT(test::relative_error(steps, model_->hidden(all).detach()), 1e-3);
   }
+}
+
+TEST_P(LanguageModelTest, RefusesABoundOfPairsThatItDoesNotStore) {
+  if (GetParam().stores_pairs) GTEST_SKIP() << "stores pairs";
+  EXPECT_THROW(model_->bounded_state({4, Eviction::kOldest}), UsageError);
+  EXPECT_NO_THROW(model_->bounded_state({}));
 }
 
 TEST_P(LanguageModelTest, TheFutureDoesNotReachThePast) {
@@ -197,6 +253,21 @@ TEST_P(LanguageModelTest, EqualSeedsGiveEqualParameters) {
   EXPECT_FALSE(first[0].equal(other[0]));
 }
 
+TEST_P(LanguageModelTest, ShapesAreKnownWithoutAllocatingParameters) {
+  const auto shapes = parameter_shapes(model_->kind(), model_->hyper_parameters());
+  const auto expected = parameter_shapes(*model_);
+  ASSERT_EQ(shapes.size(), expected.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(shapes[i].name, expected[i].name);
+    EXPECT_EQ(shapes[i].shape, expected[i].shape) << shapes[i].name;
+  }
+  EXPECT_EQ(count_parameters(shapes), model_->parameter_count());
+  // 2^28 x 2^28 floats, which no machine holds.
+  auto huge = model_->hyper_parameters();
+  huge["channels"] = huge["vocabulary"] = int64_t{1} << 28;
+  EXPECT_GT(count_parameters(parameter_shapes(model_->kind(), huge)), int64_t{1} << 56);
+}
+
 TEST_P(LanguageModelTest, EachBlockHasParametersOfItsOwn) {
   std::set<const void*> seen;
   for (const auto& parameter : model_->parameters())
@@ -225,15 +296,17 @@ TEST_P(LanguageModelTest, LossesAreThoseOfTheLogits) {
 
 TEST_P(LanguageModelTest, RefusedInputsLeaveTheStateAsItWas) {
   const at::Tensor all = tokens(2, 6), more = tokens(2, 3, 2);
-  auto state = model_->empty_state();
-  model_->read(all, *state);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
   at::Tensor negative = more.clone();
   negative[0][1] = -1;
   std::vector<at::Tensor> refused = {more + 13, negative,     more.to(at::kFloat),
                                      more[0],   tokens(3, 2), tokens(1, 2)};
   if (!model_->reads_past_window()) refused.push_back(tokens(2, 11));
-  for (const auto& wrong : refused) EXPECT_THROW(model_->read(wrong, *state), c10::ValueError);
-  expect_equal(model_->read(more, *state),
+  for (const auto& wrong : refused)
+    EXPECT_THROW(model_->read(wrong, std::move(state)), c10::ValueError);
+  EXPECT_THROW(model_->read(more, std::move(state), 4), c10::ValueError);
+  expect_equal(go_on(more, state),
                model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 3));
 }
 
@@ -245,7 +318,19 @@ TEST_P(LanguageModelTest, RefusesWhatItCannotRead) {
   if (!model_->reads_past_window()) {
     EXPECT_THROW(model_->hidden(tokens(1, 17)), c10::ValueError);
   }
-  EXPECT_THROW(model_->empty_state()->select({0}), c10::ValueError);
+  EXPECT_THROW(model_->empty_state().select({0}), c10::ValueError);
+  EXPECT_THROW(model_->empty_state().tensors(), c10::ValueError);
+}
+
+TEST_P(LanguageModelTest, AsksNoOtherDeviceForAValue) {
+  // The meta device has none: to ask it for one throws.
+  const auto made = model_kind(model_->kind()).make(model_->hyper_parameters(), {}, at::kMeta);
+  auto& elsewhere = dynamic_cast<LanguageModel&>(*made);
+  const at::Tensor inputs = tokens(2, 9), targets = tokens(2, 9, 4);
+  EXPECT_TRUE(elsewhere.loss(inputs, targets, 1).is_meta());
+  EXPECT_TRUE(elsewhere.loss(inputs.to(at::kMeta), targets.to(at::kMeta), 1).is_meta());
+  EXPECT_THROW(elsewhere.loss(inputs + 13, targets), c10::ValueError);
+  EXPECT_THROW(elsewhere.loss(inputs, targets + 13), c10::ValueError);
 }
 
 TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {

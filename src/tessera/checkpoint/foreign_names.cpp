@@ -1,117 +1,15 @@
 #include "tessera/checkpoint/foreign_names.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <span>
 
 namespace tessera {
 namespace {
 
-/// One row of a table of names. '#' stands for the layer, '*' for "weight" or "bias", '@' for the
-/// number of a persistent memory.
-struct NameRow {
-  std::string_view own;
-  std::string_view foreign;
-  TensorForm form = TensorForm::kSame;
-  bool repeats_other = false;
-};
-
 using enum TensorForm;
-
-constexpr NameRow kNanoMosaics[] = {
-    {"embedding", "mosaic.wte.weight"},
-    {"embedding", "lm_head.weight", kSame, true},
-    {"blocks.#.context_norm.*", "mosaic.h.#.ln_1.*"},
-    {"blocks.#.context.key.projection.*", "mosaic.h.#.attn.k_featurizer.W_k.*"},
-    {"blocks.#.context.key.leak", "mosaic.h.#.attn.k_featurizer.leaky_avg.leaky_key_beta",
-     kPerHead},
-    {"blocks.#.context.key.log_scale", "mosaic.h.#.attn.k_featurizer.key_scale", kPerHead},
-    {"blocks.#.context.value.projection.*", "mosaic.h.#.attn.v_featurizer.W_v.*"},
-    {"blocks.#.context.value.mix", "mosaic.h.#.attn.v_featurizer.coef", kPerHead},
-    {"blocks.#.context.value.log_scale", "mosaic.h.#.attn.v_featurizer.val_scale", kPerHead},
-    {"blocks.#.context.output.*", "mosaic.h.#.attn.c_proj.*"},
-    {"blocks.#.persistent_norm.*", "mosaic.h.#.ln_2.*"},
-    {"blocks.#.persistent.key.projection.*", "mosaic.h.#.mlp.k_featurizer.W_k.*"},
-    {"blocks.#.persistent.key.leak", "mosaic.h.#.mlp.k_featurizer.leaky_avg.leaky_key_beta",
-     kPerHead},
-    {"blocks.#.persistent.key.log_scale", "mosaic.h.#.mlp.k_featurizer.key_scale", kPerHead},
-    {"blocks.#.persistent.slot_keys", "mosaic.h.#.mlp.P_k", kSlots},
-    {"blocks.#.persistent.slot_values", "mosaic.h.#.mlp.P_v", kSlots},
-    {"blocks.#.persistent.log_scale", "mosaic.h.#.mlp.out_scale", kPerHead},
-    {"blocks.#.persistent.output.*", "mosaic.h.#.mlp.c_proj.*"},
-    {"norm.*", "mosaic.ln_f.*"},
-};
-
-constexpr NameRow kMemoryMosaics[] = {
-    {"embedding", "emb.weight"},
-    {"embedding", "head.weight", kSame, true},
-    {"blocks.#.context_norm.*", "blocks.#.ln1.*"},
-    {"blocks.#.context.key.projection.*", "blocks.#.attn.k_featurizer.conv.*", kConvolution},
-    {"blocks.#.context.key.leak", "blocks.#.attn.leaky_key_beta"},
-    {"blocks.#.context.key.log_scale", "blocks.#.attn.kernel_beta"},
-    {"blocks.#.context.value.projection.*", "blocks.#.attn.v_featurizer.linear.*"},
-    {"blocks.#.context.value.mix", "blocks.#.attn.v_featurizer.coef"},
-    {"blocks.#.context.value.log_scale", "blocks.#.attn.value_beta"},
-    {"blocks.#.context.output.*", "blocks.#.attn.c_proj.*"},
-    {"blocks.#.persistent_norm.*", "blocks.#.ln2.*"},
-    {"blocks.#.persistent.key.projection.*", "blocks.#.pmem.k_featurizer.conv.*", kConvolution},
-    {"blocks.#.persistent.key.leak", "blocks.#.pmem.leaky_key_beta"},
-    {"blocks.#.persistent.key.log_scale", "blocks.#.pmem.kernel_beta"},
-    {"blocks.#.persistent.slot_keys", "blocks.#.pmem.pmem.M_k@", kSlotsApart},
-    {"blocks.#.persistent.slot_values", "blocks.#.pmem.pmem.M_v@", kSlotsApart},
-    {"blocks.#.persistent.log_scale", "blocks.#.pmem.value_beta"},
-    {"blocks.#.persistent.output.*", "blocks.#.pmem.c_proj.*"},
-    {"norm.*", "ln_out.*"},
-};
-
-/// Where the variant with the fused scan differs from the table above: its rows come first.
-constexpr NameRow kMemoryMosaicsEft[] = {
-    {"blocks.#.context.key.projection.*", "blocks.#.attn.leaky_average.linear.*"},
-    {"blocks.#.context.key.leak", "blocks.#.attn.leaky_average.leaky_beta_w_under"},
-    {"blocks.#.context.key.leak", "blocks.#.attn.leaky_average.leaky_beta_u_under", kSame, true},
-    {"blocks.#.persistent.key.projection.*", "blocks.#.pmem.leaky_average.linear.*"},
-    {"blocks.#.persistent.key.leak", "blocks.#.pmem.leaky_average.leaky_beta_w_under"},
-    {"blocks.#.persistent.key.leak", "blocks.#.pmem.leaky_average.leaky_beta_u_under", kSame, true},
-};
-
-constexpr NameRow kNanoGpt[] = {
-    {"embedding", "transformer.wte.weight"},
-    {"embedding", "lm_head.weight", kSame, true},
-    {"position_embedding", "transformer.wpe.weight"},
-    {"blocks.#.attention_norm.*", "transformer.h.#.ln_1.*"},
-    {"blocks.#.query_key_value.*", "transformer.h.#.attn.c_attn.*"},
-    {"blocks.#.attention_output.*", "transformer.h.#.attn.c_proj.*"},
-    {"blocks.#.feed_forward_norm.*", "transformer.h.#.ln_2.*"},
-    {"blocks.#.expand.*", "transformer.h.#.mlp.c_fc.*"},
-    {"blocks.#.contract.*", "transformer.h.#.mlp.c_proj.*"},
-    {"norm.*", "transformer.ln_f.*"},
-};
-
-constexpr NameRow kGpt2[] = {
-    {"embedding", "wte.weight"},
-    {"embedding", "lm_head.weight", kSame, true},
-    {"position_embedding", "wpe.weight"},
-    {"blocks.#.attention_norm.*", "h.#.ln_1.*"},
-    {"blocks.#.query_key_value.*", "h.#.attn.c_attn.*", kTransposed},
-    {"blocks.#.attention_output.*", "h.#.attn.c_proj.*", kTransposed},
-    {"blocks.#.feed_forward_norm.*", "h.#.ln_2.*"},
-    {"blocks.#.expand.*", "h.#.mlp.c_fc.*", kTransposed},
-    {"blocks.#.contract.*", "h.#.mlp.c_proj.*", kTransposed},
-    {"norm.*", "ln_f.*"},
-};
-
-constexpr std::string_view kBuffers[][3] = {
-    {"mosaic.h.#.attn.bias", "mosaic.h.#.attn.k_featurizer.leaky_avg.coef",
-     "mosaic.h.#.mlp.k_featurizer.leaky_avg.coef"},
-    {},
-    {},
-    {"transformer.h.#.attn.bias", "transformer.h.#.attn.masked_bias"},
-    {"h.#.attn.bias", "h.#.attn.masked_bias"},
-};
 
 /// What the wildcards of a pattern stand for in a name.
 struct Match {
@@ -176,45 +74,42 @@ std::vector<int64_t> shape_in(TensorForm form, const std::vector<int64_t>& shape
   return shape;
 }
 
-std::vector<ForeignTensor> matches(std::span<const NameRow> table, const std::string& own_name,
-                                   const std::vector<int64_t>& shape) {
+}  // namespace
+
+std::vector<ForeignTensor> foreign_tensors(const WeightFormat& format, const std::string& own_name,
+                                           const std::vector<int64_t>& shape) {
   std::vector<ForeignTensor> result;
-  for (const auto& row : table) {
+  for (const auto& row : format.names) {
     const auto found = match(row.own, own_name);
     if (!found) continue;
-    const int64_t parts = row.form == kSlotsApart ? shape[0] : 1;
+    const int64_t parts = row.form == kSlotsApart ? shape.at(0) : 1;
     for (int64_t part = 0; part < parts; ++part)
       result.push_back({filled(row.foreign, *found, part), shape_in(row.form, shape), row.form,
-                        part, row.repeats_other});
+                        part, row.repeats_other, row.never_prefixed});
   }
   return result;
 }
 
-}  // namespace
-
-std::vector<ForeignTensor> foreign_tensors(ForeignKind kind, const std::string& own_name,
-                                           const std::vector<int64_t>& shape) {
-  switch (kind) {
-    case ForeignKind::kNanoMosaics:
-      return matches(kNanoMosaics, own_name, shape);
-    case ForeignKind::kNanoGpt:
-      return matches(kNanoGpt, own_name, shape);
-    case ForeignKind::kGpt2:
-      return matches(kGpt2, own_name, shape);
-    case ForeignKind::kMemoryMosaicsEft:
-      if (auto own = matches(kMemoryMosaicsEft, own_name, shape); !own.empty()) return own;
-      break;
-    case ForeignKind::kMemoryMosaics:
-      break;
-  }
-  return matches(kMemoryMosaics, own_name, shape);
+bool is_buffer(const WeightFormat& format, std::string_view name) {
+  return std::any_of(format.buffers.begin(), format.buffers.end(),
+                     [&](std::string_view pattern) { return match(pattern, name).has_value(); });
 }
 
-bool is_buffer(ForeignKind kind, std::string_view name) {
-  return std::any_of(std::begin(kBuffers[static_cast<size_t>(kind)]),
-                     std::end(kBuffers[static_cast<size_t>(kind)]), [&](std::string_view pattern) {
-                       return !pattern.empty() && match(pattern, name).has_value();
-                     });
+std::vector<int64_t> own_shape(TensorForm form, const std::vector<int64_t>& shape) {
+  switch (form) {
+    case kTransposed:
+      return shape_in(form, shape);
+    case kConvolution:
+      return {shape.begin(), shape.begin() + 2};
+    case kPerHead:
+      return {shape[1]};
+    case kSlots:
+      return {shape[0], shape[2], shape[3], shape[4]};
+    case kSlotsApart:
+    case kSame:
+      break;
+  }
+  return shape;
 }
 
 at::Tensor to_form(const at::Tensor& own, const ForeignTensor& foreign) {

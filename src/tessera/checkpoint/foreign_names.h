@@ -7,19 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/checkpoint/foreign_weights.h"
+#include "tessera/model/weight_format.h"
 
 namespace tessera {
-
-/// How a foreign tensor lies in memory, seen from our own parameter.
-enum class TensorForm {
-  kSame,
-  kTransposed,   ///< [out, in] <-> [in, out]; vectors stay
-  kConvolution,  ///< [out, in] <-> [out, in, 1]; vectors stay
-  kPerHead,      ///< [H] <-> [1, H, 1, 1]
-  kSlots,        ///< [P, H, M, D] <-> [P, 1, H, M, D]
-  kSlotsApart    ///< [P, H, M, D] <-> P tensors [1, H, M, D]
-};
 
 /// One foreign tensor that holds an own parameter or, for kSlotsApart, a part of it.
 struct ForeignTensor {
@@ -28,15 +18,19 @@ struct ForeignTensor {
   TensorForm form;
   int64_t part = 0;            ///< for kSlotsApart: which of the P memories
   bool repeats_other = false;  ///< a tied copy of a tensor named before
+  bool never_prefixed = false;
 };
 
 /// The foreign tensors that hold the own parameter of this name and shape, by the format's table of
 /// names.
-std::vector<ForeignTensor> foreign_tensors(ForeignKind kind, const std::string& own_name,
+std::vector<ForeignTensor> foreign_tensors(const WeightFormat& format, const std::string& own_name,
                                            const std::vector<int64_t>& shape);
 
-/// Whether a foreign name (without prefix) is a buffer and no parameter.
-bool is_buffer(ForeignKind kind, std::string_view name);
+/// The own shape behind a foreign one of the form's rank; for kSlotsApart that of one part.
+std::vector<int64_t> own_shape(TensorForm form, const std::vector<int64_t>& shape);
+
+/// Whether a foreign name (without prefix) is that of a buffer.
+bool is_buffer(const WeightFormat& format, std::string_view name);
 
 /// An own tensor in a foreign form, and back into the (part of the) own tensor `destination`.
 at::Tensor to_form(const at::Tensor& own, const ForeignTensor& foreign);

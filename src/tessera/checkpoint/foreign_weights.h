@@ -1,55 +1,53 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 
-/// Whose state dict it is.
-///   kNanoMosaics       nanoMosaics (Memory Mosaics, alternate parameterisation)
-///   kMemoryMosaics     the library behind the experiments of Zhang et al. 2024
-///   kMemoryMosaicsEft  the same library's variant with a fused scan, whose leaks are named twice
-///   kNanoGpt           nanoGPT
-///   kGpt2              GPT-2 as Hugging Face names it: linear weights transposed, tanh GELU
-enum class ForeignKind { kNanoMosaics, kMemoryMosaics, kMemoryMosaicsEft, kNanoGpt, kGpt2 };
-constexpr std::array<std::string_view, 5> enum_names(ForeignKind) {
-  return {"nanomosaics", "memory-mosaics", "memory-mosaics-eft", "nanogpt", "gpt2"};
-}
-
-/// How a state dict names its tensors. The prefix stands before every name ("transformer.",
-/// "module.", "_orig_mod."); GPT-2's lm_head.weight alone never has one.
+/// A format in which another program keeps weights, and the prefix of its names there.
+///   nanomosaics         nanoMosaics (Memory Mosaics, alternate parameterisation)
+///   memory-mosaics      the library behind the experiments of Zhang et al. 2024
+///   memory-mosaics-eft  the same library's variant with a fused scan, whose leaks are named twice
+///   nanogpt             nanoGPT
+///   gpt2                GPT-2 as Hugging Face names it: linear weights transposed, tanh GELU
+/// The prefix stands before every name ("transformer.", "module.", "_orig_mod."); GPT-2's
+/// lm_head.weight alone never has one. Each kind of model lists its formats (ModelKind).
 struct ForeignFormat {
-  ForeignKind kind = ForeignKind::kNanoMosaics;
+  std::string name;
   std::string prefix;
 };
 
+/// The names of all formats.
+std::vector<std::string_view> weight_format_names();
+
 struct ImportedModel {
   std::shared_ptr<LanguageModel> model;
-  ForeignFormat format;  ///< kMemoryMosaics may turn out to be kMemoryMosaicsEft
+  ForeignFormat format;  ///< memory-mosaics may turn out to be memory-mosaics-eft
 };
 
 /// Builds a model from a foreign state dict in a safetensors file. Its sizes are those of `sizes`
 /// ("heads", "window"), else of the file's metadata (n_layer, n_head, n_embd, block_size
 /// or n_positions, vocab_size, pmem_size, pmem_count), else of the tensors' shapes. What shapes do
-/// not tell: a GPT's heads, taken to be 64 channels wide, as in GPT-2 of every size; the window of
-/// a Memory Mosaic without buffers, taken to be 512 tokens, as in the paper. Dropout, which no
-/// state dict tells, is 0. Buffers that are no parameters are passed over. Throws DataError that
-/// names every wrong, missing and unexpected tensor with the expected and found shapes, before any
-/// memory is taken for the model; UsageError on unknown `sizes`.
-ImportedModel import_weights(ForeignKind kind, const std::filesystem::path& file,
+/// not tell: a GPT's heads, assumed to be 64 channels wide, as in GPT-2 of every size; the window
+/// of a Memory Mosaic without buffers, assumed to be 512 tokens, as in the paper. Dropout, which no
+/// state dict tells, is 0. Buffers are ignored. Throws DataError that
+/// names every wrong, missing and unexpected tensor with the expected and found shapes, before the
+/// model is allocated; UsageError on an unknown format and unknown `sizes`.
+ImportedModel import_weights(std::string_view format, const std::filesystem::path& file,
                              const std::map<std::string, int64_t>& sizes = {});
 
 /// Writes the model's parameters under the format's names, with its sizes in the metadata. What
 /// import_weights then reads is the same model to the bit. Throws UsageError where the format
 /// cannot hold the model.
-void export_weights(const ForeignFormat& format, const LanguageModel& model,
+void export_weights(const ForeignFormat& format, const SequenceModel& model,
                     const std::filesystem::path& file);
 
 /// Tensors under own parameter names (parameters, or gradients of them), as the format names and

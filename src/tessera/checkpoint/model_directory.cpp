@@ -24,27 +24,6 @@ struct ModelDescription {
   Json hyper_parameters;
 };
 
-/// A configuration and what is built from it, in the type that the kind names: calls
-/// visitor(config, std::type_identity<Model>()).
-template <typename Visitor>
-auto with_configuration(std::string_view kind, const Json& hyper_parameters, Visitor&& visitor) {
-  if (kind == MemoryMosaic::kKind) {
-    MemoryMosaicConfig config;
-    config::from_json(hyper_parameters, config, "model");
-    config.check();
-    return visitor(config, std::type_identity<MemoryMosaic>());
-  }
-  if (kind == Gpt::kKind) {
-    GptConfig config;
-    config::from_json(hyper_parameters, config, "model");
-    config.check();
-    return visitor(config, std::type_identity<Gpt>());
-  }
-  throw UsageError("model.kind is '{}', expected one of: {}, {}{}", kind, MemoryMosaic::kKind,
-                   Gpt::kKind,
-                   suggestion(kind, {std::string(MemoryMosaic::kKind), std::string(Gpt::kKind)}));
-}
-
 /// Takes a key out of `json`.
 Json taken(Json& json, const char* key) {
   const auto found = json.find(key);
@@ -61,8 +40,8 @@ std::optional<ForeignFormat> read_source(const Json& json, const std::string& pa
       throw DataError(path, "source is {}, expected a table of 'format' and 'prefix'", json.dump());
     return json.at(key).get<std::string>();
   };
-  return ForeignFormat{config::enum_value<ForeignKind>(text("format"), "source.format"),
-                       text("prefix")};
+  config::index_of_name(weight_format_names(), text("format"), "source.format");
+  return ForeignFormat{text("format"), text("prefix")};
 }
 
 /// What to say of a folder without config.json.
@@ -76,7 +55,7 @@ std::string remedy(const std::filesystem::path& folder) {
 ModelDescription read_description(const std::filesystem::path& folder) {
   const std::string path = (folder / kConfigFile).native();
   if (!std::filesystem::exists(path))
-    throw DataError(folder.native(), "is no model directory, it has no {}{}", kConfigFile,
+    throw DataError(folder.native(), "is not a model directory: it has no {}{}", kConfigFile,
                     remedy(folder));
   Json json = config::read_json(path);
   if (!json.is_object()) throw DataError(path, "holds no JSON object");
@@ -112,31 +91,10 @@ TensorFile read_weights(const std::filesystem::path& path,
 
 }  // namespace
 
-std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
-                                                   const config::Json& hyper_parameters,
-                                                   std::optional<uint64_t> seed) {
-  return with_configuration(
-      kind, hyper_parameters,
-      [seed](const auto& config, auto type) -> std::shared_ptr<LanguageModel> {
-        return std::make_shared<typename decltype(type)::type>(config, seed);
-      });
-}
-
-std::vector<ParameterShape> language_model_shapes(std::string_view kind,
-                                                  const config::Json& hyper_parameters) {
-  return with_configuration(kind, hyper_parameters,
-                            [](const auto& config, auto) { return parameter_shapes(config); });
-}
-
-void check_language_model(std::string_view kind, const config::Json& hyper_parameters) {
-  with_configuration(kind, hyper_parameters, [](const auto&, auto) {});
-}
-
-void save_model(const std::filesystem::path& folder, const LanguageModel& model,
+void save_model(const std::filesystem::path& folder, const SequenceModel& model,
                 const std::optional<ForeignFormat>& source) {
   Json json = {{"kind", model.kind()}, {"format", kFormat}};
-  if (source)
-    json["source"] = {{"format", config::enum_name(source->kind)}, {"prefix", source->prefix}};
+  if (source) json["source"] = {{"format", source->name}, {"prefix", source->prefix}};
   json.update(model.hyper_parameters());
   NamedTensors tensors;
   for (const auto& item : model.named_parameters()) tensors.emplace_back(item.key(), item.value());
@@ -145,20 +103,29 @@ void save_model(const std::filesystem::path& folder, const LanguageModel& model,
   write_file(folder / kConfigFile, json.dump(2) + "\n");
 }
 
-std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder) {
+std::shared_ptr<SequenceModel> load_sequence_model(const std::filesystem::path& folder) {
   const ModelDescription description = read_description(folder);
   std::vector<ParameterShape> shapes;
   try {
-    shapes = language_model_shapes(description.kind, description.hyper_parameters);
+    shapes = parameter_shapes(description.kind, description.hyper_parameters);
   } catch (const UsageError& error) {
     throw DataError((folder / kConfigFile).native(), "{}", error.what());
   }
   const TensorFile weights = read_weights(folder / kWeightFile, shapes);
-  const auto model =
-      make_language_model(description.kind, description.hyper_parameters, std::nullopt);
+  const auto model = model_kind(description.kind)
+                         .make(description.hyper_parameters, /*seed=*/std::nullopt, at::kCPU);
   at::NoGradGuard no_grad;
   for (auto& item : model->named_parameters()) item.value().copy_(weights.tensors.at(item.key()));
   return model;
+}
+
+std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder) {
+  const auto model = load_sequence_model(folder);
+  auto language_model = std::dynamic_pointer_cast<LanguageModel>(model);
+  if (!language_model)
+    throw DataError((folder / kConfigFile).native(), "kind is '{}', expected a language model",
+                    model->kind());
+  return language_model;
 }
 
 std::optional<ForeignFormat> source_of_model(const std::filesystem::path& folder) {

@@ -10,12 +10,8 @@
 namespace tessera::cli {
 namespace {
 
-ForeignKind kind_named(const std::string& name, const char* option) {
-  return config::enum_value<ForeignKind>(name, option);
-}
-
-std::string kinds() {
-  return fmt::format("{}", fmt::join(enum_names(ForeignKind{}), " | "));
+std::string formats() {
+  return fmt::format("{}", fmt::join(weight_format_names(), " | "));
 }
 
 struct ImportOptions {
@@ -27,8 +23,7 @@ struct ImportOptions {
 void run_import(ImportOptions options) {
   if (options.heads > 0) options.sizes["heads"] = options.heads;
   if (options.window > 0) options.sizes["window"] = options.window;
-  const ImportedModel imported =
-      import_weights(kind_named(options.from, "--from"), options.weights, options.sizes);
+  const ImportedModel imported = import_weights(options.from, options.weights, options.sizes);
   const std::filesystem::path out = options.out;
   if (!options.tokenizer.empty()) {
     const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
@@ -51,11 +46,9 @@ void run_export(const ExportOptions& options) {
   const auto source = source_of_model(options.model);
   if (options.to.empty() && !source)
     throw UsageError("--to is needed: {} was not imported from another format", options.model);
-  const ForeignFormat format =
-      options.to.empty() ? *source : ForeignFormat{kind_named(options.to, "--to"), ""};
+  const ForeignFormat format = options.to.empty() ? *source : ForeignFormat{options.to, ""};
   export_weights(format, *model, options.out);
-  fmt::print("{}: {} parameters as {}\n", options.out, model->parameter_count(),
-             config::enum_name(format.kind));
+  fmt::print("{}: {} parameters as {}\n", options.out, model->parameter_count(), format.name);
 }
 
 }  // namespace
@@ -64,7 +57,7 @@ void add_import(CLI::App& program) {
   auto options = std::make_shared<ImportOptions>();
   CLI::App* verb = program.add_subcommand(
       "import", "Take over weights of the reference implementations or of GPT-2");
-  verb->add_option("--from", options->from, "Whose state dict: " + kinds())->required();
+  verb->add_option("--from", options->from, "Whose state dict: " + formats())->required();
   verb->add_option("--weights", options->weights, "safetensors file with the state dict")
       ->required();
   verb->add_option("--out", options->out, "Model directory to write")->required();
@@ -81,7 +74,7 @@ void add_export(CLI::App& program) {
   CLI::App* verb =
       program.add_subcommand("export", "Write a model under another implementation's names");
   verb->add_option("--model", options->model, "Model directory")->required();
-  verb->add_option("--to", options->to, "Whose names: " + kinds() + " (as imported)");
+  verb->add_option("--to", options->to, "Whose names: " + formats() + " (as imported)");
   verb->add_option("--out", options->out, "safetensors file to write")->required();
   verb->callback([options] { run_export(*options); });
 }

@@ -8,8 +8,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/cli/program.h"
-#include "tessera/model/gpt.h"
-#include "tessera/model/memory_mosaic.h"
+#include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/language_model/training_report.h"
 #include "tessera/tensor/manifest.h"
@@ -102,15 +101,14 @@ void add_train(CLI::App& program) {
   verb->add_option("--out", options->out, "Folder of the run")->default_val("runs/train");
   verb->add_flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
   verb->footer([] {
-    return fmt::format(
-        "[data]\n{}\n[train]\n{}\n[sample]\n{}\n"
-        "[model] kind = \"memory_mosaic\" (the vocabulary is the tokenizer's)\n{}\n"
-        "[model] kind = \"gpt\"\n{}",
-        config::describe_fields<CorpusConfig>({}, "  "),
-        config::describe_fields<TrainConfig>({}, "  "),
-        config::describe_fields<SampleConfig>({}, "  "),
-        config::describe_fields<MemoryMosaicConfig>({}, "  "),
-        config::describe_fields<GptConfig>({}, "  "));
+    std::string text = fmt::format("[data]\n{}\n[train]\n{}\n[sample]\n{}",
+                                   config::describe_fields<CorpusConfig>({}, "  "),
+                                   config::describe_fields<TrainConfig>({}, "  "),
+                                   config::describe_fields<SampleConfig>({}, "  "));
+    for (const auto& kind : model_kinds())
+      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
+                          kind.describe_fields("  "));
+    return text + "\nThe vocabulary of a model is its tokenizer's.";
   });
   verb->callback([options] { run(*options); });
 }

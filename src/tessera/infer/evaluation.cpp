@@ -57,9 +57,8 @@ void evaluate_stream(LanguageModel& model, const at::Tensor& text, LossByPositio
   const int64_t targets = text.size(0) - 1;
   if (targets < 1) return;
   check_stream(model, targets);
-  const auto state = model.empty_state();
   const at::Tensor read = text.narrow(0, 0, targets).unsqueeze(0);
-  read_pieces(model, read, *state, [&](const at::Tensor& hidden, int64_t first) {
+  read_pieces(model, read, model.empty_state(), [&](const at::Tensor& hidden, int64_t first) {
     const int64_t count = hidden.size(1);
     const at::Tensor logits = model.logits(hidden[0]).to(at::kFloat);  // [t, V]
     losses.add(

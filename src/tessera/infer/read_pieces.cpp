@@ -9,14 +9,17 @@
 
 namespace tessera {
 
-void read_pieces(LanguageModel& model, const at::Tensor& tokens, LanguageModelState& state,
-                 const OnHidden& on_hidden) {
+SequenceState read_pieces(LanguageModel& model, const at::Tensor& tokens, SequenceState&& state,
+                          const OnHidden& on_hidden) {
   const int64_t length = tokens.size(1);
   for (int64_t first = 0; first < length; first += kPieceTokens) {
     if (first > 0) check_interrupt();
     const int64_t count = std::min(kPieceTokens, length - first);
-    on_hidden(model.read(tokens.narrow(1, first, count), state), first);
+    SequenceOutput read = model.read(tokens.narrow(1, first, count), std::move(state));
+    state = std::move(read.state);
+    on_hidden(read.outputs, first);
   }
+  return std::move(state);
 }
 
 void check_interrupt() {

@@ -16,11 +16,12 @@ constexpr int64_t kPieceTokens = 1024;
 /// What is read: hidden [B, t, C] of the tokens from `first` on.
 using OnHidden = std::function<void(const at::Tensor& hidden, int64_t first)>;
 
-/// Reads tokens [B, T] on from `state`, kPieceTokens of each sequence at a time. No gradients.
-/// While an InterruptGuard lives, a signal ends it between two pieces: it throws Interrupted, and
-/// the state has read some of the tokens. Throws what LanguageModel::read throws.
-void read_pieces(LanguageModel& model, const at::Tensor& tokens, LanguageModelState& state,
-                 const OnHidden& on_hidden);
+/// Reads tokens [B, T] on from `state`, kPieceTokens of each sequence at a time; returns the state
+/// after them. No gradients. While an InterruptGuard lives, a signal ends it between two pieces: it
+/// throws Interrupted. Throws what LanguageModel::read throws. What it throws after the first piece
+/// takes the state with it: pass a copy where the old state is still needed then.
+SequenceState read_pieces(LanguageModel& model, const at::Tensor& tokens, SequenceState&& state,
+                          const OnHidden& on_hidden);
 
 /// Throws Interrupted where a signal has asked for the end.
 void check_interrupt();

@@ -64,15 +64,16 @@ std::vector<ScoredToken> score_long(LanguageModel& model, const Piece& piece,
                                     int64_t alternatives) {
   std::vector<ScoredToken> scores;
   const Tokens read(piece.tokens.begin(), piece.tokens.end() - 1);
-  const auto state = model.empty_state();
-  read_pieces(model, padded({read}), *state, [&](const at::Tensor& hidden, int64_t first) {
-    const int64_t skipped = std::max<int64_t>(static_cast<int64_t>(piece.first) - 1 - first, 0);
-    const int64_t count = hidden.size(1) - skipped;
-    if (count <= 0) return;
-    const auto targets = std::span(piece.tokens).subspan(first + skipped + 1, count);
-    const auto part = score_rows(model, hidden[0].narrow(0, skipped, count), targets, alternatives);
-    scores.insert(scores.end(), part.begin(), part.end());
-  });
+  read_pieces(
+      model, padded({read}), model.empty_state(), [&](const at::Tensor& hidden, int64_t first) {
+        const int64_t skipped = std::max<int64_t>(static_cast<int64_t>(piece.first) - 1 - first, 0);
+        const int64_t count = hidden.size(1) - skipped;
+        if (count <= 0) return;
+        const auto targets = std::span(piece.tokens).subspan(first + skipped + 1, count);
+        const auto part =
+            score_rows(model, hidden[0].narrow(0, skipped, count), targets, alternatives);
+        scores.insert(scores.end(), part.begin(), part.end());
+      });
   return scores;
 }
 

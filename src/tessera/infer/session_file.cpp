@@ -77,7 +77,7 @@ MemoryBound bound_from(const TensorFile& file) {
 }  // namespace
 
 void StreamingSession::save(const std::filesystem::path& path) const {
-  check_argument(state_ != nullptr,
+  check_argument(state_.has_value(),
                  "StreamingSession::save: the session has no state: it has read nothing, or more "
                  "than the window");
   NamedTensors tensors = token_tensors(tokens_);
@@ -107,7 +107,7 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
       config::enum_value<Reading>(metadata(file, "reading"), file.path + ": reading");
   StreamingSession session(model, reading, bound_from(file));
   session.tokens_ = sequences_from(file, model.vocabulary());
-  session.state_ = model.state_from(file, session.bound_);
+  session.state_ = model.state_from(file, model.bounded_state(session.bound_));
   if (file.tensors.contains("logits"))
     session.logits_ = file.at(
         "logits", {static_cast<int64_t>(session.tokens_.size()), model.vocabulary()}, at::kFloat);

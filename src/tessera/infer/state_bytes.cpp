@@ -9,10 +9,10 @@ namespace {
 
 /// After the token 0, so many times.
 double measured(LanguageModel& model, int64_t tokens) {
-  const auto state = model.empty_state();
-  model.read(at::zeros({1, tokens}, at::kLong), *state);
+  const SequenceState state =
+      model.read(at::zeros({1, tokens}, at::kLong), model.empty_state()).state;
   double bytes = 0;
-  for (const auto& [name, tensor] : state->tensors()) bytes += tensor.nbytes();
+  for (const auto& [name, tensor] : state.tensors()) bytes += tensor.nbytes();
   return bytes;
 }
 

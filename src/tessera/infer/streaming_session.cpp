@@ -58,18 +58,6 @@ StreamingSession::StreamingSession(LanguageModel& model, Reading reading, Memory
         bound.pairs, model.window());
 }
 
-StreamingSession::StreamingSession(const StreamingSession& other)
-    : model_(other.model_),
-      reading_(other.reading_),
-      bound_(other.bound_),
-      tokens_(other.tokens_),
-      logits_(other.logits_),
-      state_(other.state_ ? other.state_->clone() : nullptr) {}
-
-StreamingSession& StreamingSession::operator=(const StreamingSession& other) {
-  return *this = StreamingSession(other);
-}
-
 bool StreamingSession::streams(size_t longest) const {
   const bool kept = state_ || tokens_.empty();
   return reading_ == Reading::kStreaming ||
@@ -84,12 +72,12 @@ at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
   if (prompts.empty()) return at::zeros({0, model_->vocabulary()});
   const Distinct distinct(prompts);
   at::Tensor logits;
-  std::unique_ptr<LanguageModelState> state;
+  std::optional<SequenceState> state;
   if (streams(longest_of(prompts))) {
-    std::vector<at::Tensor> hidden;
-    state = read_prompts(distinct.sequences, hidden)->select(distinct.which);
-    if (state_) state = state_->stack({state.get()});
-    logits = model_->logits(at::cat(hidden));
+    const SequenceOutput read = read_prompts(distinct.sequences);
+    logits = model_->logits(read.outputs);
+    state = read.state.select(distinct.which);
+    if (state_) state = SequenceState::stack({&*state_, &*state});
   } else {
     logits = read_windows(distinct.sequences);
   }
@@ -100,20 +88,21 @@ at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
   return logits;
 }
 
-std::unique_ptr<LanguageModelState> StreamingSession::read_prompts(
-    const std::vector<Tokens>& prompts, std::vector<at::Tensor>& last_hidden) const {
-  std::vector<std::unique_ptr<LanguageModelState>> states;
-  std::vector<const LanguageModelState*> others;
+/// Each prompt by itself: the hidden states [prompts, C] after the last tokens, and the states.
+SequenceOutput StreamingSession::read_prompts(const std::vector<Tokens>& prompts) const {
+  std::vector<at::Tensor> last_hidden;
+  std::vector<SequenceState> states;
+  std::vector<const SequenceState*> parts;
   for (const auto& prompt : prompts) {
     if (!states.empty()) check_interrupt();
-    states.push_back(model_->empty_state(bound_));
     last_hidden.emplace_back();  // [1, C]
-    read_pieces(*model_, padded({prompt}), *states.back(), [&](const at::Tensor& hidden, int64_t) {
-      last_hidden.back() = hidden.select(1, -1);
-    });
-    if (states.size() > 1) others.push_back(states.back().get());
+    states.push_back(read_pieces(
+        *model_, padded({prompt}), model_->bounded_state(bound_),
+        [&](const at::Tensor& hidden, int64_t) { last_hidden.back() = hidden.select(1, -1); }));
   }
-  return others.empty() ? std::move(states.front()) : states.front()->stack(others);
+  if (states.size() == 1) return {last_hidden.front(), std::move(states.front())};
+  for (const auto& state : states) parts.push_back(&state);
+  return {at::cat(last_hidden), SequenceState::stack(parts)};
 }
 
 at::Tensor StreamingSession::read_windows(const std::vector<Tokens>& sequences) const {
@@ -164,17 +153,15 @@ at::Tensor StreamingSession::read(const std::vector<Tokens>& more) {
 
 at::Tensor StreamingSession::read_on(const std::vector<Tokens>& more) {
   at::Tensor last_hidden;  // [B, C]
-  const auto read_into = [&](LanguageModelState& state) {
-    read_pieces(*model_, padded(more), state,
-                [&](const at::Tensor& hidden, int64_t) { last_hidden = hidden.select(1, -1); });
+  const auto read_from = [&](SequenceState&& state) {
+    return read_pieces(
+        *model_, padded(more), std::move(state),
+        [&](const at::Tensor& hidden, int64_t) { last_hidden = hidden.select(1, -1); });
   };
-  if (static_cast<int64_t>(more.front().size()) <= kPieceTokens) {
-    read_into(*state_);
-  } else {  // a later piece may throw
-    auto state = state_->clone();
-    read_into(*state);
-    state_ = std::move(state);
-  }
+  if (static_cast<int64_t>(more.front().size()) <= kPieceTokens)
+    state_ = read_from(std::move(*state_));
+  else  // a later piece may throw
+    state_ = read_from(SequenceState(*state_));
   return model_->logits(last_hidden);
 }
 

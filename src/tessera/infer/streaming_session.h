@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "tessera/model/language_model.h"
@@ -35,10 +35,6 @@ class StreamingSession {
   /// bound: of each contextual memory; only for kStreaming. Throws UsageError on a bound with
   /// kWindowed.
   StreamingSession(LanguageModel& model, Reading reading, MemoryBound bound = {});
-  StreamingSession(const StreamingSession& other);
-  StreamingSession& operator=(const StreamingSession& other);
-  StreamingSession(StreamingSession&&) = default;
-  StreamingSession& operator=(StreamingSession&&) = default;
 
   /// Reads prompts (of any lengths above 0; equal ones are read once) as further sequences.
   /// Returns the logits [prompts, V] of the token that follows each. Throws c10::ValueError on an
@@ -70,15 +66,14 @@ class StreamingSession {
   bool streams(size_t longest) const;
   at::Tensor read_on(const std::vector<Tokens>& more);
   at::Tensor read_windows(const std::vector<Tokens>& sequences) const;
-  std::unique_ptr<LanguageModelState> read_prompts(const std::vector<Tokens>& prompts,
-                                                   std::vector<at::Tensor>& last_hidden) const;
+  SequenceOutput read_prompts(const std::vector<Tokens>& prompts) const;
 
   LanguageModel* model_;
   Reading reading_;
   MemoryBound bound_;
   std::vector<Tokens> tokens_;
-  at::Tensor logits_;                          // [B, V]
-  std::unique_ptr<LanguageModelState> state_;  // none while empty, or past the window of kWindowed
+  at::Tensor logits_;                   // [B, V]
+  std::optional<SequenceState> state_;  // none while empty, or past the window of kWindowed
 };
 
 /// Sequences [..] of unequal lengths as one tensor [B, longest], filled with token 0 on the right:

@@ -69,6 +69,7 @@ class StoredPairs {
   };
   NextPair next_pair(const at::Tensor& like);
 
+  MemoryBound bound() const { return bound_; }
   /// Rows that it was opened for; 0 before the first use.
   int64_t rows() const { return static_cast<int64_t>(counts_.size()); }
   /// Whether what is evicted depends on how much each pair was read.

@@ -3,6 +3,10 @@
 #include <ATen/ATen.h>
 #include <torch/nn/modules/container/modulelist.h>
 
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/model/language_model.h"
@@ -10,54 +14,48 @@
 
 namespace tessera {
 
-/// What a network of blocks knows of the sequences that it reads side by side: for each block what
-/// that knows of them. A BlockState is a value with rows(), select(), stack(), tensors().
-template <typename BlockState>
-struct BlockStates : LanguageModelState {
+/// What a network of blocks knows of the sequences that it reads side by side: the state of each
+/// block.
+template <RowsOfSequences BlockState>
+struct BlockStates {
   std::vector<BlockState> blocks;
 
-  /// Sequences; 0 before the first token.
   int64_t rows() const { return blocks.front().rows(); }
 
-  std::unique_ptr<LanguageModelState> clone() const override {
-    return std::make_unique<BlockStates>(*this);
-  }
-
-  std::unique_ptr<LanguageModelState> select(const std::vector<int64_t>& rows) const override {
-    TORCH_CHECK_VALUE(this->rows() > 0, "LanguageModelState::select: nothing was read");
-    auto result = std::make_unique<BlockStates>();
-    for (const auto& block : blocks) result->blocks.push_back(block.select(rows));
+  BlockStates select(const std::vector<int64_t>& rows) const {
+    BlockStates result;
+    for (const auto& block : blocks) result.blocks.push_back(block.select(rows));
     return result;
   }
 
-  std::unique_ptr<LanguageModelState> stack(
-      const std::vector<const LanguageModelState*>& others) const override {
-    auto result = std::make_unique<BlockStates>();
-    for (size_t layer = 0; layer < blocks.size(); ++layer) {
-      std::vector<const BlockState*> parts = {&blocks[layer]};
-      for (const auto* other : others)
-        parts.push_back(&dynamic_cast<const BlockStates&>(*other).blocks.at(layer));
-      result->blocks.push_back(BlockState::stack(parts));
+  static BlockStates stack(const std::vector<const BlockStates*>& parts) {
+    BlockStates result;
+    for (size_t layer = 0; layer < parts.front()->blocks.size(); ++layer) {
+      std::vector<const BlockState*> blocks;
+      for (const auto* part : parts) blocks.push_back(&part->blocks.at(layer));
+      result.blocks.push_back(BlockState::stack(blocks));
     }
     return result;
   }
 
-  NamedTensors tensors() const override {
+  NamedTensors tensors(const std::string& prefix) const {
     NamedTensors result;
     for (size_t layer = 0; layer < blocks.size(); ++layer)
-      for (auto& named : blocks[layer].tensors(fmt::format("blocks.{}.", layer)))
+      for (auto& named : blocks[layer].tensors(fmt::format("{}blocks.{}.", prefix, layer)))
         result.push_back(std::move(named));
     return result;
   }
 };
 
 /// A language model of equal blocks: embedding, blocks, norm, and logits by the tied embedding.
-/// A Block is a module holder with forward(x, dropout_seed) for whole sequences, read(x, state)
-/// that goes on from a state, and check_state() and state_from() for its State.
+/// A Block is a module holder made of (config, device) with forward(x, dropout_seed) for whole
+/// sequences, read(x, state) that goes on from a state and returns the next, and check_state() and
+/// state_from() for its State.
 template <typename Config, typename Block>
 class BlockNetwork : public LanguageModel {
  public:
   using BlockState = typename Block::ContainedType::State;
+  using States = BlockStates<BlockState>;
 
   config::Json hyper_parameters() const override { return config::to_json(config_); }
   int64_t vocabulary() const override { return config_.vocabulary; }
@@ -68,53 +66,58 @@ class BlockNetwork : public LanguageModel {
   }
 
   at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override {
-    check_tokens(tokens);
-    at::Tensor x = embed(tokens, {}, dropout_seed);  // [B, T, C]
+    at::Tensor x = embed(placed_tokens(tokens), {}, dropout_seed);  // [B, T, C]
     if (tokens.size(1) == 0) return x;
     for (int64_t layer = 0; layer < config_.layers; ++layer)
       x = block(layer)->forward(x, derived_seed(dropout_seed, layer));
     return norm_->forward(x);
   }
 
-  at::Tensor read(const at::Tensor& tokens, LanguageModelState& state) override {
+  SequenceOutput read(const at::Tensor& tokens, SequenceState&& state,
+                      int64_t first_output = 0) override {
     at::NoGradGuard no_grad;
-    check_tokens(tokens);
-    auto& blocks = dynamic_cast<BlockStates<BlockState>&>(state).blocks;
-    check_state(blocks, tokens.size(0));
-    at::Tensor x = embed(tokens, blocks, {});  // [B, T, C]
-    if (tokens.size(1) == 0) return x;
-    for (int64_t layer = 0; layer < config_.layers; ++layer)
-      x = block(layer)->read(x, blocks[layer]);
-    return norm_->forward(x);
+    const at::Tensor ids = placed_tokens(tokens);
+    check_first_output(first_output, ids.size(1));
+    check_state(state.as<States>().blocks, ids.size(0));
+    at::Tensor x = embed(ids, state.as<States>().blocks, {});  // [B, T, C]
+    SequenceState next = std::move(state);
+    if (ids.size(1) == 0) return {x, std::move(next)};
+    for (int64_t layer = 0; layer < config_.layers; ++layer) {
+      BlockState& known = next.as<States>().blocks[layer];
+      std::tie(x, known) = block(layer)->read(x, std::move(known));
+    }
+    return {norm_->forward(x.slice(1, first_output)), std::move(next)};
   }
 
-  std::unique_ptr<LanguageModelState> empty_state(MemoryBound bound = {}) const override {
-    auto state = std::make_unique<BlockStates<BlockState>>();
-    state->blocks.assign(config_.layers, BlockState(bound));
-    return state;
+  SequenceState empty_state() const override { return bounded_state({}); }
+
+  SequenceState bounded_state(MemoryBound bound) const override {
+    return SequenceState(States{std::vector<BlockState>(config_.layers, BlockState(bound))});
   }
 
-  std::unique_ptr<LanguageModelState> state_from(const TensorFile& file,
-                                                 MemoryBound bound) const override {
-    auto state = std::make_unique<BlockStates<BlockState>>();
+  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override {
+    States states;
     for (int64_t layer = 0; layer < config_.layers; ++layer) {
       const std::string prefix = fmt::format("blocks.{}.", layer);
-      state->blocks.push_back(block(layer)->state_from(file, prefix, bound));
-      if (state->blocks.back().rows() != state->rows())
+      const MemoryBound bound = empty.as<States>().blocks.at(layer).bound();
+      states.blocks.push_back(block(layer)->state_from(file, prefix, bound));
+      if (states.blocks.back().rows() != states.rows())
         throw DataError(file.path, "'{}' has {} sequences, the first block {}", prefix,
-                        state->blocks.back().rows(), state->rows());
+                        states.blocks.back().rows(), states.rows());
     }
-    return state;
+    return SequenceState(std::move(states));
   }
 
  protected:
   /// Registers the parameters; the model that derives from it draws them.
-  explicit BlockNetwork(const Config& config) : config_(config) {
+  BlockNetwork(const Config& config, at::Device device) : config_(config) {
     config.check();
-    embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, config.channels}));
-    for (int64_t layer = 0; layer < config.layers; ++layer) blocks_->push_back(Block(config));
+    embedding_ =
+        register_parameter("embedding", at::zeros({config.vocabulary, config.channels}, device));
+    for (int64_t layer = 0; layer < config.layers; ++layer)
+      blocks_->push_back(Block(config, device));
     register_module("blocks", blocks_);
-    norm_ = register_module("norm", Norm(config.channels, config.bias));
+    norm_ = register_module("norm", Norm(config.channels, config.bias, device));
   }
 
   /// tokens [B, T] -> [B, T, C]. blocks: the states of sequences that are read on; none for new
@@ -133,8 +136,8 @@ class BlockNetwork : public LanguageModel {
  private:
   /// Throws c10::ValueError unless the state is one of this model for `batch` sequences.
   void check_state(const std::vector<BlockState>& blocks, int64_t batch) const {
-    TORCH_CHECK_VALUE(static_cast<int64_t>(blocks.size()) == config_.layers, "a state of ",
-                      blocks.size(), " layers meets a model of ", config_.layers);
+    TORCH_CHECK_VALUE(static_cast<int64_t>(blocks.size()) == config_.layers, "the state has ",
+                      blocks.size(), " layers, the model ", config_.layers);
     for (int64_t layer = 0; layer < config_.layers; ++layer)
       block(layer)->check_state(blocks[layer], batch);
   }

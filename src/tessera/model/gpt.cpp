@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/activation_dropout.h"
 #include "tessera/ops/causal_attention.h"
@@ -58,15 +59,15 @@ void GptConfig::check() const {
                      heads);
 }
 
-GptBlockImpl::GptBlockImpl(const GptConfig& config) : config_(config) {
+GptBlockImpl::GptBlockImpl(const GptConfig& config, at::Device device) : config_(config) {
   const auto linear = [&](int64_t in, int64_t out) {
-    return torch::nn::Linear(torch::nn::LinearOptions(in, out).bias(config.bias));
+    return make_linear(in, out, config.bias, device);
   };
   const int64_t C = config.channels;
-  attention_norm = register_module("attention_norm", Norm(C, config.bias));
+  attention_norm = register_module("attention_norm", Norm(C, config.bias, device));
   query_key_value = register_module("query_key_value", linear(C, 3 * C));
   attention_output = register_module("attention_output", linear(C, C));
-  feed_forward_norm = register_module("feed_forward_norm", Norm(C, config.bias));
+  feed_forward_norm = register_module("feed_forward_norm", Norm(C, config.bias, device));
   expand = register_module("expand", linear(C, 4 * C));
   contract = register_module("contract", linear(4 * C, C));
   if (config.positions == Positions::kAlibi) alibi_slopes_ = geometric_slopes(config.heads);
@@ -127,7 +128,7 @@ at::Tensor GptBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_s
   return x + feed_forward(feed_forward_norm->forward(x), dropout_seed);
 }
 
-at::Tensor GptBlockImpl::read(at::Tensor x, StoredPairs& pairs) {
+std::pair<at::Tensor, StoredPairs> GptBlockImpl::read(at::Tensor x, StoredPairs pairs) {
   const std::vector<int64_t> positions = positions_of(pairs, x.size(0));
   Heads heads = heads_of(attention_norm->forward(x), positions);
   const int64_t D = heads.queries.size(-1);
@@ -139,12 +140,12 @@ at::Tensor GptBlockImpl::read(at::Tensor x, StoredPairs& pairs) {
       pairs.store_and_retrieve(heads.keys, heads.values, heads.queries,
                                alibi ? ops::Precision::kFloat32 : config_.precision);
   x = x + attention_residual(reads.narrow(-1, 0, D), {});
-  return x + feed_forward(feed_forward_norm->forward(x), {});
+  return {x + feed_forward(feed_forward_norm->forward(x), {}), std::move(pairs)};
 }
 
 void GptBlockImpl::check_state(const StoredPairs& pairs, int64_t batch) const {
-  TORCH_CHECK_VALUE(pairs.rows() == 0 || pairs.rows() == batch, "Gpt::read: a state of ",
-                    pairs.rows(), " sequences meets tokens of ", batch);
+  TORCH_CHECK_VALUE(pairs.rows() == 0 || pairs.rows() == batch, "Gpt::read: the state has ",
+                    pairs.rows(), " sequences, the tokens ", batch);
 }
 
 StoredPairs GptBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
@@ -153,10 +154,11 @@ StoredPairs GptBlockImpl::state_from(const TensorFile& file, const std::string& 
   return StoredPairs::from_tensors(file, prefix, bound, H, alibi_slopes_.defined() ? D + 1 : D);
 }
 
-Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed) : BlockNetwork(config) {
+Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed, at::Device device)
+    : BlockNetwork(config, device) {
   if (config.positions == Positions::kLearned)
-    position_embedding_ =
-        register_parameter("position_embedding", at::zeros({config.window, config.channels}));
+    position_embedding_ = register_parameter("position_embedding",
+                                             at::zeros({config.window, config.channels}, device));
   if (seed) initialise(*seed);
 }
 
@@ -194,6 +196,10 @@ void Gpt::initialise(uint64_t seed) {
     draw.normal(one->attention_output, output_deviation);
     draw.normal(one->contract, output_deviation);
   }
+}
+
+ModelKind gpt_kind() {
+  return model_kind_of<Gpt>("transformer baseline: GPT-2's architecture", gpt_weight_formats());
 }
 
 }  // namespace tessera

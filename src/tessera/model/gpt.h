@@ -4,6 +4,7 @@
 
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/model/block_network.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -57,14 +58,14 @@ class GptBlockImpl : public torch::nn::Module {
  public:
   using State = StoredPairs;  ///< the keys and values of all tokens
 
-  explicit GptBlockImpl(const GptConfig& config);
+  GptBlockImpl(const GptConfig& config, at::Device device);
   /// x [B, T, C] -> [B, T, C].
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  /// The same, going on from the keys and values stored so far.
-  at::Tensor read(at::Tensor x, StoredPairs& pairs);
+  /// The same, going on from the keys and values stored so far, and those stored afterwards.
+  std::pair<at::Tensor, State> read(at::Tensor x, State pairs);
   /// Throws c10::ValueError unless the pairs are those of this block for `batch` sequences.
   void check_state(const StoredPairs& pairs, int64_t batch) const;
-  /// As LanguageModel::state_from.
+  /// As SequenceModel::state_from.
   StoredPairs state_from(const TensorFile& file, const std::string& prefix,
                          MemoryBound bound) const;
 
@@ -96,9 +97,12 @@ class Gpt : public BlockNetwork<GptConfig, GptBlock> {
  public:
   static constexpr std::string_view kKind = "gpt";
 
-  /// Draws the parameters from `seed`; without one they await loading. Throws UsageError where the
-  /// configuration makes no network.
-  explicit Gpt(const GptConfig& config, std::optional<uint64_t> seed = 0);
+  using Config = GptConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit Gpt(const GptConfig& config, std::optional<uint64_t> seed = 0,
+               at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
   bool reads_past_window() const override { return config_.positions != Positions::kLearned; }
@@ -107,10 +111,13 @@ class Gpt : public BlockNetwork<GptConfig, GptBlock> {
  protected:
   at::Tensor embed(const at::Tensor& tokens, const std::vector<StoredPairs>& blocks,
                    std::optional<uint64_t> dropout_seed) const override;
-  double logit_scale() const override { return 1.0; }
 
  private:
   at::Tensor position_embedding_;  // [window, C], undefined unless learned
 };
+
+ModelKind gpt_kind();
+/// nanoGPT, and GPT-2 as Hugging Face keeps it.
+std::vector<WeightFormat> gpt_weight_formats();
 
 }  // namespace tessera

@@ -22,9 +22,9 @@ void Initialiser::normal(const torch::nn::Linear& linear, double deviation) {
   if (linear->bias.defined()) linear->bias.zero_();
 }
 
-void Initialiser::uniform(const at::Tensor& parameter) {
+void Initialiser::uniform(const at::Tensor& parameter, double low, double high) {
   at::NoGradGuard no_grad;
-  at::Tensor(parameter).uniform_(0.0, 1.0, generator_);
+  at::Tensor(parameter).uniform_(low, high, generator_);
 }
 
 std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index) {

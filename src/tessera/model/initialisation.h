@@ -20,8 +20,8 @@ class Initialiser {
   void normal(const at::Tensor& parameter, double deviation);
   /// Weight normal, bias (where there is one) zero.
   void normal(const torch::nn::Linear& linear, double deviation);
-  /// Uniform in [0, 1).
-  void uniform(const at::Tensor& parameter);
+  /// Uniform in [low, high).
+  void uniform(const at::Tensor& parameter, double low = 0.0, double high = 1.0);
 
  private:
   at::Generator generator_;
@@ -31,8 +31,9 @@ class Initialiser {
 std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index);
 
 /// These throw UsageError that names the field, what it is and what it may be. Sizes go from 1 to
-/// kLargestSize, so that no product of two of them overflows; counts of modules to kMostModules.
-constexpr int64_t kLargestSize = int64_t{1} << 30;
+/// kLargestSize, so that the bytes of [4 size, size] floats can be counted; counts of modules to
+/// kMostModules.
+constexpr int64_t kLargestSize = int64_t{1} << 29;
 constexpr int64_t kMostModules = int64_t{1} << 12;
 void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fields);
 void check_count(std::string_view field, int64_t count);

@@ -13,9 +13,9 @@
 
 namespace tessera {
 
-/// How h vectors become the one that stands for their sequence. kJlt: joined and projected by a
-/// Gaussian Prj (the paper); kProduct: multiplied component by component and brought to length 1,
-/// whatever their order (the authors' code since 7 February 2025).
+/// How h vectors become the one vector that represents their sequence. kJlt: joined and projected
+/// by a Gaussian Prj (the paper); kProduct: multiplied component by component and brought to length
+/// 1, whatever their order (the authors' code since 7 February 2025).
 enum class SequenceEncoding { kJlt, kProduct };
 constexpr std::array<std::string_view, 2> enum_names(SequenceEncoding) {
   return {"jlt", "product"};
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 2> enum_names(MemoWindows) {
   return {"blocks", "every-position"};
 }
 
-/// The W_V that brings a vector into its slot of a key. kGaussian: as published; kOrthonormal:
+/// The W_V that projects a vector into its slot of a key. kGaussian: as published; kOrthonormal:
 /// columns of length 1 at right angles, which make a quarter less noise for h = 4.
 enum class SlotProjection { kGaussian, kOrthonormal };
 constexpr std::array<std::string_view, 2> enum_names(SlotProjection) {
@@ -55,7 +55,7 @@ struct MemoConfig {
     field("layers", layers, "l: windows of h, h^2, ..., h^l tokens");
     field("encoding", encoding, "how h vectors become one");
     field("windows", windows, "which windows of a text are memorised");
-    field("projection", projection, "the matrix that brings a vector into its slot");
+    field("projection", projection, "the matrix that projects a vector into its slot");
     field("alpha", alpha,
           "share of the computed sequence encodings when reading, the rest is retrieved from the "
           "intermediate memories: 0 in the paper, 1 (no such memories) in the authors' last code");
@@ -72,7 +72,7 @@ struct MemoConfig {
 /// 2025, sec. 3). A row of T tokens writes, for k = 1, ..., l, the key of its windows of h^k tokens
 /// with the token that follows; reading adds up the keys of the last h, h^2, ..., h^l tokens, so
 /// that a stored continuation scores about l. Its codes are random and fixed.
-/// Members throw c10::ValueError on token ids that are no kLong [B, T] inside the vocabulary, and
+/// Members throw c10::ValueError on token ids that are not kLong [B, T] inside the vocabulary, and
 /// leave the memories as they were.
 class Memo {
  public:

@@ -22,6 +22,7 @@ void MemoryMosaicConfig::check() const {
   check_sizes({{"persistent_slots", slots()}});  // 3.5 * channels, which are known to be few by now
   check_count("layers", layers);
   check_count("persistent_count", persistent_count);
+  check_sizes({{"persistent_slots * model.persistent_count", slots() * persistent_count}});
   check_heads(heads, channels);
   check_dropout_probability(dropout);
 }
@@ -53,12 +54,13 @@ NamedTensors MosaicBlockState::tensors(const std::string& prefix) const {
   return result;
 }
 
-MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config)
+MosaicBlockImpl::MosaicBlockImpl(const MemoryMosaicConfig& config, at::Device device)
     : heads_(config.heads), head_width_(config.channels / config.heads) {
-  const MemoryOptions options = memory_options(config);
-  context_norm = register_module("context_norm", Norm(config.channels, config.bias));
+  MemoryOptions options = memory_options(config);
+  options.device = device;
+  context_norm = register_module("context_norm", Norm(config.channels, config.bias, device));
   context = register_module("context", ContextMemory(options));
-  persistent_norm = register_module("persistent_norm", Norm(config.channels, config.bias));
+  persistent_norm = register_module("persistent_norm", Norm(config.channels, config.bias, device));
   persistent = register_module("persistent",
                                PersistentMemory(options, config.slots(), config.persistent_count));
 }
@@ -68,15 +70,15 @@ at::Tensor MosaicBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropou
   return x + persistent->forward(persistent_norm->forward(x), derived_seed(dropout_seed, 1));
 }
 
-at::Tensor MosaicBlockImpl::read(at::Tensor x, MosaicBlockState& state) {
-  auto [from_context, context_state] =
+std::pair<at::Tensor, MosaicBlockState> MosaicBlockImpl::read(at::Tensor x,
+                                                              MosaicBlockState state) {
+  at::Tensor from_context, from_persistent;
+  std::tie(from_context, state.context) =
       context->read(context_norm->forward(x), std::move(state.context));
-  state.context = std::move(context_state);
   x = x + from_context;
-  auto [from_persistent, leaky_key] =
+  std::tie(from_persistent, state.persistent_leaky_key) =
       persistent->read(persistent_norm->forward(x), state.persistent_leaky_key);
-  state.persistent_leaky_key = leaky_key;
-  return x + from_persistent;
+  return {x + from_persistent, std::move(state)};
 }
 
 void MosaicBlockImpl::check_state(const MosaicBlockState& state, int64_t batch) const {
@@ -95,8 +97,9 @@ MosaicBlockState MosaicBlockImpl::state_from(const TensorFile& file, const std::
   return state;
 }
 
-MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed)
-    : BlockNetwork(config) {
+MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed,
+                           at::Device device)
+    : BlockNetwork(config, device) {
   if (seed) initialise(*seed);
 }
 
@@ -138,6 +141,11 @@ void MemoryMosaic::initialise(uint64_t seed) {
     draw.normal(one->persistent->slot_values, slot_deviation);
     draw.uniform(one->context->value->mix);
   }
+}
+
+ModelKind memory_mosaic_kind() {
+  return model_kind_of<MemoryMosaic>("network of associative memories (Zhang et al. 2024)",
+                                     memory_mosaic_weight_formats());
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
 #include "tessera/model/block_network.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -47,6 +48,7 @@ struct MosaicBlockState {
 
   explicit MosaicBlockState(MemoryBound bound = {}) : context(bound) {}
   int64_t rows() const { return context.rows(); }
+  MemoryBound bound() const { return context.pairs.bound(); }
   MosaicBlockState select(const std::vector<int64_t>& rows) const;
   static MosaicBlockState stack(const std::vector<const MosaicBlockState*>& parts);
   NamedTensors tensors(const std::string& prefix) const;
@@ -57,14 +59,14 @@ class MosaicBlockImpl : public torch::nn::Module {
  public:
   using State = MosaicBlockState;
 
-  explicit MosaicBlockImpl(const MemoryMosaicConfig& config);
+  MosaicBlockImpl(const MemoryMosaicConfig& config, at::Device device);
   /// x [B, T, C] -> [B, T, C].
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
-  /// The same, going on from what the block knows.
-  at::Tensor read(at::Tensor x, State& state);
+  /// The same, going on from what the block knows, and what it knows afterwards.
+  std::pair<at::Tensor, State> read(at::Tensor x, State state);
   /// Throws c10::ValueError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
-  /// As LanguageModel::state_from.
+  /// As SequenceModel::state_from.
   State state_from(const TensorFile& file, const std::string& prefix, MemoryBound bound) const;
 
   Norm context_norm = nullptr;
@@ -84,9 +86,12 @@ class MemoryMosaic : public BlockNetwork<MemoryMosaicConfig, MosaicBlock> {
  public:
   static constexpr std::string_view kKind = "memory_mosaic";
 
-  /// Draws the parameters from `seed`; without one they await loading. Throws UsageError where the
-  /// configuration makes no network.
-  explicit MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed = 0);
+  using Config = MemoryMosaicConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed = 0,
+                        at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
   bool reads_past_window() const override { return true; }
@@ -97,5 +102,9 @@ class MemoryMosaic : public BlockNetwork<MemoryMosaicConfig, MosaicBlock> {
                    std::optional<uint64_t> dropout_seed) const override;
   double logit_scale() const override;
 };
+
+ModelKind memory_mosaic_kind();
+/// nanoMosaics, and the library behind the paper in its two variants.
+std::vector<WeightFormat> memory_mosaic_weight_formats();
 
 }  // namespace tessera

@@ -12,9 +12,9 @@ namespace tessera {
 /// both or none), epsilon 1e-5. x [.., C] -> [.., C].
 class NormImpl : public torch::nn::Module {
  public:
-  NormImpl(int64_t channels, bool with_bias) {
-    weight = register_parameter("weight", at::ones({channels}));
-    if (with_bias) bias = register_parameter("bias", at::zeros({channels}));
+  NormImpl(int64_t channels, bool with_bias, at::Device device) {
+    weight = register_parameter("weight", at::ones({channels}, device));
+    if (with_bias) bias = register_parameter("bias", at::zeros({channels}, device));
   }
   void reset() {
     at::NoGradGuard no_grad;

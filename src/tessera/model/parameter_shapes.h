@@ -1,11 +1,10 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "tessera/model/gpt.h"
-#include "tessera/model/memory_mosaic.h"
 
 namespace tessera {
 
@@ -14,11 +13,9 @@ struct ParameterShape {
   std::vector<int64_t> shape;
 };
 
-/// The parameters that a network of this configuration has, by the names of named_parameters(),
-/// without building it: files are held against them before any memory is taken. Throws UsageError
-/// where the configuration makes no network.
-std::vector<ParameterShape> parameter_shapes(const MemoryMosaicConfig& config);
-std::vector<ParameterShape> parameter_shapes(const GptConfig& config);
+/// The parameters of a network by the names of named_parameters(). A network on the meta device
+/// tells them without allocating any.
+std::vector<ParameterShape> parameter_shapes(const torch::nn::Module& network);
 
 /// The number of parameters in these shapes.
 int64_t count_parameters(const std::vector<ParameterShape>& shapes);

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/make_linear.h"
 #include "tessera/ops/activation_dropout.h"
 
 namespace tessera {
@@ -13,8 +14,7 @@ ops::Dropout dropout_of(const MemoryOptions& options, std::optional<uint64_t> se
 }
 
 torch::nn::Linear make_output(const MemoryOptions& options) {
-  return torch::nn::Linear(
-      torch::nn::LinearOptions(options.channels, options.channels).bias(options.bias));
+  return make_linear(options.channels, options.channels, options.bias, options.device);
 }
 
 at::Tensor combine_heads(const at::Tensor& reads, torch::nn::Linear& output,

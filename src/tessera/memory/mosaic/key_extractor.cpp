@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/make_linear.h"
 #include "tessera/memory/mosaic/step_parameters.h"
 #include "tessera/ops/leaky_average.h"
 #include "tessera/ops/scaled_unit_norm.h"
@@ -19,11 +20,9 @@ const double kNanoCap = std::log(65535.0);
 KeyExtractorImpl::KeyExtractorImpl(const MemoryOptions& options, int scale_power)
     : options_(options), scale_power_(scale_power) {
   projection = register_module(
-      "projection",
-      torch::nn::Linear(
-          torch::nn::LinearOptions(options.channels, options.channels).bias(options.bias)));
-  leak = register_parameter("leak", at::zeros({options.heads}));
-  log_scale = register_parameter("log_scale", at::zeros({options.heads}));
+      "projection", make_linear(options.channels, options.channels, options.bias, options.device));
+  leak = register_parameter("leak", at::zeros({options.heads}, options.device));
+  log_scale = register_parameter("log_scale", at::zeros({options.heads}, options.device));
   reset_scalars();
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -36,6 +38,7 @@ struct MemoryOptions {
   double dropout = 0;    ///< probability, on the smoothing weights and on the unit's output
   Parameterisation parameterisation = Parameterisation::kPaper;
   ops::Precision precision = ops::Precision::kFloat32;
+  at::Device device = at::kCPU;  ///< of the parameters; on the meta device they have no memory
 
   int64_t head_width() const { return channels / heads; }
   /// Standard deviation of a linear map's initial weights.

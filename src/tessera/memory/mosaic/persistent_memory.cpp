@@ -21,10 +21,10 @@ PersistentMemoryImpl::PersistentMemoryImpl(const MemoryOptions& options, int64_t
     : options_(options) {
   key = register_module("key", KeyExtractor(options, /*scale_power=*/2));
   const std::vector<int64_t> shape = {count, options.heads, slots, options.head_width()};
-  slot_keys = register_parameter("slot_keys", at::zeros(shape));
-  slot_values = register_parameter("slot_values", at::zeros(shape));
-  log_scale =
-      register_parameter("log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling));
+  slot_keys = register_parameter("slot_keys", at::zeros(shape, options.device));
+  slot_values = register_parameter("slot_values", at::zeros(shape, options.device));
+  log_scale = register_parameter(
+      "log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling, options.device));
   output = register_module("output", make_output(options));
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/make_linear.h"
 #include "tessera/memory/mosaic/step_parameters.h"
 #include "tessera/ops/peek_average.h"
 #include "tessera/ops/scaled_unit_norm.h"
@@ -11,12 +12,10 @@ namespace tessera {
 
 ValueExtractorImpl::ValueExtractorImpl(const MemoryOptions& options) : options_(options) {
   projection = register_module(
-      "projection",
-      torch::nn::Linear(
-          torch::nn::LinearOptions(options.channels, options.channels).bias(options.bias)));
-  mix = register_parameter("mix", at::full({options.heads}, 0.5));
-  log_scale =
-      register_parameter("log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling));
+      "projection", make_linear(options.channels, options.channels, options.bias, options.device));
+  mix = register_parameter("mix", at::full({options.heads}, 0.5, options.device));
+  log_scale = register_parameter(
+      "log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling, options.device));
 }
 
 void ValueExtractorImpl::reset_scalars() {

@@ -45,7 +45,7 @@ void check_training_memory(const Json& model, int64_t vocabulary) {
   const auto kind = fields.at("kind").get<std::string>();
   fields.erase("kind");
   fields["vocabulary"] = vocabulary;
-  const double parameters = count(language_model_shapes(kind, fields));
+  const double parameters = count(parameter_shapes(kind, fields));
   const double needed = kBytesPerParameter * parameters;
   const auto available = static_cast<double>(physical_memory());
   if (needed <= available) return;

@@ -1,0 +1,53 @@
+#include "tessera/model/model_kind.h"
+
+#include <fmt/ranges.h>
+
+#include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
+#include "tessera/model/gpt.h"
+#include "tessera/model/lstm.h"
+#include "tessera/model/memory_mosaic.h"
+
+namespace tessera {
+namespace {
+
+std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> model) {
+  auto language_model = std::dynamic_pointer_cast<LanguageModel>(model);
+  if (!language_model)
+    throw UsageError("model.kind is '{}', which is not a language model", model->kind());
+  return language_model;
+}
+
+}  // namespace
+
+const std::vector<ModelKind>& model_kinds() {
+  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(), lstm_kind()};
+  return kinds;
+}
+
+const ModelKind& model_kind(std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& kind : model_kinds()) {
+    if (kind.name == name) return kind;
+    names.emplace_back(kind.name);
+  }
+  throw UsageError("model.kind is '{}', expected one of: {}{}", name, fmt::join(names, ", "),
+                   suggestion(std::string(name), names));
+}
+
+std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
+                                                   const config::Json& hyper_parameters,
+                                                   std::optional<uint64_t> seed) {
+  return as_language_model(model_kind(kind).make(hyper_parameters, seed, at::kCPU));
+}
+
+void check_language_model(std::string_view kind, const config::Json& hyper_parameters) {
+  as_language_model(model_kind(kind).make(hyper_parameters, std::nullopt, at::kMeta));
+}
+
+std::vector<ParameterShape> parameter_shapes(std::string_view kind,
+                                             const config::Json& hyper_parameters) {
+  return parameter_shapes(*model_kind(kind).make(hyper_parameters, std::nullopt, at::kMeta));
+}
+
+}  // namespace tessera

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/checkpoint/model_directory.h"
+
+namespace tessera::test {
+
+/// A folder that goes when the test ends.
+class WeightFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              fmt::format("tessera_weights_{}_{}", getpid(),
+                          testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  static std::shared_ptr<LanguageModel> model_of(const char* kind, const std::string& fields) {
+    const auto model = make_language_model(
+        kind, config::parse_json(
+                  R"({"vocabulary": 13, "window": 10, "layers": 2, "heads": 2, "channels": 8,
+                      "dropout": 0)" +
+                      fields + "}",
+                  "test"));
+    at::NoGradGuard no_grad;
+    for (auto& parameter : model->parameters()) parameter.add_(at::randn_like(parameter));
+    return model;
+  }
+
+  static void expect_same(const LanguageModel& actual, const LanguageModel& expected) {
+    const auto ours = actual.named_parameters(), theirs = expected.named_parameters();
+    ASSERT_EQ(ours.size(), theirs.size());
+    for (const auto& item : theirs) EXPECT_TRUE(ours[item.key()].equal(item.value())) << item.key();
+  }
+
+  /// Runs `action`, which must throw a DataError with these words.
+  template <typename Action>
+  static void expect_data_error(Action&& action, const std::vector<std::string>& words) {
+    try {
+      action();
+      ADD_FAILURE() << "nothing was thrown; expected: " << words.front();
+    } catch (const DataError& error) {
+      for (const auto& word : words) EXPECT_THAT(error.what(), testing::HasSubstr(word));
+    }
+  }
+
+  /// Saves a model, changes its config.json, and returns the folder.
+  std::filesystem::path changed_config(const LanguageModel& model, const std::string& key,
+                                       const config::Json& value) {
+    save_model(folder_ / "changed", model);
+    config::Json json = config::read_json(folder_ / "changed/config.json");
+    json[key] = value;
+    write_file(folder_ / "changed/config.json", json.dump());
+    return folder_ / "changed";
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace tessera::test

@@ -1,0 +1,238 @@
+// Models as files: our own folders and the state dicts of other programs.
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+#include "tessera/model/gpt.h"
+#include "tessera/model/memory_mosaic.h"
+#include "tests/checkpoint/weight_files.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+using test::WeightFiles;
+namespace fs = std::filesystem;
+
+TEST_F(WeightFiles, AModelFolderHoldsEveryBit) {
+  for (const auto& [kind, fields] :
+       {std::pair{"memory_mosaic", R"(, "persistent_slots": 3, "persistent_count": 2)"},
+        std::pair{"memory_mosaic", R"(, "parameterisation": "nano", "bias": true)"},
+        std::pair{"gpt", R"(, "positions": "learned", "gelu": "tanh", "bias": true)"},
+        std::pair{"gpt", R"(, "positions": "alibi", "precision": "bf16")"}}) {
+    const auto model = model_of(kind, fields);
+    save_model(folder_ / "model", *model);
+    const auto loaded = load_model(folder_ / "model");
+    EXPECT_EQ(loaded->kind(), kind);
+    EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
+    expect_same(*loaded, *model);
+    EXPECT_FALSE(source_of_model(folder_ / "model").has_value());
+  }
+}
+
+TEST_F(WeightFiles, AFolderHoldsAnLstm) {
+  const auto model = make_language_model(
+      "lstm", {{"vocabulary", 13}, {"layers", 2}, {"channels", 8}, {"dropout", 0.5}}, 3);
+  save_model(folder_, *model);
+  const auto loaded = load_model(folder_);
+  EXPECT_EQ(loaded->kind(), "lstm");
+  EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
+  expect_same(*loaded, *model);
+  const at::Tensor tokens = at::arange(10).unsqueeze(0);
+  EXPECT_TRUE(loaded->hidden(tokens).equal(model->hidden(tokens)));
+}
+
+TEST_F(WeightFiles, AFolderRemembersWhereItsModelCameFrom) {
+  const auto model = model_of("gpt", "");
+  save_model(folder_, *model, ForeignFormat{"nanogpt", "_orig_mod."});
+  EXPECT_EQ(source_of_model(folder_)->name, "nanogpt");
+  EXPECT_EQ(source_of_model(folder_)->prefix, "_orig_mod.");
+  expect_same(*load_model(folder_), *model);
+}
+
+TEST_F(WeightFiles, AConfigurationThatFitsNoTensorsIsRefusedBeforeMemoryIsTaken) {
+  const auto model = model_of("memory_mosaic", "");
+  const auto load = [&](const std::string& key, const Json& value) {
+    return [this, &model, key, value] { load_model(changed_config(*model, key, value)); };
+  };
+  expect_data_error(load("channels", 1000000000000), {"config.json", "model.channels"});
+  expect_data_error(load("vocabulary", 200000000),
+                    {"model.safetensors", "'embedding'", "[13, 8]", "[200000000, 8]"});
+  expect_data_error(load("layers", 4096), {"'blocks.2.context_norm.weight' is missing", "more"});
+  expect_data_error(load("layers", 1), {"'blocks.1.context.key.leak'", "unexpected"});
+  expect_data_error(load("persistent_slots", 200000000), {"[1, 2, 200000000, 4]"});
+  expect_data_error(load("heads", 3), {"model.heads is 3"});
+  expect_data_error(load("heads", "two"), {"model.heads is \"two\""});
+  expect_data_error(load("chanels", 8), {"unknown key 'chanels'", "did you mean 'channels'"});
+  expect_data_error(load("kind", "memory_mosaics"), {"did you mean 'memory_mosaic'"});
+  expect_data_error(load("kind", 3), {"kind is 3"});
+  expect_data_error(load("format", 2), {"format is 2"});
+  expect_data_error(load("source", "nanogpt"), {"source is"});
+}
+
+TEST_F(WeightFiles, DamagedFilesAreRefused) {
+  save_model(folder_, *model_of("gpt", ""));
+  const std::string weights = read_file(folder_ / "model.safetensors");
+  for (size_t length : {size_t{0}, size_t{7}, size_t{100}, weights.size() - 1}) {
+    write_file(folder_ / "model.safetensors", weights.substr(0, length));
+    expect_data_error([&] { load_model(folder_); }, {"model.safetensors"});
+  }
+  write_file(folder_ / "model.safetensors", weights);
+  for (const char* text : {"", "{", "[1]", "null", R"({"kind": "gpt"})"}) {
+    write_file(folder_ / "config.json", text);
+    expect_data_error([&] { load_model(folder_); }, {"config.json"});
+  }
+  EXPECT_THROW(load_model(folder_ / "nowhere"), DataError);
+}
+
+TEST_F(WeightFiles, UnknownKindsAndKeysAreUsageErrors) {
+  EXPECT_THROW(make_language_model("gtp", Json::object()), UsageError);
+  EXPECT_THROW(make_language_model("gpt", {{"layer", 3}}), UsageError);
+  EXPECT_THROW(make_language_model("gpt", {{"layers", 0}}), UsageError);
+}
+
+struct Exported {
+  const char* kind;
+  const char* own_kind;
+  const char* fields;
+};
+const Exported kExported[] = {
+    {"nanomosaics", "memory_mosaic",
+     R"(, "parameterisation": "nano", "bias": true, "persistent_slots": 3, "persistent_count": 2)"},
+    {"memory-mosaics", "memory_mosaic", R"(, "persistent_slots": 3,
+       "persistent_count": 2, "bias": true)"},
+    {"memory-mosaics-eft", "memory_mosaic", ""},
+    {"nanogpt", "gpt", R"(, "gelu": "exact")"},
+    {"gpt2", "gpt", R"(, "gelu": "tanh", "bias": true)"},
+};
+
+TEST_F(WeightFiles, ExportThenImportIsTheSameModel) {
+  for (const auto& [kind, own_kind, fields] : kExported)
+    for (const char* prefix : {"", "transformer.", "_orig_mod."}) {
+      const auto model = model_of(own_kind, fields);
+      export_weights({kind, prefix}, *model, folder_ / "weights.safetensors");
+      const auto [loaded, format] =
+          import_weights(kind == std::string("memory-mosaics-eft") ? "memory-mosaics" : kind,
+                         folder_ / "weights.safetensors");
+      EXPECT_EQ(format.name, kind);
+      EXPECT_EQ(format.prefix, prefix);
+      auto expected = model->hyper_parameters();
+      if (expected.contains("persistent_slots"))
+        expected["persistent_slots"] =
+            dynamic_cast<const MemoryMosaic&>(*model).configuration().slots();
+      EXPECT_EQ(loaded->hyper_parameters(), expected);
+      expect_same(*loaded, *model);
+    }
+}
+
+TEST_F(WeightFiles, SizesAreReadFromShapesWhereMetadataIsAbsent) {
+  for (const auto& [kind, own_kind, fields] : kExported) {
+    const auto model = model_of(own_kind, fields);
+    export_weights({kind, ""}, *model, folder_ / "weights.safetensors");
+    const auto file = TensorFile::load(folder_ / "weights.safetensors");
+    save_tensors(folder_ / "bare.safetensors", {file.tensors.begin(), file.tensors.end()});
+    const auto loaded =
+        import_weights(kind, folder_ / "bare.safetensors", {{"heads", 2}, {"window", 10}}).model;
+    expect_same(*loaded, *model);
+    const at::Tensor tokens = at::arange(10).unsqueeze(0);
+    EXPECT_TRUE(loaded->hidden(tokens).equal(model->hidden(tokens)));
+  }
+}
+
+TEST_F(WeightFiles, ForeignNamesAndShapesAreThePublishedOnes) {
+  const auto mosaic = model_of("memory_mosaic", R"(, "persistent_slots": 3)");
+  export_weights({"memory-mosaics", ""}, *mosaic, folder_ / "library.safetensors");
+  const auto library = TensorFile::load(folder_ / "library.safetensors");
+  EXPECT_EQ(library.tensors.size(), 35u);  // 16 in each block, emb, head, ln_out
+  library.at("emb.weight", {13, 8});
+  library.at("head.weight", {13, 8});
+  library.at("blocks.1.attn.k_featurizer.conv.weight", {8, 8, 1});
+  library.at("blocks.1.attn.leaky_key_beta", {2});
+  library.at("blocks.0.pmem.pmem.M_k0", {1, 2, 3, 4});
+  library.at("ln_out.weight", {8});
+  const auto gpt = model_of("gpt", R"(, "gelu": "tanh", "bias": true)");
+  export_weights({"gpt2", "transformer."}, *gpt, folder_ / "gpt2.safetensors");
+  const auto gpt2 = TensorFile::load(folder_ / "gpt2.safetensors");
+  gpt2.at("lm_head.weight", {13, 8});
+  gpt2.at("transformer.h.0.attn.c_attn.bias", {24});
+  EXPECT_TRUE(gpt2.at("transformer.h.1.mlp.c_fc.weight", {8, 32})
+                  .equal(dynamic_cast<Gpt&>(*gpt).block(1)->expand->weight.t()));
+}
+
+TEST_F(WeightFiles, WrongTensorsAreNamedWithBothShapes) {
+  const auto model = model_of("gpt", R"(, "gelu": "tanh", "bias": true)");
+  const fs::path path = folder_ / "weights.safetensors";
+  export_weights({"gpt2", ""}, *model, path);
+  const auto file = TensorFile::load(path);
+  const auto import_changed = [&](auto change) {
+    return [this, &file, change] {
+      auto tensors = file.tensors;
+      change(tensors);
+      save_tensors(folder_ / "wrong.safetensors", {tensors.begin(), tensors.end()}, file.metadata);
+      import_weights("gpt2", folder_ / "wrong.safetensors");
+    };
+  };
+  expect_data_error(import_changed([](auto& tensors) { tensors.erase("h.1.ln_2.bias"); }),
+                    {"'h.1.ln_2.bias' is missing", "[8]"});
+  expect_data_error(
+      import_changed([](auto& tensors) {
+        tensors["h.1.mlp.c_fc.weight"] = at::zeros({32, 8});
+        tensors["h.0.extra"] = at::zeros({3});
+      }),
+      {"'h.1.mlp.c_fc.weight' has shape [32, 8], expected [8, 32]", "'h.0.extra' of shape [3]"});
+  expect_data_error(import_changed([](auto& tensors) {
+                      tensors["lm_head.weight"] = tensors["lm_head.weight"] + 1;
+                    }),
+                    {"'lm_head.weight' differs from 'wte.weight'"});
+  expect_data_error(import_changed([](auto& tensors) {
+                      tensors["wpe.weight"] = tensors["wpe.weight"].to(at::kInt);
+                    }),
+                    {"'wpe.weight' has type I32"});
+  expect_data_error([&] { import_weights("nanomosaics", path); }, {"mosaic.wte.weight", "missing"});
+  EXPECT_NO_THROW(import_changed([](auto& tensors) {
+    tensors["h.0.attn.bias"] = at::ones({1, 1, 10, 10}, at::kBool);
+    tensors["h.0.attn.masked_bias"] = at::zeros({});
+    tensors.erase("lm_head.weight");
+    for (auto& [name, tensor] : tensors)
+      if (tensor.is_floating_point()) tensor = tensor.to(at::kHalf);
+  })());
+}
+
+TEST_F(WeightFiles, AbsurdMetadataIsRefused) {
+  const fs::path path = folder_ / "weights.safetensors";
+  export_weights({"nanogpt", ""}, *model_of("gpt", ""), path);
+  const auto file = TensorFile::load(path);
+  for (const auto& [key, value] :
+       {std::pair{"n_embd", "1000000000000"}, std::pair{"n_layer", "4000"},
+        std::pair{"vocab_size", "many"}, std::pair{"n_head", "0"},
+        std::pair{"block_size", "99999999999999999999999"}}) {
+    auto metadata = file.metadata;
+    metadata[key] = value;
+    save_tensors(folder_ / "absurd.safetensors", {file.tensors.begin(), file.tensors.end()},
+                 metadata);
+    expect_data_error([&] { import_weights("nanogpt", folder_ / "absurd.safetensors"); },
+                      {"absurd"});
+  }
+  EXPECT_THROW(import_weights("nanogpt", path, {{"head", 2}}), UsageError);
+}
+
+TEST_F(WeightFiles, AFormatRefusesModelsItCannotHold) {
+  const fs::path path = folder_ / "weights.safetensors";
+  const auto mosaic = model_of("memory_mosaic", ""), gpt = model_of("gpt", "");
+  const auto rotary = model_of("gpt", R"(, "positions": "rotary")");
+  EXPECT_THROW(export_weights({"nanomosaics", ""}, *mosaic, path), UsageError);
+  EXPECT_THROW(export_weights({"nanogpt", ""}, *mosaic, path), UsageError);
+  EXPECT_THROW(export_weights({"memory-mosaics", ""}, *gpt, path), UsageError);
+  EXPECT_THROW(export_weights({"gpt2", ""}, *gpt, path), UsageError);
+  EXPECT_THROW(export_weights({"nanogpt", ""}, *rotary, path), UsageError);
+  EXPECT_THROW(export_weights({"gpt-2", ""}, *gpt, path), UsageError);
+  const auto lstm = make_language_model("lstm", {{"vocabulary", 13}, {"channels", 8}});
+  EXPECT_THROW(export_weights({"gpt2", ""}, *lstm, path), UsageError);
+  EXPECT_FALSE(fs::exists(path));
+}
+
+}  // namespace
+}  // namespace tessera
