@@ -21,9 +21,9 @@
 namespace tessera::cpu {
 namespace {
 
-class IntegerLoopsTest : public testing::TestWithParam<const IntegerLoops*> {
+class IntegerLoopsTest : public testing::TestWithParam<simd::Build<IntegerLoops>> {
  protected:
-  const IntegerLoops& loops() const { return *GetParam(); }
+  const IntegerLoops& loops() const { return *GetParam().loops; }
 
   template <typename Number>
   std::vector<Number> numbers(int64_t count, int64_t least, int64_t most) {
@@ -42,14 +42,10 @@ class IntegerLoopsTest : public testing::TestWithParam<const IntegerLoops*> {
   RandomStream random_{11};
 };
 
-std::vector<const IntegerLoops*> runnable() {
-  std::vector<const IntegerLoops*> all;
-  for (auto set = all_integer_loops(); *set; ++set) all.push_back(*set);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Sets, IntegerLoopsTest, testing::ValuesIn(runnable()),
-                         [](const auto& info) { return std::string(info.param->instruction_set); });
+INSTANTIATE_TEST_SUITE_P(Sets, IntegerLoopsTest,
+                         testing::ValuesIn(runnable_integer_loops().begin(),
+                                           runnable_integer_loops().end()),
+                         [](const auto& info) { return std::string(name_of(info.param.set)); });
 
 int64_t sign_at(const uint64_t* words, int64_t place) {
   return (words[place / 64] >> (place % 64) & 1) != 0 ? -1 : 1;

@@ -49,7 +49,7 @@ TEST(Linear, FewRowsWithoutGradientAgreeWithDouble) {
 }
 
 TEST(Linear, ARowComesOutTheSameInEveryBatch) {
-  if (cpu::loops() == nullptr) GTEST_SKIP() << "a promise of the loops, which want AVX2";
+  if (ops::cpu::loops() == nullptr) GTEST_SKIP() << "a promise of the loops, which need AVX2";
   at::NoGradGuard no_grad;
   const at::Tensor x = at::randn({7, 50}), weight = at::randn({40, 50});
   const at::Tensor together = ops::linear(x, weight);

@@ -1,7 +1,9 @@
 #include "tessera/ops/slot_read.h"
 
 #include <cmath>
+#include <new>
 
+#include "tessera/ops/cpu/loops.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -157,6 +159,45 @@ TEST(SlotRead, RefusesBadArguments) {
   EXPECT_THROW(slot_read(q, at::randn({3, 5, 4}), slots), c10::ValueError);
   EXPECT_THROW(slot_read(q, slots, at::randn({2, 6, 4})), c10::ValueError);
   EXPECT_THROW(slot_read(q, slots.to(at::kDouble), slots), c10::ValueError);
+}
+
+TEST(MeanSlotRead, IsTheMeanOfTheMemoriesTimesTheScale) {
+  at::manual_seed(6);
+  const at::Tensor queries = at::randn({2, 3, 2, 4}, real());
+  const at::Tensor keys = at::randn({3, 2, 5, 4}, real()), values = at::randn_like(keys);
+  const at::Tensor scale = at::tensor({2.0, -1.0}, real());
+  at::Tensor sum = at::zeros_like(queries);
+  for (int64_t p = 0; p < 3; ++p) sum = sum + slot_read(queries, keys[p], values[p]);
+  const at::Tensor expected = sum / 3 * scale.view({2, 1});
+  EXPECT_LT(test::relative_error(mean_slot_read(queries, keys, values, scale), expected), 1e-14);
+  // Equal memories with dropout: the masks differ.
+  const at::Tensor same = keys.narrow(0, 0, 1).expand({2, 2, 5, 4}).contiguous();
+  const Dropout dropout = {0.5, 7};
+  EXPECT_GT(test::relative_error(mean_slot_read(queries, same, same, scale, dropout),
+                                 mean_slot_read(queries, same.narrow(0, 0, 1), same.narrow(0, 0, 1),
+                                                scale, dropout)),
+            0.01);
+  EXPECT_TRUE(test::gradients_agree(
+      [](const std::vector<at::Tensor>& in) { return mean_slot_read(in[0], in[1], in[2], in[3]); },
+      {leaf({1, 2, 2, 3}), leaf({2, 2, 4, 3}), leaf({2, 2, 4, 3}), leaf({2})}));
+}
+
+TEST(MeanSlotRead, RefusesBadArguments) {
+  const at::Tensor queries = at::randn({1, 1, 2, 4}), scale = at::ones({2});
+  EXPECT_THROW(mean_slot_read(queries, at::zeros({0, 2, 3, 4}), at::zeros({0, 2, 3, 4}), scale),
+               c10::ValueError);
+  EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 2, 3, 4}), at::zeros({1, 2, 3, 4}), scale),
+               c10::ValueError);
+  EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 3, 4}), at::zeros({2, 3, 4}), scale),
+               c10::ValueError);
+}
+
+// The loops take their working memory before they start their threads: what does not exist is an
+// exception, not the end of the process.
+TEST(SlotRead, OfMoreSlotsThanMemoryHoldsThrows) {
+  if (cpu::loops() == nullptr) GTEST_SKIP() << "the composed read takes no working memory";
+  const at::Tensor slots = at::zeros({1, 1, 64}).expand({1, int64_t{1} << 40, 64});
+  EXPECT_THROW(slot_read(at::zeros({1, 1, 1, 64}), slots, slots), std::bad_alloc);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ at::Tensor empty_matrix(int64_t rows, int64_t columns, const at::TensorOptions& 
 void check_same_type(const at::Tensor& x, const at::Tensor& memory, const char* what) {
   TORCH_CHECK_VALUE(x.scalar_type() == memory.scalar_type() && x.device() == memory.device(),
                     "CorrelationMemory: ", what, " of ", x.scalar_type(), " on ", x.device(),
-                    " meet a memory of ", memory.scalar_type(), " on ", memory.device());
+                    ", the memory has ", memory.scalar_type(), " on ", memory.device());
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class CorrelationMemory {
   /// An empty memory of rows K and columns D.
   CorrelationMemory(int64_t rows, int64_t columns,
                     const at::TensorOptions& options = at::TensorOptions());
-  /// One that holds what C [K, D] holds; takes C over.
+  /// A memory with this matrix C [K, D], which it shares.
   explicit CorrelationMemory(at::Tensor matrix);
   CorrelationMemory(const CorrelationMemory& other);
   CorrelationMemory& operator=(const CorrelationMemory& other);
@@ -27,11 +27,11 @@ class CorrelationMemory {
 
   /// C + keys^T values.
   void store(const at::Tensor& keys, const at::Tensor& values);
-  /// C - keys^T values: takes pairs that were stored away again, up to rounding.
+  /// C - keys^T values: removes pairs that were stored, up to rounding.
   void forget(const at::Tensor& keys, const at::Tensor& values);
   /// keys C: [n, D] or [D].
   at::Tensor retrieve(const at::Tensor& keys) const;
-  /// C + the other's C: the memory of both's pairs.
+  /// C + the other's C: the pairs of both.
   void merge(const CorrelationMemory& other);
 
   int64_t rows() const { return matrix_.size(0); }

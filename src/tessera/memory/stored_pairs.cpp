@@ -60,8 +60,8 @@ void StoredPairs::check_rows(const at::Tensor& like) const {
   TORCH_CHECK_VALUE(like.size(0) == keys_.size(0) && like.size(-2) == keys_.size(1) &&
                         like.size(-1) == keys_.size(3),
                     "StoredPairs: pairs of ", like.size(0), " rows, ", like.size(-2), " heads and ",
-                    like.size(-1), " channels meet a memory of ", keys_.size(0), ", ",
-                    keys_.size(1), " and ", keys_.size(3));
+                    like.size(-1), " channels; the memory has ", keys_.size(0), ", ", keys_.size(1),
+                    " and ", keys_.size(3));
 }
 
 /// Grows the room to `pairs`, which check_rows has let pass.
@@ -103,12 +103,13 @@ void StoredPairs::count_next() {
   }
 }
 
-StoredPairs::NextPair StoredPairs::next_pair(const at::Tensor& like) {
+ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
   TORCH_INTERNAL_ASSERT(!counts_use());
   check_rows(like);
   reserve_next(like);
-  NextPair next = {keys_, values_, next_slots()};
-  count_next();
+  ops::PairStorage next = {keys_, values_, next_slots(), counts_};
+  for (int64_t& count : next.counts)
+    if (bound_.pairs == 0 || count < bound_.pairs) ++count;
   return next;
 }
 
@@ -223,8 +224,10 @@ StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
   StoredPairs result(parts.front()->bound_);
   std::vector<at::Tensor> keys, values, usage;
   for (const auto* part : parts) {
-    TORCH_CHECK_VALUE(part->keys_.defined() == parts.front()->keys_.defined(),
-                      "StoredPairs::stack: a memory that never stored meets one that has");
+    TORCH_CHECK_VALUE(
+        part->keys_.defined() == parts.front()->keys_.defined(),
+        "StoredPairs::stack: some of the memories have never stored a pair, others have; "
+        "expected all or none");
     result.counts_.insert(result.counts_.end(), part->counts_.begin(), part->counts_.end());
     result.stored_.insert(result.stored_.end(), part->stored_.begin(), part->stored_.end());
     if (!part->keys_.defined()) continue;

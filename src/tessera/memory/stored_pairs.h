@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tessera/ops/memory_read.h"
+#include "tessera/ops/memory_step.h"
 #include "tessera/ops/precision.h"
 #include "tessera/tensor/tensor_file.h"
 
@@ -22,7 +23,7 @@ constexpr std::array<std::string_view, 2> enum_names(Eviction) {
 }
 constexpr double kUsageDecay = 0.99;
 
-/// How many pairs a memory may hold; 0 is no bound.
+/// How many pairs a memory may hold; 0 means without bound.
 struct MemoryBound {
   int64_t pairs = 0;
   Eviction eviction = Eviction::kOldest;
@@ -52,22 +53,22 @@ class StoredPairs {
   /// nothing, and the smoothing weights [B, H, N] (undefined where nobody will ask for them:
   /// want_weights false and no eviction by use).
   ops::MemoryReading retrieve(const at::Tensor& query, bool want_weights = false) const;
-  /// Tells the memory how much each pair was read; matters to Eviction::kLeastUsed alone.
+  /// Tells the memory how much each pair was read, for Eviction::kLeastUsed.
   void count_use(const at::Tensor& weights);
-  /// The memory at work: stores a pair, answers a query, and so on in turn; an N + 1st query comes
-  /// first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 -> [B, T, H, D]. What
-  /// does not fit or is judged by its use is stored pair by pair, all else in one go, with matrix
-  /// products of this precision. Throws c10::ValueError on a shape mismatch, storing nothing.
+  /// Stores a pair, then answers a query, and so on in turn; where there is one query more than
+  /// pairs, it comes first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 ->
+  /// [B, T, H, D]. Where pairs have to be evicted, or rows hold different numbers of them, this
+  /// goes pair by pair, otherwise at once, with matrix products of this precision. Throws
+  /// c10::ValueError on a shape mismatch, storing nothing.
   at::Tensor store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
                                 const at::Tensor& queries, ops::Precision precision);
 
-  /// Stores a pair in every row that the caller writes: where, for one loop that writes it and
-  /// reads all of them. like [B, H, D]. Not for a memory that judges pairs by their use.
-  struct NextPair {
-    at::Tensor keys, values;     ///< [B, H, capacity, D], to be written at slots [b]
-    std::vector<int64_t> slots;  ///< [B]
-  };
-  NextPair next_pair(const at::Tensor& like);
+  /// Room for one pair more in every row, for an op that writes the pairs and reads all of them in
+  /// one pass; like [B, H, D]. count_next() then says that they are written: before that the memory
+  /// holds what it held, except for a full memory's pairs that are overwritten. Not for a memory
+  /// that evicts by use. Throws c10::ValueError on a shape mismatch.
+  ops::PairStorage prepare_next(const at::Tensor& like);
+  void count_next();
 
   MemoryBound bound() const { return bound_; }
   /// Rows that it was opened for; 0 before the first use.
@@ -102,7 +103,6 @@ class StoredPairs {
   void check_rows(const at::Tensor& like) const;
   std::vector<int64_t> next_slots() const;
   void reserve_next(const at::Tensor& like);
-  void count_next();
   at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
 
   MemoryBound bound_;

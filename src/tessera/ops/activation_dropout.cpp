@@ -47,7 +47,7 @@ class FusedActivationDropout : public torch::autograd::Function<FusedActivationD
 at::Tensor activation_dropout(const at::Tensor& x, const Dropout& dropout) {
   check_dropout(dropout, "activation_dropout");
   if (dropout.probability == 0 || x.numel() == 0) return x;
-  if (fused_loops({x})) return FusedActivationDropout::apply(x, dropout);
+  if (loops_for({x})) return FusedActivationDropout::apply(x, dropout);
   const int64_t columns = x.size(-1), rows = x.numel() / columns;
   return x * dropout_factors(dropout, 1, 1, 0, rows, columns, x.options()).view(x.sizes());
 }

@@ -87,7 +87,7 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     const at::Tensor output = at::empty(queries.sizes(), queries.options());
     const at::Tensor log_sums =
         at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options());
-    product_loops(options.precision)
+    loops_for_products(options.precision)
         ->softmax_read_forward(
             {describe(q, k, v, options), sequence_of(output), log_sums.data_ptr<float>()});
     context->save_for_backward({q, k, v, output, log_sums, options.alibi_slopes});
@@ -114,7 +114,7 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     loop.grad_queries = sequence_of(grad_queries);
     loop.grad_keys = sequence_of(grad_keys);
     loop.grad_values = sequence_of(grad_values);
-    if (q.numel() > 0) product_loops(options.precision)->softmax_read_backward(loop);
+    if (q.numel() > 0) loops_for_products(options.precision)->softmax_read_backward(loop);
     return {grad_queries, grad_keys, grad_values, {}};
   }
 };
@@ -123,7 +123,7 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
 
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options) {
-  if (fused_loops({queries, keys, values, options.alibi_slopes}))
+  if (loops_for({queries, keys, values, options.alibi_slopes}))
     return FusedCausalRead::apply(queries, keys, values, options);
   return composed(queries, keys, values, options);
 }

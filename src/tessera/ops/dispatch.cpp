@@ -7,25 +7,26 @@
 
 namespace tessera::ops {
 
-const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors) {
+const cpu::Loops* loops_for(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
     if (tensor.defined() && (!tensor.device().is_cpu() || tensor.scalar_type() != at::kFloat))
       return nullptr;
   return cpu::loops();
 }
 
-const cpu::Loops* contiguous_loops(std::initializer_list<at::Tensor> tensors) {
+const cpu::Loops* loops_for_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors) {
+  if (rows < 1 || rows > kFewRows) return nullptr;
   for (const at::Tensor& tensor : tensors)
     if (tensor.defined() && !tensor.is_contiguous()) return nullptr;
-  return fused_loops(tensors);
+  return loops_for(tensors);
 }
 
-const cpu::Loops* product_loops(Precision precision) {
-  const bool rounds = precision == Precision::kBFloat16 && cpu::bfloat16_loops();
-  return rounds ? cpu::bfloat16_loops() : cpu::loops();
+const cpu::Loops* loops_for_products(Precision precision) {
+  const cpu::Loops* rounding = precision == Precision::kBFloat16 ? cpu::bfloat16_loops() : nullptr;
+  return rounding ? rounding : cpu::loops();
 }
 
-bool recorded(std::initializer_list<at::Tensor> tensors) {
+bool needs_gradient(std::initializer_list<at::Tensor> tensors) {
   if (!at::GradMode::is_enabled()) return false;
   return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
     return tensor.defined() && tensor.requires_grad();
@@ -43,8 +44,8 @@ cpu::Sequence sequence_of(const at::Tensor& x) {
 void check_differentiated_once(const char* op) {
   TORCH_CHECK(
       !at::GradMode::is_enabled(), op,
-      ": second derivatives of the fused op do not exist; use double tensors, for which the "
-      "op is composed of differentiable ones");
+      ": float tensors on the CPU have no second derivatives; use double tensors, for which they "
+      "exist");
 }
 
 }  // namespace tessera::ops

@@ -10,25 +10,27 @@
 
 namespace tessera::ops {
 
-/// The fused loops where they can do the work: every defined tensor is a float tensor on a CPU that
-/// has them. Null otherwise.
-const cpu::Loops* fused_loops(std::initializer_list<at::Tensor> tensors);
+// The one place that decides whether an op runs a loop of ops/cpu or is composed of tensor
+// functions: no other file asks for a device.
 
-/// The same where every defined tensor is contiguous as well.
-const cpu::Loops* contiguous_loops(std::initializer_list<at::Tensor> tensors);
+/// The loops, where every defined tensor is a float tensor on a CPU that has loops. Null otherwise.
+const cpu::Loops* loops_for(std::initializer_list<at::Tensor> tensors);
 
-/// Rows of a matrix for which reading the other matrix once is all the time that a product takes:
+/// Rows of a matrix up to which reading the other matrix once is all the time that a product takes:
 /// the sequences that are generated side by side. Packing that matrix would cost more than it
 /// saves.
 constexpr int64_t kFewRows = 16;
 
-/// Fused loops for products of this precision: where the CPU has none for bfloat16, those in float
-/// stand in. To be called only where fused_loops gave some.
-const cpu::Loops* product_loops(Precision precision);
+/// The loops, where every defined tensor is also contiguous and there are 1 to kFewRows rows.
+const cpu::Loops* loops_for_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors);
 
-/// Whether autograd will ask for the way back through any of these. Where it will not, an op need
-/// not tell it of itself, which costs more than a short loop.
-bool recorded(std::initializer_list<at::Tensor> tensors);
+/// The loops for matrix products of this precision. Where the processor has none for bfloat16,
+/// those in float do the work. Call it only where loops_for gave some.
+const cpu::Loops* loops_for_products(Precision precision);
+
+/// Whether autograd may ask for the gradient of any of these. Where it will not, an op need not
+/// record itself, which costs more than a short loop.
+bool needs_gradient(std::initializer_list<at::Tensor> tensors);
 
 /// `x` itself if its last dimension is contiguous, else a copy.
 at::Tensor with_contiguous_rows(const at::Tensor& x);
@@ -37,7 +39,7 @@ at::Tensor with_contiguous_rows(const at::Tensor& x);
 /// view.
 cpu::Sequence sequence_of(const at::Tensor& x);
 
-/// Throws where a fused op's backward pass is asked for a graph of its own (second derivatives).
+/// Throws where the gradient of a gradient is asked for, which the loops do not compute.
 void check_differentiated_once(const char* op);
 
 }  // namespace tessera::ops

@@ -6,7 +6,7 @@
 
 namespace tessera::ops {
 
-/// Dropout on the weights of a softmax read. The mask is no hidden state: whether the weight of
+/// Dropout on the weights of a softmax read. There is no hidden state: whether the weight of
 /// stored pair i at time t, batch row b, head h survives is a pure function of (seed, b, h, t, i).
 /// Use a new seed in every step and layer.
 struct Dropout {

@@ -10,8 +10,8 @@ namespace tessera::ops {
 namespace {
 
 /// A few rows without gradient, as in generation.
-at::Tensor few_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                    double epsilon) {
+at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                 double epsilon) {
   const at::Tensor y = at::empty(x.sizes(), x.options());
   cpu::LayerNorm loop;
   loop.channels = x.size(-1);
@@ -33,9 +33,9 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
                     "layer_norm: x must be a floating-point tensor [.., C]");
   check_like(weight, {x.size(-1)}, x, "layer_norm: weight");
   if (bias.defined()) check_like(bias, {x.size(-1)}, x, "layer_norm: bias");
-  const bool few = x.numel() > 0 && x.numel() <= kFewRows * x.size(-1);
-  if (few && !recorded({x, weight, bias}) && contiguous_loops({x, weight, bias}))
-    return few_rows(x, weight, bias, epsilon);
+  const int64_t rows = x.numel() > 0 ? x.numel() / x.size(-1) : 0;
+  if (!needs_gradient({x, weight, bias}) && loops_for_few_rows(rows, {x, weight, bias}))
+    return fused(x, weight, bias, epsilon);
   return at::layer_norm(x, weight.sizes(), weight, bias, epsilon);
 }
 

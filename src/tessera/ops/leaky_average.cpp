@@ -80,7 +80,7 @@ at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at:
     check_like(initial, {x.size(0), x.size(2), x.size(3)}, x, "leaky_average: initial");
   const at::Tensor start =
       initial.defined() ? initial : at::zeros({x.size(0), x.size(2), x.size(3)}, x.options());
-  if (fused_loops({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
+  if (loops_for({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
   return composed(x, decay, start);
 }
 

@@ -12,7 +12,7 @@
 namespace tessera::ops {
 namespace {
 
-at::Tensor few_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor from = x.contiguous(), weights = weight.contiguous();
   const at::Tensor biases = bias.defined() ? bias.contiguous() : bias;
   std::vector<int64_t> sizes = x.sizes().vec();
@@ -39,8 +39,8 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   check_like(weight, {-1, x.size(-1)}, x, "linear: weight");
   if (bias.defined()) check_like(bias, {weight.size(0)}, x, "linear: bias");
   const bool few = weight.numel() > 0 && x.numel() <= kFewRows * weight.size(1);
-  if (few && !recorded({x, weight, bias}) && fused_loops({x, weight, bias}))
-    return few_rows(x, weight, bias);
+  if (few && !needs_gradient({x, weight, bias}) && loops_for({x, weight, bias}))
+    return fused(x, weight, bias);
   const at::Tensor product = rounded_matmul(x, weight.t(), precision);
   return bias.defined() ? product + bias : product;
 }

@@ -84,7 +84,7 @@ Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t f
           .contiguous();  // [rows, V]
   const at::Tensor targets = problem.targets.narrow(0, first, rows);
   const at::Tensor chunk_weights = weights.narrow(0, first, rows);
-  const auto compute = fused_loops({products, weights}) ? fused : composed;
+  const auto compute = loops_for({products, weights}) ? fused : composed;
   Chunk chunk = compute(problem, products, targets, chunk_weights, wants_gradient);
   chunk.losses = chunk.losses * problem.counted.narrow(0, first, rows);
   return chunk;

@@ -88,7 +88,7 @@ MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& key
                                   const at::Tensor& values, const at::Tensor& counts) {
   check_arguments(query, keys, values, counts);
   at::NoGradGuard no_grad;
-  if (fused_loops({query, keys, values})) return fused(query, keys, values, counts);
+  if (loops_for({query, keys, values})) return fused(query, keys, values, counts);
   return composed(query, keys, values, counts);
 }
 

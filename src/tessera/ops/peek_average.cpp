@@ -66,7 +66,7 @@ class FusedPeekAverage : public torch::autograd::Function<FusedPeekAverage> {
 at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix) {
   check_sequence(x, "peek_average: x");
   check_like(mix, {x.size(2)}, x, "peek_average: mix");
-  if (fused_loops({x, mix})) return FusedPeekAverage::apply(x, mix);
+  if (loops_for({x, mix})) return FusedPeekAverage::apply(x, mix);
   return composed(x, mix);
 }
 

@@ -15,13 +15,13 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& scale, double epsilon
   return x * (scale.view({-1, 1}) / (length + epsilon));
 }
 
-class FusedUnitScale : public torch::autograd::Function<FusedUnitScale> {
+class FusedScaledUnitNorm : public torch::autograd::Function<FusedScaledUnitNorm> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& scale, double epsilon) {
     const at::Tensor rows = with_contiguous_rows(x), scales = scale.contiguous();
     const at::Tensor y = at::empty(x.sizes(), x.options());
-    cpu::UnitScaleForward loop;
+    cpu::ScaledUnitNormForward loop;
     loop.B = x.size(0);
     loop.T = x.size(1);
     loop.H = x.size(2);
@@ -30,7 +30,7 @@ class FusedUnitScale : public torch::autograd::Function<FusedUnitScale> {
     loop.scale = scales.data_ptr<float>();
     loop.epsilon = static_cast<float>(epsilon);
     loop.y = sequence_of(y);
-    cpu::loops()->unit_scale_forward(loop);
+    cpu::loops()->scaled_unit_norm_forward(loop);
     context->save_for_backward({rows, scales});
     context->saved_data["epsilon"] = epsilon;
     return y;
@@ -44,7 +44,7 @@ class FusedUnitScale : public torch::autograd::Function<FusedUnitScale> {
     const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
     const at::Tensor grad_x = at::empty(x.sizes(), x.options());
     const at::Tensor grad_scale = at::empty({x.size(0), x.size(2)}, x.options());
-    cpu::UnitScaleBackward loop;
+    cpu::ScaledUnitNormBackward loop;
     loop.B = x.size(0);
     loop.T = x.size(1);
     loop.H = x.size(2);
@@ -55,7 +55,7 @@ class FusedUnitScale : public torch::autograd::Function<FusedUnitScale> {
     loop.grad_y = sequence_of(grad_y);
     loop.grad_x = sequence_of(grad_x);
     loop.grad_scale = grad_scale.data_ptr<float>();
-    cpu::loops()->unit_scale_backward(loop);
+    cpu::loops()->scaled_unit_norm_backward(loop);
     return {grad_x, grad_scale.sum(0), {}};
   }
 };
@@ -67,10 +67,10 @@ at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double
                     "scaled_unit_norm: x must be a floating-point tensor [.., H, D]");
   check_like(scale, {x.size(-2)}, x, "scaled_unit_norm: scale");
   TORCH_CHECK_VALUE(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
-  if (!fused_loops({x, scale})) return composed(x, scale, epsilon);
-  if (x.dim() == 4) return FusedUnitScale::apply(x, scale, epsilon);
+  if (!loops_for({x, scale})) return composed(x, scale, epsilon);
+  if (x.dim() == 4) return FusedScaledUnitNorm::apply(x, scale, epsilon);
   const at::Tensor rows = x.reshape({1, -1, x.size(-2), x.size(-1)});
-  return FusedUnitScale::apply(rows, scale, epsilon).view(x.sizes());
+  return FusedScaledUnitNorm::apply(rows, scale, epsilon).view(x.sizes());
 }
 
 }  // namespace tessera::ops

@@ -9,6 +9,7 @@
 #include "tessera/ops/cpu/softmax_read.h"
 #include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
 namespace {
@@ -23,6 +24,9 @@ at::Tensor composed(const at::Tensor& queries, const at::Tensor& slot_keys,
                                         slot_keys.size(1), q.options());
   return rounded_matmul(weights, slot_values, precision).transpose(1, 2);
 }
+
+/// Between the seeds of memories side by side, so that each draws a mask of its own.
+constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15u;
 
 /// Work units to aim for, so that many threads find some: groups of batch rows times heads.
 constexpr int64_t kWorkUnits = 32;
@@ -57,7 +61,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
                      v = with_contiguous_rows(slot_values);
     const at::Tensor output = at::empty(q.sizes(), q.options());
     const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
-    product_loops(precision)->softmax_read_forward(
+    loops_for_products(precision)->softmax_read_forward(
         {describe(q, k, v, dropout), sequence_of(output), log_sums.data_ptr<float>()});
     context->saved_data["probability"] = dropout.probability;
     context->saved_data["seed"] = static_cast<int64_t>(dropout.seed);
@@ -92,7 +96,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
     loop.grad_keys = sequence_of(grad_keys.transpose(1, 2));
     loop.grad_values = sequence_of(grad_values.transpose(1, 2));
     const auto precision = static_cast<Precision>(context->saved_data["precision"].toInt());
-    product_loops(precision)->softmax_read_backward(loop);
+    loops_for_products(precision)->softmax_read_backward(loop);
     return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}, {}};
   }
 };
@@ -106,9 +110,26 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
   check_like(slot_values, {queries.size(2), slot_keys.size(1), queries.size(3)}, queries,
              "slot_read: slot_values");
   check_dropout(dropout, "slot_read");
-  if (fused_loops({queries, slot_keys, slot_values}))
+  if (loops_for({queries, slot_keys, slot_values}))
     return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
   return composed(queries, slot_keys, slot_values, dropout, precision);
+}
+
+at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
+                          const at::Tensor& slot_values, const at::Tensor& scale,
+                          const Dropout& dropout, Precision precision) {
+  check_shape(slot_keys, {-1, -1, -1, -1}, "mean_slot_read: slot_keys");
+  const int64_t P = slot_keys.size(0);
+  TORCH_CHECK_VALUE(P > 0, "mean_slot_read: no memory to read; expected at least 1");
+  check_shape(slot_values, {P, -1, -1, -1}, "mean_slot_read: slot_values");
+  Dropout one_dropout = dropout;
+  at::Tensor sum;  // [B, T, H, D]
+  for (int64_t p = 0; p < P; ++p) {
+    const at::Tensor one = slot_read(queries, slot_keys[p], slot_values[p], one_dropout, precision);
+    one_dropout.seed += kSeedStep;
+    sum = p == 0 ? one : sum + one;
+  }
+  return sum * (scale / P).unsqueeze(-1);
 }
 
 }  // namespace tessera::ops

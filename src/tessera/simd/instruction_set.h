@@ -1,14 +1,22 @@
 #pragma once
 
+#include <string_view>
+
 namespace tessera::simd {
 
-/// What loops are built for, each with all that stands before it. kAvx512Vnni has the products of
-/// bytes and the counts of bits, too.
-enum class InstructionSet { kSse2, kAvx2, kAvx512, kAvx512Vnni };
+/// What loops are built for. Each has everything that the ones before it have. kAvx512Vnni adds
+/// products of bytes and counts of bits, kAmx adds the tile unit for products in bfloat16.
+enum class InstructionSet { kSse2, kAvx2, kAvx512, kAvx512Vnni, kAmx };
 
-/// The best that this CPU has, or the one named by the environment variable TESSERA_INSTRUCTION_SET
-/// (sse2, avx2, avx512 or avx512vnni) where that is less. Throws std::invalid_argument on another
-/// name.
+/// "sse2", "avx2", "avx512", "avx512vnni" or "amx".
+std::string_view name_of(InstructionSet set);
+/// The one with this name. Throws std::invalid_argument, which lists the names, on another one.
+InstructionSet named_instruction_set(std::string_view name);
+
+/// The best that this processor has, or the one that the environment variable
+/// TESSERA_INSTRUCTION_SET names, whichever is less. Every choice between builds of a loop depends
+/// on it. It does not change while the program runs. Throws std::invalid_argument on a name that
+/// does not exist.
 InstructionSet instruction_set();
 
 }  // namespace tessera::simd

@@ -1,33 +1,46 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
+#include <memory>
+#include <vector>
 
 namespace tessera::simd {
 
-/// Working memory of one thread, freed at the end of its scope; every piece starts at a cache line.
-class Scratch {
+/// Working memory for the threads of one parallel region, freed at the end of its scope. Create it
+/// before the region: an exception must not leave a region of OpenMP.
+class ThreadMemory {
  public:
-  Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() {
-    for (int k = 0; k < pieces_; ++k) std::free(piece_[k]);
-  }
+  /// `floats` for each of `threads`, starting at a cache line. Throws std::bad_alloc.
+  ThreadMemory(int threads, int64_t floats);
+  ~ThreadMemory();
 
-  float* floats(int64_t count) {
-    // Uneven lengths keep equally long pieces from falling into the same cache sets.
-    const size_t bytes = (static_cast<size_t>(count) * sizeof(float) + 63) / 64 * 64 + 64;
-    void* memory = pieces_ < kPieces ? std::aligned_alloc(64, bytes) : nullptr;
-    if (!memory) std::abort();
-    piece_[pieces_++] = memory;
-    return static_cast<float*>(memory);
-  }
+  /// The memory of one thread, 0 <= thread < threads.
+  float* of(int thread) const;
 
  private:
-  static constexpr int kPieces = 32;
-  void* piece_[kPieces] = {};
-  int pieces_ = 0;
+  struct Free {
+    void operator()(float* memory) const;
+  };
+  std::vector<std::unique_ptr<float, Free>> parts_;
+};
+
+/// Divides a thread's memory into pieces, each of which starts at a cache line. Without memory it
+/// only adds up how much the pieces take: the code that divides says how much to ask for.
+class Scratch {
+ public:
+  /// memory starts at a cache line, or is null.
+  explicit Scratch(float* memory = nullptr) : memory_(memory) {}
+
+  /// The next piece; null without memory.
+  float* floats(int64_t count);
+  /// The same, filled with zeros.
+  float* zeros(int64_t count);
+  /// Floats in all pieces so far and between them.
+  int64_t size() const { return size_; }
+
+ private:
+  float* memory_;
+  int64_t size_ = 0;
 };
 
 }  // namespace tessera::simd

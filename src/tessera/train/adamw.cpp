@@ -6,14 +6,16 @@
 #include <cmath>
 #include <set>
 
-#include "tessera/train/adamw_loops.h"
+#include "tessera/train/cpu/loops.h"
 
 namespace tessera {
 namespace {
 
+using train::cpu::AdamWCoefficients;
+
 constexpr int64_t kBlock = 16384;  // elements; four arrays of it stay in a second-level cache
 
-/// float or double, contiguous, on the CPU: what the fused loops take.
+/// What the loops take: contiguous floats or doubles on the CPU.
 bool takes_loops(const at::Tensor& tensor) {
   return tensor.device().is_cpu() && tensor.is_contiguous() &&
          (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
@@ -28,13 +30,17 @@ void update_composed(const AdamWCoefficients& with, const at::Tensor& gradient,
   value.copy_(value.to(m.scalar_type()).mul(with.keep).addcdiv_(m, root, -with.rate));
 }
 
+/// Elements [begin, end) of one parameter.
 template <typename Scalar>
-void update_block(const AdamWCoefficients& with, int64_t begin, int64_t end,
-                  const at::Tensor& gradient, const at::Tensor& value, const at::Tensor& m,
-                  const at::Tensor& v) {
-  adamw_loop(with, end - begin, gradient.data_ptr<Scalar>() + begin,
-             value.data_ptr<Scalar>() + begin, m.data_ptr<Scalar>() + begin,
-             v.data_ptr<Scalar>() + begin);
+train::cpu::AdamWUpdate<Scalar> update_of(const AdamWCoefficients& with, int64_t begin, int64_t end,
+                                          const at::Tensor& gradient, const at::Tensor& value,
+                                          const at::Tensor& m, const at::Tensor& v) {
+  return {with,
+          end - begin,
+          gradient.data_ptr<Scalar>() + begin,
+          value.data_ptr<Scalar>() + begin,
+          m.data_ptr<Scalar>() + begin,
+          v.data_ptr<Scalar>() + begin};
 }
 
 }  // namespace
@@ -52,7 +58,7 @@ AdamW::AdamW(const NamedTensors& parameters, AdamWConfig config, const DecayRule
   std::set<const void*> seen;
   for (const auto& [name, value] : parameters) {
     TORCH_CHECK_VALUE(value.defined() && value.is_floating_point(), "AdamW: '", name,
-                      "' is no tensor of a floating type");
+                      "' is not a tensor of floating-point numbers");
     if (!seen.insert(value.unsafeGetTensorImpl()).second) continue;
     const auto type = value.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     const auto options = value.options().dtype(type).requires_grad(false);
@@ -76,6 +82,7 @@ double AdamW::gradient_norm() const {
     composed = composed.defined() ? composed + part : part;
   }
   double sum = composed.defined() ? composed.item<double>() : 0.0;
+  const train::cpu::Loops& loops = train::cpu::loops();
   std::vector<double> sums(blocks_.size(), 0.0);
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < blocks_.size(); ++i) {
@@ -83,8 +90,8 @@ double AdamW::gradient_norm() const {
     const at::Tensor& gradient = gradients[parameter];
     if (!gradient.defined()) continue;
     sums[i] = gradient.scalar_type() == at::kFloat
-                  ? square_sum(end - begin, gradient.data_ptr<float>() + begin)
-                  : square_sum(end - begin, gradient.data_ptr<double>() + begin);
+                  ? loops.square_sum_of_floats(end - begin, gradient.data_ptr<float>() + begin)
+                  : loops.square_sum_of_doubles(end - begin, gradient.data_ptr<double>() + begin);
   }
   for (double part : sums) sum += part;
   return std::sqrt(sum);
@@ -119,6 +126,7 @@ void AdamW::step(double learning_rate, double gradient_scale) {
     if (!fused && gradient.defined())
       update_composed(decays ? decaying : steady, gradient, value, m, v);
   }
+  const train::cpu::Loops& loops = train::cpu::loops();
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const auto& [index, begin, end] = blocks_[i];
@@ -126,9 +134,9 @@ void AdamW::step(double learning_rate, double gradient_scale) {
     if (!gradients[index].defined()) continue;
     const auto& with = decays ? decaying : steady;
     if (value.scalar_type() == at::kFloat)
-      update_block<float>(with, begin, end, gradients[index], value, m, v);
+      loops.update_floats(update_of<float>(with, begin, end, gradients[index], value, m, v));
     else
-      update_block<double>(with, begin, end, gradients[index], value, m, v);
+      loops.update_doubles(update_of<double>(with, begin, end, gradients[index], value, m, v));
   }
 }
 

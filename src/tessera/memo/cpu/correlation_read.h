@@ -5,8 +5,8 @@
 namespace tessera::cpu {
 
 /// values [queries, columns] = queries [queries, rows] times entries [rows, columns], each the
-/// exact sum rounded once to float. One pass over the entries, whose rows meet all queries in the
-/// cache.
+/// exact sum rounded once to float. One pass over the entries: each row is used for all queries
+/// while it is in the cache.
 struct CorrelationRead {
   int64_t queries = 0, rows = 0, columns = 0;
   const int8_t* keys = nullptr;  ///< the queries

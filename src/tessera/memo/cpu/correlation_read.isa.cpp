@@ -75,9 +75,8 @@ void add_block(const CorrelationRead& f, int64_t query, int64_t queries, int64_t
   }
 }
 
-void read_columns(const CorrelationRead& f, int64_t column, int64_t count) {
-  simd::Scratch scratch;
-  auto* sums = reinterpret_cast<double*>(scratch.floats(2 * f.queries * kColumns));
+/// sums [queries, kColumns]: room to work in.
+void read_columns(const CorrelationRead& f, int64_t column, int64_t count, double* sums) {
   for (int64_t i = 0; i < f.queries * kColumns; ++i) sums[i] = 0;
   for (int64_t row = 0; row < f.rows; row += kBlockRows)
     for (int64_t query = 0; query < f.queries; query += kQueries)
@@ -93,9 +92,12 @@ void read_columns(const CorrelationRead& f, int64_t column, int64_t count) {
 void correlation_read(const CorrelationRead& f) {
   const int64_t share = (f.columns + omp_get_max_threads() - 1) / omp_get_max_threads();
   const int64_t width = smaller(kColumns, (share + 63) / 64 * 64);
-#pragma omp parallel for schedule(static) if (f.rows * f.columns >= simd::kWorthThreads)
+  const int threads = simd::region_threads(f.rows * f.columns >= simd::kWorthThreads);
+  const simd::ThreadMemory memory(threads, 2 * f.queries * kColumns);
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t column = 0; column < f.columns; column += width)
-    read_columns(f, column, smaller(width, f.columns - column));
+    read_columns(f, column, smaller(width, f.columns - column),
+                 reinterpret_cast<double*>(memory.of(omp_get_thread_num())));
 }
 
 }  // namespace tessera::cpu::TESSERA_ISA

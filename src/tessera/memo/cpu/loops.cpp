@@ -1,9 +1,5 @@
 #include "tessera/memo/cpu/loops.h"
 
-#include <array>
-
-#include "tessera/simd/instruction_set.h"
-
 namespace tessera::cpu {
 
 namespace sse2 {
@@ -18,17 +14,24 @@ extern const IntegerLoops kIntegerLoops;
 namespace avx512vnni {
 extern const IntegerLoops kIntegerLoops;
 }
+namespace {
 
-const IntegerLoops* const* all_integer_loops() {
-  static constexpr std::array<const IntegerLoops*, 5> kBestFirst = {
-      &avx512vnni::kIntegerLoops, &avx512::kIntegerLoops, &avx2::kIntegerLoops,
-      &sse2::kIntegerLoops, nullptr};
-  const auto best = static_cast<int>(simd::instruction_set());
-  return kBestFirst.data() + (static_cast<int>(simd::InstructionSet::kAvx512Vnni) - best);
-}
+using simd::InstructionSet;
+
+constexpr simd::Build<IntegerLoops> kBuilds[] = {
+    {InstructionSet::kSse2, &sse2::kIntegerLoops},
+    {InstructionSet::kAvx2, &avx2::kIntegerLoops},
+    {InstructionSet::kAvx512, &avx512::kIntegerLoops},
+    {InstructionSet::kAvx512Vnni, &avx512vnni::kIntegerLoops}};
+
+}  // namespace
 
 const IntegerLoops& integer_loops() {
-  return *all_integer_loops()[0];
+  return *simd::fastest<IntegerLoops>(kBuilds);
+}
+
+std::span<const simd::Build<IntegerLoops>> runnable_integer_loops() {
+  return simd::runnable<IntegerLoops>(kBuilds);
 }
 
 }  // namespace tessera::cpu

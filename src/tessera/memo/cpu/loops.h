@@ -1,5 +1,9 @@
 #pragma once
 
+#include <span>
+
+#include "tessera/simd/builds.h"
+
 namespace tessera::cpu {
 
 struct SignTranspose;
@@ -14,7 +18,6 @@ struct HadamardScores;
 /// The loops over whole numbers as one instruction set has them: every set gives the same bits.
 /// They run on OpenMP's threads; their results do not depend on how many those are.
 struct IntegerLoops {
-  const char* instruction_set;
   void (*sign_transpose)(const SignTranspose&);
   void (*sign_products)(const SignProducts&);
   void (*correlation_read)(const CorrelationRead&);
@@ -25,9 +28,9 @@ struct IntegerLoops {
   void (*hadamard_scores)(const HadamardScores&);
 };
 
-/// The fastest that this CPU runs.
+/// The fastest that may run here.
 const IntegerLoops& integer_loops();
-/// All that this CPU runs, fastest first, up to a null: for tests.
-const IntegerLoops* const* all_integer_loops();
+/// All that may run here: for tests, which compare them.
+std::span<const simd::Build<IntegerLoops>> runnable_integer_loops();
 
 }  // namespace tessera::cpu

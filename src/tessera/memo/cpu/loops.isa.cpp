@@ -1,8 +1,5 @@
 #include "tessera/memo/cpu/loops.h"
 
-#define TESSERA_TEXT_OF(name) #name
-#define TESSERA_TEXT(name) TESSERA_TEXT_OF(name)
-
 namespace tessera::cpu::TESSERA_ISA {
 
 void sign_transpose(const SignTranspose&);
@@ -15,8 +12,8 @@ void key_rounding(const KeyRounding&);
 void hadamard_scores(const HadamardScores&);
 
 extern const IntegerLoops kIntegerLoops;
-const IntegerLoops kIntegerLoops = {TESSERA_TEXT(TESSERA_ISA), sign_transpose, sign_products,
-                                    correlation_read,          digit_planes,   nibble_products,
-                                    window_products,           key_rounding,   hadamard_scores};
+const IntegerLoops kIntegerLoops = {sign_transpose, sign_products,   correlation_read,
+                                    digit_planes,   nibble_products, window_products,
+                                    key_rounding,   hadamard_scores};
 
 }  // namespace tessera::cpu::TESSERA_ISA

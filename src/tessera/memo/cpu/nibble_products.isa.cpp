@@ -56,7 +56,7 @@ Integers add_lanes(const Integers (&sums)[kRows]) {
       add_neighbours<2>(add_neighbours<1>(sums[0], sums[1]), add_neighbours<1>(sums[2], sums[3])));
 }
 
-/// `queries` queries from `query` on by kRows rows of the table, of which `rows` are there.
+/// `queries` queries from `query` on by kRows rows of the table, of which `rows` exist.
 template <int64_t queries>
 void multiply_tile(const NibbleProducts& f, int64_t query, int64_t row, int64_t rows) {
   const uint8_t* table[kRows];

@@ -5,7 +5,7 @@
 namespace tessera::cpu {
 
 /// Rows of signs, 64 to a word, become blocks of columns: word c of block (panel p, group g) holds
-/// sign 64 p + c of rows 64 g, ..., 64 g + 63, with zeros for rows there are none of.
+/// sign 64 p + c of rows 64 g, ..., 64 g + 63, with zeros past the last row.
 struct SignTranspose {
   int64_t count = 0;               ///< rows
   int64_t panels = 0;              ///< words of a row

@@ -1,6 +1,8 @@
 // Built without contraction: a fused multiply-add would round differently where there is one.
 #include "tessera/memo/cpu/window_products.h"
 
+#include <omp.h>
+
 #include <cmath>
 
 #include "tessera/simd/scratch.h"
@@ -39,13 +41,11 @@ void encode(const WindowProducts& f, int64_t n, double* products) {
 }  // namespace
 
 void window_products(const WindowProducts& f) {
-#pragma omp parallel if (f.count * f.width >= simd::kWorthThreads)
-  {
-    simd::Scratch scratch;
-    auto* products = reinterpret_cast<double*>(scratch.floats(2 * f.width));
-#pragma omp for schedule(static)
-    for (int64_t n = 0; n < f.count; ++n) encode(f, n, products);
-  }
+  const int threads = simd::region_threads(f.count * f.width >= simd::kWorthThreads);
+  const simd::ThreadMemory memory(threads, 2 * f.width);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t n = 0; n < f.count; ++n)
+    encode(f, n, reinterpret_cast<double*>(memory.of(omp_get_thread_num())));
 }
 
 void key_rounding(const KeyRounding& f) {

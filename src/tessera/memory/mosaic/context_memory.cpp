@@ -3,10 +3,9 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/error.h"
-#include "tessera/memory/mosaic/head_combination.h"
-#include "tessera/memory/mosaic/step_parameters.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/memory/mosaic/output_projection.h"
 #include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/memory_step.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -77,7 +76,7 @@ ContextMemoryState ContextMemoryState::from_tensors(const TensorFile& file,
 ContextMemoryImpl::ContextMemoryImpl(const MemoryOptions& options) : options_(options) {
   key = register_module("key", KeyExtractor(options, /*scale_power=*/1));
   value = register_module("value", ValueExtractor(options));
-  output = register_module("output", make_output(options));
+  output = register_module("output", make_output_projection(options));
 }
 
 at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed) {
@@ -85,8 +84,8 @@ at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_
   const at::Tensor keys = key->forward(x).keys;              // [B, T, H, D]
   const at::Tensor values = value->complete(value->raw(x));  // [B, T, H, D]
   const at::Tensor read = ops::kernel_smoothing(
-      keys, values, dropout_of(options_, dropout_seed, DropoutSite::kWeights), options_.precision);
-  return combine_heads(read, output, options_, dropout_seed);
+      keys, values, dropout_at(DropoutSite::kWeights, options_, dropout_seed), options_.precision);
+  return project_output(read, output, options_, dropout_seed);
 }
 
 std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tensor& x,
@@ -94,8 +93,8 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tens
   at::NoGradGuard no_grad;
   check_shape(x, {-1, -1, options_.channels}, "ContextMemory: x");
   if (x.size(1) == 0) return {at::zeros_like(x), std::move(state)};
-  if (const cpu::Loops* loops = step_loops(x, state)) {
-    const at::Tensor y = step(*loops, x, state);
+  if (x.size(1) == 1 && state.pending_key.defined() && !state.pairs.counts_use()) {
+    const at::Tensor y = step(x, state);
     return {y, std::move(state)};
   }
   // A pair is complete one step after its key: the one that waited, and all of x but the last.
@@ -110,50 +109,20 @@ std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tens
   state.leaky_key = leaky_key.clone();
   state.pending_key = all_keys.select(1, complete).clone();
   state.pending_raw_value = raw.select(1, complete).clone();
-  return {combine_heads(read, output, options_, {}), std::move(state)};
+  return {project_output(read, output, options_, {}), std::move(state)};
 }
 
-const cpu::Loops* ContextMemoryImpl::step_loops(const at::Tensor& x,
-                                                const ContextMemoryState& state) const {
-  if (x.size(1) != 1 || x.numel() == 0 || x.size(0) > ops::kFewRows) return nullptr;
-  if (!state.pending_key.defined() || state.pairs.counts_use()) return nullptr;
-  return ops::contiguous_loops({x, state.leaky_key, state.pending_key, state.pending_raw_value,
-                                key->projection->weight, key->projection->bias, key->leak,
-                                key->log_scale, value->projection->weight, value->projection->bias,
-                                value->mix, value->log_scale, output->weight, output->bias});
-}
-
-at::Tensor ContextMemoryImpl::step(const cpu::Loops& loops, const at::Tensor& x,
-                                   ContextMemoryState& state) const {
-  const int64_t B = x.size(0), H = options_.heads, D = options_.head_width();
-  for (const auto& part : {state.leaky_key, state.pending_key, state.pending_raw_value})
-    check_shape(part, {B, H, D}, "ContextMemory: state");
-  const StoredPairs::NextPair next = state.pairs.next_pair(state.pending_key);
-  at::Tensor y = at::empty_like(x);
-  const at::Tensor leaky_key = at::empty_like(state.leaky_key),
-                   query = at::empty_like(state.pending_key),
-                   raw_value = at::empty_like(state.pending_raw_value);
-  cpu::ContextStep loop;
-  loop.B = B;
-  loop.H = H;
-  loop.D = D;
-  loop.epsilon = kNormEpsilon;
-  loop.x = x.data_ptr<float>();
-  loop.key = key->step_loop(state.leaky_key, leaky_key, query);
-  loop.value = value->step_loop(state.pending_raw_value, raw_value);
-  loop.last_key = state.pending_key.data_ptr<float>();
-  loop.capacity = next.keys.size(2);
-  loop.stored_keys = next.keys.data_ptr<float>();
-  loop.stored_values = next.values.data_ptr<float>();
-  loop.slots = next.slots.data();
-  loop.counts = state.pairs.counts().data();
-  loop.output = projection_of(*output);
-  loop.y = y.data_ptr<float>();
-  loops.context_step(loop);
-  state.leaky_key = leaky_key;
-  state.pending_key = query;
-  state.pending_raw_value = raw_value;
-  return y;
+at::Tensor ContextMemoryImpl::step(const at::Tensor& x, ContextMemoryState& state) const {
+  const ops::ContextParameters parameters = {
+      key->parameters_for_ops(), value->parameters_for_ops(), {output->weight, output->bias}};
+  const ops::ContextStep step = ops::context_step(
+      x, parameters, {state.leaky_key, state.pending_key, state.pending_raw_value},
+      state.pairs.prepare_next(state.pending_key), options_.precision);
+  state.pairs.count_next();
+  state.leaky_key = step.carry.leaky_key;
+  state.pending_key = step.carry.key;
+  state.pending_raw_value = step.carry.raw_value;
+  return step.y;
 }
 
 }  // namespace tessera

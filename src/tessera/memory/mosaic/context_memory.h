@@ -6,14 +6,13 @@
 #include "tessera/memory/mosaic/key_extractor.h"
 #include "tessera/memory/mosaic/value_extractor.h"
 #include "tessera/memory/stored_pairs.h"
-#include "tessera/ops/cpu/loops.h"
 
 namespace tessera {
 
 /// What a contextual memory knows after a sequence. A value: copies are forks.
 struct ContextMemoryState {
   StoredPairs pairs;
-  at::Tensor leaky_key;          ///< [B, H, D]: the leaky average that the next key goes on from
+  at::Tensor leaky_key;          ///< [B, H, D]: the leaky average from which the next key goes on
   at::Tensor pending_key;        ///< [B, H, D]: waits for its value, which needs the next step
   at::Tensor pending_raw_value;  ///< [B, H, D]
 
@@ -51,11 +50,9 @@ class ContextMemoryImpl : public torch::nn::Module {
   torch::nn::Linear output = nullptr;
 
  private:
-  /// The loops that can take a step of these sequences, or null: few of them, in float on a CPU
-  /// that has the loops, where a pair waits for its value and none is judged by its use.
-  const cpu::Loops* step_loops(const at::Tensor& x, const ContextMemoryState& state) const;
-  /// read() of one step with them.
-  at::Tensor step(const cpu::Loops& loops, const at::Tensor& x, ContextMemoryState& state) const;
+  /// read() of one step, where a pair waits for its value and which pair is evicted does not depend
+  /// on how much each was read.
+  at::Tensor step(const at::Tensor& x, ContextMemoryState& state) const;
 
   MemoryOptions options_;
 };

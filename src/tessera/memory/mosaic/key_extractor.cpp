@@ -3,9 +3,6 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/memory/mosaic/step_parameters.h"
-#include "tessera/ops/leaky_average.h"
-#include "tessera/ops/scaled_unit_norm.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -32,42 +29,31 @@ void KeyExtractorImpl::reset_scalars() {
   log_scale.fill_(1.0 / kScalarScaling);
 }
 
-at::Tensor KeyExtractorImpl::decay() const {
-  return (-kScalarScaling * leak.abs()).exp();
-}
-
 double KeyExtractorImpl::scale_cap() const {
   // The paper's library caps before it squares, nanoMosaics after.
   const bool paper = options_.parameterisation == Parameterisation::kPaper;
   return paper ? kPaperCap * scale_power_ : kNanoCap;
 }
 
+ops::KeyParameters KeyExtractorImpl::parameters_for_ops() const {
+  return {{projection->weight, projection->bias},
+          leak,
+          /*leak_scale=*/kScalarScaling,
+          {log_scale, kScalarScaling * scale_power_, scale_cap()},
+          kNormEpsilon};
+}
+
+at::Tensor KeyExtractorImpl::decay() const {
+  return parameters_for_ops().decay();
+}
+
 at::Tensor KeyExtractorImpl::scale() const {
-  return (kScalarScaling * scale_power_ * log_scale).clamp_max(scale_cap()).exp();
+  return parameters_for_ops().scale.value();
 }
 
-KeyExtractorImpl::Keys KeyExtractorImpl::forward(const at::Tensor& x,
-                                                 const at::Tensor& leaky_average) {
+ops::Keys KeyExtractorImpl::forward(const at::Tensor& x, const at::Tensor& leaky_average) {
   check_shape(x, {-1, -1, options_.channels}, "KeyExtractor: x");
-  const at::Tensor raw =
-      ops::linear(x, projection->weight, projection->bias, options_.precision)
-          .unflatten(-1, {options_.heads, options_.head_width()});  // [B, T, H, D]
-  const at::Tensor averages = ops::leaky_average(raw, decay(), leaky_average);
-  const at::Tensor keys = ops::scaled_unit_norm(averages, scale(), kNormEpsilon);
-  return {keys, averages.select(1, -1)};
-}
-
-cpu::KeyStep KeyExtractorImpl::step_loop(const at::Tensor& last_leaky_average,
-                                         const at::Tensor& leaky_average,
-                                         const at::Tensor& key) const {
-  cpu::KeyStep step;
-  step.projection = projection_of(*projection);
-  step.decay = head_factor(leak, -kScalarScaling, 0);
-  step.scale = head_factor(log_scale, kScalarScaling * scale_power_, scale_cap());
-  if (last_leaky_average.defined()) step.last_leaky_key = last_leaky_average.data_ptr<float>();
-  step.leaky_key = leaky_average.data_ptr<float>();
-  step.key = key.data_ptr<float>();
-  return step;
+  return ops::extract_keys(x, parameters_for_ops(), leaky_average, options_.precision);
 }
 
 }  // namespace tessera

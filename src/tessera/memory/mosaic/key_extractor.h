@@ -5,7 +5,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "tessera/memory/mosaic/memory_options.h"
-#include "tessera/ops/cpu/memory_step.h"
+#include "tessera/ops/key_value_extraction.h"
 
 namespace tessera {
 
@@ -13,21 +13,14 @@ namespace tessera {
 /// (Zhang et al. 2024, eq. 6; the scale is the square root of the kernel bandwidth β).
 class KeyExtractorImpl : public torch::nn::Module {
  public:
-  /// scale_power: 1 where keys meet keys, 2 where they meet slots that carry no scale.
+  /// scale_power: 1 where keys are compared with keys, 2 where with slots, which have no scale.
   KeyExtractorImpl(const MemoryOptions& options, int scale_power);
 
-  struct Keys {
-    at::Tensor keys;           ///< [B, T, H, D]
-    at::Tensor leaky_average;  ///< [B, H, D], after the last step: what the next step goes on from
-  };
-  /// x [B, T, C], T > 0; leaky_average [B, H, D] goes on from an earlier call, undefined starts at
-  /// 0.
-  Keys forward(const at::Tensor& x, const at::Tensor& leaky_average = {});
+  /// x [B, T, C], T > 0; leaky_average [B, H, D] is that of an earlier call, undefined starts at 0.
+  ops::Keys forward(const at::Tensor& x, const at::Tensor& leaky_average = {});
 
-  /// One step as the loop of a unit's step does it: from the last leaky average (undefined starts
-  /// at 0) to the next and the key, all [B, H, D]. The tensors must outlive it.
-  cpu::KeyStep step_loop(const at::Tensor& last_leaky_average, const at::Tensor& leaky_average,
-                         const at::Tensor& key) const;
+  /// The parameters as the ops take them; shared, so that changes are seen.
+  ops::KeyParameters parameters_for_ops() const;
 
   /// Gives the per-head scalars their initial values.
   void reset_scalars();

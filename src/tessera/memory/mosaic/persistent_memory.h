@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tessera/memory/mosaic/key_extractor.h"
-#include "tessera/ops/cpu/loops.h"
+#include "tessera/ops/memory_step.h"
 
 namespace tessera {
 
@@ -34,12 +34,7 @@ class PersistentMemoryImpl : public torch::nn::Module {
   at::Tensor log_scale;    ///< [H], stored divided by kScalarScaling
 
  private:
-  /// The loops that can take a step of these sequences, or null: few of them, in float on a CPU
-  /// that has the loops.
-  const cpu::Loops* step_loops(const at::Tensor& x, const at::Tensor& leaky_key) const;
-  /// read() of one step with them.
-  std::pair<at::Tensor, at::Tensor> step(const cpu::Loops& loops, const at::Tensor& x,
-                                         const at::Tensor& leaky_key) const;
+  ops::PersistentParameters parameters_for_ops() const;
   at::Tensor read_slots(const at::Tensor& keys, std::optional<uint64_t> dropout_seed);
 
   MemoryOptions options_;

@@ -3,9 +3,6 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/memory/mosaic/step_parameters.h"
-#include "tessera/ops/peek_average.h"
-#include "tessera/ops/scaled_unit_norm.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -24,29 +21,21 @@ void ValueExtractorImpl::reset_scalars() {
   log_scale.fill_(kFirstLogScale / kScalarScaling);
 }
 
+ops::ValueParameters ValueExtractorImpl::parameters_for_ops() const {
+  return {{projection->weight, projection->bias}, mix, {log_scale, kScalarScaling}, kNormEpsilon};
+}
+
 at::Tensor ValueExtractorImpl::scale() const {
-  return (kScalarScaling * log_scale).exp();
+  return parameters_for_ops().scale.value();
 }
 
 at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {
   check_shape(x, {-1, -1, options_.channels}, "ValueExtractor: x");
-  return ops::linear(x, projection->weight, projection->bias, options_.precision)
-      .unflatten(-1, {options_.heads, options_.head_width()});
+  return ops::raw_values(x, parameters_for_ops(), options_.precision);
 }
 
 at::Tensor ValueExtractorImpl::complete(const at::Tensor& raw) {
-  return ops::scaled_unit_norm(ops::peek_average(raw, mix), scale(), kNormEpsilon);
-}
-
-cpu::ValueStep ValueExtractorImpl::step_loop(const at::Tensor& last_raw,
-                                             const at::Tensor& raw) const {
-  cpu::ValueStep step;
-  step.projection = projection_of(*projection);
-  step.mix = mix.data_ptr<float>();
-  step.scale = head_factor(log_scale, kScalarScaling);
-  step.last_raw_value = last_raw.data_ptr<float>();
-  step.raw_value = raw.data_ptr<float>();
-  return step;
+  return ops::complete_values(raw, parameters_for_ops());
 }
 
 }  // namespace tessera

@@ -5,7 +5,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "tessera/memory/mosaic/memory_options.h"
-#include "tessera/ops/cpu/memory_step.h"
+#include "tessera/ops/key_value_extraction.h"
 
 namespace tessera {
 
@@ -23,9 +23,8 @@ class ValueExtractorImpl : public torch::nn::Module {
   /// last one is not complete and must not be read.
   at::Tensor complete(const at::Tensor& raw);
 
-  /// One step as the loop of a unit's step does it: from the last raw value to the next, which
-  /// completes the last value, both [B, H, D]. The tensors must outlive it.
-  cpu::ValueStep step_loop(const at::Tensor& last_raw, const at::Tensor& raw) const;
+  /// The parameters as the ops take them; shared, so that changes are seen.
+  ops::ValueParameters parameters_for_ops() const;
 
   /// Gives the per-head scalars their initial values (`mix`: 0.5, which the networks then draw).
   void reset_scalars();

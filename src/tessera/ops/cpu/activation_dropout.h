@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// y = x times the factors of dropout, 0 or 1 / (1 - probability), of rows that stand for times of
 /// one head.
@@ -14,4 +14,4 @@ struct ActivationDropout {
   float* y = nullptr;        // [rows, columns]
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

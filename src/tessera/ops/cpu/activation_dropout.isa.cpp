@@ -4,7 +4,7 @@
 #include "tessera/ops/cpu/sequence.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 void activation_dropout(const ActivationDropout& f) {
   const uint32_t head_key = dropout_head_key(f.seed, 0, 0);
@@ -23,4 +23,4 @@ void activation_dropout(const ActivationDropout& f) {
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

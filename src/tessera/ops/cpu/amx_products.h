@@ -12,7 +12,7 @@
 #include "tessera/ops/cpu/read_tile.h"
 #include "tessera/simd/scratch.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 typedef uint16_t BFloat16;  // the upper half of a float
 
@@ -55,10 +55,9 @@ class ProductUnit {
   ~ProductUnit() { _tile_release(); }
 };
 
+/// `count` zeros.
 inline BFloat16* rounded_operands(simd::Scratch& scratch, int64_t count) {
-  float* memory = scratch.floats(count / 2 + 1);
-  for (int64_t k = 0; k <= count / 2; ++k) memory[k] = 0;
-  return reinterpret_cast<BFloat16*>(memory);
+  return reinterpret_cast<BFloat16*>(scratch.zeros(count / 2 + 1));
 }
 
 /// 32 floats -> 32 bfloat16, to nearest even.
@@ -227,11 +226,9 @@ struct WeightTile {
   static constexpr int64_t kPanelStride = kQueryBlock * 16;
 
   explicit WeightTile(simd::Scratch& scratch)
-      : elements(scratch.floats(kQueryBlock * kTileStride)),
+      : elements(scratch.zeros(kQueryBlock * kTileStride)),
         rows(rounded_operands(scratch, kQueryBlock * kRoundedStride)),
-        panels(rounded_operands(scratch, kQueryBlock * kPairBlock)) {
-    for (int64_t k = 0; k < kQueryBlock * kTileStride; ++k) elements[k] = 0;
-  }
+        panels(rounded_operands(scratch, kQueryBlock * kPairBlock)) {}
   float* row(int64_t r) const { return elements + r * kTileStride; }
   void finish(const Tile& tile) const {
     for (int64_t r = 0; r < round_up(tile.rows, 2); r += 2)
@@ -285,4 +282,4 @@ inline void add_weighted_queries(const Tile& tile, const WeightTile& weights,
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// Cross entropy of targets under the softmax of logit_scale * products, row by row. weights [rows]
 /// are the rows' shares in the gradient; a weight of 0 leaves the row out.
@@ -16,4 +16,4 @@ struct CrossEntropy {
   float* losses = nullptr;  // [rows], without the weights
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

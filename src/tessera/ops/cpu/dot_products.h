@@ -4,15 +4,13 @@
 
 #include "tessera/simd/vector.h"
 
-namespace tessera::cpu::TESSERA_ISA {
-
-using namespace simd::TESSERA_ISA;
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 
 /// Rows whose dot products with one vector become one vector of results.
 constexpr int64_t kRowsTogether = kLanes;
-/// Vectors that meet a row while it lies in a register.
+/// Vectors that are multiplied with a row while it lies in a register.
 constexpr int64_t kVectorsTogether = TESSERA_VECTOR_BYTES == 64 ? 4 : 2;
 
 /// Asks for the memory that lies kAhead floats behind the next `vectors` vectors.
@@ -94,4 +92,4 @@ inline void dot_products(const float* x, const float* rows, int64_t count, int64
     results[v] = sum_each<kRowsTogether>(totals + v * kRowsTogether);
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -6,7 +6,7 @@
 /// The counter-based hash behind dropout: the weight of stored pair i at time t of one (batch row,
 /// head) survives where  mix32(mix32(head_key + t * kTimeStep) + i * kPairStep) >= threshold,
 /// in 32-bit arithmetic, so that a vector of pairs costs a dozen instructions.
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 constexpr uint32_t kTimeStep = 0x9e3779b9u;
 constexpr uint32_t kPairStep = 0x85ebca6bu;
@@ -42,4 +42,4 @@ inline uint32_t dropout_threshold(double probability) {
   return words >= 4294967295.0 ? 4294967295u : static_cast<uint32_t>(words);
 }
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

@@ -7,7 +7,7 @@
 #include "tessera/ops/cpu/small_product.h"
 #include "tessera/simd/scratch.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 constexpr int64_t kQueryBlock = 48;
 constexpr int64_t kPairBlock = 256;
@@ -144,4 +144,4 @@ inline void add_weighted_queries(const Tile& tile, const WeightTile& weights,
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// y = weight (x - mean) / sqrt(variance + epsilon) + bias of each row, forward only.
 struct LayerNorm {
@@ -14,4 +14,4 @@ struct LayerNorm {
   float* y = nullptr;  // [rows, channels]
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 void layer_norm(const LayerNorm& f) {
   for (int64_t r = 0; r < f.rows; ++r) {
@@ -21,4 +21,4 @@ void layer_norm(const LayerNorm& f) {
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

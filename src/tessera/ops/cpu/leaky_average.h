@@ -2,7 +2,7 @@
 
 #include "tessera/ops/cpu/sequence.h"
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// y_t = x_t + decay_h * y_{t-1}, y_0 = initial [B, H, D].
 struct LeakyAverageForward {
@@ -25,4 +25,4 @@ struct LeakyAverageBackward {
   float* grad_initial = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

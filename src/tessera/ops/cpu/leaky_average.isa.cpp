@@ -1,7 +1,7 @@
 #include "tessera/ops/cpu/leaky_average.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 void leaky_average_forward(const LeakyAverageForward& f) {
 #pragma omp parallel for collapse(2) \
@@ -48,4 +48,4 @@ void leaky_average_backward(const LeakyAverageBackward& g) {
     }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -1,13 +1,13 @@
 #pragma once
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 struct LeakyAverageForward;
 struct LeakyAverageBackward;
 struct PeekAverageForward;
 struct PeekAverageBackward;
-struct UnitScaleForward;
-struct UnitScaleBackward;
+struct ScaledUnitNormForward;
+struct ScaledUnitNormBackward;
 struct SoftmaxReadForward;
 struct SoftmaxReadBackward;
 struct MemoryRead;
@@ -21,13 +21,12 @@ struct ActivationDropout;
 /// The fused loops as one instruction set has them. They run on OpenMP's threads; their results do
 /// not depend on how many those are.
 struct Loops {
-  const char* instruction_set;
   void (*leaky_average_forward)(const LeakyAverageForward&);
   void (*leaky_average_backward)(const LeakyAverageBackward&);
   void (*peek_average_forward)(const PeekAverageForward&);
   void (*peek_average_backward)(const PeekAverageBackward&);
-  void (*unit_scale_forward)(const UnitScaleForward&);
-  void (*unit_scale_backward)(const UnitScaleBackward&);
+  void (*scaled_unit_norm_forward)(const ScaledUnitNormForward&);
+  void (*scaled_unit_norm_backward)(const ScaledUnitNormBackward&);
   void (*softmax_read_forward)(const SoftmaxReadForward&);
   void (*softmax_read_backward)(const SoftmaxReadBackward&);
   void (*memory_read)(const MemoryRead&);
@@ -39,10 +38,11 @@ struct Loops {
   void (*activation_dropout)(const ActivationDropout&);
 };
 
-/// The fastest loops in float that this CPU runs (AVX-512, else AVX2), or null.
+/// The fastest loops in float that may run here (AVX-512, else AVX2), or null.
 const Loops* loops();
 
-/// Loops whose matrix products have bfloat16 operands and float sums (AMX), or null.
+/// Loops whose matrix products have bfloat16 operands and float sums, where the processor has AMX;
+/// otherwise null.
 const Loops* bfloat16_loops();
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

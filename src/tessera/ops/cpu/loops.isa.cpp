@@ -1,16 +1,13 @@
 #include "tessera/ops/cpu/loops.h"
 
-#define TESSERA_TEXT_OF(name) #name
-#define TESSERA_TEXT(name) TESSERA_TEXT_OF(name)
-
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 void leaky_average_forward(const LeakyAverageForward&);
 void leaky_average_backward(const LeakyAverageBackward&);
 void peek_average_forward(const PeekAverageForward&);
 void peek_average_backward(const PeekAverageBackward&);
-void unit_scale_forward(const UnitScaleForward&);
-void unit_scale_backward(const UnitScaleBackward&);
+void scaled_unit_norm_forward(const ScaledUnitNormForward&);
+void scaled_unit_norm_backward(const ScaledUnitNormBackward&);
 void softmax_read_forward(const SoftmaxReadForward&);
 void softmax_read_backward(const SoftmaxReadBackward&);
 void memory_read(const MemoryRead&);
@@ -22,13 +19,12 @@ void persistent_step(const PersistentStep&);
 void activation_dropout(const ActivationDropout&);
 
 extern const Loops kLoops;
-const Loops kLoops = {TESSERA_TEXT(TESSERA_ISA),
-                      leaky_average_forward,
+const Loops kLoops = {leaky_average_forward,
                       leaky_average_backward,
                       peek_average_forward,
                       peek_average_backward,
-                      unit_scale_forward,
-                      unit_scale_backward,
+                      scaled_unit_norm_forward,
+                      scaled_unit_norm_backward,
                       softmax_read_forward,
                       softmax_read_backward,
                       memory_read,
@@ -39,4 +35,4 @@ const Loops kLoops = {TESSERA_TEXT(TESSERA_ISA),
                       persistent_step,
                       activation_dropout};
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// value [B, H, D] = sum over the first count pairs of softmax(query . key) value; weights [B, H,
 /// N] receives the softmax weights, zero beyond the count.
@@ -18,4 +18,4 @@ struct MemoryRead {
   float* weights = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

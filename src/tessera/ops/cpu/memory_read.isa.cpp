@@ -4,7 +4,7 @@
 #include "tessera/ops/cpu/sequence.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 void memory_read(const MemoryRead& read) {
   const bool worth = 2 * read.B * read.H * read.N * read.D >= simd::kWorthThreadsOfReading;
@@ -23,4 +23,4 @@ void memory_read(const MemoryRead& read) {
     }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,13 +2,12 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
-// One step in time of a memory unit, for B sequences of H heads of D channels, C = H * D: what
-// memory/context_memory and memory/persistent_memory compose of tensor functions, as one loop over
-// the heads. At this size each tensor function costs as much as reading a small matrix.
+// One step in time of a memory unit, for B sequences of H heads of D channels, C = H * D, as one
+// loop over the heads.
 
-/// exp(min(slope x_h, bound)), a factor per head from the parameter that is stored of it.
+/// A factor per head, exp(min(slope x_h, bound)).
 struct HeadFactor {
   const float* x = nullptr;  // [H]
   float slope = 1;
@@ -26,6 +25,7 @@ struct KeyStep {
   Projection projection;
   HeadFactor decay;  // of |x|
   HeadFactor scale;
+  float epsilon = 0;                      // of the norm
   const float* last_leaky_key = nullptr;  // [B, H, D] or null: 0
   float* leaky_key = nullptr;             // [B, H, D]
   float* key = nullptr;                   // [B, H, D]
@@ -36,6 +36,7 @@ struct ValueStep {
   Projection projection;
   const float* mix = nullptr;  // [H]
   HeadFactor scale;
+  float epsilon = 0;                      // of the norm
   const float* last_raw_value = nullptr;  // [B, H, D]
   float* raw_value = nullptr;             // [B, H, D]
 };
@@ -44,7 +45,6 @@ struct ValueStep {
 /// complete now, is stored; then the step's key reads.
 struct ContextStep {
   int64_t B = 0, H = 0, D = 0;
-  float epsilon = 0;         // of the norms
   const float* x = nullptr;  // [B, C]
   KeyStep key;
   ValueStep value;
@@ -64,7 +64,6 @@ struct ContextStep {
 struct PersistentStep {
   int64_t B = 0, H = 0, D = 0;
   int64_t P = 0, M = 0;
-  float epsilon = 0;         // of the norm
   const float* x = nullptr;  // [B, C]
   KeyStep key;
   const float* slot_keys = nullptr;    // [P, H, M, D]
@@ -74,4 +73,4 @@ struct PersistentStep {
   float* y = nullptr;  // [B, C]
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

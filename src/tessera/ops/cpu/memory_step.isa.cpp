@@ -1,15 +1,17 @@
 #include "tessera/ops/cpu/memory_step.h"
 
+#include <omp.h>
+
 #include <cmath>
 
-#include "tessera/ops/cpu/few_rows.h"
+#include "tessera/ops/cpu/multiply_rows.h"
 #include "tessera/ops/cpu/read_pairs.h"
 #include "tessera/ops/cpu/scale_to_length.h"
 #include "tessera/ops/cpu/sequence.h"
 #include "tessera/simd/scratch.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 namespace {
 
 float factor(const HeadFactor& f, float x) {
@@ -33,7 +35,7 @@ template <typename Step>
 void extract_keys(const Step& s, int64_t h) {
   const int64_t C = s.H * s.D;
   const KeyStep& k = s.key;
-  multiply(product(k.projection, s.B, C, s.x, k.leaky_key), h * s.D, (h + 1) * s.D);
+  multiply_rows(product(k.projection, s.B, C, s.x, k.leaky_key), h * s.D, (h + 1) * s.D);
   const float decay = factor(k.decay, std::abs(k.decay.x[h])),
               scale = factor(k.scale, k.scale.x[h]);
   for (int64_t b = 0; b < s.B; ++b) {
@@ -41,7 +43,7 @@ void extract_keys(const Step& s, int64_t h) {
     float* average = k.leaky_key + head;
     if (k.last_leaky_key)
       for (int64_t d = 0; d < s.D; ++d) average[d] += decay * k.last_leaky_key[head + d];
-    scale_to_length(average, scale, s.epsilon, s.D, k.key + head);
+    scale_to_length(average, scale, k.epsilon, s.D, k.key + head);
   }
 }
 
@@ -56,7 +58,7 @@ void complete_pair(const ContextStep& s, int64_t b, int64_t h, float scale) {
     key[d] = s.last_key[head * s.D + d];
     value[d] = here * last[d] + ahead * now[d];
   }
-  scale_to_length(value, scale, s.epsilon, s.D, value);
+  scale_to_length(value, scale, s.value.epsilon, s.D, value);
 }
 
 /// Room for the smoothing weights of any head.
@@ -71,23 +73,20 @@ int64_t most_pairs(const ContextStep& s) {
 void context_step(const ContextStep& s) {
   const int64_t C = s.H * s.D, most = most_pairs(s);
   const bool worth = 2 * C * (C + s.B * most) >= simd::kWorthThreadsOfReading;
-  simd::Scratch shared;
-  float* reads = shared.floats(s.B * C);
-#pragma omp parallel if (worth)
-  {
-    simd::Scratch scratch;
-    float* weights = scratch.floats(most);
-#pragma omp for schedule(static)
-    for (int64_t h = 0; h < s.H; ++h) {
-      extract_keys(s, h);
-      multiply(product(s.value.projection, s.B, C, s.x, s.value.raw_value), h * s.D, (h + 1) * s.D);
-      const float scale = factor(s.value.scale, s.value.scale.x[h]);
-      for (int64_t b = 0; b < s.B; ++b) {
-        complete_pair(s, b, h, scale);
-        const int64_t head = b * s.H + h, pairs = head * s.capacity * s.D;
-        read_pairs(s.key.key + head * s.D, s.stored_keys + pairs, s.stored_values + pairs,
-                   s.counts[b], s.D, weights, reads + head * s.D);
-      }
+  const int threads = simd::region_threads(worth);
+  const simd::ThreadMemory shared(1, s.B * C), memory(threads, most);
+  float* reads = shared.of(0);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t h = 0; h < s.H; ++h) {
+    extract_keys(s, h);
+    multiply_rows(product(s.value.projection, s.B, C, s.x, s.value.raw_value), h * s.D,
+                  (h + 1) * s.D);
+    const float scale = factor(s.value.scale, s.value.scale.x[h]);
+    for (int64_t b = 0; b < s.B; ++b) {
+      complete_pair(s, b, h, scale);
+      const int64_t head = b * s.H + h, pairs = head * s.capacity * s.D;
+      read_pairs(s.key.key + head * s.D, s.stored_keys + pairs, s.stored_values + pairs,
+                 s.counts[b], s.D, memory.of(omp_get_thread_num()), reads + head * s.D);
     }
   }
   row_products(product(s.output, s.B, C, reads, s.y));
@@ -96,29 +95,26 @@ void context_step(const ContextStep& s) {
 void persistent_step(const PersistentStep& s) {
   const int64_t C = s.H * s.D, slots = s.M * s.D;
   const bool worth = C * (C + 2 * s.P * s.M) >= simd::kWorthThreadsOfReading;
-  simd::Scratch shared;
-  float* reads = shared.floats(s.B * C);
-#pragma omp parallel if (worth)
-  {
-    simd::Scratch scratch;
-    float *weights = scratch.floats(s.M), *answer = scratch.floats(s.D);
-#pragma omp for schedule(static)
-    for (int64_t h = 0; h < s.H; ++h) {
-      extract_keys(s, h);
-      const float scale = factor(s.scale, s.scale.x[h]) / static_cast<float>(s.P);
-      for (int64_t b = 0; b < s.B; ++b) {
-        const int64_t head = b * C + h * s.D;
-        for (int64_t d = 0; d < s.D; ++d) reads[head + d] = 0;
-        for (int64_t p = 0; p < s.P; ++p) {
-          const int64_t first = (p * s.H + h) * slots;
-          read_pairs(s.key.key + head, s.slot_keys + first, s.slot_values + first, s.M, s.D,
-                     weights, answer);
-          for (int64_t d = 0; d < s.D; ++d) reads[head + d] += scale * answer[d];
-        }
+  const int threads = simd::region_threads(worth);
+  const simd::ThreadMemory shared(1, s.B * C), memory(threads, s.M + s.D);
+  float* reads = shared.of(0);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t h = 0; h < s.H; ++h) {
+    extract_keys(s, h);
+    const float scale = factor(s.scale, s.scale.x[h]) / static_cast<float>(s.P);
+    float *weights = memory.of(omp_get_thread_num()), *answer = weights + s.M;
+    for (int64_t b = 0; b < s.B; ++b) {
+      const int64_t head = b * C + h * s.D;
+      for (int64_t d = 0; d < s.D; ++d) reads[head + d] = 0;
+      for (int64_t p = 0; p < s.P; ++p) {
+        const int64_t first = (p * s.H + h) * slots;
+        read_pairs(s.key.key + head, s.slot_keys + first, s.slot_values + first, s.M, s.D, weights,
+                   answer);
+        for (int64_t d = 0; d < s.D; ++d) reads[head + d] += scale * answer[d];
       }
     }
   }
   row_products(product(s.output, s.B, C, reads, s.y));
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

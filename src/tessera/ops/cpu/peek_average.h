@@ -2,7 +2,7 @@
 
 #include "tessera/ops/cpu/sequence.h"
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// y_t = mix_h * x_t + (1 - mix_h) * x_{t+1}, x_{T+1} = 0.
 struct PeekAverageForward {
@@ -22,4 +22,4 @@ struct PeekAverageBackward {
   float* grad_mix = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

@@ -1,7 +1,7 @@
 #include "tessera/ops/cpu/peek_average.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 void peek_average_forward(const PeekAverageForward& f) {
 #pragma omp parallel for collapse(2) \
@@ -44,4 +44,4 @@ void peek_average_backward(const PeekAverageBackward& g) {
     }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -6,7 +6,7 @@
 
 #include "tessera/ops/cpu/dot_products.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 /// The rest of a row, filled up with what changes no softmax.
 inline Vector load_scores(const float* scores, int64_t count) {
@@ -87,4 +87,4 @@ inline void read_pairs(const float* query, const float* keys, const float* value
   weighted_sum(weights, values, count, D, y);
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

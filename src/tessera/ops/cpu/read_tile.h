@@ -6,7 +6,7 @@
 #include "tessera/ops/cpu/softmax_read.h"
 #include "tessera/simd/vector.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 
@@ -58,4 +58,4 @@ struct Tile {
   }
 };
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// y_r = weight x_r + bias for so few rows r that reading the weight once is all the time it takes.
 struct RowProducts {
@@ -13,4 +13,4 @@ struct RowProducts {
   float* y = nullptr;             // [rows, outputs]
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 inline float dot(const float* a, const float* b, int64_t D) {
   float total = 0;
@@ -21,4 +21,4 @@ inline void scale_to_length(const float* x, float scale, float epsilon, int64_t 
   for (int64_t d = 0; d < D; ++d) y[d] = factor * x[d];
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

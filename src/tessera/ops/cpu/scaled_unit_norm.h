@@ -2,10 +2,10 @@
 
 #include "tessera/ops/cpu/sequence.h"
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// y = scale_h * x / (|x| + epsilon) for every (b, t, h).
-struct UnitScaleForward {
+struct ScaledUnitNormForward {
   int64_t B = 0, T = 0, H = 0, D = 0;
   Sequence x;
   const float* scale = nullptr;  // [H]
@@ -14,7 +14,7 @@ struct UnitScaleForward {
 };
 
 /// grad_scale [B, H] is the share of each batch row.
-struct UnitScaleBackward {
+struct ScaledUnitNormBackward {
   int64_t B = 0, T = 0, H = 0, D = 0;
   Sequence x;
   const float* scale = nullptr;
@@ -24,4 +24,4 @@ struct UnitScaleBackward {
   float* grad_scale = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

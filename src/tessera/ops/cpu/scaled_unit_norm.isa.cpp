@@ -3,9 +3,9 @@
 #include "tessera/ops/cpu/scale_to_length.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
-void unit_scale_forward(const UnitScaleForward& f) {
+void scaled_unit_norm_forward(const ScaledUnitNormForward& f) {
 #pragma omp parallel for collapse(2) \
     schedule(static) if (f.B * f.T * f.H * f.D >= simd::kWorthThreads)
   for (int64_t b = 0; b < f.B; ++b)
@@ -17,7 +17,7 @@ void unit_scale_forward(const UnitScaleForward& f) {
       }
 }
 
-void unit_scale_backward(const UnitScaleBackward& g) {
+void scaled_unit_norm_backward(const ScaledUnitNormBackward& g) {
 #pragma omp parallel for collapse(2) \
     schedule(static) if (g.B * g.T * g.H * g.D >= simd::kWorthThreads)
   for (int64_t b = 0; b < g.B; ++b)
@@ -40,4 +40,4 @@ void unit_scale_backward(const UnitScaleBackward& g) {
     }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// A float tensor [batch, time, head, D] by its strides in elements; D is contiguous.
 struct Sequence {
@@ -16,4 +16,4 @@ struct Sequence {
   }
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

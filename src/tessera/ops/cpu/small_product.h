@@ -4,7 +4,7 @@
 
 #include "tessera/simd/vector.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 
@@ -104,4 +104,4 @@ void product(int64_t rows, int64_t columns, int64_t depth, Left left, const floa
                                c_stride);
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -4,7 +4,7 @@
 
 #include "tessera/ops/cpu/sequence.h"
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// Softmax reads  y_t = sum_i softmax_i(scale * q_t . k_i - slope * (t - i)) v_i  of T queries from
 /// N pairs, for each of B batch rows and H heads; over all pairs, or over i <= t - lag (causal).
@@ -43,4 +43,4 @@ struct SoftmaxReadBackward {
   Sequence grad_values;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

@@ -1,8 +1,10 @@
-// Tiled softmax reads: a block of queries meets the pairs block by block, with a running maximum
+// Tiled softmax reads: a block of queries reads the pairs block by block, with a running maximum
 // and sum (Milakov & Gimelshein 2018), so that no [T, N] matrix exists; the backward pass
 // recomputes the weights from the saved log-sums (Dao et al. 2022).
 
 #include "tessera/ops/cpu/softmax_read.h"
+
+#include <omp.h>
 
 #include <cmath>
 
@@ -11,8 +13,9 @@
 #else
 #include "tessera/ops/cpu/float_products.h"
 #endif
+#include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 namespace {
 
 constexpr float kLowest = -3e38f;
@@ -78,14 +81,14 @@ float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running
   return factor;
 }
 
-struct ForwardScratch {
+struct ForwardWork {
   QueryRows queries;
   PairPanels keys;
   PairRows values;
   WeightTile weights;
   float* result;  // [kQueryBlock, width]
 
-  ForwardScratch(simd::Scratch& scratch, const SoftmaxRead& read)
+  ForwardWork(simd::Scratch& scratch, const SoftmaxRead& read)
       : queries(scratch, read.D),
         keys(scratch, read.N, read.D),
         values(scratch, read.N, read.D),
@@ -105,7 +108,7 @@ void write_block(const SoftmaxReadForward& forward, const Tile& tile, const floa
   }
 }
 
-void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardScratch& work) {
+void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardWork& work) {
   const SoftmaxRead& read = forward.read;
   const int64_t width = padded_width(read.D);
   work.queries.pack(read.queries, tile, read.scale);
@@ -157,7 +160,7 @@ void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, 
   clear_rest(products, visible, tile.pairs);
 }
 
-struct BackwardScratch {
+struct BackwardWork {
   QueryRows queries, grad_output;
   PairPanels keys, values;
   PairRows summed_keys;
@@ -165,7 +168,7 @@ struct BackwardScratch {
   float* grad_queries;  // [kQueryBlock, width]
   PairGradient grad_keys, grad_values;
 
-  BackwardScratch(simd::Scratch& scratch, const SoftmaxRead& read)
+  BackwardWork(simd::Scratch& scratch, const SoftmaxRead& read)
       : queries(scratch, read.D),
         grad_output(scratch, read.D),
         keys(scratch, read.N, read.D),
@@ -188,7 +191,7 @@ float normalisation_gradient(const SoftmaxReadBackward& backward, const Tile& ti
   return total;
 }
 
-void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, BackwardScratch& work) {
+void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, BackwardWork& work) {
   const SoftmaxRead& read = backward.read;
   const int64_t width = padded_width(read.D);
   const float* log_sums =
@@ -219,15 +222,25 @@ void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, Backwar
   }
 }
 
+/// Memory that a thread needs for one kind of work, in floats.
+template <typename Work>
+int64_t floats_for(const SoftmaxRead& read) {
+  simd::Scratch pieces;
+  Work(pieces, read);
+  return pieces.size();
+}
+
 }  // namespace
 
 void softmax_read_forward(const SoftmaxReadForward& forward) {
   const SoftmaxRead& read = forward.read;
-#pragma omp parallel
+  const int threads = simd::region_threads();
+  const simd::ThreadMemory memory(threads, floats_for<ForwardWork>(read));
+#pragma omp parallel num_threads(threads)
   {
     const ProductUnit unit;
-    simd::Scratch scratch;
-    ForwardScratch work(scratch, read);
+    simd::Scratch scratch(memory.of(omp_get_thread_num()));
+    ForwardWork work(scratch, read);
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t h = 0; h < read.H; ++h)
       for (int64_t b = 0; b < read.B; ++b) {
@@ -242,11 +255,13 @@ void softmax_read_forward(const SoftmaxReadForward& forward) {
 void softmax_read_backward(const SoftmaxReadBackward& backward) {
   const SoftmaxRead& read = backward.read;
   const int64_t group_size = (read.B + backward.groups - 1) / backward.groups;
-#pragma omp parallel
+  const int threads = simd::region_threads();
+  const simd::ThreadMemory memory(threads, floats_for<BackwardWork>(read));
+#pragma omp parallel num_threads(threads)
   {
     const ProductUnit unit;
-    simd::Scratch scratch;
-    BackwardScratch work(scratch, read);
+    simd::Scratch scratch(memory.of(omp_get_thread_num()));
+    BackwardWork work(scratch, read);
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t h = 0; h < read.H; ++h)
       for (int64_t group = 0; group < backward.groups; ++group) {
@@ -265,4 +280,4 @@ void softmax_read_backward(const SoftmaxReadBackward& backward) {
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

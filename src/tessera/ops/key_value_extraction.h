@@ -1,0 +1,67 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <limits>
+
+#include "tessera/ops/precision.h"
+
+namespace tessera::ops {
+
+/// A linear map of the last dimension, y = x weight^T + bias.
+struct LinearMap {
+  at::Tensor weight;  ///< [out, in]
+  at::Tensor bias;    ///< [out] or undefined
+};
+
+/// A positive factor for each head, given by the parameter that is trained:
+/// exp(min(slope * x_h, bound)).
+struct HeadFactor {
+  at::Tensor x;  ///< [H]
+  double slope = 1;
+  double bound = std::numeric_limits<double>::infinity();
+
+  at::Tensor value() const;  ///< [H]
+};
+
+/// How the keys of a memory come from its input (Zhang et al. 2024, eq. 6), for H heads of D
+/// channels, C = H * D:
+///   k_t = scale_h Norm(k̄_t),  k̄_t = W_φ x_t + λ_h k̄_{t-1},  λ_h = exp(-leak_scale |leak_h|).
+struct KeyParameters {
+  LinearMap projection;  ///< W_φ [C, C]
+  at::Tensor leak;       ///< [H]
+  double leak_scale = 1;
+  HeadFactor scale;
+  double epsilon = 0;  ///< added to the norm
+
+  at::Tensor decay() const;  ///< λ [H]
+};
+
+struct Keys {
+  at::Tensor keys;           ///< [B, T, H, D]
+  at::Tensor leaky_average;  ///< k̄ [B, H, D] after the last step, from which the next step goes on
+};
+
+/// x [B, T, C], T > 0; leaky_average [B, H, D] is that of an earlier call, undefined starts at 0.
+/// Differentiable. Throws c10::ValueError on a shape or dtype mismatch.
+Keys extract_keys(const at::Tensor& x, const KeyParameters& parameters,
+                  const at::Tensor& leaky_average, Precision precision);
+
+/// How the values of a contextual memory come from its input (Zhang et al. 2024, eq. 6):
+///   v_t = scale_h Norm(mix_h ṽ_t + (1 - mix_h) ṽ_{t+1}),  ṽ_t = W_ψ x_t,  ṽ_{T+1} = 0.
+struct ValueParameters {
+  LinearMap projection;  ///< W_ψ [C, C]
+  at::Tensor mix;        ///< [H]
+  HeadFactor scale;
+  double epsilon = 0;  ///< added to the norm
+};
+
+/// x [B, T, C] -> ṽ [B, T, H, D]. Differentiable. Throws c10::ValueError on a shape or dtype
+/// mismatch.
+at::Tensor raw_values(const at::Tensor& x, const ValueParameters& parameters, Precision precision);
+
+/// ṽ [B, T, H, D] -> v [B, T, H, D]; the last one lacks what follows it. Differentiable. Throws
+/// c10::ValueError on a shape or dtype mismatch.
+at::Tensor complete_values(const at::Tensor& raw, const ValueParameters& parameters);
+
+}  // namespace tessera::ops

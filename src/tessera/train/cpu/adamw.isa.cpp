@@ -1,0 +1,42 @@
+#include "tessera/train/cpu/adamw.h"
+
+#include <cmath>
+
+#include "tessera/train/cpu/loops.h"
+
+namespace tessera::train::cpu::TESSERA_ISA {
+namespace {
+
+template <typename Scalar>
+void update(const AdamWUpdate<Scalar>& f) {
+  const auto keep = static_cast<Scalar>(f.with.keep), rate = static_cast<Scalar>(f.with.rate);
+  const auto root_scale = static_cast<Scalar>(f.with.root_scale);
+  const auto beta1 = static_cast<Scalar>(f.with.beta1), beta2 = static_cast<Scalar>(f.with.beta2);
+  const auto rest1 = static_cast<Scalar>(1.0 - f.with.beta1);
+  const auto rest2 = static_cast<Scalar>(1.0 - f.with.beta2);
+  const auto epsilon = static_cast<Scalar>(f.with.epsilon);
+  const auto gradient_scale = static_cast<Scalar>(f.with.gradient_scale);
+#pragma omp simd
+  for (int64_t i = 0; i < f.n; ++i) {
+    const Scalar g = f.gradient[i] * gradient_scale;
+    const Scalar m = beta1 * f.m[i] + rest1 * g, v = beta2 * f.v[i] + rest2 * g * g;
+    f.m[i] = m;
+    f.v[i] = v;
+    f.value[i] = keep * f.value[i] - rate * m / (std::sqrt(v) * root_scale + epsilon);
+  }
+}
+
+template <typename Scalar>
+double square_sum(int64_t n, const Scalar* x) {
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
+}
+
+}  // namespace
+
+extern const Loops kLoops;
+const Loops kLoops = {update<float>, update<double>, square_sum<float>, square_sum<double>};
+
+}  // namespace tessera::train::cpu::TESSERA_ISA

@@ -1,0 +1,238 @@
+#include "tessera/ops/memory_step.h"
+
+#include <cmath>
+
+#include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/slot_read.h"
+#include "tests/ops/float_agreement.h"
+
+namespace tessera::ops {
+namespace {
+
+constexpr double kTolerance = 1e-5;  // another order of the same float sums
+
+at::Tensor pair(double a, double b, at::ScalarType type) {
+  return at::tensor({a, b}, real()).to(type).view({1, 1, 2});
+}
+
+void expect_close(const at::Tensor& actual, const at::Tensor& expected) {
+  ASSERT_EQ(actual.sizes(), expected.sizes());
+  if (expected.numel() == 0) return;
+  EXPECT_LT(test::relative_error(actual.to(at::kDouble), expected.to(at::kDouble)), kTolerance);
+}
+
+/// One head of two channels, every map the identity, every factor 1, no leak.
+KeyParameters plain_key(at::TensorOptions options) {
+  return {{at::eye(2, options), {}}, at::zeros({1}, options), 1, {at::zeros({1}, options)}, 0};
+}
+
+TEST(ContextStep, HandExample) {
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const auto options = at::TensorOptions().dtype(type);
+    const at::Tensor exchange = at::eye(2, options).flip(0);
+    const ContextParameters parameters = {plain_key(options),
+                                          {{at::eye(2, options), {}},
+                                           at::full({1}, 0.5, options),
+                                           {at::full({1}, std::log(2.0), options)},
+                                           0},
+                                          {exchange, at::tensor({10.0, 20.0}, options)}};
+    PairStorage storage = {
+        at::zeros({1, 1, 3, 2}, options), at::zeros({1, 1, 3, 2}, options), {1}, {2}};
+    storage.keys[0][0][0] = at::tensor({1.0, 0.0}, options);
+    storage.values[0][0][0] = at::tensor({4.0, 0.0}, options);
+    const ContextStep step =
+        context_step(pair(3, 4, type), parameters,
+                     {pair(0, 0, type), pair(1, 0, type), pair(-3, 4, type)}, storage);
+    // The last pair is complete now: its key (1, 0), its value 2 Norm((-3, 4) / 2 + (3, 4) / 2).
+    expect_close(storage.keys, at::tensor({1.0, 0.0, 1.0, 0.0, 0.0, 0.0}).view({1, 1, 3, 2}));
+    expect_close(storage.values, at::tensor({4.0, 0.0, 0.0, 2.0, 0.0, 0.0}).view({1, 1, 3, 2}));
+    expect_close(step.carry.leaky_key, pair(3, 4, type));
+    expect_close(step.carry.key, pair(0.6, 0.8, type));
+    expect_close(step.carry.raw_value, pair(3, 4, type));
+    // Equal keys weigh the same: (4, 0) / 2 + (0, 2) / 2 = (2, 1), exchanged, plus the bias.
+    expect_close(step.y, pair(11, 22, type));
+  }
+}
+
+TEST(PersistentStep, HandExample) {
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const auto options = at::TensorOptions().dtype(type);
+    KeyParameters key = plain_key(options);
+    key.leak = at::full({1}, std::log(2.0), options);  // λ = 1/2
+    const at::Tensor slot_values = at::tensor({2.0, 0.0, 4.0, 6.0}, options).view({2, 1, 1, 2});
+    const PersistentStep step = persistent_step(pair(3, 4, type),
+                                                {key,
+                                                 at::ones({2, 1, 1, 2}, options),
+                                                 slot_values,
+                                                 {at::full({1}, std::log(2.0), options)},
+                                                 {at::eye(2, options), {}}},
+                                                pair(1, 1, type));
+    expect_close(step.leaky_key, pair(3.5, 4.5, type));
+    expect_close(step.y, pair(6, 6, type));  // twice the mean of (2, 0) and (4, 6)
+  }
+}
+
+/// Parameters for H heads of D channels, drawn at random.
+struct Drawn {
+  int64_t H, D;
+  at::ScalarType type;
+  bool bias;
+
+  at::Tensor numbers(at::IntArrayRef sizes, double size) const {
+    return (at::randn(sizes, real()) * size).to(type);
+  }
+  LinearMap map() const {
+    const int64_t C = H * D;
+    return {numbers({C, C}, 0.2), bias ? numbers({C}, 1) : at::Tensor()};
+  }
+  KeyParameters key() const {
+    return {map(), numbers({H}, 1), 2, {numbers({H}, 0.3), 3, 0.5}, 1e-3};
+  }
+  ContextParameters context() const {
+    return {key(), {map(), numbers({H}, 1), {numbers({H}, 0.3), 3}, 1e-3}, map()};
+  }
+  PersistentParameters persistent(int64_t P, int64_t M) const {
+    return {
+        key(), numbers({P, H, M, D}, 1), numbers({P, H, M, D}, 1), {numbers({H}, 0.3), 3}, map()};
+  }
+};
+
+// One after another, steps are the sequence that the other ops compute at once.
+TEST(ContextStep, OneAfterAnotherIsTheSequence) {
+  at::manual_seed(1);
+  for (const auto type : {at::kFloat, at::kDouble})
+    for (const int64_t B : {1, 5, 17}) {
+      const Drawn drawn = {3, 14, type, B == 5};
+      const ContextParameters parameters = drawn.context();
+      const int64_t T = 9, H = drawn.H, D = drawn.D;
+      const at::Tensor x = drawn.numbers({B, T, H * D}, 1);
+      const Keys keys = extract_keys(x, parameters.key, {}, Precision::kFloat32);
+      const at::Tensor raw = raw_values(x, parameters.value, Precision::kFloat32);
+      const at::Tensor reads =
+          kernel_smoothing(keys.keys, complete_values(raw, parameters.value));  // [B, T, H, D]
+      const at::Tensor expected =
+          linear(reads.flatten(2), parameters.output.weight, parameters.output.bias);
+      PairStorage storage = {at::zeros({B, H, T, D}, x.options()),
+                             at::zeros({B, H, T, D}, x.options()), std::vector<int64_t>(B, -1),
+                             std::vector<int64_t>(B, 0)};
+      const Keys first = extract_keys(x.narrow(1, 0, 1), parameters.key, {}, Precision::kFloat32);
+      ContextCarry carry = {first.leaky_average, first.keys.select(1, 0),
+                            raw.select(1, 0).contiguous()};
+      for (int64_t t = 1; t < T; ++t) {
+        for (int64_t b = 0; b < B; ++b) ++storage.slots[b], ++storage.counts[b];
+        const ContextStep step =
+            context_step(x.narrow(1, t, 1).contiguous(), parameters, carry, storage);
+        expect_close(step.y, expected.narrow(1, t, 1));
+        carry = step.carry;
+      }
+      expect_close(carry.leaky_key, keys.leaky_average);
+      expect_close(carry.key, keys.keys.select(1, T - 1));
+    }
+}
+
+TEST(ContextStep, InFloatAgreesWithDoubleForRowsWithDifferentCounts) {
+  at::manual_seed(2);
+  const Drawn drawn = {2, 20, at::kDouble, true};
+  const ContextParameters parameters = drawn.context();
+  const auto in_float = [](const LinearMap& map) {
+    return LinearMap{map.weight.to(at::kFloat), map.bias.to(at::kFloat)};
+  };
+  ContextParameters floats = parameters;
+  floats.key.projection = in_float(parameters.key.projection);
+  floats.key.leak = parameters.key.leak.to(at::kFloat);
+  floats.key.scale.x = parameters.key.scale.x.to(at::kFloat);
+  floats.value.projection = in_float(parameters.value.projection);
+  floats.value.mix = parameters.value.mix.to(at::kFloat);
+  floats.value.scale.x = parameters.value.scale.x.to(at::kFloat);
+  floats.output = in_float(parameters.output);
+  const auto numbers = [&](at::IntArrayRef sizes) { return drawn.numbers(sizes, 1); };
+  const ContextCarry last = {numbers({3, 2, 20}), numbers({3, 2, 20}), numbers({3, 2, 20})};
+  const PairStorage storage = {
+      numbers({3, 2, 30, 20}), numbers({3, 2, 30, 20}), {0, 29, 4}, {1, 30, 17}};
+  PairStorage float_storage = storage;
+  float_storage.keys = storage.keys.to(at::kFloat);
+  float_storage.values = storage.values.to(at::kFloat);
+  const at::Tensor x = numbers({3, 1, 40});
+  const ContextStep expected = context_step(x, parameters, last, storage);
+  const ContextStep actual = context_step(
+      x.to(at::kFloat), floats,
+      {last.leaky_key.to(at::kFloat), last.key.to(at::kFloat), last.raw_value.to(at::kFloat)},
+      float_storage);
+  EXPECT_EQ(actual.y.scalar_type(), at::kFloat);
+  expect_close(actual.y, expected.y);
+  expect_close(float_storage.keys, storage.keys);
+  expect_close(float_storage.values, storage.values);
+}
+
+TEST(PersistentStep, OneAfterAnotherIsTheSequence) {
+  at::manual_seed(3);
+  for (const auto type : {at::kFloat, at::kDouble})
+    for (const int64_t B : {0, 1, 5, 17})
+      for (const int64_t P : {1, 3}) {
+        const Drawn drawn = {3, 14, type, P == 3};
+        const PersistentParameters parameters = drawn.persistent(P, 37);
+        const at::Tensor x = drawn.numbers({B, 4, 42}, 1);
+        const at::Tensor keys = extract_keys(x, parameters.key, {}, Precision::kFloat32).keys;
+        const at::Tensor reads = mean_slot_read(keys, parameters.slot_keys, parameters.slot_values,
+                                                parameters.scale.value());
+        const at::Tensor expected =
+            linear(reads.flatten(2), parameters.output.weight, parameters.output.bias);
+        at::Tensor leaky_key;
+        for (int64_t t = 0; t < 4; ++t) {
+          const PersistentStep step =
+              persistent_step(x.narrow(1, t, 1).contiguous(), parameters, leaky_key);
+          expect_close(step.y, expected.narrow(1, t, 1));
+          leaky_key = step.leaky_key;
+        }
+      }
+}
+
+TEST(ContextStep, RefusesBadArgumentsAndChangesNothing) {
+  const Drawn drawn = {2, 4, at::kFloat, true};
+  const ContextParameters parameters = drawn.context();
+  const at::Tensor x = at::randn({2, 1, 8}), row = at::randn({2, 2, 4});
+  const ContextCarry last = {row, row, row};
+  const PairStorage storage = {at::zeros({2, 2, 5, 4}), at::zeros({2, 2, 5, 4}), {0, 4}, {1, 5}};
+  const auto refuses = [&](const at::Tensor& input, const ContextParameters& with,
+                           const ContextCarry& carry, const PairStorage& pairs) {
+    EXPECT_THROW(context_step(input, with, carry, pairs), c10::ValueError);
+    EXPECT_EQ(storage.keys.abs().sum().item<float>() + storage.values.abs().sum().item<float>(), 0);
+  };
+  refuses(at::randn({2, 2, 8}), parameters, last, storage);
+  refuses(at::randn({3, 1, 8}), parameters, last, storage);
+  refuses(at::randn({2, 1, 7}), parameters, last, storage);
+  refuses(x.to(at::kDouble), parameters, last, storage);
+  refuses(x, parameters, {row, row, at::randn({2, 2, 5})}, storage);
+  refuses(x, parameters, {row, at::Tensor(), row}, storage);
+  for (const auto& [slots, counts] :
+       std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{
+           {{0, 5}, {1, 5}}, {{-1, 4}, {1, 5}}, {{0, 4}, {0, 5}}, {{0, 4}, {1, 6}}, {{0}, {1}}})
+    refuses(x, parameters, last, {storage.keys, storage.values, slots, counts});
+  refuses(x, parameters, last, {storage.keys, at::zeros({2, 2, 4, 4}), {0, 1}, {1, 2}});
+  ContextParameters bad = parameters;
+  bad.value.mix = at::randn({3});
+  refuses(x, bad, last, storage);
+  bad = parameters;
+  bad.output.weight = at::randn({8, 7});
+  refuses(x, bad, last, storage);
+}
+
+TEST(PersistentStep, RefusesBadArguments) {
+  const Drawn drawn = {2, 4, at::kFloat, false};
+  const PersistentParameters parameters = drawn.persistent(1, 3);
+  const at::Tensor x = at::randn({2, 1, 8});
+  EXPECT_THROW(persistent_step(at::randn({2, 1, 7}), parameters, {}), c10::ValueError);
+  EXPECT_THROW(persistent_step(at::randn({2, 2, 8}), parameters, {}), c10::ValueError);
+  EXPECT_THROW(persistent_step(x, parameters, at::randn({3, 2, 4})), c10::ValueError);
+  EXPECT_THROW(persistent_step(x, drawn.persistent(0, 3), {}), c10::ValueError);
+  PersistentParameters bad = parameters;
+  bad.slot_values = at::randn({1, 2, 4, 4});
+  EXPECT_THROW(persistent_step(x, bad, {}), c10::ValueError);
+  bad = parameters;
+  bad.scale.x = at::randn({3});
+  EXPECT_THROW(persistent_step(x, bad, {}), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tessera::ops

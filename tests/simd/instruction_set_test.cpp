@@ -1,0 +1,88 @@
+#include "tessera/simd/instruction_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "tessera/simd/builds.h"
+
+namespace tessera::simd {
+namespace {
+
+constexpr InstructionSet kAll[] = {InstructionSet::kSse2, InstructionSet::kAvx2,
+                                   InstructionSet::kAvx512, InstructionSet::kAvx512Vnni,
+                                   InstructionSet::kAmx};
+
+TEST(InstructionSets, HaveNames) {
+  for (const InstructionSet set : kAll) EXPECT_EQ(named_instruction_set(name_of(set)), set);
+  EXPECT_EQ(name_of(InstructionSet::kAvx512Vnni), "avx512vnni");
+}
+
+TEST(InstructionSets, OfAnotherNameAreRefused) {
+  try {
+    named_instruction_set("AVX2");
+    FAIL() << "expected std::invalid_argument";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(),
+                 "TESSERA_INSTRUCTION_SET is 'AVX2', expected sse2, avx2, avx512, avx512vnni or "
+                 "amx");
+  }
+}
+
+TEST(InstructionSets, AreLimitedByTheEnvironment) {
+  const char* name = std::getenv("TESSERA_INSTRUCTION_SET");
+  if (name == nullptr || *name == '\0') GTEST_SKIP() << "TESSERA_INSTRUCTION_SET is not set";
+  EXPECT_LE(instruction_set(), named_instruction_set(name));
+}
+
+/// Exits with what a fresh process finds under this environment: the number of the set, 99 where it
+/// refuses the name, 98 where a later change of the environment makes a difference.
+[[noreturn]] void exit_with_instruction_set(const char* name) {
+  ::setenv("TESSERA_INSTRUCTION_SET", name, 1);
+  try {
+    const InstructionSet found = instruction_set();
+    ::setenv("TESSERA_INSTRUCTION_SET", "avx9", 1);
+    std::exit(instruction_set() == found ? static_cast<int>(found) : 98);
+  } catch (const std::invalid_argument& error) {
+    std::fputs(error.what(), stderr);
+    std::exit(99);
+  }
+}
+
+TEST(InstructionSetsDeathTest, AreReadFromTheEnvironmentOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // runs the program again
+  EXPECT_EXIT(exit_with_instruction_set("sse2"), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_with_instruction_set("avx9"), testing::ExitedWithCode(99),
+              "'avx9', expected sse2");
+}
+
+struct Loops {
+  int number;
+};
+
+TEST(Builds, RunUpToTheInstructionSet) {
+  static constexpr Loops kLoops[] = {{0}, {1}, {2}, {3}, {4}};
+  Build<Loops> builds[5];
+  for (int k = 0; k < 5; ++k) builds[k] = {kAll[k], &kLoops[k]};
+  const int best = static_cast<int>(instruction_set());
+  EXPECT_EQ(fastest<Loops>(builds)->number, best);
+  EXPECT_EQ(runnable<Loops>(builds).size(), static_cast<size_t>(best + 1));
+  // Where the room has no build for exactly this set, the next one below it runs.
+  const Build<Loops> gaps[] = {{InstructionSet::kSse2, &kLoops[0]},
+                               {InstructionSet::kAvx512, &kLoops[2]}};
+  EXPECT_EQ(fastest<Loops>(gaps)->number, best >= 2 ? 2 : 0);
+}
+
+TEST(Builds, MayAllBeForNewerProcessors) {
+  EXPECT_EQ(fastest<Loops>({}), nullptr);
+  static constexpr Loops kLoops = {4};
+  const Build<Loops> builds[] = {{InstructionSet::kAmx, &kLoops}};
+  EXPECT_EQ(fastest<Loops>(builds) == nullptr, instruction_set() < InstructionSet::kAmx);
+}
+
+}  // namespace
+}  // namespace tessera::simd
