@@ -18,7 +18,7 @@ namespace tessera::cli {
 namespace {
 
 struct Options {
-  std::string config, out;
+  std::string config, out = "runs/train";
   std::vector<std::string> settings;
   bool resume = false;
 };
@@ -93,15 +93,16 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_train(CLI::App& program) {
+void add_train(Verb& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = program.add_subcommand("train", "Train a language model on a text");
-  verb->add_option("config", options->config, "TOML file; its tables and keys are below")
-      ->required();
-  verb->add_option("--set", options->settings, "Change a key: train.steps=1000");
-  verb->add_option("--out", options->out, "Folder of the run")->default_val("runs/train");
-  verb->add_flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
-  verb->footer([] {
+  Verb& verb = program.verb("train", "Train a language model on a text");
+  verb.option("config", options->config, "TOML file; its tables and keys are listed below")
+      .required();
+  verb.option("--set", options->settings,
+              "Override a key of the file, for example train.steps=1000");
+  verb.option("--out", options->out, "Folder of the run");
+  verb.flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
+  verb.footer([] {
     return fmt::format(
         "[data]\n{}\n[train]\n{}\n[sample]\n{}\n"
         "[model] kind = \"memory_mosaic\" (the vocabulary is the tokenizer's)\n{}\n"
@@ -112,7 +113,7 @@ void add_train(CLI::App& program) {
         config::describe_fields<MemoryMosaicConfig>({}, "  "),
         config::describe_fields<GptConfig>({}, "  "));
   });
-  verb->callback([options] { run(*options); });
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli
