@@ -216,7 +216,7 @@ TEST_F(Memo, RefusesWrongUsage) {
   expect_refusals(
       {{{}, "which verb? There are create, memorize, recall"},
        {{"memorise", store}, "did you mean 'memorize'?"},
-       {{"create", store}, "is there already"},
+       {{"create", store}, "already exists"},
        {{"create", path("x"), "--dimension", "100"}, "expected a multiple of 64"},
        {{"create", path("x"), "--code", "bond"}, "expected one of: bound, paper"},
        {{"create", path("x"), "--error", "0.1"}, "--plan-from"},
@@ -239,8 +239,8 @@ TEST_F(Memo, RefusesWrongUsage) {
       2);
   EXPECT_FALSE(std::filesystem::exists(path("x")));
   expect_refusals({{{"memorize", store, path("none.txt")}, "none.txt: cannot open"}}, 1);
-  expect_refusals({{{"stat", path("none")}, "none: is no memo store"},
-                   {{"memorize", path("poems"), path("text.txt")}, "poems: is no memo store"}},
+  expect_refusals({{{"stat", path("none")}, "none: is not a memo store"},
+                   {{"memorize", path("poems"), path("text.txt")}, "poems: is not a memo store"}},
                   3);
 }
 

@@ -6,7 +6,7 @@
 #include "tessera/simd/scratch.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 namespace {
@@ -98,4 +98,4 @@ void correlation_read(const CorrelationRead& f) {
     read_columns(f, column, smaller(width, f.columns - column));
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

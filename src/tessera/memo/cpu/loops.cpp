@@ -4,7 +4,7 @@
 
 #include "tessera/simd/instruction_set.h"
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
 namespace sse2 {
 extern const IntegerLoops kIntegerLoops;
@@ -31,4 +31,4 @@ const IntegerLoops& integer_loops() {
   return *all_integer_loops()[0];
 }
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
 struct SignTranspose;
 struct SignProducts;
@@ -11,8 +11,8 @@ struct WindowProducts;
 struct KeyRounding;
 struct HadamardScores;
 
-/// The loops over whole numbers as one instruction set has them: every set gives the same bits.
-/// They run on OpenMP's threads; their results do not depend on how many those are.
+/// The loops over whole numbers, as compiled for one instruction set; every set gives the same
+/// bits. They run on OpenMP's threads; their results do not depend on the number of threads.
 struct IntegerLoops {
   const char* instruction_set;
   void (*sign_transpose)(const SignTranspose&);
@@ -25,9 +25,9 @@ struct IntegerLoops {
   void (*hadamard_scores)(const HadamardScores&);
 };
 
-/// The fastest that this CPU runs.
+/// Those of the best instruction set that this CPU has.
 const IntegerLoops& integer_loops();
-/// All that this CPU runs, fastest first, up to a null: for tests.
+/// Those of all instruction sets that this CPU has, fastest first, ended by a null: for tests.
 const IntegerLoops* const* all_integer_loops();
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -3,7 +3,7 @@
 #define TESSERA_TEXT_OF(name) #name
 #define TESSERA_TEXT(name) TESSERA_TEXT_OF(name)
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 void sign_transpose(const SignTranspose&);
 void sign_products(const SignProducts&);
@@ -19,4 +19,4 @@ const IntegerLoops kIntegerLoops = {TESSERA_TEXT(TESSERA_ISA), sign_transpose, s
                                     correlation_read,          digit_planes,   nibble_products,
                                     window_products,           key_rounding,   hadamard_scores};
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA
