@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tessera/data/tokenizer.h"
+#include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
 
 namespace {
@@ -27,26 +28,27 @@ constexpr std::string_view kLamb =
 using Tokens = std::vector<int32_t>;
 
 /// A document is handed over in pieces; an empty one ends it.
-tessera::TextMemory::Pieces whole(const Tokens& document) {
+tessera::memo::TokenPieces whole(const Tokens& document) {
   return [rest = std::span(document)]() mutable { return std::exchange(rest, {}); };
 }
 
 /// What the memory says comes next, token by token, as long as it was stored for certain.
-Tokens recite(const tessera::TextMemory& memory, const Tokens& prompt) {
+Tokens recite(const tessera::memo::TextMemory& memory, const Tokens& prompt) {
   const std::vector<double> prior(static_cast<size_t>(memory.config().vocabulary), 1.0);
-  const tessera::LikelihoodDecoder decoder(prior, memory.noise(), /*error_rate=*/0.001);
-  tessera::TextReader reader(memory);
+  const tessera::memo::LikelihoodDecoder decoder(prior, memory.noise(), /*error_rate=*/0.001);
+  tessera::memo::TextReader reader(memory);
   for (const int32_t token : prompt) reader.append(token);
   Tokens recited;
   for (;;) {
-    const tessera::NextToken next = decoder.best(reader.scores());
+    const tessera::memo::NextToken next = decoder.best(reader.scores());
     if (!next.recalled) return recited;
     recited.push_back(next.token);
     reader.append(next.token);
   }
 }
 
-bool equal(const tessera::ExactCorrelationMemory& a, const tessera::ExactCorrelationMemory& b) {
+bool equal(const tessera::memo::ExactCorrelationMemory& a,
+           const tessera::memo::ExactCorrelationMemory& b) {
   for (int64_t row = 0; row < a.rows(); ++row)
     for (int64_t column = 0; column < a.columns(); ++column)
       if (a.entry(row, column) != b.entry(row, column)) return false;
@@ -56,9 +58,9 @@ bool equal(const tessera::ExactCorrelationMemory& a, const tessera::ExactCorrela
 void run() {
   const auto tokenizer = tessera::Tokenizer::bytes(tessera::EndOfText::kAbsent);
   const Tokens tyger = tokenizer.encode(kTyger), lamb = tokenizer.encode(kLamb);
-  const tessera::TextMemoryConfig config{.dimension = 512,
-                                         .vocabulary = tokenizer.vocabulary_size()};
-  tessera::TextMemory memory(config), other(config);
+  const tessera::memo::TextMemoryConfig config{.dimension = 512,
+                                               .vocabulary = tokenizer.vocabulary_size()};
+  tessera::memo::TextMemory memory(config), other(config);
   memory.memorize(whole(tyger));
   memory.memorize(whole(lamb));
   other.memorize(whole(lamb));

@@ -10,6 +10,7 @@
 #include "tessera/store/ledger.h"
 
 using namespace tessera;
+using namespace tessera::store;
 using sqlite::Access;
 
 namespace {
@@ -17,17 +18,18 @@ namespace {
 constexpr const char* kConfig = "{}";
 constexpr int64_t kVocabulary = 300;
 
-void store(Ledger& ledger, const std::string& id, int32_t tokens) {
+void store_document(Ledger& ledger, const std::string& id, int32_t tokens) {
   auto transaction = ledger.transaction();
-  auto document = ledger.store(id, [&](const TakeTokens& take) {
-    for (int32_t token = 0; token < tokens; ++token) take(std::span(&token, 1));
+  auto document = ledger.store(id, [tokens, token = int32_t{-1}]() mutable {
+    ++token;
+    return std::span<const int32_t>(&token, token < tokens ? 1 : 0);
   });
   document.pairs = tokens;
   ledger.set_pairs(document);
   transaction.commit();
 }
 
-void forget(Ledger& ledger, const std::string& id) {
+void forget_document(Ledger& ledger, const std::string& id) {
   auto transaction = ledger.transaction();
   ledger.forget(*ledger.find(id));
   transaction.commit();
@@ -40,9 +42,9 @@ std::string small_ledger(bool with_log) {
   Ledger::create(path, kConfig);
   {
     Ledger ledger(path, Access::kWrite, kConfig, kVocabulary);
-    for (const char* id : {"one", "two", "three", "four"}) store(ledger, id, 40);
+    for (const char* id : {"one", "two", "three", "four"}) store_document(ledger, id, 40);
     ledger.settle(2);
-    forget(ledger, "two");
+    forget_document(ledger, "two");
   }
   sqlite::Database(path, Access::kWrite)
       .execute("PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM");
@@ -55,7 +57,7 @@ void read(const Ledger& ledger) {
   ledger.check_integrity();
   ledger.totals();
   for (const Change& change : ledger.changes_after(std::min<int64_t>(2, ledger.last_change()))) {
-    const TokenPieces pieces = ledger.pieces(change.document);
+    const memo::TokenPieces pieces = ledger.pieces(change.document);
     while (!pieces().empty()) {
     }
   }
@@ -66,8 +68,8 @@ void read(const Ledger& ledger) {
 void write(Ledger& ledger) {
   const auto before = ledger.documents();
   if (ledger.find("new")) return;
-  store(ledger, "new", 10);
-  forget(ledger, "new");
+  store_document(ledger, "new", 10);
+  forget_document(ledger, "new");
   ledger.settle(ledger.last_change());
   ledger.check_integrity();
   const auto after = ledger.documents();

@@ -7,20 +7,21 @@
 
 #include "fuzz/folder.h"
 #include "tessera/base/error.h"
-#include "tessera/memo/correlation.h"
+#include "tessera/memo/outer_products.h"
 #include "tessera/store/matrix_file.h"
 
 using namespace tessera;
+using namespace tessera::store;
 
 // No product is taken here; the loops that take them are compiled by GCC alone.
-void ops::add_outer_products(const SignRows&, const SignRows&, int, int32_t*) {
+void memo::add_outer_products(const memo::SignRows&, const memo::SignRows&, int, int32_t*) {
   std::abort();
 }
-void ops::add_outer_products(std::span<const int8_t>, std::span<const int8_t>, int64_t, int64_t,
-                             int, int32_t*) {
+void memo::add_outer_products(std::span<const int8_t>, std::span<const int8_t>, int64_t, int64_t,
+                              int, int32_t*) {
   std::abort();
 }
-void ops::read_outer_products(std::span<const int8_t>, const int32_t*, int64_t, int64_t, float*) {
+void memo::read_outer_products(std::span<const int8_t>, const int32_t*, int64_t, int64_t, float*) {
   std::abort();
 }
 
@@ -33,8 +34,9 @@ constexpr int64_t kDimension = 2;
 std::string file_of(std::array<int64_t, kDimension * kDimension> entries) {
   const fuzz::Folder folder;
   auto bytes = std::as_writable_bytes(std::span(entries));
-  MatrixFile::write(folder / "seed", kConfig, {.change = 7, .pairs = 3},
-                    ExactCorrelationMemory::from_bytes(kDimension, kDimension, 64, bytes, nullptr));
+  MatrixFile::write(
+      folder / "seed", kConfig, {.change = 7, .pairs = 3},
+      memo::ExactCorrelationMemory::from_bytes(kDimension, kDimension, 64, bytes, nullptr));
   return fuzz::read(folder / "seed");
 }
 
@@ -52,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     auto file = MatrixFile::open(folder / "input", kConfig, kDimension);
     const MatrixState state = file.state();
-    const ExactCorrelationMemory matrix = std::move(file).matrix();
+    const memo::ExactCorrelationMemory matrix = std::move(file).matrix();
     MatrixFile::write(folder / "saved", kConfig, state, matrix);
     auto saved = MatrixFile::open(folder / "saved", kConfig, kDimension);
     if (saved.state().change != state.change || saved.state().pairs != state.pairs ||

@@ -9,12 +9,13 @@
 #include "tessera/store/store_config.h"
 
 using namespace tessera;
+using namespace tessera::store;
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   const fuzz::Folder folder;
   std::map<std::string, std::string> seeds;
-  for (const auto code : {WindowCodeKind::kBound, WindowCodeKind::kPaper}) {
-    const TextMemoryConfig memory{.code = code, .dimension = 128};
+  for (const auto code : {memo::WindowCodeKind::kBound, memo::WindowCodeKind::kPaper}) {
+    const memo::TextMemoryConfig memory{.code = code, .dimension = 128};
     StoreConfig::of(memory, Tokenizer::bytes(EndOfText::kPresent)).save(folder / "config.json");
     seeds[std::string(config::enum_name(code))] = fuzz::read(folder / "config.json");
   }
@@ -30,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     config.save(folder / "saved");
     const auto saved = StoreConfig::load(folder / "saved");
     if (saved != config || saved.text() != config.text()) std::abort();
-    window_lengths(config.memory);
+    memo::window_lengths(config.memory);
   } catch (const DataError&) {
   }
   return 0;

@@ -1,7 +1,7 @@
 // The whole-number loops of correlation matrix memories against what one core can do: rates by the
 // CPU's clock. Run with OMP_NUM_THREADS=1.
 
-#include "tessera/memo/correlation.h"
+#include "tessera/memo/outer_products.h"
 
 #include <benchmark/benchmark.h>
 
@@ -10,7 +10,7 @@
 #include "bench/support/cpu_clock.h"
 #include "bench/support/machine_peaks.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 constexpr int64_t kPairs = 3072;  // as a batch of 1024 tokens has
@@ -40,7 +40,7 @@ void add_sign_pairs(benchmark::State& state) {
   const std::vector<uint64_t> words(static_cast<size_t>(kPairs * d / 64), 0x5bd1e995a3c4f917);
   std::vector<int32_t> entries(static_cast<size_t>(d * d));
   measure(state, static_cast<double>(kPairs * d * d), peak, [&] {
-    ops::add_outer_products(SignRows{words, d}, SignRows{words, d}, 1, entries.data());
+    add_outer_products(SignRows{words, d}, SignRows{words, d}, 1, entries.data());
   });
 }
 
@@ -50,7 +50,7 @@ void add_byte_pairs(benchmark::State& state) {
   const auto keys = numbers(kPairs * d, 127), values = numbers(kPairs * d, 7);
   std::vector<int32_t> entries(static_cast<size_t>(d * d));
   measure(state, static_cast<double>(kPairs * d * d), peak,
-          [&] { ops::add_outer_products(keys, values, d, d, 1, entries.data()); });
+          [&] { add_outer_products(keys, values, d, d, 1, entries.data()); });
 }
 
 /// Bytes of C, where few queries are passes over it and many are products of its digits.
@@ -61,7 +61,7 @@ void read(benchmark::State& state) {
   std::vector<float> values(static_cast<size_t>(queries * d));
   static const double bandwidth = bench::read_bandwidth();
   measure(state, static_cast<double>(4 * d * d), bandwidth,
-          [&] { ops::read_outer_products(keys, entries.data(), d, d, values.data()); });
+          [&] { read_outer_products(keys, entries.data(), d, d, values.data()); });
 }
 
 BENCHMARK(add_sign_pairs)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond);
@@ -72,6 +72,6 @@ BENCHMARK(read)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memo
 
 BENCHMARK_MAIN();

@@ -20,10 +20,10 @@
 #include "bench/support/cpu_clock.h"
 #include "bench/support/machine_peaks.h"
 #include "tessera/base/random.h"
-#include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 constexpr int64_t kHeads = 4, kLayers = 3, kWindow = 64, kVocabulary = 50257;
@@ -183,6 +183,6 @@ TESSERA_RECALLING(recall_paper);
 TESSERA_RECALLING(recall_bound);
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memo
 
 BENCHMARK_MAIN();

@@ -28,7 +28,7 @@ TEST_F(MemoHostile, LoopsOfLinksAreNamed) {
   const std::string reason = "cannot open: Too many levels of symbolic links";
   expect_refused(memo({"stat", path("loop")}), 1, "loop/config.json: " + reason);
   expect_refused(memo({"memorize", store_, path("loop")}), 1, "loop: " + reason);
-  expect_refused(memo({"create", path("loop")}), 2, "loop is there already");
+  expect_refused(memo({"create", path("loop")}), 2, "loop already exists");
 }
 
 TEST_F(MemoHostile, LinksInAFolderOfTextsAreNotFollowed) {
@@ -45,7 +45,7 @@ TEST_F(MemoHostile, NothingInAMessageCommandsTheTerminal) {
   EXPECT_THAT(run.err, Not(HasSubstr("\x1b")));
   write_text(path("texts/\x1b[31mred"), "A text.");
   expect_refused(memo({"memorize", store_, path("texts")}), 2,
-                 "the id of a document, '\\x1b[31mred', is no UTF-8 or has control characters; "
+                 "the id of a document, '\\x1b[31mred', is not UTF-8 or has control characters; "
                  "rename the file");
 }
 

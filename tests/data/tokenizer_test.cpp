@@ -310,12 +310,13 @@ TEST(TextEncoder, PiecesGiveTheIdsOfTheWhole) {
   std::string text;
   while (text.size() < 3'000'000) text += "abc  bc.\n\n ab ?\nxab\n";
   std::vector<int32_t> ids;
-  int pieces = 0;
-  TextEncoder(tokenizer).in_pieces(text, [&](std::span<const int32_t> part) {
-    ids.insert(ids.end(), part.begin(), part.end());
-    ++pieces;
-  });
-  EXPECT_GT(pieces, 1);
+  int count = 0;
+  TextEncoder encoder(tokenizer);
+  const auto pieces = encoder.pieces(text);
+  for (auto piece = pieces(); !piece.empty(); piece = pieces(), ++count)
+    ids.insert(ids.end(), piece.begin(), piece.end());
+  EXPECT_GT(count, 1);
+  EXPECT_TRUE(pieces().empty());
   EXPECT_EQ(ids, tokenizer.encode(text));
 }
 

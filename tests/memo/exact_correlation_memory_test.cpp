@@ -8,7 +8,7 @@
 
 #include "tessera/base/random.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 std::vector<int8_t> random_numbers(RandomStream& random, int64_t count) {
@@ -192,4 +192,4 @@ TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memo

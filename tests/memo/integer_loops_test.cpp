@@ -18,7 +18,7 @@
 #include "tessera/memo/cpu/sign_products.h"
 #include "tessera/memo/cpu/window_products.h"
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 namespace {
 
 class IntegerLoopsTest : public testing::TestWithParam<simd::Build<IntegerLoops>> {
@@ -253,4 +253,4 @@ TEST_P(IntegerLoopsTest, HadamardScoresAreProductsWithEveryCode) {
 }
 
 }  // namespace
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -9,7 +9,7 @@
 #include "tessera/base/random.h"
 #include "tessera/memo/text_reader.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 using Tokens = std::vector<int32_t>;
@@ -144,4 +144,4 @@ TEST(Recital, RefusesATokenOutsideTheVocabulary) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memo

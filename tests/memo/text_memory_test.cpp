@@ -11,9 +11,10 @@
 
 #include "tessera/base/random.h"
 #include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 std::vector<int32_t> random_text(uint64_t seed, int64_t length, int64_t vocabulary) {
@@ -25,7 +26,7 @@ std::vector<int32_t> random_text(uint64_t seed, int64_t length, int64_t vocabula
 }
 
 /// The document in pieces of `size` tokens.
-TextMemory::Pieces pieces(std::span<const int32_t> text, size_t size = 1000) {
+TokenPieces pieces(std::span<const int32_t> text, size_t size = 1000) {
   return [text, size]() mutable {
     const auto piece = text.first(std::min(size, text.size()));
     text = text.subspan(piece.size());
@@ -426,4 +427,4 @@ TEST(TextMemoryConfig, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memo

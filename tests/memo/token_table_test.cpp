@@ -9,7 +9,7 @@
 
 #include "tessera/base/random.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 // Of 2^16 places, Phi(-0.5) = 0.30854 of them are below -1/2: 20220 at -1 and at 1, the rest at 0.
@@ -94,4 +94,4 @@ TEST(TokenTable, AReadOfNothingScoresNothing) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 /// "1 2 > 3" for the window (1, 2) and its next token 3.
@@ -79,4 +79,4 @@ TEST(WindowPairs, TextsWithoutAWindowHaveNoPairs) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::memo

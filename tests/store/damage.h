@@ -5,7 +5,7 @@
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 
-namespace tessera {
+namespace tessera::store {
 
 /// A test with a store of two documents whose files are damaged.
 class Damage : public StoreTest {
@@ -51,4 +51,4 @@ class Damage : public StoreTest {
   }
 };
 
-}  // namespace tessera
+}  // namespace tessera::store

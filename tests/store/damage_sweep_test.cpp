@@ -6,7 +6,7 @@
 
 #include "tests/store/damage.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 using ::testing::AnyOf;
@@ -128,4 +128,4 @@ TEST_F(DamageSweep, OfAStoreThatIsWrittenTo) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

@@ -4,7 +4,7 @@
 
 #include "tests/store/damage.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -42,15 +42,16 @@ TEST_F(Damage, OfConfigurationAndTokenizer) {
   expect_noticed("config.json", "unknown key 'bead'",
                  [](auto& text) { text = replaced(text, "{", "{\"bead\": 1,"); });
   expect_noticed("config.json", "not valid JSON", [](auto& text) { text.resize(30); });
-  expect_noticed("config.json", "is no configuration", [](auto& text) { text = "[]"; });
+  expect_noticed("config.json", "is not the configuration", [](auto& text) { text = "[]"; });
   expect_noticed("tokenizer.json", "not valid JSON", [](auto& text) { text.resize(10); });
   expect_noticed("tokenizer.json", "is not the tokenizer of this store", [](auto& text) {
     text = Tokenizer::characters("some other letters", EndOfText::kPresent).to_json();
   });
   std::filesystem::remove(file("tokenizer.json"));
-  EXPECT_THAT(complaint(), HasSubstr("is no memo store, it has no tokenizer.json"));
-  EXPECT_THAT(message_of<DataError>([&] { MemoStore(folder_ / "nothing"); }),
-              HasSubstr("nothing: is no memo store, it has no config.json; 'tessera memo create'"));
+  EXPECT_THAT(complaint(), HasSubstr("is not a memo store: it has no tokenizer.json"));
+  EXPECT_THAT(
+      message_of<DataError>([&] { MemoStore(folder_ / "nothing"); }),
+      HasSubstr("nothing: is not a memo store: it has no config.json; 'tessera memo create'"));
 }
 
 TEST_F(Damage, OfTheLedgersFile) {
@@ -58,7 +59,7 @@ TEST_F(Damage, OfTheLedgersFile) {
   expect_noticed(name, "is damaged", [](auto& bytes) { bytes.resize(bytes.size() - 4096); });
   expect_noticed(name, "", [](auto& bytes) { bytes.resize(5000); });
   expect_noticed(name, "", [](auto& bytes) { bytes = "not a database, by any means"; });
-  expect_noticed(name, "is no ledger", [](auto& bytes) { bytes.clear(); });
+  expect_noticed(name, "is not the ledger", [](auto& bytes) { bytes.clear(); });
   expect_noticed(name, "", [](auto& bytes) { bytes[bytes.find("two") + 1] = 'W'; });
   std::filesystem::remove(file(name));
   EXPECT_THAT(complaint(), HasSubstr("ledger.sqlite: is missing"));
@@ -97,12 +98,13 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
   EXPECT_THAT(after_sql("UPDATE store SET last_change = 3; INSERT INTO changes VALUES (3, 'alter', "
                         "1, 1, '')"),
               HasSubstr("a change of the kind 'alter'"));
-  EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was made with"));
+  EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was created with"));
   EXPECT_THAT(after_sql("DROP TABLE documents"),
               HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
   EXPECT_THAT(after_sql("PRAGMA user_version = 2"),
               HasSubstr("has format 2, this version of Tessera reads format 1"));
-  EXPECT_THAT(after_sql("PRAGMA application_id = 2"), HasSubstr("is no ledger of a memo store"));
+  EXPECT_THAT(after_sql("PRAGMA application_id = 2"),
+              HasSubstr("is not the ledger of a memo store"));
 }
 
 TEST_F(Damage, AWrongMatrixWithARightChecksum) {
@@ -185,4 +187,4 @@ TEST_F(StoreTest, IsReadWhereNobodyCanWrite) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

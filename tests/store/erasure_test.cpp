@@ -2,7 +2,7 @@
 
 #include "tests/store/small_stores.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 /// As the ledger writes the tokens of bytes: 16 bits each.
@@ -75,4 +75,4 @@ TEST_F(Erasure, AWriterThatWasKilledIsMadeUpFor) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

@@ -5,7 +5,7 @@
 
 #include "tests/store/damage.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 class HostileStore : public Damage {
@@ -67,7 +67,7 @@ TEST_F(HostileStore, LoopsOfLinks) {
 /// SQLite plays such a journal back, and it may name a file that is to be deleted then.
 TEST_F(HostileStore, ARollbackJournalIsNotPlayedBack) {
   EXPECT_THAT(complaint_after([&] { overwrite(file("ledger.sqlite-journal"), "anything"); }),
-              HasSubstr("ledger.sqlite-journal: is no file of a memo store"));
+              HasSubstr("ledger.sqlite-journal: is not a file of a memo store"));
 }
 
 TEST_F(HostileStore, AViewWithoutEndInThePlaceOfATable) {
@@ -91,7 +91,7 @@ TEST_F(HostileStore, IdsThatCommandTheTerminal) {
                          "CAST(x'ff41' AS TEXT)"}) {
     const std::string change = "UPDATE documents SET id = " + std::string(id) + " WHERE number = 2";
     EXPECT_THAT(after_sql(change),
-                HasSubstr("document 2: its id is no UTF-8 or has control characters"));
+                HasSubstr("document 2: its id is not UTF-8 or has control characters"));
   }
 }
 
@@ -147,4 +147,4 @@ TEST_F(HostileStore, PathsThatMeanSomethingToSQLite) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

@@ -2,7 +2,7 @@
 
 #include "tessera/store/memo_store.h"
 
-#include <ATen/Parallel.h>
+#include <omp.h>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -15,7 +15,7 @@
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 TEST_F(StoreTest, HoldsWhatItWasGiven) {
@@ -39,7 +39,7 @@ TEST_F(StoreTest, StartsEmpty) {
   EXPECT_EQ(opened.memory().pairs(), 0);
   EXPECT_EQ(opened.config().memory.vocabulary, 257);
   EXPECT_EQ(verify(opened).digest,
-            content_digest(opened.config().text(), ExactCorrelationMemory(128, 128)));
+            content_digest(opened.config().text(), memo::ExactCorrelationMemory(128, 128)));
 }
 
 TEST_F(StoreTest, ForgettingLeavesAStoreThatNeverHeldIt) {
@@ -59,15 +59,15 @@ TEST_F(StoreTest, ForgettingLeavesAStoreThatNeverHeldIt) {
 }
 
 TEST_F(StoreTest, ThreadsMakeNoDifference) {
-  const int threads = at::get_num_threads();
+  const int threads = omp_get_max_threads();
   std::string digests[2];
   for (const int count : {1, 2}) {
-    at::set_num_threads(count);
+    omp_set_num_threads(count);
     const auto path = store_of("threads" + std::to_string(count), {1, 2, 3, 4, 5});
     forget(path, "4");
     digests[count - 1] = digest(path);
   }
-  at::set_num_threads(threads);
+  omp_set_num_threads(threads);
   EXPECT_EQ(digests[0], digests[1]);
   EXPECT_EQ(digests[0], digest(store_of("never", {5, 3, 2, 1})));
 }
@@ -99,7 +99,7 @@ TEST_F(StoreTest, MergesOnlyWhatFits) {
               HasSubstr("\"seed\":1"));
   EXPECT_FALSE(std::filesystem::exists(store("out")));
   EXPECT_THAT(message_of<UsageError>([&] { merge_stores(one, {other}); }),
-              HasSubstr("is there already"));
+              HasSubstr("already exists"));
 }
 
 TEST_F(StoreTest, ADuplicateIsRefusedOrReplaced) {
@@ -145,12 +145,12 @@ TEST_F(StoreTest, CreatesNothingOverWhatIsThere) {
   const auto create = [&](const std::filesystem::path& path) {
     MemoStore::create(path, small_memory(), byte_tokenizer());
   };
-  EXPECT_THAT(message_of<UsageError>([&] { create(store()); }), HasSubstr("is there already"));
+  EXPECT_THAT(message_of<UsageError>([&] { create(store()); }), HasSubstr("already exists"));
   std::filesystem::create_directory(store("empty"));
   create(store("empty"));
   create(store("deep/er") / "");
   EXPECT_EQ(MemoStore(store("deep/er")).ledger().totals().documents, 0);
-  TextMemoryConfig odd = small_memory();
+  memo::TextMemoryConfig odd = small_memory();
   odd.dimension = 100;
   EXPECT_THROW(MemoStore::create(store("odd"), odd, byte_tokenizer()), std::invalid_argument);
   EXPECT_FALSE(std::filesystem::exists(store("odd")));
@@ -253,4 +253,4 @@ TEST_F(StoreTest, HistoryLeavesNoTrace) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

@@ -4,10 +4,11 @@
 #include <cmath>
 
 #include "tessera/base/random.h"
-#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/bound_window_predictor.h"
+#include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 using Documents = std::vector<std::vector<int32_t>>;
@@ -15,7 +16,7 @@ using Documents = std::vector<std::vector<int32_t>>;
 constexpr int32_t kVocabulary = 400;
 constexpr size_t kShortest = 4, kLongest = 16;  // windows
 
-/// Tokens of a Zipf law that depend on the one before: windows repeat, and go on differently.
+/// Tokens of a Zipf law that depend on the one before: windows repeat, and are followed by different tokens.
 std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
   RandomStream random(seed);
   std::vector<int32_t> text = {0};
@@ -27,7 +28,7 @@ std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
 }
 
 double measured_error(const Documents& documents, int64_t dimension, uint64_t seed) {
-  TextMemory memory({.dimension = dimension, .vocabulary = kVocabulary, .seed = seed});
+  memo::TextMemory memory({.dimension = dimension, .vocabulary = kVocabulary, .seed = seed});
   std::vector<double> prior(kVocabulary, 1.0);
   std::vector<std::span<const int32_t>> contexts;
   std::vector<int32_t> answers;
@@ -40,16 +41,16 @@ double measured_error(const Documents& documents, int64_t dimension, uint64_t se
       answers.push_back(document[i]);
     }
   }
-  const LikelihoodDecoder decoder(prior, memory.noise(), 0.01);
+  const memo::LikelihoodDecoder decoder(prior, memory.noise(), 0.01);
   int64_t wrong = 0;
-  read_contexts(memory, contexts, [&](size_t context, const WindowScores& scores) {
+  memo::read_contexts(memory, contexts, [&](size_t context, const memo::WindowScores& scores) {
     wrong += decoder.best(scores).token != answers[context];
   });
   return static_cast<double>(wrong) / static_cast<double>(contexts.size());
 }
 
 void expect_planned_error(const Documents& documents) {
-  const theory::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, 1000, 1);
+  const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, 1000, 1);
   for (const int64_t dimension : {320, 448}) {
     const double predicted = predictor.error(dimension).first;
     const double measured = measured_error(documents, dimension, 1);
@@ -69,4 +70,4 @@ TEST(PlannedMemory, DocumentsThatShareTextAreTakenIntoAccount) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

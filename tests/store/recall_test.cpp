@@ -3,7 +3,7 @@
 #include "tessera/store/recall_measure.h"
 #include "tests/store/small_stores.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 class RecallTest : public StoreTest {
@@ -15,7 +15,8 @@ class RecallTest : public StoreTest {
 
   std::string text(const Recall& result) const {
     std::string text;
-    for (const NextToken& token : result.tokens) text += byte_tokenizer().token_bytes(token.token);
+    for (const memo::NextToken& token : result.tokens)
+      text += byte_tokenizer().token_bytes(token.token);
     return text;
   }
 };
@@ -81,8 +82,8 @@ TEST_F(RecallTest, NamesEveryDocumentThatSaysTheSame) {
 }
 
 TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
-  TextMemoryConfig paper = small_memory();
-  paper.code = WindowCodeKind::kPaper;
+  memo::TextMemoryConfig paper = small_memory();
+  paper.code = memo::WindowCodeKind::kPaper;
   paper.dimension = 512;
   std::filesystem::remove_all(store());
   MemoStore::create(store(), paper, byte_tokenizer());
@@ -92,7 +93,7 @@ TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
 
 TEST_F(RecallTest, RefusesAPromptWithoutAWindow) {
   EXPECT_THAT(message_of<std::invalid_argument>([&] { recall_after("a"); }),
-              HasSubstr("the prompt has 1 tokens; this memory goes on from the last 2 or more"));
+              HasSubstr("the prompt has 1 tokens; this store needs at least 2"));
   EXPECT_THROW(recall_after("abc", {.error_rate = 0}), std::invalid_argument);
 }
 
@@ -113,4 +114,4 @@ TEST_F(RecallTest, MeasuresItself) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

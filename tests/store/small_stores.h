@@ -15,14 +15,14 @@
 #include "tessera/store/memo_writer.h"
 #include "tests/support/temporary_folder.h"
 
-namespace tessera {
+namespace tessera::store {
 
 using test::message_of;
 using test::TemporaryFolder;
 using ::testing::HasSubstr;
 
 /// A memory of bytes that is written in a moment and holds some hundred tokens.
-inline TextMemoryConfig small_memory(uint64_t seed = 0) {
+inline memo::TextMemoryConfig small_memory(uint64_t seed = 0) {
   return {.dimension = 128, .heads = 2, .layers = 3, .seed = seed};
 }
 
@@ -98,4 +98,4 @@ class StoreTest : public ::testing::Test {
   TemporaryFolder folder_{test::folder_in_memory()};
 };
 
-}  // namespace tessera
+}  // namespace tessera::store

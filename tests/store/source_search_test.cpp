@@ -6,12 +6,12 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 using Tokens = std::vector<int32_t>;
 
-TokenPieces pieces_of(const Tokens& tokens, size_t size) {
+memo::TokenPieces pieces_of(const Tokens& tokens, size_t size) {
   return [rest = std::span<const int32_t>(tokens), size]() mutable {
     const auto piece = rest.first(std::min(size, rest.size()));
     rest = rest.subspan(piece.size());
@@ -83,4 +83,4 @@ RC_GTEST_PROP(SourceSearchProperty, AgreesWithLookingEverywhere, ()) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

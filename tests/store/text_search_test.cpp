@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 std::vector<TextMatch> matches(const std::string& text, const std::string& document,
@@ -81,4 +81,4 @@ RC_GTEST_PROP(TextSearchProperty, AgreesWithLookingAtTheWhole, ()) {
 }
 
 }  // namespace
-}  // namespace tessera
+}  // namespace tessera::store

@@ -67,16 +67,17 @@ size_t TextEncoder::piece_bytes(std::string_view rest) const {
   return rest.size();
 }
 
-void TextEncoder::in_pieces(std::string_view text,
-                            const std::function<void(std::span<const int32_t>)>& take) {
-  std::vector<int32_t> ids;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view piece = rest.substr(0, piece_bytes(rest));
+std::function<std::span<const int32_t>()> TextEncoder::pieces(std::string_view text) {
+  return [this, text, rest = text,
+          ids = std::vector<int32_t>()]() mutable -> std::span<const int32_t> {
     ids.clear();
-    append_part(piece, text.data(), ids);
-    take(ids);
-    rest.remove_prefix(piece.size());
-  }
+    while (ids.empty() && !rest.empty()) {
+      const std::string_view piece = rest.substr(0, piece_bytes(rest));
+      append_part(piece, text.data(), ids);
+      rest.remove_prefix(piece.size());
+    }
+    return ids;
+  };
 }
 
 }  // namespace tessera

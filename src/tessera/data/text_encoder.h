@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-/// Encodes many texts with one tokenizer, remembering the pre-tokens it has met, which makes it
+/// Encodes many texts with one tokenizer, remembering the pre-tokens it has seen, which makes it
 /// several times faster than Tokenizer::encode on short texts. For one thread.
 class TextEncoder {
  public:
@@ -23,9 +23,10 @@ class TextEncoder {
   /// Appends the ids of `text`, which are those of Tokenizer::encode.
   void append(std::string_view text, std::vector<int32_t>& ids);
 
-  /// Hands the same ids to `take`, piece by piece, so that memory does not grow with the text
-  /// (except for tokenizers whose tokens depend on more than a line, which take it whole).
-  void in_pieces(std::string_view text, const std::function<void(std::span<const int32_t>)>& take);
+  /// The same ids piece by piece, so that memory does not grow with the text (except for tokenizers
+  /// whose tokens depend on more than a line: one piece). Each call gives the next piece, valid
+  /// until the next call; an empty one ends the text. Encoder and text must outlive it.
+  std::function<std::span<const int32_t>()> pieces(std::string_view text);
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 

@@ -177,7 +177,8 @@ void TokenStreamWriter::write(std::span<const int32_t> ids) {
 }
 
 void TokenStreamWriter::add_document(std::string_view text) {
-  encoder_.in_pieces(text, [&](std::span<const int32_t> ids) { write(ids); });
+  const auto pieces = encoder_.pieces(text);
+  for (auto ids = pieces(); !ids.empty(); ids = pieces()) write(ids);
   if (const auto end = encoder_.tokenizer().end_of_text()) write(std::span(&*end, 1));
   info_.text_bytes += static_cast<int64_t>(text.size());
   ++info_.documents;

@@ -8,17 +8,15 @@
 #include "tessera/base/random.h"
 #include "tessera/memo/cpu/hadamard_scores.h"
 #include "tessera/memo/cpu/loops.h"
+#include "tessera/memo/window_hash.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 constexpr int64_t kLargestBlock = 1024;            // tokens
 constexpr uint64_t kTokenStream = 0x746f6b656e73;  // Philox stream of the token codes
 
-/// `count` words, 64 random bits each, from block `first` on.
+/// `count` words of 64 random bits each, starting at block `first`.
 void draw_words(const Philox& philox, uint64_t first, int64_t count, uint64_t* words) {
   for (int64_t w = 0; w < count; ++w) {
     const auto four = philox.block(first + static_cast<uint64_t>(w / 2));
@@ -36,13 +34,13 @@ constexpr std::array<uint64_t, 64> kHadamard64 = [] {
   return rows;
 }();
 
-/// 64 signs of row j of a Hadamard matrix, from column 64 w on.
+/// 64 signs of row j of a Hadamard matrix, starting at column 64 w.
 uint64_t hadamard_word(uint64_t j, uint64_t w) {
   const uint64_t upper = std::popcount(j / 64 & w) & 1;
   return kHadamard64[j % 64] ^ (0 - upper);
 }
 
-/// Keeps as much of the text as its longest window reaches back.
+/// Keeps the end of the text that the longest window covers.
 class ContextStream final : public WindowStream {
  public:
   ContextStream(const WindowCode& code, int64_t longest)
@@ -77,7 +75,7 @@ BoundCode::BoundCode(const TextMemoryConfig& config)
 }
 
 void BoundCode::draw_signs(std::span<const int32_t> window, uint64_t* key, uint64_t* mask) const {
-  const Philox philox(config_.seed, XXH3_64bits(window.data(), window.size_bytes()));
+  const Philox philox(config_.seed, hash_tokens(window));
   draw_words(philox, 0, words_, key);
   draw_words(philox, static_cast<uint64_t>((words_ + 1) / 2), words_, mask);
 }
@@ -154,4 +152,4 @@ double BoundCode::noise(const ExactCorrelationMemory& memory) const {
   return std::sqrt(memory.energy()) / static_cast<double>(config_.dimension);
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

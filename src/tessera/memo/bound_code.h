@@ -2,12 +2,12 @@
 
 #include "tessera/memo/window_code.h"
 
-namespace tessera {
+namespace tessera::memo {
 
-/// Differs from Zanzotto et al. 2025: keys are not put together from tokens. A window w has a
-/// random key k(w) and a random mask m(w) in {+1, -1}^d; the pair (w, y) is stored as k(w)^T (e_y o
-/// m(w)), and read as (k(w) C) o m(w). So windows that share tokens, and tokens that come often,
-/// disturb each other no more than any other pairs do.
+/// The bound code. Differs from Zanzotto et al. 2025: keys are not composed of tokens. A window w
+/// has a random key k(w) and a random mask m(w) in {+1, -1}^d; the pair (w, y) is stored as
+/// k(w)^T (e_y o m(w)) and read as (k(w) C) o m(w). So windows that share tokens, and frequent
+/// tokens, interfere with each other no more than any other pairs do.
 ///
 /// The codes e_y in {+1, -1}^d are Hadamard rows under a random mask for each block of 2^p tokens,
 /// where 2^p is the largest power of two that divides d, at most 1024: token b 2^p + j has
@@ -31,7 +31,7 @@ class BoundCode final : public WindowCode {
   void draw_signs(std::span<const int32_t> window, uint64_t* key, uint64_t* mask) const;
   /// signs [d / 64] becomes signs o e_y.
   void bind(int32_t token, uint64_t* signs) const;
-  /// Of a product that was stored once, |k|^2 |e|^2 = d^2, to 1.
+  /// What scales the product of a pair stored once, |k|^2 |e|^2 = d^2, to 1.
   float scale() const;
 
   TextMemoryConfig config_;
@@ -41,4 +41,4 @@ class BoundCode final : public WindowCode {
   std::vector<uint64_t> token_masks_;  // [ceil(V / 2^p), d / 64]
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -5,11 +5,11 @@
 #include <new>
 #include <stdexcept>
 
-namespace tessera::ops {
+namespace tessera::memo {
 namespace {
 
-/// c [m, 1] from a [m, k], or its transpose, by strides. For one column oneDNN exchanges the
-/// factors, and with them which may be large.
+/// c [m, 1] from a [m, k], or its transpose, by strides. For a single column oneDNN swaps the
+/// factors, and the limit would apply to the left one.
 void multiply_column(int64_t m, int64_t k, const int8_t* a, int64_t row_step, int64_t step,
                      const int8_t* b, int64_t ldb, bool add, int32_t* c, int64_t ldc) {
   for (int64_t i = 0; i < m; ++i) {
@@ -44,4 +44,4 @@ void add_transposed_product(int64_t m, int64_t n, int64_t k, const int8_t* a, in
   multiply(true, m, n, k, a, lda, b, ldb, true, c, ldc);
 }
 
-}  // namespace tessera::ops
+}  // namespace tessera::memo

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-namespace tessera::ops {
+namespace tessera::memo {
 
-/// The largest magnitude that the right factor may have. oneDNN adds pairs of products in 16 bits
-/// where the processor has no dot product of bytes, and 2 * 255 * 64 still fits.
+/// The largest magnitude allowed in the right factor. On processors without a dot product of bytes,
+/// oneDNN adds pairs of products in 16 bits, and 2 * 255 * 64 still fits.
 constexpr int kRightLimit = 64;
 
 /// c [m, n] = a [m, k] b [k, n], plus c where `add`: exact on every processor for |b| <=
@@ -16,4 +16,4 @@ void multiply_bytes(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t ld
 void add_transposed_product(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda,
                             const int8_t* b, int64_t ldb, int32_t* c, int64_t ldc);
 
-}  // namespace tessera::ops
+}  // namespace tessera::memo

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/memo/correlation.h"
-#include "tessera/memo/large_pages.h"
+#include "tessera/memo/allocate_matrix.h"
+#include "tessera/memo/outer_products.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 using simd::kWorthThreads;
@@ -58,7 +58,7 @@ void add_entries(const Added* added, int64_t count, Entry* entries) {
   for (int64_t i = 0; i < count; ++i) entries[i] += static_cast<Entry>(added[i]);
 }
 
-/// values [n, D] = queries [n, K] entries [K, D]: rare, for memories that outgrew 32 bits.
+/// values [n, D] = queries [n, K] entries [K, D], for the rare memory with 64-bit entries.
 void read_wide(std::span<const int8_t> queries, const int64_t* entries, int64_t rows,
                int64_t columns, float* values) {
   const int64_t count = static_cast<int64_t>(queries.size()) / rows;
@@ -137,7 +137,7 @@ void ExactCorrelationMemory::edit(Edit edit, std::span<const int8_t> keys,
                                             static_cast<size_t>(pairs * columns_));
     reserve(pairs * kLargestProduct);
     add_narrow([&](int32_t* entries) {
-      ops::add_outer_products(some_keys, some_values, rows_, columns_, sign, entries);
+      add_outer_products(some_keys, some_values, rows_, columns_, sign, entries);
     });
   }
 }
@@ -146,12 +146,13 @@ void ExactCorrelationMemory::edit(Edit edit, const SignRows& keys, const SignRow
   check_argument(
       keys.width == rows_ && values.width == columns_ && keys.whole() && values.whole() &&
           keys.count() == values.count(),
-      "ExactCorrelationMemory: {} rows of {} signs and {} of {} meet a memory of {} x {}",
+      "ExactCorrelationMemory: keys are {} rows of {} signs, values {} rows of {}; for a memory of "
+      "{} x {} both need these widths and equally many rows",
       keys.count(), keys.width, values.count(), values.width, rows_, columns_);
   if (keys.count() == 0) return;
   reserve(keys.count());
   const int sign = edit == Edit::kStore ? 1 : -1;
-  add_narrow([&](int32_t* entries) { ops::add_outer_products(keys, values, sign, entries); });
+  add_narrow([&](int32_t* entries) { add_outer_products(keys, values, sign, entries); });
 }
 
 template <typename Add>
@@ -165,7 +166,7 @@ void ExactCorrelationMemory::add_narrow(const Add& add) {
 
 void ExactCorrelationMemory::merge(const ExactCorrelationMemory& other) {
   check_argument(rows_ == other.rows_ && columns_ == other.columns_,
-                 "ExactCorrelationMemory: {} x {} entries cannot take over {} x {}", rows_,
+                 "ExactCorrelationMemory: {} x {} entries cannot be merged with {} x {}", rows_,
                  columns_, other.rows_, other.columns_);
   reserve(other.largest_entry());
   if (bits_ == 32)
@@ -232,9 +233,9 @@ void ExactCorrelationMemory::retrieve(std::span<const int8_t> queries,
                  "many rows of {} as of {}",
                  queries.size(), values.size(), rows_, columns_);
   if (bits_ == 32)
-    ops::read_outer_products(queries, entries<int32_t>(), rows_, columns_, values.data());
+    read_outer_products(queries, entries<int32_t>(), rows_, columns_, values.data());
   else
     read_wide(queries, entries<int64_t>(), rows_, columns_, values.data());
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

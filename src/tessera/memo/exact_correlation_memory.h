@@ -7,27 +7,27 @@
 
 #include "tessera/memo/sign_rows.h"
 
-namespace tessera {
+namespace tessera::memo {
 
-/// Whether pairs are written or taken away again.
+/// Whether pairs are added or removed.
 enum class Edit { kStore, kForget };
 
 /// A correlation matrix memory C [K, D] of whole numbers: the sum of the outer products of 8-bit
-/// keys [K] and values [D] (Zanzotto et al. 2025, eq. 2). What it holds depends only on which pairs
-/// are held: not on order, batches, threads, instruction set, merges or on what was stored and
-/// forgotten in between. Entries have 32 bits, or 64 where one of them needs more.
-/// Every member throws std::invalid_argument on sizes that do not fit and leaves C as it was.
+/// keys [K] and values [D] (Zanzotto et al. 2025, eq. 2). Its content depends only on which pairs
+/// it holds: not on their order, batches, threads, instruction set, merges, or on what was stored
+/// and forgotten in between. Entries have 32 bits, or 64 if one of them needs more. Every member
+/// throws std::invalid_argument on sizes that do not fit, and leaves C unchanged.
 class ExactCorrelationMemory {
  public:
   /// Holds nothing: C = 0. rows and columns up to 2^17.
   ExactCorrelationMemory(int64_t rows, int64_t columns);
 
-  /// C as bytes() of another memory gave it, used where it lies: `bytes` must be writable (a
-  /// private mapping of a file, say), aligned to an entry, and stay as long as `owner` does.
+  /// C from the bytes() of another memory, used in place: `bytes` must be writable (a private
+  /// mapping of a file, say), aligned to an entry, and live as long as `owner` does.
   static ExactCorrelationMemory from_bytes(int64_t rows, int64_t columns, int bits,
                                            std::span<std::byte> bytes, std::shared_ptr<void> owner);
 
-  /// A copy has entries of its own.
+  /// A copy has its own entries.
   ExactCorrelationMemory(const ExactCorrelationMemory& other);
   ExactCorrelationMemory& operator=(const ExactCorrelationMemory& other);
   ExactCorrelationMemory(ExactCorrelationMemory&&) = default;
@@ -46,22 +46,22 @@ class ExactCorrelationMemory {
     edit(Edit::kForget, keys, values);
   }
   void forget(const SignRows& keys, const SignRows& values) { edit(Edit::kForget, keys, values); }
-  /// Either.
+  /// One or the other.
   void edit(Edit edit, std::span<const int8_t> keys, std::span<const int8_t> values);
   void edit(Edit edit, const SignRows& keys, const SignRows& values);
-  /// C += the other's C: as if all its pairs were stored here too.
+  /// C += the other's C, as if all its pairs were stored here too.
   void merge(const ExactCorrelationMemory& other);
 
   /// values [n, D] = queries [n, K] C, each the exact sum rounded once to float (exact below 2^53;
   /// Zanzotto et al. 2025, eq. 3).
   void retrieve(std::span<const int8_t> queries, std::span<float> values) const;
 
-  /// |C|_F^2 / (K D): for pairs of random signs the expected sum of their squared multiplicities,
-  /// the number of pairs where each is held once. One pass over C.
+  /// |C|_F^2 / (K D). For pairs of random signs this is, in expectation, the sum of their squared
+  /// multiplicities: the number of pairs, if each is held once. One pass over C.
   double energy() const;
 
   int64_t entry(int64_t row, int64_t column) const;
-  /// 32 or 64; 64 exactly where an entry is beyond +-(2^31 - 1).
+  /// 32, or 64 if and only if an entry is beyond +-(2^31 - 1).
   int bits() const { return bits_; }
   /// C row by row in the machine's byte order.
   std::span<const std::byte> bytes() const;
@@ -74,13 +74,14 @@ class ExactCorrelationMemory {
   Entry* entries() const {
     return reinterpret_cast<Entry*>(entries_);
   }
-  /// Calls add(entries) on 32-bit entries that are added to C: C itself, or zeros beside a wide C.
+  /// Calls add(entries) on 32-bit entries: those of C, or, if C has 64 bits, zeros that are then
+  /// added to C.
   template <typename Add>
   void add_narrow(const Add& add);
   /// Makes room for entries that grow by at most `change` in magnitude.
   void reserve(int64_t change);
   void widen();
-  /// Back to 32 bits where they suffice.
+  /// Goes back to 32 bits if they suffice.
   void settle();
   int64_t largest_entry() const;
 
@@ -91,4 +92,4 @@ class ExactCorrelationMemory {
   int64_t largest_ = 0;  // no entry's magnitude is above this
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -2,29 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "tessera/theory/normal_law.h"
 
-namespace tessera::theory {
+namespace tessera::memo {
 namespace {
 
 constexpr int kDraws = 16;
-constexpr double kStep = 0.05;  // of log priors that count as one, in nats
-constexpr double kNever = -std::numeric_limits<double>::infinity();
-constexpr double kAllWindows = 0.9, kRivals = 0.1;  // p_k and r of LikelihoodDecoder
-
-double log_prior_of_depth(size_t m, size_t k) {
-  if (k == 1) return 0;
-  return std::log(m == k ? kAllWindows : (1 - kAllWindows) / static_cast<double>(k - 1));
-}
-
-/// log(e^a + e^b).
-double log_add(double a, double b) {
-  if (a == kNever) return b;
-  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-}
+constexpr double kStep = 0.05;  // nats; log priors that agree to this form a group
 
 }  // namespace
 
@@ -42,7 +28,7 @@ LikelihoodRecall::LikelihoodRecall(const std::vector<double>& prior) {
   }
 }
 
-/// Of each group, the tokens that are not among the stored ones.
+/// The number of tokens of each group that are not among the stored ones.
 std::vector<double> LikelihoodRecall::count_others(std::span<const Stored> stored) const {
   std::vector<double> others;
   for (const Group& group : groups_) others.push_back(group.tokens);
@@ -51,55 +37,47 @@ std::vector<double> LikelihoodRecall::count_others(std::span<const Stored> store
   return others;
 }
 
-LikelihoodRecall::Draw LikelihoodRecall::draw(std::span<const Stored> stored, double noise,
-                                              RandomStream& random) const {
-  struct Token {
-    double log_ratio, log_rival = 0, log_weight = kNever;
-  };
-  std::vector<Token> tokens;
+/// The mixture that the decoder sees in one draw of the noise on the stored tokens' scores.
+DepthMixture LikelihoodRecall::draw(std::span<const Stored> stored, double noise,
+                                    RandomStream& random) const {
+  std::vector<DepthMixture::Candidate> tokens;
   for (const Stored& token : stored)
-    tokens.push_back({log_prior_[static_cast<size_t>(token.token)]});
+    tokens.push_back(
+        {.token = token.token, .log_ratio = log_prior_[static_cast<size_t>(token.token)]});
   const size_t windows = stored.front().scores.size();
-  Draw result;
-  double log_rivals = 0;
+  DepthMixture mixture(std::move(tokens), static_cast<int64_t>(windows), noise);
+  std::vector<double> scores(stored.size());
   for (size_t m = 0; m < windows; ++m) {
-    const double log_depth = log_prior_of_depth(m + 1, windows) + log_rivals;
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      Token& token = tokens[i];
-      const double score = stored[i].scores[m] + noise * random.normal();
-      token.log_ratio += (score - 0.5) / (noise * noise);
-      token.log_weight = log_add(token.log_weight, log_depth + token.log_ratio - token.log_rival);
-      const double log_rival = log_add(token.log_rival, std::log(kRivals) + token.log_ratio);
-      log_rivals += log_rival - token.log_rival;
-      token.log_rival = log_rival;
-    }
-    log_rivals -= kRivals;
-    result.log_depths.push_back(log_depth);
+    for (size_t i = 0; i < stored.size(); ++i)
+      scores[i] = stored[i].scores[m] + noise * random.normal();
+    mixture.add_window(scores);
   }
-  for (const Token& token : tokens) result.log_weights.push_back(token.log_weight);
-  return result;
+  return mixture;
 }
 
 double LikelihoodRecall::recall(std::span<const Stored> stored, double noise,
                                 RandomStream random) const {
+  using Candidate = DepthMixture::Candidate;
   const std::vector<double> others = count_others(stored);
   double recall = 0;
   for (int i = 0; i < kDraws; ++i) {
-    const auto [log_weights, log_depths] = draw(stored, noise, random);
-    if (std::ranges::max_element(log_weights) != log_weights.begin()) continue;
+    const DepthMixture mixture = draw(stored, noise, random);
+    const auto& tokens = mixture.candidates();
+    if (std::ranges::max_element(tokens, {}, &Candidate::log_weight) != tokens.begin()) continue;
+    const double right = tokens.front().log_weight;
     double log_recall = 0;
-    for (size_t m = 0; m < log_depths.size(); ++m) {
+    for (size_t m = 0; m < mixture.log_depths().size(); ++m) {
       const auto windows = static_cast<double>(m + 1);
-      const double mean = log_depths[m] - windows / (2 * noise * noise);
+      const double mean = mixture.log_depths()[m] - windows / (2 * noise * noise);
       const double deviation = std::sqrt(windows) / noise;
       for (size_t g = 0; g < groups_.size(); ++g)
         if (others[g] > 0)
-          log_recall += others[g] *
-                        log_normal_cdf((log_weights[0] - mean - groups_[g].log_prior) / deviation);
+          log_recall +=
+              others[g] * theory::log_normal_cdf((right - mean - groups_[g].log_prior) / deviation);
     }
     recall += std::exp(log_recall) / kDraws;
   }
   return recall;
 }
 
-}  // namespace tessera::theory
+}  // namespace tessera::memo

@@ -7,13 +7,13 @@
 #include "tessera/memo/cpu/loops.h"
 #include "tessera/memo/cpu/window_products.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 constexpr double kProjectionScale = 16;  // standard deviation of an entry of W_k
 constexpr int kProjectionLimit = 63;
 constexpr double kKeyScale = 32;  // standard deviation of an entry of a key
-static_assert(kProjectionLimit <= ops::kRightLimit);
+static_assert(kProjectionLimit <= kRightLimit);
 
 enum RandomStreams : uint64_t { kTokenStream = 0, kProjectionStream = 1 };  // one a layer
 
@@ -64,9 +64,9 @@ std::vector<int8_t> PaperCode::project(std::span<const int8_t> codes, int32_t k)
   const int64_t d = config_.dimension, width = part_width();
   const int64_t count = static_cast<int64_t>(codes.size()) / d;
   std::vector<int32_t> sums(static_cast<size_t>(count * width));
-  ops::multiply_bytes(count, width, d, codes.data(), d,
-                      &projections_[static_cast<size_t>((k - 1) * d * width)], width, false,
-                      sums.data(), width);
+  multiply_bytes(count, width, d, codes.data(), d,
+                 &projections_[static_cast<size_t>((k - 1) * d * width)], width, false, sums.data(),
+                 width);
   // Tokens have unit length on average, as in the authors' code; encodings exactly.
   const double token_length = tokens_.deviation() * std::sqrt(static_cast<double>(d));
   std::vector<double> scales(static_cast<size_t>(count));
@@ -92,7 +92,7 @@ void PaperCode::edit(Edit edit, std::span<const int32_t> text, std::span<const W
                      ExactCorrelationMemory& memory) const {
   const int64_t d = config_.dimension, h = config_.heads, width = part_width();
   const auto tokens = token_codes(text);
-  // parts[k - 1]: of every k, the parts that the windows starting at 0, 1, ... make.
+  // parts[k - 1]: the parts from the windows of h^(k - 1) tokens that start at 0, 1, ...
   std::vector<std::vector<int8_t>> parts;
   std::vector<int8_t> codes = tokens;
   auto starts = static_cast<int64_t>(text.size());
@@ -119,7 +119,7 @@ void PaperCode::edit(Edit edit, std::span<const int32_t> text, std::span<const W
 
 WindowQueries PaperCode::queries(std::span<const std::span<const int32_t>> contexts) const {
   const auto d = static_cast<size_t>(config_.dimension);
-  std::vector<size_t> first_query;  // of each context
+  std::vector<size_t> first_query;  // for each context
   size_t count = 0;
   for (const auto& context : contexts) {
     first_query.push_back(count);
@@ -128,7 +128,7 @@ WindowQueries PaperCode::queries(std::span<const std::span<const int32_t>> conte
   WindowQueries queries;
   queries.keys.resize(count * d);
   for (size_t k = 0; k < lengths_.size(); ++k) {
-    // The last window of this length of every context that has one, end to end.
+    // The last window of this length of every context that can fill one, end to end.
     const auto length = static_cast<size_t>(lengths_[k]);
     std::vector<int32_t> windows;
     std::vector<size_t> places;
@@ -155,8 +155,8 @@ std::vector<int8_t> PaperCode::keys_of(std::span<const int32_t> windows, int32_t
   return project(codes, k);  // [n h, d / h] is [n, d]
 }
 
-/// Keeps of every X^k, and of the parts of keys they make, the last h^k: of those the windows that
-/// end the text are put together, with one projection for each length and token.
+/// Keeps the last h^k rows of every X^k and of the parts of keys from them. The windows that end
+/// the text are composed of these rows, with one projection for each length and token.
 class PaperCode::Stream final : public WindowStream {
  public:
   explicit Stream(const PaperCode& code) : code_(code) {
@@ -236,11 +236,11 @@ float PaperCode::score(std::span<const float> value, int32_t token) const {
 
 double PaperCode::noise(const ExactCorrelationMemory& memory) const {
   const auto d = static_cast<double>(config_.dimension);
-  // Keys of one length share a Gaussian W_k, in each of h parts, and the codes of V tokens overlap
-  // in d dimensions.
+  // Keys of one length share a Gaussian W_k in each of their h parts, and the codes of V tokens
+  // overlap in d dimensions.
   const double overlap = (1 + 1 / static_cast<double>(config_.heads * config_.layers)) *
                          (1 + d / static_cast<double>(config_.vocabulary));
   return std::sqrt(memory.energy() * overlap) / (kKeyScale * tokens_.deviation() * d);
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

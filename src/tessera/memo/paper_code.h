@@ -4,16 +4,16 @@
 #include "tessera/memo/token_table.h"
 #include "tessera/memo/window_code.h"
 
-namespace tessera {
+namespace tessera::memo {
 
-/// The code of Zanzotto et al. 2025, sec. 3.2, in the form of the authors' code: windows of h^k
-/// tokens at every position, the product as the encoding of a window (alpha = 1: no intermediate
-/// memories), all lengths in one C, and keys of h parts, each projected by the W_k that the parts
-/// of a length share.
+/// The code of Zanzotto et al. 2025, sec. 3.2, as in the authors' code: windows of h^k tokens at
+/// every position, the product as the encoding of a window (alpha = 1: no intermediate memories),
+/// one C for all lengths, and keys of h parts, each projected by W_k, which all parts of a length
+/// share.
 ///
-/// Differs from the authors' code: on whole numbers, so that forgetting is exact and a key is the
-/// same bits on every machine and in any batch; an encoding is scaled by its largest entry, not its
-/// length, which the key makes good; token 0 is a token like any other.
+/// Differs from the authors' code: it uses whole numbers, so that forgetting is exact and a key has
+/// the same bits on every machine and in any batch; an encoding is scaled by its largest entry
+/// instead of its length, which the scale of the key corrects; token 0 has no special meaning.
 class PaperCode final : public WindowCode {
  public:
   explicit PaperCode(const TextMemoryConfig& config);
@@ -24,7 +24,8 @@ class PaperCode final : public WindowCode {
   std::unique_ptr<WindowStream> stream() const override;
   void score(std::span<const float> values, std::span<float* const> scores) const override;
   float score(std::span<const float> value, int32_t token) const override;
-  /// Of tokens that no stored window with a part in common leads to: those score by their parts.
+  /// For tokens that followed no stored window with a part in common; the others score by their
+  /// parts.
   double noise(const ExactCorrelationMemory& memory) const override;
 
  private:
@@ -34,15 +35,15 @@ class PaperCode final : public WindowCode {
   int64_t part_width() const { return config_.dimension / config_.heads; }
   /// X^1 [tokens, d].
   std::vector<int8_t> token_codes(std::span<const int32_t> tokens) const;
-  /// X^{k+1} [count, d]: row n the encoding of the h rows of `codes` X^k from n next_step on,
-  /// part_step apart.
+  /// X^{k+1} [count, d]: row n is the encoding of h rows of `codes` X^k, starting at n next_step
+  /// and part_step apart.
   std::vector<int8_t> encode(std::span<const int8_t> codes, int64_t count, int64_t next_step,
                              int64_t part_step) const;
-  /// The parts [n, d / h] of keys that the encodings X^k [n, d] make; k from 1.
+  /// The parts [n, d / h] of keys from the encodings X^k [n, d]; k starts at 1.
   std::vector<int8_t> project(std::span<const int8_t> codes, int32_t k) const;
   /// I^k [n, d] of windows of h^k tokens each, end to end.
   std::vector<int8_t> keys_of(std::span<const int32_t> windows, int32_t k) const;
-  /// Of a product that was stored once, |I|^2 |e|^2 on average, to 1.
+  /// What scales the product of a pair stored once, |I|^2 |e|^2 on average, to 1.
   float scale() const;
 
   TextMemoryConfig config_;
@@ -52,4 +53,4 @@ class PaperCode final : public WindowCode {
   std::vector<int8_t> projections_;  // W_1, ..., W_l, each [d, d / h]
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

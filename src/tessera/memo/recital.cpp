@@ -2,30 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "tessera/memo/log_sum.h"
 #include "tessera/memo/text_reader.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 constexpr size_t kAhead = 8;         // tokens
 constexpr size_t kPaths = 16;        // continuations kept
 constexpr double kHopeless = 8;      // nats behind the best
 constexpr double kFollowsAll = 0.9;  // prior of following the whole context
-constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-/// Among paths of `ahead` steps: an end of text counts as if it went on as it came.
+/// Compared with paths of `ahead` steps: after an end of text its merit counts for each step
+/// missing.
 double Recital::Path::rank(size_t ahead) const {
   const auto missing = static_cast<double>(ahead - steps.size());
   return log_prior + merit + (state == kEndOfText ? missing * steps.back().merit : 0);
 }
 
-/// Of its beginnings, the one that most speaks for.
+/// The largest evidence over its beginnings.
 double Recital::Path::evidence() const {
-  double sum = log_prior, most = kNever;
+  double sum = log_prior, most = kLogZero;
   for (const Step& step : steps) most = std::max(most, sum += step.evidence);
   return most;
 }
@@ -34,7 +34,7 @@ Recital::Recital(const TextMemory& memory, const LikelihoodDecoder& decoder,
                  std::span<const int32_t> context, std::optional<int32_t> end_of_text)
     : memory_(memory), decoder_(decoder), end_of_text_(end_of_text) {
   context_.assign(context.begin(), context.end());
-  forget_what_no_window_reads();
+  drop_unread_context();
   const auto all = static_cast<int64_t>(context_.size());
   for (const int64_t length : memory.window_lengths())
     if (length < all) paths_.push_back({.followed = length});
@@ -54,7 +54,7 @@ std::optional<NextToken> Recital::next() {
   return token;
 }
 
-void Recital::forget_what_no_window_reads() {
+void Recital::drop_unread_context() {
   const int64_t unread = static_cast<int64_t>(context_.size()) - memory_.window_lengths().back();
   if (unread > 0) context_.erase(context_.begin(), context_.begin() + unread);
 }
@@ -72,7 +72,7 @@ size_t Recital::ahead() const {
   return most;
 }
 
-/// Puts one token more to every path, and keeps the best.
+/// Extends every path by one token and keeps the best.
 void Recital::look_further() {
   std::vector<Path> open;
   std::erase_if(paths_, [&](Path& path) {
@@ -96,7 +96,7 @@ void Recital::look_further() {
   if (paths_.size() > kPaths) paths_.resize(kPaths);
 }
 
-/// The path with each of the tokens that most likely follow.
+/// The path extended by each of the tokens that most probably follow.
 std::vector<Recital::Path> Recital::continued(const Path& path, const WindowScores& scores) const {
   const auto followed = path.followed + static_cast<int64_t>(path.steps.size());
   const int64_t windows =
@@ -121,7 +121,7 @@ std::vector<Recital::Path> Recital::continued(const Path& path, const WindowScor
   return paths;
 }
 
-/// To a token that must have been stored with so many windows.
+/// The step to a token that must have been stored with this number of windows.
 Recital::Step Recital::step_to(const LikelihoodDecoder::Depths& depths, const WindowScores& scores,
                                int64_t windows) const {
   const auto m = static_cast<size_t>(windows) - 1;
@@ -131,13 +131,12 @@ Recital::Step Recital::step_to(const LikelihoodDecoder::Depths& depths, const Wi
   step.token.token = depths.token;
   step.token.matched_length = scores.lengths()[m];
   step.token.recalled = true;
-  for (int64_t k = 0; k < scores.windows(); ++k)
-    step.token.window_scores.push_back(scores.window(k)[static_cast<size_t>(depths.token)]);
+  step.token.window_scores = scores.of_token(depths.token);
   for (size_t k = 0; k <= m; ++k) step.token.score += step.token.window_scores[k];
   return step;
 }
 
-/// The first token of a path, with what all paths say of it.
+/// The first token of a path, with the probability that all paths together give it.
 NextToken Recital::first_of(const Path& best) const {
   NextToken token = best.steps.front().token;
   token.evidence = best.evidence();
@@ -153,10 +152,10 @@ NextToken Recital::first_of(const Path& best) const {
   return token;
 }
 
-/// Goes one token on, with the paths that begin with it.
+/// Moves on by one token; only the paths that begin with it remain.
 void Recital::recite(int32_t token) {
   context_.push_back(token);
-  forget_what_no_window_reads();
+  drop_unread_context();
   std::erase_if(paths_, [&](const Path& path) {
     return path.steps.empty() || path.steps.front().token.token != token;
   });
@@ -167,4 +166,4 @@ void Recital::recite(int32_t token) {
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

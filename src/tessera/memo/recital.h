@@ -8,29 +8,30 @@
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_memory.h"
 
-namespace tessera {
+namespace tessera::memo {
 
-/// Goes on from a text with what a memory of bound windows holds after it, token by token, looking
-/// some tokens ahead (beam search). A continuation is taken to follow the last a tokens of the text
-/// as they were stored, a being all of them or a window's length, and to follow itself: after n
-/// tokens its windows of up to a + n tokens were stored. How likely that is, and how rarely it
-/// happens by chance, ranks it. So a token that noise makes the best of its place is passed over,
-/// because nothing goes on from it; and a phrase that stands in many documents does not lead away
-/// from the one that is recited.
+/// Continues a text with what a memory of bound windows holds after it, token by token, looking
+/// some tokens ahead (beam search). The hypothesis for a continuation: it was stored after the last
+/// a tokens of the text, where a is all of them or a window's length; so after n tokens its windows
+/// of up to a + n tokens were stored. Continuations are ranked by how probable that is and how
+/// rarely it happens by chance. A token that is the best only because of noise is therefore
+/// skipped, since nothing stored continues after it; and a phrase that occurs in many documents
+/// does not lead away from the document that is recited.
 ///
-/// The evidence for a continuation is the product of its tokens' likelihood ratios, at the most
-/// that it reaches. Where nothing was stored the sum over all continuations is a supermartingale of
-/// mean 1 at most: that it ever exceeds 1 / error_rate happens with probability error_rate at most
-/// (Ville). Beyond that the recital begins, and goes on as long as what lies ahead is beyond it.
+/// The evidence for a continuation is the product of its tokens' likelihood ratios, at its largest
+/// over the tokens so far. If nothing was stored, the sum over all continuations is a
+/// supermartingale of mean at most 1: it ever exceeds 1 / error_rate with probability at most
+/// error_rate (Ville). Above that level the recital begins, and it goes on as long as the tokens
+/// ahead stay above it.
 class Recital {
  public:
   /// memory and decoder must outlive it. context: the last tokens of the text. end_of_text: the
-  /// token that ends documents, if any does.
+  /// token that ends documents, if there is one.
   Recital(const TextMemory& memory, const LikelihoodDecoder& decoder,
           std::span<const int32_t> context, std::optional<int32_t> end_of_text);
 
-  /// The next token, or none where nothing stored goes on. Its evidence is that of the whole
-  /// continuation it was taken with, its probability against all others. Throws
+  /// The next token, or none if nothing stored continues here. Its evidence is that of its whole
+  /// continuation; its probability weighs all continuations against each other. Throws
   /// std::invalid_argument on a context with an id outside the vocabulary.
   std::optional<NextToken> next();
 
@@ -38,21 +39,21 @@ class Recital {
   /// A token of a continuation.
   struct Step {
     NextToken token;
-    double merit = 0;  ///< log of its probability to follow as it must, against chance
+    double merit = 0;  ///< log of: probability that it was stored so, over that by chance
     double evidence = 0;
   };
   struct Path {
-    int64_t followed = 0;  ///< tokens before it that it follows, at least
-    double log_prior = 0;  ///< of that
-    double merit = 0;      ///< of the steps
+    int64_t followed = 0;  ///< a, the tokens before it that it was stored after, at least
+    double log_prior = 0;  ///< of this a
+    double merit = 0;      ///< sum over the steps
     std::vector<Step> steps = {};
-    enum { kOpen, kEndOfText, kLost } state = kOpen;  ///< lost: nothing stored goes on
+    enum { kOpen, kEndOfText, kLost } state = kOpen;  ///< lost: nothing stored continues here
 
     double rank(size_t ahead) const;
     double evidence() const;
   };
 
-  void forget_what_no_window_reads();
+  void drop_unread_context();
   bool can_look_further() const;
   void look_further();
   size_t ahead() const;
@@ -69,4 +70,4 @@ class Recital {
   std::vector<Path> paths_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -5,7 +5,7 @@
 
 #include "tessera/base/random.h"
 
-namespace tessera {
+namespace tessera::memo {
 
 RoundedNormal::RoundedNormal(double scale, int limit) : table_(1 << 16) {
   // Numbers below `value` take the first 2^16 Phi((value - 1/2) / scale) places.
@@ -34,4 +34,4 @@ void RoundedNormal::draw(uint64_t seed, uint64_t stream, int64_t first, int64_t 
   }
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -3,18 +3,18 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera {
+namespace tessera::memo {
 
-/// Standard normals times `scale`, rounded to whole numbers and cut at +-limit: the same bits on
-/// every machine, because 16 random bits are looked up in a table of Phi at the rounding bounds.
+/// Standard normals times `scale`, rounded to whole numbers and clipped to +-limit. They are the
+/// same bits on every machine: 16 random bits index a table of Phi at the rounding bounds.
 class RoundedNormal {
  public:
   /// limit in 1..127.
   RoundedNormal(double scale, int limit);
 
-  /// The numbers first, ..., first + count - 1 of a stream of Philox; `first` a multiple of 8.
+  /// Numbers first, ..., first + count - 1 of a stream of Philox; `first` must be a multiple of 8.
   void draw(uint64_t seed, uint64_t stream, int64_t first, int64_t count, int8_t* numbers) const;
-  /// The root of their mean square, exactly that of the rounded numbers.
+  /// The exact root mean square of the rounded numbers.
   double deviation() const { return deviation_; }
 
  private:
@@ -22,4 +22,4 @@ class RoundedNormal {
   double deviation_ = 0;
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

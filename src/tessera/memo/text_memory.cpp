@@ -9,18 +9,18 @@
 #include "tessera/base/error.h"
 #include "tessera/memo/window_pairs.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
-// Tokens that are written at once: not fewer than a window has, or most of a batch would be the
-// text before it.
+// Tokens that are written at once: at least as many as a window has, or most of a batch would be
+// the text before it.
 constexpr int64_t kSmallestBatch = 1024, kLargestBatch = 8192;
-constexpr int64_t kBytesForPair = 32;  // of WindowPairs, while it makes room
+constexpr int64_t kBytesForPair = 32;  // in WindowPairs, while its table grows
 
-/// A document in batches of `size` tokens, whatever its pieces; the last may be shorter.
+/// A document in batches of `size` tokens, however its pieces are cut; the last may be shorter.
 class Batches {
  public:
-  Batches(const TextMemory::Pieces& document, int64_t size, int64_t vocabulary)
+  Batches(const TokenPieces& document, int64_t size, int64_t vocabulary)
       : document_(document), size_(static_cast<size_t>(size)), vocabulary_(vocabulary) {}
 
   /// Empty at the end. Valid until the next call.
@@ -39,11 +39,11 @@ class Batches {
     }
     return batch_;
   }
-  /// Whether nothing comes after the batches so far.
+  /// Whether the batches so far were all.
   bool ended() const { return ended_; }
 
  private:
-  const TextMemory::Pieces& document_;
+  const TokenPieces& document_;
   size_t size_;
   int64_t vocabulary_;
   std::span<const int32_t> piece_;
@@ -53,8 +53,8 @@ class Batches {
 
 ExactCorrelationMemory checked(ExactCorrelationMemory matrix, const TextMemoryConfig& config) {
   check_argument(matrix.rows() == config.dimension && matrix.columns() == config.dimension,
-                 "text memory: a matrix of {} x {} for dimension {}", matrix.rows(),
-                 matrix.columns(), config.dimension);
+                 "text memory: the matrix is {} x {}, the dimension {}; they must be equal",
+                 matrix.rows(), matrix.columns(), config.dimension);
   return matrix;
 }
 
@@ -62,30 +62,30 @@ ExactCorrelationMemory checked(ExactCorrelationMemory matrix, const TextMemoryCo
 
 TextMemory::TextMemory(const TextMemoryConfig& config)
     : config_(config),
-      lengths_(tessera::window_lengths(config)),
+      lengths_(memo::window_lengths(config)),
       code_(WindowCode::make(config)),
       matrix_(config.dimension, config.dimension) {}
 
 TextMemory::TextMemory(const TextMemoryConfig& config, ExactCorrelationMemory matrix, int64_t pairs)
     : config_(config),
-      lengths_(tessera::window_lengths(config)),
+      lengths_(memo::window_lengths(config)),
       code_(WindowCode::make(config)),
       matrix_(checked(std::move(matrix), config)),
       pairs_(pairs) {}
 
-int64_t TextMemory::memorize(const Pieces& document) {
+int64_t TextMemory::memorize(const TokenPieces& document) {
   return edit(Edit::kStore, document);
 }
-int64_t TextMemory::forget(const Pieces& document) {
+int64_t TextMemory::forget(const TokenPieces& document) {
   return edit(Edit::kForget, document);
 }
 
-int64_t TextMemory::edit(Edit edit, const Pieces& document) {
+int64_t TextMemory::edit(Edit edit, const TokenPieces& document) {
   Batches batches(document, std::clamp(lengths_.back(), kSmallestBatch, kLargestBatch),
                   config_.vocabulary);
   WindowPairs windows(lengths_, Repeats::kOnce);
   auto batch = batches.next();
-  // What a later batch may still fail at must not leave the first ones behind.
+  // If a later batch fails, the first ones must not stay.
   std::optional<ExactCorrelationMemory> before;
   if (!batches.ended()) before = matrix_;
   int64_t written = 0;
@@ -116,4 +116,4 @@ int64_t TextMemory::most_tokens(const TextMemoryConfig& config) {
   return memory / (kBytesForPair * std::max(1, config.layers));
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -2,7 +2,7 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 constexpr int64_t kMostDimension = 65536;
@@ -51,4 +51,4 @@ void check_config(const TextMemoryConfig& config) {
                  config.heads, config.dimension);
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -5,19 +5,19 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera {
+namespace tessera::memo {
 
 /// How windows and tokens become keys and values.
-/// kBound: every window has a random key and a random mask of its own, the value is bound by the
-/// mask; remembers the most and tells orders apart, but knows no similar windows.
-/// kPaper: as in the authors' code, a key is put together from its tokens; a window that shares j
-/// of h parts with a stored one scores about j / h.
+/// kBound: every window has its own random key and mask, and the value is bound by the mask
+/// (BoundCode). Holds the most and distinguishes the order of tokens, but sees no similarity
+/// between windows. kPaper: as in the authors' code, a key is composed of its tokens (PaperCode); a
+/// window that shares j of h parts with a stored one scores about j / h.
 enum class WindowCodeKind { kBound, kPaper };
 constexpr std::array<std::string_view, 2> enum_names(WindowCodeKind) {
   return {"bound", "paper"};
 }
 
-/// What makes two memories of texts compatible: equal configurations may be merged.
+/// What a memory of texts is made with; memories of equal configuration can be merged.
 struct TextMemoryConfig {
   WindowCodeKind code = WindowCodeKind::kBound;
   int64_t dimension = 1024;
@@ -35,16 +35,16 @@ struct TextMemoryConfig {
     field("heads", heads, "h, tokens of the shortest window");
     field("layers", layers, "l, the number of window lengths");
     field("vocabulary", vocabulary, "V, the number of different tokens");
-    field("seed", seed, "of the random codes of tokens and windows");
+    field("seed", seed, "seed of the random codes of tokens and windows");
   }
 };
 
-/// Of the l windows, in tokens. The paper's code puts a window together from h shorter ones, so
-/// they are h^k long. The bound code need not: h, 2 h, ..., 2^(l - 1) h, so that all windows of a
-/// context soon have a say (with h = 4 and l = 3 after 16 tokens, not 64).
+/// The lengths of the l windows, in tokens, ascending. The paper's code composes a window of h
+/// shorter ones, so they are h^k long. The bound code is free to choose: h, 2 h, ..., 2^(l - 1) h,
+/// so that a context soon fills all windows (with h = 4 and l = 3 after 16 tokens, not 64).
 std::vector<int64_t> window_lengths(const TextMemoryConfig& config);
 
-/// Throws std::invalid_argument that names the field, what it is and what it may be.
+/// Throws std::invalid_argument that names the field, its value and the values allowed.
 void check_config(const TextMemoryConfig& config);
 
-}  // namespace tessera
+}  // namespace tessera::memo

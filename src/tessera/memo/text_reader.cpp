@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
+#include "tessera/memo/score_decoder.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
-constexpr size_t kContexts = 256;        // whose keys meet C in one product
-constexpr size_t kWindowTokens = 16384;  // of them together
-constexpr size_t kScored = 32;           // of them, whose scores are held at once
+constexpr size_t kContexts = 256;        // contexts in one product with C
+constexpr size_t kWindowTokens = 16384;  // tokens of their longest windows, together
+constexpr size_t kScored = 32;           // contexts whose scores are held at once
 
 void check_token(int32_t token, int64_t vocabulary) {
   check_argument(token >= 0 && token < vocabulary,
@@ -24,7 +25,7 @@ std::vector<float> retrieve(const TextMemory& memory, const WindowQueries& queri
   return retrieved;
 }
 
-/// The window lengths that a context of `tokens` tokens is long enough for.
+/// The window lengths that a context of `tokens` tokens can fill.
 std::span<const int64_t> lengths_within(const TextMemory& memory, size_t tokens) {
   const auto lengths = memory.window_lengths();
   return {lengths.begin(), std::ranges::upper_bound(lengths, static_cast<int64_t>(tokens))};
@@ -39,7 +40,7 @@ void check_contexts(const TextMemory& memory, std::span<const std::span<const in
     for (const int32_t token : context) check_token(token, memory.config().vocabulary);
 }
 
-/// Calls body(first, batch) for batches of contexts whose windows fit together.
+/// Calls body(first, batch) for batches of contexts, at most kWindowTokens tokens each.
 template <typename Body>
 void for_batches(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
                  const Body& body) {
@@ -68,7 +69,7 @@ void read_batch(const TextMemory& memory, std::span<const std::span<const int32_
   }
 }
 
-/// What was retrieved for the windows of one context, [windows, d].
+/// The values [windows, d] that were retrieved for the windows of one context.
 struct Retrieved {
   std::span<const int64_t> lengths;
   std::span<const float> values;
@@ -87,7 +88,7 @@ std::vector<Retrieved> by_context(const TextMemory& memory,
   return split;
 }
 
-/// The rows of each context added up: [contexts, d].
+/// The sum of each context's rows: [contexts, d].
 std::vector<float> sums_of_windows(std::span<const Retrieved> contexts, size_t d) {
   std::vector<float> sums(contexts.size() * d, 0.0f);
   for (size_t c = 0; c < contexts.size(); ++c)
@@ -96,7 +97,7 @@ std::vector<float> sums_of_windows(std::span<const Retrieved> contexts, size_t d
   return sums;
 }
 
-/// by_sum() of each context, from one product with the vocabulary for all.
+/// by_sum() of each context, with one product with the vocabulary for all of them.
 void recall_by_sums(const TextMemory& memory, std::span<const Retrieved> contexts, double noise,
                     std::vector<NextToken>& recalled) {
   const auto d = static_cast<size_t>(memory.config().dimension);
@@ -181,4 +182,4 @@ std::vector<NextToken> recall_contexts(const TextMemory& memory,
   return recalled;
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -7,14 +7,15 @@
 #include <span>
 #include <vector>
 
-#include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/next_token.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/window_scores.h"
 
-namespace tessera {
+namespace tessera::memo {
 
-/// Streams tokens and gives the score of every token of the vocabulary to come next. One read costs
-/// one pass over C, however much was read before. It reads what the memory holds at the time.
+/// Reads a text token by token and scores every token of the vocabulary as the next one. Each read
+/// costs one pass over C, however much text came before, and sees what the memory holds at the
+/// time.
 class TextReader {
  public:
   /// memory must outlive the reader and keep its configuration.
@@ -34,20 +35,20 @@ class TextReader {
   WindowScores scores_;
 };
 
-/// The same for many contexts at once, by matrix products over all of them: bit for bit what a
-/// TextReader gives for each. Hands every context's place and scores to `visit`, in order; the
-/// scores are valid for the call. Throws std::invalid_argument on an id outside the vocabulary.
+/// The same for many contexts at once, by matrix products over all of them: the same bits as a
+/// TextReader for each. Calls `visit` with every context's index and scores, in order; the scores
+/// are valid during the call. Throws std::invalid_argument on an id outside the vocabulary.
 using ScoresVisitor = std::function<void(size_t context, const WindowScores& scores)>;
 void read_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
                    const ScoresVisitor& visit);
-/// All of them, 4 V bytes for every window.
+/// All scores at once: 4 V bytes for every window.
 std::vector<WindowScores> read_contexts(const TextMemory& memory,
                                         std::span<const std::span<const int32_t>> contexts);
 
-/// The paper's recall for many contexts: by_score() of each, but from one product with the
-/// vocabulary for the sum of its windows, which under the paper code is rounded as one;
-/// window_scores are exact.
+/// The paper's recall for many contexts: by_score() of each, but with one product with the
+/// vocabulary for the sum of a context's windows, which the paper code rounds once; window_scores
+/// are exact.
 std::vector<NextToken> recall_contexts(const TextMemory& memory,
                                        std::span<const std::span<const int32_t>> contexts);
 
-}  // namespace tessera
+}  // namespace tessera::memo

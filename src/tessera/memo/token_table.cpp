@@ -5,11 +5,11 @@
 #include <numeric>
 #include <vector>
 
+#include "tessera/memo/allocate_matrix.h"
 #include "tessera/memo/cpu/loops.h"
 #include "tessera/memo/cpu/nibble_products.h"
-#include "tessera/memo/large_pages.h"
 
-namespace tessera {
+namespace tessera::memo {
 namespace {
 
 constexpr double kScale = 2;
@@ -26,7 +26,7 @@ void pack(const int8_t* numbers, int64_t width, uint8_t* bytes) {
     }
 }
 
-/// Whole numbers within +-127 and the scale that gives back v.
+/// Writes v as whole numbers within +-127; returns the scale that restores v.
 float round_to_bytes(const float* v, int64_t count, int8_t* numbers) {
   float largest = 0;
   for (int64_t c = 0; c < count; ++c) largest = std::max(largest, std::abs(v[c]));
@@ -93,4 +93,4 @@ void TokenTable::score(std::span<const float> values, float scale,
   cpu::integer_loops().nibble_products(loop);
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -3,7 +3,7 @@
 #include "tessera/memo/bound_code.h"
 #include "tessera/memo/paper_code.h"
 
-namespace tessera {
+namespace tessera::memo {
 
 void WindowQueries::unbind(std::span<float> retrieved) const {
   if (masks.empty()) return;
@@ -17,4 +17,4 @@ std::unique_ptr<const WindowCode> WindowCode::make(const TextMemoryConfig& confi
   return std::make_unique<BoundCode>(config);
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -9,16 +9,15 @@
 #include "tessera/memo/text_memory_config.h"
 #include "tessera/memo/window_pairs.h"
 
-namespace tessera {
+namespace tessera::memo {
 
-/// The windows that end some contexts, as a memory is asked about them: context by context, of each
-/// the window lengths that it is long enough for, shortest first.
+/// The windows that end some contexts, as a memory is queried: context by context, one window of
+/// each length that the context can fill, shortest first.
 struct WindowQueries {
   std::vector<int8_t> keys;     ///< [n, d]
-  std::vector<uint64_t> masks;  ///< [n, d / 64], signs that the values were bound with; or empty
+  std::vector<uint64_t> masks;  ///< [n, d / 64], signs that the values were bound with, or empty
 
-  /// retrieved [n, d], what a memory gave back for the keys, becomes the values as they were before
-  /// they were bound.
+  /// Undoes the binding of retrieved [n, d], which a memory returned for the keys.
   void unbind(std::span<float> retrieved) const;
 };
 
@@ -30,8 +29,8 @@ class WindowStream {
   virtual WindowQueries queries() const = 0;
 };
 
-/// How windows and tokens become the keys and values of a correlation matrix memory. A code is a
-/// pure function of its configuration and holds no text. Tokens must be in the vocabulary.
+/// Turns windows and tokens into keys and values of a correlation matrix memory. A code is a pure
+/// function of its configuration and holds no text. Tokens must be in the vocabulary.
 class WindowCode {
  public:
   static std::unique_ptr<const WindowCode> make(const TextMemoryConfig& config);
@@ -43,8 +42,8 @@ class WindowCode {
   virtual WindowQueries queries(std::span<const std::span<const int32_t>> contexts) const = 0;
   /// Gives the same queries as queries() of the whole text. The code must outlive it.
   virtual std::unique_ptr<WindowStream> stream() const = 0;
-  /// A row [V] of scores for each of the values [n, d] that a memory gave back, unbound: of each
-  /// token about 1 where it was stored once with that window, about 0 elsewhere.
+  /// A row [V] of scores for each of the values [n, d] that a memory returned, unbound: about 1 for
+  /// a token that was stored once with that window, about 0 for others.
   virtual void score(std::span<const float> values, std::span<float* const> scores) const = 0;
   /// The score of one token for one value [d], exactly.
   virtual float score(std::span<const float> value, int32_t token) const = 0;
@@ -55,4 +54,4 @@ class WindowCode {
   WindowCode() = default;
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -3,16 +3,9 @@
 #include <cstdint>
 #include <span>
 
-namespace tessera::theory {
+namespace tessera::memo {
 
-/// A number that stands for these tokens in this order.
-inline uint64_t hash_tokens(std::span<const int32_t> tokens) {
-  uint64_t hash = 0xCBF29CE484222325;
-  for (const int32_t token : tokens) {
-    hash = (hash ^ static_cast<uint32_t>(token)) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
+/// XXH3 of the tokens' ids, in order. Keys of stored texts are drawn by it.
+uint64_t hash_tokens(std::span<const int32_t> tokens);
 
-}  // namespace tessera::theory
+}  // namespace tessera::memo

@@ -1,12 +1,10 @@
 #include "tessera/memo/window_pairs.h"
 
 #include <algorithm>
-#include <bit>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "tessera/memo/window_hash.h"
 
-namespace tessera {
+namespace tessera::memo {
 
 bool WindowPairs::Seen::insert(uint64_t hash) {
   if (hash == 0) hash = 1;  // 0 marks a free slot
@@ -39,11 +37,11 @@ std::span<const WindowPair> WindowPairs::append(std::span<const int32_t> piece) 
   for (int64_t next = kept; next < static_cast<int64_t>(text_.size()); ++next, ++read_)
     for (size_t k = 0; k < lengths_.size() && lengths_[k] <= read_; ++k) {
       const size_t tokens = static_cast<size_t>(lengths_[k]) + 1;  // the window and its next
-      const int32_t* first = text_.data() + next + 1 - tokens;
-      if (repeats_ == Repeats::kEach || seen_.insert(XXH3_64bits(first, tokens * sizeof(int32_t))))
+      const auto pair = std::span(text_).subspan(static_cast<size_t>(next) + 1 - tokens, tokens);
+      if (repeats_ == Repeats::kEach || seen_.insert(hash_tokens(pair)))
         pairs_.push_back({static_cast<int32_t>(k), next});
     }
   return pairs_;
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -4,23 +4,23 @@
 #include <span>
 #include <vector>
 
-namespace tessera {
+namespace tessera::memo {
 
 /// A window of a text and the token that follows it.
 struct WindowPair {
   int32_t length_index;  ///< which of the window lengths
-  int64_t next;          ///< where the next token stands in WindowPairs::text()
+  int64_t next;          ///< index of the next token in WindowPairs::text()
 };
 
-/// Whether a (window, next token) that comes again in the same document is a pair again.
+/// Whether a (window, next token) that occurs again in the same document is reported again.
 enum class Repeats { kEach, kOnce };
 
 /// The (window, next token) pairs of one document, piece by piece: for every position i and every
 /// length L <= i the L tokens before i and the token at i (Zanzotto et al. 2025, sec. 3.2; windows
-/// at every position as in the authors' code). Under Repeats::kOnce each distinct pair comes once a
-/// document, at 11 to 21 bytes of memory each and 32 while room is made; two pairs are taken for
-/// equal when their 64-bit hashes are, which a document of 10^8 tokens sees with a chance of 1 in
-/// 400.
+/// at every position as in the authors' code). Under Repeats::kOnce each distinct pair is reported
+/// once for each document, at 11 to 21 bytes of memory each, 32 while the table grows. Two pairs
+/// count as equal if their 64-bit hashes are, which happens by chance in one of 400 documents of
+/// 10^8 tokens.
 class WindowPairs {
  public:
   /// lengths: ascending, in tokens.
@@ -29,11 +29,11 @@ class WindowPairs {
   /// The pairs whose next token lies in `piece`, by position, then by length. Valid, like text(),
   /// until the next call.
   std::span<const WindowPair> append(std::span<const int32_t> piece);
-  /// The last piece and as much of the document before it as its windows reach back.
+  /// The last piece, and before it the part of the document that its windows cover.
   std::span<const int32_t> text() const { return text_; }
 
  private:
-  /// The hashes seen so far: open addressing, the hash is its own place.
+  /// The hashes seen so far: open addressing by the hash itself.
   class Seen {
    public:
     bool insert(uint64_t hash);
@@ -52,4 +52,4 @@ class WindowPairs {
   Seen seen_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-namespace tessera {
+namespace tessera::memo {
 
-/// The score of every token to come next, for each window that ends a context, shortest first:
-/// about 1 for a token that was stored once with the window, 0 give or take the memory's noise for
-/// others.
+/// For each window that ends a context, shortest first, the score of every token as the next one:
+/// about 1 for a token that was stored once with the window, about 0 for others, each with the
+/// memory's noise.
 class WindowScores {
  public:
   WindowScores() = default;
@@ -17,14 +17,14 @@ class WindowScores {
   WindowScores(std::vector<int64_t> lengths, int64_t vocabulary, std::vector<float> scores)
       : lengths_(std::move(lengths)), vocabulary_(vocabulary), scores_(std::move(scores)) {}
 
-  /// Makes room for other windows' scores, which are to be written next.
+  /// Makes room for the scores of other windows, to be written afterwards.
   void reset(std::span<const int64_t> lengths, int64_t vocabulary) {
     lengths_.assign(lengths.begin(), lengths.end());
     vocabulary_ = vocabulary;
     scores_.resize(lengths.size() * static_cast<size_t>(vocabulary));
   }
 
-  /// k, how many window lengths the context was long enough for.
+  /// k, the number of window lengths that the context can fill.
   int64_t windows() const { return static_cast<int64_t>(lengths_.size()); }
   int64_t vocabulary() const { return vocabulary_; }
   /// In tokens, ascending.
@@ -37,10 +37,17 @@ class WindowScores {
     return {scores_.data() + k * vocabulary_, static_cast<size_t>(vocabulary_)};
   }
 
+  /// One token's scores, shortest window first.
+  std::vector<float> of_token(int32_t token) const {
+    std::vector<float> scores;
+    for (int64_t k = 0; k < windows(); ++k) scores.push_back(window(k)[static_cast<size_t>(token)]);
+    return scores;
+  }
+
  private:
   std::vector<int64_t> lengths_;
   int64_t vocabulary_ = 0;
   std::vector<float> scores_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::memo

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr size_t kBlockEntries = 8192;
@@ -58,7 +58,7 @@ std::string Sha256::hex() {
   return text;
 }
 
-std::string content_digest(std::string_view config, const ExactCorrelationMemory& matrix) {
+std::string content_digest(std::string_view config, const memo::ExactCorrelationMemory& matrix) {
   Sha256 hash;
   hash.add(config);
   hash.add("\n");
@@ -73,4 +73,4 @@ std::string content_digest(std::string_view config, const ExactCorrelationMemory
   return hash.hex();
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -8,7 +8,7 @@
 
 #include "tessera/memo/exact_correlation_memory.h"
 
-namespace tessera {
+namespace tessera::store {
 
 /// SHA-256 of bytes given piece by piece.
 class Sha256 {
@@ -16,7 +16,7 @@ class Sha256 {
   Sha256();
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text);
-  /// Of everything added; 64 hexadecimal digits. Ends it.
+  /// The hash of everything added, 64 hexadecimal digits. Nothing may be added after it.
   std::string hex();
 
  private:
@@ -27,7 +27,7 @@ class Sha256 {
 };
 
 /// SHA-256 of the configuration's text, a newline, and the entries row by row as 64-bit
-/// little-endian numbers: equal for equal content, however it came about, and for nothing else.
-std::string content_digest(std::string_view config, const ExactCorrelationMemory& matrix);
+/// little-endian numbers. It depends on the content alone, not on how the memory came to hold it.
+std::string content_digest(std::string_view config, const memo::ExactCorrelationMemory& matrix);
 
-}  // namespace tessera
+}  // namespace tessera::store

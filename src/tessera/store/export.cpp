@@ -4,11 +4,11 @@
 
 #include "tessera/base/safetensors.h"
 
-namespace tessera {
+namespace tessera::store {
 
 void export_memory(const MemoStore& store, const std::filesystem::path& out) {
-  const TextMemory& memory = store.memory();
-  const ExactCorrelationMemory& matrix = memory.matrix();
+  const memo::TextMemory& memory = store.memory();
+  const memo::ExactCorrelationMemory& matrix = memory.matrix();
   const safetensors::TensorView tensor{
       matrix.bits() == 32 ? safetensors::DType::kI32 : safetensors::DType::kI64,
       {matrix.rows(), matrix.columns()},
@@ -22,4 +22,4 @@ void export_memory(const MemoStore& store, const std::filesystem::path& out) {
                       {"noise", fmt::format("{}", memory.noise())}});
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

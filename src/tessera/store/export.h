@@ -4,12 +4,12 @@
 
 #include "tessera/store/memo_store.h"
 
-namespace tessera {
+namespace tessera::store {
 
 /// Writes a store's memory as one safetensors file, without its documents: the tensor "C" [d, d]
-/// (I32 or I64), and in the metadata what is needed to read it: "config" (code, dimension, heads,
-/// layers, vocabulary, seed), "tokenizer" (the content of tokenizer.json), "pairs", "digest" and
-/// "noise" (of one window's score). Throws SystemError.
+/// (I32 or I64), and as metadata what is needed to read it: "config" (code, dimension, heads,
+/// layers, vocabulary, seed), "tokenizer" (the content of tokenizer.json), "pairs", "digest", and
+/// "noise", the standard deviation of one window's score. Throws SystemError.
 void export_memory(const MemoStore& store, const std::filesystem::path& out);
 
-}  // namespace tessera
+}  // namespace tessera::store

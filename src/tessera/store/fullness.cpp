@@ -4,14 +4,14 @@
 
 #include "tessera/theory/correlation_noise.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr double kRecall = 0.99;
 
-/// As the first `layers` windows of a context read it.
-theory::CorrelationCode code_of(const TextMemoryConfig& config, int32_t layers) {
-  const bool bound = config.code == WindowCodeKind::kBound;
+/// The memory's code, as a context that fills the first `layers` windows reads it.
+theory::CorrelationCode code_of(const memo::TextMemoryConfig& config, int32_t layers) {
+  const bool bound = config.code == memo::WindowCodeKind::kBound;
   return {.rows = config.dimension,
           .columns = config.dimension,
           .vocabulary = config.vocabulary,
@@ -23,23 +23,22 @@ theory::CorrelationCode code_of(const TextMemoryConfig& config, int32_t layers) 
 
 }  // namespace
 
-MemoryLoad memory_load(const TextMemory& memory) {
-  const TextMemoryConfig& config = memory.config();
-  // From the noise that is there, which knows what pairs cost that several documents share.
+Fullness fullness_of(const memo::TextMemory& memory) {
+  const memo::TextMemoryConfig& config = memory.config();
+  // From the noise that the memory has, which includes what pairs shared by several documents cost.
   const double ratio = memory.noise() / theory::correlation_noise(code_of(config, 1), 1.0);
   const auto pairs = static_cast<double>(memory.pairs());
-  MemoryLoad load;
-  load.capacity = pair_capacity(config);
-  load.load = pairs / std::max(1.0, load.capacity);
+  Fullness fullness;
+  fullness.capacity = pair_capacity(config);
+  fullness.filled = pairs / std::max(1.0, fullness.capacity);
   for (int32_t layers = 1; layers <= config.layers; ++layers)
-    load.expected_recall_after.push_back(
+    fullness.expected_recall_after.push_back(
         pairs > 0 ? theory::correlation_recall(code_of(config, layers), ratio * ratio) : 1.0);
-  load.expected_recall = load.expected_recall_after.back();
-  return load;
+  return fullness;
 }
 
-double pair_capacity(const TextMemoryConfig& config) {
+double pair_capacity(const memo::TextMemoryConfig& config) {
   return theory::correlation_capacity(code_of(config, config.layers), kRecall);
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

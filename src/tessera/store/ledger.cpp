@@ -6,7 +6,7 @@
 #include "tessera/store/ledger_tables.h"
 #include "tessera/store/token_pieces.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 using sqlite::Access;
@@ -20,7 +20,7 @@ constexpr int64_t kMost = int64_t{1} << 40;  // changes, or tokens or pairs of o
 StoredDocument document_of(const Statement& row, const std::string& path) {
   StoredDocument document{row.integer(0), row.text(1), row.integer(2), row.integer(3), row.text(4)};
   if (!utf8::is_printable(document.id))
-    throw DataError(path, "document {}: its id is no UTF-8 or has control characters",
+    throw DataError(path, "document {}: its id is not UTF-8 or has control characters",
                     document.number);
   for (const int64_t count : {document.tokens, document.pairs})
     if (count < 0 || count > kMost)
@@ -51,7 +51,7 @@ Ledger::Ledger(const std::filesystem::path& path, Access access, const std::stri
 void Ledger::take_snapshot() {
   snapshot_.reset();
   snapshot_.emplace(database_, Access::kRead);
-  last_change();  // a snapshot is of the moment of its first reading
+  last_change();  // a snapshot is taken at the first read
 }
 
 int64_t Ledger::last_change() const {
@@ -83,7 +83,7 @@ void Ledger::visit_documents(const std::function<void(StoredDocument&&)>& visit)
   Statement rows(database_, std::string(kDocumentColumns) + " ORDER BY number");
   for (int64_t last = 0; rows.step();) {
     StoredDocument document = document_of(rows, database_.path());
-    if (document.number <= last)  // pages that refer to one another may go on for ever
+    if (document.number <= last)  // damaged pages that refer to each other could go on for ever
       throw DataError(database_.path(), "document {} follows document {}", document.number, last);
     last = document.number;
     visit(std::move(document));
@@ -103,14 +103,14 @@ StoredDocument Ledger::get(const std::string& id) const {
   throw UsageError("there is no document '{}'{}", id, suggestion(id, known));
 }
 
-TokenPieces Ledger::pieces(const StoredDocument& document) const {
+memo::TokenPieces Ledger::pieces(const StoredDocument& document) const {
   return PieceReader::pieces(database_, document, vocabulary_);
 }
 
 std::vector<int64_t> Ledger::token_counts() const {
   std::vector<int64_t> counts(static_cast<size_t>(vocabulary_));
   for (const StoredDocument& document : documents()) {
-    const TokenPieces next = pieces(document);
+    const memo::TokenPieces next = pieces(document);
     for (auto piece = next(); !piece.empty(); piece = next())
       for (const int32_t token : piece) ++counts[static_cast<size_t>(token)];
   }
@@ -152,10 +152,10 @@ int64_t Ledger::next_change() {
   return last_change();
 }
 
-StoredDocument Ledger::store(const std::string& id, const TokenSource& tokens) {
+StoredDocument Ledger::store(const std::string& id, const memo::TokenPieces& tokens) {
   StoredDocument document{next_change(), id, 0, 0, ""};
   PieceWriter writer(database_, document.number, vocabulary_);
-  tokens([&](std::span<const int32_t> part) { writer.append(part); });
+  for (auto piece = tokens(); !piece.empty(); piece = tokens()) writer.append(piece);
   writer.finish();
   document.tokens = writer.tokens();
   document.checksum = writer.checksum();
@@ -193,25 +193,27 @@ void Ledger::settle(int64_t change) {
   settling.commit();
   Statement pending(database_, "SELECT erase FROM store");
   const bool erase = pending.step() && pending.integer(0) != 0;
-  pending.run();  // to its end: VACUUM runs alone
+  pending.run();  // to its end, because VACUUM needs to run alone
   if (erase) erase_forgotten();
 }
 
 void Ledger::erase_forgotten() {
-  // VACUUM copies what the pages lead to, which must be neither less nor more than there is.
+  // VACUUM copies what the pages refer to, so the pages must be intact.
   check_integrity();
-  // Deleted rows leave traces in free pages and, where rows were moved, in the gaps of others:
-  // VACUUM writes all pages anew, which costs far less than the matrix that was just written.
+  // Deleted rows leave traces in free pages and in gaps of other pages. VACUUM rewrites all pages,
+  // which costs far less than the matrix that was just written.
   database_.execute("VACUUM");
   Statement log(database_, "PRAGMA wal_checkpoint(TRUNCATE)");
   const bool kept = log.step() && log.integer(0) != 0;
   log.run();
   if (kept)
-    throw std::runtime_error(
-        database_.path() +
-        ": forgotten, but another process still reads the state before, so that its text stays in "
-        "the file until that ends; then forget or memorize anything, or 'verify --repair'");
+    throw std::runtime_error(database_.path() +
+                             ": the document is forgotten, but another process still reads the "
+                             "state before, so its text "
+                             "stays in the file for now; when that process has ended, forget or "
+                             "memorize any document, or "
+                             "run 'verify --repair', to erase it");
   database_.execute("UPDATE store SET erase = 0");
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

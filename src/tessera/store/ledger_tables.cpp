@@ -5,7 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 using sqlite::Access;
@@ -34,14 +34,14 @@ int64_t pragma(const Database& database, const std::string& name) {
 
 void check_format(const Database& database) {
   if (pragma(database, "application_id") != kApplication)
-    throw DataError(database.path(), "is no ledger of a memo store");
+    throw DataError(database.path(), "is not the ledger of a memo store");
   const int64_t format = pragma(database, "user_version");
   if (format != kFormat)
     throw DataError(database.path(), "has format {}, this version of Tessera reads format {}",
                     format, kFormat);
 }
 
-/// What a file's tables, indexes, views and triggers are made from.
+/// The SQL of all tables, indexes, views and triggers in a file.
 std::string schema_of(const Database& database) {
   Statement rows(database,
                  "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema "
@@ -51,7 +51,7 @@ std::string schema_of(const Database& database) {
   return schema;
 }
 
-/// A view in the place of a table may have rows without end, a trigger may undo what is written.
+/// A view in place of a table could have endless rows; a trigger could undo what is written.
 void check_schema(const Database& database) {
   Database made(":memory:", Access::kWrite);
   made.execute(kSchema);
@@ -64,7 +64,7 @@ void check_config(const Database& database, const std::string& config) {
   const std::string made_with = row.step() ? row.text(0) : "";
   if (made_with != config)
     throw DataError(database.path(),
-                    "was made with {}, but config.json and tokenizer.json beside it say {}; one "
+                    "was created with {}, but config.json and tokenizer.json beside it say {}; one "
                     "of them was altered or belongs to another store",
                     made_with, config);
 }
@@ -73,7 +73,8 @@ void check_config(const Database& database, const std::string& config) {
 
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
-  if (!is_there(path)) throw DataError(path.native(), "is missing; it is what the store knows");
+  if (!is_there(path))
+    throw DataError(path.native(), "is missing; it holds the documents of the store");
   const std::string file = fs::canonical(path).native();
   for (const char* suffix : {"", "-wal", "-shm"}) {
     const auto type = fs::symlink_status(file + suffix).type();
@@ -81,7 +82,7 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
       throw DataError(path.native() + suffix, "is not a regular file");
   }
   if (fs::symlink_status(file + "-journal").type() != fs::file_type::not_found)
-    throw DataError(path.native() + "-journal", "is no file of a memo store; take it away");
+    throw DataError(path.native() + "-journal", "is not a file of a memo store; remove it");
   return path;
 }
 
@@ -99,4 +100,4 @@ void check_ledger_tables(const Database& database, const std::string& config) {
   check_config(database, config);
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

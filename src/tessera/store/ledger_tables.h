@@ -5,18 +5,18 @@
 
 #include "tessera/store/sqlite.h"
 
-namespace tessera {
+namespace tessera::store {
 
-/// A new ledger's file, with the tables that Ledger tells of and no documents.
+/// Creates a ledger's file with the tables described at Ledger, without documents.
 void create_ledger_tables(const std::filesystem::path& path, const std::string& config);
 
-/// The same path, where SQLite may open it and what it keeps beside it: it would wait for a pipe,
-/// and a rollback journal, which a ledger never has, may tell it to delete any file. Throws
-/// DataError where the ledger is missing or one of these files is of another kind.
+/// Returns the path if it is safe to let SQLite open it and the files beside it: SQLite would wait
+/// for a pipe, and a rollback journal, which a ledger never has, could make it delete any file.
+/// Throws DataError if the ledger is missing or one of these files is not a regular file.
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path);
 
-/// Throws DataError where the file is no ledger, one of another format or configuration, or holds
-/// anything but the tables it was made with.
+/// Throws DataError if the file is not a ledger, has another format or configuration, or holds
+/// other tables than it was created with.
 void check_ledger_tables(const sqlite::Database& database, const std::string& config);
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -5,14 +5,14 @@
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 using safetensors::DType;
 
 constexpr const char* kFormat = "tessera-memo-matrix-1";
 constexpr const char* kTensor = "C";
-constexpr const char* kRemedy = "'tessera memo verify --repair' makes it anew from the ledger";
+constexpr const char* kRemedy = "'tessera memo verify --repair' rebuilds it from the ledger";
 
 std::string checksum_of(const std::string& config, const MatrixState& state,
                         std::span<const std::byte> entries) {
@@ -68,18 +68,18 @@ MatrixFile MatrixFile::open(const std::filesystem::path& path, const std::string
   return {std::move(file), state, config, dimension};
 }
 
-ExactCorrelationMemory MatrixFile::matrix() && {
+memo::ExactCorrelationMemory MatrixFile::matrix() && {
   const auto& tensor = file_->at(kTensor);
   if (checksum_of(config_, state_, tensor.bytes) != metadata(*file_, "checksum"))
-    throw DataError(file_->path(), "is damaged: its checksum is not that of its content; {}",
+    throw DataError(file_->path(), "is damaged: its checksum does not match its content; {}",
                     kRemedy);
   const auto bytes = file_->writable_bytes(kTensor);
-  return ExactCorrelationMemory::from_bytes(
+  return memo::ExactCorrelationMemory::from_bytes(
       dimension_, dimension_, tensor.dtype == DType::kI32 ? 32 : 64, bytes, std::move(file_));
 }
 
 void MatrixFile::write(const std::filesystem::path& path, const std::string& config,
-                       const MatrixState& state, const ExactCorrelationMemory& matrix) {
+                       const MatrixState& state, const memo::ExactCorrelationMemory& matrix) {
   const safetensors::TensorView tensor{matrix.bits() == 32 ? DType::kI32 : DType::kI64,
                                        {matrix.rows(), matrix.columns()},
                                        matrix.bytes()};
@@ -91,4 +91,4 @@ void MatrixFile::write(const std::filesystem::path& path, const std::string& con
                       {"checksum", checksum_of(config, state, matrix.bytes())}});
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -4,19 +4,20 @@
 #include "tessera/store/new_folder.h"
 #include "tessera/store/store_lock.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr int kAttempts = 100;
 
 }  // namespace
 
-void MemoStore::create(const std::filesystem::path& path, const TextMemoryConfig& memory,
+void MemoStore::create(const std::filesystem::path& path, const memo::TextMemoryConfig& memory,
                        const Tokenizer& tokenizer) {
   const StoreConfig config = StoreConfig::of(memory, tokenizer);
   NewFolder folder(path);
   const StoreLock lock(folder.path() / "lock");
-  StoreFolder::create(folder.path(), config, tokenizer).write_matrix(TextMemory(config.memory), 0);
+  StoreFolder::create(folder.path(), config, tokenizer)
+      .write_matrix(memo::TextMemory(config.memory), 0);
   folder.commit();
 }
 
@@ -24,8 +25,8 @@ MemoStore::MemoStore(const std::filesystem::path& folder)
     : folder_(StoreFolder::open(folder)),
       ledger_(folder_.ledger_path(), sqlite::Access::kRead, config().text(),
               config().memory.vocabulary) {
-  // First the ledger, then the matrix: whatever the journal has lost to a checkpoint by then, the
-  // matrix contains. Where a writer came in between, the matrix is ahead: once more.
+  // First the ledger, then the matrix: the matrix contains whatever a checkpoint has removed from
+  // the journal by then. If a writer came in between, the matrix is ahead: try again.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     ledger_.take_snapshot();
     matrix_.emplace(folder_.open_matrix());
@@ -33,7 +34,7 @@ MemoStore::MemoStore(const std::filesystem::path& folder)
   }
 }
 
-const TextMemory& MemoStore::memory() const {
+const memo::TextMemory& MemoStore::memory() const {
   if (!memory_) {
     memory_.emplace(folder_.memory(std::move(*matrix_), ledger_));
     matrix_.reset();
@@ -45,4 +46,4 @@ std::string MemoStore::digest() const {
   return content_digest(config().text(), memory().matrix());
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

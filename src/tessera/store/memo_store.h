@@ -8,28 +8,29 @@
 #include "tessera/store/ledger.h"
 #include "tessera/store/store_folder.h"
 
-namespace tessera {
+namespace tessera::store {
 
-/// A store to read, as it was at one moment: when it was opened. Others may write meanwhile. Used
-/// by one thread.
+/// A store opened for reading. It shows the state at the moment of opening, while others may write.
+/// For one thread.
 class MemoStore {
  public:
-  /// Creates a store without documents; it appears whole or not at all. memory.vocabulary becomes
-  /// the tokenizer's. Throws UsageError where the folder is there already and not empty,
-  /// std::invalid_argument on sizes that make no sense, SystemError.
-  static void create(const std::filesystem::path& folder, const TextMemoryConfig& memory,
+  /// Creates a store without documents, as a whole or not at all. memory.vocabulary is set to the
+  /// tokenizer's. Throws UsageError if the folder exists and is not empty, std::invalid_argument as
+  /// check_config() does, SystemError.
+  static void create(const std::filesystem::path& folder, const memo::TextMemoryConfig& memory,
                      const Tokenizer& tokenizer);
 
-  /// Throws DataError where a file is damaged, of another version, or belongs to another store;
+  /// Throws DataError if a file is damaged, has another version or belongs to another store;
   /// SystemError.
   explicit MemoStore(const std::filesystem::path& folder);
 
   const std::filesystem::path& path() const { return folder_.path(); }
+  const StoreFolder& folder() const { return folder_; }
   const StoreConfig& config() const { return folder_.config(); }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
-  /// Read, checked and brought up to date at the first call. Throws DataError.
-  const TextMemory& memory() const;
+  /// At the first call the matrix is read, checked and brought up to date. Throws DataError.
+  const memo::TextMemory& memory() const;
   /// content_digest() of the memory.
   std::string digest() const;
 
@@ -37,7 +38,7 @@ class MemoStore {
   StoreFolder folder_;
   Ledger ledger_;
   mutable std::optional<MatrixFile> matrix_;
-  mutable std::optional<TextMemory> memory_;
+  mutable std::optional<memo::TextMemory> memory_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -7,11 +7,11 @@
 #include "tessera/data/utf8.h"
 #include "tessera/store/token_pieces.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr size_t kLongestId = 4096;      // bytes
-constexpr double kEditsForWriting = 20;  // so little of the time goes into checkpoints
+constexpr double kEditsForWriting = 20;  // seconds of edits for each second of checkpoints
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -43,7 +43,7 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
                      kLongestId);
   if (!utf8::is_printable(id))
     throw UsageError(
-        "the id of a document, '{}', is no UTF-8 or has control characters; rename the file, or "
+        "the id of a document, '{}', is not UTF-8 or has control characters; rename the file, or "
         "give it another with --id",
         utf8::printable(id));
   if (duplicates == Duplicates::kRefuse && ledger_.find(id))
@@ -59,36 +59,38 @@ Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Dup
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
   if (known) ledger_.forget(*known);
-  StoredDocument document = store(id, text);
+  StoredDocument document = ledger_.store(id, encoded(id, text));
   if (known && known->tokens == document.tokens && known->checksum == document.checksum)
     return Memorized::kUnchanged;
-  TextMemory memory = take();
+  memo::TextMemory memory = take();
   if (known) memory.forget(ledger_.pieces(*known));
-  document.pairs = memory.memorize(pieces(document, on_tokens));
+  document.pairs = memory.memorize(stored(document, on_tokens));
   ledger_.set_pairs(document);
   transaction.commit();
   put_back(std::move(memory), started);
   return known ? Memorized::kReplaced : Memorized::kNew;
 }
 
-StoredDocument MemoWriter::store(const std::string& id, std::string_view text) {
-  const int64_t most = TextMemory::most_tokens(config().memory);
-  int64_t tokens = 0;
-  return ledger_.store(id, [&](const TakeTokens& take) {
-    encoder_.in_pieces(text, [&](std::span<const int32_t> part) {
-      tokens += static_cast<int64_t>(part.size());
-      if (tokens > most)
-        throw DataError(id,
-                        "has more than {} tokens; the windows of one document must fit the "
-                        "memory of this machine, cut it into several documents",
-                        most);
-      take(part);
-    });
-    if (const auto end = encoder_.tokenizer().end_of_text()) take(std::span(&*end, 1));
-  });
+/// The document's tokens: those of its text, then the end of text, if the tokenizer has one.
+memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view text) {
+  return [&id, most = memo::TextMemory::most_tokens(config().memory),
+          pieces = encoder_.pieces(text), end = encoder_.tokenizer().end_of_text(),
+          tokens = int64_t{0}, ended = false]() mutable -> std::span<const int32_t> {
+    const auto piece = pieces();
+    tokens += static_cast<int64_t>(piece.size());
+    if (tokens > most)
+      throw DataError(id,
+                      "has more than {} tokens; the windows of one document must fit in the memory "
+                      "of this machine, split it into several documents",
+                      most);
+    if (!piece.empty() || ended || !end) return piece;
+    ended = true;
+    return {&*end, 1};
+  };
 }
 
-TokenPieces MemoWriter::pieces(const StoredDocument& document, const OnTokens& on_tokens) const {
+memo::TokenPieces MemoWriter::stored(const StoredDocument& document,
+                                     const OnTokens& on_tokens) const {
   return watched(ledger_.pieces(document), [=](int64_t done) {
     if (on_tokens) on_tokens(done, document.tokens);
   });
@@ -100,8 +102,8 @@ void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
   ledger_.forget(document);
-  TextMemory memory = take();
-  memory.forget(pieces(document, on_tokens));
+  memo::TextMemory memory = take();
+  memory.forget(stored(document, on_tokens));
   transaction.commit();
   put_back(std::move(memory), started);
 }
@@ -113,15 +115,15 @@ void MemoWriter::load() {
   memory_ = folder_.memory(std::move(file), ledger_);
 }
 
-/// Out of the writer's hands while it is edited: where that fails it is lost, and the next one is
-/// read from the files.
-TextMemory MemoWriter::take() {
-  TextMemory memory = std::move(*memory_);
+/// Moves the memory out while it is edited: if the edit fails, the memory is discarded and the next
+/// call reads it from the files again.
+memo::TextMemory MemoWriter::take() {
+  memo::TextMemory memory = std::move(*memory_);
   memory_.reset();
   return memory;
 }
 
-void MemoWriter::put_back(TextMemory memory, Clock::time_point started) {
+void MemoWriter::put_back(memo::TextMemory memory, Clock::time_point started) {
   memory_ = std::move(memory);
   seconds_of_edits_ += seconds_since(started);
   if (seconds_of_edits_ > kEditsForWriting * seconds_of_writing_) checkpoint();
@@ -143,7 +145,7 @@ void MemoWriter::checkpoint() {
 void MemoWriter::rebuild(const OnTokens& on_tokens) {
   memory_.reset();
   written_.reset();
-  TextMemory memory(config().memory);
+  memo::TextMemory memory(config().memory);
   auto transaction = ledger_.transaction();
   const int64_t total = ledger_.totals().tokens;
   int64_t done = 0;
@@ -158,4 +160,4 @@ void MemoWriter::rebuild(const OnTokens& on_tokens) {
   memory_ = std::move(memory);
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

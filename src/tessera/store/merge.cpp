@@ -8,7 +8,7 @@
 #include "tessera/store/new_folder.h"
 #include "tessera/store/store_lock.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 using Stores = std::vector<std::unique_ptr<const MemoStore>>;
@@ -22,12 +22,14 @@ Stores open_stores(const std::vector<std::filesystem::path>& paths) {
 
 void check_mergeable(const Stores& stores) {
   const MemoStore& first = *stores.front();
-  std::map<std::string, std::string> holders;  // of each id, the store
+  std::map<std::string, std::string> holders;  // from id to store
   for (const auto& store : stores) {
     if (store->config() != first.config())
-      throw UsageError("{} was made with {}, {} with {}; only equal stores can be merged",
-                       store->path().native(), store->config().text(), first.path().native(),
-                       first.config().text());
+      throw UsageError(
+          "{} has the configuration {}, {} has {}; only stores of equal configuration can be "
+          "merged",
+          store->path().native(), store->config().text(), first.path().native(),
+          first.config().text());
     for (const auto& document : store->ledger().documents()) {
       const auto [holder, is_new] = holders.emplace(document.id, store->path().native());
       if (!is_new)
@@ -40,10 +42,7 @@ void check_mergeable(const Stores& stores) {
 void copy_documents(const Ledger& from, Ledger& to) {
   auto transaction = to.transaction();
   for (const StoredDocument& document : from.documents()) {
-    StoredDocument copy = to.store(document.id, [&](const TakeTokens& take) {
-      const TokenPieces pieces = from.pieces(document);
-      for (auto piece = pieces(); !piece.empty(); piece = pieces()) take(piece);
-    });
+    StoredDocument copy = to.store(document.id, from.pieces(document));
     copy.pairs = document.pairs;
     to.set_pairs(copy);
   }
@@ -65,7 +64,7 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
   {
     Ledger ledger(folder.ledger_path(), sqlite::Access::kWrite, first.config().text(),
                   first.config().memory.vocabulary);
-    TextMemory memory(first.config().memory);
+    memo::TextMemory memory(first.config().memory);
     int64_t done = 0;
     for (const auto& store : stores) {
       memory.merge(store->memory());
@@ -75,9 +74,9 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
     folder.write_matrix(memory, ledger.last_change());
     ledger.settle(ledger.last_change());
     totals = ledger.totals();
-  }  // closed: SQLite takes its own files away
+  }  // closed, so that SQLite removes its own files
   place.commit();
   return totals;
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

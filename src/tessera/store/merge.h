@@ -6,15 +6,15 @@
 
 #include "tessera/store/ledger.h"
 
-namespace tessera {
+namespace tessera::store {
 
-/// Makes a new store that holds the documents of all `stores`, in their order; its memory is the
-/// sum of theirs, bit for bit what memorizing all documents into one gives. The new store appears
-/// whole or not at all; the others stay as they are. Throws UsageError where the stores differ in
-/// their configuration or two hold a document of the same id, or where `out` is there already.
-/// on_progress: stores done.
+/// Creates a store that holds the documents of all `stores`, in their order. Its memory is the sum
+/// of theirs, the same bits as memorizing all documents into one store. It appears as a whole or
+/// not at all; the others stay unchanged. Throws UsageError if the stores differ in their
+/// configuration, if two hold a document of the same id, or if `out` already exists. on_progress:
+/// stores done.
 LedgerTotals merge_stores(const std::filesystem::path& out,
                           const std::vector<std::filesystem::path>& stores,
                           const std::function<void(int64_t done)>& on_progress = {});
 
-}  // namespace tessera
+}  // namespace tessera::store

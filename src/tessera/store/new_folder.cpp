@@ -8,7 +8,7 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 void sync(const std::filesystem::path& path) {
@@ -33,7 +33,7 @@ std::filesystem::path folder_above(const std::filesystem::path& path) {
 
 NewFolder::NewFolder(std::filesystem::path path) : path_(std::move(path)) {
   if (!path_.has_filename()) path_ = path_.parent_path();  // "store/" is "store"
-  if (!is_free(path_)) throw UsageError("{} is there already; name a new folder", path_.native());
+  if (!is_free(path_)) throw UsageError("{} already exists; name a new folder", path_.native());
   std::error_code failure;
   std::filesystem::create_directories(folder_above(path_), failure);
   if (failure) throw SystemError(folder_above(path_).native(), "create", failure.value());
@@ -57,4 +57,4 @@ void NewFolder::commit() {
   sync(folder_above(path_));
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -2,14 +2,13 @@
 
 #include <filesystem>
 
-namespace tessera {
+namespace tessera::store {
 
-/// A folder that appears whole or not at all: it is filled under a temporary name beside its own;
-/// commit() syncs it and renames. Destroyed without commit(), it leaves no trace.
+/// A folder that is created as a whole or not at all: it is filled under a temporary name beside
+/// its own; commit() syncs and renames it. If it is destroyed without commit(), it is removed.
 class NewFolder {
  public:
-  /// Throws UsageError where there is something of this name already (an empty folder is nothing),
-  /// SystemError.
+  /// Throws UsageError if the path already exists and is not an empty folder; SystemError.
   explicit NewFolder(std::filesystem::path path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
@@ -23,4 +22,4 @@ class NewFolder {
   std::filesystem::path path_, temporary_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::store

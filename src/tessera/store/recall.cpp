@@ -6,10 +6,10 @@
 #include "tessera/base/error.h"
 #include "tessera/memo/recital.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
-/// How often each token stands in the documents, and once more.
+/// How often each token occurs in the documents, plus 1.
 std::vector<double> prior_of(const Ledger& ledger) {
   const std::vector<int64_t> counts = ledger.token_counts();
   std::vector<double> prior(counts.begin(), counts.end());
@@ -25,21 +25,21 @@ std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int
   return search.found();
 }
 
-/// What a store's memory goes on with: looking ahead where it decodes by likelihood, as the paper
-/// does where by score.
+/// Continues a text from a store's memory: looking ahead if it decodes by likelihood, else as the
+/// paper does.
 class Continuation {
  public:
   Continuation(const MemoStore& store, std::span<const int32_t> context, double error_rate)
       : reader_(store, error_rate) {
-    if (store.config().memory.code == WindowCodeKind::kBound)
+    if (store.config().memory.code == memo::WindowCodeKind::kBound)
       recital_.emplace(store.memory(), reader_.decoder(), context, store.tokenizer().end_of_text());
     else
       reader_.append(context);
   }
 
-  std::optional<NextToken> next() {
+  std::optional<memo::NextToken> next() {
     if (recital_) return recital_->next();
-    const NextToken next = reader_.next();
+    const memo::NextToken next = reader_.next();
     if (!goes_on(next, reciting_)) return std::nullopt;
     reciting_ = true;
     reader_.append(next.token);
@@ -48,7 +48,7 @@ class Continuation {
 
  private:
   StoreReader reader_;
-  std::optional<Recital> recital_;
+  std::optional<memo::Recital> recital_;
   bool reciting_ = false;
 };
 
@@ -64,22 +64,22 @@ void StoreReader::append(std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) reader_.append(token);
 }
 
-NextToken StoreReader::next() {
+memo::NextToken StoreReader::next() {
   return by_likelihood() ? decoder_.best(reader_.scores()) : reader_.recall(noise_);
 }
 
-std::vector<NextToken> StoreReader::next_of(
+std::vector<memo::NextToken> StoreReader::next_of(
     std::span<const std::span<const int32_t>> contexts) const {
-  if (!by_likelihood()) return recall_contexts(store_.memory(), contexts);
-  std::vector<NextToken> tokens;
-  read_contexts(store_.memory(), contexts, [&](size_t, const WindowScores& scores) {
+  if (!by_likelihood()) return memo::recall_contexts(store_.memory(), contexts);
+  std::vector<memo::NextToken> tokens;
+  memo::read_contexts(store_.memory(), contexts, [&](size_t, const memo::WindowScores& scores) {
     tokens.push_back(decoder_.best(scores));
   });
   return tokens;
 }
 
 bool StoreReader::by_likelihood() const {
-  return store_.config().memory.code == WindowCodeKind::kBound;
+  return store_.config().memory.code == memo::WindowCodeKind::kBound;
 }
 
 std::vector<double> StoreReader::probabilities() {
@@ -87,18 +87,17 @@ std::vector<double> StoreReader::probabilities() {
 }
 
 void check_prompt(const MemoStore& store, std::span<const int32_t> prompt) {
-  const int64_t shortest = window_lengths(store.config().memory).front();
+  const int64_t shortest = memo::window_lengths(store.config().memory).front();
   check_argument(static_cast<int64_t>(prompt.size()) >= shortest,
-                 "the prompt has {} tokens; this memory goes on from the last {} or more, say more",
-                 prompt.size(), shortest);
+                 "the prompt has {} tokens; this store needs at least {}", prompt.size(), shortest);
 }
 
-bool goes_on(const NextToken& next, bool reciting) {
+bool goes_on(const memo::NextToken& next, bool reciting) {
   return next.recalled || (reciting && next.evidence > std::log(0.1 / 0.9));
 }
 
 Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const RecallOptions& options,
-              const std::function<void(const NextToken&)>& on_token) {
+              const std::function<void(const memo::NextToken&)>& on_token) {
   check_prompt(store, prompt);
   const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
   const auto context = prompt.last(std::min(prompt.size(), longest));
@@ -106,7 +105,7 @@ Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const Rec
   Continuation continuation(store, context, options.error_rate);
   Recall result;
   while (static_cast<int64_t>(result.tokens.size()) < options.tokens) {
-    const std::optional<NextToken> next = continuation.next();
+    const std::optional<memo::NextToken> next = continuation.next();
     if (!next) {
       result.end = RecallEnd::kNotStored;
       break;
@@ -123,4 +122,4 @@ Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const Rec
   return result;
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

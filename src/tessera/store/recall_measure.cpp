@@ -8,7 +8,7 @@
 #include "tessera/base/random.h"
 #include "tessera/store/recall.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr size_t kBatch = 256;  // contexts read at once
@@ -24,13 +24,13 @@ std::set<int64_t> sample(int64_t count, int64_t bound, uint64_t seed) {
   return numbers;
 }
 
-/// Walks over the places of all documents, one after the other.
+/// The positions of all documents, one after the other.
 class Places {
  public:
   explicit Places(const MemoStore& store)
       : ledger_(store.ledger()),
-        shortest_(window_lengths(store.config().memory).front()),
-        longest_(static_cast<size_t>(window_lengths(store.config().memory).back())) {}
+        shortest_(memo::window_lengths(store.config().memory).front()),
+        longest_(static_cast<size_t>(memo::window_lengths(store.config().memory).back())) {}
 
   int64_t count() const {
     int64_t places = 0;
@@ -39,12 +39,12 @@ class Places {
     return places;
   }
 
-  /// visit(place, the tokens before it, the token there)
+  /// Calls visit(index, the tokens before the position, the token there).
   template <typename Visit>
   void for_each(Visit&& visit) const {
     int64_t place = 0;
     for (const auto& document : ledger_.documents()) {
-      const TokenPieces pieces = ledger_.pieces(document);
+      const memo::TokenPieces pieces = ledger_.pieces(document);
       std::vector<int32_t> text;  // the last piece, and the longest window before it
       int64_t position = 0;
       for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
@@ -66,7 +66,7 @@ class Places {
   size_t longest_;
 };
 
-/// Contexts that wait to be read together, and what the memory made of those before.
+/// Contexts to be read together, and the results of those read before.
 class Questions {
  public:
   explicit Questions(const MemoStore& store) : reader_(store) {}
@@ -117,4 +117,4 @@ MeasuredRecall measure_recall(const MemoStore& store, int64_t positions, uint64_
   return questions.ask();
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

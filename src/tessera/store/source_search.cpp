@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tessera {
+namespace tessera::store {
 
 SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t shortest,
                            size_t most)
@@ -18,7 +18,7 @@ SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t 
   }
 }
 
-void SourceSearch::read(const std::string& id, const TokenPieces& pieces) {
+void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) {
   std::ranges::fill(runs_, Run{});
   int64_t position = 0;
   for (auto piece = pieces(); !piece.empty(); piece = pieces())
@@ -27,7 +27,7 @@ void SourceSearch::read(const std::string& id, const TokenPieces& pieces) {
 
 void SourceSearch::see(const std::string& id, int64_t position, int32_t token) {
   if (static_cast<size_t>(token) >= places_.size()) return;
-  // From the last place on, so that the run before each is still that of the position before.
+  // Last place first, so that the run before each place is still that of the previous position.
   for (const size_t place : places_[static_cast<size_t>(token)]) {
     const bool goes_on = place > 0 && runs_[place - 1].position == position - 1;
     const int64_t matched = goes_on ? runs_[place - 1].length : 0;
@@ -49,4 +49,4 @@ void SourceSearch::take(TokenSources& sources, const std::string& id, int64_t po
   if (best.size() > most_) best.pop_back();
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -7,38 +7,38 @@
 
 #include "tessera/store/ledger.h"
 
-namespace tessera {
+namespace tessera::store {
 
-/// A place where a document goes on with the same token after the same tokens.
+/// A position in a document with the same token after the same tokens.
 struct Source {
   std::string document;        ///< its id
   int64_t position = 0;        ///< of the token in the document, in tokens from 0
-  int64_t matched_length = 0;  ///< tokens before it that agree
+  int64_t matched_length = 0;  ///< tokens before it that are equal
 };
 
-/// Where one token of a text comes from.
+/// The sources of one token of a text.
 struct TokenSources {
-  std::vector<Source> best;  ///< the longest matches first, then the documents in their order
-  int64_t places = 0;        ///< in all documents, with at least the shortest window matching
+  std::vector<Source> best;  ///< longest match first, then in the order of the documents
+  int64_t places = 0;        ///< in all documents, where at least the shortest window matches
 };
 
-/// Finds where the tokens of a text come from, in one pass over the stored documents. A pass reads
-/// two or four bytes a token, a small part of what the memory itself reads for a single answer:
-/// C takes some 44 entries a token (specs of its capacity: 99 % recall). So there is no index to
-/// keep, to check or to clean of what was forgotten.
+/// Finds the sources of the tokens of a text in one pass over the stored documents. A pass reads
+/// two or four bytes for each token, a small part of what the memory reads for a single answer: at
+/// 99 % recall C has some 44 entries for each token. So there is no index to keep, to check, or to
+/// clean of what was forgotten.
 class SourceSearch {
  public:
-  /// Looks for the sources of text[first, …), the `most` best of each, where at least `shortest`
-  /// tokens before it agree.
+  /// Searches for the sources of text[first, …): the `most` best of each, with at least `shortest`
+  /// equal tokens before it.
   SourceSearch(std::span<const int32_t> text, size_t first, int64_t shortest, size_t most);
 
-  void read(const std::string& id, const TokenPieces& pieces);
+  void read(const std::string& id, const memo::TokenPieces& pieces);
 
-  /// Of text[first], text[first + 1], …
+  /// For text[first], text[first + 1], …
   const std::vector<TokenSources>& found() const { return found_; }
 
  private:
-  /// A common run of tokens: it ends here in the text and, in the document, at `position`.
+  /// A run of equal tokens, which ends here in the text and at `position` in the document.
   struct Run {
     int64_t position = -2, length = 0;
   };
@@ -48,9 +48,9 @@ class SourceSearch {
 
   size_t first_, most_;
   int64_t shortest_;
-  std::vector<std::vector<size_t>> places_;  // by token, where it stands in the text, last first
-  std::vector<Run> runs_;                    // by place in the text
+  std::vector<std::vector<size_t>> places_;  // by token, its indices in the text, last first
+  std::vector<Run> runs_;                    // by index in the text
   std::vector<TokenSources> found_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::store

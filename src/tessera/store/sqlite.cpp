@@ -10,15 +10,14 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera::sqlite {
+namespace tessera::store::sqlite {
 namespace {
 
 constexpr int kBusyMilliseconds = 10000;
-constexpr int kLongestValue = 16 << 20;  // bytes; more than any row of ours
+constexpr int kLongestValue = 16 << 20;  // bytes; more than any row of a ledger
 constexpr int kManner = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
-/// The path as SQLite's URI, in which '%', '?' and '#' mean something, and what follows two slashes
-/// is a host.
+/// The path as SQLite's URI, in which '%', '?' and '#' have a meaning and two slashes begin a host.
 std::string uri_of(const std::filesystem::path& path, std::string_view query) {
   std::string uri = path.is_absolute() ? "file://" : "file:";
   for (const char letter : path.native())
@@ -29,8 +28,7 @@ std::string uri_of(const std::filesystem::path& path, std::string_view query) {
   return uri.append(query);
 }
 
-/// Where nobody can write, a reader cannot make the files in which SQLite keeps readers and writers
-/// apart; nor does it need them.
+/// On a read-only file system a reader cannot create SQLite's lock files, and does not need them.
 bool never_changes(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   return ::access(folder.c_str(), W_OK) != 0 && errno == EROFS;
@@ -67,7 +65,7 @@ void Database::check(int code) const {
 }
 
 void Database::fail(int code) const {
-  // SQLite does not say what kept it from committing; the call that failed last does.
+  // SQLite does not report why a commit failed; errno of the last call does.
   const int last = errno == ENOSPC || errno == EFBIG || errno == EDQUOT ? errno : 0;
   const int known = connection_ ? ::sqlite3_system_errno(connection_.get()) : 0;
   const int system = known != 0 ? known : last;
@@ -76,16 +74,17 @@ void Database::fail(int code) const {
       throw std::bad_alloc();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw std::runtime_error(path_ + ": another process keeps it busy; try again");
+      throw std::runtime_error(path_ + ": another process is using it; try again");
     case SQLITE_FULL:
       throw SystemError(path_, "write", system != 0 ? system : ENOSPC);
     case SQLITE_READONLY:
       if (code == SQLITE_READONLY_CANTINIT || code == SQLITE_READONLY_DIRECTORY)
-        throw SystemError(path_,
-                          "make the files beside it that keep readers and writers apart (copy the "
-                          "store to where you may write)",
-                          EACCES);
-      if (::access(path_.c_str(), W_OK) == 0) break;  // the file itself says so
+        throw SystemError(
+            path_,
+            "create SQLite's lock files beside it (copy the store to a folder that you "
+            "may write to)",
+            EACCES);
+      if (::access(path_.c_str(), W_OK) == 0) break;  // the file marks itself as read-only
       throw SystemError(path_, "write", system != 0 ? system : EACCES);
     case SQLITE_PERM:
     case SQLITE_AUTH:
@@ -98,7 +97,7 @@ void Database::fail(int code) const {
     default:
       break;
   }
-  throw DataError(path_, "is damaged, or no ledger ({})",
+  throw DataError(path_, "is damaged, or is not a ledger ({})",
                   connection_ ? ::sqlite3_errmsg(connection_.get()) : ::sqlite3_errstr(code));
 }
 
@@ -178,7 +177,7 @@ Transaction::~Transaction() {
   if (!open_) return;
   try {
     database_.execute("ROLLBACK");
-  } catch (const std::exception&) {  // SQLite has already taken it back, after an error
+  } catch (const std::exception&) {  // after an error SQLite has already rolled it back
   }
 }
 
@@ -187,4 +186,4 @@ void Transaction::commit() {
   open_ = false;
 }
 
-}  // namespace tessera::sqlite
+}  // namespace tessera::store::sqlite

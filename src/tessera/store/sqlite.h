@@ -11,20 +11,20 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace tessera::sqlite {
+namespace tessera::store::sqlite {
 
 enum class Access { kRead, kWrite };
 
-/// One connection to an SQLite file, used by one thread. Its failures are Tessera's: DataError
-/// where the file is damaged or no database, SystemError where the operating system refused
-/// something (disk full, no permission), std::runtime_error where another process keeps it busy.
+/// One connection to an SQLite file, for one thread. Failures are thrown as DataError if the file
+/// is damaged or not a database, as SystemError if the operating system refused something (disk
+/// full, no permission), as std::runtime_error if another process is using it.
 class Database {
  public:
-  /// Opens what is there; kWrite creates it where it is missing. A file in a folder that nobody can
-  /// write to is read as it lies there.
+  /// Opens the file; kWrite creates it if it is missing. On a read-only file system it is read
+  /// without locks.
   Database(const std::filesystem::path& path, Access access);
 
-  /// One or several SQL statements whose rows do not matter.
+  /// Runs one or several SQL statements and ignores their rows.
   void execute(const std::string& sql);
   const std::string& path() const { return path_; }
 
@@ -40,7 +40,7 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// A prepared statement; its parameters (?1, ?2, …) are bound in their order.
+/// A prepared statement; its parameters (?1, ?2, …) are bound in order.
 ///
 ///     Statement rows(database, "SELECT id FROM documents WHERE tokens > ?1", 100);
 ///     while (rows.step()) use(rows.text(0));
@@ -52,19 +52,19 @@ class Statement {
     bind_all(values...);
   }
 
-  /// Takes new values for another run.
+  /// Binds new values for another run.
   template <typename... Values>
   void bind_all(const Values&... values) {
     reset();
     int parameter = 0;
     (bind(++parameter, values), ...);
   }
-  /// Whether there is a (further) row.
+  /// Moves to the next row; false if there is none.
   bool step();
-  /// Runs to the end.
+  /// Runs the statement to its end.
   void run();
 
-  /// Columns of the row, from 0. A value of another type is a DataError: the file was altered.
+  /// Columns of the row, from 0. Throws DataError on a value of another type: the file was altered.
   int64_t integer(int column) const;
   std::string text(int column) const;
   /// Valid until the next step.
@@ -86,8 +86,8 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-/// A transaction that is taken back unless commit() was reached. kRead: the rows that are read in
-/// it are those of one moment, whatever is written meanwhile.
+/// A transaction that is rolled back unless commit() is called. kRead: all rows read in it are from
+/// one moment, whatever is written meanwhile.
 class Transaction {
  public:
   Transaction(Database& database, Access access);
@@ -102,4 +102,4 @@ class Transaction {
   bool open_ = true;
 };
 
-}  // namespace tessera::sqlite
+}  // namespace tessera::store::sqlite

@@ -6,14 +6,14 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr uint64_t kLongestFile = 1 << 16;  // bytes
 
 void check_format(const config::Json& json, const std::string& path) {
   if (!json.is_object() || !json.contains("format"))
-    throw DataError(path, "is no configuration of a memo store");
+    throw DataError(path, "is not the configuration of a memo store");
   if (json["format"] != StoreConfig::kFormat)
     throw DataError(path, "has format {}, this version of Tessera reads format {}",
                     json["format"].dump(), StoreConfig::kFormat);
@@ -25,7 +25,7 @@ std::string digest_of(const Tokenizer& tokenizer) {
   return fmt::format("{:016x}", tokenizer.digest());
 }
 
-StoreConfig StoreConfig::of(TextMemoryConfig memory, const Tokenizer& tokenizer) {
+StoreConfig StoreConfig::of(memo::TextMemoryConfig memory, const Tokenizer& tokenizer) {
   memory.vocabulary = tokenizer.vocabulary_size();
   check_config(memory);
   return {kFormat, memory, digest_of(tokenizer)};
@@ -56,4 +56,4 @@ std::string StoreConfig::text() const {
   return config::to_json(*this).dump();
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -7,35 +7,35 @@
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_memory_config.h"
 
-namespace tessera {
+namespace tessera::store {
 
-/// What a store is from its creation on. Stores with equal ones can be merged.
+/// What a store is created with and keeps. Stores of equal configuration can be merged.
 struct StoreConfig {
   static constexpr int64_t kFormat = 1;
 
   int64_t format = kFormat;
-  TextMemoryConfig memory;
+  memo::TextMemoryConfig memory;
   std::string tokenizer;  ///< Tokenizer::digest, 16 hexadecimal digits
 
-  /// Of a memory whose vocabulary is the tokenizer's.
-  static StoreConfig of(TextMemoryConfig memory, const Tokenizer& tokenizer);
-  /// Throws SystemError, or DataError where it is damaged or of another version.
+  /// The configuration of a store; the vocabulary becomes the tokenizer's.
+  static StoreConfig of(memo::TextMemoryConfig memory, const Tokenizer& tokenizer);
+  /// Throws SystemError, or DataError if the file is damaged or has another version.
   static StoreConfig load(const std::filesystem::path& path);
   void save(const std::filesystem::path& path) const;
 
-  /// On one line: equal texts, equal configurations.
+  /// As one line of text; equal if and only if the configurations are.
   std::string text() const;
   bool operator==(const StoreConfig&) const = default;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("format", format, "of the store's files");
+    field("format", format, "version of the store's files");
     memory.visit_fields(field);
     field("tokenizer", tokenizer, "digest of tokenizer.json");
   }
 };
 
-/// As StoreConfig::tokenizer has it.
+/// The digest in StoreConfig::tokenizer.
 std::string digest_of(const Tokenizer& tokenizer);
 
-}  // namespace tessera
+}  // namespace tessera::store

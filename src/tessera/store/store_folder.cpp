@@ -3,7 +3,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr const char* kConfigFile = "config.json";
@@ -18,7 +18,7 @@ StoreFolder StoreFolder::open(const std::filesystem::path& path) {
   for (const char* name : {kConfigFile, kTokenizerFile})
     if (!is_there(path / name))
       throw DataError(path.native(),
-                      "is no memo store, it has no {}; 'tessera memo create' makes one", name);
+                      "is not a memo store: it has no {}; 'tessera memo create' creates one", name);
   StoreConfig config = StoreConfig::load(path / kConfigFile);
   Tokenizer tokenizer = Tokenizer::load(path / kTokenizerFile);
   if (digest_of(tokenizer) != config.tokenizer ||
@@ -44,20 +44,20 @@ MatrixFile StoreFolder::open_matrix() const {
   return MatrixFile::open(matrix_path(), config_.text(), config_.memory.dimension);
 }
 
-void StoreFolder::write_matrix(const TextMemory& memory, int64_t change) const {
+void StoreFolder::write_matrix(const memo::TextMemory& memory, int64_t change) const {
   MatrixFile::write(matrix_path(), config_.text(), {change, memory.pairs()}, memory.matrix());
 }
 
-TextMemory StoreFolder::memory(MatrixFile file, const Ledger& ledger) const {
+memo::TextMemory StoreFolder::memory(MatrixFile file, const Ledger& ledger) const {
   const MatrixState state = file.state();
   if (state.change > ledger.last_change())
     throw DataError(ledger_path().native(),
                     "ends with change {}, but {} already contains change {}; it is older than the "
-                    "matrix, put back the newer one",
+                    "matrix, restore the newer one",
                     ledger.last_change(), matrix_path().filename().native(), state.change);
-  TextMemory memory(config_.memory, std::move(file).matrix(), state.pairs);
+  memo::TextMemory memory(config_.memory, std::move(file).matrix(), state.pairs);
   for (const Change& change : ledger.changes_after(state.change)) {
-    const TokenPieces pieces = ledger.pieces(change.document);
+    const memo::TokenPieces pieces = ledger.pieces(change.document);
     if (change.kind == ChangeKind::kStore)
       memory.memorize(pieces);
     else
@@ -66,9 +66,9 @@ TextMemory StoreFolder::memory(MatrixFile file, const Ledger& ledger) const {
   if (memory.pairs() != ledger.totals().pairs)
     throw DataError(matrix_path().native(),
                     "holds {} pairs, the documents of the ledger wrote {}; 'tessera memo verify "
-                    "--repair' makes it anew from them",
+                    "--repair' rebuilds it from them",
                     memory.pairs(), ledger.totals().pairs);
   return memory;
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -8,20 +8,20 @@
 #include "tessera/store/matrix_file.h"
 #include "tessera/store/store_config.h"
 
-namespace tessera {
+namespace tessera::store {
 
 /// A store is a folder:
-///   config.json         what it is from its creation on (StoreConfig)
+///   config.json         what it was created with (StoreConfig)
 ///   tokenizer.json      how text becomes tokens
-///   ledger.sqlite       the truth: documents and journal (Ledger)
+///   ledger.sqlite       documents and journal, the source of truth (Ledger)
 ///   memory.safetensors  the matrix, a pure function of the ledger (MatrixFile)
 ///   lock                held by the one process that writes (StoreLock)
 class StoreFolder {
  public:
-  /// Reads config.json and tokenizer.json. Throws DataError where the folder is no store, or the
+  /// Reads config.json and tokenizer.json. Throws DataError if the folder is not a store, or if the
   /// two do not belong together.
   static StoreFolder open(const std::filesystem::path& path);
-  /// Writes those two and a ledger without documents into an empty folder.
+  /// Writes these two files and a ledger without documents into an empty folder.
   static StoreFolder create(const std::filesystem::path& path, const StoreConfig& config,
                             const Tokenizer& tokenizer);
 
@@ -34,10 +34,10 @@ class StoreFolder {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
   MatrixFile open_matrix() const;
-  void write_matrix(const TextMemory& memory, int64_t change) const;
-  /// The memory at the ledger's last change: the file's matrix, and the changes since. Throws
-  /// DataError where the two do not belong together.
-  TextMemory memory(MatrixFile file, const Ledger& ledger) const;
+  void write_matrix(const memo::TextMemory& memory, int64_t change) const;
+  /// The memory at the ledger's last change: the matrix of the file, with the changes since
+  /// applied. Throws DataError if the two do not belong together.
+  memo::TextMemory memory(MatrixFile file, const Ledger& ledger) const;
 
  private:
   StoreFolder(std::filesystem::path path, StoreConfig config, Tokenizer tokenizer);
@@ -47,4 +47,4 @@ class StoreFolder {
   Tokenizer tokenizer_;
 };
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -2,7 +2,7 @@
 
 #include "tessera/base/file_lock.h"
 
-namespace tessera {
+namespace tessera::store {
 
 /// The right to write to a store, held by one process at a time.
 class StoreLock : public FileLock {
@@ -12,4 +12,4 @@ class StoreLock : public FileLock {
       : FileLock(path, "another process is writing to this store; wait until it has ended") {}
 };
 
-}  // namespace tessera
+}  // namespace tessera::store

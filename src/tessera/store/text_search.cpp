@@ -5,7 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/data/utf8.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr size_t kContextBytes = 60;
@@ -14,7 +14,7 @@ bool continues_character(char byte) {
   return (static_cast<uint8_t>(byte) & 0xC0) == 0x80;
 }
 
-/// The end of the line that a match begins on.
+/// The end of the line on which a match begins.
 std::string text_before(std::string_view text) {
   text.remove_prefix(text.size() - std::min(text.size(), kContextBytes));
   if (const size_t line = text.rfind('\n'); line != std::string_view::npos)
@@ -23,7 +23,7 @@ std::string text_before(std::string_view text) {
   return std::string(text);
 }
 
-/// The beginning of the rest of the line that a match ends on.
+/// The beginning of the rest of the line on which a match ends.
 std::string text_after(std::string_view text) {
   text = text.substr(0, kContextBytes);
   text = text.substr(0, text.find('\n'));
@@ -37,7 +37,7 @@ class Passage {
 
   void append(std::string_view more) { passage_ += more; }
 
-  /// Takes the matches that begin before the last `reserve` bytes, then drops what was searched.
+  /// Reports the matches that begin before the last `reserve` bytes, then drops what was searched.
   bool search(size_t reserve, const std::function<bool(const TextMatch&)>& take) {
     const size_t end = passage_.size() - std::min(reserve, passage_.size());
     const std::string_view passage = passage_;
@@ -67,13 +67,13 @@ class Passage {
   std::string_view text_;
   const std::string& id_;
   std::string passage_;
-  size_t searched_ = 0, counted_ = 0;  // matches found, and lines counted, up to here
+  size_t searched_ = 0, counted_ = 0;  // matches are found, and lines counted, up to here
   int64_t dropped_ = 0, line_ = 1;
 };
 
 }  // namespace
 
-bool find_text(std::string_view text, const std::string& id, const TokenPieces& pieces,
+bool find_text(std::string_view text, const std::string& id, const memo::TokenPieces& pieces,
                const Tokenizer& tokenizer, const std::function<bool(const TextMatch&)>& take) {
   check_argument(!text.empty(), "find: the text is empty; say what to look for");
   Passage passage(text, id);
@@ -85,4 +85,4 @@ bool find_text(std::string_view text, const std::string& id, const TokenPieces& 
   return passage.search(0, take);
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

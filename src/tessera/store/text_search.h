@@ -8,21 +8,21 @@
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
 
-namespace tessera {
+namespace tessera::store {
 
-/// A place where a text stands in a document.
+/// A place where a text occurs in a document.
 struct TextMatch {
   std::string document;       ///< its id
-  int64_t line = 1;           ///< in which the match begins, from 1
-  int64_t byte = 0;           ///< of the document's text, from 0
-  std::string before, after;  ///< what surrounds it on its lines, at most 60 bytes each
+  int64_t line = 1;           ///< where the match begins, from 1
+  int64_t byte = 0;           ///< offset in the document's text, from 0
+  std::string before, after;  ///< the text around it on its lines, at most 60 bytes each
 };
 
-/// Hands over every place where `text` stands in the document, byte for byte and whatever tokens it
-/// is cut into, in their order; overlapping ones too. Stops where `take` returns false, and then
-/// returns false itself. One pass; memory does not grow with the document. Throws
-/// std::invalid_argument on an empty text.
-bool find_text(std::string_view text, const std::string& id, const TokenPieces& pieces,
+/// Calls `take` for every place where `text` occurs in the document, byte for byte, whatever its
+/// tokens, in order; overlapping places too. If `take` returns false, the search stops and returns
+/// false. One pass; memory does not grow with the document. Throws std::invalid_argument on an
+/// empty text.
+bool find_text(std::string_view text, const std::string& id, const memo::TokenPieces& pieces,
                const Tokenizer& tokenizer, const std::function<bool(const TextMatch&)>& take);
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -5,12 +5,12 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
 constexpr int64_t kPieceTokens = 65536;
 
-/// Bytes that a token takes in the ledger.
+/// Bytes for each token in the ledger.
 int64_t token_width(int64_t vocabulary) {
   return vocabulary <= 65536 ? 2 : 4;
 }
@@ -42,8 +42,8 @@ void PieceWriter::write_piece() {
   bytes_.clear();
 }
 
-TokenPieces PieceReader::pieces(const sqlite::Database& database, const StoredDocument& document,
-                                int64_t vocabulary) {
+memo::TokenPieces PieceReader::pieces(const sqlite::Database& database,
+                                      const StoredDocument& document, int64_t vocabulary) {
   const auto reader = std::make_shared<PieceReader>(database, document, vocabulary);
   return [reader] { return reader->next(); };
 }
@@ -85,7 +85,7 @@ std::span<const int32_t> PieceReader::next() {
   return tokens_;
 }
 
-TokenPieces watched(TokenPieces pieces, std::function<void(int64_t tokens)> watch) {
+memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t tokens)> watch) {
   return [pieces = std::move(pieces), watch = std::move(watch), tokens = int64_t{0}]() mutable {
     watch(tokens);
     const auto piece = pieces();
@@ -102,4 +102,4 @@ void PieceReader::check_end() const {
                     document_.number, read_, document_.tokens);
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -11,7 +11,7 @@
 #include "tessera/store/ledger.h"
 #include "tessera/store/sqlite.h"
 
-namespace tessera {
+namespace tessera::store {
 
 /// Writes the tokens of one document into the ledger's table 'pieces'.
 class PieceWriter {
@@ -19,7 +19,7 @@ class PieceWriter {
   PieceWriter(const sqlite::Database& database, int64_t document, int64_t vocabulary);
 
   void append(std::span<const int32_t> tokens);
-  /// Writes what is left over from whole pieces.
+  /// Writes the last, shorter piece.
   void finish();
 
   int64_t tokens() const { return tokens_; }
@@ -34,11 +34,11 @@ class PieceWriter {
   Checksum checksum_;
 };
 
-/// Reads them back, holding each against what was written.
+/// Reads them back and checks them against what was written.
 class PieceReader {
  public:
-  static TokenPieces pieces(const sqlite::Database& database, const StoredDocument& document,
-                            int64_t vocabulary);
+  static memo::TokenPieces pieces(const sqlite::Database& database, const StoredDocument& document,
+                                  int64_t vocabulary);
 
   PieceReader(const sqlite::Database& database, const StoredDocument& document, int64_t vocabulary);
   /// Empty at the end. Valid until the next call.
@@ -56,7 +56,7 @@ class PieceReader {
   Checksum checksum_;
 };
 
-/// The same pieces; says before each how many tokens came before it, and at the end how many came.
-TokenPieces watched(TokenPieces pieces, std::function<void(int64_t tokens)> watch);
+/// The same pieces; before each, and at the end, calls watch(tokens so far).
+memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t tokens)> watch);
 
-}  // namespace tessera
+}  // namespace tessera::store

@@ -4,10 +4,11 @@
 #include "tessera/store/digest.h"
 #include "tessera/store/token_pieces.h"
 
-namespace tessera {
+namespace tessera::store {
 namespace {
 
-int64_t differing_entries(const ExactCorrelationMemory& one, const ExactCorrelationMemory& other) {
+int64_t differing_entries(const memo::ExactCorrelationMemory& one,
+                          const memo::ExactCorrelationMemory& other) {
   int64_t count = 0;
   for (int64_t row = 0; row < one.rows(); ++row)
     for (int64_t column = 0; column < one.columns(); ++column)
@@ -22,7 +23,7 @@ Verification verify(const MemoStore& store,
   const Ledger& ledger = store.ledger();
   ledger.check_integrity();
   const LedgerTotals totals = ledger.totals();
-  TextMemory memory(store.config().memory);
+  memo::TextMemory memory(store.config().memory);
   int64_t done = 0;
   for (const StoredDocument& document : ledger.documents()) {
     const int64_t pairs = memory.memorize(watched(ledger.pieces(document), [&](int64_t tokens) {
@@ -39,11 +40,11 @@ Verification verify(const MemoStore& store,
   if (found != expected)
     throw DataError(store.path().native(),
                     "the memory is not the one that its {} documents give: {} of {} entries "
-                    "differ, its digest is {}, expected {}; 'tessera memo verify --repair' makes "
-                    "it anew from the documents",
+                    "differ, its digest is {}, expected {}; 'tessera memo verify --repair' "
+                    "rebuilds it from the documents",
                     totals.documents, differing_entries(store.memory().matrix(), memory.matrix()),
                     memory.matrix().rows() * memory.matrix().columns(), found, expected);
   return {totals, found};
 }
 
-}  // namespace tessera
+}  // namespace tessera::store

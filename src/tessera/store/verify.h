@@ -6,18 +6,18 @@
 
 #include "tessera/store/memo_store.h"
 
-namespace tessera {
+namespace tessera::store {
 
 struct Verification {
   LedgerTotals totals;
   std::string digest;
 };
 
-/// Holds everything in a store against everything else: the ledger's structure, the checksum of
-/// every document, the matrix file's checksum, and the memory against one made anew from the
-/// documents. Returns the digest that both have; throws DataError that says what differs.
-/// on_progress: tokens memorized anew, of all.
+/// Checks everything in a store: the ledger's structure, the checksum of every document, the
+/// checksum of the matrix file, and the memory against one rebuilt from the documents. Returns the
+/// digest that both have; throws DataError that names what differs. on_progress: tokens memorized,
+/// of all.
 Verification verify(const MemoStore& store,
                     const std::function<void(int64_t done, int64_t tokens)>& on_progress = {});
 
-}  // namespace tessera
+}  // namespace tessera::store

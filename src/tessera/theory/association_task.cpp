@@ -39,7 +39,7 @@ AssociationTask counted_task(std::span<const double> counts, int32_t outputs) {
   std::vector<double> weights;
   for (size_t x = 0; x < counts.size(); ++x) {
     check_argument(counts[x] >= 0 && std::isfinite(counts[x]),
-                   "counted_task: count {} of input {} is no count", counts[x], x);
+                   "counted_task: count {} of input {} is not a count", counts[x], x);
     if (counts[x] > 0) weights.push_back(counts[x]);
   }
   check_argument(!weights.empty(), "counted_task: none of the {} counts is positive",

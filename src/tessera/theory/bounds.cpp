@@ -9,8 +9,8 @@ namespace tessera::theory {
 namespace {
 
 void check_exponent(double alpha, const char* function) {
-  check_argument(alpha > 1, "{}: alpha is {}; without end of the inputs it must exceed 1", function,
-                 alpha);
+  check_argument(alpha > 1, "{}: alpha is {}; with infinitely many inputs it must exceed 1",
+                 function, alpha);
 }
 
 void check_sizes(const AssociationTask& task, std::span<const float> weights, int64_t dimension,

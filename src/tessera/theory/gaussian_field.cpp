@@ -146,7 +146,7 @@ FillRows* best_fill() {
 void GaussianField::fill(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns,
                          float* out, int64_t stride) const {
   check_argument(first_column % kTileColumns == 0,
-                 "GaussianField::fill: the first column is {}, which is no multiple of {}",
+                 "GaussianField::fill: the first column is {}, which is not a multiple of {}",
                  first_column, kTileColumns);
   check_argument(columns <= stride, "GaussianField::fill: {} columns do not fit a row of {}",
                  columns, stride);

@@ -37,7 +37,7 @@ double log_normal_cdf(double t) {
 
 double normal_quantile(double probability) {
   check_argument(probability > 0 && probability < 1,
-                 "normal_quantile: {} is no probability between 0 and 1", probability);
+                 "normal_quantile: {} is not a probability between 0 and 1", probability);
   // log Phi is concave, so Newton's steps from below converge and cannot overshoot far.
   const bool upper = probability > 0.5;
   const double log_tail = std::log(upper ? 1 - probability : probability);

@@ -49,7 +49,7 @@ OutputLaw OutputLaw::counted(std::span<const double> counts) {
   double total = 0;
   std::map<double, double> outputs_with;
   for (const double count : counts) {
-    check_argument(count >= 0 && std::isfinite(count), "OutputLaw: {} is no count", count);
+    check_argument(count >= 0 && std::isfinite(count), "OutputLaw: {} is not a count", count);
     total += count;
     outputs_with[count] += 1;
   }

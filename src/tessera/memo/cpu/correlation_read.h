@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
 /// values [queries, columns] = queries [queries, rows] times entries [rows, columns], each the
-/// exact sum rounded once to float. One pass over the entries: each row is used for all queries
-/// while it is in the cache.
+/// exact sum rounded once to float. One pass over the entries; each block of rows is used for all
+/// queries while it is in the cache.
 struct CorrelationRead {
   int64_t queries = 0, rows = 0, columns = 0;
   const int8_t* keys = nullptr;  ///< the queries
@@ -14,4 +14,4 @@ struct CorrelationRead {
   float* values = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

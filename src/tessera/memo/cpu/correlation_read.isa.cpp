@@ -6,7 +6,7 @@
 #include "tessera/simd/scratch.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 namespace {
@@ -100,4 +100,4 @@ void correlation_read(const CorrelationRead& f) {
                  reinterpret_cast<double*>(memory.of(omp_get_thread_num())));
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

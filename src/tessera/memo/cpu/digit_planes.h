@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
-/// The digits of entries to the base 128, from -64 to 63, lowest first:
+/// The digits of entries in base 128, from -64 to 63, lowest first:
 /// entries = the sum over p of 128^p digits_p, for as many planes as that takes.
 struct DigitPlanes {
   int64_t count = 0;
@@ -13,4 +13,4 @@ struct DigitPlanes {
   int8_t* digits = nullptr;          ///< [planes, count]
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -3,7 +3,7 @@
 #include "tessera/simd/integer_vector.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 namespace {
@@ -31,4 +31,4 @@ void digit_planes(const DigitPlanes& f) {
     split(f, first, smaller(kBlock, f.count - first));
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
 /// For every value v [width] and every block b of tokens, scores = scale H u_b, where u_b [block]
 /// is the sum over the width / block parts of mask_b o v, and H the Hadamard matrix of that order.
@@ -10,12 +10,12 @@ namespace tessera::cpu {
 /// set.
 struct HadamardScores {
   int64_t count = 0, width = 0;
-  int64_t block = 0;                ///< tokens; a power of two, 64 at least, that divides width
+  int64_t block = 0;                ///< tokens; a power of two, at least 64, that divides width
   int64_t tokens = 0;               ///< V
   const float* values = nullptr;    ///< [count, width]
-  const uint64_t* masks = nullptr;  ///< [ceil(tokens / block), width / 64], a bit where -1
+  const uint64_t* masks = nullptr;  ///< [ceil(tokens / block), width / 64], a set bit means -1
   float scale = 1;
   float* const* scores = nullptr;  ///< a row [tokens] for every value
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

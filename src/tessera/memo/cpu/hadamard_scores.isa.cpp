@@ -4,7 +4,7 @@
 #include "tessera/simd/threads.h"
 #include "tessera/simd/vector.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 namespace {
@@ -80,4 +80,4 @@ void hadamard_scores(const HadamardScores& f) {
     }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

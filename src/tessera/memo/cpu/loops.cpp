@@ -1,6 +1,6 @@
 #include "tessera/memo/cpu/loops.h"
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
 namespace sse2 {
 extern const IntegerLoops kIntegerLoops;
@@ -34,4 +34,4 @@ std::span<const simd::Build<IntegerLoops>> runnable_integer_loops() {
   return simd::runnable<IntegerLoops>(kBuilds);
 }
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -4,7 +4,7 @@
 
 #include "tessera/simd/builds.h"
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
 struct SignTranspose;
 struct SignProducts;
@@ -15,8 +15,8 @@ struct WindowProducts;
 struct KeyRounding;
 struct HadamardScores;
 
-/// The loops over whole numbers as one instruction set has them: every set gives the same bits.
-/// They run on OpenMP's threads; their results do not depend on how many those are.
+/// The loops over whole numbers, as compiled for one instruction set; every set gives the same
+/// bits. They run on OpenMP's threads; their results do not depend on the number of threads.
 struct IntegerLoops {
   void (*sign_transpose)(const SignTranspose&);
   void (*sign_products)(const SignProducts&);
@@ -33,4 +33,4 @@ const IntegerLoops& integer_loops();
 /// All that may run here: for tests, which compare them.
 std::span<const simd::Build<IntegerLoops>> runnable_integer_loops();
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -1,6 +1,6 @@
 #include "tessera/memo/cpu/loops.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 void sign_transpose(const SignTranspose&);
 void sign_products(const SignProducts&);
@@ -16,4 +16,4 @@ const IntegerLoops kIntegerLoops = {sign_transpose, sign_products,   correlation
                                     digit_planes,   nibble_products, window_products,
                                     key_rounding,   hadamard_scores};
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

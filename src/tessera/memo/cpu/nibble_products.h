@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
 /// Rows of numbers from -7 to 7, two to a byte: byte b of a row's group g of 64 has number
 /// 128 g + b + 8 in its low half and 128 g + 64 + b + 8 in its high half.
@@ -21,4 +21,4 @@ struct NibbleProducts {
   float* const* products = nullptr;  ///< a row [rows] for every query
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -5,7 +5,7 @@
 #include "tessera/simd/integer_vector.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 namespace {
@@ -128,4 +128,4 @@ void nibble_products(const NibbleProducts& f) {
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
-/// Rows of signs, 64 to a word, become blocks of columns: word c of block (panel p, group g) holds
-/// sign 64 p + c of rows 64 g, ..., 64 g + 63, with zeros past the last row.
+/// Turns rows of signs, 64 to a word, into blocks of columns: word c of block (panel p, group g)
+/// holds sign 64 p + c of rows 64 g, ..., 64 g + 63, with zeros for missing rows.
 struct SignTranspose {
   int64_t count = 0;               ///< rows
   int64_t panels = 0;              ///< words of a row
@@ -14,7 +14,7 @@ struct SignTranspose {
 };
 
 /// entries [64 row_panels, 64 column_panels] += sign times the sum over the pairs of key times
-/// value, each +-1 and packed as SignTranspose leaves them.
+/// value, each +-1 and packed as by SignTranspose.
 struct SignProducts {
   int64_t pairs = 0;
   int64_t row_panels = 0, column_panels = 0;
@@ -24,4 +24,4 @@ struct SignProducts {
   int32_t* entries = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

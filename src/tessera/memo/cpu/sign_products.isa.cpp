@@ -3,7 +3,7 @@
 #include "tessera/simd/integer_vector.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 
 using namespace simd::TESSERA_ISA;
 namespace {
@@ -86,4 +86,4 @@ void sign_products(const SignProducts& f) {
               f.entries + ((row_panel * 64 + row) * f.column_panels + column_panel) * 64 + column);
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

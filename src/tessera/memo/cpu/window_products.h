@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::memo::cpu {
 
-/// codes row n [width]: the elementwise product of `parts` rows of numbers, from row n next_step on
-/// at steps of part_step, divided by its largest magnitude and rounded to +-127 (zeros where all
-/// products are zero). parts at most 128.
+/// codes row n [width]: the elementwise product of `parts` rows of numbers, starting at row
+/// n next_step, part_step rows apart, divided by its largest magnitude and rounded to +-127 (zeros
+/// if all products are zero). parts: at most 128.
 struct WindowProducts {
   int64_t count = 0, width = 0, parts = 0;
   int64_t next_step = 1, part_step = 1;
@@ -14,7 +14,7 @@ struct WindowProducts {
   int8_t* codes = nullptr;  ///< [count, width]
 };
 
-/// keys = sums times their row's scale, rounded and cut at +-127.
+/// keys = sums times their row's scale, rounded and clipped to +-127.
 struct KeyRounding {
   int64_t count = 0, width = 0;
   const int32_t* sums = nullptr;   ///< [count, width]
@@ -22,4 +22,4 @@ struct KeyRounding {
   int8_t* keys = nullptr;          ///< [count, width]
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::memo::cpu

@@ -8,7 +8,7 @@
 #include "tessera/simd/scratch.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::memo::cpu::TESSERA_ISA {
 namespace {
 
 /// To the nearest whole number, ties to even; |x| below 2^51.
@@ -58,4 +58,4 @@ void key_rounding(const KeyRounding& f) {
     }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::memo::cpu::TESSERA_ISA

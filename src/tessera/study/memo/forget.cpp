@@ -8,6 +8,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
 #include "tessera/study/memo/studies.h"
 #include "tessera/study/memo/study_text.h"
@@ -68,7 +69,7 @@ class Forgetting {
   /// Whether the memory is, bit for bit, one that never saw the forgotten document, and stored the
   /// others in the other order.
   bool is_as_never_seen() const {
-    TextMemory other = empty();
+    memo::TextMemory other = empty();
     for (const Document document : {kSecond, kFirst})
       other.memorize(document_of(tokens_of(document)));
     return other.pairs() == memory_.pairs() &&
@@ -84,17 +85,18 @@ class Forgetting {
                     [&](int64_t place) { return windows_.contains(window_at(tokens, place)); });
     Answers answers;
     answers.name = name;
-    const LikelihoodDecoder decoder(std::vector<double>(static_cast<size_t>(text_.vocabulary), 1.0),
-                                    memory_.noise(), settings_.error_rate);
+    const memo::LikelihoodDecoder decoder(
+        std::vector<double>(static_cast<size_t>(text_.vocabulary), 1.0), memory_.noise(),
+        settings_.error_rate);
     const double noise = memory_.noise();
-    read_contexts(memory_, contexts_before(tokens, places),
-                  [&](size_t i, const WindowScores& scores) {
-                    const NextToken best = by_score(scores, noise);
-                    answers.scores.push_back(best.score);
-                    answers.right += best.token == tokens[static_cast<size_t>(places[i])];
-                    answers.above_threshold += best.recalled;
-                    answers.recalled += decoder.best(scores).recalled;
-                  });
+    memo::read_contexts(memory_, contexts_before(tokens, places),
+                        [&](size_t i, const memo::WindowScores& scores) {
+                          const memo::NextToken best = memo::by_score(scores, noise);
+                          answers.scores.push_back(best.score);
+                          answers.right += best.token == tokens[static_cast<size_t>(places[i])];
+                          answers.above_threshold += best.recalled;
+                          answers.recalled += decoder.best(scores).recalled;
+                        });
     std::sort(answers.scores.begin(), answers.scores.end());
     return answers;
   }
@@ -106,15 +108,15 @@ class Forgetting {
     return 1 - std::exp(static_cast<double>(text_.vocabulary) *
                         std::log1p(-theory::normal_cdf(-deviations())));
   }
-  const TextMemory& memory() const { return memory_; }
+  const memo::TextMemory& memory() const { return memory_; }
 
  private:
-  TextMemory empty() const {
-    return TextMemory({.dimension = settings_.dimension,
-                       .heads = kTextHeads,
-                       .layers = kTextLayers,
-                       .vocabulary = text_.vocabulary,
-                       .seed = seed_});
+  memo::TextMemory empty() const {
+    return memo::TextMemory({.dimension = settings_.dimension,
+                             .heads = kTextHeads,
+                             .layers = kTextLayers,
+                             .vocabulary = text_.vocabulary,
+                             .seed = seed_});
   }
   double deviations() const {
     return std::sqrt(2 * std::log(static_cast<double>(text_.vocabulary)));
@@ -136,7 +138,7 @@ class Forgetting {
   const Settings& settings_;
   const StudyText& text_;
   uint64_t seed_;
-  TextMemory memory_;
+  memo::TextMemory memory_;
   std::unordered_set<std::string> windows_;  // shortest ones held now
 };
 

@@ -6,9 +6,10 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
-#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/recital.h"
+#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
 #include "tessera/model/memo.h"
 #include "tessera/study/memo/studies.h"
@@ -47,28 +48,30 @@ struct Recall {
   double by_score = 0, by_likelihood = 0;
 };
 
-Recall recall_of(const TextMemory& memory, std::span<const int32_t> text,
+Recall recall_of(const memo::TextMemory& memory, std::span<const int32_t> text,
                  std::span<const int64_t> places, double error_rate) {
   const double noise = memory.noise(), share = 1 / static_cast<double>(places.size());
-  const LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), noise, error_rate);
+  const memo::LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), noise,
+                                        error_rate);
   Recall recall;
-  read_contexts(memory, contexts_before(text, places), [&](size_t i, const WindowScores& scores) {
-    const int32_t right = text[static_cast<size_t>(places[i])];
-    recall.by_score += share * (by_score(scores, noise).token == right);
-    recall.by_likelihood += share * (decoder.best(scores).token == right);
-  });
+  memo::read_contexts(memory, contexts_before(text, places),
+                      [&](size_t i, const memo::WindowScores& scores) {
+                        const int32_t right = text[static_cast<size_t>(places[i])];
+                        recall.by_score += share * (memo::by_score(scores, noise).token == right);
+                        recall.by_likelihood += share * (decoder.best(scores).token == right);
+                      });
   return recall;
 }
 
 /// The text in a memory of its own.
-TextMemory memory_of(WindowCodeKind code, int64_t dimension, std::span<const int32_t> text,
-                     int64_t vocabulary, uint64_t seed) {
-  TextMemory memory({.code = code,
-                     .dimension = dimension,
-                     .heads = kTextHeads,
-                     .layers = kTextLayers,
-                     .vocabulary = vocabulary,
-                     .seed = seed});
+memo::TextMemory memory_of(memo::WindowCodeKind code, int64_t dimension,
+                           std::span<const int32_t> text, int64_t vocabulary, uint64_t seed) {
+  memo::TextMemory memory({.code = code,
+                           .dimension = dimension,
+                           .heads = kTextHeads,
+                           .layers = kTextLayers,
+                           .vocabulary = vocabulary,
+                           .seed = seed});
   memory.memorize(document_of(text));
   return memory;
 }
@@ -97,11 +100,11 @@ double published_code_recall(int64_t dimension, std::span<const int32_t> text, i
   return static_cast<double>(right) / static_cast<double>(next.size(0));
 }
 
-theory::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t vocabulary,
-                                          int64_t probes, uint64_t seed) {
-  return theory::BoundWindowPredictor({{text.begin(), text.end()}},
-                                      window_lengths({.heads = kTextHeads, .layers = kTextLayers}),
-                                      vocabulary, probes, seed);
+memo::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t vocabulary,
+                                        int64_t probes, uint64_t seed) {
+  return memo::BoundWindowPredictor(
+      {{text.begin(), text.end()}},
+      memo::window_lengths({.heads = kTextHeads, .layers = kTextLayers}), vocabulary, probes, seed);
 }
 
 /// Recall of the first `tokens` tokens by each code, with the names of the series.
@@ -110,11 +113,12 @@ std::vector<std::pair<std::string, double>> recalls_of(const Settings& settings,
                                                        uint64_t seed) {
   const auto stored = std::span(text.tokens).first(static_cast<size_t>(tokens));
   const auto places = random_places(kLongestWindow, tokens, settings.probes, seed);
-  const auto recall = [&](WindowCodeKind code) {
+  const auto recall = [&](memo::WindowCodeKind code) {
     return recall_of(memory_of(code, settings.dimension, stored, text.vocabulary, seed), stored,
                      places, settings.error_rate);
   };
-  const Recall paper = recall(WindowCodeKind::kPaper), bound = recall(WindowCodeKind::kBound);
+  const Recall paper = recall(memo::WindowCodeKind::kPaper),
+               bound = recall(memo::WindowCodeKind::kBound);
   const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, seed);
   return {{"authors' code",
            published_code_recall(settings.dimension, stored, text.vocabulary, places, seed)},
@@ -151,9 +155,9 @@ void measure_recall(StudyContext& context, const Settings& settings, const Study
 }
 
 /// Tokens that a recital says right before its first error.
-int64_t recited_ahead(const TextMemory& memory, const LikelihoodDecoder& decoder,
+int64_t recited_ahead(const memo::TextMemory& memory, const memo::LikelihoodDecoder& decoder,
                       std::span<const int32_t> prompt, std::span<const int32_t> rest) {
-  Recital recital(memory, decoder, prompt, std::nullopt);
+  memo::Recital recital(memory, decoder, prompt, std::nullopt);
   for (size_t i = 0; i < rest.size(); ++i) {
     const auto next = recital.next();
     if (!next || next->token != rest[i]) return static_cast<int64_t>(i);
@@ -161,9 +165,10 @@ int64_t recited_ahead(const TextMemory& memory, const LikelihoodDecoder& decoder
   return static_cast<int64_t>(rest.size());
 }
 
-int64_t recited_token_by_token(const TextMemory& memory, const LikelihoodDecoder& decoder,
+int64_t recited_token_by_token(const memo::TextMemory& memory,
+                               const memo::LikelihoodDecoder& decoder,
                                std::span<const int32_t> prompt, std::span<const int32_t> rest) {
-  TextReader reader(memory);
+  memo::TextReader reader(memory);
   for (const int32_t token : prompt) reader.append(token);
   for (size_t i = 0; i < rest.size(); ++i) {
     if (decoder.best(reader.scores()).token != rest[i]) return static_cast<int64_t>(i);
@@ -173,10 +178,10 @@ int64_t recited_token_by_token(const TextMemory& memory, const LikelihoodDecoder
 }
 
 /// How far a memory recites its text from prompts of each window's length.
-void measure_recitals(StudyContext& context, const Settings& settings, const TextMemory& memory,
-                      std::span<const int32_t> text) {
-  const LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), memory.noise(),
-                                  settings.error_rate);
+void measure_recitals(StudyContext& context, const Settings& settings,
+                      const memo::TextMemory& memory, std::span<const int32_t> text) {
+  const memo::LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), memory.noise(),
+                                        settings.error_rate);
   const auto places = random_places(kLongestWindow, static_cast<int64_t>(text.size()) - kRecited,
                                     settings.recitals, context.seed() + 2);
   Table table(fmt::format("Tokens recited before the first error, of {}", kRecited),
@@ -208,8 +213,8 @@ void hold_plan(StudyContext& context, const Settings& settings, const StudyText&
                      settings.planned_error, settings.planned_tokens);
   const double predicted = predictor.error(dimension).first;
   progress.update(1, fmt::format("d = {}", dimension));
-  const TextMemory memory =
-      memory_of(WindowCodeKind::kBound, dimension, stored, text.vocabulary, context.seed());
+  const memo::TextMemory memory =
+      memory_of(memo::WindowCodeKind::kBound, dimension, stored, text.vocabulary, context.seed());
   progress.update(2, fmt::format("{} pairs stored", memory.pairs()));
   // Errors are rare: five times the places, others than those of the plan.
   const auto places = random_places(kLongestWindow, settings.planned_tokens, 5 * settings.probes,

@@ -22,7 +22,7 @@ StudyText beginning_of(const CorpusConfig& data, int64_t tokens, StudyContext& c
   return {corpus.description, corpus.tokenizer.vocabulary_size(), {ids.begin(), ids.end()}};
 }
 
-TextMemory::Pieces document_of(std::span<const int32_t> tokens) {
+memo::TokenPieces document_of(std::span<const int32_t> tokens) {
   return [tokens]() mutable { return std::exchange(tokens, {}); };
 }
 

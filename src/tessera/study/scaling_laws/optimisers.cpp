@@ -1,7 +1,10 @@
 // Figures 8, 9, 12, 15 and 16: optimisers, layer norm, and learned embeddings.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
+#include <string_view>
 
 #include "tessera/base/progress.h"
 #include "tessera/study/scaling_laws/studies.h"
@@ -21,17 +24,76 @@ AssociationTask task_of(const Settings& settings) {
   return zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
 }
 
+constexpr double kUnknown = ResultPoint::kNone;
+
 /// A way of training W from random entries.
 struct Training {
-  std::string name;
+  std::string_view name;
   UpdateRule rule = UpdateRule::kGradient;
   double step_size = 1;
   int64_t batch = 64;
   int64_t samples = 10240;
   bool layer_norm = false;
   bool learn_embeddings = false;
-  std::vector<double> published;  // the authors' means at the usual dimensions
+  std::array<double, 7> published = {};  ///< the authors' means at the usual dimensions
 };
+
+/// Figure 8, panel by panel.
+constexpr Training kStepSizes[] = {
+    {.name = "SGD γ = 0.1",
+     .step_size = .1,
+     .published = {.168, .146, .078, .071, .062, .049, .046}},
+    {.name = "SGD γ = 1", .published = {.064, .055, .043, .031, .028, .020, .018}},
+    {.name = "SGD γ = 10",
+     .step_size = 10,
+     .published = {.040, .028, .016, .0124, .0097, .0066, .0051}},
+    {.name = "SGD γ = 100",
+     .step_size = 100,
+     .published = {.031, .014, .0071, .0047, .0031, .0025, .0017}}};
+constexpr Training kBatchSizes[] = {{.name = "Adam B = 16 γ = 1",
+                                     .rule = UpdateRule::kSign,
+                                     .batch = 16,
+                                     .samples = 1024,
+                                     .published = {.059, .047, .035, .026, .020, .019, .017}},
+                                    {.name = "Adam B = 1024 γ = 10",
+                                     .rule = UpdateRule::kSign,
+                                     .step_size = 10,
+                                     .batch = 1024,
+                                     .samples = 1024,
+                                     .published = {.181, .149, .109, .095, .078, .063, .054}},
+                                    {.name = "SGD B = 256 γ = 100",
+                                     .step_size = 100,
+                                     .batch = 256,
+                                     .published = {.032, .022, .0142, .0117, .0086, .0064, .0048}},
+                                    {.name = "Adam B = 256 γ = 10",
+                                     .rule = UpdateRule::kSign,
+                                     .step_size = 10,
+                                     .batch = 256,
+                                     .published = {.036, .016, .0062, .0035, .0019, .0017, .0013}}};
+constexpr Training kLayerNorm[] = {
+    {.name = "SGD B = 1024",
+     .batch = 1024,
+     .published = {.203, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, .048}},
+    {.name = "SGD + LN B = 1024",
+     .batch = 1024,
+     .layer_norm = true,
+     .published = {.144, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, .043}},
+    {.name = "Adam B = 1024",
+     .rule = UpdateRule::kSign,
+     .batch = 1024,
+     .published = {.098, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, .028}},
+    {.name = "Adam + LN B = 1024",
+     .rule = UpdateRule::kSign,
+     .batch = 1024,
+     .layer_norm = true,
+     .published = {.082, .060, .041, .026, .024, .016, .014}}};
+/// Figure 12.
+constexpr Training kLearnedParts[] = {
+    {.name = "learning W", .batch = 16, .published = {.053, .037, .021, .0185, .0155, .011, .009}},
+    {.name = "learning e, u and W",
+     .batch = 16,
+     .learn_embeddings = true,
+     .published = {.0020, kUnknown, kUnknown, kUnknown, kUnknown, kUnknown, .0012}}};
 
 /// Plain descent on W alone runs on the scores, everything else on the matrices.
 double trained_error(const AssociationTask& task, const Training& how, int64_t dimension,
@@ -72,7 +134,8 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
     progress.update(++done);
   }
   const auto spreads = spreads_of(errors);
-  add_curve(context.results(), how.name, as_doubles(dimensions), spreads, 0.5, how.published);
+  add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads, 0.5,
+            how.published);
   for (size_t k = 0; k < dimensions.size(); ++k)
     if (!std::isnan(how.published[k]))
       context.results().compare({fmt::format("{}, d = {} (± {:.2g})", how.name, dimensions[k],
@@ -80,9 +143,9 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
                                  how.published[k], spreads[k].mean});
 }
 
-std::vector<std::string> names_of(const std::vector<Training>& trainings) {
+std::vector<std::string> names_of(std::span<const Training> trainings) {
   std::vector<std::string> names;
-  for (const Training& how : trainings) names.push_back(how.name);
+  for (const Training& how : trainings) names.emplace_back(how.name);
   return names;
 }
 
@@ -91,87 +154,8 @@ std::vector<std::string> names_of(const std::vector<Training>& trainings) {
 void optimisers(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
-  constexpr double n = ResultPoint::kNone;
-  const UpdateRule sign = UpdateRule::kSign, plain = UpdateRule::kGradient;
-  const std::vector<std::pair<std::string, std::vector<Training>>> panels = {
-      {"step_size",
-       {{"SGD γ = 0.1",
-         plain,
-         .1,
-         64,
-         10240,
-         false,
-         false,
-         {.168, .146, .078, .071, .062, .049, .046}},
-        {"SGD γ = 1",
-         plain,
-         1,
-         64,
-         10240,
-         false,
-         false,
-         {.064, .055, .043, .031, .028, .020, .018}},
-        {"SGD γ = 10",
-         plain,
-         10,
-         64,
-         10240,
-         false,
-         false,
-         {.040, .028, .016, .0124, .0097, .0066, .0051}},
-        {"SGD γ = 100",
-         plain,
-         100,
-         64,
-         10240,
-         false,
-         false,
-         {.031, .014, .0071, .0047, .0031, .0025, .0017}}}},
-      {"batch_size",
-       {{"Adam B = 16 γ = 1",
-         sign,
-         1,
-         16,
-         1024,
-         false,
-         false,
-         {.059, .047, .035, .026, .020, .019, .017}},
-        {"Adam B = 1024 γ = 10",
-         sign,
-         10,
-         1024,
-         1024,
-         false,
-         false,
-         {.181, .149, .109, .095, .078, .063, .054}},
-        {"SGD B = 256 γ = 100",
-         plain,
-         100,
-         256,
-         10240,
-         false,
-         false,
-         {.032, .022, .0142, .0117, .0086, .0064, .0048}},
-        {"Adam B = 256 γ = 10",
-         sign,
-         10,
-         256,
-         10240,
-         false,
-         false,
-         {.036, .016, .0062, .0035, .0019, .0017, .0013}}}},
-      {"layer_norm",
-       {{"SGD B = 1024", plain, 1, 1024, 10240, false, false, {.203, n, n, n, n, n, .048}},
-        {"SGD + LN B = 1024", plain, 1, 1024, 10240, true, false, {.144, n, n, n, n, n, .043}},
-        {"Adam B = 1024", sign, 1, 1024, 10240, false, false, {.098, n, n, n, n, n, .028}},
-        {"Adam + LN B = 1024",
-         sign,
-         1,
-         1024,
-         10240,
-         true,
-         false,
-         {.082, .060, .041, .026, .024, .016, .014}}}}};
+  const std::pair<const char*, std::span<const Training>> panels[] = {
+      {"step_size", kStepSizes}, {"batch_size", kBatchSizes}, {"layer_norm", kLayerNorm}};
   Progress progress(context.progress(), "Figure 8", 12 * 7);
   int64_t done = 0;
   for (const auto& [name, trainings] : panels) {
@@ -190,30 +174,13 @@ void optimisers(StudyContext& context) {
 void learned_embeddings_error(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
-  constexpr double n = ResultPoint::kNone;
-  const std::vector<Training> trainings = {{"learning W",
-                                            UpdateRule::kGradient,
-                                            1,
-                                            16,
-                                            10240,
-                                            false,
-                                            false,
-                                            {.053, .037, .021, .0185, .0155, .011, .009}},
-                                           {"learning e, u and W",
-                                            UpdateRule::kGradient,
-                                            1,
-                                            16,
-                                            10240,
-                                            false,
-                                            true,
-                                            {.0020, n, n, n, n, n, .0012}}};
   Progress progress(context.progress(), "Figure 12", 2 * 7);
   int64_t done = 0;
-  for (const Training& how : trainings)
+  for (const Training& how : kLearnedParts)
     add_training(context, task, settings.runs, how, progress, done);
-  context.results().add_chart(
-      "dimension", context.results().chart_of_points("Error after training", {"d", Scale::kLog},
-                                                     {"error", Scale::kLog}, names_of(trainings)));
+  context.results().add_chart("dimension", context.results().chart_of_points(
+                                               "Error after training", {"d", Scale::kLog},
+                                               {"error", Scale::kLog}, names_of(kLearnedParts)));
   context.results().add_difference(
       "The error against M in two dimensions is part of scaling-laws/fig9, with a fresh model for "
       "every run.");

@@ -1,4 +1,4 @@
-#include "tessera/memo/window_memory.h"
+#include "tessera/memo/window_error_predictor.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,10 @@
 #include "tessera/theory/blas.h"
 #include "tessera/theory/gaussian_field.h"
 
-namespace tessera::theory {
+namespace tessera::memo {
 namespace {
+
+using namespace theory;
 
 constexpr int64_t kVocabulary = 1000, kHeads = 4;
 
@@ -110,4 +112,4 @@ TEST(WindowMemory, RefusesWhatMakesNoWindow) {
 }
 
 }  // namespace
-}  // namespace tessera::theory
+}  // namespace tessera::memo

@@ -1,4 +1,4 @@
-#include "tessera/memo/correlation.h"
+#include "tessera/memo/outer_products.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 #include "tessera/memo/cpu/sign_products.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::ops {
+namespace tessera::memo {
 namespace {
 
 std::vector<uint64_t> transposed(const SignRows& rows) {
@@ -25,8 +25,8 @@ std::vector<uint64_t> transposed(const SignRows& rows) {
   return columns;
 }
 
-/// What is left of `values` after as much of it as a right factor may be, times sign, went into
-/// `part`. Returns whether anything is left.
+/// Moves from `values` to `part`, times sign, as much as a right factor may have. Returns whether
+/// anything is left in `values`.
 bool take_part(std::span<int8_t> values, int sign, std::span<int8_t> part) {
   int left = 0;
   for (size_t c = 0; c < values.size(); ++c) {
@@ -40,8 +40,8 @@ bool take_part(std::span<int8_t> values, int sign, std::span<int8_t> part) {
 
 using simd::kWorthThreads;
 
-constexpr int64_t kFewQueries = 24;  // for which a pass over the entries costs less than planes
-constexpr int64_t kPlaneRows = 256;  // of the entries, as planes at once
+constexpr int64_t kFewQueries = 24;  // up to here a pass over the entries is faster than planes
+constexpr int64_t kPlaneRows = 256;  // of the entries, split into planes at once
 
 int planes_for(const int32_t* entries, int64_t count) {
   int64_t largest = 0;
@@ -53,7 +53,7 @@ int planes_for(const int32_t* entries, int64_t count) {
   return planes;
 }
 
-/// By products of bytes: the entries' digits are so many matrices.
+/// By products of bytes: one matrix for each digit of the entries.
 void read_by_planes(std::span<const int8_t> queries, const int32_t* entries, int64_t K, int64_t D,
                     float* values) {
   const int64_t n = static_cast<int64_t>(queries.size()) / K, size = n * D;
@@ -116,4 +116,4 @@ void read_outer_products(std::span<const int8_t> queries, const int32_t* entries
   cpu::integer_loops().correlation_read(loop);
 }
 
-}  // namespace tessera::ops
+}  // namespace tessera::memo

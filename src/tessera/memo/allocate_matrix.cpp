@@ -1,4 +1,4 @@
-#include "tessera/memo/large_pages.h"
+#include "tessera/memo/allocate_matrix.h"
 
 #include <sys/mman.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace tessera {
+namespace tessera::memo {
 
 std::shared_ptr<void> allocate_matrix(int64_t bytes) {
   constexpr size_t kLine = 64, kPage = size_t{1} << 21;
@@ -18,4 +18,4 @@ std::shared_ptr<void> allocate_matrix(int64_t bytes) {
   return {memory, std::free};
 }
 
-}  // namespace tessera
+}  // namespace tessera::memo

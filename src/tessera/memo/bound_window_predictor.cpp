@@ -1,4 +1,4 @@
-#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/bound_window_predictor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,21 +6,22 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memo/window_hash.h"
-#include "tessera/theory/dimension_search.h"
 #include "tessera/theory/parallel.h"
 
-namespace tessera::theory {
+namespace tessera::memo {
 namespace {
 
-/// How often each token occurs, and once more.
+/// How often each token occurs, plus 1.
 std::vector<double> prior_of(const std::vector<std::vector<int32_t>>& documents,
                              int64_t vocabulary) {
-  check_argument(vocabulary >= 1, "BoundWindowPredictor: a vocabulary of {}", vocabulary);
+  check_argument(vocabulary >= 1, "BoundWindowPredictor: vocabulary is {}, expected at least 1",
+                 vocabulary);
   std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
   for (const auto& document : documents)
     for (const int32_t token : document) {
       check_argument(token >= 0 && token < vocabulary,
-                     "BoundWindowPredictor: token {} in a vocabulary of {}", token, vocabulary);
+                     "BoundWindowPredictor: token {}, expected less than the vocabulary, {}", token,
+                     vocabulary);
       prior[static_cast<size_t>(token)] += 1;
     }
   return prior;
@@ -42,18 +43,18 @@ BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
   check_argument(!window_lengths_.empty() && window_lengths_.front() >= 1 &&
                      std::ranges::is_sorted(window_lengths_, std::less_equal()),
                  "BoundWindowPredictor: window lengths must be at least 1 and ascend");
-  const auto index = parallel_runs(static_cast<int64_t>(window_lengths_.size()), [&](int64_t k) {
-    return index_pairs(documents, window_lengths_[static_cast<size_t>(k)]);
-  });
+  const auto index = theory::parallel_runs(
+      static_cast<int64_t>(window_lengths_.size()),
+      [&](int64_t k) { return index_pairs(documents, window_lengths_[static_cast<size_t>(k)]); });
   for (const auto& pairs : index) count_pairs(pairs);
   const auto places = choose_places(documents, probes, seed);
-  probes_ = parallel_runs(static_cast<int64_t>(places.size()), [&](int64_t probe) {
+  probes_ = theory::parallel_runs(static_cast<int64_t>(places.size()), [&](int64_t probe) {
     const Place& place = places[static_cast<size_t>(probe)];
     return make_probe(documents[place.document], place.position, index);
   });
 }
 
-/// Each pair of each document once, in order.
+/// Each pair of each document once, sorted.
 std::vector<BoundWindowPredictor::Pair> BoundWindowPredictor::index_pairs(
     const Documents& documents, int64_t length) const {
   std::vector<Pair> pairs;
@@ -81,7 +82,7 @@ void BoundWindowPredictor::count_pairs(const std::vector<Pair>& pairs) {
 std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
     const Documents& documents, int64_t probes, uint64_t seed) const {
   const int64_t shortest = window_lengths_.front();
-  std::vector<int64_t> ends;  // of the documents' places, counted through
+  std::vector<int64_t> ends;  // running count of the positions at the end of each document
   int64_t places = 0;
   for (const auto& document : documents)
     ends.push_back(places +=
@@ -126,7 +127,7 @@ std::pair<double, double> BoundWindowPredictor::error(int64_t dimension) const {
                  dimension);
   // A product of two keys and one of two values are each of variance 1 / d.
   const double noise = std::sqrt(energy_) / static_cast<double>(dimension);
-  return mean_error(parallel_runs(probes(), [&](int64_t probe) {
+  return mean_error(theory::parallel_runs(probes(), [&](int64_t probe) {
     return 1 - by_likelihood_.recall(probes_[static_cast<size_t>(probe)], noise,
                                      RandomStream(seed_, static_cast<uint64_t>(probe)));
   }));
@@ -145,9 +146,4 @@ double BoundWindowPredictor::floor() const {
   return lost / static_cast<double>(probes_.size());
 }
 
-int64_t BoundWindowPredictor::smallest_dimension(double error_wanted, int64_t step) const {
-  return theory::smallest_dimension([&](int64_t dimension) { return error(dimension); },
-                                    error_wanted, step);
-}
-
-}  // namespace tessera::theory
+}  // namespace tessera::memo

@@ -1,10 +1,10 @@
-#include "tessera/memo/bound_windows.h"
+#include "tessera/memo/bound_window_predictor.h"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-namespace tessera::theory {
+namespace tessera::memo {
 namespace {
 
 using Documents = std::vector<std::vector<int32_t>>;
@@ -68,4 +68,4 @@ TEST(BoundWindows, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace tessera::theory
+}  // namespace tessera::memo

@@ -1,4 +1,4 @@
-#include "tessera/memo/correlation.h"
+#include "tessera/memo/outer_products.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "tessera/base/random.h"
 #include "tessera/memo/byte_products.h"
 
-namespace tessera::ops {
+namespace tessera::memo {
 namespace {
 
 std::vector<int8_t> bytes(RandomStream& random, int64_t count, int64_t limit) {
@@ -122,4 +122,4 @@ TEST(OuterProducts, NothingIsNothing) {
 }
 
 }  // namespace
-}  // namespace tessera::ops
+}  // namespace tessera::memo

@@ -1,4 +1,4 @@
-#include "tessera/memo/window_memory.h"
+#include "tessera/memo/window_error_predictor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,14 +8,14 @@
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/window_hash.h"
-#include "tessera/theory/dimension_search.h"
 #include "tessera/theory/normal_law.h"
 #include "tessera/theory/parallel.h"
 
-namespace tessera::theory {
+namespace tessera::memo {
 namespace {
 
-constexpr int64_t kMostVisits = 8192;  // windows looked at per shared part; more are sampled
+constexpr int64_t kMostVisits =
+    8192;  // windows visited for each shared part; if there are more, a sample
 
 int64_t power(int64_t base, int32_t exponent) {
   int64_t value = 1;
@@ -54,13 +54,15 @@ void check_memory(std::span<const int32_t> tokens, const WindowMemory& memory) {
   check_argument(memory.heads >= 1 && memory.layers >= 1 && memory.layers <= 16,
                  "WindowMemory: {} heads and {} layers; at least 1 of each and at most 16 layers",
                  memory.heads, memory.layers);
-  check_argument(memory.vocabulary >= 1, "WindowMemory: a vocabulary of {}", memory.vocabulary);
+  check_argument(memory.vocabulary >= 1, "WindowMemory: vocabulary is {}, expected at least 1",
+                 memory.vocabulary);
   for (const int32_t token : tokens)
     check_argument(token >= 0 && token < memory.vocabulary,
-                   "WindowMemory: token {} in a vocabulary of {}", token, memory.vocabulary);
+                   "WindowMemory: token {}, expected less than the vocabulary, {}", token,
+                   memory.vocabulary);
   check_argument(static_cast<int64_t>(tokens.size()) > memory.heads,
-                 "WindowMemory: {} tokens hold no window of {} and its next token", tokens.size(),
-                 memory.heads);
+                 "WindowMemory: {} tokens are too few for a window of {} and its next token",
+                 tokens.size(), memory.heads);
 }
 
 }  // namespace
@@ -75,8 +77,8 @@ WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
   group_tokens();
   const auto positions = choose_positions(static_cast<int64_t>(tokens.size()), probes, seed);
   probes_.resize(positions.size());
-  parallel_for(static_cast<int64_t>(positions.size()),
-               [&](int64_t k) { probes_[k] = make_probe(tokens, positions[k], index); });
+  theory::parallel_for(static_cast<int64_t>(positions.size()),
+                       [&](int64_t k) { probes_[k] = make_probe(tokens, positions[k], index); });
 }
 
 WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
@@ -84,7 +86,7 @@ WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
   const auto n = static_cast<int64_t>(tokens.size());
   const auto parts = parts_of(memory_, n);
   PartIndex index(parts.size());
-  parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t k) {
+  theory::parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t k) {
     auto& written = index[k];
     for (int64_t i = parts[k].window; i < n; ++i)
       written.emplace_back(hash_tokens(tokens.subspan(i - parts[k].reach, parts[k].length)),
@@ -113,7 +115,7 @@ void WindowErrorPredictor::group_tokens() {
     groups_[place->second].outputs += 1;
     groups_[place->second].energy += energy;
   }
-  for (OutputGroup& group : groups_) group.energy /= group.outputs;
+  for (theory::OutputGroup& group : groups_) group.energy /= group.outputs;
 }
 
 std::vector<int64_t> WindowErrorPredictor::choose_positions(int64_t tokens, int64_t probes,
@@ -188,11 +190,11 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
       double log_recall = 0;
       for (size_t k = 0; k < others.size(); ++k)
         if (others[k] > 0)
-          log_recall +=
-              others[k] * log_normal_cdf(score / std::sqrt(variance(groups_[k].energy, a) + leak));
+          log_recall += others[k] * theory::log_normal_cdf(
+                                        score / std::sqrt(variance(groups_[k].energy, a) + leak));
       for (size_t k = 0; k < probe.rivals.size() && log_recall > -40; ++k)
-        log_recall += log_normal_cdf((score - probe.rivals[k].interference * a) /
-                                     std::sqrt(variance(probe.rivals[k].energy, a) + leak));
+        log_recall += theory::log_normal_cdf((score - probe.rivals[k].interference * a) /
+                                             std::sqrt(variance(probe.rivals[k].energy, a) + leak));
       const double weight = std::exp(-(g * g + z * z) / 2);
       weights += weight;
       recall += weight * std::exp(log_recall);
@@ -204,7 +206,7 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
 std::pair<double, double> WindowErrorPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "WindowErrorPredictor: dimension {}; at least 2 is needed",
                  dimension);
-  return mean_error(parallel_runs(
+  return mean_error(theory::parallel_runs(
       probes(), [&](int64_t k) { return 1 - recall(probes_[static_cast<size_t>(k)], dimension); }));
 }
 
@@ -219,9 +221,4 @@ double WindowErrorPredictor::floor() const {
   return lost / static_cast<double>(probes_.size());
 }
 
-int64_t WindowErrorPredictor::smallest_dimension(double error_wanted, int64_t step) const {
-  return theory::smallest_dimension([&](int64_t dimension) { return error(dimension); },
-                                    error_wanted, step);
-}
-
-}  // namespace tessera::theory
+}  // namespace tessera::memo

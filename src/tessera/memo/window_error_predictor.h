@@ -5,17 +5,18 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/memo/recall_predictor.h"
 #include "tessera/theory/error_predictor.h"
 
-namespace tessera::theory {
+namespace tessera::memo {
 
 /// A correlation matrix memory of text (Zanzotto et al. 2025): the key of a window of tokens is
 /// stored with the token that follows it, at every position; layer k uses windows of heads^k
 /// tokens, and all layers share one d x d matrix. The text is one document.
 struct WindowMemory {
   enum class Keys {
-    kSharedSlots,   // a key joins `heads` projected parts: windows with equal parts interfere
-    kHashedWindows  // an independent key per window
+    kSharedSlots,   ///< a key joins `heads` projected parts: windows with equal parts interfere
+    kHashedWindows  ///< an independent key for each window
   };
 
   int32_t heads = 4;
@@ -24,30 +25,23 @@ struct WindowMemory {
   Keys keys = Keys::kSharedSlots;
 };
 
-/// Predicts how often the next token is recalled wrongly, over the stored text itself. Beside the
-/// noise of predicted_error it knows the deterministic interference: a window that shares j of the
-/// h parts of the probe adds j / h to the score of its own continuation. It still errs to the low
-/// side by about a tenth where parts are shared, because it leaves out how such overlaps vary.
-class WindowErrorPredictor {
+/// Predicts the recall of a WindowMemory, decoded by score. Besides the noise, as
+/// theory::predicted_error has it, it knows the deterministic interference: a window that shares j
+/// of the h parts of the probe adds j / h to the score of its own next token. Where parts are
+/// shared it predicts about a tenth too little error, because it leaves out how such overlaps vary.
+class WindowErrorPredictor final : public RecallPredictor {
  public:
   /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
-  /// std::invalid_argument on heads, layers or vocabulary below 1, a token outside the vocabulary,
-  /// or a text too short for one window.
+  /// std::invalid_argument on heads, layers or vocabulary below 1, on a token outside the
+  /// vocabulary, and on a text too short for one window.
   WindowErrorPredictor(std::span<const int32_t> tokens, const WindowMemory& memory, int64_t probes,
                        uint64_t seed);
 
-  int64_t associations() const { return associations_; }  // pairs written, all layers
-  int64_t probes() const { return static_cast<int64_t>(probes_.size()); }
-
-  /// Error and its standard error over the probes, in dimension d >= 2.
-  std::pair<double, double> error(int64_t dimension) const;
-
-  /// The error that remains in any dimension: probes with a rival of equal or greater interference.
-  double floor() const;
-
-  /// The smallest multiple of `step` whose error, its standard error added, is at most `error`; 0
-  /// where even 10^6 dimensions do not do.
-  int64_t smallest_dimension(double error, int64_t step) const;
+  int64_t associations() const override { return associations_; }
+  int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
+  std::pair<double, double> error(int64_t dimension) const override;
+  /// Counts the probes with a rival of equal or greater interference.
+  double floor() const override;
 
  private:
   struct Rival {
@@ -76,9 +70,9 @@ class WindowErrorPredictor {
   int64_t associations_ = 0;
   std::vector<double> energy_of_token_;
   std::vector<int32_t> group_of_token_;
-  std::vector<OutputGroup> groups_;
+  std::vector<theory::OutputGroup> groups_;
   double total_energy_ = 0;
   std::vector<Probe> probes_;
 };
 
-}  // namespace tessera::theory
+}  // namespace tessera::memo

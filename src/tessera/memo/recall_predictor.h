@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace tessera::memo {
+
+/// The size of a memory for given texts, and how well it is predicted to recall them.
+struct SizePlan {
+  int64_t associations = 0;          ///< pairs of a window and its next token that are written
+  std::optional<int64_t> dimension;  ///< none: not even 10^6 dimensions reach the error allowed
+  double error = 0;                  ///< predicted in this dimension
+  double standard_error = 0;         ///< of the prediction
+  double error_in_any_dimension = 0;
+  int64_t probes = 0;  ///< positions that the prediction looks at
+};
+
+/// Predicts how often a memory of texts recalls the next token wrongly, over the stored texts
+/// themselves, from a sample of their positions (probes).
+class RecallPredictor {
+ public:
+  virtual ~RecallPredictor() = default;
+
+  /// Pairs of a window and its next token that are written, of all window lengths.
+  virtual int64_t associations() const = 0;
+  virtual int64_t probes() const = 0;
+  /// Error and its standard error over the probes, in dimension d. Throws std::invalid_argument
+  /// unless d >= 2.
+  virtual std::pair<double, double> error(int64_t dimension) const = 0;
+  /// The error that remains in any dimension.
+  virtual double floor() const = 0;
+
+  /// The smallest multiple of `step` whose error plus its standard error is at most
+  /// `error_allowed`; 0 if not even 10^6 dimensions reach that. Throws std::invalid_argument on a
+  /// step below 1.
+  int64_t smallest_dimension(double error_allowed, int64_t step) const;
+
+  /// The plan with the smallest multiple of 64 that smallest_dimension() finds.
+  SizePlan plan_for(double error_allowed) const;
+  /// What to expect in this dimension.
+  SizePlan plan_in(int64_t dimension) const;
+
+ protected:
+  RecallPredictor() = default;
+};
+
+/// Mean and its standard error (0 of a single value).
+std::pair<double, double> mean_error(const std::vector<double>& errors);
+
+}  // namespace tessera::memo

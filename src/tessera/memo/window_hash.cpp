@@ -1,0 +1,12 @@
+#include "tessera/memo/window_hash.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace tessera::memo {
+
+uint64_t hash_tokens(std::span<const int32_t> tokens) {
+  return XXH3_64bits(tokens.data(), tokens.size_bytes());
+}
+
+}  // namespace tessera::memo

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tessera/store/fullness.h"
+#include "tessera/store/memo_store.h"
+
+namespace tessera::store {
+
+/// What a store holds.
+struct StoreStatistics {
+  std::string digest;  ///< MemoStore::digest()
+  LedgerTotals totals;
+  Fullness fullness;
+  memo::TextMemoryConfig memory;
+  std::string tokenizer;                       ///< Tokenizer::description()
+  int64_t matrix_bytes = 0, ledger_bytes = 0;  ///< of their files
+};
+
+/// One pass over the matrix. Throws as MemoStore::memory().
+StoreStatistics statistics_of(const MemoStore& store);
+
+}  // namespace tessera::store

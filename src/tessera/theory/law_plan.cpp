@@ -1,0 +1,78 @@
+#include "tessera/theory/law_plan.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <memory>
+
+namespace tessera::theory {
+namespace {
+
+constexpr int64_t kMostSimulated = 4000000;  // inputs
+constexpr double kMostNormals = 4e9;         // inputs * dimensions * runs of a simulation
+
+/// Runs of the plan, if that takes seconds.
+std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan, int64_t runs,
+                                uint64_t seed) {
+  const double normals = static_cast<double>(law.ranked.inputs()) *
+                         static_cast<double>(plan.dimension) * static_cast<double>(runs);
+  if (runs < 1 || law.ranked.inputs() > kMostSimulated || normals > kMostNormals) return {};
+  return simulate_plan(law.task(), plan, runs, seed);
+}
+
+LawPlan plan_of(const PlannedLaw& law, const OutputLaw& outputs, const MemoryPlan& memory,
+                int64_t runs, uint64_t seed) {
+  const int64_t inputs = law.ranked.inputs();
+  LawPlan plan{.law = law.name,
+               .inputs = inputs,
+               .outputs = law.outputs,
+               .memory = memory,
+               .simulated = simulated(law, memory, runs, seed),
+               .schemes = scheme_errors(law.summarise, inputs, law.unthresholded_rho, memory)};
+  for (const double error : {0.001, 0.01, 0.1})
+    plan.holds.push_back({error, capacity(outputs, memory.dimension, error)});
+  return plan;
+}
+
+}  // namespace
+
+PlannedLaw planned_zipf_law(int64_t inputs, int64_t outputs, double alpha) {
+  const auto M = static_cast<int32_t>(outputs);
+  return {.name = fmt::format("Zipf law, alpha = {:g}", alpha),
+          .ranked = RankedLaw::zipf(inputs, alpha),
+          .outputs = outputs,
+          .unthresholded_rho = 1.2 / (2 * alpha),
+          .summarise =
+              [=](const MemoryScheme& scheme) {
+                return summarise_zipf_memory(inputs, M, alpha, scheme);
+              },
+          .task = [=] { return zipf_task(inputs, M, alpha); }};
+}
+
+PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs,
+                          const std::string& name) {
+  const auto task =
+      std::make_shared<const AssociationTask>(counted_task(counts, static_cast<int32_t>(outputs)));
+  return {.name = name,
+          .ranked = RankedLaw::counted(counts),
+          .outputs = outputs,
+          .unthresholded_rho = 0.3,
+          .summarise =
+              [task](const MemoryScheme& scheme) {
+                return summarise_memory(*task, scheme_weights(scheme, task->law));
+              },
+          .task = [task] { return *task; }};
+}
+
+LawPlan plan_for_error(const PlannedLaw& law, double error, int64_t runs, uint64_t seed) {
+  const OutputLaw outputs = OutputLaw::balanced(law.outputs);
+  return plan_of(law, outputs, plan_memory(law.ranked, outputs, error), runs, seed);
+}
+
+LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, int64_t runs, uint64_t seed) {
+  const OutputLaw outputs = OutputLaw::balanced(law.outputs);
+  const double infinity = std::numeric_limits<double>::infinity();
+  return plan_of(law, outputs, best_memory(law.ranked, outputs, dimension, infinity), runs, seed);
+}
+
+}  // namespace tessera::theory

@@ -1,0 +1,57 @@
+#include "tessera/memo/text_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tessera/base/random.h"
+#include "tessera/memo/bound_window_predictor.h"
+#include "tessera/memo/window_error_predictor.h"
+
+namespace tessera::memo {
+namespace {
+
+std::vector<int32_t> random_text(int64_t tokens) {
+  RandomStream random(5);
+  std::vector<int32_t> text(static_cast<size_t>(tokens));
+  for (int32_t& token : text) token = static_cast<int32_t>(random.below(30));
+  return text;
+}
+
+const TextMemoryConfig kConfig{.heads = 2, .layers = 2, .vocabulary = 30};
+
+TEST(TextPlan, ComparesThreeKindsOfKeys) {
+  const auto text = random_text(600);
+  const auto plans = plan_text(
+      text, kConfig, 1, [](const RecallPredictor& predictor) { return predictor.plan_in(512); });
+  ASSERT_EQ(plans.size(), 3u);
+  using Keys = WindowMemory::Keys;
+  for (const auto& [plan, keys] :
+       {std::pair(plans[0], Keys::kSharedSlots), {plans[1], Keys::kHashedWindows}}) {
+    const WindowErrorPredictor predictor(
+        text, {.heads = 2, .layers = 2, .vocabulary = 30, .keys = keys}, 2000, 1);
+    EXPECT_EQ(plan.size.associations, predictor.associations());
+    EXPECT_EQ(plan.size.error, predictor.error(512).first);
+  }
+  const BoundWindowPredictor bound({text}, {2, 4}, 30, 2000, 1);
+  EXPECT_EQ(plans[2].size.associations, bound.associations());
+  EXPECT_EQ(plans[2].size.error, bound.error(512).first);
+  EXPECT_EQ(plans[2].size.error_in_any_dimension, bound.floor());
+}
+
+TEST(TextPlan, OfDocumentsFollowsTheCode) {
+  const auto text = random_text(600);
+  const auto choose = [](const RecallPredictor& predictor) { return predictor.plan_for(0.2); };
+  TextMemoryConfig config = kConfig;
+  const SizePlan bound = plan_memory({text}, config, 1, choose);
+  EXPECT_EQ(bound.dimension,
+            BoundWindowPredictor({text}, {2, 4}, 30, 2000, 1).smallest_dimension(0.2, 64));
+  config.code = WindowCodeKind::kPaper;
+  const SizePlan paper = plan_memory(
+      {text}, config, 1, [](const RecallPredictor& predictor) { return predictor.plan_in(512); });
+  const WindowErrorPredictor predictor(text, {.heads = 2, .layers = 2, .vocabulary = 30}, 2000, 1);
+  EXPECT_EQ(paper.associations, predictor.associations());
+  EXPECT_EQ(paper.error, predictor.error(512).first);
+  EXPECT_GT(paper.associations, bound.associations);  // each pair at every position
+}
+
+}  // namespace
+}  // namespace tessera::memo

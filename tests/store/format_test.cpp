@@ -1,0 +1,72 @@
+// A store written by an earlier version (tests/store/format_1) is read by this one. It was made by
+//   tessera memo create format_1 --dimension 64 --seed 7
+//   tessera memo memorize format_1 TEXTS
+//   tessera memo forget format_1 rose.txt
+// from the files lamb.txt, rose.txt and tyger.txt; a line of Blake each.
+
+#include "tessera/store/recall.h"
+#include "tessera/store/verify.h"
+#include "tests/store/small_stores.h"
+
+namespace tessera::store {
+namespace {
+
+constexpr const char* kDigest = "f5350b7271241b7cc8b50a0433b4332468f4ed23ad3abc45f2202d783f7d27cb";
+constexpr const char* kLamb = "Little Lamb who made thee\n";
+constexpr const char* kTyger = "Tyger Tyger, burning bright\n";
+
+class StoreFormatTest : public ::testing::Test {
+ protected:
+  StoreFormatTest() {
+    std::filesystem::copy(std::filesystem::path(TESSERA_SOURCE_FOLDER) / "tests/store/format_1",
+                          store());
+  }
+  std::filesystem::path store() const { return folder_ / "format_1"; }
+
+  TemporaryFolder folder_{test::folder_in_memory()};
+};
+
+TEST_F(StoreFormatTest, IsReadAndVerified) {
+  const MemoStore opened(store());
+  EXPECT_EQ(ids(opened), (std::vector<std::string>{"lamb.txt", "tyger.txt"}));
+  EXPECT_EQ(text_of(opened, "lamb.txt"), kLamb);
+  EXPECT_EQ(text_of(opened, "tyger.txt"), kTyger);
+  EXPECT_EQ(opened.digest(), kDigest);
+  const Verification verified = verify(opened);
+  EXPECT_EQ(verified.digest, kDigest);
+  EXPECT_EQ(verified.totals.tokens, 56);
+  EXPECT_EQ(verified.totals.pairs, 111);
+}
+
+TEST_F(StoreFormatTest, IsRecited) {
+  const MemoStore opened(store());
+  const Recall recital = recall(opened, opened.tokenizer().encode("Tyger Ty"), {});
+  std::string text;
+  for (const memo::NextToken& token : recital.tokens)
+    text += opened.tokenizer().token_bytes(token.token);
+  EXPECT_EQ("Tyger Ty" + text, kTyger);
+  EXPECT_EQ(recital.end, RecallEnd::kEndOfDocument);
+  ASSERT_FALSE(recital.sources.front().best.empty());
+  EXPECT_EQ(recital.sources.front().best.front().document, "tyger.txt");
+  EXPECT_EQ(recital.sources.front().best.front().position, 8);
+}
+
+TEST_F(StoreFormatTest, ForgettingWhatWasAddedRestoresItsDigest) {
+  memorize(store(), "rose.txt", "O Rose thou art sick\n");
+  EXPECT_NE(digest(store()), kDigest);
+  forget(store(), "rose.txt");
+  EXPECT_EQ(digest(store()), kDigest);
+}
+
+TEST_F(StoreFormatTest, ANewStoreOfTheSameTextsHasTheSameDigest) {
+  const auto made = folder_ / "new";
+  MemoStore::create(made, {.dimension = 64, .seed = 7}, byte_tokenizer());
+  memorize(made, "tyger.txt", kTyger);
+  memorize(made, "lamb.txt", kLamb);
+  EXPECT_EQ(digest(made), kDigest);
+  EXPECT_EQ(content_of(made / "config.json"), content_of(store() / "config.json"));
+  EXPECT_EQ(content_of(made / "tokenizer.json"), content_of(store() / "tokenizer.json"));
+}
+
+}  // namespace
+}  // namespace tessera::store
