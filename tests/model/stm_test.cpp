@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/model/plain_stm.h"
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
@@ -12,6 +13,8 @@
 namespace tessera {
 namespace {
 
+using config::enum_name;
+using config::to_json;
 using test::relative_error;
 using testing::HasSubstr;
 
@@ -94,14 +97,16 @@ TEST(Stm, HasThePublishedNumbersOfParameters) {
 // step.
 TEST(Stm, FollowsThePlainEquationsInEveryVariant) {
   for (const StmConfig& config : all_variants()) {
-    SCOPED_TRACE(config::to_json(config).dump());
+    SCOPED_TRACE(to_json(config).dump());
     const auto model = double_model(config);
     const at::Tensor x = inputs(19, 2, config);
     const Stm::Sequence plain = bench::PlainStm(*model).forward(x);
     for (int64_t first : {0, 7, 18, 19}) {
       const Stm::Sequence ours = model->forward(x, {}, first);
       ASSERT_EQ(ours.y.size(0), 19 - first);
-      if (first < 19) EXPECT_LT(relative_error(ours.y, plain.y.narrow(0, first, 19 - first)), 1e-10);
+      if (first < 19) {
+        EXPECT_LT(relative_error(ours.y, plain.y.narrow(0, first, 19 - first)), 1e-10);
+      }
       expect_equal_states(ours.state, plain.state, 1e-10);
     }
   }
@@ -125,7 +130,7 @@ TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
     const auto names = model->named_parameters().keys();
     for (size_t k = 0; k < plain.size(); ++k)
       EXPECT_LT(relative_error(ours[k], plain[k]), 1e-9)
-          << names[k] << config::to_json(config).dump();
+          << names[k] << to_json(config).dump();
   }
 }
 
@@ -252,7 +257,7 @@ TEST(Stm, ConstantsOfZeroLeaveTheirPartsOut) {
   for (const auto& item : model->named_parameters()) {
     const bool unused = item.key().starts_with("cell.relational.transfer") ||
                         item.key() == "cell.relational.initial";
-    if (!unused) EXPECT_TRUE(item.value().grad().defined()) << item.key();
+    EXPECT_EQ(item.value().grad().defined(), !unused) << item.key();
   }
   EXPECT_EQ(model->named_parameters().find("cell.item.input_bias"), nullptr);
   EXPECT_EQ(model->named_parameters().find("cell.relational.alpha1"), nullptr);
@@ -299,7 +304,7 @@ TEST(Stm, OverfitsOneBatch) {
         parameters[k].addcdiv_(means[k], scale, -3e-3 / (1 - std::pow(0.9, step)));
       }
     }
-    EXPECT_LT(loss, 1e-2) << config::enum_name(variant);
+    EXPECT_LT(loss, 1e-2) << enum_name(variant);
   }
 }
 

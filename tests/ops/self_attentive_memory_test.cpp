@@ -38,9 +38,10 @@ TEST(SelfAttentiveMemory, HandExample) {
   const at::Tensor all = at::ones({1, 1}, real());
   const at::Tensor pattern = at::tensor({10.0, 1.0}, real()).view({1, 2});
   // (10, 1) S = (36, 60) and S (10, 1) = (35, 70).
-  EXPECT_TRUE(contract(s, all, pattern, ReadSide::kKeys).equal(at::tensor({{36.0, 60.0}}, real())));
-  EXPECT_TRUE(
-      contract(s, all, pattern, ReadSide::kValues).equal(at::tensor({{35.0, 70.0}}, real())));
+  EXPECT_TRUE(contract(s, all, pattern, ReadSide::kKeys)
+                  .equal(at::tensor({36.0, 60.0}, real()).view({1, 2})));
+  EXPECT_TRUE(contract(s, all, pattern, ReadSide::kValues)
+                  .equal(at::tensor({35.0, 70.0}, real()).view({1, 2})));
   const at::Tensor row = at::tensor({1.0, 10.0, 100.0, 1000.0}, real()).view({1, 4});
   EXPECT_EQ(distil(s, row).item<double>(), 3 + 50 + 600 + 10000);
   // T[b, o] = Σ_a S[a, b] G[o, a] with G = (1, 10): columns (3, 6) and (5, 10) give 63 and 105.

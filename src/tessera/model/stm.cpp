@@ -129,7 +129,7 @@ int64_t Stm::parameter_count() const {
 void Stm::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   Initialiser draw(seed);
-  for (const auto& module : modules())
+  for (const auto& module : modules(/*include_self=*/false))
     if (const auto* linear = module->as<torch::nn::Linear>()) {
       const double bound = 1 / std::sqrt(linear->weight.size(1));
       draw_uniform(draw, linear->weight, bound);
