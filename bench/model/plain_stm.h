@@ -7,9 +7,9 @@
 namespace tessera::bench {
 
 /// A two-memory model with the weights of the given one, as plain tensor formulas that follow the
-/// equations one by one, the way the authors' code computes it: the products of all queries, keys and
-/// values are one tensor [B, N, N, D, D], transfers and outputs read whole relational memories, and
-/// every step computes its output.
+/// equations one by one, the way the authors' code computes it: the products of all queries, keys
+/// and values are one tensor [B, N, N, D, D], transfers and outputs read whole relational memories,
+/// and every step computes its output.
 class PlainStm {
  public:
   explicit PlainStm(Stm& model)
@@ -93,7 +93,7 @@ class PlainStm {
     return cell_.relational->transfer->forward(memory.flatten(1, 2).transpose(1, 2));
   }
 
-  at::Tensor output(const at::Tensor& memory) {  // eq. 14
+  at::Tensor output(const at::Tensor& memory) {                                    // eq. 14
     const at::Tensor distilled = model_.distillation->forward(memory.flatten(2));  // [B, N, R]
     const at::Tensor read = model_.readout->forward(distilled.flatten(1));
     return model_.configuration().has_head() ? model_.head->forward(read) : read;

@@ -1,9 +1,10 @@
 // Training iterations (forward, backward, AdamW) of the two-memory model at the sizes of Le et al.
 // 2020: ours, and the same weights as plain tensor formulas, which form every outer product of
-// queries, keys and values. Both run in this process on the same inputs; the first iteration of ours
-// is not counted. Time is CPU time of all threads, which other work on the machine disturbs least.
-// The share of the peak is what the products that the model needs (three times those of its forward
-// pass, nothing recomputed) make of the fastest float product of 2048 x 2048 matrices seen meanwhile.
+// queries, keys and values. Both run in this process on the same inputs; the first iteration of
+// ours is not counted. Time is CPU time of all threads, which other work on the machine disturbs
+// least. The share of the peak is what the products that the model needs (three times those of its
+// forward pass, nothing recomputed) make of the fastest float product of 2048 x 2048 matrices seen
+// meanwhile.
 //
 //   bench_model_stm_training BATCH THREADS [ROUNDS]
 #include <ATen/ATen.h>
@@ -29,8 +30,9 @@ struct Task {
   int64_t in, out;
 };
 
-constexpr Task kTasks[] = {
-    {"priority sort", 36, 16, 34, 32}, {"N-th farthest", 8, 1, 40, 8}, {"copy of 10", 22, 10, 34, 32}};
+constexpr Task kTasks[] = {{"priority sort", 36, 16, 34, 32},
+                           {"N-th farthest", 8, 1, 40, 8},
+                           {"copy of 10", 22, 10, 34, 32}};
 
 struct Seconds {
   double cpu = std::numeric_limits<double>::infinity();
@@ -41,9 +43,8 @@ struct Seconds {
     const auto wall_start = std::chrono::steady_clock::now();
     work();
     cpu = std::min(cpu, bench::cpu_seconds() - start);
-    wall = std::min(wall, std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                                        wall_start)
-                              .count());
+    wall = std::min(
+        wall, std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_start).count());
   }
 };
 

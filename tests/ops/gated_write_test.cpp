@@ -51,7 +51,8 @@ TEST(GatedWrite, GradientsAgreeWithCentralDifferences) {
 TEST(GatedWrite, FloatAgreesWithDouble) {
   at::manual_seed(2);
   for (int64_t D : {1, 5, 16, 48})
-    for (int64_t B : {1, 3}) expect_float_agrees_with_double(op(GateForm::kSigmoid), inputs(B, D), 2e-5);
+    for (int64_t B : {1, 3})
+      expect_float_agrees_with_double(op(GateForm::kSigmoid), inputs(B, D), 2e-5);
   expect_float_agrees_with_double(op(GateForm::kSigmoid), inputs(0, 4));
   expect_float_agrees_with_double(op(GateForm::kLinear), inputs(2, 16), 2e-5);
 }

@@ -26,7 +26,8 @@ at::Tensor loop(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
     for (int64_t s = 0; s < Nq; ++s)
       for (int64_t j = 0; j < Nk; ++j)
         for (int64_t d = 0; d < D; ++d)
-          for (int64_t e = 0; e < E; ++e) sum[n][s][d][e] += f(a[n][s][d] * b[n][j][d]) * c[n][j][e];
+          for (int64_t e = 0; e < E; ++e)
+            sum[n][s][d][e] += f(a[n][s][d] * b[n][j][d]) * c[n][j][e];
   return result;
 }
 
@@ -36,8 +37,7 @@ TEST(OuterProductAttention, HandExample) {
   const at::Tensor v = at::tensor({3.0, 1.0, 2.0, 4.0}, real()).view({1, 2, 2});
   // tanh(0, 1) ⊗ (3, 1) + tanh(100, 0) ⊗ (2, 4), and tanh(1) = 0.7615941559557649
   const at::Tensor expected =
-      at::tensor({2.0, 4.0, 3 * 0.7615941559557649, 0.7615941559557649}, real())
-          .view({1, 1, 2, 2});
+      at::tensor({2.0, 4.0, 3 * 0.7615941559557649, 0.7615941559557649}, real()).view({1, 1, 2, 2});
   EXPECT_LT(test::relative_error(outer_product_attention(q, k, v), expected), 1e-15);
 }
 
@@ -72,7 +72,8 @@ TEST(OuterProductAttention, FloatAgreesWithDouble) {
       expect_float_agrees_with_double(factors_op, {q, k});
       expect_float_agrees_with_double(whole_op, {q, k, at::randn({3, Nk, 5}, real())});
     }
-  expect_float_agrees_with_double(factors_op, {at::randn({0, 2, 3}, real()), at::randn({0, 2, 3}, real())});
+  expect_float_agrees_with_double(factors_op,
+                                  {at::randn({0, 2, 3}, real()), at::randn({0, 2, 3}, real())});
 }
 
 TEST(OuterProductAttention, TheFusedTangentIsExactToSingleRounding) {
@@ -111,8 +112,8 @@ TEST(OuterProductAttention, RefusesBadArguments) {
 }
 
 // Le et al. 2020, propositions 1 and 3 (and 2, the rearrangement of sums that they rest on): with
-// S(x) = a x + b, F(x) = a x + b_d where the b_d add up to b, and a contraction with ones, the outer
-// product attention gives the dot product attention.
+// S(x) = a x + b, F(x) = a x + b_d where the b_d add up to b, and a contraction with ones, the
+// outer product attention gives the dot product attention.
 TEST(OuterProductAttention, ContainsDotProductAttention) {
   const double a = 0.7, b = -1.3;
   const at::Tensor q = at::randn({1, 1, 5}, real()), k = at::randn({1, 4, 5}, real());
@@ -136,15 +137,15 @@ TEST(OuterProductAttention, WithOnePairALinearMapOfItIsBilinear) {
   EXPECT_LT(test::relative_error(result, bilinear), 1e-14);
 }
 
-// Proposition 6: with linearly independent keys, no zero in the query and linear F every stored value
-// is retrieved by a contraction; its vectors are dual to the x_i = a ⊙ q ⊙ k_i.
+// Proposition 6: with linearly independent keys, no zero in the query and linear F every stored
+// value is retrieved by a contraction; its vectors are dual to the x_i = a ⊙ q ⊙ k_i.
 TEST(OuterProductAttention, RetrievesEveryStoredValuePerfectly) {
   const int64_t D = 8, pairs = 5;
   const at::Tensor q = at::rand({1, 1, D}, real()) + 0.5, k = at::randn({1, pairs, D}, real());
   const at::Tensor a = at::rand({D}, real()) + 0.5, v = at::randn({1, pairs, 3}, real());
-  const at::Tensor x = a * q * k;                                      // [1, pairs, D]
-  const at::Tensor memory = associate(x.unsqueeze(2), v).squeeze(1);   // [1, D, 3]
-  const at::Tensor contractions = at::linalg_pinv(x[0]).t();           // [pairs, D]
+  const at::Tensor x = a * q * k;                                     // [1, pairs, D]
+  const at::Tensor memory = associate(x.unsqueeze(2), v).squeeze(1);  // [1, D, 3]
+  const at::Tensor contractions = at::linalg_pinv(x[0]).t();          // [pairs, D]
   EXPECT_LT(test::relative_error(at::matmul(contractions, memory[0]), v[0]), 1e-10);
   // A query with a zero loses a dimension: five keys in four dimensions cannot be told apart.
   at::Tensor blind = q.clone();

@@ -96,13 +96,15 @@ TEST(SelfAttentiveMemory, GradientsAgreeWithCentralDifferences) {
   EXPECT_TRUE(test::gradients_agree(transfer_op, with(s, leaf({2, 6}))));
   for (ReadSide side : kSides)
     EXPECT_TRUE(test::gradients_agree(
-        contract_op(side), with(with(s, leaf({2, 2})), leaf({2, side == ReadSide::kKeys ? 3 : 4}))));
+        contract_op(side),
+        with(with(s, leaf({2, 2})), leaf({2, side == ReadSide::kKeys ? 3 : 4}))));
 }
 
 TEST(SelfAttentiveMemory, FloatAgreesWithDouble) {
   at::manual_seed(3);
   // 80 of the last size are distilled in three blocks.
-  for (const auto& s : {factored(1, 1, 1, 1, 1), factored(3, 2, 3, 5, 4), factored(80, 3, 2, 96, 96)})
+  for (const auto& s :
+       {factored(1, 1, 1, 1, 1), factored(3, 2, 3, 5, 4), factored(80, 3, 2, 96, 96)})
     expect_float_agrees_with_double(
         distil_op, with(s, at::randn({4, s[0].size(3) * s[1].size(2)}, real())), 3e-5);
   expect_float_agrees_with_double(distil_op, with(factored(0, 2, 2, 3, 3), leaf({2, 9})));
@@ -123,12 +125,13 @@ TEST(SelfAttentiveMemory, RefusesBadArguments) {
                c10::ValueError);
   EXPECT_THROW(contract(whole, at::randn({3, 1, 4}), at::randn({3, 1, 5}), ReadSide::kKeys),
                c10::ValueError);
-  EXPECT_THROW(self_attentive_memory(at::randn({2, 4, 5}), at::randn({2, 3, 5}), at::randn({2, 4, 5})),
-               c10::ValueError);
+  EXPECT_THROW(
+      self_attentive_memory(at::randn({2, 4, 5}), at::randn({2, 3, 5}), at::randn({2, 4, 5})),
+      c10::ValueError);
 }
 
-// Le et al. 2020, proposition 5: with one key-value pair and G1[o] = d_o times the flattened identity
-// (N = D) the transfer is an outer product with the stored value: a Hebbian write.
+// Le et al. 2020, proposition 5: with one key-value pair and G1[o] = d_o times the flattened
+// identity (N = D) the transfer is an outer product with the stored value: a Hebbian write.
 TEST(SelfAttentiveMemory, ATrivialTransferWritesTheStoredValue) {
   const int64_t D = 4;
   const at::Tensor queries = at::randn({1, D, D}, real()), key = at::randn({1, 1, D}, real());
@@ -140,9 +143,9 @@ TEST(SelfAttentiveMemory, ATrivialTransferWritesTheStoredValue) {
   EXPECT_LT(test::relative_error(written, at::outer(value[0][0], d * trace)), 1e-13);
 }
 
-// Proposition 7: orthonormal positive patterns stored in M = Σ x_i ⊗ x_i, weights that pick the last
-// pattern as query and key and all as values, F a square root: the two-step contraction of SAM(M)
-// with a pattern near the last one retrieves that one.
+// Proposition 7: orthonormal positive patterns stored in M = Σ x_i ⊗ x_i, weights that pick the
+// last pattern as query and key and all as values, F a square root: the two-step contraction of
+// SAM(M) with a pattern near the last one retrieves that one.
 TEST(SelfAttentiveMemory, TheTwoStepContractionRetrievesAStoredPattern) {
   const int64_t D = 12, patterns = 4, N = 3;
   at::Tensor x = at::zeros({patterns, D}, real());  // disjoint supports: positive and orthogonal

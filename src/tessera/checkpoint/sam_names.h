@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// The name that the authors' implementation of the two-memory model (SAM, `stm_basic.STM`) gives the
-/// parameter with this name of ours; none where it has no such parameter. All shapes are equal.
+/// The name that the authors' implementation of the two-memory model (SAM, `stm_basic.STM`) gives
+/// the parameter with this name of ours; none where it has no such parameter. All shapes are equal.
 std::optional<std::string> sam_name(const std::string& own_name);
 
 /// The configuration of a state dict of theirs: the sizes are those of its tensors. A blend factor

@@ -51,8 +51,7 @@ TwoMemoryOptions StmConfig::cell_options() const {
   options.alpha1 = alpha1;
   options.alpha2 = alpha2;
   options.alpha3 = alpha3;
-  options.equations =
-      variant == StmVariant::kPaper ? TwoMemoryEquations::of_paper() : equations;
+  options.equations = variant == StmVariant::kPaper ? TwoMemoryEquations::of_paper() : equations;
   return options;
 }
 
@@ -63,8 +62,8 @@ Stm::Stm(const StmConfig& config, std::optional<uint64_t> seed) : config_(config
   cell = register_module("cell", TwoMemoryCell(config.cell_options()));
   distillation =
       register_module("distillation", Linear(config.width * config.width, config.distilled));
-  readout = register_module("readout",
-                            Linear(slot_values, config.has_head() ? config.readout : config.outputs));
+  readout = register_module(
+      "readout", Linear(slot_values, config.has_head() ? config.readout : config.outputs));
   if (config.has_head())
     head = register_module(
         "head", torch::nn::Sequential(Linear(config.readout, config.hidden), torch::nn::ReLU(),
@@ -80,14 +79,15 @@ Stm::Sequence Stm::forward(const at::Tensor& x, const std::optional<TwoMemorySta
   TORCH_CHECK_VALUE(first_output >= 0 && first_output <= T, "Stm: first_output is ", first_output,
                     ", expected 0 to ", T, ", the number of steps");
   const at::Tensor distilled = distil_outputs(pass, T, first_output);  // [T', B, N, R]
-  const at::Tensor y = distilled.defined() ? output(distilled)
-                                           : at::empty({0, x.size(1), config_.outputs}, x.options());
+  const at::Tensor y = distilled.defined()
+                           ? output(distilled)
+                           : at::empty({0, x.size(1), config_.outputs}, x.options());
   return {y, pass.state()};
 }
 
 /// Runs the pass and distils R_t of every output step (eq. 14): [T - first_output, B, N, R].
-/// R itself is distilled at the first output; from there on the distilled values, being linear in R,
-/// follow eq. 12 by themselves, and what they need of every S_t is one product for all steps.
+/// R itself is distilled at the first output; from there on the distilled values, being linear in
+/// R, follow eq. 12 by themselves, and what they need of every S_t is one product for all steps.
 at::Tensor Stm::distil_outputs(TwoMemoryPass& pass, int64_t T, int64_t first_output) {
   std::vector<at::Tensor> distilled, factors, values;
   for (int64_t t = 0; t < T; ++t) {

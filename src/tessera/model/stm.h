@@ -72,10 +72,10 @@ class Stm : public torch::nn::Module {
     at::Tensor y;          ///< [T - first_output, B, out]
     TwoMemoryState state;  ///< after the last step
   };
-  /// x [T, B, in], going on from `state` or, without one, from the learned first state. Outputs cost
-  /// two thirds of a step with one, and are computed from step `first_output` on; with
-  /// first_output = T there are none. Throws c10::ValueError where x, state or first_output does not
-  /// fit.
+  /// x [T, B, in], going on from `state` or, without one, from the learned first state. Outputs
+  /// cost two thirds of a step with one, and are computed from step `first_output` on; with
+  /// first_output = T there are none. Throws c10::ValueError where x, state or first_output does
+  /// not fit.
   Sequence forward(const at::Tensor& x, const std::optional<TwoMemoryState>& state = {},
                    int64_t first_output = 0);
 

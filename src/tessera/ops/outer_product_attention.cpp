@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "tessera/ops/batched_product.h"
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/attention_factors.h"
 #include "tessera/ops/dispatch.h"
@@ -28,8 +29,7 @@ class FusedAttentionFactors : public torch::autograd::Function<FusedAttentionFac
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
                             const at::Tensor& keys) {
     const at::Tensor q = queries.contiguous(), k = keys.contiguous();
-    const at::Tensor factors =
-        at::empty({q.size(0), k.size(1), q.size(1), q.size(2)}, q.options());
+    const at::Tensor factors = at::empty({q.size(0), k.size(1), q.size(1), q.size(2)}, q.options());
     cpu::loops()->attention_factors_forward(factors_loop(q, k, factors));
     context->save_for_backward({q, k, factors});
     return factors;
@@ -64,7 +64,8 @@ at::Tensor attention_factors(const at::Tensor& queries, const at::Tensor& keys) 
 at::Tensor associate(const at::Tensor& factors, const at::Tensor& values) {
   check_sequence(factors, "associate: factors");
   check_like(values, {factors.size(0), factors.size(1), -1}, factors, "associate: values");
-  const at::Tensor sums = at::bmm(factors.flatten(2).transpose(1, 2), values);  // [B, Nq D, E]
+  const at::Tensor sums =
+      batched_product(factors.flatten(2).transpose(1, 2), values);  // [B, Nq D, E]
   return sums.view({factors.size(0), factors.size(2), factors.size(3), values.size(2)});
 }
 

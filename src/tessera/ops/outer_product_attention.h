@@ -13,13 +13,13 @@ namespace tessera::ops {
 at::Tensor attention_factors(const at::Tensor& queries, const at::Tensor& keys);
 
 /// Σ_j f[j, s] ⊗ v_j: factors [B, Nk, Nq, D], values [B, Nk, E] -> [B, Nq, D, E], as one matrix
-/// product for each b: a tensor [B, Nk, Nq, D, E] is never formed. Throws c10::ValueError on a shape
-/// or dtype mismatch.
+/// product for each b: a tensor [B, Nk, Nq, D, E] is never formed. Throws c10::ValueError on a
+/// shape or dtype mismatch.
 at::Tensor associate(const at::Tensor& factors, const at::Tensor& values);
 
-/// The whole of it: queries [B, Nq, D], keys [B, Nk, D], values [B, Nk, E] -> [B, Nq, D, E]. There is
-/// no softmax and no 1/sqrt(D). Differentiable in all three. Throws c10::ValueError on a shape or
-/// dtype mismatch.
+/// The whole of it: queries [B, Nq, D], keys [B, Nk, D], values [B, Nk, E] -> [B, Nq, D, E]. There
+/// is no softmax and no 1/sqrt(D). Differentiable in all three. Throws c10::ValueError on a shape
+/// or dtype mismatch.
 at::Tensor outer_product_attention(const at::Tensor& queries, const at::Tensor& keys,
                                    const at::Tensor& values);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tessera/ops/batched_product.h"
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/dispatch.h"
 #include "tessera/ops/outer_product_attention.h"
@@ -38,9 +39,9 @@ class BlocksOfS {
   }
 
   at::Tensor form(int64_t first, int64_t count) {
-    at::Tensor block = buffer_.narrow(0, 0, count);
-    at::bmm_out(block, factors_.narrow(0, first, count).transpose(1, 2),
-                values_.narrow(0, first, count));
+    const at::Tensor block = buffer_.narrow(0, 0, count);
+    write_batched_product(factors_.narrow(0, first, count).transpose(1, 2),
+                          values_.narrow(0, first, count), block);
     return block.view({count * queries_, -1});
   }
 
@@ -81,10 +82,10 @@ class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
       grad_weight.addmm_(rows.t(), block);
       at::mm_out(block, rows, weight);  // the gradient of S, in the place of S
       const at::Tensor grad_s = block.view({count, Nq * f.size(3), v.size(2)});
-      at::Tensor to_factors = grad_factors.narrow(0, first, count).flatten(2);
-      at::Tensor to_values = grad_values.narrow(0, first, count);
-      at::bmm_out(to_factors, v.narrow(0, first, count), grad_s.transpose(1, 2));
-      at::bmm_out(to_values, f.narrow(0, first, count).flatten(2), grad_s);
+      write_batched_product(v.narrow(0, first, count), grad_s.transpose(1, 2),
+                            grad_factors.narrow(0, first, count).flatten(2));
+      write_batched_product(f.narrow(0, first, count).flatten(2), grad_s,
+                            grad_values.narrow(0, first, count));
     });
     return {grad_factors, grad_values, grad_weight};
   }
@@ -110,11 +111,12 @@ at::Tensor contract(const at::Tensor& memory, const at::Tensor& slots, const at:
   TORCH_CHECK_VALUE(shared || memory.size(0) == slots.size(0), "contract: a memory of ",
                     memory.size(0), " sequences is read by ", slots.size(0));
   const at::Tensor rows = shared ? memory.view({N * D, E}) : memory.flatten(1, 2);  // [.., N D, E]
-  if (side == ReadSide::kKeys) {
-    const at::Tensor queries = (slots.unsqueeze(3) * patterns.unsqueeze(2)).flatten(2);
-    return at::matmul(queries, rows);  // [B, C, N D] x [.., N D, E]
-  }
-  const at::Tensor read = at::matmul(patterns, rows.transpose(-2, -1));  // [B, C, N D]
+  const auto product = [&](const at::Tensor& queries, const at::Tensor& matrices) {
+    return shared ? at::matmul(queries, matrices) : batched_product(queries, matrices);
+  };
+  if (side == ReadSide::kKeys)
+    return product((slots.unsqueeze(3) * patterns.unsqueeze(2)).flatten(2), rows);  // [B, C, E]
+  const at::Tensor read = product(patterns, rows.transpose(-2, -1));                // [B, C, N D]
   return (read.unflatten(2, {N, D}) * slots.unsqueeze(3)).sum(2);
 }
 
@@ -128,12 +130,13 @@ at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Te
   const at::Tensor factors = s.factors.flatten(2);  // [B, Nk, N D]
   if (side == ReadSide::kKeys) {
     const at::Tensor query = (slots.unsqueeze(2) * pattern.unsqueeze(1)).view({B, N * D, 1});
-    const at::Tensor shares = at::bmm(factors, query);  // of each value, [B, Nk, 1]
-    return at::bmm(s.values.transpose(1, 2), shares).squeeze(2);
+    const at::Tensor shares = batched_product(factors, query);  // of each value, [B, Nk, 1]
+    return batched_product(s.values.transpose(1, 2), shares).squeeze(2);
   }
-  const at::Tensor shares = at::bmm(s.values, pattern.unsqueeze(2));  // of each factor, [B, Nk, 1]
-  const at::Tensor read = at::bmm(shares.transpose(1, 2), factors);   // [B, 1, N D]
-  return at::bmm(slots.unsqueeze(1), read.view({B, N, D})).squeeze(1);
+  const at::Tensor shares =
+      batched_product(s.values, pattern.unsqueeze(2));  // of each factor, [B, Nk, 1]
+  const at::Tensor read = batched_product(shares.transpose(1, 2), factors);  // [B, 1, N D]
+  return batched_product(slots.unsqueeze(1), read.view({B, N, D})).squeeze(1);
 }
 
 at::Tensor transfer(const at::Tensor& memory, const at::Tensor& weight) {

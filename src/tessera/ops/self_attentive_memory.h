@@ -8,8 +8,8 @@
 namespace tessera::ops {
 
 /// What the self-attentive memory operator builds from queries, keys and values (Le et al. 2020,
-/// eq. 7-8), S[s] = Σ_j f[j, s] ⊗ v_j, as its factors. They are D times smaller than S [B, Nq, D, E],
-/// and what is linear in S is computed from them.
+/// eq. 7-8), S[s] = Σ_j f[j, s] ⊗ v_j, as its factors. They are D times smaller than S [B, Nq, D,
+/// E], and what is linear in S is computed from them.
 struct Associations {
   at::Tensor factors;  ///< f [B, Nk, Nq, D], see attention_factors
   at::Tensor values;   ///< v [B, Nk, E]
@@ -39,7 +39,8 @@ at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Te
                     ReadSide side);
 
 /// The linear map G1 of the transfer (Le et al. 2020, eq. 13), without its bias, of a memory
-/// [B or 1, N, D, E]: T[b, o] = Σ_s Σ_a R[s, a, b] G1[o, s D + a]. weight [O, N D] -> [B or 1, E, O].
+/// [B or 1, N, D, E]: T[b, o] = Σ_s Σ_a R[s, a, b] G1[o, s D + a]. weight [O, N D] -> [B or 1, E,
+/// O].
 at::Tensor transfer(const at::Tensor& memory, const at::Tensor& weight);
 
 /// The factors of the same of S: T = Σ_j v_j ⊗ w_j with w_j = G1 f_j, [B, Nk, O].

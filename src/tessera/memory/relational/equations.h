@@ -52,7 +52,7 @@ struct TwoMemoryEquations {
 
   static TwoMemoryEquations of_authors() { return {}; }
   static TwoMemoryEquations of_paper() {
-    return {WriteProduct::kF1F2,   ops::GateForm::kLinear,  RelationalWrite::kAdd,
+    return {WriteProduct::kF1F2,    ops::GateForm::kLinear,  RelationalWrite::kAdd,
             ops::ReadSide::kValues, MemoryProjection::kRows, TransferSource::kMemory};
   }
   bool operator==(const TwoMemoryEquations&) const = default;
@@ -85,9 +85,9 @@ struct BlendFactor {
 
 /// The sizes and choices of one cell.
 struct TwoMemoryOptions {
-  int64_t inputs = 0;             ///< width of x
-  int64_t slots = 0;              ///< N: queries, keys and values; matrices of the relational memory
-  int64_t width = 0;              ///< D: the item memory is [D, D]
+  int64_t inputs = 0;  ///< width of x
+  int64_t slots = 0;   ///< N: queries, keys and values; matrices of the relational memory
+  int64_t width = 0;   ///< D: the item memory is [D, D]
   int64_t projection_hidden = 0;  ///< 0: f1, f2, f3 are single linear maps, else three in a row
   bool gated = true;              ///< whether the item memory has gates (eq. 10 or eq. 9)
   BlendFactor alpha1, alpha2, alpha3;

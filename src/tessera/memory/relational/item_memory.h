@@ -25,7 +25,7 @@ class ItemMemoryImpl : public torch::nn::Module {
   at::Tensor write(const at::Tensor& memory, const at::Tensor& left, const at::Tensor& right,
                    const at::Tensor& gate_input) const;
 
-  torch::nn::Linear input_gate = nullptr;   ///< [2D, in or D]; none without gates, as the next three
+  torch::nn::Linear input_gate = nullptr;  ///< [2D, in or D]; none without gates, as the next three
   torch::nn::Linear memory_gate = nullptr;  ///< [2D, D]
   at::Tensor input_bias, forget_bias;       ///< scalars
   at::Tensor initial;                       ///< M before the first step, [D, D]

@@ -20,7 +20,7 @@ class RelationalMemoryImpl : public torch::nn::Module {
   /// One step of eq. 12 for anything that is linear in R.
   at::Tensor blend(const at::Tensor& before, const at::Tensor& candidate) const;
 
-  at::Tensor alpha1, alpha2, alpha3;    ///< [1]: a parameter or a constant
+  at::Tensor alpha1, alpha2, alpha3;     ///< [1]: a parameter or a constant
   torch::nn::Linear transfer = nullptr;  ///< G1 [D, N D]
   at::Tensor initial;                    ///< R before the first step, [N, D, D]
 

@@ -31,11 +31,11 @@ class RelationalTrace {
 
   at::Tensor decay_, gain_;
   ops::ReadSide side_;
-  at::Tensor formed_;         ///< the R formed last
-  at::Tensor formed_weight_;  ///< its weight in the present memory, [1]
+  at::Tensor formed_;                     ///< the R formed last
+  at::Tensor formed_weight_;              ///< its weight in the present memory, [1]
   std::vector<at::Tensor> formed_reads_;  ///< what each step since then reads of it, [B, D]
   std::vector<Written> written_;
-  at::Tensor slots_, patterns_;                        // [T, B, N], [T, B, D]
+  at::Tensor slots_, patterns_;                         // [T, B, N], [T, B, D]
   std::vector<at::Tensor> step_slots_, step_patterns_;  // the same of each step
   int64_t time_ = 0;
 };

@@ -14,7 +14,8 @@ SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options) : options_
   const bool of_columns = options.equations.projection == MemoryProjection::kColumns;
   projection = register_module(
       "projection", torch::nn::Linear(torch::nn::LinearOptions(D, 3 * N).bias(of_columns)));
-  const std::vector<int64_t> sizes = of_columns ? std::vector{D, 3 * N} : std::vector{int64_t{3}, D};
+  const std::vector<int64_t> sizes =
+      of_columns ? std::vector{D, 3 * N} : std::vector{int64_t{3}, D};
   norm_weight = register_parameter("norm_weight", at::ones(sizes));
   norm_bias = register_parameter("norm_bias", at::zeros(sizes));
 }
@@ -24,9 +25,8 @@ at::Tensor SelfAttentionImpl::columns(const at::Tensor& item, const at::Tensor& 
                                       const at::Tensor& right) {
   const at::Tensor weight = projection->weight.t();  // [D, 3N]
   at::Tensor all = at::addmm(projection->bias, item.flatten(0, 1), weight)
-                       .view({item.size(0), options_.width, -1});  // [B, D, 3N]
-  if (left.defined())
-    all = at::addcmul(all, left.unsqueeze(2), at::mm(right, weight).unsqueeze(1));
+                       .view({item.size(0), options_.width, 3 * options_.slots});  // [B, D, 3N]
+  if (left.defined()) all = at::addcmul(all, left.unsqueeze(2), at::mm(right, weight).unsqueeze(1));
   return at::layer_norm(all, norm_weight.sizes(), norm_weight, norm_bias, kNormEpsilon)
       .transpose(1, 2);
 }

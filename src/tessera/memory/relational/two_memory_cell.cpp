@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -88,15 +89,16 @@ ops::Associations TwoMemoryPass::step() {
   if (!options.alpha2.absent()) read = cell_->relational->alpha2 * relational_->read();
   item_ = cell_->item->write(item_, content, squared ? content : pattern,
                              gate_inputs_.at(time_));  // eq. 10
-  const ops::Associations candidate = cell_->self_attention->forward(item_, read, pattern);  // eq. 8
+  const ops::Associations candidate =
+      cell_->self_attention->forward(item_, read, pattern);      // eq. 8
   if (!options.alpha3.absent()) item_ = transferred(candidate);  // eq. 13
-  relational_->write(candidate);                                  // eq. 12
+  relational_->write(candidate);                                 // eq. 12
   ++time_;
   return candidate;
 }
 
-/// M + α3 (G1(S) + bias) as one product with D x (N + 1) and (N + 1) x D factors; G1 of the memory R,
-/// which is linear in R, follows eq. 12 by itself.
+/// M + α3 (G1(S) + bias) as one product with D x (N + 1) and (N + 1) x D factors; G1 of the memory
+/// R, which is linear in R, follows eq. 12 by itself.
 at::Tensor TwoMemoryPass::transferred(const ops::Associations& candidate) {
   const auto& relational = *cell_->relational;
   const at::Tensor weight = relational.transfer->weight, bias = relational.transfer->bias;
@@ -105,10 +107,11 @@ at::Tensor TwoMemoryPass::transferred(const ops::Associations& candidate) {
     const at::Tensor ones = at::ones({B_, 1, bias.size(0)}, bias.options());
     const at::Tensor left = at::cat({candidate.values, ones}, 1);
     const at::Tensor right = relational.alpha3 * at::cat({factors, bias * ones}, 1);
-    return at::baddbmm(item_, left.transpose(1, 2), right);
+    return ops::batched_product(left.transpose(1, 2), right, item_);
   }
   if (!transfer_.defined()) transfer_ = ops::transfer(relational_->memory(), weight);
-  transfer_ = relational.blend(transfer_, at::bmm(candidate.values.transpose(1, 2), factors));
+  transfer_ =
+      relational.blend(transfer_, ops::batched_product(candidate.values.transpose(1, 2), factors));
   return item_ + relational.alpha3 * (transfer_ + bias);
 }
 

@@ -22,8 +22,8 @@ struct TwoMemoryState {
   TwoMemoryState select(const std::vector<int64_t>& rows) const;
   /// The same values without their history: gradients end here.
   TwoMemoryState detach() const;
-  /// "item" and "relational", for a file, and back. Throws DataError where they are missing or do not
-  /// fit the cell.
+  /// "item" and "relational", for a file, and back. Throws DataError where they are missing or do
+  /// not fit the cell.
   NamedTensors tensors() const;
 };
 
@@ -72,7 +72,7 @@ class TwoMemoryPass {
   int64_t B_ = 0;
   std::vector<at::Tensor> content_, pattern_;  // f1, f2 of each step: [B, D]
   std::vector<at::Tensor> gate_inputs_;        // [B, 2D] of each step; undefined without gates
-  at::Tensor item_;               // M [B, D, D]
+  at::Tensor item_;                            // M [B, D, D]
   std::optional<RelationalTrace> relational_;
   at::Tensor transfer_;  // G1 of R, without its bias, for TransferSource::kMemory: [B or 1, D, D]
   int64_t time_ = 0;

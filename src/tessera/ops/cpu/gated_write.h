@@ -31,8 +31,8 @@ struct GatedWrite {
   float* written = nullptr;           // [B, D, D]
 };
 
-/// `forward` with I, F in its gates. grad_gates: before the logistic function. grad_memory: the part
-/// that does not pass through the gates.
+/// `forward` with I, F in its gates. grad_gates: before the logistic function. grad_memory: the
+/// part that does not pass through the gates.
 struct GatedWriteBackward {
   GatedWrite forward;
   const float* grad_written = nullptr;
