@@ -18,7 +18,6 @@
 
 #include "bench/model/plain_stm.h"
 #include "bench/support/cpu_clock.h"
-#include "bench/support/peak_memory.h"
 #include "tessera/train/adamw.h"
 
 namespace tessera {
@@ -61,7 +60,7 @@ double model_flops(const Task& task, const StmConfig& config, int64_t batch) {
 
 struct Measured {
   Seconds seconds;
-  double mebibytes = 0, loss = 0;
+  double loss = 0;
 };
 
 class Bench {
@@ -95,7 +94,6 @@ class Bench {
 
  private:
   void iterate(Measured& measured, const std::function<at::Tensor()>& outputs) {
-    const bench::PeakMemory memory;
     measured.seconds.keep_least([&] {
       optimizer_->clear_gradients();
       const at::Tensor loss = at::binary_cross_entropy_with_logits(outputs(), targets_);
@@ -104,7 +102,6 @@ class Bench {
       optimizer_->step(0, clip_scale(optimizer_->gradient_norm(), 1.0));
       measured.loss = loss.item<double>();
     });
-    measured.mebibytes = std::max(measured.mebibytes, memory.mebibytes());
   }
 
   Task task_;
@@ -118,7 +115,7 @@ double matrix_peak() {
   Seconds seconds;
   for (int repeat = 0; repeat < 3; ++repeat)
     seconds.keep_least([&] { at::matmul(square, square); });
-  return 2 * std::pow(2048.0, 3) / seconds.wall;
+  return 2 * std::pow(2048.0, 3) / seconds.cpu;
 }
 
 void run(const Task& task, int64_t batch, int rounds) {
@@ -134,9 +131,9 @@ void run(const Task& task, int64_t batch, int rounds) {
   }
   const double flops = model_flops(task, Bench::config_of(task), batch);
   const auto row = [&](const char* name, const Measured& of) {
-    fmt::print("{:<14} {:<6} {:>8.2f} {:>8.2f} {:>7.2f} {:>8.0f}% {:>9.0f} {:>10.6f}\n", task.name,
-               name, of.seconds.cpu, of.seconds.wall, plain.seconds.cpu / of.seconds.cpu,
-               100 * flops / of.seconds.wall / peak, of.mebibytes, of.loss);
+    fmt::print("{:<14} {:<6} {:>8.2f} {:>8.2f} {:>7.2f} {:>8.0f}% {:>10.6f}\n", task.name, name,
+               of.seconds.cpu, of.seconds.wall, plain.seconds.cpu / of.seconds.cpu,
+               100 * flops / of.seconds.cpu / peak, of.loss);
   };
   row("ours", ours);
   row("plain", plain);
@@ -151,8 +148,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   at::set_num_threads(std::atoi(argv[2]));
-  fmt::print("{:<14} {:<6} {:>8} {:>8} {:>7} {:>9} {:>9} {:>10}\n", "", "", "CPU s", "wall s",
-             "speed", "of peak", "peak MiB", "loss");
+  fmt::print("{:<14} {:<6} {:>8} {:>8} {:>7} {:>9} {:>10}\n", "", "", "CPU s", "wall s", "speed",
+             "of peak", "loss");
   for (const auto& task : tessera::kTasks)
     tessera::run(task, std::atoi(argv[1]), argc > 3 ? std::atoi(argv[3]) : 1);
   return 0;

@@ -191,14 +191,12 @@ TEST(Stm, AStateIsForkedSelectedAndContinued) {
 }
 
 TEST(Stm, AStateSurvivesAFile) {
-  const Stm model(small_config(), 3);
-  auto one = std::make_shared<Stm>(small_config(), 3);
-  const at::Tensor x = at::randn({6, 2, 5});
-  const TwoMemoryState state = one->forward(x).state.detach();
+  Stm model(small_config(), 3);
+  const TwoMemoryState state = model.forward(at::randn({6, 2, 5})).state.detach();
   const test::TemporaryFolder folder;
   save_tensors(folder / "state.safetensors", state.tensors());
   const TensorFile file = TensorFile::load(folder / "state.safetensors");
-  const TwoMemoryState loaded = one->cell->state_from(file);
+  const TwoMemoryState loaded = model.cell->state_from(file);
   EXPECT_TRUE(loaded.item.equal(state.item));
   EXPECT_TRUE(loaded.relational.equal(state.relational));
   StmConfig wider = small_config();

@@ -22,8 +22,7 @@ struct TwoMemoryState {
   TwoMemoryState select(const std::vector<int64_t>& rows) const;
   /// The same values without their history: gradients end here.
   TwoMemoryState detach() const;
-  /// "item" and "relational", for a file, and back. Throws DataError where they are missing or do
-  /// not fit the cell.
+  /// "item" and "relational", for a file; TwoMemoryCell::state_from gives them back.
   NamedTensors tensors() const;
 };
 
@@ -34,7 +33,8 @@ class TwoMemoryCellImpl : public torch::nn::Module {
 
   /// The learned state before the first step, for B sequences.
   TwoMemoryState initial_state(int64_t B) const;
-  /// As TwoMemoryState::tensors wrote it.
+  /// As TwoMemoryState::tensors gave it. Throws DataError where a tensor is missing or does not fit
+  /// the cell.
   TwoMemoryState state_from(const TensorFile& file) const;
   /// Throws c10::ValueError unless the state is one of this cell for B sequences.
   void check_state(const TwoMemoryState& state, int64_t B) const;
