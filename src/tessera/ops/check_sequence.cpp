@@ -12,6 +12,12 @@ void check_sequence(const at::Tensor& x, const char* what) {
                     ", expected a floating-point tensor [B, T, H, D]");
 }
 
+void check_vectors(const at::Tensor& x, const char* what) {
+  check_shape(x, {-1, -1, -1}, what);
+  TORCH_CHECK_VALUE(x.is_floating_point(), what, " has dtype ", x.scalar_type(),
+                    ", expected a floating-point tensor");
+}
+
 void check_like(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,
                 const at::Tensor& reference, const char* what) {
   check_shape(tensor, sizes, what);

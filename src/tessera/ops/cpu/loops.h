@@ -17,6 +17,12 @@ struct LayerNorm;
 struct ContextStep;
 struct PersistentStep;
 struct ActivationDropout;
+struct Tanh;
+struct TanhGradient;
+struct GatedWrite;
+struct GatedWriteBackward;
+struct AttentionFactors;
+struct AttentionFactorsBackward;
 
 /// The fused loops as one instruction set has them. They run on OpenMP's threads; their results do
 /// not depend on how many those are.
@@ -36,6 +42,12 @@ struct Loops {
   void (*context_step)(const ContextStep&);
   void (*persistent_step)(const PersistentStep&);
   void (*activation_dropout)(const ActivationDropout&);
+  void (*tanh)(const Tanh&);
+  void (*add_tanh_gradient)(const TanhGradient&);
+  void (*gated_write_forward)(const GatedWrite&);
+  void (*gated_write_backward)(const GatedWriteBackward&);
+  void (*attention_factors_forward)(const AttentionFactors&);
+  void (*attention_factors_backward)(const AttentionFactorsBackward&);
 };
 
 /// The fastest loops in float that may run here (AVX-512, else AVX2), or null.

@@ -17,6 +17,12 @@ void layer_norm(const LayerNorm&);
 void context_step(const ContextStep&);
 void persistent_step(const PersistentStep&);
 void activation_dropout(const ActivationDropout&);
+void tanh(const Tanh&);
+void add_tanh_gradient(const TanhGradient&);
+void gated_write_forward(const GatedWrite&);
+void gated_write_backward(const GatedWriteBackward&);
+void attention_factors_forward(const AttentionFactors&);
+void attention_factors_backward(const AttentionFactorsBackward&);
 
 extern const Loops kLoops;
 const Loops kLoops = {leaky_average_forward,
@@ -33,6 +39,12 @@ const Loops kLoops = {leaky_average_forward,
                       layer_norm,
                       context_step,
                       persistent_step,
-                      activation_dropout};
+                      activation_dropout,
+                      tanh,
+                      add_tanh_gradient,
+                      gated_write_forward,
+                      gated_write_backward,
+                      attention_factors_forward,
+                      attention_factors_backward};
 
 }  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+
+#include "tessera/memory/relational/equations.h"
+
+namespace tessera {
+
+/// The parameters of the relational memory R [B, N, D, D] and of its exchange with the item memory
+/// (Le et al. 2020, eq. 11-13).
+class RelationalMemoryImpl : public torch::nn::Module {
+ public:
+  explicit RelationalMemoryImpl(const TwoMemoryOptions& options);
+
+  /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper. [1] each.
+  at::Tensor decay() const;
+  at::Tensor gain() const;
+  /// One step of eq. 12 for anything that is linear in R.
+  at::Tensor blend(const at::Tensor& before, const at::Tensor& candidate) const;
+
+  at::Tensor alpha1, alpha2, alpha3;     ///< [1]: a parameter or a constant
+  torch::nn::Linear transfer = nullptr;  ///< G1 [D, N D]
+  at::Tensor initial;                    ///< R before the first step, [N, D, D]
+
+ private:
+  at::Tensor blend_factor(const std::string& name, const BlendFactor& factor);
+
+  TwoMemoryOptions options_;
+};
+TORCH_MODULE(RelationalMemory);
+
+}  // namespace tessera

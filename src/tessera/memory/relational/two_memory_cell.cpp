@@ -1,0 +1,127 @@
+#include "tessera/memory/relational/two_memory_cell.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/ops/batched_product.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera {
+namespace {
+
+/// f1, f2 or f3: linear, as one map or as three.
+torch::nn::Sequential input_map(int64_t inputs, int64_t hidden, int64_t outputs) {
+  using torch::nn::Linear;
+  if (hidden == 0) return torch::nn::Sequential(Linear(inputs, outputs));
+  return torch::nn::Sequential(Linear(inputs, hidden), Linear(hidden, hidden),
+                               Linear(hidden, outputs));
+}
+
+}  // namespace
+
+TwoMemoryState TwoMemoryState::select(const std::vector<int64_t>& rows) const {
+  const at::Tensor index = at::tensor(rows, at::kLong).to(item.device());
+  return {item.index_select(0, index), relational.index_select(0, index)};
+}
+
+TwoMemoryState TwoMemoryState::detach() const {
+  return {item.detach(), relational.detach()};
+}
+
+NamedTensors TwoMemoryState::tensors() const {
+  return {{"item", item}, {"relational", relational}};
+}
+
+TwoMemoryCellImpl::TwoMemoryCellImpl(const TwoMemoryOptions& options) : options_(options) {
+  const int64_t D = options.width;
+  const auto map = [&](int64_t outputs) {
+    return input_map(options.inputs, options.projection_hidden, outputs);
+  };
+  content = register_module("content", map(D));
+  pattern = register_module("pattern", map(D));
+  attention = register_module("attention", map(options.slots));
+  item = register_module("item", ItemMemory(options));
+  self_attention = register_module("self_attention", SelfAttention(options));
+  relational = register_module("relational", RelationalMemory(options));
+}
+
+TwoMemoryState TwoMemoryCellImpl::initial_state(int64_t B) const {
+  const int64_t N = options_.slots, D = options_.width;
+  return {item->initial.expand({B, D, D}), relational->initial.expand({B, N, D, D})};
+}
+
+TwoMemoryState TwoMemoryCellImpl::state_from(const TensorFile& file) const {
+  const int64_t N = options_.slots, D = options_.width;
+  const auto type = item->initial.scalar_type();
+  const at::Tensor& memory = file.at("item", {-1, D, D}, type);
+  return {memory, file.at("relational", {memory.size(0), N, D, D}, type)};
+}
+
+void TwoMemoryCellImpl::check_state(const TwoMemoryState& state, int64_t B) const {
+  const int64_t N = options_.slots, D = options_.width;
+  check_shape(state.item, {B, D, D}, "TwoMemoryCell: the state's item memory");
+  check_shape(state.relational, {B, N, D, D}, "TwoMemoryCell: the state's relational memory");
+}
+
+TwoMemoryPass::TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
+                             const std::optional<TwoMemoryState>& state)
+    : cell_(cell) {
+  check_shape(x, {-1, -1, cell_->options().inputs}, "TwoMemoryCell: x");
+  B_ = x.size(1);
+  if (state) cell_->check_state(*state, B_);
+  const at::Tensor content = cell_->content->forward(x), pattern = cell_->pattern->forward(x);
+  const at::Tensor gate_inputs = cell_->item->gate_inputs(x, content);
+  content_ = content.unbind();
+  pattern_ = pattern.unbind();
+  gate_inputs_ = gate_inputs.defined() ? gate_inputs.unbind() : std::vector<at::Tensor>(x.size(0));
+  item_ = state ? state->item : cell_->initial_state(B_).item;
+  // The first R is one for all sequences, which saves the first reads a pass over B copies.
+  relational_.emplace(*cell_->relational, cell_->options().equations.relational_read,
+                      state ? state->relational : cell_->relational->initial.unsqueeze(0),
+                      cell_->attention->forward(x).softmax(-1), pattern);
+}
+
+ops::Associations TwoMemoryPass::step() {
+  const TwoMemoryOptions& options = cell_->options();
+  const at::Tensor &content = content_.at(time_), &pattern = pattern_.at(time_);
+  const bool squared = options.equations.write_product == WriteProduct::kF1F1;
+
+  at::Tensor read;  // α2 v, eq. 11
+  if (!options.alpha2.absent()) read = cell_->relational->alpha2 * relational_->read();
+  item_ = cell_->item->write(item_, content, squared ? content : pattern,
+                             gate_inputs_.at(time_));  // eq. 10
+  const ops::Associations candidate =
+      cell_->self_attention->forward(item_, read, pattern);      // eq. 8
+  if (!options.alpha3.absent()) item_ = transferred(candidate);  // eq. 13
+  relational_->write(candidate);                                 // eq. 12
+  ++time_;
+  return candidate;
+}
+
+/// M + α3 (G1(S) + bias) as one product with D x (N + 1) and (N + 1) x D factors; G1 of the memory
+/// R, which is linear in R, follows eq. 12 by itself.
+at::Tensor TwoMemoryPass::transferred(const ops::Associations& candidate) {
+  const auto& relational = *cell_->relational;
+  const at::Tensor weight = relational.transfer->weight, bias = relational.transfer->bias;
+  const at::Tensor factors = ops::transfer_factors(candidate, weight);  // [B, N, D]
+  if (cell_->options().equations.transfer == TransferSource::kCandidate) {
+    const at::Tensor ones = at::ones({B_, 1, bias.size(0)}, bias.options());
+    const at::Tensor left = at::cat({candidate.values, ones}, 1);
+    const at::Tensor right = relational.alpha3 * at::cat({factors, bias * ones}, 1);
+    return ops::batched_product(left.transpose(1, 2), right, item_);
+  }
+  if (!transfer_.defined()) transfer_ = ops::transfer(relational_->memory(), weight);
+  transfer_ =
+      relational.blend(transfer_, ops::batched_product(candidate.values.transpose(1, 2), factors));
+  return item_ + relational.alpha3 * (transfer_ + bias);
+}
+
+at::Tensor TwoMemoryPass::relational_memory() {
+  const at::Tensor& memory = relational_->memory();
+  return memory.size(0) == B_ ? memory : memory.expand({B_, -1, -1, -1});
+}
+
+TwoMemoryState TwoMemoryPass::state() {
+  return {item_, relational_memory()};
+}
+
+}  // namespace tessera

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/linear.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "tessera/memory/relational/two_memory_cell.h"
+
+namespace tessera {
+
+/// Whose equations a two-memory model follows where the paper and its authors' code differ
+/// (docs/references.md lists the differences). kCustom: those of StmConfig::equations.
+enum class StmVariant { kAuthors, kPaper, kCustom };
+constexpr std::array<std::string_view, 3> enum_names(StmVariant) {
+  return {"authors", "paper", "custom"};
+}
+
+struct StmConfig {
+  int64_t inputs = 34;
+  int64_t outputs = 32;
+  int64_t slots = 8;
+  int64_t width = 96;
+  int64_t distilled = 96;
+  int64_t readout = 64;
+  int64_t hidden = 128;
+  int64_t projection_hidden = 0;
+  bool gated = true;
+  BlendFactor alpha1, alpha2, alpha3;
+  StmVariant variant = StmVariant::kAuthors;
+  TwoMemoryEquations equations;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("inputs", inputs, "width of the input vectors");
+    field("outputs", outputs, "width of the output vectors");
+    field("slots", slots, "queries, keys and values; matrices of the relational memory (n_q)");
+    field("width", width, "the memories hold matrices of width x width (d)");
+    field("distilled", distilled, "width that each relational matrix is distilled to (n_r)");
+    field("readout", readout, "width between distillation and head; 'authors' only");
+    field("hidden", hidden, "width of the head's two hidden layers; 'authors' only");
+    field("projection_hidden", projection_hidden,
+          "0: inputs pass one linear map, else three with this width between them");
+    field("gated", gated, "whether the item memory has gates");
+    field("alpha1", alpha1, "weight of the relational memory's past ('paper': of its present)");
+    field("alpha2", alpha2, "weight of the relational read in the self-attention's input");
+    field("alpha3", alpha3, "weight of the transfer to the item memory");
+    field("variant", variant, "whose equations it follows");
+    field("equations", equations, "for variant = 'custom': each equation by itself");
+  }
+
+  /// Throws UsageError that names the field and what it may be.
+  void check() const;
+  TwoMemoryOptions cell_options() const;
+  /// Whether the output passes a head of two hidden layers (all but 'paper').
+  bool has_head() const { return variant != StmVariant::kPaper; }
+};
+
+/// The SAM-based two-memory model (Le et al. 2020): sequences of vectors in, vectors out.
+class Stm : public torch::nn::Module {
+ public:
+  static constexpr std::string_view kKind = "stm";
+
+  /// Draws the parameters from `seed`; without one they await loading. Throws UsageError where the
+  /// configuration makes no network.
+  explicit Stm(const StmConfig& config, std::optional<uint64_t> seed = 0);
+
+  struct Sequence {
+    at::Tensor y;          ///< [T - first_output, B, out]
+    TwoMemoryState state;  ///< after the last step
+  };
+  /// x [T, B, in], going on from `state` or, without one, from the learned first state. Outputs
+  /// cost two thirds of a step with one, and are computed from step `first_output` on; with
+  /// first_output = T there are none. Throws c10::ValueError where x, state or first_output does
+  /// not fit.
+  Sequence forward(const at::Tensor& x, const std::optional<TwoMemoryState>& state = {},
+                   int64_t first_output = 0);
+
+  struct Step {
+    at::Tensor y;  ///< [B, out]
+    TwoMemoryState state;
+  };
+  /// One step: x [B, in]. Equal to forward() of the whole sequence.
+  Step step(const at::Tensor& x, const TwoMemoryState& state);
+
+  TwoMemoryState initial_state(int64_t B) const { return cell->initial_state(B); }
+  const StmConfig& configuration() const { return config_; }
+  int64_t parameter_count() const;
+  /// Draws all parameters again: same seed, same parameters.
+  void initialise(uint64_t seed);
+
+  TwoMemoryCell cell = nullptr;
+  torch::nn::Linear distillation = nullptr;  ///< G2 [R, D D], one for all slots
+  torch::nn::Linear readout = nullptr;       ///< G3 [readout or out, N R]
+  torch::nn::Sequential head;                ///< two hidden layers and the output; else none
+
+ private:
+  at::Tensor distil_outputs(TwoMemoryPass& pass, int64_t T, int64_t first_output);
+  at::Tensor output(const at::Tensor& distilled);
+
+  StmConfig config_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,169 @@
+#include "tessera/ops/self_attentive_memory.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "tessera/ops/batched_product.h"
+#include "tessera/ops/check_sequence.h"
+#include "tessera/ops/dispatch.h"
+#include "tessera/ops/outer_product_attention.h"
+
+namespace tessera::ops {
+namespace {
+
+/// Bytes of S that are formed at a time: enough rows for a matrix product at full speed, few enough
+/// to stay in the cache between forming and reading them.
+constexpr int64_t kBlockBytes = int64_t{4} << 20;
+
+void check_associations(const Associations& s, const char* what) {
+  check_sequence(s.factors, what);
+  check_like(s.values, {s.factors.size(0), s.factors.size(1), -1}, s.factors, what);
+}
+
+/// S of some consecutive b, formed in one buffer after another: [count * Nq, D * E].
+class BlocksOfS {
+ public:
+  BlocksOfS(const at::Tensor& factors, const at::Tensor& values)
+      : factors_(factors.flatten(2)), values_(values), queries_(factors.size(2)) {
+    const int64_t bytes = 4 * factors_.size(2) * values.size(2);
+    size_ = std::clamp<int64_t>(kBlockBytes / std::max<int64_t>(bytes, 1), 1, factors.size(0));
+    buffer_ = at::empty({size_, factors_.size(2), values.size(2)}, values.options());
+  }
+
+  template <typename Visitor>
+  void for_each(Visitor&& visit) {
+    for (int64_t first = 0; first < values_.size(0); first += size_)
+      visit(first, std::min(size_, values_.size(0) - first));
+  }
+
+  at::Tensor form(int64_t first, int64_t count) {
+    const at::Tensor block = buffer_.narrow(0, 0, count);
+    write_batched_product(factors_.narrow(0, first, count).transpose(1, 2),
+                          values_.narrow(0, first, count), block);
+    return block.view({count * queries_, -1});
+  }
+
+ private:
+  at::Tensor factors_, values_, buffer_;
+  int64_t queries_ = 0, size_ = 1;
+};
+
+class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& factors,
+                            const at::Tensor& values, const at::Tensor& weight) {
+    const at::Tensor f = factors.contiguous(), v = values.contiguous();
+    const int64_t Nq = f.size(2);
+    const at::Tensor distilled = at::empty({f.size(0) * Nq, weight.size(0)}, f.options());
+    BlocksOfS blocks(f, v);
+    blocks.for_each([&](int64_t first, int64_t count) {
+      at::Tensor rows = distilled.narrow(0, first * Nq, count * Nq);
+      at::mm_out(rows, blocks.form(first, count), weight.t());
+    });
+    context->save_for_backward({f, v, weight});
+    return distilled.view({f.size(0), Nq, weight.size(0)});
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("distil");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &f = saved[0], &v = saved[1], &weight = saved[2];
+    const int64_t Nq = f.size(2);
+    const at::Tensor grad = grad_outputs[0].contiguous().flatten(0, 1);  // [B Nq, R]
+    at::Tensor grad_weight = at::zeros_like(weight);
+    const at::Tensor grad_factors = at::empty_like(f), grad_values = at::empty_like(v);
+    BlocksOfS blocks(f, v);
+    blocks.for_each([&](int64_t first, int64_t count) {
+      const at::Tensor rows = grad.narrow(0, first * Nq, count * Nq);
+      at::Tensor block = blocks.form(first, count);
+      grad_weight.addmm_(rows.t(), block);
+      at::mm_out(block, rows, weight);  // the gradient of S, in the place of S
+      const at::Tensor grad_s = block.view({count, Nq * f.size(3), v.size(2)});
+      write_batched_product(v.narrow(0, first, count), grad_s.transpose(1, 2),
+                            grad_factors.narrow(0, first, count).flatten(2));
+      write_batched_product(f.narrow(0, first, count).flatten(2), grad_s,
+                            grad_values.narrow(0, first, count));
+    });
+    return {grad_factors, grad_values, grad_weight};
+  }
+};
+
+}  // namespace
+
+Associations self_attentive_memory(const at::Tensor& queries, const at::Tensor& keys,
+                                   const at::Tensor& values) {
+  const Associations s = {attention_factors(queries, keys), values};
+  check_associations(s, "self_attentive_memory: values");
+  return s;
+}
+
+at::Tensor contract(const at::Tensor& memory, const at::Tensor& slots, const at::Tensor& patterns,
+                    ReadSide side) {
+  check_sequence(memory, "contract: memory");
+  const int64_t N = memory.size(1), D = memory.size(2), E = memory.size(3);
+  check_like(slots, {-1, -1, N}, memory, "contract: slots");
+  check_like(patterns, {slots.size(0), slots.size(1), side == ReadSide::kKeys ? D : E}, memory,
+             "contract: patterns");
+  const bool shared = memory.size(0) == 1;
+  TORCH_CHECK_VALUE(shared || memory.size(0) == slots.size(0), "contract: a memory of ",
+                    memory.size(0), " sequences is read by ", slots.size(0));
+  const at::Tensor rows = shared ? memory.view({N * D, E}) : memory.flatten(1, 2);  // [.., N D, E]
+  const auto product = [&](const at::Tensor& queries, const at::Tensor& matrices) {
+    return shared ? at::matmul(queries, matrices) : batched_product(queries, matrices);
+  };
+  if (side == ReadSide::kKeys)
+    return product((slots.unsqueeze(3) * patterns.unsqueeze(2)).flatten(2), rows);  // [B, C, E]
+  const at::Tensor read = product(patterns, rows.transpose(-2, -1));                // [B, C, N D]
+  return (read.unflatten(2, {N, D}) * slots.unsqueeze(3)).sum(2);
+}
+
+at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Tensor& pattern,
+                    ReadSide side) {
+  check_associations(s, "contract: associations");
+  const int64_t B = s.factors.size(0), N = s.factors.size(2), D = s.factors.size(3);
+  check_like(slots, {B, N}, s.values, "contract: slots");
+  check_like(pattern, {B, side == ReadSide::kKeys ? D : s.values.size(2)}, s.values,
+             "contract: pattern");
+  const at::Tensor factors = s.factors.flatten(2);  // [B, Nk, N D]
+  if (side == ReadSide::kKeys) {
+    const at::Tensor query = (slots.unsqueeze(2) * pattern.unsqueeze(1)).view({B, N * D, 1});
+    const at::Tensor shares = batched_product(factors, query);  // of each value, [B, Nk, 1]
+    return batched_product(s.values.transpose(1, 2), shares).squeeze(2);
+  }
+  const at::Tensor shares =
+      batched_product(s.values, pattern.unsqueeze(2));  // of each factor, [B, Nk, 1]
+  const at::Tensor read = batched_product(shares.transpose(1, 2), factors);  // [B, 1, N D]
+  return batched_product(slots.unsqueeze(1), read.view({B, N, D})).squeeze(1);
+}
+
+at::Tensor transfer(const at::Tensor& memory, const at::Tensor& weight) {
+  check_sequence(memory, "transfer: memory");
+  check_like(weight, {-1, memory.size(1) * memory.size(2)}, memory, "transfer: weight");
+  return at::matmul(memory.flatten(1, 2).transpose(1, 2), weight.t());
+}
+
+at::Tensor transfer_factors(const Associations& s, const at::Tensor& weight) {
+  check_associations(s, "transfer_factors: associations");
+  check_like(weight, {-1, s.factors.size(2) * s.factors.size(3)}, s.values,
+             "transfer_factors: weight");
+  return at::matmul(s.factors.flatten(2), weight.t());
+}
+
+at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight) {
+  check_sequence(memory, "distil: memory");
+  check_like(weight, {-1, memory.size(2) * memory.size(3)}, memory, "distil: weight");
+  return at::matmul(memory.flatten(2), weight.t());
+}
+
+at::Tensor distil(const Associations& s, const at::Tensor& weight) {
+  check_associations(s, "distil: associations");
+  check_like(weight, {-1, s.factors.size(3) * s.values.size(2)}, s.values, "distil: weight");
+  if (fused_loops({s.factors, weight}) && s.factors.numel() > 0)
+    return BlockedDistil::apply(s.factors, s.values, weight);
+  return distil(associate(s.factors, s.values), weight);
+}
+
+}  // namespace tessera::ops

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <string_view>
+
+namespace tessera::ops {
+
+/// What the self-attentive memory operator builds from queries, keys and values (Le et al. 2020,
+/// eq. 7-8), S[s] = Σ_j f[j, s] ⊗ v_j, as its factors. They are D times smaller than S [B, Nq, D,
+/// E], and what is linear in S is computed from them.
+struct Associations {
+  at::Tensor factors;  ///< f [B, Nk, Nq, D], see attention_factors
+  at::Tensor values;   ///< v [B, Nk, E]
+};
+
+/// Throws c10::ValueError on a shape or dtype mismatch, like all functions here.
+Associations self_attentive_memory(const at::Tensor& queries, const at::Tensor& keys,
+                                   const at::Tensor& values);
+
+/// Which side of each stored matrix a pattern is compared with when a relational memory is read.
+///   kKeys    the query-key side: the read is a value (the authors' code)
+///   kValues  the value side: the read is a query-key pattern (the paper, eq. 11)
+enum class ReadSide { kKeys, kValues };
+constexpr std::array<std::string_view, 2> enum_names(ReadSide) {
+  return {"keys", "values"};
+}
+
+/// The two-step contraction of C reads (Le et al. 2020, eq. 11): memory [B or 1, N, D, E] (one of 1
+/// is shared), slot weights p [B, C, N], patterns e [B, C, D] for kKeys or [B, C, E] for kValues:
+///   kKeys    v[b] = Σ_s Σ_a p[s] e[a] R[s, a, b], [B, C, E]
+///   kValues  v[a] = Σ_s Σ_b p[s] R[s, a, b] e[b], [B, C, D]
+at::Tensor contract(const at::Tensor& memory, const at::Tensor& slots, const at::Tensor& patterns,
+                    ReadSide side);
+
+/// The same of S with one read, from its factors: slots [B, N], pattern [B, D] or [B, E].
+at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Tensor& pattern,
+                    ReadSide side);
+
+/// The linear map G1 of the transfer (Le et al. 2020, eq. 13), without its bias, of a memory
+/// [B or 1, N, D, E]: T[b, o] = Σ_s Σ_a R[s, a, b] G1[o, s D + a]. weight [O, N D] -> [B or 1, E,
+/// O].
+at::Tensor transfer(const at::Tensor& memory, const at::Tensor& weight);
+
+/// The factors of the same of S: T = Σ_j v_j ⊗ w_j with w_j = G1 f_j, [B, Nk, O].
+at::Tensor transfer_factors(const Associations& s, const at::Tensor& weight);
+
+/// The linear map G2 of the distillation (Le et al. 2020, eq. 14), without its bias, of a memory
+/// [B, N, D, E]: weight [R, D E] -> [B, N, R].
+at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight);
+
+/// The same of S. On the CPU in float S is formed for a few b at a time, in the forward pass and
+/// again in the backward pass, and never stored.
+at::Tensor distil(const Associations& s, const at::Tensor& weight);
+
+}  // namespace tessera::ops

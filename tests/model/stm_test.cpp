@@ -1,0 +1,346 @@
+#include "tessera/model/stm.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/model/plain_stm.h"
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tests/support/numerical_gradient.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using config::enum_name;
+using config::to_json;
+using test::relative_error;
+using testing::HasSubstr;
+
+StmConfig small_config() {
+  StmConfig config;
+  config.inputs = 5;
+  config.outputs = 4;
+  config.slots = 3;
+  config.width = 6;
+  config.distilled = 7;
+  config.readout = 5;
+  config.hidden = 8;
+  config.alpha1.value = 0.6;
+  config.alpha2.value = -0.4;
+  config.alpha3.value = 0.3;
+  return config;
+}
+
+StmConfig with_equations(const TwoMemoryEquations& equations) {
+  StmConfig config = small_config();
+  config.variant = StmVariant::kCustom;
+  config.equations = equations;
+  return config;
+}
+
+/// The code's equations, the paper's, and each choice of the paper by itself.
+std::vector<StmConfig> all_variants() {
+  std::vector<StmConfig> configs = {small_config(), small_config()};
+  configs[1].variant = StmVariant::kPaper;
+  const TwoMemoryEquations paper = TwoMemoryEquations::of_paper();
+  std::vector<TwoMemoryEquations> single(6);
+  single[0].write_product = paper.write_product;
+  single[1].gates = paper.gates;
+  single[2].relational_write = paper.relational_write;
+  single[3].relational_read = paper.relational_read;
+  single[4].projection = paper.projection;
+  single[5].transfer = paper.transfer;
+  for (const auto& equations : single) configs.push_back(with_equations(equations));
+  return configs;
+}
+
+/// A model in double whose parameters are all away from symmetric values.
+std::shared_ptr<Stm> double_model(const StmConfig& config) {
+  const auto model = std::make_shared<Stm>(config, 7);
+  model->to(at::kDouble);
+  at::NoGradGuard no_grad;
+  at::manual_seed(5);
+  for (auto& parameter : model->parameters()) parameter.add_(0.2 * at::randn_like(parameter));
+  return model;
+}
+
+at::Tensor inputs(int64_t T, int64_t B, const StmConfig& config) {
+  at::manual_seed(11);
+  return at::randn({T, B, config.inputs}, at::kDouble);
+}
+
+void expect_equal_states(const TwoMemoryState& actual, const TwoMemoryState& expected,
+                         double tolerance) {
+  EXPECT_LT(relative_error(actual.item, expected.item), tolerance);
+  EXPECT_LT(relative_error(actual.relational, expected.relational), tolerance);
+}
+
+TEST(Stm, HasThePublishedNumbersOfParameters) {
+  const auto count = [](int64_t in, int64_t out, int64_t slots, int64_t width) {
+    StmConfig config;
+    config.inputs = in;
+    config.outputs = out;
+    config.slots = slots;
+    config.width = width;
+    return Stm(config, std::nullopt).parameter_count();
+  };
+  EXPECT_EQ(count(34, 32, 8, 96), 1'170'965);  // copy, priority sort
+  EXPECT_EQ(count(40, 8, 8, 96), 1'169'069);   // N-th farthest, the paper's size
+  EXPECT_EQ(count(40, 8, 8, 128), 2'012'813);  // N-th farthest, the code's
+  EXPECT_EQ(count(100, 10, 1, 48), 280'215);   // associative retrieval
+  EXPECT_EQ(count(100, 10, 1, 96), 1'002'519);
+}
+
+// 19 steps: R is formed twice on the way; outputs begin at none, the first, a middle and the last
+// step.
+TEST(Stm, FollowsThePlainEquationsInEveryVariant) {
+  for (const StmConfig& config : all_variants()) {
+    SCOPED_TRACE(to_json(config).dump());
+    const auto model = double_model(config);
+    const at::Tensor x = inputs(19, 2, config);
+    const Stm::Sequence plain = bench::PlainStm(*model).forward(x);
+    for (int64_t first : {0, 7, 18, 19}) {
+      const Stm::Sequence ours = model->forward(x, {}, first);
+      ASSERT_EQ(ours.y.size(0), 19 - first);
+      if (first < 19) {
+        EXPECT_LT(relative_error(ours.y, plain.y.narrow(0, first, 19 - first)), 1e-10);
+      }
+      expect_equal_states(ours.state, plain.state, 1e-10);
+    }
+  }
+}
+
+TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
+  for (const StmConfig& config : all_variants()) {
+    const auto model = double_model(config);
+    const at::Tensor x = inputs(11, 2, config);
+    const auto gradients = [&](const Stm::Sequence& result, int64_t first) {
+      const at::Tensor loss = result.y.narrow(0, first, result.y.size(0) - first).square().sum() +
+                              result.state.item.sin().sum() + result.state.relational.cos().sum();
+      std::vector<at::Tensor> found;
+      model->zero_grad(true);
+      loss.backward();
+      for (const auto& parameter : model->parameters()) found.push_back(parameter.grad().clone());
+      return found;
+    };
+    const auto plain = gradients(bench::PlainStm(*model).forward(x), 4);
+    const auto ours = gradients(model->forward(x, {}, 4), 0);
+    const auto names = model->named_parameters().keys();
+    for (size_t k = 0; k < plain.size(); ++k)
+      EXPECT_LT(relative_error(ours[k], plain[k]), 1e-9) << names[k] << to_json(config).dump();
+  }
+}
+
+TEST(Stm, TheFusedLoopsGiveThePlainEquations) {
+  StmConfig config = small_config();
+  config.width = 20;
+  const auto reference = double_model(config);
+  const auto model = std::make_shared<Stm>(config, std::nullopt);
+  {
+    at::NoGradGuard no_grad;
+    for (const auto& item : reference->named_parameters())
+      model->named_parameters()[item.key()].copy_(item.value());
+  }
+  const at::Tensor x = inputs(12, 3, config);
+  const at::Tensor expected = bench::PlainStm(*reference).forward(x).y.narrow(0, 5, 7);
+  const at::Tensor y = model->forward(x.to(at::kFloat), {}, 5).y;
+  EXPECT_LT(relative_error(y.to(at::kDouble), expected), 1e-4);
+  expected.square().sum().backward();
+  y.square().sum().backward();
+  for (const auto& item : reference->named_parameters())
+    EXPECT_LT(relative_error(model->named_parameters()[item.key()].grad().to(at::kDouble),
+                             item.value().grad()),
+              2e-4)
+        << item.key();
+}
+
+TEST(Stm, StepsGiveTheWholeSequence) {
+  for (const StmConfig& config : all_variants()) {
+    const auto model = double_model(config);
+    const at::Tensor x = inputs(10, 2, config);
+    const Stm::Sequence whole = model->forward(x);
+    TwoMemoryState state = model->initial_state(2);
+    for (int64_t t = 0; t < 10; ++t) {
+      const Stm::Step step = model->step(x[t], state);
+      EXPECT_LT(relative_error(step.y, whole.y[t]), 1e-10) << t;
+      state = step.state;
+    }
+    expect_equal_states(state, whole.state, 1e-10);
+  }
+}
+
+TEST(Stm, AStateIsForkedSelectedAndContinued) {
+  const auto model = double_model(small_config());
+  const at::Tensor x = inputs(12, 3, model->configuration());
+  const Stm::Sequence first = model->forward(x.narrow(0, 0, 5));
+  const TwoMemoryState before = {first.state.item.clone(), first.state.relational.clone()};
+  const Stm::Sequence rest = model->forward(x.narrow(0, 5, 7), first.state);
+  EXPECT_LT(relative_error(rest.y, model->forward(x, {}, 5).y), 1e-10);
+
+  const at::Tensor other = inputs(7, 3, model->configuration()).flip(0);
+  model->forward(other, first.state);
+  EXPECT_TRUE(first.state.item.equal(before.item));
+  EXPECT_TRUE(first.state.relational.equal(before.relational));
+
+  const at::Tensor rows = at::tensor({2, 0}, at::kLong);
+  const Stm::Sequence chosen =
+      model->forward(x.narrow(0, 5, 7).index_select(1, rows), first.state.select({2, 0}));
+  EXPECT_LT(relative_error(chosen.y, rest.y.index_select(1, rows)), 1e-10);
+}
+
+TEST(Stm, AStateSurvivesAFile) {
+  Stm model(small_config(), 3);
+  const TwoMemoryState state = model.forward(at::randn({6, 2, 5})).state.detach();
+  const test::TemporaryFolder folder;
+  save_tensors(folder / "state.safetensors", state.tensors());
+  const TensorFile file = TensorFile::load(folder / "state.safetensors");
+  const TwoMemoryState loaded = model.cell->state_from(file);
+  EXPECT_TRUE(loaded.item.equal(state.item));
+  EXPECT_TRUE(loaded.relational.equal(state.relational));
+  StmConfig wider = small_config();
+  wider.width = 9;
+  EXPECT_THROW(Stm(wider, 3).cell->state_from(file), DataError);
+}
+
+TEST(Stm, TheFutureDoesNotChangeThePast) {
+  for (const StmConfig& config : all_variants()) {
+    const auto model = double_model(config);
+    const at::Tensor x = inputs(12, 2, config);
+    at::Tensor changed = x.clone();
+    changed[8].add_(1);
+    const at::Tensor before = model->forward(x).y, after = model->forward(changed).y;
+    EXPECT_TRUE(before.narrow(0, 0, 8).equal(after.narrow(0, 0, 8)));
+    EXPECT_GT(relative_error(after[8], before[8]), 1e-6);
+    EXPECT_GT(relative_error(after[11], before[11]), 1e-9);
+  }
+}
+
+TEST(Stm, SequencesSideBySideDoNotMeet) {
+  const auto model = double_model(small_config());
+  const at::Tensor x = inputs(9, 4, model->configuration());
+  const at::Tensor y = model->forward(x).y;
+  for (int64_t b = 0; b < 4; ++b)
+    EXPECT_LT(relative_error(model->forward(x.narrow(1, b, 1)).y, y.narrow(1, b, 1)), 1e-10);
+}
+
+TEST(Stm, TheVariantsDiffer) {
+  const at::Tensor x = inputs(6, 2, small_config());
+  std::vector<at::Tensor> states;
+  for (const StmConfig& config : all_variants()) {
+    const auto model = std::make_shared<Stm>(config, 7);
+    model->to(at::kDouble);
+    states.push_back(model->forward(x).state.relational);
+  }
+  for (size_t a = 0; a < states.size(); ++a)
+    for (size_t b = 0; b < a; ++b)
+      EXPECT_GT(relative_error(states[a], states[b]), 1e-3) << a << " and " << b;
+}
+
+// Without gates, reads and transfers nothing needs f2, f3 or G1.
+TEST(Stm, ConstantsOfZeroLeaveTheirPartsOut) {
+  StmConfig config = small_config();
+  config.gated = false;
+  config.alpha1 = config.alpha2 = config.alpha3 = {0, false};
+  const auto model = double_model(config);
+  const at::Tensor x = inputs(10, 2, config);
+  const Stm::Sequence plain = bench::PlainStm(*model).forward(x);
+  const Stm::Sequence ours = model->forward(x);
+  EXPECT_LT(relative_error(ours.y, plain.y), 1e-10);
+  expect_equal_states(ours.state, plain.state, 1e-10);
+  ours.y.sum().backward();
+  for (const auto& item : model->named_parameters()) {
+    const bool unused = item.key().starts_with("cell.relational.transfer") ||
+                        item.key().starts_with("cell.pattern") ||
+                        item.key().starts_with("cell.attention");
+    EXPECT_EQ(item.value().grad().defined(), !unused) << item.key();
+  }
+  EXPECT_EQ(model->named_parameters().find("cell.item.input_bias"), nullptr);
+  EXPECT_EQ(model->named_parameters().find("cell.relational.alpha1"), nullptr);
+}
+
+TEST(Stm, ReadsEmptyAndSingleSequences) {
+  const Stm::Sequence none = Stm(small_config()).forward(at::zeros({0, 2, 5}));
+  EXPECT_EQ(none.y.sizes(), at::IntArrayRef({0, 2, 4}));
+  EXPECT_EQ(none.state.item.sizes(), at::IntArrayRef({2, 6, 6}));
+  EXPECT_EQ(none.state.relational.sizes(), at::IntArrayRef({2, 3, 6, 6}));
+  EXPECT_EQ(Stm(small_config()).forward(at::zeros({1, 1, 5})).y.sizes(),
+            at::IntArrayRef({1, 1, 4}));
+  EXPECT_EQ(Stm(small_config()).forward(at::zeros({3, 0, 5})).y.sizes(),
+            at::IntArrayRef({3, 0, 4}));
+}
+
+TEST(Stm, OverfitsOneBatch) {
+  StmConfig config = small_config();
+  config.alpha1 = config.alpha2 = config.alpha3 = BlendFactor();
+  config.width = 12;
+  for (StmVariant variant : {StmVariant::kAuthors, StmVariant::kPaper}) {
+    config.variant = variant;
+    Stm model(config, 1);
+    at::manual_seed(2);
+    const at::Tensor x = at::randn({6, 4, 5}), targets = at::rand({3, 4, 4}).round();
+    std::vector<at::Tensor> means, squares;
+    for (const auto& parameter : model.parameters()) {
+      means.push_back(at::zeros_like(parameter));
+      squares.push_back(at::zeros_like(parameter));
+    }
+    double loss = 0;
+    for (int step = 1; step <= 300; ++step) {  // Adam
+      model.zero_grad(true);
+      const at::Tensor error = at::mse_loss(model.forward(x, {}, 3).y, targets);
+      error.backward();
+      loss = error.item<double>();
+      at::NoGradGuard no_grad;
+      const auto parameters = model.parameters();
+      for (size_t k = 0; k < parameters.size(); ++k) {
+        const at::Tensor grad = parameters[k].grad();
+        means[k].mul_(0.9).add_(grad, 0.1);
+        squares[k].mul_(0.999).addcmul_(grad, grad, 0.001);
+        const at::Tensor scale = (squares[k] / (1 - std::pow(0.999, step))).sqrt_().add_(1e-8);
+        parameters[k].addcdiv_(means[k], scale, -3e-3 / (1 - std::pow(0.9, step)));
+      }
+    }
+    EXPECT_LT(loss, 1e-2) << enum_name(variant);
+  }
+}
+
+TEST(Stm, EqualSeedsGiveEqualParameters) {
+  const Stm one(small_config(), 4), two(small_config(), 4), three(small_config(), 5);
+  const auto a = one.named_parameters(), b = two.named_parameters(), c = three.named_parameters();
+  for (const auto& item : a) EXPECT_TRUE(item.value().equal(b[item.key()])) << item.key();
+  EXPECT_FALSE(a["distillation.weight"].equal(c["distillation.weight"]));
+  EXPECT_LE(a["distillation.weight"].abs().max().item<double>(), 1 / 6.0);
+  EXPECT_GT(a["distillation.weight"].abs().max().item<double>(), 0.9 / 6.0);
+  EXPECT_EQ(a["cell.item.forget_bias"].item<double>(), 1);
+  EXPECT_NEAR(a["cell.relational.alpha2"].item<double>(), -0.4, 1e-7);
+}
+
+TEST(Stm, RefusesBadInput) {
+  const auto model = std::make_shared<Stm>(small_config());
+  const at::Tensor x = at::zeros({4, 2, 5});
+  EXPECT_THROW(model->forward(at::zeros({4, 2, 6})), c10::ValueError);
+  EXPECT_THROW(model->forward(at::zeros({4, 5})), c10::ValueError);
+  EXPECT_THROW(model->forward(x, {}, 5), c10::ValueError);
+  EXPECT_THROW(model->forward(x, {}, -1), c10::ValueError);
+  EXPECT_THROW(model->forward(x, model->initial_state(3)), c10::ValueError);
+  EXPECT_THROW(model->step(x, model->initial_state(2)), c10::ValueError);
+}
+
+TEST(Stm, RefusesBadConfigurations) {
+  const auto message = [](auto change) {
+    StmConfig config = small_config();
+    change(config);
+    return test::message_of<UsageError>([&] { config.check(); });
+  };
+  EXPECT_THAT(message([](StmConfig& c) { c.slots = 0; }), HasSubstr("model.slots is 0"));
+  EXPECT_THAT(message([](StmConfig& c) { c.projection_hidden = -1; }),
+              HasSubstr("model.projection_hidden is -1"));
+  EXPECT_THAT(message([](StmConfig& c) { c.alpha2.value = NAN; }), HasSubstr("model.alpha2.value"));
+  EXPECT_THAT(message([](StmConfig& c) { c.equations = TwoMemoryEquations::of_paper(); }),
+              HasSubstr("only with model.variant = 'custom'"));
+  EXPECT_EQ(message([](StmConfig&) {}), "");
+}
+
+}  // namespace
+}  // namespace tessera
