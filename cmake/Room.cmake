@@ -6,9 +6,9 @@
 #   LIBRARIES  the foreign libraries it uses
 function(tessera_room name)
   cmake_parse_arguments(ARG "TENSORS" "" "ROOMS;LIBRARIES" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|\\.isa\\.cpp$")
-  add_library(tessera_${name} STATIC ${sources})
+  add_library(tessera_${name} STATIC)
   target_include_directories(tessera_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   set(libraries ${ARG_LIBRARIES})  # with those of the rooms below, for tests/house
   foreach(room IN LISTS ARG_ROOMS)
@@ -19,13 +19,9 @@ function(tessera_room name)
   file(WRITE ${PROJECT_BINARY_DIR}/rooms/${name} "${libraries}")
   list(TRANSFORM ARG_ROOMS PREPEND tessera_)
   target_link_libraries(tessera_${name} PUBLIC ${ARG_ROOMS} ${ARG_LIBRARIES})
-  set(kind plain)
-  if(ARG_TENSORS)
-    set(kind tensor)
-  endif()
-  tessera_precompiled_headers(tessera_${name} ${kind})
+  tessera_sources(tessera_${name} ${sources})
   set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${name})
-  set_property(GLOBAL PROPERTY TESSERA_KIND_OF_${name} ${kind})
+  set_property(GLOBAL PROPERTY TESSERA_TENSORS_OF_${name} ${ARG_TENSORS})
 endfunction()
 
 # tessera_instruction_sets(<room> <set>...): builds each <room>/cpu/*.isa.cpp once per instruction

@@ -1,1 +1,0 @@
-// Compiled with nothing but the precompiled headers.
