@@ -1,5 +1,7 @@
 // tessera generate and tessera eval.
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -107,16 +109,31 @@ TEST_F(Generating, ReadsPromptsLongerThanTheWindow) {
 
 TEST_F(Generating, RefusesWithTheReason) {
   const auto with = [](const std::string& option, const std::string& value) {
-    return std::vector<std::string>{"generate", "--model", trained_model(), option, value};
+    return std::vector<std::string>{"generate", "--model", trained_model(), "--prompt", "the cat",
+                                    option,     value};
   };
-  expect_all_refused({{with("--max-tokens", "-1"), "max_tokens is -1"},
-                      {with("--temperature", "-1"), "temperature is -1"},
+  // Nothing is printed before, not even the prompt.
+  expect_all_refused({{with("--max-tokens", "-1"), "--max-tokens is '-1', expected a whole number"},
+                      {with("--temperature", "-1"), "--temperature is '-1', expected a number of"},
+                      {with("--temperature", "nan"), "--temperature is 'nan', expected a number"},
+                      {with("--top-k", "99999999999999999999"), "expected a whole number from 0"},
                       {with("--top-p", "0"), "top_p is 0"},
+                      {with("--beam", "0"), "--beam is '0', expected a whole number from 1"},
                       {with("--reading", "fast"), "expected one of: streaming, windowed"},
                       {with("--eviction", "newest"), "expected one of: oldest, least-used"},
-                      {with("--stop", ""), "a stop string is empty"},
+                      {with("--eviction", "oldest"), "give --memory-bound too"},
+                      {with("--alternatives", "3"), "give both"},
                       {with("--memory-bound", "-3"), "memory-bound"}},
                      2);
+  expect_refused(generate({"--stop", ""}), 2, "a stop string is empty");
+}
+
+TEST_F(Generating, StatisticsStandOnALineOfTheirOwn) {
+  const std::string command =
+      fmt::format("'{}' --threads 1 generate --model '{}' --prompt 'the cat' --max-tokens 5 2>&1",
+                  TESSERA_BINARY_FOLDER "/tessera", trained_model());
+  const Outcome run = Process({"/bin/sh", "-c", command}, pinned({})).wait();
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("\n5 tokens, [0-9.]+ tokens/s\n$"));
 }
 
 class Evaluating : public Workplace {

@@ -84,7 +84,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   EXPECT_EQ(digest(store), empty);
   const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a midnight"});
   EXPECT_EQ(nothing.out, "Once upon a midnight\n");
-  EXPECT_THAT(nothing.err, HasSubstr("nothing stored goes on from here"));
+  EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues this"));
 }
 
 TEST_F(Memo, ShardsMergeIntoTheWhole) {
@@ -224,9 +224,9 @@ TEST_F(Memo, RefusesWrongUsage) {
        {{"create", path("x"), "--dimension", "64", "--plan-from", path("text.txt"), "--error",
          "0.1"},
         "--dimension"},
-       {{"create", path("x"), "--tokenizer", "bpe"}, "learnt from the sample of --plan-from"},
+       {{"create", path("x"), "--tokenizer", "bpe"}, "learned from the text of --plan-from"},
        {{"memorize", store, "-"}, "give it one with --id"},
-       {{"memorize", store, path("poems"), "--id", "x"}, "--id names one document, here are 2"},
+       {{"memorize", store, path("poems"), "--id", "x"}, "--id names one document, but there are 2"},
        {{"memorize", store, path("poems/raven"), path("twice/raven/raven")},
         "would both be 'raven'"},
        {{"memorize", store, path("poems"), "--shard", "3/2"}, "expected I/N"},

@@ -88,10 +88,67 @@ TEST_F(Usage, SuggestsWhatWasMeant) {
                      2);
 }
 
+TEST_F(Usage, AnUnknownVerbIsRefusedAlsoWithHelp) {
+  expect_all_refused({{{"nosuchverb", "--help"}, "unknown argument 'nosuchverb'"},
+                      {{"nosuchverb", "--help-all"}, "unknown argument 'nosuchverb'"},
+                      {{"forget", "--help"}, "'forget'; did you mean 'tessera memo forget'?"},
+                      {{"forget", "store", "id"}, "did you mean 'tessera memo forget'?"},
+                      {{"memo", "forgt", "--help"}, "'forgt'; did you mean 'forget'?"},
+                      {{"generate", "--modle", "m", "--help"}, "did you mean '--model'?"},
+                      {{"nosuchverb", "--version"}, "unknown argument 'nosuchverb'"}},
+                     2);
+}
+
+TEST_F(Usage, NumbersMustFit) {
+  const std::string huge = "99999999999999999999999";
+  const std::string seeds = "expected a whole number from 0 to 18446744073709551615";
+  expect_all_refused(
+      {{{"generate", "--model", "m", "--seed", "-1"}, "--seed is '-1', " + seeds},
+       {{"generate", "--model", "m", "--seed", huge}, "--seed is '" + huge + "', " + seeds},
+       {{"generate", "--model", "m", "--top-k", huge}, "--top-k is '" + huge + "'"},
+       {{"generate", "--model", "m", "--top-k", "-1"}, "--top-k is '-1'"},
+       {{"generate", "--model", "m", "--max-tokens", "1.5"}, "--max-tokens is '1.5'"},
+       {{"generate", "--model", "m", "--max-tokens", ""}, "--max-tokens is ''"},
+       {{"eval", "--model", "m", "--data", "d", "--batch", "0"}, "--batch is '0'"},
+       {{"import", "--from", "gpt2", "--weights", "w", "--out", "o", "--heads", huge}, "--heads"},
+       {{"tokenizer", "train", "t", "--out", "o", "--vocabulary", "256"}, "from 257 to 1048576"},
+       {{"plan", "--alpha", "1", "--inputs", "0"}, "--inputs is '0'"},
+       {{"plan", "--heads", "65"}, "--heads is '65', expected a whole number from 1 to 64"},
+       {{"plan", "--alpha", "inf"}, "--alpha is 'inf', expected a number"},
+       {{"plan", "--seed", "-1"}, "--seed is '-1', " + seeds},
+       {{"study", "scaling-laws/fig1", "--seed", "-1"}, "--seed is '-1', " + seeds},
+       {{"memo", "create", "s", "--seed", huge}, seeds},
+       {{"memo", "stat", "s", "--measure", "-1"}, "--measure is '-1'"},
+       {{"memo", "find", "s", "t", "--limit", huge}, "--limit"},
+       {{"memo", "recall", "s", "--prompt", "p", "--sources", "-1"}, "from 1 to 1000"},
+       {{"memo", "recall", "s", "--prompt", "p", "--error-rate", "1"}, "a number from 1e-300 to"},
+       {{"memo", "complete", "s", "--prompt", "p", "--seed", "-1"}, seeds}},
+      2);
+}
+
+TEST_F(Usage, ThreadsMayBeGivenBeforeAndAfterTheVerb) {
+  const auto run = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), TESSERA_BINARY_FOLDER "/tessera");
+    return Process(arguments, pinned({})).wait();
+  };
+  for (const auto& version :
+       {run({"--threads", "3", "--version"}), run({"--version", "--threads", "3"})}) {
+    EXPECT_EQ(version.status, 0) << version.err;
+    EXPECT_THAT(version.out, HasSubstr("\"threads\": 3"));
+  }
+  const std::vector<std::string> verb = {"memo", "create", path("store"), "--threads", "2"};
+  EXPECT_EQ(run(verb).status, 0);
+  expect_refused(run({"--threads", "1000000", "--version"}), 2,
+                 "--threads is '1000000', expected a whole number from 0 to ");
+  expect_refused(run({"memo", "stat", path("store"), "--threads", "1000000"}), 2, "--threads");
+}
+
 TEST_F(Usage, OptionsThatWouldHaveNoEffectAreRefused) {
   expect_all_refused(
       {{{"generate", "--model", "m", "--beam", "3", "--temperature", "0.5"}, "--beam"},
        {{"generate", "--model", "m", "--beam", "3", "--stop", "."}, "--beam"},
+       {{"generate", "--model", "m", "--alternatives", "3"}, "--json"},
+       {{"generate", "--model", "m", "--eviction", "oldest"}, "--memory-bound"},
        {{"study", "scaling-laws/fig1", "--quick", "--paper"}, "--quick"}},
       2);
 }

@@ -43,7 +43,7 @@ size_t write_documents(const TextSource& source, const std::filesystem::path& fo
   std::set<std::filesystem::path> paths;
   for (size_t i = 0; i < source.documents(); ++i)
     if (!paths.insert(document_path(folder, source.name(i))).second)
-      throw UsageError("--documents: two documents would be {}",
+      throw UsageError("--documents: two documents would both be written to {}",
                        document_path(folder, source.name(i)).string());
   std::filesystem::create_directories(folder);
   size_t bytes = 0;
@@ -66,21 +66,21 @@ void run_text(const TextOptions& options) {
 
 }  // namespace
 
-void add_data(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("data", "Make the data of a task");
-  verb->require_subcommand(1);
+void add_data(Verb& program) {
+  Verb& verb = program.verb("data", "Prepare the data of a task");
   auto options = std::make_shared<TextOptions>();
-  CLI::App* text =
-      verb->add_subcommand("text", "Real English text: a file, a folder, or what the machine has");
-  text->add_option("path", options->path,
-                   "File or folder; without it the King James Bible, CMake's manual or the "
-                   "licenses, the first that is there");
-  text->add_option("--suffix", options->suffix, "Of a folder's files, only those that end so");
-  text->add_option("--out", options->out, "Write one file with all of it");
-  text->add_option("--documents", options->documents,
-                   "Instead: write each document as a file of its own into this folder");
-  text->callback([options] { run_text(*options); });
-  add_task_data(*verb);
+  Verb& text = verb.verb(
+      "text", "English text: from a file, from a folder, or what is installed on this machine");
+  text.option("path", options->path,
+              "File or folder. Without it, the first of these that is installed: the King James "
+              "Bible, CMake's manual, the texts of the licenses");
+  text.option("--suffix", options->suffix,
+              "Read only the files of a folder whose names end in this");
+  text.option("--out", options->out, "Write the whole text to one file");
+  text.option("--documents", options->documents,
+              "Write each document to a file of its own in this folder instead");
+  text.run([options] { run_text(*options); });
+  add_task_data(verb);
 }
 
 }  // namespace tessera::cli

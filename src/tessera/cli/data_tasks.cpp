@@ -14,7 +14,8 @@ namespace tessera::cli {
 namespace {
 
 struct TaskOptions {
-  std::string out, tensors, split = "training";
+  std::string out, tensors;
+  task::Split split = task::Split::kTraining;
   std::vector<std::string> settings;
   int64_t count = 10, first = 0;
   uint64_t seed = 1;
@@ -31,8 +32,7 @@ void run_task(const std::string& kind, const TaskOptions& options) {
   for (const auto& setting : options.settings) config::set_from_text(settings, setting);
   const auto task = task::make_task(kind, settings);
   if (options.levels) return print_levels(*task);
-  const uint64_t seed =
-      task::split_seed(options.seed, config::enum_value<task::Split>(options.split, "--split"));
+  const uint64_t seed = task::split_seed(options.seed, options.split);
   if (!options.tensors.empty())
     task::write_tensors(*task, seed, options.first, options.count, options.tensors);
   if (!options.out.empty()) {
@@ -46,22 +46,21 @@ void run_task(const std::string& kind, const TaskOptions& options) {
   }
 }
 
-void add_task(CLI::App& data, const task::TaskKind& kind) {
+void add_task(Verb& data, const task::TaskKind& kind) {
   auto options = std::make_shared<TaskOptions>();
-  CLI::App* verb = data.add_subcommand(kind.name, "Samples: " + kind.summary);
-  verb->add_option("--count", options->count, "How many samples")->capture_default_str();
-  verb->add_option("--first", options->first, "Number of the first one")->capture_default_str();
-  verb->add_option("--seed", options->seed, "Another seed, other samples")->capture_default_str();
-  verb->add_option("--split", options->split, "training, validation or test")
-      ->capture_default_str();
-  verb->add_option("--set", options->settings, "Change a key below: --set key=value");
-  verb->add_option("--out", options->out,
-                   "Write JSON lines with the ground truth into this file, not to standard output");
-  verb->add_option("--tensors", options->tensors,
-                   "Write what a model sees, as one batch, into this safetensors file");
-  verb->add_flag("--levels", options->levels, "Only print what trivial strategies score");
-  verb->footer(kind.fields);
-  verb->callback([name = kind.name, options] { run_task(name, *options); });
+  Verb& verb = data.verb(kind.name, "Samples: " + kind.summary);
+  verb.option("--count", options->count, "Number of samples");
+  verb.option("--first", options->first, "Number of the first sample");
+  verb.option("--seed", options->seed, "Random seed of the samples");
+  verb.option("--split", options->split, "Each split has samples of its own");
+  verb.option("--set", options->settings, "Override a key below: --set key=value");
+  verb.option("--out", options->out,
+              "Write JSON lines with the ground truth to this file instead of standard output");
+  verb.option("--tensors", options->tensors,
+              "Write what a model sees, as one batch, to this safetensors file");
+  verb.flag("--levels", options->levels, "Only print the scores of trivial strategies");
+  verb.footer([fields = kind.fields] { return fields; });
+  verb.run([name = kind.name, options] { run_task(name, *options); });
 }
 
 struct BabiOptions {
@@ -71,27 +70,24 @@ struct BabiOptions {
   task::BabiSizes sizes;
 };
 
-void add_babi(CLI::App& data) {
+void add_babi(Verb& data) {
   auto options = std::make_shared<BabiOptions>();
-  CLI::App* verb =
-      data.add_subcommand("babi", "Simulated stories with questions, in the format of bAbI");
-  verb->add_option("--task", options->task, "Task 1 to 20")->required();
-  verb->add_option("--out", options->out, "Folder for qaN_train.txt, qaN_valid.txt, qaN_test.txt")
-      ->required();
-  verb->add_option("--seed", options->seed, "Another seed, other stories")->capture_default_str();
-  verb->add_option("--train", options->sizes.training, "Questions to train on")
-      ->capture_default_str();
-  verb->add_option("--valid", options->sizes.validation, "Questions to validate on")
-      ->capture_default_str();
-  verb->add_option("--test", options->sizes.test, "Questions to test on")->capture_default_str();
-  verb->callback([options] {
+  Verb& verb = data.verb("babi", "Simulated stories with questions, in the format of bAbI");
+  verb.option("--task", options->task, "Number of the task").between(1, 20).required();
+  verb.option("--out", options->out, "Folder for qaN_train.txt, qaN_valid.txt, qaN_test.txt")
+      .required();
+  verb.option("--seed", options->seed, "Random seed of the stories");
+  verb.option("--train", options->sizes.training, "Questions to train on").at_least(1);
+  verb.option("--valid", options->sizes.validation, "Questions to validate on").at_least(1);
+  verb.option("--test", options->sizes.test, "Questions to test on").at_least(1);
+  verb.run([options] {
     task::write_babi_folder(options->out, options->task, options->seed, options->sizes);
   });
 }
 
 }  // namespace
 
-void add_task_data(CLI::App& data) {
+void add_task_data(Verb& data) {
   for (const task::TaskKind& kind : task::task_kinds()) add_task(data, kind);
   add_babi(data);
 }

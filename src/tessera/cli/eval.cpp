@@ -86,20 +86,18 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_eval(CLI::App& program) {
+void add_eval(Verb& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb =
-      program.add_subcommand("eval", "Loss, perplexity and bits per byte of a model on a text");
-  verb->add_option("--model", options->model, "Model directory")->required();
-  verb->add_option("--data", options->data, "Text file, or a folder of them")->required();
-  verb->add_option("--suffix", options->suffix, "Of a folder's files, only those that end so");
-  verb->add_option("--per-position", options->per_position,
-                   "CSV file to write: loss by position in the window");
-  verb->add_option("--batch", options->batch, "Windows read side by side")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb->add_flag("--json", options->json, "Print a JSON object");
-  verb->callback([options] { run(*options); });
+  Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
+  verb.option("--model", options->model, "Model directory").required();
+  verb.option("--data", options->data, "Text file, or a folder of them").required();
+  verb.option("--suffix", options->suffix,
+              "Read only the files of a folder whose names end in this");
+  verb.option("--per-position", options->per_position,
+              "Write the loss at each position of the window to this CSV file");
+  verb.option("--batch", options->batch, "Windows evaluated together").at_least(1);
+  verb.flag("--json", options->json, "Print a JSON object");
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/config.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/cli/model_folder.h"
 #include "tessera/cli/program.h"
@@ -16,10 +17,11 @@ namespace tessera::cli {
 namespace {
 
 struct Options {
-  std::string model, reading, eviction = "oldest";
-  std::vector<std::string> prompts, stop;
+  std::string model;
+  std::vector<std::string> prompts = {""};
   GenerateOptions generate;
-  int64_t beams = 0, bound = 0;
+  std::optional<Eviction> eviction;
+  std::optional<int64_t> beams;
   bool json = false, ignore_end = false;
 };
 
@@ -52,7 +54,7 @@ config::Json as_json(const std::string& prompt, const Generation& generation) {
 
 void search(const Options& options, const ModelFolder& folder) {
   BeamOptions beam;
-  beam.beams = options.beams;
+  beam.beams = *options.beams;
   beam.max_tokens = options.generate.max_tokens;
   beam.end_of_text = options.generate.end_of_text;
   beam.reading = options.generate.reading;
@@ -125,65 +127,81 @@ void check_window(const Options& options, const ModelFolder& folder) {
   }
 }
 
+/// Whatever is wrong with the options alone, before a model is loaded or a word is printed.
+void check_options(const Options& options) {
+  options.generate.sampling.check();
+  if (options.generate.sampling.alternatives > 0 && !options.json)
+    throw UsageError("--alternatives are printed with --json only; give both");
+  if (options.eviction && options.generate.bound.pairs == 0)
+    throw UsageError("--eviction says what leaves a bounded memory; give --memory-bound too");
+}
+
 void run(Options& options) {
+  check_options(options);
   const ModelFolder folder = ModelFolder::load(options.model);
   GenerateOptions& generate = options.generate;
-  if (!options.reading.empty())
-    generate.reading = config::enum_value<Reading>(options.reading, "--reading");
-  generate.bound = {options.bound, config::enum_value<Eviction>(options.eviction, "--eviction")};
+  generate.bound.eviction = options.eviction.value_or(Eviction::kOldest);
   if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
     generate.end_of_text = *end;
   generate.token_bytes = folder.token_bytes();
   check_window(options, folder);
-  if (options.beams > 0)
+  if (options.beams)
     search(options, folder);
   else
     sample(options, folder);
 }
 
+void add_sampling(Verb& verb, GenerateOptions& generate, const Option& beam) {
+  SamplingOptions& sampling = generate.sampling;
+  verb.option("--temperature", sampling.temperature,
+              "Divides the logits; 0 always takes the most probable token")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--top-k", sampling.top_k, "Sample from the k most probable tokens (0: all)")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--top-p", sampling.top_p,
+              "Sample from the smallest set of tokens that together have this probability")
+      .between(0, 1)
+      .excludes(beam);
+  verb.option("--repetition-penalty", sampling.repetition_penalty,
+              "Above 1: tokens that the context contains become less probable")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--seed", sampling.seed, "Random seed; the same seed gives the same text")
+      .excludes(beam);
+  verb.option("--alternatives", sampling.alternatives,
+              "With --json: report this many of the most probable tokens at each step")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--stop", generate.stop, "Stop before this text; may be given several times")
+      .excludes(beam);
+}
+
 }  // namespace
 
-void add_generate(CLI::App& program) {
+void add_generate(Verb& program) {
   auto options = std::make_shared<Options>();
   GenerateOptions& generate = options->generate;
-  SamplingOptions& sampling = generate.sampling;
-  CLI::App* verb = program.add_subcommand("generate", "Write text, one token at a time");
-  verb->add_option("--model", options->model, "Model directory")->required();
-  verb->add_option("--prompt", options->prompts, "Text to go on from; may be given several times")
-      ->default_val(std::vector<std::string>{""});
-  verb->add_option("--max-tokens", generate.max_tokens, "Longest continuation")
-      ->capture_default_str();
-  const std::vector<CLI::Option*> of_sampling = {
-      verb->add_option("--temperature", sampling.temperature,
-                       "Divides the logits; 0 takes the most probable token"),
-      verb->add_option("--top-k", sampling.top_k, "Draw from the k most probable tokens (0: all)"),
-      verb->add_option("--top-p", sampling.top_p,
-                       "Draw from the fewest tokens that together have this probability"),
-      verb->add_option("--repetition-penalty", sampling.repetition_penalty,
-                       "Above 1 makes tokens of the context less probable"),
-      verb->add_option("--seed", sampling.seed, "Same seed, same text"),
-      verb->add_option("--alternatives", sampling.alternatives,
-                       "With --json: so many of the most probable tokens beside each"),
-      verb->add_option("--stop", generate.stop,
-                       "Text that ends the continuation; may be repeated")};
-  CLI::Option* beam = verb->add_option("--beam", options->beams,
-                                       "Beam search with so many beams instead of sampling")
-                          ->check(CLI::PositiveNumber);
-  for (CLI::Option* option : of_sampling) {
-    if (option->get_items_expected_max() == 1) option->capture_default_str();
-    option->excludes(beam);
-  }
-  verb->add_flag("--ignore-end", options->ignore_end, "Write on past the end-of-text token");
-  verb->add_option("--reading", options->reading,
-                   "streaming: memories keep everything; windowed: the last window is read anew "
-                   "for each token, as the authors' scripts do");
-  verb->add_option("--memory-bound", options->bound,
-                   "Most pairs a contextual memory keeps (0: all)")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--eviction", options->eviction, "Which pair makes room: oldest or least-used")
-      ->capture_default_str();
-  verb->add_flag("--json", options->json, "One JSON object a prompt, with log-probabilities");
-  verb->callback([options] { run(*options); });
+  Verb& verb = program.verb("generate", "Generate text, one token at a time");
+  verb.option("--model", options->model, "Model directory").required();
+  verb.option("--prompt", options->prompts, "Text to continue; may be given several times");
+  verb.option("--max-tokens", generate.max_tokens, "Most tokens to generate").at_least(0);
+  const Option beam =
+      verb.option("--beam", options->beams, "Beam search with this many beams instead of sampling")
+          .at_least(1);
+  add_sampling(verb, generate, beam);
+  verb.flag("--ignore-end", options->ignore_end, "Continue past the end-of-text token");
+  verb.option("--reading", generate.reading,
+              "streaming: memories keep everything; windowed: the last window is read again for "
+              "each token, as the authors' scripts do");
+  verb.option("--memory-bound", generate.bound.pairs,
+              "Most pairs that each contextual memory keeps (0: all)")
+      .at_least(0);
+  verb.option("--eviction", options->eviction,
+              "With --memory-bound: which pair is dropped first (oldest unless given)");
+  verb.flag("--json", options->json, "Print one JSON object per prompt, with log-probabilities");
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli

@@ -25,9 +25,10 @@ constexpr int64_t kProbes = 2000;  // positions of the sample that a plan looks 
 constexpr int64_t kDimensionStep = 64;
 
 struct Options {
-  std::string store, sample, tokenizer, code = "bound";
+  std::string store, sample, tokenizer;
+  WindowCodeKind code = WindowCodeKind::kBound;
   int64_t dimension = 1024;
-  double error = 0;
+  std::optional<double> error;
   uint64_t seed = 0;
 };
 
@@ -56,8 +57,8 @@ Tokenizer tokenizer_of(const Options& options, const Texts& sample) {
   if (kind != "bpe") return Tokenizer::load(kind);
   if (sample.empty())
     throw UsageError(
-        "--tokenizer bpe is learnt from the sample of --plan-from; name one, or the path of a "
-        "tokenizer");
+        "--tokenizer bpe is learned from the text of --plan-from; give --plan-from, or the path of "
+        "a tokenizer");
   return learnt_tokenizer(sample);
 }
 
@@ -65,12 +66,12 @@ Tokenizer tokenizer_of(const Options& options, const Texts& sample) {
 /// says what it found.
 template <typename Predictor>
 int64_t planned_dimension(const Predictor& predictor, const Options& options, int64_t tokens) {
-  const int64_t dimension = predictor.smallest_dimension(options.error, kDimensionStep);
+  const int64_t dimension = predictor.smallest_dimension(*options.error, kDimensionStep);
   if (dimension == 0)
     throw UsageError(
         "--error {}: no dimension recalls {} that well; {:.4f} of its tokens follow windows that "
         "go on differently elsewhere, allow more than that",
-        options.error, options.sample, predictor.floor());
+        *options.error, options.sample, predictor.floor());
   const auto [error, standard_error] = predictor.error(dimension);
   fmt::print("{}: {} tokens, {} pairs of a window and its next token\n", options.sample, tokens,
              predictor.associations());
@@ -107,7 +108,7 @@ int64_t planned_dimension(const Options& options, const TextMemoryConfig& memory
 
 void run(const Options& options) {
   TextMemoryConfig memory;
-  memory.code = config::enum_value<WindowCodeKind>(options.code, "--code");
+  memory.code = options.code;
   memory.dimension = options.dimension;
   memory.seed = options.seed;
   const Texts sample = options.sample.empty() ? Texts() : texts_of(options.sample);
@@ -116,42 +117,38 @@ void run(const Options& options) {
   MemoStore::create(options.store, memory, tokenizer);
   const auto entries = static_cast<double>(memory.dimension * memory.dimension);
   fmt::print("{}: {} code, dimension {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
-             options.code, memory.dimension, readable_bytes(entries * sizeof(int32_t)),
-             fmt::join(window_lengths(memory), ", "), tokenizer.description(), memory.seed);
+             config::enum_name(options.code), memory.dimension,
+             readable_bytes(entries * sizeof(int32_t)), fmt::join(window_lengths(memory), ", "),
+             tokenizer.description(), memory.seed);
 }
 
 }  // namespace
 
-void add_memo_create(CLI::App& memo) {
+void add_memo_create(Verb& memo) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = memo.add_subcommand("create", "Make an empty store");
-  verb->add_option("store", options->store, "The folder to make")->required();
-  CLI::Option* dimension =
-      verb->add_option("--dimension", options->dimension,
-                       "Width d of keys and values, a multiple of 64; the memory has d^2 numbers")
-          ->capture_default_str();
-  CLI::Option* sample =
-      verb->add_option(
-              "--plan-from", options->sample,
-              "Instead: the smallest dimension that recalls this file with --error, or the "
-              "files of this folder, each a document")
-          ->excludes(dimension);
-  CLI::Option* error =
-      verb->add_option("--error", options->error, "Share of tokens that may be recalled wrongly")
-          ->check(CLI::Range(1e-6, 0.999999))
-          ->needs(sample);
-  sample->needs(error);
-  verb->add_option("--tokenizer", options->tokenizer,
-                   "byte, bpe (4096 tokens learnt from the text of --plan-from), or the path of "
-                   "one; bpe with --plan-from, else byte");
-  verb->add_option("--code", options->code,
-                   "bound: holds the most and tells orders apart; paper: as Zanzotto et al. 2025, "
-                   "similar windows recall each other")
-      ->capture_default_str();
-  verb->add_option("--seed", options->seed,
-                   "Of the random codes; only stores of equal seed and sizes can be merged")
-      ->capture_default_str();
-  verb->callback([options] { run(*options); });
+  Verb& verb = memo.verb("create", "Create an empty store");
+  verb.option("store", options->store, "The folder to create").required();
+  const Option dimension =
+      verb.option("--dimension", options->dimension,
+                  "Width d of keys and values, a multiple of 64; the memory has d^2 numbers");
+  const Option sample = verb.option("--plan-from", options->sample,
+                                    "Instead: choose the smallest dimension that recalls this "
+                                    "file, or the files of this folder, with --error")
+                            .excludes(dimension);
+  const Option error =
+      verb.option("--error", options->error, "Share of tokens that may be recalled wrongly")
+          .between(1e-6, 0.999999)
+          .needs(sample);
+  sample.needs(error);
+  verb.option("--tokenizer", options->tokenizer,
+              "byte, bpe (4096 tokens, learned from the text of --plan-from) or the path of a "
+              "tokenizer. Without it: bpe with --plan-from, else byte");
+  verb.option("--code", options->code,
+              "bound: holds the most and distinguishes the order of tokens; paper: as in Zanzotto "
+              "et al. 2025, similar windows recall each other");
+  verb.option("--seed", options->seed,
+              "Random seed of the codes; only stores with the same seed and sizes can be merged");
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli

@@ -94,7 +94,7 @@ std::vector<Document> list_documents(const Options& options) {
     for (auto& document : documents_of(file)) documents.push_back(std::move(document));
   if (!options.id.empty()) {
     if (documents.size() != 1)
-      throw UsageError("--id names one document, here are {}", documents.size());
+      throw UsageError("--id names one document, but there are {}", documents.size());
     documents.front().id = options.id;
   }
   std::map<std::string, std::string> names;
@@ -156,9 +156,10 @@ void memorize_all(const std::vector<Document>& documents, MemoWriter& writer, in
   }
   writer.checkpoint();
   if (done < documents.size())
-    throw Interrupted(fmt::format(
-        "interrupted; {} of {} are memorized and kept, the same command with --replace goes on",
-        done, counted(static_cast<int64_t>(documents.size()), "document")));
+    throw Interrupted(
+        fmt::format("interrupted; {} of {} are memorized and kept; continue with the same command "
+                    "and --replace",
+                    done, counted(static_cast<int64_t>(documents.size()), "document")));
 }
 
 void warn_if_overfull(const MemoWriter& writer) {
@@ -168,8 +169,8 @@ void warn_if_overfull(const MemoWriter& writer) {
   if (load <= 1) return;
   const double dimension = std::sqrt(load) * static_cast<double>(memory.dimension);
   fmt::print(stderr,
-             "tessera: warning: the store holds {:.2f} times the pairs that it recalls with 99 %; "
-             "dimension {:.0f} would hold them\n",
+             "tessera: warning: the store holds {:.2f} times as many pairs as it can recall with "
+             "99 % accuracy; a dimension of {:.0f} would hold them\n",
              load, 64 * std::ceil(dimension / 64));
 }
 
@@ -188,21 +189,21 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_memo_memorize(CLI::App& memo) {
+void add_memo_memorize(Verb& memo) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = memo.add_subcommand("memorize", "Memorize documents");
-  add_store(*verb, options->store);
-  verb->add_option("file", options->files,
-                   "Text files; folders, of which every file below is a document; -: standard "
-                   "input. A document's id is its file name, in a folder its path there")
-      ->required();
-  verb->add_option("--id", options->id, "The id of a single document");
-  verb->add_option("--shard", options->shard,
-                   "I/N: of the documents only every Nth, from the Ith on; stores that memorized "
-                   "the N shards can be merged");
-  verb->add_flag("--replace", options->replace,
-                 "Replace documents that the store holds already; unchanged ones cost nothing");
-  verb->callback([options] { run(*options); });
+  Verb& verb = memo.verb("memorize", "Memorize documents");
+  add_store(verb, options->store);
+  verb.option("file", options->files,
+              "Text files; folders, where every file below is a document; or - for standard input. "
+              "The id of a document is its file name, or its path within the folder")
+      .required();
+  verb.option("--id", options->id, "The id of a single document");
+  verb.option("--shard", options->shard,
+              "I/N: memorize only every Nth document, starting with the Ith; the stores of all N "
+              "shards can be merged");
+  verb.flag("--replace", options->replace,
+            "Replace documents that the store already holds; unchanged ones are skipped");
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli

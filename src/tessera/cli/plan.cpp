@@ -32,8 +32,8 @@ constexpr int64_t kTextStep = 64;  // dimensions of a text memory are multiples 
 
 struct Options {
   std::optional<double> alpha, error;
-  std::optional<int64_t> inputs, dimension;
-  int64_t outputs = 0, runs = 10, vocabulary = 4096;
+  std::optional<int64_t> inputs, outputs, dimension;
+  int64_t runs = 10, vocabulary = 4096;
   int32_t heads = 4, layers = 1;
   std::string counts, text, tokenizer = "bpe";
   uint64_t seed = 1;
@@ -51,9 +51,8 @@ void check(const Options& options) {
     throw UsageError("--dimension is {}; a memory needs at least 2", *options.dimension);
   if (options.error && !(*options.error > 0 && *options.error < 1))
     throw UsageError("--error is {}; it must lie between 0 and 1", *options.error);
-  if (options.text.empty() && options.outputs < 1)
-    throw UsageError("--outputs is {}; say how many different answers there are, at least 1",
-                     options.outputs);
+  if (options.text.empty() && !options.outputs)
+    throw UsageError("--outputs is missing; say how many different answers there are");
   if (options.alpha && !options.inputs)
     throw UsageError("--alpha needs --inputs: how many different inputs there are");
   if (!options.alpha && options.inputs)
@@ -70,7 +69,7 @@ struct Law {
 };
 
 Law law_of(const Options& options) {
-  const auto outputs = static_cast<int32_t>(options.outputs);
+  const auto outputs = static_cast<int32_t>(*options.outputs);
   if (options.alpha) {
     const double alpha = *options.alpha;
     const int64_t inputs = *options.inputs;
@@ -100,13 +99,13 @@ std::optional<Spread> simulated(const Options& options, const Law& law, const Me
 
 Json plan_of_law(const Options& options) {
   const Law law = law_of(options);
-  const OutputLaw outputs = OutputLaw::balanced(options.outputs);
+  const OutputLaw outputs = OutputLaw::balanced(*options.outputs);
   const MemoryPlan plan = options.error ? plan_memory(law.ranked, outputs, *options.error)
                                         : best_memory(law.ranked, outputs, *options.dimension,
                                                       std::numeric_limits<double>::infinity());
   Json result = {{"law", law.name},
                  {"inputs", law.ranked.inputs()},
-                 {"outputs", options.outputs},
+                 {"outputs", *options.outputs},
                  {"samples", std::isinf(plan.samples) ? Json(nullptr) : Json(plan.samples)},
                  {"dimension", plan.dimension},
                  {"stored", plan.stored},
@@ -253,37 +252,35 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_plan(CLI::App& program) {
+void add_plan(Verb& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = program.add_subcommand(
-      "plan", "How large a memory must be for an allowed error, or what one of a size holds");
-  verb->add_option("--alpha", options->alpha, "Inputs follow a Zipf law of this exponent");
-  verb->add_option("--counts", options->counts,
-                   "Inputs follow the counts in this file: one a line, or name, tab, count");
-  verb->add_option("--text", options->text,
-                   "Size a correlation memory that stores this text, window by window");
-  verb->add_option("--inputs", options->inputs, "Different inputs N (with --alpha)");
-  verb->add_option("--outputs", options->outputs, "Different outputs M");
-  verb->add_option("--error", options->error, "Error allowed, between 0 and 1");
-  verb->add_option("--dimension", options->dimension, "Dimension there is");
-  verb->add_option("--runs", options->runs, "Simulated runs to check the plan (0: none)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  verb->add_option("--heads", options->heads, "Tokens per window (with --text)")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  verb->add_option("--layers", options->layers,
-                   "Layers; layer k has windows of heads^k tokens, bound ones heads 2^(k-1)")
-      ->check(CLI::Range(1, 8))
-      ->capture_default_str();
-  verb->add_option("--tokenizer", options->tokenizer,
-                   "bpe, byte or character, learnt from the text; or the path of one")
-      ->capture_default_str();
-  verb->add_option("--vocabulary", options->vocabulary, "Tokens of a BPE vocabulary that is learnt")
-      ->capture_default_str();
-  verb->add_option("--seed", options->seed, "Of the simulation")->capture_default_str();
-  verb->add_flag("--json", options->json, "Print JSON");
-  verb->callback([options] { run(*options); });
+  Verb& verb = program.verb("plan",
+                            "How large a memory must be for a given error, or how much a memory of "
+                            "a given size can hold");
+  verb.option("--alpha", options->alpha, "Inputs follow a Zipf law of this exponent");
+  verb.option("--counts", options->counts,
+              "Inputs follow the counts in this file: one a line, or name, tab, count");
+  verb.option("--text", options->text,
+              "Size a correlation memory that stores this text, window by window");
+  verb.option("--inputs", options->inputs, "Number of different inputs N (with --alpha)")
+      .at_least(1);
+  verb.option("--outputs", options->outputs, "Number of different outputs M").at_least(1);
+  verb.option("--error", options->error, "Allowed error, between 0 and 1");
+  verb.option("--dimension", options->dimension,
+              "Dimension of the memory, to compute how much it can hold");
+  verb.option("--runs", options->runs, "Simulated runs to check the plan (0: none)").at_least(0);
+  verb.option("--heads", options->heads, "Tokens per window (with --text)").between(1, 64);
+  verb.option("--layers", options->layers,
+              "Layers (with --text); layer k has windows of heads^k tokens, with bound windows "
+              "heads * 2^(k-1)")
+      .between(1, 8);
+  verb.option("--tokenizer", options->tokenizer,
+              "bpe, byte or character (learned from the text), or the path of a tokenizer");
+  verb.option("--vocabulary", options->vocabulary, "Size of a BPE vocabulary that is learned")
+      .between(257, 1 << 20);
+  verb.option("--seed", options->seed, "Random seed of the simulation");
+  verb.flag("--json", options->json, "Print JSON");
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli

@@ -4,18 +4,22 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <thread>
 
 #include "tessera/base/error.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera::cli {
 namespace {
 
-void add_verbs(CLI::App& program) {
+constexpr int kThreadsPerCore = 4;  // at most; thousands of threads take minutes to start
+
+void add_verbs(Verb& program) {
   add_train(program);
   add_generate(program);
   add_eval(program);
@@ -29,48 +33,13 @@ void add_verbs(CLI::App& program) {
   add_memo(program);
 }
 
+int cores() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 /// LibTorch takes one thread where it cannot see the cores of a virtual machine.
 void set_threads(int threads) {
-  at::set_num_threads(
-      threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-}
-
-/// The verb that was being parsed: the deepest one named on the command line.
-const CLI::App& current_verb(const CLI::App& program) {
-  const auto chosen = program.get_subcommands();
-  return chosen.empty() ? program : current_verb(*chosen.front());
-}
-
-/// What an unknown option or verb was probably meant to be.
-std::string suggestion_for(const CLI::App& verb, const std::string& unknown) {
-  std::vector<std::string> known;
-  for (const auto* option : verb.get_options())
-    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
-  for (const auto* child : verb.get_subcommands({})) known.push_back(child->get_name());
-  return suggestion(unknown.substr(0, unknown.find('=')), known);
-}
-
-/// What to say where a verb is missing.
-std::string missing_verb(const CLI::App& verb) {
-  std::string names;
-  for (const auto* child : verb.get_subcommands({}))
-    names += (names.empty() ? "" : ", ") + child->get_name();
-  return "which verb? There are " + names;
-}
-
-int report_usage(const CLI::App& program, const CLI::ParseError& error) {
-  const CLI::App& verb = current_verb(program);
-  std::string message = error.what();
-  const bool has_children = !verb.get_subcommands({}).empty();
-  if (has_children && error.get_name() == "RequiredError") message = missing_verb(verb);
-  const auto unknown = program.remaining(/*recurse=*/true);
-  // A misspelt option or verb also leaves the right one missing; what was misspelt says more.
-  if (!unknown.empty())
-    message = fmt::format("unknown argument '{}'{}", unknown.front(),
-                          suggestion_for(verb, unknown.front()));
-  const std::string name = &verb == &program ? "tessera" : "tessera " + verb.get_name();
-  fmt::print(stderr, "{}: {}\nTry '{} --help'.\n", name, message, name);
-  return kWrongUsage;
+  at::set_num_threads(threads > 0 ? threads : cores());
 }
 
 /// Messages repeat names and words of foreign files, which are not to command the terminal.
@@ -79,24 +48,22 @@ int fail(ExitStatus status, const std::string& message) {
   return status;
 }
 
+int wrong_command_line(const CommandLineError& error) {
+  fmt::print(stderr, "{0}: {1}\nTry '{0} --help'.\n", error.verb(), utf8::printable(error.what()));
+  return kWrongUsage;
+}
+
 int run(int argc, char** argv) {
-  CLI::App program{"Networks of associative memories: train, run, edit, measure.", "tessera"};
-  program.require_subcommand(1);
-  program.set_help_all_flag("--help-all", "Help of every verb");
-  program.set_version_flag("--version", version_text, "Versions and the machine");
-  GlobalOptions options;
-  program.add_option("--threads", options.threads, "Threads (0: one per core)")
-      ->check(CLI::NonNegativeNumber);
-  program.fallthrough();
-  // Runs between parsing and the verb.
-  program.parse_complete_callback([&] { set_threads(options.threads); });
+  int32_t threads = 0;
+  Verb program("tessera", "Networks of associative memories: train, run, edit, measure.");
+  program.option("--threads", threads, "Threads to use (0: one per core)")
+      .between(0, kThreadsPerCore * cores());
+  program.flag(
+      "--version", [] { fmt::print("{}\n", version_text()); }, "Print versions and the machine");
   add_verbs(program);
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-    return report_usage(program, error);
-  }
+  const auto action = program.parse(argc, argv);
+  set_threads(threads);
+  action();
   // Results that did not reach their reader are a failure: the disk behind a redirection is full.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw SystemError("standard output", "write", errno);
@@ -105,8 +72,8 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-void print_json(const config::Json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, config::Json::error_handler_t::replace));
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace tessera::cli
@@ -117,6 +84,8 @@ extern "C" int tessera_run(int argc, char** argv) {
   using namespace tessera::cli;
   try {
     return run(argc, argv);
+  } catch (const CommandLineError& error) {
+    return wrong_command_line(error);
   } catch (const UsageError& error) {
     return fail(kWrongUsage, error.what());
   } catch (const std::invalid_argument& error) {
@@ -125,6 +94,8 @@ extern "C" int tessera_run(int argc, char** argv) {
     return fail(kBadData, error.what());
   } catch (const Interrupted& error) {
     return fail(kInterrupted, error.what());
+  } catch (const c10::ValueError& error) {
+    return fail(kWrongUsage, error.what_without_backtrace());
   } catch (const c10::Error& error) {
     return fail(kFailed, error.what_without_backtrace());
   } catch (const std::filesystem::filesystem_error& error) {

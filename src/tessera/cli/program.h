@@ -1,38 +1,33 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <stdexcept>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 
-#include "tessera/base/config.h"
+#include "tessera/cli/verb.h"
 
 namespace tessera::cli {
 
 /// Exit statuses of the program.
 enum ExitStatus : int { kDone = 0, kFailed = 1, kWrongUsage = 2, kBadData = 3, kInterrupted = 130 };
 
-/// Options that every verb understands.
-struct GlobalOptions {
-  int threads = 0;  ///< 0: one per core
-};
-
-/// Each adds one verb with its options to the program; what the verb does runs after parsing.
-void add_train(CLI::App& program);
-void add_generate(CLI::App& program);
-void add_eval(CLI::App& program);
-void add_forward(CLI::App& program);
-void add_import(CLI::App& program);
-void add_export(CLI::App& program);
-void add_tokenizer(CLI::App& program);
-void add_data(CLI::App& program);
-void add_plan(CLI::App& program);
-void add_study(CLI::App& program);
-void add_memo(CLI::App& program);
+/// Each adds one verb with its options to the program.
+void add_train(Verb& program);
+void add_generate(Verb& program);
+void add_eval(Verb& program);
+void add_forward(Verb& program);
+void add_import(Verb& program);
+void add_export(Verb& program);
+void add_tokenizer(Verb& program);
+void add_data(Verb& program);
+void add_plan(Verb& program);
+void add_study(Verb& program);
+void add_memo(Verb& program);
 
 /// The verbs of `tessera data` that write samples of tasks.
-void add_task_data(CLI::App& data);
+void add_task_data(Verb& data);
 
-/// One line of JSON on standard output. JSON holds UTF-8 only: what is none of it becomes U+FFFD.
-void print_json(const config::Json& json);
+/// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.
+void print_json(const nlohmann::ordered_json& json);
 
 /// Text of `--version`: versions of everything that the program runs on, and the machine.
 std::string version_text();

@@ -59,19 +59,19 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_study(CLI::App& program) {
+void add_study(Verb& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = program.add_subcommand(
-      "study", "Reproduce one figure or table of a paper: published beside ours");
-  verb->add_option("id", options->id, "The study, for example scaling-laws/fig1");
-  verb->add_flag("--list", options->list, "List all studies");
-  verb->add_flag("--json", options->json, "Print the list as JSON");
-  CLI::Option* quick = verb->add_flag("--quick", options->quick, "Seconds: a smaller set-up");
-  verb->add_flag("--paper", options->paper, "The paper's own set-up")->excludes(quick);
-  verb->add_option("--out", options->out, "Folder for its files (runs/ID)");
-  verb->add_option("--seed", options->seed, "Of everything random")->capture_default_str();
-  verb->add_option("--set", options->settings, "Change a setting: key=value");
-  verb->callback([options] { run(*options); });
+  Verb& verb = program.verb(
+      "study", "Reproduce one figure or table of a paper, with the published numbers beside ours");
+  verb.option("id", options->id, "The study, for example scaling-laws/fig1");
+  verb.flag("--list", options->list, "List all studies");
+  verb.flag("--json", options->json, "Print the list as JSON");
+  const Option quick = verb.flag("--quick", options->quick, "A smaller set-up that takes seconds");
+  verb.flag("--paper", options->paper, "The paper's own set-up").excludes(quick);
+  verb.option("--out", options->out, "Folder for the results; without it, runs/ID");
+  verb.option("--seed", options->seed, "Random seed");
+  verb.option("--set", options->settings, "Override a setting: key=value");
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli

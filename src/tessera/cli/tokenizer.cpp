@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <charconv>
 #include <iostream>
 #include <iterator>
@@ -24,9 +25,14 @@ std::string read_input(const std::string& path) {
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
 }
 
+enum class Kind { kBpe, kByte, kCharacter };
+constexpr std::array<std::string_view, 3> enum_names(Kind) {
+  return {"bpe", "byte", "character"};
+}
+
 struct TrainOptions {
   std::vector<std::string> texts;
-  std::string kind = "bpe";
+  Kind kind = Kind::kBpe;
   int64_t vocabulary = 4096;
   std::string out;
 };
@@ -39,8 +45,8 @@ Tokenizer train_bpe(const std::vector<std::string>& texts, int64_t vocabulary) {
 }
 
 Tokenizer train(const TrainOptions& options, const std::vector<std::string>& texts) {
-  if (options.kind == "byte") return Tokenizer::bytes(EndOfText::kPresent);
-  if (options.kind == "character")
+  if (options.kind == Kind::kByte) return Tokenizer::bytes(EndOfText::kPresent);
+  if (options.kind == Kind::kCharacter)
     return Tokenizer::characters(fmt::format("{}", fmt::join(texts, "")), EndOfText::kPresent);
   return train_bpe(texts, options.vocabulary);
 }
@@ -98,49 +104,45 @@ void run_decode(const CodeOptions& options) {
   const auto ids = parse_ids(read_input(options.input), source);
   for (int32_t id : ids)
     if (!tokenizer.has_token(id))
-      throw DataError(source, "id {} stands for nothing in {}", id, tokenizer.description());
+      throw DataError(source, "id {} is not in the vocabulary of {}", id, tokenizer.description());
   const std::string text = tokenizer.decode(ids);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-void add_code_options(CLI::App& verb, CodeOptions& options, const char* input_help) {
-  verb.add_option("--tokenizer", options.tokenizer,
-                  "tokenizer.json, a folder that holds one, or a folder with GPT-2's files")
-      ->required();
-  verb.add_option("input", options.input, input_help)->capture_default_str();
+void add_code_options(Verb& verb, CodeOptions& options, const char* input_help) {
+  verb.option("--tokenizer", options.tokenizer,
+              "tokenizer.json, a folder that holds one, or a folder with GPT-2's files")
+      .required();
+  verb.option("input", options.input, input_help);
 }
 
 }  // namespace
 
-void add_tokenizer(CLI::App& program) {
-  CLI::App* verb =
-      program.add_subcommand("tokenizer", "Train a tokenizer; turn text into ids and back");
-  verb->require_subcommand(1);
+void add_tokenizer(Verb& program) {
+  Verb& verb =
+      program.verb("tokenizer", "Train a tokenizer, encode texts as token ids, decode ids");
 
   auto training = std::make_shared<TrainOptions>();
-  CLI::App* train = verb->add_subcommand("train", "Learn a tokenizer from text files");
-  train->add_option("text", training->texts, "Text files (-: standard input)")->required();
-  train->add_option("--kind", training->kind, "bpe, byte or character")
-      ->check(CLI::IsMember({"bpe", "byte", "character"}))
-      ->capture_default_str();
-  train->add_option("--vocabulary", training->vocabulary, "Tokens of a BPE vocabulary")
-      ->check(CLI::Range(int64_t{257}, int64_t{1} << 20))
-      ->capture_default_str();
-  train->add_option("--out", training->out, "The tokenizer.json to write")->required();
-  train->callback([training] { run_train(*training); });
+  Verb& train = verb.verb("train", "Learn a tokenizer from text files");
+  train.option("text", training->texts, "Text files (-: standard input)").required();
+  train.option("--kind", training->kind, "What a token is made of");
+  train.option("--vocabulary", training->vocabulary, "Size of a BPE vocabulary")
+      .between(257, 1 << 20);
+  train.option("--out", training->out, "The tokenizer.json to write").required();
+  train.run([training] { run_train(*training); });
 
   auto encoding = std::make_shared<CodeOptions>();
-  CLI::App* encode = verb->add_subcommand("encode", "Print the ids of a text");
-  add_code_options(*encode, *encoding, "Text file (-: standard input)");
-  encode->add_flag("--special", encoding->special,
-                   "Recognise special tokens such as <|endoftext|>");
-  encode->add_flag("--json", encoding->json, "Print a JSON array");
-  encode->callback([encoding] { run_encode(*encoding); });
+  Verb& encode = verb.verb("encode", "Print the token ids of a text");
+  add_code_options(encode, *encoding, "Text file (-: standard input)");
+  encode.flag("--special", encoding->special, "Recognise special tokens such as <|endoftext|>");
+  encode.flag("--json", encoding->json, "Print a JSON array");
+  encode.run([encoding] { run_encode(*encoding); });
 
   auto decoding = std::make_shared<CodeOptions>();
-  CLI::App* decode = verb->add_subcommand("decode", "Print the text of ids");
-  add_code_options(*decode, *decoding, "File of ids, spaced or a JSON array (-: standard input)");
-  decode->callback([decoding] { run_decode(*decoding); });
+  Verb& decode = verb.verb("decode", "Print the text that token ids stand for");
+  add_code_options(decode, *decoding,
+                   "File of token ids, separated by spaces or as a JSON array (-: standard input)");
+  decode.run([decoding] { run_decode(*decoding); });
 }
 
 }  // namespace tessera::cli

@@ -17,7 +17,7 @@ namespace tessera::cli {
 namespace {
 
 struct Options {
-  std::string config, out;
+  std::string config, out = "runs/train";
   std::vector<std::string> settings;
   bool resume = false;
 };
@@ -92,15 +92,16 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_train(CLI::App& program) {
+void add_train(Verb& program) {
   auto options = std::make_shared<Options>();
-  CLI::App* verb = program.add_subcommand("train", "Train a language model on a text");
-  verb->add_option("config", options->config, "TOML file; its tables and keys are below")
-      ->required();
-  verb->add_option("--set", options->settings, "Change a key: train.steps=1000");
-  verb->add_option("--out", options->out, "Folder of the run")->default_val("runs/train");
-  verb->add_flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
-  verb->footer([] {
+  Verb& verb = program.verb("train", "Train a language model on a text");
+  verb.option("config", options->config, "TOML file; its tables and keys are listed below")
+      .required();
+  verb.option("--set", options->settings,
+              "Override a key of the file, for example train.steps=1000");
+  verb.option("--out", options->out, "Folder of the run");
+  verb.flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
+  verb.footer([] {
     std::string text = fmt::format("[data]\n{}\n[train]\n{}\n[sample]\n{}",
                                    config::describe_fields<CorpusConfig>({}, "  "),
                                    config::describe_fields<TrainConfig>({}, "  "),
@@ -110,7 +111,7 @@ void add_train(CLI::App& program) {
                           kind.describe_fields("  "));
     return text + "\nThe vocabulary of a model is its tokenizer's.";
   });
-  verb->callback([options] { run(*options); });
+  verb.run([options] { run(*options); });
 }
 
 }  // namespace tessera::cli

@@ -1,19 +1,18 @@
-// tessera memo stat | verify | merge | export
+// tessera memo stat STORE [--measure N]
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
-#include "tessera/cli/program.h"
-#include "tessera/store/export.h"
 #include "tessera/store/fullness.h"
 #include "tessera/store/memo_store.h"
-#include "tessera/store/memo_writer.h"
-#include "tessera/store/merge.h"
 #include "tessera/store/recall_measure.h"
-#include "tessera/store/verify.h"
 
 namespace tessera::cli {
 namespace {
@@ -105,100 +104,19 @@ void run_stat(const StatOptions& options) {
     print_stat(stat, options.store);
 }
 
-struct VerifyOptions {
-  std::string store;
-  bool repair = false;
-};
-
-void repair(const std::string& store) {
-  MemoWriter writer(store);
-  Progress progress(stderr, "Rebuilding", writer.ledger().totals().tokens);
-  writer.rebuild([&](int64_t done, int64_t) { progress.update(done); });
-  writer.checkpoint();
-}
-
-void run_verify(const VerifyOptions& options) {
-  if (options.repair) repair(options.store);
-  const MemoStore store(options.store);
-  Progress progress(stderr, "Verifying", store.ledger().totals().tokens);
-  const Verification result = verify(store, [&](int64_t done, int64_t) { progress.update(done); });
-  progress.update(result.totals.tokens);
-  progress.finish();
-  fmt::print("{}: verified, {}, {} tokens, {} pairs, digest {}\n", options.store,
-             counted(result.totals.documents, "document"), result.totals.tokens,
-             result.totals.pairs, result.digest);
-}
-
-struct MergeOptions {
-  std::string out;
-  std::vector<std::string> stores;
-};
-
-void run_merge(const MergeOptions& options) {
-  const auto stores = static_cast<int64_t>(options.stores.size());
-  Progress progress(stderr, "Merging", stores);
-  const LedgerTotals totals =
-      merge_stores(options.out, {options.stores.begin(), options.stores.end()},
-                   [&](int64_t done) { progress.update(done); });
-  progress.finish();
-  fmt::print("{}: {} of {}, {} tokens, {} pairs\n", options.out,
-             counted(totals.documents, "document"), counted(stores, "store"), totals.tokens,
-             totals.pairs);
-}
-
-struct ExportOptions {
-  std::string store, out;
-};
-
-void run_export(const ExportOptions& options) {
-  const MemoStore store(options.store);
-  export_memory(store, options.out);
-  fmt::print("{}: {}\n", options.out, readable_bytes(static_cast<double>(file_bytes(options.out))));
-}
-
 }  // namespace
 
-void add_memo_stat(CLI::App& memo) {
+void add_memo_stat(Verb& memo) {
   auto options = std::make_shared<StatOptions>();
-  CLI::App* verb = memo.add_subcommand(
-      "stat", "What the store holds, how full it is, and the digest of its memory");
-  add_store(*verb, options->store);
-  verb->add_option("--measure", options->measure,
-                   "Measure the recall at so many positions of its documents")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  verb->add_option("--seed", options->seed, "Of the choice of positions")->capture_default_str();
-  verb->add_flag("--json", options->json, "Print JSON");
-  verb->callback([options] { run_stat(*options); });
-}
-
-void add_memo_verify(CLI::App& memo) {
-  auto options = std::make_shared<VerifyOptions>();
-  CLI::App* verb = memo.add_subcommand(
-      "verify", "Check every file, and the memory against one made anew from the documents");
-  add_store(*verb, options->store);
-  verb->add_flag("--repair", options->repair,
-                 "First make the matrix anew from the ledger's documents");
-  verb->callback([options] { run_verify(*options); });
-}
-
-void add_memo_merge(CLI::App& memo) {
-  auto options = std::make_shared<MergeOptions>();
-  CLI::App* verb =
-      memo.add_subcommand("merge", "Make a new store that holds the documents of several");
-  verb->add_option("out", options->out, "The folder to make")->required();
-  verb->add_option("store", options->stores, "The stores, of equal sizes, tokenizer and seed")
-      ->required();
-  verb->callback([options] { run_merge(*options); });
-}
-
-void add_memo_export(CLI::App& memo) {
-  auto options = std::make_shared<ExportOptions>();
-  CLI::App* verb = memo.add_subcommand(
-      "export", "Write the memory, without the documents, as one safetensors file");
-  add_store(*verb, options->store);
-  verb->add_option("--out", options->out, "The file to write")->required();
-  verb->callback([options] { run_export(*options); });
+  Verb& verb =
+      memo.verb("stat", "What the store holds, how full it is, and the digest of its memory");
+  add_store(verb, options->store);
+  verb.option("--measure", options->measure,
+              "Measure the recall at this many positions of the documents")
+      .at_least(0);
+  verb.option("--seed", options->seed, "Random seed of the choice of positions");
+  verb.flag("--json", options->json, "Print JSON");
+  verb.run([options] { run_stat(*options); });
 }
 
 }  // namespace tessera::cli

@@ -1,0 +1,94 @@
+// tessera memo complete STORE --prompt TEXT
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/memo_writing.h"
+#include "tessera/cli/program.h"
+#include "tessera/infer/sampling.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/recall.h"
+
+namespace tessera::cli {
+namespace {
+
+using config::Json;
+
+struct CompleteCommand {
+  std::string store, prompt;
+  int64_t tokens = 50;
+  SamplingOptions sampling;
+  bool json = false;
+};
+
+/// One token drawn from what the memory holds possible.
+int32_t draw(StoreReader& reader, std::span<const int64_t> context,
+             const SamplingOptions& sampling) {
+  std::vector<float> logits;
+  for (const double probability : reader.probabilities())
+    logits.push_back(static_cast<float>(std::log(probability)));
+  return static_cast<int32_t>(draw_token(logits, context, sampling, 0).token);
+}
+
+void run_complete(const CompleteCommand& command) {
+  const MemoStore store(command.store);
+  const auto prompt = store.tokenizer().encode(command.prompt);
+  check_prompt(store, prompt);
+  command.sampling.check();
+  StoreReader reader(store);
+  reader.append(prompt);
+  std::vector<int64_t> context(prompt.begin(), prompt.end());
+  RecallEnd end = RecallEnd::kEnoughTokens;
+  Json tokens = Json::array();
+  const InterruptGuard interrupt;
+  Writing writing(store, command.prompt, !command.json);
+  for (int64_t i = 0; i < command.tokens && !InterruptGuard::interrupted(); ++i) {
+    if (!goes_on(reader.next(), i > 0)) {
+      end = RecallEnd::kNotStored;
+      break;
+    }
+    const int32_t token = draw(reader, context, command.sampling);
+    if (token == store.tokenizer().end_of_text()) {
+      end = RecallEnd::kEndOfDocument;
+      break;
+    }
+    reader.append(token);
+    context.push_back(token);
+    tokens.push_back({{"id", token}, {"text", store.tokenizer().token_bytes(token)}});
+    writing.add(token);
+  }
+  writing.end(end);
+  if (command.json)
+    print_json({{"prompt", command.prompt},
+                {"text", writing.text()},
+                {"end", config::enum_name(end)},
+                {"tokens", tokens}});
+  if (InterruptGuard::interrupted()) throw Interrupted("interrupted");
+}
+
+}  // namespace
+
+void add_memo_complete(Verb& memo) {
+  auto command = std::make_shared<CompleteCommand>();
+  Verb& verb = memo.verb(
+      "complete", "Continue a text with tokens sampled from what is stored after its last tokens");
+  add_store(verb, command->store);
+  verb.option("--prompt", command->prompt, "Text to continue").required();
+  verb.option("--tokens", command->tokens, "Most tokens to generate").at_least(0);
+  verb.option("--temperature", command->sampling.temperature,
+              "Divides the log-probabilities; 0 always takes the most probable token");
+  verb.option("--top-k", command->sampling.top_k,
+              "Sample from the k most probable tokens (0: all)");
+  verb.option("--top-p", command->sampling.top_p,
+              "Sample from the smallest set of tokens that together have this probability");
+  verb.option("--seed", command->sampling.seed, "Random seed; the same seed gives the same text");
+  verb.flag("--json", command->json, "Print one JSON object");
+  verb.run([command] { run_complete(*command); });
+}
+
+}  // namespace tessera::cli

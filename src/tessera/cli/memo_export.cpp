@@ -1,0 +1,36 @@
+// tessera memo export STORE --out FILE
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/store/export.h"
+#include "tessera/store/memo_store.h"
+
+namespace tessera::cli {
+namespace {
+
+struct ExportOptions {
+  std::string store, out;
+};
+
+void run_export(const ExportOptions& options) {
+  const MemoStore store(options.store);
+  export_memory(store, options.out);
+  fmt::print("{}: {}\n", options.out,
+             readable_bytes(static_cast<double>(std::filesystem::file_size(options.out))));
+}
+
+}  // namespace
+
+void add_memo_export(Verb& memo) {
+  auto options = std::make_shared<ExportOptions>();
+  Verb& verb =
+      memo.verb("export", "Write the memory, without the documents, as one safetensors file");
+  add_store(verb, options->store);
+  verb.option("--out", options->out, "The file to write").required();
+  verb.run([options] { run_export(*options); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,63 @@
+// tessera memo find STORE TEXT
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/text_search.h"
+
+namespace tessera::cli {
+namespace {
+
+struct FindOptions {
+  std::string store, text;
+  int64_t limit = 20;
+  bool json = false;
+};
+
+void print_match(const FindOptions& options, const TextMatch& match) {
+  if (options.json)
+    print_json({{"document", match.document},
+                {"line", match.line},
+                {"byte", match.byte},
+                {"before", match.before},
+                {"after", match.after}});
+  else
+    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, options.text,
+               match.after);
+}
+
+void run_find(const FindOptions& options) {
+  if (options.text.empty()) throw UsageError("the text to find is empty");
+  const MemoStore store(options.store);
+  int64_t places = 0, documents = 0;
+  for (const auto& document : store.ledger().documents()) {
+    const int64_t before = places;
+    find_text(options.text, document.id, store.ledger().pieces(document), store.tokenizer(),
+              [&](const TextMatch& match) {
+                if (++places <= options.limit || options.limit == 0) print_match(options, match);
+                return true;
+              });
+    documents += places > before;
+  }
+  fmt::print(stderr, "{} in {}{}\n", counted(places, "place"), counted(documents, "document"),
+             options.limit > 0 && places > options.limit ? "; --limit 0 prints all" : "");
+}
+
+}  // namespace
+
+void add_memo_find(Verb& memo) {
+  auto options = std::make_shared<FindOptions>();
+  Verb& verb = memo.verb("find", "Find the documents and lines that contain a text");
+  add_store(verb, options->store);
+  verb.option("text", options->text, "The exact text to look for").required();
+  verb.option("--limit", options->limit, "Most places to print (0: all)").at_least(0);
+  verb.flag("--json", options->json, "Print one JSON object per place");
+  verb.run([options] { run_find(*options); });
+}
+
+}  // namespace tessera::cli

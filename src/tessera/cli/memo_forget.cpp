@@ -1,0 +1,62 @@
+// tessera memo forget STORE ID…
+
+#include <fmt/format.h>
+
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/store/memo_writer.h"
+
+namespace tessera::cli {
+namespace {
+
+struct ForgetOptions {
+  std::string store;
+  std::vector<std::string> ids;
+};
+
+/// Says of one that is not there which may have been meant, before any is forgotten.
+std::vector<StoredDocument> find_all(const Ledger& ledger, const std::vector<std::string>& ids) {
+  std::vector<StoredDocument> documents;
+  for (const auto& id : ids) {
+    documents.push_back(ledger.get(id));
+    for (size_t i = 0; i + 1 < documents.size(); ++i)
+      if (documents[i].id == id) throw UsageError("'{}' is named twice", id);
+  }
+  return documents;
+}
+
+void run_forget(const ForgetOptions& options) {
+  MemoWriter writer(options.store);
+  int64_t tokens = 0, done = 0;
+  const auto documents = find_all(writer.ledger(), options.ids);
+  for (const auto& document : documents) tokens += document.tokens;
+  const InterruptGuard interrupt;
+  Progress progress(stderr, "Forgetting", tokens);
+  for (const auto& document : documents) {
+    if (InterruptGuard::interrupted()) break;
+    writer.forget(document.id,
+                  [&](int64_t so_far, int64_t) { progress.update(done + so_far, document.id); });
+    done += document.tokens;
+    progress.wipe();
+    fmt::print("{}: forgotten, {} tokens\n", document.id, document.tokens);
+    std::fflush(stdout);
+  }
+  progress.update(done);
+  writer.checkpoint();
+  if (done < tokens) throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
+}
+
+}  // namespace
+
+void add_memo_forget(Verb& memo) {
+  auto options = std::make_shared<ForgetOptions>();
+  Verb& verb = memo.verb("forget", "Forget documents, as if the store had never held them");
+  add_store(verb, options->store);
+  verb.option("id", options->ids, "Ids of documents, as 'tessera memo documents' prints them")
+      .required();
+  verb.run([options] { run_forget(*options); });
+}
+
+}  // namespace tessera::cli

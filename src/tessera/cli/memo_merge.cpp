@@ -1,0 +1,41 @@
+// tessera memo merge OUT STORE…
+
+#include <fmt/format.h>
+
+#include "tessera/base/progress.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/store/merge.h"
+
+namespace tessera::cli {
+namespace {
+
+struct MergeOptions {
+  std::string out;
+  std::vector<std::string> stores;
+};
+
+void run_merge(const MergeOptions& options) {
+  const auto stores = static_cast<int64_t>(options.stores.size());
+  Progress progress(stderr, "Merging", stores);
+  const LedgerTotals totals =
+      merge_stores(options.out, {options.stores.begin(), options.stores.end()},
+                   [&](int64_t done) { progress.update(done); });
+  progress.finish();
+  fmt::print("{}: {} of {}, {} tokens, {} pairs\n", options.out,
+             counted(totals.documents, "document"), counted(stores, "store"), totals.tokens,
+             totals.pairs);
+}
+
+}  // namespace
+
+void add_memo_merge(Verb& memo) {
+  auto options = std::make_shared<MergeOptions>();
+  Verb& verb = memo.verb("merge", "Create a store that holds the documents of several stores");
+  verb.option("out", options->out, "The folder to create").required();
+  verb.option("store", options->stores,
+              "The stores to merge; their sizes, tokenizers and seeds must be equal")
+      .required();
+  verb.run([options] { run_merge(*options); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,50 @@
+// tessera memo verify STORE [--repair]
+
+#include <fmt/format.h>
+
+#include "tessera/base/progress.h"
+#include "tessera/cli/memo_verbs.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
+#include "tessera/store/verify.h"
+
+namespace tessera::cli {
+namespace {
+
+struct VerifyOptions {
+  std::string store;
+  bool repair = false;
+};
+
+void repair(const std::string& store) {
+  MemoWriter writer(store);
+  Progress progress(stderr, "Rebuilding", writer.ledger().totals().tokens);
+  writer.rebuild([&](int64_t done, int64_t) { progress.update(done); });
+  writer.checkpoint();
+}
+
+void run_verify(const VerifyOptions& options) {
+  if (options.repair) repair(options.store);
+  const MemoStore store(options.store);
+  Progress progress(stderr, "Verifying", store.ledger().totals().tokens);
+  const Verification result = verify(store, [&](int64_t done, int64_t) { progress.update(done); });
+  progress.update(result.totals.tokens);
+  progress.finish();
+  fmt::print("{}: verified, {}, {} tokens, {} pairs, digest {}\n", options.store,
+             counted(result.totals.documents, "document"), result.totals.tokens,
+             result.totals.pairs, result.digest);
+}
+
+}  // namespace
+
+void add_memo_verify(Verb& memo) {
+  auto options = std::make_shared<VerifyOptions>();
+  Verb& verb = memo.verb(
+      "verify", "Check every file, and compare the memory with one rebuilt from the documents");
+  add_store(verb, options->store);
+  verb.flag("--repair", options->repair,
+            "First rebuild the matrix from the documents in the ledger");
+  verb.run([options] { run_verify(*options); });
+}
+
+}  // namespace tessera::cli

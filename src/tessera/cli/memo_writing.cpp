@@ -1,0 +1,40 @@
+#include "tessera/cli/memo_writing.h"
+
+#include <fmt/format.h>
+
+namespace tessera::cli {
+
+Writing::Writing(const MemoStore& store, const std::string& prompt, bool visible)
+    : tokenizer_(store.tokenizer()),
+      longest_(window_lengths(store.config().memory).back()),
+      visible_(visible),
+      started_(std::chrono::steady_clock::now()) {
+  if (visible_) fmt::print("{}", prompt);
+}
+
+void Writing::add(int32_t token) {
+  ++tokens_;
+  text_ += tokenizer_.token_bytes(token);
+  if (!visible_) return;
+  fmt::print("{}", tokenizer_.token_bytes(token));
+  std::fflush(stdout);
+}
+
+void Writing::end(RecallEnd end) const {
+  using Seconds = std::chrono::duration<double>;
+  const double seconds = Seconds(std::chrono::steady_clock::now() - started_).count();
+  if (visible_) fmt::print("\n");
+  std::fflush(stdout);  // what follows goes another way
+  std::string why;
+  if (end == RecallEnd::kEndOfDocument) why = "; the document ends here";
+  if (end == RecallEnd::kNotStored) why = "; nothing stored continues this";
+  if (end == RecallEnd::kNotStored && tokens_ == 0)
+    why += fmt::format(
+        " with enough certainty; prompts of {} tokens or more match best, and recall --error-rate "
+        "0.1 accepts weaker matches",
+        longest_);
+  fmt::print(stderr, "{} tokens, {:.1f} tokens/s{}\n", tokens_,
+             static_cast<double>(tokens_) / seconds, why);
+}
+
+}  // namespace tessera::cli

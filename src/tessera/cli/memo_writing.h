@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "tessera/store/memo_store.h"
+#include "tessera/store/recall.h"
+
+namespace tessera::cli {
+
+/// Prints a text token by token behind its prompt, and how fast it came.
+class Writing {
+ public:
+  /// visible: whether anything is printed on standard output.
+  Writing(const MemoStore& store, const std::string& prompt, bool visible);
+
+  void add(int32_t token);
+  /// Prints how many tokens there were, how fast they came and why they end, on standard error.
+  void end(RecallEnd end) const;
+
+  /// Of the tokens, without the prompt.
+  const std::string& text() const { return text_; }
+
+ private:
+  const Tokenizer& tokenizer_;
+  int64_t longest_;  // window
+  bool visible_;
+  std::chrono::steady_clock::time_point started_;
+  int64_t tokens_ = 0;
+  std::string text_;
+};
+
+}  // namespace tessera::cli

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tessera/base/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace tessera::cli {
+
+/// A command line that one verb does not understand.
+class CommandLineError : public UsageError {
+ public:
+  CommandLineError(std::string verb, const std::string& message)
+      : UsageError("{}", message), verb_(std::move(verb)) {}
+
+  /// The full name of the verb: "tessera memo recall".
+  const std::string& verb() const { return verb_; }
+
+ private:
+  std::string verb_;
+};
+
+template <typename Enum>
+concept Choice = std::is_enum_v<Enum> && requires {
+  enum_names(Enum{});
+};
+
+/// An option or argument of a verb, and what must hold of it.
+class Option {
+ public:
+  Option required();
+  /// Bounds of a number, themselves allowed.
+  Option at_least(double least);
+  Option between(double least, double most);
+  /// The texts that are allowed, where no enum has them.
+  Option one_of(const std::vector<std::string_view>& names);
+  /// Whoever gives this option must give the other one too, or must not give it.
+  Option needs(const Option& other);
+  Option excludes(const Option& other);
+
+ private:
+  friend class Verb;
+  struct State;
+  explicit Option(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<State> state_;
+};
+
+/// A verb of the program: its options, its help page, and what it does. It is written like its help
+/// page:
+///
+///     Verb& verb = program.verb("eval", "Loss and perplexity of a model on a text");
+///     verb.option("--model", options->model, "Model directory").required();
+///     verb.option("--batch", options->batch, "Windows read side by side").at_least(1);
+///     verb.flag("--json", options->json, "Print a JSON object");
+///     verb.run([options] { evaluate(*options); });
+///
+/// An option's name begins with dashes; a name without them is an argument, told by its place. The
+/// value that a variable has when its option is added is the default, and the help shows it.
+/// Numbers must fit their type. The variables must live until the verb has run.
+class Verb {
+ public:
+  /// The program itself.
+  Verb(const std::string& name, const std::string& help);
+  ~Verb();
+
+  /// A verb below this one.
+  Verb& verb(const std::string& name, const std::string& help);
+
+  Option option(const std::string& name, std::string& value, const std::string& help);
+  Option option(const std::string& name, int32_t& value, const std::string& help);
+  Option option(const std::string& name, int64_t& value, const std::string& help);
+  Option option(const std::string& name, uint64_t& value, const std::string& help);
+  Option option(const std::string& name, double& value, const std::string& help);
+  Option option(const std::string& name, std::optional<int64_t>& value, const std::string& help);
+  Option option(const std::string& name, std::optional<double>& value, const std::string& help);
+  /// May be given several times, and several values at a time.
+  Option option(const std::string& name, std::vector<std::string>& values, const std::string& help);
+  /// One of the names of an enum.
+  template <Choice Enum>
+  Option option(const std::string& name, Enum& value, const std::string& help) {
+    const auto names = enum_names(value);
+    return add_choice(name, help, names, std::string(names[static_cast<size_t>(value)]),
+                      [&value](size_t chosen) { value = static_cast<Enum>(chosen); });
+  }
+  template <Choice Enum>
+  Option option(const std::string& name, std::optional<Enum>& value, const std::string& help) {
+    return add_choice(name, help, enum_names(Enum{}), "",
+                      [&value](size_t chosen) { value = static_cast<Enum>(chosen); });
+  }
+  /// False unless it is given.
+  Option flag(const std::string& name, bool& value, const std::string& help);
+  /// Does something instead of what the verb does.
+  void flag(const std::string& name, std::function<void()> action, const std::string& help);
+
+  /// What stands below the options on the help page; made when it is asked for.
+  void footer(std::function<std::string()> text);
+  /// What the verb does. A verb that does nothing itself has verbs below it, one of which must be
+  /// named.
+  void run(std::function<void()> action);
+
+  /// Of the program itself: reads the command line into the variables and returns what it asks for,
+  /// a verb's action or printing a help page. Throws CommandLineError.
+  std::function<void()> parse(int argc, const char* const* argv);
+
+ private:
+  Verb(CLI::App* app, const Verb* above);
+  Option add(const std::string& name, const std::string& help, const std::string& initial,
+             Option::State value);
+  template <typename Number, typename Target>
+  Option add_number(const std::string& name, Target& value, const std::string& help,
+                    const std::string& initial);
+  Option add_choice(const std::string& name, const std::string& help,
+                    std::span<const std::string_view> names, const std::string& initial,
+                    std::function<void(size_t)> choose);
+  std::string full_name() const;
+  const Verb& chosen() const;
+  const Verb* find(const std::string& name) const;
+  std::string suggestion_for(const std::string& unknown, const Verb& program) const;
+
+  std::unique_ptr<CLI::App> program_;  // of the program itself
+  CLI::App* app_;
+  const Verb* above_ = nullptr;
+  std::vector<std::unique_ptr<Verb>> below_;
+  std::function<void()> action_;
+};
+
+}  // namespace tessera::cli
