@@ -1,7 +1,6 @@
 // tessera export --model DIR --out FILE
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
@@ -32,8 +31,8 @@ void add_export(Verb& program) {
                             "Write the weights of a model in the format of another implementation");
   verb.option("--model", options->model, "Model directory").required();
   verb.option("--to", options->to,
-              fmt::format("The format: {}; without it, the one that the model was imported from",
-                          fmt::join(weight_format_names(), " | ")));
+              "The format; without it, the one that the model was imported from")
+      .one_of(weight_format_names());
   verb.option("--out", options->out, "safetensors file to write").required();
   verb.run([options] { run_export(*options); });
 }

@@ -1,7 +1,6 @@
 // tessera import --from KIND --weights F.safetensors --out DIR
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <map>
@@ -45,9 +44,8 @@ void add_import(Verb& program) {
   Verb& verb = program.verb(
       "import",
       "Convert weights of the reference implementations or of GPT-2 into a model directory");
-  verb.option("--from", options->from,
-              fmt::format("The implementation that the weights come from: {}",
-                          fmt::join(weight_format_names(), " | ")))
+  verb.option("--from", options->from, "The implementation that the weights come from")
+      .one_of(weight_format_names())
       .required();
   verb.option("--weights", options->weights, "safetensors file with the state dict").required();
   verb.option("--out", options->out, "Model directory to write").required();

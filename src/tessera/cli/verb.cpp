@@ -125,6 +125,16 @@ Option Option::between(double least, double most) {
   return *this;
 }
 
+Option Option::one_of(const std::vector<std::string_view>& names) {
+  const std::set<std::string> known(names.begin(), names.end());
+  state_->expected = fmt::format("one of: {}", fmt::join(names, ", "));
+  state_->option->type_name(fmt::format("{}", fmt::join(names, "|")));
+  state_->read = [known, read = state_->read](const std::string& text) {
+    return known.contains(text) && read(text);
+  };
+  return *this;
+}
+
 Option Option::needs(const Option& other) {
   state_->option->needs(other.state_->option);
   return *this;

@@ -45,6 +45,8 @@ class Option {
   /// Bounds of a number, themselves allowed.
   Option at_least(double least);
   Option between(double least, double most);
+  /// The texts that are allowed, where no enum has them.
+  Option one_of(const std::vector<std::string_view>& names);
   /// Whoever gives this option must give the other one too, or must not give it.
   Option needs(const Option& other);
   Option excludes(const Option& other);
