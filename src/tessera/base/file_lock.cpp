@@ -8,7 +8,7 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera::store {
+namespace tessera {
 
 FileLock::FileLock(const std::filesystem::path& path, std::string_view refusal)
     : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
@@ -24,4 +24,4 @@ FileLock::~FileLock() {
   ::close(descriptor_);
 }
 
-}  // namespace tessera::store
+}  // namespace tessera

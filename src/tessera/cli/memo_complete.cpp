@@ -27,7 +27,7 @@ struct CompleteCommand {
 };
 
 /// One token drawn from what the memory holds possible.
-int32_t draw(StoreReader& reader, std::span<const int64_t> context,
+int32_t draw(store::StoreReader& reader, std::span<const int64_t> context,
              const SamplingOptions& sampling) {
   std::vector<float> logits;
   for (const double probability : reader.probabilities())
@@ -36,25 +36,25 @@ int32_t draw(StoreReader& reader, std::span<const int64_t> context,
 }
 
 void run_complete(const CompleteCommand& command) {
-  const MemoStore store(command.store);
+  const store::MemoStore store(command.store);
   const auto prompt = store.tokenizer().encode(command.prompt);
-  check_prompt(store, prompt);
+  store::check_prompt(store, prompt);
   command.sampling.check();
-  StoreReader reader(store);
+  store::StoreReader reader(store);
   reader.append(prompt);
   std::vector<int64_t> context(prompt.begin(), prompt.end());
-  RecallEnd end = RecallEnd::kEnoughTokens;
+  store::RecallEnd end = store::RecallEnd::kEnoughTokens;
   Json tokens = Json::array();
   const InterruptGuard interrupt;
   Writing writing(store, command.prompt, !command.json);
   for (int64_t i = 0; i < command.tokens && !InterruptGuard::interrupted(); ++i) {
-    if (!goes_on(reader.next(), i > 0)) {
-      end = RecallEnd::kNotStored;
+    if (!store::goes_on(reader.next(), i > 0)) {
+      end = store::RecallEnd::kNotStored;
       break;
     }
     const int32_t token = draw(reader, context, command.sampling);
     if (token == store.tokenizer().end_of_text()) {
-      end = RecallEnd::kEndOfDocument;
+      end = store::RecallEnd::kEndOfDocument;
       break;
     }
     reader.append(token);

@@ -13,20 +13,17 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/memo/bound_windows.h"
-#include "tessera/memo/window_memory.h"
+#include "tessera/memo/text_plan.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::cli {
 namespace {
 
 constexpr int64_t kLearntVocabulary = 4096;
-constexpr int64_t kProbes = 2000;  // positions of the sample that a plan looks at
-constexpr int64_t kDimensionStep = 64;
 
 struct Options {
   std::string store, sample, tokenizer;
-  WindowCodeKind code = WindowCodeKind::kBound;
+  memo::WindowCodeKind code = memo::WindowCodeKind::kBound;
   int64_t dimension = 1024;
   std::optional<double> error;
   uint64_t seed = 0;
@@ -62,64 +59,48 @@ Tokenizer tokenizer_of(const Options& options, const Texts& sample) {
   return learnt_tokenizer(sample);
 }
 
-/// The smallest dimension by which the predictor sees the sample recalled with the error allowed;
-/// says what it found.
-template <typename Predictor>
-int64_t planned_dimension(const Predictor& predictor, const Options& options, int64_t tokens) {
-  const int64_t dimension = predictor.smallest_dimension(*options.error, kDimensionStep);
-  if (dimension == 0)
-    throw UsageError(
-        "--error {}: no dimension recalls {} that well; {:.4f} of its tokens follow windows that "
-        "go on differently elsewhere, allow more than that",
-        *options.error, options.sample, predictor.floor());
-  const auto [error, standard_error] = predictor.error(dimension);
-  fmt::print("{}: {} tokens, {} pairs of a window and its next token\n", options.sample, tokens,
-             predictor.associations());
-  fmt::print("  dimension {} recalls it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
-             dimension, error, standard_error, predictor.probes());
-  fmt::print("  in any dimension {:.4f} (equal windows that go on differently)\n",
-             predictor.floor());
-  return dimension;
-}
-
-int64_t planned_dimension(const Options& options, const TextMemoryConfig& memory,
+/// The smallest dimension that is predicted to recall the sample with the error allowed; prints
+/// what it found.
+int64_t planned_dimension(const Options& options, memo::TextMemoryConfig memory,
                           const Tokenizer& tokenizer, const Texts& sample) {
   std::vector<std::vector<int32_t>> documents;
-  std::vector<int32_t> all;
+  size_t tokens = 0;
   for (const std::string& text : sample) {
     documents.push_back(tokenizer.encode(text));
-    all.insert(all.end(), documents.back().begin(), documents.back().end());
+    tokens += documents.back().size();
   }
-  const auto tokens = static_cast<int64_t>(all.size());
-  if (memory.code == WindowCodeKind::kBound)
-    return planned_dimension(
-        theory::BoundWindowPredictor(documents, window_lengths(memory), tokenizer.vocabulary_size(),
-                                     kProbes, options.seed),
-        options, tokens);
-  return planned_dimension(
-      theory::WindowErrorPredictor(all,
-                                   {.heads = memory.heads,
-                                    .layers = memory.layers,
-                                    .vocabulary = tokenizer.vocabulary_size(),
-                                    .keys = theory::WindowMemory::Keys::kSharedSlots},
-                                   kProbes, options.seed),
-      options, tokens);
+  memory.vocabulary = tokenizer.vocabulary_size();
+  const memo::SizePlan plan = memo::plan_memory(
+      documents, memory, options.seed,
+      [&](const memo::RecallPredictor& predictor) { return predictor.plan_for(*options.error); });
+  if (!plan.dimension)
+    throw UsageError(
+        "--error {}: no dimension recalls {} that well; {:.4f} of its tokens follow windows that "
+        "are followed by other tokens elsewhere, allow a larger error than that",
+        *options.error, options.sample, plan.error_in_any_dimension);
+  fmt::print("{}: {} tokens, {} pairs of a window and its next token\n", options.sample, tokens,
+             plan.associations);
+  fmt::print("  dimension {} recalls it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
+             *plan.dimension, plan.error, plan.standard_error, plan.probes);
+  fmt::print("  in any dimension {:.4f} (equal windows that are followed by different tokens)\n",
+             plan.error_in_any_dimension);
+  return *plan.dimension;
 }
 
 void run(const Options& options) {
-  TextMemoryConfig memory;
+  memo::TextMemoryConfig memory;
   memory.code = options.code;
   memory.dimension = options.dimension;
   memory.seed = options.seed;
   const Texts sample = options.sample.empty() ? Texts() : texts_of(options.sample);
   const Tokenizer tokenizer = tokenizer_of(options, sample);
   if (!sample.empty()) memory.dimension = planned_dimension(options, memory, tokenizer, sample);
-  MemoStore::create(options.store, memory, tokenizer);
+  store::MemoStore::create(options.store, memory, tokenizer);
   const auto entries = static_cast<double>(memory.dimension * memory.dimension);
   fmt::print("{}: {} code, dimension {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
              config::enum_name(options.code), memory.dimension,
-             readable_bytes(entries * sizeof(int32_t)), fmt::join(window_lengths(memory), ", "),
-             tokenizer.description(), memory.seed);
+             readable_bytes(entries * sizeof(int32_t)),
+             fmt::join(memo::window_lengths(memory), ", "), tokenizer.description(), memory.seed);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct DocumentsOptions {
 };
 
 void run_documents(const DocumentsOptions& options) {
-  const MemoStore store(options.store);
+  const store::MemoStore store(options.store);
   config::Json list = config::Json::array();
   Table table("", {"document", "tokens", "pairs"});
   for (const auto& document : store.ledger().documents()) {

@@ -16,8 +16,8 @@ struct ExportOptions {
 };
 
 void run_export(const ExportOptions& options) {
-  const MemoStore store(options.store);
-  export_memory(store, options.out);
+  const store::MemoStore store(options.store);
+  store::export_memory(store, options.out);
   fmt::print("{}: {}\n", options.out,
              readable_bytes(static_cast<double>(std::filesystem::file_size(options.out))));
 }

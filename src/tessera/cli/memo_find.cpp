@@ -19,7 +19,7 @@ struct FindOptions {
   bool json = false;
 };
 
-void print_match(const FindOptions& options, const TextMatch& match) {
+void print_match(const FindOptions& options, const store::TextMatch& match) {
   if (options.json)
     print_json({{"document", match.document},
                 {"line", match.line},
@@ -33,15 +33,16 @@ void print_match(const FindOptions& options, const TextMatch& match) {
 
 void run_find(const FindOptions& options) {
   if (options.text.empty()) throw UsageError("the text to find is empty");
-  const MemoStore store(options.store);
+  const store::MemoStore store(options.store);
   int64_t places = 0, documents = 0;
   for (const auto& document : store.ledger().documents()) {
     const int64_t before = places;
-    find_text(options.text, document.id, store.ledger().pieces(document), store.tokenizer(),
-              [&](const TextMatch& match) {
-                if (++places <= options.limit || options.limit == 0) print_match(options, match);
-                return true;
-              });
+    store::find_text(options.text, document.id, store.ledger().pieces(document), store.tokenizer(),
+                     [&](const store::TextMatch& match) {
+                       if (++places <= options.limit || options.limit == 0)
+                         print_match(options, match);
+                       return true;
+                     });
     documents += places > before;
   }
   fmt::print(stderr, "{} in {}{}\n", counted(places, "place"), counted(documents, "document"),

@@ -17,8 +17,9 @@ struct ForgetOptions {
 };
 
 /// Says of one that is not there which may have been meant, before any is forgotten.
-std::vector<StoredDocument> find_all(const Ledger& ledger, const std::vector<std::string>& ids) {
-  std::vector<StoredDocument> documents;
+std::vector<store::StoredDocument> find_all(const store::Ledger& ledger,
+                                            const std::vector<std::string>& ids) {
+  std::vector<store::StoredDocument> documents;
   for (const auto& id : ids) {
     documents.push_back(ledger.get(id));
     for (size_t i = 0; i + 1 < documents.size(); ++i)
@@ -28,7 +29,7 @@ std::vector<StoredDocument> find_all(const Ledger& ledger, const std::vector<std
 }
 
 void run_forget(const ForgetOptions& options) {
-  MemoWriter writer(options.store);
+  store::MemoWriter writer(options.store);
   int64_t tokens = 0, done = 0;
   const auto documents = find_all(writer.ledger(), options.ids);
   for (const auto& document : documents) tokens += document.tokens;

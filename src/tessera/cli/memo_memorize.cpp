@@ -112,8 +112,8 @@ std::vector<Document> list_documents(const Options& options) {
 
 /// Looks at every document before the first one is stored, so that a bad one stops all. Returns
 /// their bytes.
-int64_t check_documents(const std::vector<Document>& documents, const MemoWriter& writer,
-                        Duplicates duplicates) {
+int64_t check_documents(const std::vector<Document>& documents, const store::MemoWriter& writer,
+                        store::Duplicates duplicates) {
   int64_t bytes = 0;
   for (const auto& document : documents) {
     writer.check_id(document.id, duplicates);
@@ -124,14 +124,14 @@ int64_t check_documents(const std::vector<Document>& documents, const MemoWriter
   return bytes;
 }
 
-std::string outcome_text(Memorized outcome, const StoredDocument& document) {
-  if (outcome == Memorized::kUnchanged) return "unchanged";
+std::string outcome_text(store::Memorized outcome, const store::StoredDocument& document) {
+  if (outcome == store::Memorized::kUnchanged) return "unchanged";
   return fmt::format("{} tokens, {} pairs{}", document.tokens, document.pairs,
-                     outcome == Memorized::kReplaced ? ", replaced" : "");
+                     outcome == store::Memorized::kReplaced ? ", replaced" : "");
 }
 
-void memorize_all(const std::vector<Document>& documents, MemoWriter& writer, int64_t bytes,
-                  Duplicates duplicates) {
+void memorize_all(const std::vector<Document>& documents, store::MemoWriter& writer, int64_t bytes,
+                  store::Duplicates duplicates) {
   const InterruptGuard interrupt;
   Progress progress(stderr, "Memorizing", bytes);
   int64_t bytes_done = 0;
@@ -140,7 +140,7 @@ void memorize_all(const std::vector<Document>& documents, MemoWriter& writer, in
     if (InterruptGuard::interrupted()) break;
     document.visit([&](const std::string&, std::string_view text) {
       const auto size = static_cast<double>(text.size());
-      const Memorized outcome =
+      const store::Memorized outcome =
           writer.memorize(document.id, text, duplicates, [&](int64_t tokens, int64_t of) {
             const double share = static_cast<double>(tokens) / static_cast<double>(of);
             progress.update(bytes_done + static_cast<int64_t>(share * size), document.id);
@@ -162,10 +162,10 @@ void memorize_all(const std::vector<Document>& documents, MemoWriter& writer, in
                     done, counted(static_cast<int64_t>(documents.size()), "document")));
 }
 
-void warn_if_overfull(const MemoWriter& writer) {
-  const TextMemoryConfig& memory = writer.config().memory;
+void warn_if_overfull(const store::MemoWriter& writer) {
+  const memo::TextMemoryConfig& memory = writer.config().memory;
   const auto pairs = static_cast<double>(writer.ledger().totals().pairs);
-  const double load = pairs / std::max(1.0, pair_capacity(memory));
+  const double load = pairs / std::max(1.0, store::pair_capacity(memory));
   if (load <= 1) return;
   const double dimension = std::sqrt(load) * static_cast<double>(memory.dimension);
   fmt::print(stderr,
@@ -176,12 +176,13 @@ void warn_if_overfull(const MemoWriter& writer) {
 
 void run(const Options& options) {
   const Shard shard = parse_shard(options.shard);
-  MemoWriter writer(options.store);
+  store::MemoWriter writer(options.store);
   std::vector<Document> documents;
   size_t number = 0;
   for (auto& document : list_documents(options))
     if (shard.holds(number++)) documents.push_back(std::move(document));
-  const Duplicates duplicates = options.replace ? Duplicates::kReplace : Duplicates::kRefuse;
+  const store::Duplicates duplicates =
+      options.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
   const int64_t bytes = check_documents(documents, writer, duplicates);
   memorize_all(documents, writer, bytes, duplicates);
   warn_if_overfull(writer);

@@ -17,9 +17,9 @@ struct MergeOptions {
 void run_merge(const MergeOptions& options) {
   const auto stores = static_cast<int64_t>(options.stores.size());
   Progress progress(stderr, "Merging", stores);
-  const LedgerTotals totals =
-      merge_stores(options.out, {options.stores.begin(), options.stores.end()},
-                   [&](int64_t done) { progress.update(done); });
+  const store::LedgerTotals totals =
+      store::merge_stores(options.out, {options.stores.begin(), options.stores.end()},
+                          [&](int64_t done) { progress.update(done); });
   progress.finish();
   fmt::print("{}: {} of {}, {} tokens, {} pairs\n", options.out,
              counted(totals.documents, "document"), counted(stores, "store"), totals.tokens,

@@ -19,21 +19,21 @@ using config::Json;
 
 struct RecallCommand {
   std::string store, prompt;
-  RecallOptions recall;
+  store::RecallOptions recall;
   bool json = false;
 };
 
-Json json_of(const RecallCommand& command, const MemoStore& store, const Recall& recall,
-             const std::string& text) {
+Json json_of(const RecallCommand& command, const store::MemoStore& store,
+             const store::Recall& recall, const std::string& text) {
   Json json = {{"prompt", command.prompt},
                {"text", text},
                {"end", config::enum_name(recall.end)},
-               {"window_lengths", window_lengths(store.config().memory)},
+               {"window_lengths", memo::window_lengths(store.config().memory)},
                {"tokens", Json::array()}};
   for (size_t i = 0; i < recall.tokens.size(); ++i) {
-    const NextToken& token = recall.tokens[i];
+    const memo::NextToken& token = recall.tokens[i];
     Json sources = Json::array();
-    for (const Source& source : recall.sources[i].best)
+    for (const store::Source& source : recall.sources[i].best)
       sources.push_back({{"document", source.document},
                          {"position", source.position},
                          {"matched_length", source.matched_length}});
@@ -55,15 +55,15 @@ struct Passage {
   size_t first, last;
 };
 
-std::vector<Passage> passages_of(const std::vector<TokenSources>& sources) {
-  const auto goes_on = [&](size_t i) {
+std::vector<Passage> passages_of(const std::vector<store::TokenSources>& sources) {
+  const auto continues_passage = [&](size_t i) {
     const auto &before = sources[i - 1].best, &here = sources[i].best;
     if (before.empty() || here.empty()) return before.empty() && here.empty();
     return here[0].document == before[0].document && here[0].position == before[0].position + 1;
   };
   std::vector<Passage> passages;
   for (size_t i = 0; i < sources.size(); ++i)
-    if (i > 0 && goes_on(i))
+    if (i > 0 && continues_passage(i))
       passages.back().last = i;
     else
       passages.push_back({i, i});
@@ -71,7 +71,7 @@ std::vector<Passage> passages_of(const std::vector<TokenSources>& sources) {
 }
 
 /// Documents that say the same as far as the text goes.
-std::string also_in(const std::vector<Source>& best) {
+std::string also_in(const std::vector<store::Source>& best) {
   std::string names;
   for (size_t i = 1; i < best.size(); ++i)
     if (best[i].matched_length == best[0].matched_length && best[i].document != best[0].document)
@@ -79,7 +79,7 @@ std::string also_in(const std::vector<Source>& best) {
   return names;
 }
 
-void print_sources(const Recall& recall) {
+void print_sources(const store::Recall& recall) {
   Table table("", {"tokens", "document", "position", "matched", "probability", "also in"});
   for (const auto [first, last] : passages_of(recall.sources)) {
     double least = 1;
@@ -98,16 +98,17 @@ void print_sources(const Recall& recall) {
 }
 
 void run_recall(const RecallCommand& command) {
-  const MemoStore store(command.store);
-  if (store.config().memory.code == WindowCodeKind::kPaper &&
-      command.recall.error_rate != kErrorRate)
+  const store::MemoStore store(command.store);
+  if (store.config().memory.code == memo::WindowCodeKind::kPaper &&
+      command.recall.error_rate != store::kErrorRate)
     throw UsageError("--error-rate works with the bound code only; this store has the paper's");
   const auto prompt = store.tokenizer().encode(command.prompt);
-  check_prompt(store, prompt);
+  store::check_prompt(store, prompt);
   store.memory();  // read before the clock starts
   Writing writing(store, command.prompt, !command.json);
-  const Recall result = recall(store, prompt, command.recall,
-                               [&](const NextToken& token) { writing.add(token.token); });
+  const store::Recall result =
+      store::recall(store, prompt, command.recall,
+                    [&](const memo::NextToken& token) { writing.add(token.token); });
   writing.end(result.end);
   if (command.json)
     print_json(json_of(command, store, result, writing.text()));

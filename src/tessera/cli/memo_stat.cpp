@@ -3,16 +3,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
-#include <filesystem>
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tessera/base/config.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
-#include "tessera/store/fullness.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/recall_measure.h"
+#include "tessera/store/statistics.h"
 
 namespace tessera::cli {
 namespace {
@@ -26,82 +28,70 @@ struct StatOptions {
   bool json = false;
 };
 
-Json measured(const MemoStore& store, const StatOptions& options) {
+std::optional<store::MeasuredRecall> measured(const store::MemoStore& store,
+                                              const StatOptions& options) {
+  if (options.measure == 0) return {};
   Progress progress(stderr, "Recalling", options.measure);
-  const MeasuredRecall result = measure_recall(store, options.measure, options.seed,
-                                               [&](int64_t done) { progress.update(done); });
-  const auto positions = static_cast<double>(std::max<int64_t>(1, result.positions));
-  return {{"recall", static_cast<double>(result.right) / positions},
-          {"abstained", static_cast<double>(result.positions - result.recalled) / positions},
-          {"positions", result.positions}};
+  return store::measure_recall(store, options.measure, options.seed,
+                               [&](int64_t done) { progress.update(done); });
 }
 
-int64_t file_bytes(const std::filesystem::path& path) {
-  std::error_code missing;
-  const auto size = std::filesystem::file_size(path, missing);
-  return missing ? 0 : static_cast<int64_t>(size);
+Json json_of(const store::StoreStatistics& store,
+             const std::optional<store::MeasuredRecall>& measured) {
+  Json json = {{"digest", store.digest},
+               {"documents", store.totals.documents},
+               {"tokens", store.totals.tokens},
+               {"pairs", store.totals.pairs},
+               {"load", store.fullness.filled},
+               {"capacity_pairs", static_cast<int64_t>(store.fullness.capacity)},
+               {"expected_recall", store.fullness.expected_recall_after.back()},
+               {"expected_recall_after", store.fullness.expected_recall_after},
+               {"code", config::enum_name(store.memory.code)},
+               {"dimension", store.memory.dimension},
+               {"window_lengths", memo::window_lengths(store.memory)},
+               {"vocabulary", store.memory.vocabulary},
+               {"tokenizer", store.tokenizer},
+               {"seed", store.memory.seed},
+               {"bytes", {{"matrix", store.matrix_bytes}, {"ledger", store.ledger_bytes}}}};
+  if (measured)
+    json["measured_recall"] = {{"recall", measured->share_right()},
+                               {"abstained", measured->share_abstained()},
+                               {"positions", measured->positions}};
+  return json;
 }
 
-Json stat_of(const StatOptions& options) {
-  const MemoStore store(options.store);
-  const StoreConfig& config = store.config();
-  const LedgerTotals totals = store.ledger().totals();
-  const MemoryLoad load = memory_load(store.memory());
-  Json stat = {{"digest", store.digest()},
-               {"documents", totals.documents},
-               {"tokens", totals.tokens},
-               {"pairs", totals.pairs},
-               {"load", load.load},
-               {"capacity_pairs", static_cast<int64_t>(load.capacity)},
-               {"expected_recall", load.expected_recall},
-               {"expected_recall_after", load.expected_recall_after},
-               {"code", config::enum_name(config.memory.code)},
-               {"dimension", config.memory.dimension},
-               {"window_lengths", window_lengths(config.memory)},
-               {"vocabulary", config.memory.vocabulary},
-               {"tokenizer", store.tokenizer().description()},
-               {"seed", config.memory.seed},
-               {"bytes",
-                {{"matrix", file_bytes(store.path() / "memory.safetensors")},
-                 {"ledger", file_bytes(store.path() / "ledger.sqlite")}}}};
-  if (options.measure > 0) stat["measured_recall"] = measured(store, options);
-  return stat;
-}
-
-void print_stat(const Json& stat, const std::string& store) {
-  const auto whole = [&](const char* key) { return stat[key].get<int64_t>(); };
-  const auto real = [](const Json& value) { return value.get<double>(); };
-  fmt::print("{}: {} code, dimension {}, windows of {} tokens, {}, seed {}\n", store,
-             stat["code"].get<std::string>(), whole("dimension"),
-             fmt::join(stat["window_lengths"].get<std::vector<int64_t>>(), ", "),
-             stat["tokenizer"].get<std::string>(), stat["seed"].get<uint64_t>());
+void print(const std::string& name, const store::StoreStatistics& store,
+           const std::optional<store::MeasuredRecall>& measured) {
+  const auto lengths = memo::window_lengths(store.memory);
+  const auto capacity = static_cast<int64_t>(store.fullness.capacity);
+  fmt::print("{}: {} code, dimension {}, windows of {} tokens, {}, seed {}\n", name,
+             config::enum_name(store.memory.code), store.memory.dimension, fmt::join(lengths, ", "),
+             store.tokenizer, store.memory.seed);
   fmt::print("  documents        {}\n  tokens           {}\n  pairs            {}\n",
-             whole("documents"), whole("tokens"), whole("pairs"));
+             store.totals.documents, store.totals.tokens, store.totals.pairs);
   fmt::print("  load             {:.4f} of the {} pairs that are recalled with 99 %; room for {}\n",
-             real(stat["load"]), whole("capacity_pairs"),
-             std::max<int64_t>(0, whole("capacity_pairs") - whole("pairs")));
+             store.fullness.filled, capacity, std::max<int64_t>(0, capacity - store.totals.pairs));
   fmt::print("  expected recall ");
-  for (size_t k = stat["window_lengths"].size(); k-- > 0;)
-    fmt::print(" {:.4f} after {} tokens{}", real(stat["expected_recall_after"][k]),
-               stat["window_lengths"][k].get<int64_t>(), k > 0 ? "," : "\n");
-  if (stat.contains("measured_recall")) {
-    const Json& measured = stat["measured_recall"];
+  for (size_t k = lengths.size(); k-- > 0;)
+    fmt::print(" {:.4f} after {} tokens{}", store.fullness.expected_recall_after[k], lengths[k],
+               k > 0 ? "," : "\n");
+  if (measured)
     fmt::print("  measured recall  {:.4f} at {} positions; {:.4f} abstained\n",
-               real(measured["recall"]), measured["positions"].get<int64_t>(),
-               real(measured["abstained"]));
-  }
-  fmt::print("  digest           {}\n", stat["digest"].get<std::string>());
+               measured->share_right(), measured->positions, measured->share_abstained());
+  fmt::print("  digest           {}\n", store.digest);
   fmt::print("  on disk          {} matrix, {} ledger\n",
-             readable_bytes(real(stat["bytes"]["matrix"])),
-             readable_bytes(real(stat["bytes"]["ledger"])));
+             readable_bytes(static_cast<double>(store.matrix_bytes)),
+             readable_bytes(static_cast<double>(store.ledger_bytes)));
 }
 
 void run_stat(const StatOptions& options) {
-  const Json stat = stat_of(options);
+  const store::MemoStore store(options.store);
+  const store::StoreStatistics statistics = store::statistics_of(store);
+  const auto recall = measured(store, options);
   if (options.json)
-    fmt::print("{}\n", stat.dump(2));
+    fmt::print("{}\n", json_of(statistics, recall).dump(2));
   else
-    print_stat(stat, options.store);
+    print(options.store, statistics, recall);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct VerifyOptions {
 };
 
 void repair(const std::string& store) {
-  MemoWriter writer(store);
+  store::MemoWriter writer(store);
   Progress progress(stderr, "Rebuilding", writer.ledger().totals().tokens);
   writer.rebuild([&](int64_t done, int64_t) { progress.update(done); });
   writer.checkpoint();
@@ -25,9 +25,10 @@ void repair(const std::string& store) {
 
 void run_verify(const VerifyOptions& options) {
   if (options.repair) repair(options.store);
-  const MemoStore store(options.store);
+  const store::MemoStore store(options.store);
   Progress progress(stderr, "Verifying", store.ledger().totals().tokens);
-  const Verification result = verify(store, [&](int64_t done, int64_t) { progress.update(done); });
+  const store::Verification result =
+      store::verify(store, [&](int64_t done, int64_t) { progress.update(done); });
   progress.update(result.totals.tokens);
   progress.finish();
   fmt::print("{}: verified, {}, {} tokens, {} pairs, digest {}\n", options.store,

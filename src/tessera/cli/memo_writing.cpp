@@ -4,9 +4,9 @@
 
 namespace tessera::cli {
 
-Writing::Writing(const MemoStore& store, const std::string& prompt, bool visible)
+Writing::Writing(const store::MemoStore& store, const std::string& prompt, bool visible)
     : tokenizer_(store.tokenizer()),
-      longest_(window_lengths(store.config().memory).back()),
+      longest_(memo::window_lengths(store.config().memory).back()),
       visible_(visible),
       started_(std::chrono::steady_clock::now()) {
   if (visible_) fmt::print("{}", prompt);
@@ -20,15 +20,15 @@ void Writing::add(int32_t token) {
   std::fflush(stdout);
 }
 
-void Writing::end(RecallEnd end) const {
+void Writing::end(store::RecallEnd end) const {
   using Seconds = std::chrono::duration<double>;
   const double seconds = Seconds(std::chrono::steady_clock::now() - started_).count();
   if (visible_) fmt::print("\n");
   std::fflush(stdout);  // what follows goes another way
   std::string why;
-  if (end == RecallEnd::kEndOfDocument) why = "; the document ends here";
-  if (end == RecallEnd::kNotStored) why = "; nothing stored continues this";
-  if (end == RecallEnd::kNotStored && tokens_ == 0)
+  if (end == store::RecallEnd::kEndOfDocument) why = "; the document ends here";
+  if (end == store::RecallEnd::kNotStored) why = "; nothing stored continues this";
+  if (end == store::RecallEnd::kNotStored && tokens_ == 0)
     why += fmt::format(
         " with enough certainty; prompts of {} tokens or more match best, and recall --error-rate "
         "0.1 accepts weaker matches",

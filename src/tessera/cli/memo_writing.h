@@ -13,11 +13,11 @@ namespace tessera::cli {
 class Writing {
  public:
   /// visible: whether anything is printed on standard output.
-  Writing(const MemoStore& store, const std::string& prompt, bool visible);
+  Writing(const store::MemoStore& store, const std::string& prompt, bool visible);
 
   void add(int32_t token);
   /// Prints how many tokens there were, how fast they came and why they end, on standard error.
-  void end(RecallEnd end) const;
+  void end(store::RecallEnd end) const;
 
   /// Of the tokens, without the prompt.
   const std::string& text() const { return text_; }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,22 +12,14 @@
 #include "tessera/cli/program.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/memo/bound_windows.h"
-#include "tessera/memo/text_memory_config.h"
-#include "tessera/memo/window_memory.h"
+#include "tessera/memo/text_plan.h"
 #include "tessera/theory/counts_file.h"
-#include "tessera/theory/planner.h"
+#include "tessera/theory/law_plan.h"
 
 namespace tessera::cli {
 namespace {
 
 using config::Json;
-using namespace theory;
-
-constexpr int64_t kMostSimulated = 4000000;  // inputs
-constexpr double kMostNormals = 4e9;         // inputs * dimensions * runs of a simulation
-constexpr int64_t kTextProbes = 2000;
-constexpr int64_t kTextStep = 64;  // dimensions of a text memory are multiples of it
 
 struct Options {
   std::optional<double> alpha, error;
@@ -59,72 +50,63 @@ void check(const Options& options) {
     throw UsageError("--inputs goes with --alpha; a file says itself how many inputs it has");
 }
 
-/// What the two sources of a law have in common.
-struct Law {
-  std::string name;
-  RankedLaw ranked;
-  double power;  // of the scheme without threshold
-  std::function<MemorySummary(const MemoryScheme&)> summarise;
-  std::function<AssociationTask()> task;
-};
-
-Law law_of(const Options& options) {
-  const auto outputs = static_cast<int32_t>(*options.outputs);
-  if (options.alpha) {
-    const double alpha = *options.alpha;
-    const int64_t inputs = *options.inputs;
-    return {fmt::format("Zipf law, alpha = {:g}", alpha), RankedLaw::zipf(inputs, alpha),
-            1.2 / (2 * alpha),
-            [=](const MemoryScheme& scheme) {
-              return summarise_zipf_memory(inputs, outputs, alpha, scheme);
-            },
-            [=] { return zipf_task(inputs, outputs, alpha); }};
-  }
-  const auto counts = std::make_shared<std::vector<double>>(read_counts_file(options.counts));
-  const auto task = std::make_shared<AssociationTask>(counted_task(*counts, outputs));
-  return {"counts of " + options.counts, RankedLaw::counted(*counts), 0.3,
-          [=](const MemoryScheme& scheme) {
-            return summarise_memory(*task, scheme_weights(scheme, task->law));
-          },
-          [=] { return *task; }};
+theory::LawPlan plan_law(const Options& options) {
+  const theory::PlannedLaw law =
+      options.alpha ? theory::planned_zipf_law(*options.inputs, *options.outputs, *options.alpha)
+                    : theory::planned_counts(theory::read_counts_file(options.counts),
+                                             *options.outputs, "counts of " + options.counts);
+  return options.error
+             ? theory::plan_for_error(law, *options.error, options.runs, options.seed)
+             : theory::plan_in_dimension(law, *options.dimension, options.runs, options.seed);
 }
 
-/// Runs of the plan, where that takes seconds.
-std::optional<Spread> simulated(const Options& options, const Law& law, const MemoryPlan& plan) {
-  const double normals = static_cast<double>(law.ranked.inputs()) *
-                         static_cast<double>(plan.dimension) * static_cast<double>(options.runs);
-  if (options.runs < 1 || law.ranked.inputs() > kMostSimulated || normals > kMostNormals) return {};
-  return simulate_plan(law.task(), plan, options.runs, options.seed);
+Json json_of(const theory::LawPlan& plan) {
+  const theory::MemoryPlan& memory = plan.memory;
+  Json json = {{"law", plan.law},
+               {"inputs", plan.inputs},
+               {"outputs", plan.outputs},
+               {"samples", std::isinf(memory.samples) ? Json(nullptr) : Json(memory.samples)},
+               {"dimension", memory.dimension},
+               {"stored", memory.stored},
+               {"parameters", memory.dimension * memory.dimension},
+               {"predicted_error", memory.error},
+               {"unseen_error", memory.unseen_error},
+               {"stored_item_error", memory.stored_item_error}};
+  if (const auto& runs = plan.simulated)
+    json["simulated"] = {{"error", runs->mean},
+                         {"standard_deviation", runs->deviation},
+                         {"runs", runs->runs},
+                         {"predicted_over_simulated", memory.error / runs->mean}};
+  for (const theory::SchemeError& scheme : plan.schemes)
+    json["schemes"].push_back({{"scheme", scheme.name}, {"predicted_error", scheme.error}});
+  for (const theory::HeldItems& held : plan.holds)
+    json["holds"].push_back({{"error_per_item", held.error_per_item}, {"items", held.items}});
+  return json;
 }
 
-Json plan_of_law(const Options& options) {
-  const Law law = law_of(options);
-  const OutputLaw outputs = OutputLaw::balanced(*options.outputs);
-  const MemoryPlan plan = options.error ? plan_memory(law.ranked, outputs, *options.error)
-                                        : best_memory(law.ranked, outputs, *options.dimension,
-                                                      std::numeric_limits<double>::infinity());
-  Json result = {{"law", law.name},
-                 {"inputs", law.ranked.inputs()},
-                 {"outputs", *options.outputs},
-                 {"samples", std::isinf(plan.samples) ? Json(nullptr) : Json(plan.samples)},
-                 {"dimension", plan.dimension},
-                 {"stored", plan.stored},
-                 {"parameters", plan.dimension * plan.dimension},
-                 {"predicted_error", plan.error},
-                 {"unseen_error", plan.unseen_error},
-                 {"stored_item_error", plan.stored_item_error}};
-  if (const auto runs = simulated(options, law, plan))
-    result["simulated"] = {{"error", runs->mean},
-                           {"standard_deviation", runs->deviation},
-                           {"runs", runs->runs},
-                           {"predicted_over_simulated", plan.error / runs->mean}};
-  for (const SchemeError& scheme :
-       scheme_errors(law.summarise, law.ranked.inputs(), law.power, plan))
-    result["schemes"].push_back({{"scheme", scheme.name}, {"predicted_error", scheme.error}});
-  for (const double error : {0.001, 0.01, 0.1})
-    result["holds"].push_back(
-        {{"error_per_item", error}, {"items", capacity(outputs, plan.dimension, error)}});
-  return result;
+void print(const theory::LawPlan& plan) {
+  const theory::MemoryPlan& memory = plan.memory;
+  fmt::print("{}, {} inputs, {} outputs\n", plan.law, plan.inputs, plan.outputs);
+  if (!std::isinf(memory.samples)) fmt::print("  samples to see      T = {:.0f}\n", memory.samples);
+  fmt::print("  dimension           d = {} ({} numbers)\n", memory.dimension,
+             memory.dimension * memory.dimension);
+  fmt::print("  store the           P = {} most frequent, with equal weight\n", memory.stored);
+  fmt::print("  predicted error     {:.4f} ({:.4f} of it not seen yet; {:.4f} per stored item)\n",
+             memory.error, memory.unseen_error, memory.stored_item_error);
+  if (const auto& runs = plan.simulated)
+    fmt::print(
+        "  simulated           {:.4f} ± {:.4f} over {} runs (predicted / simulated {:.2f})\n",
+        runs->mean, runs->deviation, runs->runs, memory.error / runs->mean);
+  else
+    fmt::print(
+        "  simulated           not: it would take too long; the prediction is off by about a "
+        "tenth\n");
+  fmt::print("\nPredicted error of each scheme in this dimension\n");
+  for (const theory::SchemeError& scheme : plan.schemes)
+    fmt::print("  {:<24} {:.4f}\n", scheme.name, scheme.error);
+  fmt::print("\nWhat this dimension holds, stored with equal weight\n");
+  for (const theory::HeldItems& held : plan.holds)
+    fmt::print("  {:>10} associations at an error of {:g} each\n", held.items, held.error_per_item);
 }
 
 Tokenizer tokenizer_of(const Options& options, const std::string& text) {
@@ -137,117 +119,81 @@ Tokenizer tokenizer_of(const Options& options, const std::string& text) {
   return trainer.train([&](int64_t tokens) { progress.update(tokens); });
 }
 
-/// What a predictor says of the dimension wanted or given.
-template <typename Predictor>
-Json plan_by(const Predictor& predictor, const char* keys, const Options& options) {
-  const int64_t dimension = options.dimension
-                                ? *options.dimension
-                                : predictor.smallest_dimension(*options.error, kTextStep);
-  Json plan = {{"keys", keys},
-               {"associations", predictor.associations()},
-               {"dimension", dimension > 0 ? Json(dimension) : Json(nullptr)},
-               {"error_in_any_dimension", predictor.floor()}};
-  if (dimension > 0) {
-    const auto [error, standard_error] = predictor.error(dimension);
-    plan["predicted_error"] = error;
-    plan["standard_error"] = standard_error;
-  }
-  plan["probes"] = predictor.probes();
-  return plan;
-}
+/// A text as tokens, with a plan for each kind of keys.
+struct PlansOfText {
+  std::string text;  // its path
+  size_t tokens = 0;
+  memo::TextMemoryConfig memory;
+  std::vector<memo::TextPlan> plans;
+};
 
-Json plan_of_text(const Options& options) {
+PlansOfText plan_text(const Options& options) {
   const std::string text = read_file(options.text);
   const Tokenizer tokenizer = tokenizer_of(options, text);
   const auto tokens = tokenizer.encode(text);
   if (static_cast<int64_t>(tokens.size()) <= options.heads)
-    throw DataError(options.text, "holds {} tokens; a window of {} and its next token need more",
+    throw DataError(options.text, "has {} tokens; a window of {} and its next token need more",
                     tokens.size(), options.heads);
-  Json result = {{"text", options.text},
-                 {"tokens", tokens.size()},
-                 {"vocabulary", tokenizer.vocabulary_size()},
-                 {"heads", options.heads},
-                 {"layers", options.layers}};
-  const auto add_plan_of = [&](const char* keys, const auto& predictor) {
-    result["plans"].push_back(plan_by(predictor, keys, options));
+  const memo::TextMemoryConfig memory{
+      .heads = options.heads, .layers = options.layers, .vocabulary = tokenizer.vocabulary_size()};
+  const auto choose = [&](const memo::RecallPredictor& predictor) {
+    return options.dimension ? predictor.plan_in(*options.dimension)
+                             : predictor.plan_for(*options.error);
   };
-  const auto predictor = [&](WindowMemory::Keys keys) {
-    return WindowErrorPredictor(tokens,
-                                {.heads = options.heads,
-                                 .layers = options.layers,
-                                 .vocabulary = tokenizer.vocabulary_size(),
-                                 .keys = keys},
-                                kTextProbes, options.seed);
-  };
-  add_plan_of("keys that share parts (as in the paper)",
-              predictor(WindowMemory::Keys::kSharedSlots));
-  add_plan_of("an independent key per window", predictor(WindowMemory::Keys::kHashedWindows));
-  add_plan_of("bound windows, each pair written once",
-              BoundWindowPredictor(
-                  {tokens}, window_lengths({.heads = options.heads, .layers = options.layers}),
-                  tokenizer.vocabulary_size(), kTextProbes, options.seed));
-  return result;
+  return {options.text, tokens.size(), memory,
+          memo::plan_text(tokens, memory, options.seed, choose)};
 }
 
-void print_law(const Json& plan) {
-  fmt::print("{}, {} inputs, {} outputs\n", plan["law"].get<std::string>(),
-             plan["inputs"].get<int64_t>(), plan["outputs"].get<int64_t>());
-  if (!plan["samples"].is_null())
-    fmt::print("  samples to see      T = {:.0f}\n", plan["samples"].get<double>());
-  fmt::print("  dimension           d = {} ({} numbers)\n", plan["dimension"].get<int64_t>(),
-             plan["parameters"].get<int64_t>());
-  fmt::print("  store the           P = {} most frequent, with equal weight\n",
-             plan["stored"].get<int64_t>());
-  fmt::print("  predicted error     {:.4f} ({:.4f} of it not seen yet; {:.4f} per stored item)\n",
-             plan["predicted_error"].get<double>(), plan["unseen_error"].get<double>(),
-             plan["stored_item_error"].get<double>());
-  if (plan.contains("simulated")) {
-    const Json& runs = plan["simulated"];
-    fmt::print(
-        "  simulated           {:.4f} ± {:.4f} over {} runs (predicted / simulated {:.2f})\n",
-        runs["error"].get<double>(), runs["standard_deviation"].get<double>(),
-        runs["runs"].get<int64_t>(), runs["predicted_over_simulated"].get<double>());
-  } else {
-    fmt::print("  simulated           not: too large; the prediction errs by about a tenth\n");
+Json json_of(const PlansOfText& text) {
+  Json json = {{"text", text.text},
+               {"tokens", text.tokens},
+               {"vocabulary", text.memory.vocabulary},
+               {"heads", text.memory.heads},
+               {"layers", text.memory.layers}};
+  for (const auto& [keys, size] : text.plans) {
+    Json plan = {{"keys", keys},
+                 {"associations", size.associations},
+                 {"dimension", size.dimension ? Json(*size.dimension) : Json(nullptr)},
+                 {"error_in_any_dimension", size.error_in_any_dimension}};
+    if (size.dimension) {
+      plan["predicted_error"] = size.error;
+      plan["standard_error"] = size.standard_error;
+    }
+    plan["probes"] = size.probes;
+    json["plans"].push_back(std::move(plan));
   }
-  fmt::print("\nPredicted error of each scheme in this dimension\n");
-  for (const Json& scheme : plan["schemes"])
-    fmt::print("  {:<24} {:.4f}\n", scheme["scheme"].get<std::string>(),
-               scheme["predicted_error"].get<double>());
-  fmt::print("\nWhat this dimension holds, stored with equal weight\n");
-  for (const Json& row : plan["holds"])
-    fmt::print("  {:>10} associations at an error of {:g} each\n", row["items"].get<int64_t>(),
-               row["error_per_item"].get<double>());
+  return json;
 }
 
-void print_text(const Json& plan) {
-  fmt::print("{}: {} tokens of {}, {} heads, {} layers\n", plan["text"].get<std::string>(),
-             plan["tokens"].get<int64_t>(), plan["vocabulary"].get<int64_t>(),
-             plan["heads"].get<int64_t>(), plan["layers"].get<int64_t>());
-  for (const Json& row : plan["plans"]) {
-    fmt::print("\nWith {}\n  associations        {}\n", row["keys"].get<std::string>(),
-               row["associations"].get<int64_t>());
-    if (row["dimension"].is_null())
-      fmt::print("  dimension           none up to 10^6 is enough\n");
-    else
+void print(const PlansOfText& text) {
+  fmt::print("{}: {} tokens of {}, {} heads, {} layers\n", text.text, text.tokens,
+             text.memory.vocabulary, text.memory.heads, text.memory.layers);
+  for (const auto& [keys, size] : text.plans) {
+    fmt::print("\nWith {}\n  associations        {}\n", keys, size.associations);
+    if (size.dimension)
       fmt::print("  dimension           {}\n  predicted error     {:.4f} ± {:.4f} ({} positions)\n",
-                 row["dimension"].get<int64_t>(), row["predicted_error"].get<double>(),
-                 row["standard_error"].get<double>(), row["probes"].get<int64_t>());
+                 *size.dimension, size.error, size.standard_error, size.probes);
+    else
+      fmt::print("  dimension           none up to 10^6 is enough\n");
     fmt::print(
-        "  in any dimension    {:.4f} (windows that agree, or share parts, and go on "
-        "differently)\n",
-        row["error_in_any_dimension"].get<double>());
+        "  in any dimension    {:.4f} (windows that are equal, or share parts, but are followed by "
+        "different tokens)\n",
+        size.error_in_any_dimension);
   }
 }
 
 void run(const Options& options) {
   check(options);
-  const bool of_text = !options.text.empty();
-  const Json plan = of_text ? plan_of_text(options) : plan_of_law(options);
-  if (options.json)
-    fmt::print("{}\n", plan.dump(2));
+  const auto show = [&](const auto& plan) {
+    if (options.json)
+      fmt::print("{}\n", json_of(plan).dump(2));
+    else
+      print(plan);
+  };
+  if (options.text.empty())
+    show(plan_law(options));
   else
-    of_text ? print_text(plan) : print_law(plan);
+    show(plan_text(options));
 }
 
 }  // namespace
