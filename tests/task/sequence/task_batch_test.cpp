@@ -92,7 +92,7 @@ TEST(AnswerLoss, HandWorkedBits) {
 }
 
 TEST(AnswerLoss, HandWorkedClasses) {
-  TaskBatch batch{at::zeros({2, 1, 1}), at::tensor({0, 2}).view({2, 1}),
+  TaskBatch batch{at::zeros({2, 1, 1}), at::tensor({0, 2}, at::kLong).view({2, 1}),
                   at::tensor({0, 1}).to(at::kBool).view({2, 1}), TargetKind::kClasses};
   const auto logits =
       at::tensor({9.F, 0.F, 0.F, 0.F, std::log(2.F), std::log(5.F)}).view({2, 1, 3});
