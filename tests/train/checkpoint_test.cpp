@@ -136,7 +136,7 @@ TEST_F(CheckpointTest, AnotherModelIsNamedWithBothShapesAndLeftAsItWas) {
     at::Tensor first = register_parameter("first", at::ones({6, 4}));
   } less;
   EXPECT_THAT(message_of<DataError>([&] { checkpoint.restore(less); }),
-              HasSubstr("which this model has not"));
+              HasSubstr("which this model does not have"));
 
   TinyNetwork in_double;
   in_double.to(at::kDouble);
@@ -148,7 +148,7 @@ TEST_F(CheckpointTest, OtherFilesAreNone) {
   save_tensors(folder / "step-00000009.safetensors", {{"first", network.first}});
   EXPECT_THAT(
       message_of<DataError>([&] { Checkpoint::load(folder / "step-00000009.safetensors"); }),
-      HasSubstr("is no checkpoint of a training"));
+      HasSubstr("is not a training checkpoint"));
   write_file(folder / "step-1.safetensors", "");
   write_file(folder / "step-0000000x.safetensors", "");
   EXPECT_EQ(names().size(), 1u);

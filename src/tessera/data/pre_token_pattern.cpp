@@ -118,7 +118,7 @@ class Translator {
   void take_count() {
     const size_t end = rest_.find_first_not_of("0123456789,", 1);
     if (end == std::string_view::npos || rest_[end] != '}' || end == 1 || rest_[1] == ',')
-      refuse(std::min(end, rest_.size()));
+      refuse(1);
     copy(end + 1);
     if (starts_with_one_of("?+*{")) refuse(1);
   }

@@ -52,7 +52,7 @@ TrainingState parse_state(const std::map<std::string, std::string>& metadata,
                           const std::string& path) {
   const auto found = metadata.find("training");
   if (found == metadata.end())
-    throw DataError(path, "is no checkpoint of a training: its metadata has no entry 'training'");
+    throw DataError(path, "is not a training checkpoint: its metadata has no entry 'training'");
   const Json json = config::parse_json(found->second, path + ": metadata 'training'");
   const auto optional = [&](const char* name) {
     return json.at(name).is_null() ? std::nullopt : std::optional(json.at(name).get<double>());
@@ -70,6 +70,13 @@ TrainingState parse_state(const std::map<std::string, std::string>& metadata,
   }
 }
 
+NamedTensors parameters_and_buffers(const torch::nn::Module& module) {
+  NamedTensors tensors;
+  for (const auto& item : module.named_parameters()) tensors.emplace_back(item.key(), item.value());
+  for (const auto& item : module.named_buffers()) tensors.emplace_back(item.key(), item.value());
+  return tensors;
+}
+
 /// Copies what the file holds into the targets of these names, after all of them were checked.
 void copy_into(const NamedTensors& targets, const TensorFile& file) {
   for (const auto& [name, target] : targets) {
@@ -82,14 +89,15 @@ void copy_into(const NamedTensors& targets, const TensorFile& file) {
   for (const auto& [name, target] : targets) target.copy_(file.tensors.at(name));
 }
 
-/// Throws DataError where the file has a tensor that is none of `known`.
-void refuse_strangers(const TensorFile& file, const NamedTensors& known, bool with_moments) {
+/// Throws DataError where the file has a tensor that is not among `known`.
+void refuse_unknown(const TensorFile& file, const NamedTensors& known, bool with_moments) {
   std::map<std::string, bool> names;
   for (const auto& [name, tensor] : known) names[name] = true;
   for (const auto& [name, tensor] : file.tensors)
     if (!names.contains(name) && (with_moments || !name.starts_with(kMomentPrefix)))
-      throw DataError(file.path, "has the tensor '{}' of shape [{}], which this model has not",
-                      name, fmt::join(tensor.sizes().vec(), ", "));
+      throw DataError(file.path,
+                      "has the tensor '{}' of shape [{}], which this model does not have", name,
+                      fmt::join(tensor.sizes().vec(), ", "));
 }
 
 }  // namespace
@@ -116,14 +124,14 @@ void Checkpoint::restore(torch::nn::Module& module, AdamW& optimizer) const {
   NamedTensors targets = parameters_and_buffers(module);
   const NamedTensors moments = optimizer.state();
   targets.insert(targets.end(), moments.begin(), moments.end());
-  refuse_strangers(file, targets, /*with_moments=*/true);
+  refuse_unknown(file, targets, /*with_moments=*/true);
   copy_into(targets, file);
   optimizer.set_steps(state.step);
 }
 
 void Checkpoint::restore(torch::nn::Module& module) const {
   const NamedTensors targets = parameters_and_buffers(module);
-  refuse_strangers(file, targets, /*with_moments=*/false);
+  refuse_unknown(file, targets, /*with_moments=*/false);
   copy_into(targets, file);
 }
 
@@ -164,7 +172,7 @@ std::optional<Checkpoint> Checkpoints::latest(const std::function<void(const std
       }
       return checkpoint;
     } catch (const DataError& error) {
-      warn(fmt::format("{}; taking the checkpoint before it", error.what()));
+      warn(fmt::format("{}; the checkpoint before it is used", error.what()));
       damaged.push_back(path);
     }
   }

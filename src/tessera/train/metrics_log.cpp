@@ -49,7 +49,7 @@ std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {
     const std::string source = fmt::format("{}: line {}", path.native(), lines.size() + 1);
     Json line = config::parse_json(std::string_view(text).substr(begin, end - begin), source);
     if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer())
-      throw DataError(source, "is no object with a whole number 'step'; remove the line");
+      throw DataError(source, "is not a JSON object with a whole number 'step'; remove the line");
     lines.push_back(std::move(line));
     begin = end + 1;
   }

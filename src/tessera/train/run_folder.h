@@ -10,9 +10,9 @@ namespace tessera {
 /// The folder of one training run. Only the process that has one of these writes there.
 class RunFolder {
  public:
-  /// kNew: makes the folder where it is missing. Throws UsageError where, starting anew, the folder
-  /// already holds a run, or, resuming, it holds none; std::runtime_error where another process
-  /// trains there; SystemError. Nothing is written but the file "lock".
+  /// kNew: makes the folder where it is missing; throws UsageError where it already holds a run.
+  /// kResume: throws UsageError where it holds none. Both throw std::runtime_error where another
+  /// process trains there; SystemError. Nothing is written but the file "lock".
   RunFolder(std::filesystem::path path, Start start);
 
   const std::filesystem::path& path() const { return path_; }

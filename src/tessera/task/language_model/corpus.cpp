@@ -52,7 +52,7 @@ Json fingerprint(const CorpusConfig& config) {
   return files;
 }
 
-/// What the files in the folder were made from.
+/// What the files in the folder are made from.
 Json record_of(const CorpusConfig& config) {
   return {{"config", config::to_json(config)}, {"files", fingerprint(config)}};
 }
@@ -145,8 +145,9 @@ void write_tokens(const TextSource& source, const Tokenizer& tokenizer, const fs
     progress.update(done, fmt::format("{} tokens", tokens));
   };
   constexpr auto kPiece = static_cast<int64_t>(TextEncoder::kPieceBytes);
-  TokenStreamWriter writer(path, tokenizer,
-                           [&](int64_t tokens) { advance(done + kPiece, tokens); });
+  TokenStreamWriter writer(path, tokenizer, [&](int64_t tokens) {
+    advance(std::min(done + kPiece, document_end - 1), tokens);
+  });
   source.for_each([&](const std::string&, std::string_view text) {
     document_end += static_cast<int64_t>(text.size());
     writer.add_document(text);

@@ -1,6 +1,7 @@
 #include "tessera/task/language_model/position_loss.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -42,7 +43,7 @@ PositionLoss measure_position_loss(LanguageModel& model, const Corpus& corpus, i
     if (InterruptGuard::interrupted()) break;
     losses.add(model, rows);
     result.windows += rows.size(0);
-    bar.update(result.windows, "windows of the validation text");
+    bar.update(result.windows, fmt::format("{} windows", result.windows));
   }
   for (int64_t position = 0; position < losses.positions(); ++position)
     result.nats.push_back(losses.at(position));

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -51,17 +52,22 @@ class TrainingDisplay : public TrainingObserver {
 
   void on_start(int64_t step, int64_t steps) override {
     step_ = step;
+    stepped_ = Clock::now();
     progress_ = std::make_unique<Progress>(stream_, name_, steps, step);
   }
   void on_step(const StepMetrics& metrics) override {
     step_ = metrics.step;
-    progress_->update(
-        step_, fmt::format("loss {:.3f}, {:.0f} tok/s", metrics.loss, metrics.tokens_per_second));
+    loss_ = fmt::format("loss {:.3f}, {:.0f} tok/s", metrics.loss, metrics.tokens_per_second);
+    progress_->update(step_, loss_);
+    stepped_ = Clock::now();
   }
+  /// An evaluation that takes a while is shown.
   void on_batch_evaluated(int64_t batch, int64_t batches) {
+    if (Clock::now() - stepped_ < std::chrono::seconds(1)) return;
     progress_->update(step_, fmt::format("evaluating: batch {} of {}", batch, batches));
   }
   void on_evaluation(int64_t step, const Metrics& metrics) override {
+    progress_->update(step_, loss_);
     progress_->message(
         fmt::format("{}: step {}: validation loss {:.4f} nats/token, {:.4f} bits/byte", name_, step,
                     metrics.at("loss"), metrics.at("bits_per_byte")));
@@ -85,11 +91,15 @@ class TrainingDisplay : public TrainingObserver {
   void finish() { progress_.reset(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   std::FILE* stream_;
   std::string name_;
   std::function<std::string(int64_t)> sample_;
   std::unique_ptr<Progress> progress_;
   int64_t step_ = 0;
+  std::string loss_;
+  Clock::time_point stepped_;  // when the last step ended
 };
 
 /// Median over the steps of a run, in all its processes, tokens per second.

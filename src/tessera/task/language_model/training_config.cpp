@@ -68,7 +68,7 @@ Json LanguageModelTrainingConfig::to_json() const {
           {"sample", config::to_json(sample)}};
 }
 
-void check_same_run(const fs::path& file, const Json& now) {
+void check_same_run(const std::filesystem::path& file, const Json& now) {
   static const std::set<std::string> kMayChange = {"train.steps", "train.threads",
                                                    "train.checkpoint_every",
                                                    "train.keep_checkpoints", "train.sample_every"};
@@ -79,8 +79,7 @@ void check_same_run(const fs::path& file, const Json& now) {
     if (before == began.end() || before->second == value) continue;
     if (key.starts_with("sample.") || kMayChange.count(key)) continue;
     throw UsageError(
-        "{} began with {} = {}, now it is {}; give the same value to continue it, or choose "
-        "another "
+        "{} began with {} = {}, now it is {}; give the same value to continue it, or another "
         "folder",
         file.parent_path().native(), key, before->second.dump(), value.dump());
   }

@@ -52,9 +52,8 @@ void check_training_memory(const Json& model, int64_t vocabulary) {
   constexpr double kGigabyte = 1e9;
   throw UsageError(
       "a {} with {} has {:.3g} parameters; training needs {:.3g} GB of memory for them ({:.0f} "
-      "bytes each: weight, gradient, AdamW's two moments), and this machine has {:.3g} GB. Make "
-      "one "
-      "of these numbers smaller",
+      "bytes each: weight, gradient, AdamW's two moments), this machine has {:.3g} GB. Make one of "
+      "these numbers smaller",
       kind, sizes(fields, vocabulary), parameters, needed / kGigabyte, kBytesPerParameter,
       available / kGigabyte);
 }
