@@ -8,7 +8,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/data/window_sampler.h"
-#include "tessera/infer/scoring.h"
+#include "tessera/infer/evaluation.h"
 
 namespace tessera {
 namespace {

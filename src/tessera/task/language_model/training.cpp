@@ -13,7 +13,6 @@
 #include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/window_sampler.h"
-#include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/tensor/manifest.h"
