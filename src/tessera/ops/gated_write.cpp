@@ -93,7 +93,7 @@ at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const a
   check_like(right, {B, D}, memory, "gated_write: right");
   check_like(gate_weight, {2 * D, D}, memory, "gated_write: gate_weight");
   check_like(gate_input, {B, 2 * D}, memory, "gated_write: gate_input");
-  if (form == GateForm::kSigmoid && fused_loops({memory}))
+  if (form == GateForm::kSigmoid && loops_for({memory}))
     return FusedGatedWrite::apply(memory, left, right, gate_weight, gate_input);
   return composed(memory, left, right, gate_weight, gate_input, form);
 }

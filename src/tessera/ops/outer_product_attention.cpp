@@ -57,7 +57,7 @@ class FusedAttentionFactors : public torch::autograd::Function<FusedAttentionFac
 at::Tensor attention_factors(const at::Tensor& queries, const at::Tensor& keys) {
   check_vectors(queries, "attention_factors: queries");
   check_like(keys, {queries.size(0), -1, queries.size(2)}, queries, "attention_factors: keys");
-  if (fused_loops({queries, keys})) return FusedAttentionFactors::apply(queries, keys);
+  if (loops_for({queries, keys})) return FusedAttentionFactors::apply(queries, keys);
   return (queries.unsqueeze(1) * keys.unsqueeze(2)).tanh();  // [B, Nk, Nq, D]
 }
 

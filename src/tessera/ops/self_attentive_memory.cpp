@@ -161,7 +161,7 @@ at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight) {
 at::Tensor distil(const Associations& s, const at::Tensor& weight) {
   check_associations(s, "distil: associations");
   check_like(weight, {-1, s.factors.size(3) * s.values.size(2)}, s.values, "distil: weight");
-  if (fused_loops({s.factors, weight}) && s.factors.numel() > 0)
+  if (loops_for({s.factors, weight}) && s.factors.numel() > 0)
     return BlockedDistil::apply(s.factors, s.values, weight);
   return distil(associate(s.factors, s.values), weight);
 }

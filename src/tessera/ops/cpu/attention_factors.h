@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// factor[b, j, s, d] = tanh(query[b, s, d] * key[b, j, d]).
 struct AttentionFactors {
@@ -19,4 +19,4 @@ struct AttentionFactorsBackward {
   float* grad_key = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

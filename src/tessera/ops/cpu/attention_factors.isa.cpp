@@ -3,7 +3,7 @@
 #include "tessera/ops/cpu/tanh.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 namespace {
 
 bool worth_threads(const AttentionFactors& f) {
@@ -52,4 +52,4 @@ void attention_factors_backward(const AttentionFactorsBackward& g) {
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tessera::cpu {
+namespace tessera::ops::cpu {
 
 /// y = tanh(x).
 struct Tanh {
@@ -43,4 +43,4 @@ struct GatedWriteBackward {
   float* grad_gate_input = nullptr;
 };
 
-}  // namespace tessera::cpu
+}  // namespace tessera::ops::cpu

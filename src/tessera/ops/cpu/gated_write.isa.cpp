@@ -3,7 +3,7 @@
 #include "tessera/ops/cpu/tanh.h"
 #include "tessera/simd/threads.h"
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 namespace {
 
 bool worth_threads(const GatedWrite& f) {
@@ -86,4 +86,4 @@ void gated_write_backward(const GatedWriteBackward& g) {
   }
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -3,7 +3,7 @@
 // Only for *.isa.cpp files. Scalar functions without branches, which loops marked `omp simd` turn
 // into vectors.
 
-namespace tessera::cpu::TESSERA_ISA {
+namespace tessera::ops::cpu::TESSERA_ISA {
 
 /// tanh(x), absolute error below 3e-7; NaN stays NaN. A quotient of polynomials in x, of degree 13
 /// over 6, with the coefficients of Eigen's float tanh.
@@ -29,4 +29,4 @@ inline float logistic(float x) {
   return 0.5f + 0.5f * hyperbolic_tangent(0.5f * x);
 }
 
-}  // namespace tessera::cpu::TESSERA_ISA
+}  // namespace tessera::ops::cpu::TESSERA_ISA
