@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tessera/base/error.h"

@@ -109,13 +109,13 @@ void add_memo_create(Verb& memo) {
   auto options = std::make_shared<Options>();
   Verb& verb = memo.verb("create", "Create an empty store");
   verb.option("store", options->store, "The folder to create").required();
-  const Option dimension =
+  Option dimension =
       verb.option("--dimension", options->dimension,
                   "Width d of keys and values, a multiple of 64; the memory has d^2 numbers");
-  const Option sample = verb.option("--plan-from", options->sample,
-                                    "Instead: choose the smallest dimension that recalls this "
-                                    "file, or the files of this folder, with --error")
-                            .excludes(dimension);
+  Option sample = verb.option("--plan-from", options->sample,
+                              "Instead: choose the smallest dimension that recalls this "
+                              "file, or the files of this folder, with --error")
+                      .excludes(dimension);
   const Option error =
       verb.option("--error", options->error, "Share of tokens that may be recalled wrongly")
           .between(1e-6, 0.999999)

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "tessera/cli/program.h"
 #include "tessera/tensor/manifest.h"
 

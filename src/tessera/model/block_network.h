@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/nn/modules/container/modulelist.h>
 
+#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 #include <vector>

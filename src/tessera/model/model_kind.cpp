@@ -1,6 +1,7 @@
 #include "tessera/model/model_kind.h"
 
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"

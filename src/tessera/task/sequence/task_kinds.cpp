@@ -1,6 +1,7 @@
 #include "tessera/task/sequence/task_kinds.h"
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/suggestion.h"
 #include "tessera/task/associative_retrieval/associative_retrieval.h"
