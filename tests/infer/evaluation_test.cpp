@@ -126,7 +126,6 @@ TEST(Evaluation, ASignalEndsIt) {
                                {.reading = Reading::kStreaming}, losses),
                  Interrupted);
   }
-  InterruptGuard unused;  // forgets the signal, for the tests that follow
 }
 
 TEST(Evaluation, RefusesBadOptions) {

@@ -220,7 +220,6 @@ TEST(Generate, ASignalEndsBetweenTokens) {
     EXPECT_EQ(generation.tokens.size(), 3u);
     EXPECT_EQ(generation.text.size(), 3u);
   }
-  InterruptGuard unused;  // forgets the signal, for the tests that follow
 }
 
 TEST(Generate, PresenceAndFrequencyCountGeneratedTokensAlone) {
@@ -277,7 +276,6 @@ TEST(ContinueText, ASignalLeavesASessionThatGoesOn) {
       return true;
     });
   }
-  InterruptGuard next;  // forgets the signal
   EXPECT_EQ(interrupted.finish, Finish::kInterrupted);
   EXPECT_EQ(interrupted.tokens.size(), 4u);
   EXPECT_EQ(session.tokens()[0].size(), 7u);

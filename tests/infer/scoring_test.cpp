@@ -147,7 +147,6 @@ TEST(Scoring, ASignalEndsItBetweenTwoBatches) {
     EXPECT_THROW(score_texts(*model, {some_text(4000, 1), some_text(4000, 2)}), Interrupted);
     EXPECT_THROW(score_texts(*model, {some_text(4200, 1)}), Interrupted);
   }
-  InterruptGuard unused;  // forgets the signal, for the tests that follow
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // tessera eval --model DIR --data FILE [--per-position CSV]
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <numbers>
 
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/model_folder.h"
 #include "tessera/cli/program.h"
@@ -19,7 +21,7 @@ namespace {
 
 struct Options {
   std::string model, data, suffix, per_position;
-  int64_t batch = 8;
+  EvaluationOptions evaluation;
   bool json = false;
 };
 
@@ -28,30 +30,36 @@ struct Result {
   int64_t bytes = 0;  // of the predicted tokens' text
 };
 
-/// Every token of every document but its first, in consecutive windows that share one token.
-Result evaluate(const ModelFolder& folder, const TextSource& source, int64_t batch) {
-  const int64_t window = folder.model->window();
-  Progress progress(stderr, "Evaluating", static_cast<int64_t>(source.documents()));
+int64_t bytes_of(const TextSource& source) {
+  int64_t bytes = 0;
+  source.for_each([&](const std::string&, std::string_view text) { bytes += std::ssize(text); });
+  return bytes;
+}
+
+/// Every token of every document but its first. The bar counts bytes of text.
+Result evaluate(const ModelFolder& folder, const TextSource& source,
+                const EvaluationOptions& options) {
+  options.check(*folder.model);
+  const InterruptGuard interrupt;
+  Progress progress(stderr, "Evaluating", bytes_of(source));
   Result result;
-  int64_t done = 0;
+  int64_t before = 0;
   source.for_each([&](const std::string&, std::string_view text) {
+    InterruptGuard::stop_if_interrupted("interrupted");
+    const auto show = [&](double share) {
+      progress.update(before + static_cast<int64_t>(share * text.size()),
+                      fmt::format("{} tokens", result.by_position.tokens()));
+    };
+    show(0);
     const auto ids = folder.tokenizer.encode(text);
-    const int64_t predicted = static_cast<int64_t>(ids.size()) - 1;
+    const int64_t predicted = std::ssize(ids) - 1;
     for (int64_t i = 1; i <= predicted; ++i)
-      result.bytes += folder.tokenizer.token_bytes(ids[i]).size();
-    const at::Tensor all = at::tensor(at::ArrayRef<int32_t>(ids), at::kLong);
-    for (int64_t begin = 0; begin < predicted;) {
-      const int64_t whole = (predicted - begin) / window;  // full windows left
-      const int64_t rows = std::min(batch, std::max<int64_t>(whole, 1));
-      const int64_t length = whole > 0 ? window : predicted - begin;
-      std::vector<at::Tensor> windows;
-      for (int64_t row = 0; row < rows; ++row)
-        windows.push_back(all.narrow(0, begin + row * length, length + 1));
-      result.by_position.add(*folder.model, at::stack(windows));
-      begin += rows * length;
-      progress.update(done, fmt::format("{} tokens", result.by_position.tokens()));
-    }
-    progress.update(++done);
+      result.bytes += std::ssize(folder.tokenizer.token_bytes(ids[i]));
+    evaluate_text(*folder.model, at::tensor(at::ArrayRef<int32_t>(ids), at::kLong), options,
+                  result.by_position,
+                  [&](int64_t done) { show(static_cast<double>(done) / predicted); });
+    before += std::ssize(text);
+    show(0);
   });
   return result;
 }
@@ -66,18 +74,17 @@ void write_positions(const LossByPosition& losses, const std::string& path) {
 void run(const Options& options) {
   const ModelFolder folder = ModelFolder::load(options.model);
   const TextSource source = TextSource::from_path(options.data, options.suffix);
-  const Result result = evaluate(folder, source, options.batch);
+  const Result result = evaluate(folder, source, options.evaluation);
   if (result.by_position.tokens() == 0)
     throw DataError(options.data, "has fewer than two tokens, so there is nothing to predict");
   const double loss = result.by_position.mean();
   const double bits = loss * result.by_position.tokens() / std::numbers::ln2 / result.bytes;
   if (options.json)
-    fmt::print("{}\n", config::Json{{"tokens", result.by_position.tokens()},
-                                    {"bytes", result.bytes},
-                                    {"loss", loss},
-                                    {"perplexity", std::exp(loss)},
-                                    {"bits_per_byte", bits}}
-                           .dump());
+    print_json({{"tokens", result.by_position.tokens()},
+                {"bytes", result.bytes},
+                {"loss", loss},
+                {"perplexity", std::exp(loss)},
+                {"bits_per_byte", bits}});
   else
     fmt::print("{} tokens, {} bytes\nloss {:.4f} nats/token\nperplexity {:.2f}\n{:.4f} bits/byte\n",
                result.by_position.tokens(), result.bytes, loss, std::exp(loss), bits);
@@ -88,14 +95,21 @@ void run(const Options& options) {
 
 void add_eval(Verb& program) {
   auto options = std::make_shared<Options>();
+  EvaluationOptions& evaluation = options->evaluation;
   Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
   verb.option("--model", options->model, "Model directory").required();
   verb.option("--data", options->data, "Text file, or a folder of them").required();
-  verb.option("--suffix", options->suffix,
-              "Read only the files of a folder whose names end in this");
+  verb.option("--suffix", options->suffix, "Of a folder's files, only those that end so");
+  verb.option("--reading", evaluation.reading,
+              "windowed: in windows of the model's length, each read for itself; streaming: every "
+              "token is predicted from all before it");
+  verb.option("--stride", evaluation.stride,
+              "Tokens from one window to the next, each of which predicts what those before have "
+              "not (0: a whole window)")
+      .at_least(0);
   verb.option("--per-position", options->per_position,
-              "Write the loss at each position of the window to this CSV file");
-  verb.option("--batch", options->batch, "Windows evaluated together").at_least(1);
+              "CSV file to write: loss by position in the window, or in the text");
+  verb.option("--batch", evaluation.batch, "Windows read side by side").at_least(1);
   verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run(*options); });
 }

@@ -2,205 +2,187 @@
 
 #include "tessera/infer/generate.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <iterator>
 
-#include <chrono>
-#include <nlohmann/json.hpp>
-
-#include "tessera/base/config.h"
-#include "tessera/base/interrupt.h"
-#include "tessera/cli/model_folder.h"
+#include "tessera/base/file.h"
 #include "tessera/cli/program.h"
-#include "tessera/infer/beam_search.h"
+#include "tessera/cli/text_writing.h"
 
 namespace tessera::cli {
 namespace {
 
 struct Options {
-  std::string model;
-  std::vector<std::string> prompts = {""};
-  GenerateOptions generate;
+  GenerateCommand command;
+  std::vector<std::string> prompt_files, logit_bias;
   std::optional<Eviction> eviction;
-  std::optional<int64_t> beams;
-  bool json = false, ignore_end = false;
+  bool ignore_end = false, interactive = false;
 };
 
-/// An empty prompt begins a new text.
-Tokens encode_prompt(const Tokenizer& tokenizer, const std::string& text) {
-  const auto ids = tokenizer.encode(text, SpecialTokens::kRecognised);
-  if (!ids.empty()) return {ids.begin(), ids.end()};
-  if (const auto end = tokenizer.end_of_text()) return {*end};
-  throw UsageError(
-      "--prompt is empty, and the tokenizer has no end of text to begin a new text with; give a "
-      "--prompt");
+/// Of a file or, for "-", of standard input; without the newline that ends its last line.
+std::string prompt_from(const std::string& file) {
+  std::string text =
+      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
-/// One JSON object a prompt, a line each.
-config::Json as_json(const std::string& prompt, const Generation& generation) {
-  config::Json json = {{"prompt", prompt},
-                       {"text", generation.text},
-                       {"finish", config::enum_name(generation.finish)},
-                       {"tokens", config::Json::array()}};
-  for (const auto& token : generation.tokens) {
-    config::Json one = {{"id", token.token}};
-    if (token.log_probability) one["log_probability"] = *token.log_probability;
-    for (const auto& choice : token.alternatives)
-      one["alternatives"].push_back(
-          {{"id", choice.token}, {"log_probability", choice.log_probability}});
-    json["tokens"].push_back(one);
-  }
-  return json;
-}
-
-void search(const Options& options, const ModelFolder& folder) {
-  BeamOptions beam;
-  beam.beams = *options.beams;
-  beam.max_tokens = options.generate.max_tokens;
-  beam.end_of_text = options.generate.end_of_text;
-  beam.reading = options.generate.reading;
-  beam.bound = options.generate.bound;
-  const InterruptGuard interrupt;
-  for (const auto& prompt : options.prompts) {
-    for (const auto& found :
-         beam_search(*folder.model, encode_prompt(folder.tokenizer, prompt), beam)) {
-      Tokens written = found.tokens;
-      if (found.ended) written.pop_back();
-      const std::string text = folder.text_of(written);
-      if (options.json)
-        print_json(
-            {{"prompt", prompt},
-             {"text", text},
-             {"finish", config::enum_name(found.ended ? Finish::kEndOfText : Finish::kMaxTokens)},
-             {"tokens", found.tokens},
-             {"log_probability", found.log_probability}});
-      else
-        fmt::print("{:9.3f}  {}{}\n", found.log_probability, prompt, text);
-    }
-    if (InterruptGuard::interrupted()) throw Interrupted("interrupted");
-  }
-}
-
-/// A single prompt streams to stdout as it is written; several come out one after the other.
-void sample(const Options& options, const ModelFolder& folder) {
-  std::vector<Prompt> prompts;
-  for (const auto& prompt : options.prompts)
-    prompts.push_back({encode_prompt(folder.tokenizer, prompt)});
-  const bool stream = prompts.size() == 1 && !options.json;
-  if (stream) fmt::print("{}", options.prompts.front());
-
-  const InterruptGuard interrupt;
-  int64_t tokens = 0;
-  const auto started = std::chrono::steady_clock::now();
-  const auto generations =
-      generate(*folder.model, prompts, options.generate, [&](const GeneratedToken& token) {
-        ++tokens;
-        if (stream) {
-          fmt::print("{}", token.text);
-          std::fflush(stdout);
-        }
-        return true;
-      });
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-
-  if (stream) fmt::print("\n");
-  for (size_t i = 0; !stream && i < generations.size(); ++i) {
-    if (options.json)
-      print_json(as_json(options.prompts[i], generations[i]));
-    else
-      fmt::print("{}{}\n", options.prompts[i], generations[i].text);
-  }
-  fmt::print(stderr, "{} tokens, {:.1f} tokens/s\n", tokens, tokens / seconds);
-  if (InterruptGuard::interrupted()) throw Interrupted("interrupted");
-}
-
-/// A model that reads no further than its window cannot stream past it.
-void check_window(const Options& options, const ModelFolder& folder) {
-  if (options.generate.reading != Reading::kStreaming || folder.model->reads_past_window()) return;
-  for (const auto& prompt : options.prompts) {
-    const auto tokens = static_cast<int64_t>(encode_prompt(folder.tokenizer, prompt).size());
-    if (tokens + options.generate.max_tokens > folder.model->window() + 1)
-      throw UsageError(
-          "--reading streaming: a prompt of {} tokens and {} more do not fit the window of {} "
-          "tokens, past which a {} reads nothing; leave --reading out, or lower --max-tokens",
-          tokens, options.generate.max_tokens, folder.model->window(), folder.model->kind());
-  }
+/// "ID=BIAS".
+std::pair<int64_t, double> parse_bias(const std::string& text) {
+  const auto whole = [](std::string_view part, auto& value) {
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return failure == std::errc() && end == part.data() + part.size();
+  };
+  const size_t equals = text.find('=');
+  std::pair<int64_t, double> bias;
+  if (equals == std::string::npos || !whole(std::string_view(text).substr(0, equals), bias.first) ||
+      !whole(std::string_view(text).substr(equals + 1), bias.second))
+    throw UsageError("--logit-bias is '{}', expected ID=BIAS, such as 198=-2.5 or 198=-inf", text);
+  return bias;
 }
 
 /// Whatever is wrong with the options alone, before a model is loaded or a word is printed.
 void check_options(const Options& options) {
-  options.generate.sampling.check();
-  if (options.generate.sampling.alternatives > 0 && !options.json)
+  const GenerateCommand& command = options.command;
+  command.generate.sampling.check();
+  if (command.generate.sampling.alternatives > 0 && !command.json)
     throw UsageError("--alternatives are printed with --json only; give both");
-  if (options.eviction && options.generate.bound.pairs == 0)
+  if (options.eviction && command.generate.bound.pairs == 0)
     throw UsageError("--eviction says what leaves a bounded memory; give --memory-bound too");
+  const auto from_input = std::count(options.prompt_files.begin(), options.prompt_files.end(), "-");
+  if (from_input > 1 || (from_input > 0 && options.interactive))
+    throw UsageError("--prompt-file -: standard input is read once");
+  const size_t prompts = std::max(options.prompt_files.size(), command.prompts.size());
+  const bool sessions = !command.load_session.empty() || !command.save_session.empty();
+  if (prompts > 1 && (sessions || options.interactive))
+    throw UsageError("{} prompts were given; {} goes on with one text", prompts,
+                     options.interactive ? "--interactive" : "a session");
+  if (command.samples > 1 && !command.save_session.empty())
+    throw UsageError("--save-session keeps one text; leave --samples out");
 }
 
 void run(Options& options) {
+  GenerateCommand& command = options.command;
+  for (const auto& text : options.logit_bias)
+    command.generate.sampling.logit_bias.insert(parse_bias(text));
   check_options(options);
-  const ModelFolder folder = ModelFolder::load(options.model);
-  GenerateOptions& generate = options.generate;
+  if (!options.prompt_files.empty()) command.prompts.clear();
+  for (const auto& file : options.prompt_files) command.prompts.push_back(prompt_from(file));
+  const ModelFolder folder = ModelFolder::load(command.model);
+  GenerateOptions& generate = command.generate;
+  for (const auto& [token, bias] : generate.sampling.logit_bias)
+    if (token < 0 || token >= folder.model->vocabulary())
+      throw UsageError("--logit-bias names token {}, the model has tokens 0 to {}", token,
+                       folder.model->vocabulary() - 1);
   generate.bound.eviction = options.eviction.value_or(Eviction::kOldest);
   if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
     generate.end_of_text = *end;
   generate.token_bytes = folder.token_bytes();
-  check_window(options, folder);
-  if (options.beams)
-    search(options, folder);
+  if (options.interactive)
+    write_in_turns(command, folder);
+  else if (command.beams)
+    write_beams(command, folder);
   else
-    sample(options, folder);
+    write_samples(command, folder);
 }
 
-void add_sampling(Verb& verb, GenerateOptions& generate, const Option& beam) {
-  SamplingOptions& sampling = generate.sampling;
+/// How tokens are drawn; not for a search.
+void add_sampling(Verb& verb, Options& options, const Option& beam) {
+  SamplingOptions& sampling = options.command.generate.sampling;
   verb.option("--temperature", sampling.temperature,
-              "Divides the logits; 0 always takes the most probable token")
+              "Divides the logits; 0 takes the most probable token")
       .at_least(0)
       .excludes(beam);
-  verb.option("--top-k", sampling.top_k, "Sample from the k most probable tokens (0: all)")
+  verb.option("--top-k", sampling.top_k, "Draw from the k most probable tokens (0: all)")
       .at_least(0)
       .excludes(beam);
   verb.option("--top-p", sampling.top_p,
-              "Sample from the smallest set of tokens that together have this probability")
+              "Draw from the fewest tokens that together have this probability")
+      .between(0, 1)
+      .excludes(beam);
+  verb.option("--min-p", sampling.min_p,
+              "Draw from the tokens at least this many times as probable as the first")
       .between(0, 1)
       .excludes(beam);
   verb.option("--repetition-penalty", sampling.repetition_penalty,
-              "Above 1: tokens that the context contains become less probable")
+              "Above 1 makes tokens of the context less probable")
       .at_least(0)
       .excludes(beam);
-  verb.option("--seed", sampling.seed, "Random seed; the same seed gives the same text")
+  verb.option("--frequency-penalty", sampling.frequency_penalty,
+              "Taken from a token's logit for each time that it was generated")
       .excludes(beam);
+  verb.option("--presence-penalty", sampling.presence_penalty,
+              "Taken from the logit of every token that was generated")
+      .excludes(beam);
+  verb.option("--logit-bias", options.logit_bias,
+              "ID=BIAS: added to the logit of a token; -inf forbids it; may be repeated")
+      .excludes(beam);
+  verb.option("--seed", sampling.seed, "Same seed, same text").excludes(beam);
   verb.option("--alternatives", sampling.alternatives,
-              "With --json: report this many of the most probable tokens at each step")
+              "With --json: so many of the most probable tokens beside each")
       .at_least(0)
       .excludes(beam);
-  verb.option("--stop", generate.stop, "Stop before this text; may be given several times")
+  verb.option("--stop", options.command.generate.stop,
+              "Text that ends the continuation; may be repeated")
       .excludes(beam);
+}
+
+/// What stays in the memories, and where it is kept.
+void add_state(Verb& verb, Options& options, const Option& beam) {
+  GenerateCommand& command = options.command;
+  const Option load =
+      verb.option("--load-session", command.load_session,
+                  "Go on with the text of this session, which has its own reading and bound")
+          .excludes(beam);
+  verb.option("--save-session", command.save_session,
+              "File to write the session to, for --load-session")
+      .excludes(beam);
+  verb.option("--reading", command.generate.reading,
+              "streaming: memories keep everything; windowed: the last window is read again for "
+              "each token, as the authors' scripts do")
+      .excludes(load);
+  verb.option("--memory-bound", command.generate.bound.pairs,
+              "Most pairs a contextual memory keeps (0: all)")
+      .at_least(0)
+      .excludes(load);
+  verb.option("--eviction", options.eviction, "Which pair makes room (oldest)");
 }
 
 }  // namespace
 
 void add_generate(Verb& program) {
   auto options = std::make_shared<Options>();
-  GenerateOptions& generate = options->generate;
-  Verb& verb = program.verb("generate", "Generate text, one token at a time");
-  verb.option("--model", options->model, "Model directory").required();
-  verb.option("--prompt", options->prompts, "Text to continue; may be given several times");
-  verb.option("--max-tokens", generate.max_tokens, "Most tokens to generate").at_least(0);
+  GenerateCommand& command = options->command;
+  Verb& verb = program.verb("generate", "Write text, one token at a time");
+  verb.option("--model", command.model, "Model directory").required();
+  const Option prompt =
+      verb.option("--prompt", command.prompts, "Text to go on from; may be given several times");
+  verb.option("--prompt-file", options->prompt_files,
+              "File to read it from, - for standard input; the newline at its end is left out")
+      .excludes(prompt);
+  verb.option("--max-tokens", command.generate.max_tokens, "Longest continuation").at_least(0);
   const Option beam =
-      verb.option("--beam", options->beams, "Beam search with this many beams instead of sampling")
+      verb.option("--beam", command.beams, "Beam search with so many beams instead of sampling")
           .at_least(1);
-  add_sampling(verb, generate, beam);
-  verb.flag("--ignore-end", options->ignore_end, "Continue past the end-of-text token");
-  verb.option("--reading", generate.reading,
-              "streaming: memories keep everything; windowed: the last window is read again for "
-              "each token, as the authors' scripts do");
-  verb.option("--memory-bound", generate.bound.pairs,
-              "Most pairs that each contextual memory keeps (0: all)")
-      .at_least(0);
-  verb.option("--eviction", options->eviction,
-              "With --memory-bound: which pair is dropped first (oldest unless given)");
-  verb.flag("--json", options->json, "Print one JSON object per prompt, with log-probabilities");
+  verb.option("--length-penalty", command.length_penalty,
+              "With --beam: log-probabilities are divided by the length to this power (1)")
+      .at_least(0)
+      .needs(beam);
+  const Option samples =
+      verb.option("--samples", command.samples, "Continuations of each prompt, all different")
+          .at_least(1)
+          .excludes(beam);
+  add_sampling(verb, *options, beam);
+  verb.flag("--ignore-end", options->ignore_end, "Write on past the end-of-text token");
+  add_state(verb, *options, beam);
+  verb.flag("--interactive", options->interactive,
+            "Go on after every line of standard input; Ctrl-C ends a continuation, the end of the "
+            "input ends all")
+      .excludes(beam)
+      .excludes(samples);
+  verb.flag("--json", command.json, "One JSON object a continuation, with log-probabilities");
   verb.run([options] { run(*options); });
 }
 

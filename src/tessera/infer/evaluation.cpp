@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/infer/read_pieces.h"
 #include "tessera/infer/state_bytes.h"
@@ -21,7 +22,7 @@ void evaluate_windows(LanguageModel& model, const at::Tensor& text,
   const int64_t stride = options.stride > 0 ? options.stride : window;
   const int64_t targets = text.size(0) - 1;
   for (int64_t done = 0; done < targets;) {
-    if (done > 0) check_interrupt();
+    if (done > 0) InterruptGuard::stop_if_interrupted("interrupted");
     const int64_t first = done == 0 ? 0 : window - stride;  // position that counts
     const int64_t begin = done - first, left = targets - begin;
     const int64_t length = std::min(window, left);

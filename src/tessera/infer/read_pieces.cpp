@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 
 namespace tessera {
@@ -13,17 +12,13 @@ SequenceState read_pieces(LanguageModel& model, const at::Tensor& tokens, Sequen
                           const OnHidden& on_hidden) {
   const int64_t length = tokens.size(1);
   for (int64_t first = 0; first < length; first += kPieceTokens) {
-    if (first > 0) check_interrupt();
+    if (first > 0) InterruptGuard::stop_if_interrupted("interrupted");
     const int64_t count = std::min(kPieceTokens, length - first);
     SequenceOutput read = model.read(tokens.narrow(1, first, count), std::move(state));
     state = std::move(read.state);
     on_hidden(read.outputs, first);
   }
   return std::move(state);
-}
-
-void check_interrupt() {
-  if (InterruptGuard::interrupted()) throw Interrupted("interrupted");
 }
 
 }  // namespace tessera

@@ -23,7 +23,4 @@ using OnHidden = std::function<void(const at::Tensor& hidden, int64_t first)>;
 SequenceState read_pieces(LanguageModel& model, const at::Tensor& tokens, SequenceState&& state,
                           const OnHidden& on_hidden);
 
-/// Throws Interrupted where a signal has asked for the end.
-void check_interrupt();
-
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/infer/read_pieces.h"
 
 namespace tessera {
@@ -118,7 +119,7 @@ std::vector<std::vector<ScoredToken>> score_pieces(LanguageModel& model,
   });
   std::vector<std::vector<ScoredToken>> scores(pieces.size());
   for (size_t begin = 0; begin < order.size();) {
-    if (begin > 0) check_interrupt();
+    if (begin > 0) InterruptGuard::stop_if_interrupted("interrupted");
     const size_t rows = std::max<size_t>(1, kBatchTokens / pieces[order[begin]].tokens.size());
     const size_t count = std::min(rows, order.size() - begin);
     score_batch(model, pieces, std::span(order).subspan(begin, count), alternatives, scores);

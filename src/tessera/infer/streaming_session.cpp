@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/infer/read_pieces.h"
 
 namespace tessera {
@@ -94,7 +95,7 @@ SequenceOutput StreamingSession::read_prompts(const std::vector<Tokens>& prompts
   std::vector<SequenceState> states;
   std::vector<const SequenceState*> parts;
   for (const auto& prompt : prompts) {
-    if (!states.empty()) check_interrupt();
+    if (!states.empty()) InterruptGuard::stop_if_interrupted("interrupted");
     last_hidden.emplace_back();  // [1, C]
     states.push_back(read_pieces(
         *model_, padded({prompt}), model_->bounded_state(bound_),
@@ -110,7 +111,7 @@ at::Tensor StreamingSession::read_windows(const std::vector<Tokens>& sequences) 
   const int64_t most = std::max<int64_t>(1, kWindowTokens / std::min(longest, model_->window()));
   std::vector<at::Tensor> last_hidden;
   for (size_t first = 0; first < sequences.size(); first += most) {
-    if (first > 0) check_interrupt();
+    if (first > 0) InterruptGuard::stop_if_interrupted("interrupted");
     std::vector<Tokens> windows;
     for (size_t row = first; row < std::min(first + most, sequences.size()); ++row) {
       const int64_t kept = std::min<int64_t>(sequences[row].size(), model_->window());
