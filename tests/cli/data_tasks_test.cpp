@@ -36,13 +36,13 @@ TEST_F(DataOfTasks, SamplesAreTheSameOnStandardOutputAndInAFile) {
 }
 
 TEST_F(DataOfTasks, PrintsWhatTrivialStrategiesScore) {
-  EXPECT_EQ(tessera({"data", "nth_farthest", "--levels"}).out,
+  EXPECT_EQ(tessera({"data", "nth-farthest", "--levels"}).out,
             "guess a label                                    0.1250 accuracy\n"
             "m if k = N-1, else any other label               0.2500 accuracy\n");
 }
 
 TEST_F(DataOfTasks, WritesTensors) {
-  const Outcome run = tessera({"data", "spanning_tree", "--tensors", path("batch.safetensors")});
+  const Outcome run = tessera({"data", "spanning-tree", "--tensors", path("batch.safetensors")});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(read_text(path("batch.safetensors")), HasSubstr("\"answers\""));

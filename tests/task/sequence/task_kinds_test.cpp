@@ -40,7 +40,7 @@ TEST(TaskKinds, EachHasSamplesLevelsAndHelp) {
 
 TEST(TaskKinds, SettingsReachTheTask) {
   EXPECT_EQ(make_task("copy", {{"bits", 6}})->shape().output_width, 6);
-  EXPECT_EQ(make_task("relational_recall", {{"form", "authors"}})->describe(0, 0)["items"].size(),
+  EXPECT_EQ(make_task("relational-recall", {{"form", "authors"}})->describe(0, 0)["items"].size(),
             3u);
 }
 
@@ -78,7 +78,7 @@ TEST(SampleFile, HoldsOneObjectALine) {
 
 TEST(SampleFile, HoldsTheTensorsOfABatch) {
   const test::TemporaryFolder folder;
-  const auto task = make_task("convex_hull", {{"max_points", 6}});
+  const auto task = make_task("convex-hull", {{"max_points", 6}});
   write_tensors(*task, 1, 5, 3, folder / "batch.safetensors");
   const auto file = TensorFile::load(folder / "batch.safetensors");
   const auto batch = make_batch(*task, 1, std::vector<int64_t>{5, 6, 7});

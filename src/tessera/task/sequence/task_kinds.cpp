@@ -33,20 +33,20 @@ Entry entry(const std::string& name, const std::string& summary) {
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = {
       entry<AssociativeRetrieval, AssociativeRetrievalConfig>(
-          "associative_retrieval", "pairs of a letter and a digit: which digit came with a letter"),
+          "associative-retrieval", "pairs of a letter and a digit: which digit came with a letter"),
       entry<NthFarthest, NthFarthestConfig>(
-          "nth_farthest", "labelled vectors: which one is the k-th farthest from another"),
+          "nth-farthest", "labelled vectors: which one is the k-th farthest from another"),
       entry<Copy, CopyConfig>("copy", "repeat a sequence of random bits"),
       entry<PrioritySort, PrioritySortConfig>(
-          "priority_sort", "return random bits in the order of a number that came with them"),
+          "priority-sort", "return random bits in the order of a number that came with them"),
       entry<RelationalRecall, RelationalRecallConfig>(
-          "relational_recall", "return the item that is farthest from, or closest to, a given one"),
-      entry<ConvexHull, ConvexHullConfig>("convex_hull", "name the corners of points' convex hull"),
+          "relational-recall", "return the item that is farthest from, or closest to, a given one"),
+      entry<ConvexHull, ConvexHullConfig>("convex-hull", "name the corners of points' convex hull"),
       entry<TravellingSalesman, TravellingSalesmanConfig>(
-          "travelling_salesman", "name points in the order of their shortest closed tour"),
-      entry<ShortestPath, GraphConfig>("shortest_path",
+          "travelling-salesman", "name points in the order of their shortest closed tour"),
+      entry<ShortestPath, GraphConfig>("shortest-path",
                                        "name the nodes of the shortest path through a graph"),
-      entry<SpanningTree, GraphConfig>("spanning_tree",
+      entry<SpanningTree, GraphConfig>("spanning-tree",
                                        "name the edges of a graph's minimum spanning tree"),
   };
   return all;
