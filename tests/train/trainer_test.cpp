@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
