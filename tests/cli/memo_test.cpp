@@ -104,7 +104,7 @@ TEST_F(Memo, ShardsMergeIntoTheWhole) {
                         std::to_string(json({"stat", whole})["tokens"].get<int>()) + " tokens"));
   expect_refused(memo({"merge", path("again"), whole, one}), 2, "both hold a document");
   expect_refused(memo({"merge", path("again"), whole, create("seed", {"--seed", "1"})}), 2,
-                 "only equal stores can be merged");
+                 "only stores of equal configuration can be merged");
 }
 
 TEST_F(Memo, SaysHowFullItIs) {

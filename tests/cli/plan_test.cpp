@@ -66,9 +66,9 @@ TEST(Plan, RefusesWithTheReason) {
   EXPECT_THAT(refusal({"--alpha", "0", "--inputs", "9", "--outputs", "5", "--error", ".1"}, 2),
               HasSubstr("alpha is 0"));
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "0", "--outputs", "5", "--error", ".1"}, 2),
-              HasSubstr("0 inputs"));
+              HasSubstr("--inputs is '0', expected a whole number from 1"));
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "0", "--error", ".1"}, 2),
-              HasSubstr("--outputs is 0"));
+              HasSubstr("--outputs is '0', expected a whole number from 1"));
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--dimension", "1"}, 2),
               HasSubstr("at least 2"));
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--error", "2"}, 2),
@@ -81,7 +81,7 @@ TEST(Plan, RefusesWithTheReason) {
               HasSubstr("line 2"));
   const std::string empty = file_with("plan_test_empty.txt", "");
   EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
-              HasSubstr("holds 0 tokens"));
+              HasSubstr("has 0 tokens"));
 }
 
 }  // namespace

@@ -99,9 +99,10 @@ void add_eval(Verb& program) {
   Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
   verb.option("--model", options->model, "Model directory").required();
   verb.option("--data", options->data, "Text file, or a folder of them").required();
-  verb.option("--suffix", options->suffix, "Of a folder's files, only those that end so");
+  verb.option("--suffix", options->suffix,
+              "Read only the files of a folder whose names end in this");
   verb.option("--reading", evaluation.reading,
-              "windowed: in windows of the model's length, each read for itself; streaming: every "
+              "windowed: in windows of the model's length, each read on its own; streaming: every "
               "token is predicted from all before it");
   verb.option("--stride", evaluation.stride,
               "Tokens from one window to the next, each of which predicts what those before have "
@@ -109,7 +110,7 @@ void add_eval(Verb& program) {
       .at_least(0);
   verb.option("--per-position", options->per_position,
               "CSV file to write: loss by position in the window, or in the text");
-  verb.option("--batch", evaluation.batch, "Windows read side by side").at_least(1);
+  verb.option("--batch", evaluation.batch, "Windows evaluated together").at_least(1);
   verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run(*options); });
 }

@@ -45,7 +45,10 @@ std::string listed(const std::set<CLI::Option*>& options) {
 /// CLI11's page, with what must hold of an option in words.
 class HelpPage : public CLI::Formatter {
  public:
-  HelpPage() { column_width(kHelpColumn); }
+  HelpPage() {
+    column_width(kHelpColumn);
+    label("SUBCOMMAND", "VERB");
+  }
 
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string value;
@@ -68,6 +71,15 @@ class HelpPage : public CLI::Formatter {
     return line.str();
   }
 };
+
+/// What CLI11 says, with its counts of values in words.
+std::string message_of(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  if (error.get_name() != "ArgumentMismatch") return message;
+  const bool missing = message.ends_with("missing");
+  return message.substr(0, message.find(':')) +
+         (missing ? " needs a value" : " is given more than once");
+}
 
 /// Whether all of `text` is a number that fits its type.
 template <typename Number>
@@ -157,7 +169,7 @@ Verb::Verb(CLI::App* app, const Verb* above) : app_(app), above_(above) {}
 Verb::~Verb() = default;
 
 Verb& Verb::verb(const std::string& name, const std::string& help) {
-  below_.emplace_back(new Verb(app_->add_subcommand(name, help), this));
+  below_.emplace_back(new Verb(app_->add_subcommand(name, help)->group("Verbs"), this));
   return *below_.back();
 }
 
@@ -323,7 +335,7 @@ std::function<void()> Verb::parse(int argc, const char* const* argv) {
     if (!app_->remaining(true).empty()) refuse("");
     return [this] { fmt::print("{}", app_->help()); };
   } catch (const CLI::ParseError& error) {
-    refuse(error.what());
+    refuse(message_of(error));
   }
   const Verb& verb = chosen();
   if (!verb.action_) {
