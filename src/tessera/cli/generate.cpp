@@ -92,40 +92,43 @@ void run(Options& options) {
 void add_sampling(Verb& verb, Options& options, const Option& beam) {
   SamplingOptions& sampling = options.command.generate.sampling;
   verb.option("--temperature", sampling.temperature,
-              "Divides the logits; 0 takes the most probable token")
+              "Divides the logits; 0 always takes the most probable token")
       .at_least(0)
       .excludes(beam);
-  verb.option("--top-k", sampling.top_k, "Draw from the k most probable tokens (0: all)")
+  verb.option("--top-k", sampling.top_k, "Sample from the k most probable tokens (0: all)")
       .at_least(0)
       .excludes(beam);
   verb.option("--top-p", sampling.top_p,
-              "Draw from the fewest tokens that together have this probability")
+              "Sample from the smallest set of tokens that together have this probability")
       .between(0, 1)
       .excludes(beam);
-  verb.option("--min-p", sampling.min_p,
-              "Draw from the tokens at least this many times as probable as the first")
+  verb.option(
+          "--min-p", sampling.min_p,
+          "Sample from the tokens at least this many times as probable as the most probable one")
       .between(0, 1)
       .excludes(beam);
   verb.option("--repetition-penalty", sampling.repetition_penalty,
-              "Above 1 makes tokens of the context less probable")
+              "Above 1: tokens that the context contains become less probable")
       .at_least(0)
       .excludes(beam);
   verb.option("--frequency-penalty", sampling.frequency_penalty,
-              "Taken from a token's logit for each time that it was generated")
+              "Subtracted from a token's logit for each time that it was generated")
       .excludes(beam);
   verb.option("--presence-penalty", sampling.presence_penalty,
-              "Taken from the logit of every token that was generated")
+              "Subtracted from the logit of every token that was generated")
       .excludes(beam);
-  verb.option("--logit-bias", options.logit_bias,
-              "ID=BIAS: added to the logit of a token; -inf forbids it; may be repeated")
+  verb.option(
+          "--logit-bias", options.logit_bias,
+          "ID=BIAS: added to the logit of this token, -inf forbids it; may be given several times")
       .excludes(beam);
-  verb.option("--seed", sampling.seed, "Same seed, same text").excludes(beam);
+  verb.option("--seed", sampling.seed, "Random seed; the same seed gives the same text")
+      .excludes(beam);
   verb.option("--alternatives", sampling.alternatives,
-              "With --json: so many of the most probable tokens beside each")
+              "With --json: report this many of the most probable tokens at each step")
       .at_least(0)
       .excludes(beam);
   verb.option("--stop", options.command.generate.stop,
-              "Text that ends the continuation; may be repeated")
+              "Stop before this text; may be given several times")
       .excludes(beam);
 }
 
@@ -134,20 +137,21 @@ void add_state(Verb& verb, Options& options, const Option& beam) {
   GenerateCommand& command = options.command;
   const Option load =
       verb.option("--load-session", command.load_session,
-                  "Go on with the text of this session, which has its own reading and bound")
+                  "Continue the text of this session, which has its own reading and memory bound")
           .excludes(beam);
   verb.option("--save-session", command.save_session,
-              "File to write the session to, for --load-session")
+              "Write the session to this file, for --load-session")
       .excludes(beam);
   verb.option("--reading", command.generate.reading,
               "streaming: memories keep everything; windowed: the last window is read again for "
               "each token, as the authors' scripts do")
       .excludes(load);
   verb.option("--memory-bound", command.generate.bound.pairs,
-              "Most pairs a contextual memory keeps (0: all)")
+              "Most pairs that each contextual memory keeps (0: all)")
       .at_least(0)
       .excludes(load);
-  verb.option("--eviction", options.eviction, "Which pair makes room (oldest)");
+  verb.option("--eviction", options.eviction,
+              "With --memory-bound: which pair is dropped first (oldest unless given)");
 }
 
 }  // namespace
@@ -155,34 +159,36 @@ void add_state(Verb& verb, Options& options, const Option& beam) {
 void add_generate(Verb& program) {
   auto options = std::make_shared<Options>();
   GenerateCommand& command = options->command;
-  Verb& verb = program.verb("generate", "Write text, one token at a time");
+  Verb& verb = program.verb("generate", "Generate text, one token at a time");
   verb.option("--model", command.model, "Model directory").required();
   const Option prompt =
-      verb.option("--prompt", command.prompts, "Text to go on from; may be given several times");
+      verb.option("--prompt", command.prompts, "Text to continue; may be given several times");
   verb.option("--prompt-file", options->prompt_files,
-              "File to read it from, - for standard input; the newline at its end is left out")
+              "Read the prompt from this file (-: standard input), without the newline at its end")
       .excludes(prompt);
-  verb.option("--max-tokens", command.generate.max_tokens, "Longest continuation").at_least(0);
+  verb.option("--max-tokens", command.generate.max_tokens, "Most tokens to generate").at_least(0);
   const Option beam =
-      verb.option("--beam", command.beams, "Beam search with so many beams instead of sampling")
+      verb.option("--beam", command.beams, "Beam search with this many beams instead of sampling")
           .at_least(1);
   verb.option("--length-penalty", command.length_penalty,
-              "With --beam: log-probabilities are divided by the length to this power (1)")
+              "With --beam: divide log-probabilities by the length to this power (1 unless given)")
       .at_least(0)
       .needs(beam);
   const Option samples =
-      verb.option("--samples", command.samples, "Continuations of each prompt, all different")
+      verb.option("--samples", command.samples,
+                  "Continue each prompt this many times, each time with other random numbers")
           .at_least(1)
           .excludes(beam);
   add_sampling(verb, *options, beam);
-  verb.flag("--ignore-end", options->ignore_end, "Write on past the end-of-text token");
+  verb.flag("--ignore-end", options->ignore_end, "Continue past the end-of-text token");
   add_state(verb, *options, beam);
   verb.flag("--interactive", options->interactive,
-            "Go on after every line of standard input; Ctrl-C ends a continuation, the end of the "
-            "input ends all")
+            "Continue after every line of standard input; Ctrl-C stops a continuation, the end of "
+            "the input ends the program")
       .excludes(beam)
       .excludes(samples);
-  verb.flag("--json", command.json, "One JSON object a continuation, with log-probabilities");
+  verb.flag("--json", command.json,
+            "Print one JSON object per continuation, with log-probabilities");
   verb.run([options] { run(*options); });
 }
 
