@@ -184,9 +184,9 @@ void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
 /// Samples that go on with one session.
 void write_session(const GenerateCommand& command, const ModelFolder& folder) {
   const std::string& prompt = command.prompts.front();
+  Output output(command, command.samples);
   Session begun(command, folder);
   begun.read(prompt);
-  Output output(command, command.samples);
   output.begin(prompt);
   for (int64_t sample = 0; sample < command.samples && !InterruptGuard::interrupted(); ++sample) {
     Session session = begun;
