@@ -217,7 +217,7 @@ TEST_F(Generating, ASavedSessionGoesOn) {
   expect_refused(generate({"--save-session", session, "--samples", "2"}), 2, "keeps one text");
   expect_refused(generate({"--save-session", session, "--prompt", "a", "b"}), 2, "2 prompts");
   expect_refused(generate({"--save-session", session, "--reading", "windowed"}), 2,
-                 "--save-session: 1 tokens and 256 more do not fit the window of 32 tokens");
+                 "--save-session: 257 tokens do not fit the window of 32 tokens");
 }
 
 TEST_F(Generating, GoesOnLineByLine) {

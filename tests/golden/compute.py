@@ -53,7 +53,7 @@ def compute(name, kind, model, extra, out):
     torch.manual_seed(20)
     with torch.no_grad():  # nothing may sit at a symmetric initial value
         for parameter in model.parameters():
-            parameter.add_(0.3 * torch.randn_like(parameter))
+            parameter.add_(0.1 * torch.randn_like(parameter))
     tokens = torch.randint(SIZES["vocab_size"], (2, SIZES["block_size"] + 1))
     idx, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
     targets[0, :3] = -1  # positions that do not count

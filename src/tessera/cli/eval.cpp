@@ -101,15 +101,18 @@ void add_eval(Verb& program) {
   verb.option("--data", options->data, "Text file, or a folder of them").required();
   verb.option("--suffix", options->suffix,
               "Read only the files of a folder whose names end in this");
-  verb.option("--reading", evaluation.reading,
-              "windowed: in windows of the model's length, each read on its own; streaming: every "
-              "token is predicted from all before it");
-  verb.option("--stride", evaluation.stride,
-              "Tokens from one window to the next, each of which predicts what those before have "
-              "not (0: a whole window)")
+  verb.option(
+      "--reading", evaluation.reading,
+      "windowed: documents are cut into windows that are read one by one; streaming: each token "
+      "is predicted from everything before it in its document");
+  verb.option(
+          "--stride", evaluation.stride,
+          "Tokens from the start of one window to the next; each token is predicted once, in the "
+          "first window that contains it (0: a whole window)")
       .at_least(0);
-  verb.option("--per-position", options->per_position,
-              "CSV file to write: loss by position in the window, or in the text");
+  verb.option(
+      "--per-position", options->per_position,
+      "Write the loss at each position of the window, or of the document, to this CSV file");
   verb.option("--batch", evaluation.batch, "Windows evaluated together").at_least(1);
   verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run(*options); });

@@ -102,8 +102,9 @@ void add_sampling(Verb& verb, Options& options, const Option& beam) {
               "Sample from the smallest set of tokens that together have this probability")
       .between(0, 1)
       .excludes(beam);
-  verb.option("--min-p", sampling.min_p,
-              "Sample from the tokens that have at least this share of the highest probability")
+  verb.option(
+          "--min-p", sampling.min_p,
+          "Sample from the tokens at least this many times as probable as the most probable one")
       .between(0, 1)
       .excludes(beam);
   verb.option("--repetition-penalty", sampling.repetition_penalty,
@@ -111,14 +112,14 @@ void add_sampling(Verb& verb, Options& options, const Option& beam) {
       .at_least(0)
       .excludes(beam);
   verb.option("--frequency-penalty", sampling.frequency_penalty,
-              "Subtracted from the logit of a token for each time that it was generated")
+              "Subtracted from a token's logit for each time that it was generated")
       .excludes(beam);
   verb.option("--presence-penalty", sampling.presence_penalty,
               "Subtracted from the logit of every token that was generated")
       .excludes(beam);
   verb.option(
           "--logit-bias", options.logit_bias,
-          "ID=BIAS: added to the logit of token ID (-inf forbids it); may be given several times")
+          "ID=BIAS: added to the logit of this token, -inf forbids it; may be given several times")
       .excludes(beam);
   verb.option("--seed", sampling.seed, "Random seed; the same seed gives the same text")
       .excludes(beam);
@@ -136,7 +137,7 @@ void add_state(Verb& verb, Options& options, const Option& beam) {
   GenerateCommand& command = options.command;
   const Option load =
       verb.option("--load-session", command.load_session,
-                  "Continue the text of this session, with its own reading and memory bound")
+                  "Continue the text of this session, which has its own reading and memory bound")
           .excludes(beam);
   verb.option("--save-session", command.save_session,
               "Write the session to this file, for --load-session")
@@ -162,28 +163,28 @@ void add_generate(Verb& program) {
   verb.option("--model", command.model, "Model directory").required();
   const Option prompt =
       verb.option("--prompt", command.prompts, "Text to continue; may be given several times");
-  verb.option(
-          "--prompt-file", options->prompt_files,
-          "File to read the prompt from, - for standard input; a newline at its end is left out")
+  verb.option("--prompt-file", options->prompt_files,
+              "Read the prompt from this file (-: standard input), without the newline at its end")
       .excludes(prompt);
   verb.option("--max-tokens", command.generate.max_tokens, "Most tokens to generate").at_least(0);
   const Option beam =
       verb.option("--beam", command.beams, "Beam search with this many beams instead of sampling")
           .at_least(1);
   verb.option("--length-penalty", command.length_penalty,
-              "Divide log-probabilities by the length to this power (1 unless given)")
+              "With --beam: divide log-probabilities by the length to this power (1 unless given)")
       .at_least(0)
       .needs(beam);
-  const Option samples = verb.option("--samples", command.samples,
-                                     "Number of continuations of each prompt, all different")
-                             .at_least(1)
-                             .excludes(beam);
+  const Option samples =
+      verb.option("--samples", command.samples,
+                  "Continue each prompt this many times, each time with other random numbers")
+          .at_least(1)
+          .excludes(beam);
   add_sampling(verb, *options, beam);
   verb.flag("--ignore-end", options->ignore_end, "Continue past the end-of-text token");
   add_state(verb, *options, beam);
   verb.flag("--interactive", options->interactive,
-            "Continue every line of standard input; Ctrl-C ends a continuation, the end of the "
-            "input ends the program")
+            "Continue after every line of standard input; Ctrl-C stops a continuation, the end of "
+            "the input ends the program")
       .excludes(beam)
       .excludes(samples);
   verb.flag("--json", command.json,

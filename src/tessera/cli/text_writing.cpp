@@ -27,21 +27,28 @@ Tokens encode_prompt(const ModelFolder& folder, const std::string& text) {
       "--prompt");
 }
 
-/// Throws UsageError where a text would grow past the window and the model cannot read on there, or
-/// its session could not be saved there.
+/// Throws UsageError where so many tokens would be read past the window by a model that cannot go
+/// on there, or for a session that cannot be saved there.
 void check_window(const GenerateCommand& command, const ModelFolder& folder, Reading reading,
-                  size_t prompt) {
+                  int64_t tokens) {
   const LanguageModel& model = *folder.model;
-  const bool ends = reading == Reading::kStreaming && !model.reads_past_window();
-  const bool unsaved = reading == Reading::kWindowed && !command.save_session.empty();
-  const int64_t tokens = command.generate.max_tokens;
-  if ((!ends && !unsaved) || static_cast<int64_t>(prompt) + tokens <= model.window()) return;
-  throw UsageError("{}: {} tokens and {} more do not fit the window of {} tokens, past which {}",
-                   ends ? "--reading streaming" : "--save-session", prompt, tokens, model.window(),
-                   ends ? fmt::format("a {} reads nothing; leave --reading out, or lower "
-                                      "--max-tokens",
-                                      model.kind())
-                        : "windowed reading has no state to save; lower --max-tokens");
+  if (tokens <= model.window()) return;
+  if (reading == Reading::kStreaming && !model.reads_past_window())
+    throw UsageError(
+        "--reading streaming: {} tokens do not fit the window of {} tokens, past which a {} reads "
+        "nothing; leave --reading out, or lower --max-tokens",
+        tokens, model.window(), model.kind());
+  if (reading == Reading::kWindowed && !command.save_session.empty())
+    throw UsageError(
+        "--save-session: {} tokens do not fit the window of {} tokens, past which windowed reading "
+        "has no state to save; lower --max-tokens",
+        tokens, model.window());
+}
+
+/// The same for a text whose last token is not read.
+void check_texts(const GenerateCommand& command, const ModelFolder& folder, const Tokens& prompt) {
+  check_window(command, folder, command.generate.reading.value_or(Reading::kWindowed),
+               std::ssize(prompt) + command.generate.max_tokens - 1);
 }
 
 config::Json as_json(const std::string& prompt, int64_t sample, const Generation& generation) {
@@ -119,14 +126,14 @@ class Session {
   void read(const std::string& text) {
     if (text.empty() && !session_.tokens().empty()) return;
     const Tokens ids = encode_prompt(folder_, text);
-    check_window(command_, folder_, reading(), length() + ids.size());
+    check_window(command_, folder_, reading(), length() + std::ssize(ids) + most());
     if (session_.tokens().empty())
       session_.add({ids});
     else
       session_.read({ids});
   }
   Generation go_on(const OnToken& on_token, uint64_t sequence = 0) {
-    check_window(command_, folder_, reading(), length());
+    check_window(command_, folder_, reading(), length() + most());
     return continue_text(session_, command_.generate, on_token, sequence);
   }
   void save() const {
@@ -142,7 +149,10 @@ class Session {
   Reading reading() const {
     return command_.generate.reading.value_or(natural_reading(*folder_.model));
   }
-  size_t length() const { return session_.tokens().empty() ? 0 : session_.tokens()[0].size(); }
+  int64_t length() const {
+    return session_.tokens().empty() ? 0 : std::ssize(session_.tokens().front());
+  }
+  int64_t most() const { return command_.generate.max_tokens; }
 
   const GenerateCommand& command_;
   const ModelFolder& folder_;
@@ -154,8 +164,7 @@ void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
   std::vector<Prompt> prompts;
   for (const auto& text : command.prompts) {
     const Tokens ids = encode_prompt(folder, text);
-    if (command.generate.reading)
-      check_window(command, folder, *command.generate.reading, ids.size());
+    check_texts(command, folder, ids);
     for (int64_t sample = 0; sample < command.samples; ++sample)
       prompts.push_back({ids, static_cast<uint64_t>(sample)});
   }
@@ -175,9 +184,9 @@ void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
 /// Samples that go on with one session.
 void write_session(const GenerateCommand& command, const ModelFolder& folder) {
   const std::string& prompt = command.prompts.front();
+  Output output(command, command.samples);
   Session begun(command, folder);
   begun.read(prompt);
-  Output output(command, command.samples);
   output.begin(prompt);
   for (int64_t sample = 0; sample < command.samples && !InterruptGuard::interrupted(); ++sample) {
     Session session = begun;
@@ -209,7 +218,7 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
   const InterruptGuard interrupt;
   for (const auto& prompt : command.prompts) {
     const Tokens ids = encode_prompt(folder, prompt);
-    if (beam.reading) check_window(command, folder, *beam.reading, ids.size());
+    check_texts(command, folder, ids);
     for (const auto& found : beam_search(*folder.model, ids, beam)) {
       Tokens written = found.tokens;
       if (found.ended) written.pop_back();
