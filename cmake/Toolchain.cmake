@@ -11,11 +11,6 @@ if(CCACHE)
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
-find_program(LLD ld.lld)
-if(LLD)
-  add_link_options(-fuse-ld=lld)
-endif()
-
 # -fPIC for programs, too, not -fPIE: both kinds of target share the precompiled headers.
 add_compile_options(-fPIC)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno -fopenmp)
