@@ -18,7 +18,12 @@ class PlainStm {
         options_(model.cell->options()),
         equations_(options_.equations) {}
 
-  Stm::Step step(const at::Tensor& x, const TwoMemoryState& state) {
+  struct Step {
+    at::Tensor output;  ///< [B, out]
+    TwoMemoryState state;
+  };
+  /// x [B, in].
+  Step step(const at::Tensor& x, const TwoMemoryState& state) {
     const at::Tensor content = cell_.content->forward(x), pattern = cell_.pattern->forward(x);
     const at::Tensor slots = cell_.attention->forward(x).softmax(-1);
     const auto& relational = *cell_.relational;
@@ -37,16 +42,16 @@ class PlainStm {
     return {output(memory), {item, memory}};
   }
 
-  /// x [T, B, in] -> y [T, B, out].
+  /// x [B, T, in] -> outputs [B, T, out].
   Stm::Sequence forward(const at::Tensor& x) {
-    TwoMemoryState state = model_.initial_state(x.size(1));
-    std::vector<at::Tensor> y;
-    for (const at::Tensor& step_x : x.unbind()) {
-      Stm::Step next = step(step_x, state);
-      y.push_back(next.y);
+    TwoMemoryState state = cell_.initial_state(x.size(0));
+    std::vector<at::Tensor> outputs;
+    for (const at::Tensor& step_x : x.unbind(1)) {
+      Step next = step(step_x, state);
+      outputs.push_back(next.output);
       state = next.state;
     }
-    return {at::stack(y), state};
+    return {at::stack(outputs, 1), state};
   }
 
  private:

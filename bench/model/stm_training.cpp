@@ -67,8 +67,8 @@ class Bench {
  public:
   Bench(const Task& task, int64_t batch) : task_(task), model_(config_of(task), 1) {
     at::manual_seed(3);
-    x_ = at::randn({task.steps, batch, task.in});
-    targets_ = at::rand({task.outputs, batch, task.out}).round();
+    x_ = at::randn({batch, task.steps, task.in});
+    targets_ = at::rand({batch, task.outputs, task.out}).round();
     NamedTensors parameters;
     for (const auto& item : model_.named_parameters())
       parameters.emplace_back(item.key(), item.value());
@@ -83,12 +83,12 @@ class Bench {
   }
 
   void ours(Measured& measured) {
-    iterate(measured, [&] { return model_.forward(x_, {}, task_.steps - task_.outputs).y; });
+    iterate(measured, [&] { return model_.forward(x_, {}, task_.steps - task_.outputs); });
   }
   void plain(Measured& measured) {
     iterate(measured, [&] {
-      const at::Tensor y = bench::PlainStm(model_).forward(x_).y;
-      return y.narrow(0, task_.steps - task_.outputs, task_.outputs);
+      const at::Tensor outputs = bench::PlainStm(model_).forward(x_).outputs;
+      return outputs.narrow(1, task_.steps - task_.outputs, task_.outputs);
     });
   }
 

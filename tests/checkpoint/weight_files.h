@@ -38,7 +38,7 @@ class WeightFiles : public testing::Test {
     return model;
   }
 
-  static void expect_same(const LanguageModel& actual, const LanguageModel& expected) {
+  static void expect_same(const SequenceModel& actual, const SequenceModel& expected) {
     const auto ours = actual.named_parameters(), theirs = expected.named_parameters();
     ASSERT_EQ(ours.size(), theirs.size());
     for (const auto& item : theirs) EXPECT_TRUE(ours[item.key()].equal(item.value())) << item.key();

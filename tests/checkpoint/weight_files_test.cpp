@@ -17,6 +17,18 @@ using config::Json;
 using test::WeightFiles;
 namespace fs = std::filesystem;
 
+std::shared_ptr<SequenceModel> small_stm(const std::string& fields) {
+  const auto model = model_kind("stm").make(
+      config::parse_json(R"({"inputs": 5, "outputs": 4, "slots": 3, "width": 6, "distilled": 7,
+                             "readout": 5, "hidden": 8)" +
+                             fields + "}",
+                         "test"),
+      /*seed=*/3, at::kCPU);
+  at::NoGradGuard no_grad;
+  for (auto& parameter : model->parameters()) parameter.add_(0.2 * at::randn_like(parameter));
+  return model;
+}
+
 TEST_F(WeightFiles, AModelFolderHoldsEveryBit) {
   for (const auto& [kind, fields] :
        {std::pair{"memory_mosaic", R"(, "persistent_slots": 3, "persistent_count": 2)"},
@@ -43,6 +55,19 @@ TEST_F(WeightFiles, AFolderHoldsAnLstm) {
   expect_same(*loaded, *model);
   const at::Tensor tokens = at::arange(10).unsqueeze(0);
   EXPECT_TRUE(loaded->hidden(tokens).equal(model->hidden(tokens)));
+}
+
+TEST_F(WeightFiles, AFolderHoldsATwoMemoryModel) {
+  const auto model =
+      small_stm(R"(, "variant": "paper", "alpha2": {"value": 0.25, "learned": false})");
+  save_model(folder_, *model);
+  const auto loaded = load_sequence_model(folder_);
+  EXPECT_EQ(loaded->kind(), "stm");
+  EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
+  expect_same(*loaded, *model);
+  const at::Tensor x = at::randn({2, 6, 5});
+  EXPECT_TRUE(loaded->forward(x).equal(model->forward(x)));
+  expect_data_error([&] { load_model(folder_); }, {"kind is 'stm', expected a language model"});
 }
 
 TEST_F(WeightFiles, AFolderRemembersWhereItsModelCameFrom) {
@@ -138,7 +163,7 @@ TEST_F(WeightFiles, SizesAreReadFromShapesWhereMetadataIsAbsent) {
         import_weights(kind, folder_ / "bare.safetensors", {{"heads", 2}, {"window", 10}}).model;
     expect_same(*loaded, *model);
     const at::Tensor tokens = at::arange(10).unsqueeze(0);
-    EXPECT_TRUE(loaded->hidden(tokens).equal(model->hidden(tokens)));
+    EXPECT_TRUE(loaded->forward(tokens).equal(model->forward(tokens)));
   }
 }
 
@@ -232,6 +257,51 @@ TEST_F(WeightFiles, AFormatRefusesModelsItCannotHold) {
   const auto lstm = make_language_model("lstm", {{"vocabulary", 13}, {"channels", 8}});
   EXPECT_THROW(export_weights({"gpt2", ""}, *lstm, path), UsageError);
   EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(WeightFiles, ATwoMemoryModelGoesThroughTheAuthorsFormat) {
+  for (const char* fields : {"", R"(, "projection_hidden": 3)"})
+    for (const char* prefix : {"", "module."}) {
+      const auto model = small_stm(fields);
+      export_weights({"sam", prefix}, *model, folder_ / "weights.safetensors");
+      const auto file = TensorFile::load(folder_ / "weights.safetensors");
+      EXPECT_EQ(file.tensors.size(), model->named_parameters().size());
+      save_tensors(folder_ / "bare.safetensors", {file.tensors.begin(), file.tensors.end()});
+      for (const char* name : {"weights.safetensors", "bare.safetensors"}) {
+        const auto [loaded, format] = import_weights("sam", folder_ / name);
+        EXPECT_EQ(format.name, "sam");
+        EXPECT_EQ(format.prefix, prefix);
+        EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
+        expect_same(*loaded, *model);
+      }
+    }
+}
+
+TEST_F(WeightFiles, TheAuthorsFormatOfTwoMemoryModelsNamesEveryFault) {
+  const fs::path path = folder_ / "weights.safetensors";
+  EXPECT_THROW(export_weights({"sam", ""}, *small_stm(R"(, "variant": "paper")"), path),
+               UsageError);
+  EXPECT_THROW(export_weights({"sam", ""}, *small_stm(R"(, "gated": false)"), path), UsageError);
+  EXPECT_THROW(export_weights({"sam", ""},
+                              *small_stm(R"(, "alpha2": {"value": 1, "learned": false})"), path),
+               UsageError);
+  EXPECT_FALSE(fs::exists(path));
+  export_weights({"sam", ""}, *small_stm(""), path);
+  auto file = TensorFile::load(path);
+  const auto import_changed = [&](auto metadata) {
+    save_tensors(folder_ / "wrong.safetensors", {file.tensors.begin(), file.tensors.end()},
+                 metadata);
+    import_weights("sam", folder_ / "wrong.safetensors");
+  };
+  auto absurd = file.metadata;
+  absurd["slot_size"] = absurd["rel_size"] = "400000000";
+  expect_data_error([&] { import_changed(absurd); }, {"wrong.safetensors", "too large"});
+  file.tensors.erase("alpha20");  // a constant there, whose value the file does not tell
+  file.tensors["qkv_projector.0.bias"] = at::zeros({5});
+  file.tensors["alpha11"] = at::zeros({1});  // of a second step
+  expect_data_error([&] { import_changed(file.metadata); },
+                    {"'alpha20' is missing", "'qkv_projector.0.bias' has shape [5], expected [9]",
+                     "'alpha11' of shape [1]"});
 }
 
 }  // namespace

@@ -57,6 +57,51 @@ TEST_F(Forward, RefusesWrongInputs) {
   EXPECT_FALSE(fs::exists(folder_ / "out.safetensors"));
 }
 
+class ForwardOfVectors : public WeightFiles {
+ protected:
+  std::shared_ptr<SequenceModel> model_ = model_kind("stm").make(
+      {{"inputs", 5}, {"outputs", 4}, {"slots", 3}, {"width", 6}}, /*seed=*/3, at::kCPU);
+};
+
+TEST_F(ForwardOfVectors, GivesOutputsMemoriesLossAndGradients) {
+  const at::Tensor x = at::randn({7, 2, 5}), targets = at::randn({7, 2, 4});
+  save_model(folder_ / "model", *model_);
+  save_tensors(folder_ / "in.safetensors", {{"x", x}, {"targets", targets}});
+  run_forward(folder_ / "model", folder_ / "in.safetensors", folder_ / "out.safetensors",
+              {/*gradients=*/true, ParameterNames::kOwn});
+  const auto output = TensorFile::load(folder_ / "out.safetensors");
+  const at::Tensor y = model_->forward(x.transpose(0, 1)).transpose(0, 1);
+  const at::Tensor loss = (y - targets).square().mean();
+  loss.backward();
+  EXPECT_LT(test::relative_error(output.at("y", {7, 2, 4}), y), 1e-5);
+  EXPECT_LT(test::relative_error(output.at("loss", {1}), loss.view({1})), 1e-5);
+  output.at("item_memory", {2, 6, 6});
+  output.at("relational_memory", {2, 3, 6, 6});
+  for (const auto& item : model_->named_parameters())
+    EXPECT_LT(test::relative_error(output.at("grad." + item.key(), item.value().sizes().vec()),
+                                   item.value().grad()),
+              1e-4)
+        << item.key();
+  EXPECT_EQ(output.tensors.size(), 4 + model_->named_parameters().size());
+  EXPECT_EQ(run_forward(*model_, {"in", {{"x", x}}, {}}, false).size(), 3u);
+}
+
+TEST_F(ForwardOfVectors, RefusesWrongInputs) {
+  const auto run = [&](const NamedTensors& tensors, bool gradients = false) {
+    return [this, tensors, gradients] {
+      run_forward(*model_, {"in", {tensors.begin(), tensors.end()}, {}}, gradients);
+    };
+  };
+  const at::Tensor x = at::ones({3, 2, 5});
+  expect_data_error(run({{"idx", x}}), {"no tensor 'x'"});
+  expect_data_error(run({{"x", x[0]}}), {"'x' has shape [2, 5]"});
+  expect_data_error(run({{"x", x.to(at::kLong)}}), {"'x' has type"});
+  expect_data_error(run({{"x", at::ones({3, 2, 6})}}), {"'x' does not fit the model", "[2, 3, 6]"});
+  expect_data_error(run({{"x", at::ones({0, 2, 5})}}), {"'x' is empty"});
+  expect_data_error(run({{"x", x}, {"targets", at::ones({2, 3, 4})}}), {"'targets' has shape"});
+  expect_data_error(run({{"x", x}}, true), {"'targets', which gradients need"});
+}
+
 /// What the authors' code computed, to 1e-4 of each tensor's largest absolute value.
 class Golden : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
@@ -87,13 +132,12 @@ TEST_P(Golden, OutputsAndGradientsAreThoseOfTheAuthorsCode) {
   fmt::print("{}: {} tensors, worst relative error {:.2g}\n", name, actual.size(), worst);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairs, Golden,
-                         testing::Values(std::pair{"mosaic_tiny", "nanomosaics"},
-                                         std::pair{"gpt_tiny", "nanogpt"},
-                                         std::pair{"mosaic_a", "nanomosaics"},
-                                         std::pair{"mosaic_b", "nanomosaics"},
-                                         std::pair{"gpt_a", "nanogpt"}),
-                         [](const auto& info) { return std::string(info.param.first); });
+INSTANTIATE_TEST_SUITE_P(
+    Pairs, Golden,
+    testing::Values(std::pair{"mosaic_tiny", "nanomosaics"}, std::pair{"gpt_tiny", "nanogpt"},
+                    std::pair{"stm_a", "sam"}, std::pair{"mosaic_a", "nanomosaics"},
+                    std::pair{"mosaic_b", "nanomosaics"}, std::pair{"gpt_a", "nanogpt"}),
+    [](const auto& info) { return std::string(info.param.first); });
 
 }  // namespace
 }  // namespace tessera

@@ -67,9 +67,9 @@ std::shared_ptr<Stm> double_model(const StmConfig& config) {
   return model;
 }
 
-at::Tensor inputs(int64_t T, int64_t B, const StmConfig& config) {
+at::Tensor inputs(int64_t B, int64_t T, const StmConfig& config) {
   at::manual_seed(11);
-  return at::randn({T, B, config.inputs}, at::kDouble);
+  return at::randn({B, T, config.inputs}, at::kDouble);
 }
 
 void expect_equal_states(const TwoMemoryState& actual, const TwoMemoryState& expected,
@@ -100,13 +100,13 @@ TEST(Stm, FollowsThePlainEquationsInEveryVariant) {
   for (const StmConfig& config : all_variants()) {
     SCOPED_TRACE(to_json(config).dump());
     const auto model = double_model(config);
-    const at::Tensor x = inputs(19, 2, config);
+    const at::Tensor x = inputs(2, 19, config);
     const Stm::Sequence plain = bench::PlainStm(*model).forward(x);
     for (int64_t first : {0, 7, 18, 19}) {
-      const Stm::Sequence ours = model->forward(x, {}, first);
-      ASSERT_EQ(ours.y.size(0), 19 - first);
+      const Stm::Sequence ours = model->run(x, {}, first);
+      ASSERT_EQ(ours.outputs.size(1), 19 - first);
       if (first < 19) {
-        EXPECT_LT(relative_error(ours.y, plain.y.narrow(0, first, 19 - first)), 1e-10);
+        EXPECT_LT(relative_error(ours.outputs, plain.outputs.slice(1, first)), 1e-10);
       }
       expect_equal_states(ours.state, plain.state, 1e-10);
     }
@@ -116,9 +116,9 @@ TEST(Stm, FollowsThePlainEquationsInEveryVariant) {
 TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
   for (const StmConfig& config : all_variants()) {
     const auto model = double_model(config);
-    const at::Tensor x = inputs(11, 2, config);
+    const at::Tensor x = inputs(2, 11, config);
     const auto gradients = [&](const Stm::Sequence& result, int64_t first) {
-      const at::Tensor loss = result.y.narrow(0, first, result.y.size(0) - first).square().sum() +
+      const at::Tensor loss = result.outputs.slice(1, first).square().sum() +
                               result.state.item.sin().sum() + result.state.relational.cos().sum();
       std::vector<at::Tensor> found;
       model->zero_grad(true);
@@ -127,7 +127,7 @@ TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
       return found;
     };
     const auto plain = gradients(bench::PlainStm(*model).forward(x), 4);
-    const auto ours = gradients(model->forward(x, {}, 4), 0);
+    const auto ours = gradients(model->run(x, {}, 4), 0);
     const auto names = model->named_parameters().keys();
     for (size_t k = 0; k < plain.size(); ++k)
       EXPECT_LT(relative_error(ours[k], plain[k]), 1e-9) << names[k] << to_json(config).dump();
@@ -144,9 +144,9 @@ TEST(Stm, TheFusedLoopsGiveThePlainEquations) {
     for (const auto& item : reference->named_parameters())
       model->named_parameters()[item.key()].copy_(item.value());
   }
-  const at::Tensor x = inputs(12, 3, config);
-  const at::Tensor expected = bench::PlainStm(*reference).forward(x).y.narrow(0, 5, 7);
-  const at::Tensor y = model->forward(x.to(at::kFloat), {}, 5).y;
+  const at::Tensor x = inputs(3, 12, config);
+  const at::Tensor expected = bench::PlainStm(*reference).forward(x).outputs.slice(1, 5);
+  const at::Tensor y = model->forward(x.to(at::kFloat), {}, 5);
   EXPECT_LT(relative_error(y.to(at::kDouble), expected), 1e-4);
   expected.square().sum().backward();
   y.square().sum().backward();
@@ -160,79 +160,118 @@ TEST(Stm, TheFusedLoopsGiveThePlainEquations) {
 TEST(Stm, StepsGiveTheWholeSequence) {
   for (const StmConfig& config : all_variants()) {
     const auto model = double_model(config);
-    const at::Tensor x = inputs(10, 2, config);
-    const Stm::Sequence whole = model->forward(x);
-    TwoMemoryState state = model->initial_state(2);
+    const at::Tensor x = inputs(2, 10, config);
+    const Stm::Sequence whole = model->run(x);
+    EXPECT_TRUE(model->forward(x).equal(whole.outputs));
+    SequenceState state = model->empty_state();
     for (int64_t t = 0; t < 10; ++t) {
-      const Stm::Step step = model->step(x[t], state);
-      EXPECT_LT(relative_error(step.y, whole.y[t]), 1e-10) << t;
-      state = step.state;
+      SequenceOutput step = model->step(x.select(1, t), std::move(state));
+      EXPECT_LT(relative_error(step.outputs, whole.outputs.select(1, t)), 1e-10) << t;
+      state = std::move(step.state);
     }
-    expect_equal_states(state, whole.state, 1e-10);
+    expect_equal_states(state.as<TwoMemoryState>(), whole.state, 1e-10);
   }
 }
 
-TEST(Stm, AStateIsForkedSelectedAndContinued) {
+TEST(Stm, AStateIsForkedSelectedStackedAndContinued) {
   const auto model = double_model(small_config());
-  const at::Tensor x = inputs(12, 3, model->configuration());
-  const Stm::Sequence first = model->forward(x.narrow(0, 0, 5));
-  const TwoMemoryState before = {first.state.item.clone(), first.state.relational.clone()};
-  const Stm::Sequence rest = model->forward(x.narrow(0, 5, 7), first.state);
-  EXPECT_LT(relative_error(rest.y, model->forward(x, {}, 5).y), 1e-10);
+  const at::Tensor x = inputs(3, 12, model->configuration());
+  const SequenceOutput first = model->read(x.slice(1, 0, 5), model->empty_state());
+  const auto& memories = first.state.as<TwoMemoryState>();
+  const TwoMemoryState before = {memories.item.clone(), memories.relational.clone()};
+  const SequenceOutput rest = model->read(x.slice(1, 5), SequenceState(first.state));
+  EXPECT_LT(relative_error(rest.outputs, model->forward(x, {}, 5)), 1e-10);
 
-  const at::Tensor other = inputs(7, 3, model->configuration()).flip(0);
-  model->forward(other, first.state);
-  EXPECT_TRUE(first.state.item.equal(before.item));
-  EXPECT_TRUE(first.state.relational.equal(before.relational));
+  model->read(inputs(3, 7, model->configuration()).flip(0), SequenceState(first.state));
+  EXPECT_TRUE(memories.item.equal(before.item));
+  EXPECT_TRUE(memories.relational.equal(before.relational));
 
   const at::Tensor rows = at::tensor({2, 0}, at::kLong);
-  const Stm::Sequence chosen =
-      model->forward(x.narrow(0, 5, 7).index_select(1, rows), first.state.select({2, 0}));
-  EXPECT_LT(relative_error(chosen.y, rest.y.index_select(1, rows)), 1e-10);
+  const SequenceOutput chosen =
+      model->read(x.slice(1, 5).index_select(0, rows), first.state.select({2, 0}));
+  EXPECT_LT(relative_error(chosen.outputs, rest.outputs.index_select(0, rows)), 1e-10);
+
+  const SequenceState one = first.state.select({0}), others = first.state.select({1, 2});
+  const SequenceOutput stacked = model->read(x.slice(1, 5), SequenceState::stack({&one, &others}));
+  EXPECT_LT(relative_error(stacked.outputs, rest.outputs), 1e-10);
 }
 
 TEST(Stm, AStateSurvivesAFile) {
   Stm model(small_config(), 3);
-  const TwoMemoryState state = model.forward(at::randn({6, 2, 5})).state.detach();
+  const SequenceState state = model.read(at::randn({2, 6, 5}), model.empty_state()).state;
   const test::TemporaryFolder folder;
   save_tensors(folder / "state.safetensors", state.tensors());
   const TensorFile file = TensorFile::load(folder / "state.safetensors");
-  const TwoMemoryState loaded = model.cell->state_from(file);
-  EXPECT_TRUE(loaded.item.equal(state.item));
-  EXPECT_TRUE(loaded.relational.equal(state.relational));
+  const SequenceState loaded = model.state_from(file, model.empty_state());
+  const auto& actual = loaded.as<TwoMemoryState>();
+  EXPECT_TRUE(actual.item.equal(state.as<TwoMemoryState>().item));
+  EXPECT_TRUE(actual.relational.equal(state.as<TwoMemoryState>().relational));
   StmConfig wider = small_config();
   wider.width = 9;
-  EXPECT_THROW(Stm(wider, 3).cell->state_from(file), DataError);
+  const Stm other(wider, 3);
+  EXPECT_THROW(other.state_from(file, other.empty_state()), DataError);
+}
+
+// As for every model: a file is compared with these shapes before anything is allocated.
+TEST(Stm, OnTheMetaDeviceParametersHaveSizesAndNoMemory) {
+  std::vector<StmConfig> configs = all_variants();
+  configs.push_back(small_config());
+  configs.back().projection_hidden = 3;
+  configs.back().alpha1.learned = false;
+  for (const StmConfig& config : configs) {
+    const Stm model(config, std::nullopt), sizes(config, std::nullopt, at::kMeta);
+    const auto expected = model.named_parameters(), actual = sizes.named_parameters();
+    ASSERT_EQ(actual.keys(), expected.keys());
+    for (const auto& item : actual) {
+      EXPECT_TRUE(item.value().is_meta()) << item.key();
+      EXPECT_EQ(item.value().sizes(), expected[item.key()].sizes()) << item.key();
+    }
+    for (const auto& buffer : sizes.buffers()) EXPECT_TRUE(buffer.is_meta());
+  }
+}
+
+TEST(Stm, ItsKindMakesItFromHyperParameters) {
+  StmConfig config = with_equations(TwoMemoryEquations::of_paper());
+  config.alpha3 = {0.25, false};
+  const Stm model(config, 3);
+  const auto made = model_kind("stm").make(model.hyper_parameters(), 3, at::kCPU);
+  EXPECT_EQ(made->kind(), "stm");
+  EXPECT_EQ(made->hyper_parameters(), model.hyper_parameters());
+  const auto parameters = made->named_parameters();
+  for (const auto& item : model.named_parameters())
+    EXPECT_TRUE(item.value().equal(parameters[item.key()])) << item.key();
+  EXPECT_FALSE(model_kind("stm").language_model);
+  EXPECT_THROW(make_language_model("stm", model.hyper_parameters()), UsageError);
 }
 
 TEST(Stm, TheFutureDoesNotChangeThePast) {
   for (const StmConfig& config : all_variants()) {
     const auto model = double_model(config);
-    const at::Tensor x = inputs(12, 2, config);
+    const at::Tensor x = inputs(2, 12, config);
     at::Tensor changed = x.clone();
-    changed[8].add_(1);
-    const at::Tensor before = model->forward(x).y, after = model->forward(changed).y;
-    EXPECT_TRUE(before.narrow(0, 0, 8).equal(after.narrow(0, 0, 8)));
-    EXPECT_GT(relative_error(after[8], before[8]), 1e-6);
-    EXPECT_GT(relative_error(after[11], before[11]), 1e-9);
+    changed.select(1, 8).add_(1);
+    const at::Tensor before = model->forward(x), after = model->forward(changed);
+    EXPECT_TRUE(before.slice(1, 0, 8).equal(after.slice(1, 0, 8)));
+    EXPECT_GT(relative_error(after.select(1, 8), before.select(1, 8)), 1e-6);
+    EXPECT_GT(relative_error(after.select(1, 11), before.select(1, 11)), 1e-9);
   }
 }
 
 TEST(Stm, SequencesSideBySideDoNotMeet) {
   const auto model = double_model(small_config());
-  const at::Tensor x = inputs(9, 4, model->configuration());
-  const at::Tensor y = model->forward(x).y;
+  const at::Tensor x = inputs(4, 9, model->configuration());
+  const at::Tensor y = model->forward(x);
   for (int64_t b = 0; b < 4; ++b)
-    EXPECT_LT(relative_error(model->forward(x.narrow(1, b, 1)).y, y.narrow(1, b, 1)), 1e-10);
+    EXPECT_LT(relative_error(model->forward(x.narrow(0, b, 1)), y.narrow(0, b, 1)), 1e-10);
 }
 
 TEST(Stm, TheVariantsDiffer) {
-  const at::Tensor x = inputs(6, 2, small_config());
+  const at::Tensor x = inputs(2, 6, small_config());
   std::vector<at::Tensor> states;
   for (const StmConfig& config : all_variants()) {
     const auto model = std::make_shared<Stm>(config, 7);
     model->to(at::kDouble);
-    states.push_back(model->forward(x).state.relational);
+    states.push_back(model->run(x).state.relational);
   }
   for (size_t a = 0; a < states.size(); ++a)
     for (size_t b = 0; b < a; ++b)
@@ -245,12 +284,12 @@ TEST(Stm, ConstantsOfZeroLeaveTheirPartsOut) {
   config.gated = false;
   config.alpha1 = config.alpha2 = config.alpha3 = {0, false};
   const auto model = double_model(config);
-  const at::Tensor x = inputs(10, 2, config);
+  const at::Tensor x = inputs(2, 10, config);
   const Stm::Sequence plain = bench::PlainStm(*model).forward(x);
-  const Stm::Sequence ours = model->forward(x);
-  EXPECT_LT(relative_error(ours.y, plain.y), 1e-10);
+  const Stm::Sequence ours = model->run(x);
+  EXPECT_LT(relative_error(ours.outputs, plain.outputs), 1e-10);
   expect_equal_states(ours.state, plain.state, 1e-10);
-  ours.y.sum().backward();
+  ours.outputs.sum().backward();
   for (const auto& item : model->named_parameters()) {
     const bool unused = item.key().starts_with("cell.relational.transfer") ||
                         item.key().starts_with("cell.pattern") ||
@@ -262,14 +301,18 @@ TEST(Stm, ConstantsOfZeroLeaveTheirPartsOut) {
 }
 
 TEST(Stm, ReadsEmptyAndSingleSequences) {
-  const Stm::Sequence none = Stm(small_config()).forward(at::zeros({0, 2, 5}));
-  EXPECT_EQ(none.y.sizes(), at::IntArrayRef({0, 2, 4}));
+  Stm model(small_config());
+  const Stm::Sequence none = model.run(at::zeros({2, 0, 5}));
+  EXPECT_EQ(none.outputs.sizes(), at::IntArrayRef({2, 0, 4}));
   EXPECT_EQ(none.state.item.sizes(), at::IntArrayRef({2, 6, 6}));
   EXPECT_EQ(none.state.relational.sizes(), at::IntArrayRef({2, 3, 6, 6}));
-  EXPECT_EQ(Stm(small_config()).forward(at::zeros({1, 1, 5})).y.sizes(),
-            at::IntArrayRef({1, 1, 4}));
-  EXPECT_EQ(Stm(small_config()).forward(at::zeros({3, 0, 5})).y.sizes(),
-            at::IntArrayRef({3, 0, 4}));
+  EXPECT_EQ(model.forward(at::zeros({1, 1, 5})).sizes(), at::IntArrayRef({1, 1, 4}));
+  EXPECT_EQ(model.forward(at::zeros({0, 3, 5})).sizes(), at::IntArrayRef({0, 3, 4}));
+  SequenceOutput nothing = model.read(at::zeros({2, 0, 5}), model.empty_state());
+  EXPECT_EQ(nothing.state.rows(), 0);
+  const at::Tensor x = at::ones({2, 3, 5});
+  at::NoGradGuard no_grad;
+  EXPECT_TRUE(model.read(x, std::move(nothing.state)).outputs.equal(model.forward(x)));
 }
 
 TEST(Stm, OverfitsOneBatch) {
@@ -280,7 +323,7 @@ TEST(Stm, OverfitsOneBatch) {
     config.variant = variant;
     Stm model(config, 1);
     at::manual_seed(2);
-    const at::Tensor x = at::randn({6, 4, 5}), targets = at::rand({3, 4, 4}).round();
+    const at::Tensor x = at::randn({4, 6, 5}), targets = at::rand({4, 3, 4}).round();
     std::vector<at::Tensor> means, squares;
     for (const auto& parameter : model.parameters()) {
       means.push_back(at::zeros_like(parameter));
@@ -289,7 +332,7 @@ TEST(Stm, OverfitsOneBatch) {
     double loss = 0;
     for (int step = 1; step <= 300; ++step) {  // Adam
       model.zero_grad(true);
-      const at::Tensor error = at::mse_loss(model.forward(x, {}, 3).y, targets);
+      const at::Tensor error = at::mse_loss(model.forward(x, {}, 3), targets);
       error.backward();
       loss = error.item<double>();
       at::NoGradGuard no_grad;
@@ -318,14 +361,18 @@ TEST(Stm, EqualSeedsGiveEqualParameters) {
 }
 
 TEST(Stm, RefusesBadInput) {
-  const auto model = std::make_shared<Stm>(small_config());
-  const at::Tensor x = at::zeros({4, 2, 5});
-  EXPECT_THROW(model->forward(at::zeros({4, 2, 6})), c10::ValueError);
-  EXPECT_THROW(model->forward(at::zeros({4, 5})), c10::ValueError);
-  EXPECT_THROW(model->forward(x, {}, 5), c10::ValueError);
-  EXPECT_THROW(model->forward(x, {}, -1), c10::ValueError);
-  EXPECT_THROW(model->forward(x, model->initial_state(3)), c10::ValueError);
-  EXPECT_THROW(model->step(x, model->initial_state(2)), c10::ValueError);
+  Stm model(small_config());
+  const at::Tensor x = at::zeros({2, 4, 5});
+  EXPECT_THROW(model.forward(at::zeros({2, 4, 6})), c10::ValueError);
+  EXPECT_THROW(model.forward(at::zeros({4, 5})), c10::ValueError);
+  EXPECT_THROW(model.forward(at::zeros({2, 4, 5}, at::kLong)), c10::ValueError);
+  EXPECT_THROW(model.forward(x, {}, 5), c10::ValueError);
+  EXPECT_THROW(model.forward(x, {}, -1), c10::ValueError);
+  SequenceState state = model.read(x, model.empty_state()).state;
+  EXPECT_THROW(model.read(at::zeros({3, 4, 5}), std::move(state)), c10::ValueError);
+  EXPECT_EQ(state.rows(), 2);  // as it was
+  EXPECT_THROW(model.step(x, std::move(state)), c10::ValueError);
+  EXPECT_EQ(state.rows(), 2);
 }
 
 TEST(Stm, RefusesBadConfigurations) {
@@ -340,6 +387,8 @@ TEST(Stm, RefusesBadConfigurations) {
   EXPECT_THAT(message([](StmConfig& c) { c.alpha2.value = NAN; }), HasSubstr("model.alpha2.value"));
   EXPECT_THAT(message([](StmConfig& c) { c.equations = TwoMemoryEquations::of_paper(); }),
               HasSubstr("only with model.variant = 'custom'"));
+  EXPECT_THAT(message([](StmConfig& c) { c.width = c.distilled = int64_t{1} << 28; }),
+              HasSubstr("too large"));
   EXPECT_EQ(message([](StmConfig&) {}), "");
 }
 

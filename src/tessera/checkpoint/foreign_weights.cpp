@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,6 +45,15 @@ std::string prefixed(const std::string& prefix, const ForeignTensor& tensor) {
   return tensor.never_prefixed ? tensor.name : prefix + tensor.name;
 }
 
+/// A name that every file in this format has, after its prefix: the first without wildcards.
+std::string_view fixed_name(const WeightFormat& format) {
+  const auto found = std::find_if(format.names.begin(), format.names.end(), [](const NameRow& row) {
+    return row.foreign.find_first_of("#*@") == std::string_view::npos;
+  });
+  TORCH_INTERNAL_ASSERT(found != format.names.end());
+  return found->foreign;
+}
+
 /// A state dict's header: tensors under names without prefix, buffers apart.
 struct StateDict : ForeignSizes {
   KnownFormat known;
@@ -70,9 +80,9 @@ struct StateDict : ForeignSizes {
 
 StateDict::StateDict(KnownFormat expected, const safetensors::File& file)
     : known(expected), path(file.path()), texts(file.metadata()) {
-  const std::string embedding = tensors_of("embedding", {0, 0}).front().name;
+  const std::string fixed(fixed_name(*known.format));
   for (std::string_view candidate : kPrefixes)
-    if (file.tensors().count(std::string(candidate) + embedding)) prefix = candidate;
+    if (file.tensors().count(std::string(candidate) + fixed)) prefix = candidate;
   for (const auto& [name, view] : file.tensors()) {
     const std::string bare = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
     (is_buffer(*known.format, bare) ? buffers : tensors)[bare] = view;
@@ -147,7 +157,7 @@ void override_sizes(Json& fields, const std::map<std::string, int64_t>& sizes) {
 /// The names and shapes of the model's parameters, before anything is allocated.
 std::vector<ParameterShape> shapes_of(const StateDict& dict, const Json& fields,
                                       bool sizes_were_given) {
-  const auto layers = fields.at("layers").get<int64_t>();
+  const auto layers = fields.value("layers", int64_t{0});
   const auto most = static_cast<int64_t>(dict.tensors.size());
   if (layers > most)
     throw DataError(dict.path, "it claims to have {} layers, but has {} tensors in all", layers,
@@ -249,7 +259,7 @@ ImportedModel import_weights(std::string_view format, const std::filesystem::pat
   Json fields = hyper_parameters_of(dict);
   override_sizes(fields, sizes);
   const auto parameters = check_parameters(dict, shapes_of(dict, fields, !sizes.empty()));
-  const auto model = make_language_model(dict.known.kind->name, fields, /*seed=*/std::nullopt);
+  const auto model = dict.known.kind->make(fields, /*seed=*/std::nullopt, at::kCPU);
   load_parameters(dict, parameters, *model);
   return {model, {std::string(dict.known.format->name), dict.prefix}};
 }

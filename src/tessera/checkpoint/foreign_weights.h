@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/model/language_model.h"
+#include "tessera/model/sequence_model.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
@@ -18,6 +18,7 @@ namespace tessera {
 ///   memory-mosaics-eft  the same library's variant with a fused scan, whose leaks are named twice
 ///   nanogpt             nanoGPT
 ///   gpt2                GPT-2 as Hugging Face names it: linear weights transposed, tanh GELU
+///   sam                 the two-memory model of Le et al. 2020 (`stm_basic.STM`), of one step
 /// The prefix stands before every name ("transformer.", "module.", "_orig_mod."); GPT-2's
 /// lm_head.weight alone never has one. Each kind of model lists its formats (ModelKind).
 struct ForeignFormat {
@@ -29,13 +30,14 @@ struct ForeignFormat {
 std::vector<std::string_view> weight_format_names();
 
 struct ImportedModel {
-  std::shared_ptr<LanguageModel> model;
+  std::shared_ptr<SequenceModel> model;
   ForeignFormat format;  ///< memory-mosaics may turn out to be memory-mosaics-eft
 };
 
 /// Builds a model from a foreign state dict in a safetensors file. Its sizes are those of `sizes`
 /// ("heads", "window"), else of the file's metadata (n_layer, n_head, n_embd, block_size
-/// or n_positions, vocab_size, pmem_size, pmem_count), else of the tensors' shapes. What shapes do
+/// or n_positions, vocab_size, pmem_size, pmem_count; for sam input, output, num_slot, slot_size,
+/// rel_size, mlp_size, out_att_size), else of the tensors' shapes. What shapes do
 /// not tell: a GPT's heads, assumed to be 64 channels wide, as in GPT-2 of every size; the window
 /// of a Memory Mosaic without buffers, assumed to be 512 tokens, as in the paper. Dropout, which no
 /// state dict tells, is 0. Buffers are ignored. Throws DataError that

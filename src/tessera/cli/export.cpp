@@ -14,7 +14,7 @@ struct ExportOptions {
 };
 
 void run_export(const ExportOptions& options) {
-  const auto model = load_model(options.model);
+  const auto model = load_sequence_model(options.model);
   const auto source = source_of_model(options.model);
   if (options.to.empty() && !source)
     throw UsageError("--to is needed: {} was not imported from another format", options.model);

@@ -16,9 +16,13 @@ void add_forward(Verb& program) {
       "forward",
       "Run a model on given tensors and write every output, to check parity or to debug");
   verb.option("--model", options->model, "Model directory").required();
-  verb.option("--input", options->input, "safetensors with idx [B, T] and targets [B, T]")
+  verb.option(
+          "--input", options->input,
+          "safetensors with idx and targets [B, T] or, for a model of vectors, x [T, B, in] and "
+          "targets [T, B, out]")
       .required();
-  verb.option("--output", options->output, "safetensors to write: logits, loss, grad.<parameter>")
+  verb.option("--output", options->output,
+              "safetensors to write: logits or y and the last state, loss, grad.<parameter>")
       .required();
   verb.flag("--gradients", options->forward.gradients, "Also write the gradient of the loss");
   verb.option(

@@ -19,19 +19,26 @@ struct ImportOptions {
   std::optional<int64_t> heads, window;
 };
 
+/// Throws UsageError where the model cannot read this tokenizer's tokens.
+Tokenizer fitting_tokenizer(const std::string& path, const SequenceModel& model) {
+  const auto* language_model = dynamic_cast<const LanguageModel*>(&model);
+  if (!language_model)
+    throw UsageError("--tokenizer: a model of the kind {} reads vectors, not tokens", model.kind());
+  Tokenizer tokenizer = Tokenizer::load(path);
+  if (tokenizer.vocabulary_size() > language_model->vocabulary())
+    throw UsageError("--tokenizer has {} tokens, the model only {}", tokenizer.vocabulary_size(),
+                     language_model->vocabulary());
+  return tokenizer;
+}
+
 void run_import(const ImportOptions& options) {
   std::map<std::string, int64_t> sizes;
   if (options.heads) sizes["heads"] = *options.heads;
   if (options.window) sizes["window"] = *options.window;
   const ImportedModel imported = import_weights(options.from, options.weights, sizes);
   const std::filesystem::path out = options.out;
-  if (!options.tokenizer.empty()) {
-    const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
-    if (tokenizer.vocabulary_size() > imported.model->vocabulary())
-      throw UsageError("--tokenizer has {} tokens, the model only {}", tokenizer.vocabulary_size(),
-                       imported.model->vocabulary());
-    tokenizer.save(out / "tokenizer.json");
-  }
+  if (!options.tokenizer.empty())
+    fitting_tokenizer(options.tokenizer, *imported.model).save(out / "tokenizer.json");
   save_model(out, *imported.model, imported.format);
   fmt::print("{}: {}, {} parameters\n", options.out, imported.model->kind(),
              imported.model->parameter_count());

@@ -106,9 +106,11 @@ void add_train(Verb& program) {
                                    config::describe_fields<CorpusConfig>({}, "  "),
                                    config::describe_fields<TrainConfig>({}, "  "),
                                    config::describe_fields<SampleConfig>({}, "  "));
-    for (const auto& kind : model_kinds())
+    for (const auto& kind : model_kinds()) {
+      if (!kind.language_model) continue;
       text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
                           kind.describe_fields("  "));
+    }
     return text + "\nThe vocabulary of a model is its tokenizer's.";
   });
   verb.run([options] { run(*options); });

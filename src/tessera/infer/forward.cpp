@@ -5,6 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera {
 namespace {
@@ -24,7 +25,7 @@ at::Tensor token_tensor(const TensorFile& input, const std::string& name,
   return tokens;
 }
 
-NamedTensors gradients_of(LanguageModel& model, const at::Tensor& loss) {
+NamedTensors gradients_of(SequenceModel& model, const at::Tensor& loss) {
   std::vector<at::Tensor> parameters;
   const auto named = model.named_parameters();
   for (const auto& item : named) parameters.push_back(item.value());
@@ -37,29 +38,71 @@ NamedTensors gradients_of(LanguageModel& model, const at::Tensor& loss) {
   return result;
 }
 
-}  // namespace
+bool has_targets(const TensorFile& input) {
+  return input.tensors.count("targets") > 0;
+}
 
-NamedTensors run_forward(LanguageModel& model, const TensorFile& input, bool gradients,
-                         const std::optional<ForeignFormat>& source) {
+struct Outputs {
+  NamedTensors tensors;
+  at::Tensor loss;  ///< undefined without targets
+};
+
+/// idx [B, T], targets [B, T] -> logits [B, T, V].
+Outputs outputs_of_tokens(LanguageModel& model, const TensorFile& input, bool gradients) {
   const at::Tensor tokens = token_tensor(input, "idx", {-1, -1}, 0, model.vocabulary());
   if (tokens.numel() == 0)
     throw DataError(input.path, "tensor 'idx' is empty, expected at least one token");
   if (!model.reads_past_window() && tokens.size(1) > model.window())
     throw DataError(input.path, "tensor 'idx' holds sequences of {} tokens, the model reads {}",
                     tokens.size(1), model.window());
-  const bool has_targets = input.tensors.count("targets") > 0;
-  if (gradients && !has_targets)
-    throw DataError(input.path, "has no tensor 'targets', which gradients need");
-  NamedTensors result;
+  Outputs result;
   {
     at::NoGradGuard no_grad;
-    result.emplace_back("logits", model.logits(model.hidden(tokens)));
+    result.tensors = {{"logits", model.logits(model.hidden(tokens))}};
   }
-  if (!has_targets) return result;
+  if (!has_targets(input)) return result;
   const at::Tensor targets =
       token_tensor(input, "targets", tokens.sizes().vec(), -1, model.vocabulary());
   at::AutoGradMode grad_mode(gradients);
-  const at::Tensor loss = model.loss(tokens, targets);
+  result.loss = model.loss(tokens, targets);
+  return result;
+}
+
+/// x [T, B, in], targets [T, B, out] -> y [T, B, out] and the tensors of the last state.
+Outputs outputs_of_vectors(SequenceModel& model, const TensorFile& input, bool gradients) {
+  const at::Tensor x = input.at("x", {-1, -1, -1}, at::kFloat).transpose(0, 1);  // [B, T, in]
+  if (x.numel() == 0)
+    throw DataError(input.path, "tensor 'x' is empty, expected at least one step of one sequence");
+  const SequenceOutput read = [&] {
+    try {
+      return model.read(x, model.empty_state());
+    } catch (const c10::ValueError& error) {  // only the model knows how wide its inputs are
+      throw DataError(input.path, "tensor 'x' does not fit the model, which reads [B, T, in]: {}",
+                      error.what_without_backtrace());
+    }
+  }();
+  Outputs result;
+  result.tensors = {{"y", read.outputs.transpose(0, 1)}};
+  for (const auto& part : read.state.tensors()) result.tensors.push_back(part);
+  if (!has_targets(input)) return result;
+  const at::Tensor targets =
+      input.at("targets", {x.size(1), x.size(0), read.outputs.size(2)}, at::kFloat);
+  at::AutoGradMode grad_mode(gradients);
+  const at::Tensor outputs = gradients ? model.forward(x) : read.outputs;
+  result.loss = at::mse_loss(outputs, targets.transpose(0, 1));
+  return result;
+}
+
+}  // namespace
+
+NamedTensors run_forward(SequenceModel& model, const TensorFile& input, bool gradients,
+                         const std::optional<ForeignFormat>& source) {
+  if (gradients && !has_targets(input))
+    throw DataError(input.path, "has no tensor 'targets', which gradients need");
+  auto* language_model = dynamic_cast<LanguageModel*>(&model);
+  auto [result, loss] = language_model ? outputs_of_tokens(*language_model, input, gradients)
+                                       : outputs_of_vectors(model, input, gradients);
+  if (!loss.defined()) return result;
   result.emplace_back("loss", loss.detach().view({1}));
   if (!gradients) return result;
   const NamedTensors own = gradients_of(model, loss);
@@ -75,7 +118,7 @@ void run_forward(const std::filesystem::path& model_folder, const std::filesyste
   if (options.names == ParameterNames::kSource && !source)
     throw UsageError("--names source: {} was not imported, so it has names of its own only",
                      model_folder.native());
-  const auto model = load_model(model_folder);
+  const auto model = load_sequence_model(model_folder);
   save_tensors(output, run_forward(*model, TensorFile::load(input), options.gradients, source));
 }
 

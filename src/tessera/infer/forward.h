@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "tessera/checkpoint/foreign_weights.h"
-#include "tessera/model/language_model.h"
+#include "tessera/model/sequence_model.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
@@ -22,13 +22,18 @@ struct ForwardOptions {
   ParameterNames names = ParameterNames::kOwn;
 };
 
-/// Runs the model on given tensors, without dropout. From `idx` [B, T] (whole numbers): `logits`
-/// [B, T, V]; with `targets` [B, T] (-1 does not count) also `loss` [1], nats per token; with
-/// options.gradients also `grad.<name>` of the loss for every parameter, zero where it plays no
-/// part. Other tensors of the input are passed over. source: names and shapes of the gradients,
-/// none for our own. Throws DataError, by the input's name, on missing tensors, wrong shapes and
-/// ids outside the vocabulary.
-NamedTensors run_forward(LanguageModel& model, const TensorFile& input, bool gradients,
+/// Runs the model on given tensors, without dropout.
+///
+/// A language model: from `idx` [B, T] (whole numbers) `logits` [B, T, V]; with `targets` [B, T]
+/// (-1 does not count) also `loss` [1], nats per token. A model of vectors: from `x` [T, B, in] `y`
+/// [T, B, out] and the tensors of its state after the last step, such as `item_memory` [B, D, D];
+/// with `targets` [T, B, out] also `loss` [1], the mean squared error.
+///
+/// With gradients also `grad.<name>` of the loss for every parameter, zero where it plays no part.
+/// Other tensors of the input are ignored. source: names and shapes of the gradients, none for our
+/// own. Throws DataError, by the input's name, on missing tensors, wrong shapes and types, and ids
+/// outside the vocabulary.
+NamedTensors run_forward(SequenceModel& model, const TensorFile& input, bool gradients,
                          const std::optional<ForeignFormat>& source = {});
 
 /// The same from file to file. Throws UsageError where the names of the source are asked for, but

@@ -8,6 +8,7 @@
 #include "tessera/model/gpt.h"
 #include "tessera/model/lstm.h"
 #include "tessera/model/memory_mosaic.h"
+#include "tessera/model/stm.h"
 
 namespace tessera {
 namespace {
@@ -22,7 +23,8 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
 }  // namespace
 
 const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(), lstm_kind()};
+  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(), lstm_kind(),
+                                               stm_kind()};
   return kinds;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@ namespace tessera {
 struct ModelKind {
   std::string_view name;     ///< as config.json and the table [model] give it: "gpt"
   std::string_view summary;  ///< what it is, in one line of help
+  bool language_model;       ///< whether it is a LanguageModel, which reads and predicts tokens
   /// The hyper-parameters with their defaults and meanings, one line each.
   std::string (*describe_fields)(const std::string& indent);
   /// A model with these hyper-parameters, the others at their defaults; parameters drawn from
@@ -32,7 +34,9 @@ struct ModelKind {
 template <typename Model>
 ModelKind model_kind_of(std::string_view summary, std::vector<WeightFormat> weight_formats = {}) {
   using Config = typename Model::Config;
-  return {Model::kKind, summary,
+  return {Model::kKind,
+          summary,
+          std::derived_from<Model, LanguageModel>,
           [](const std::string& indent) { return config::describe_fields<Config>({}, indent); },
           [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
              at::Device device) -> std::shared_ptr<SequenceModel> {

@@ -3,21 +3,20 @@
 #include <ATen/ATen.h>
 #include <torch/nn/modules/activation.h>
 
+#include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {
 
-/// Uniform in ±bound.
-void draw_uniform(Initialiser& draw, const at::Tensor& parameter, double bound) {
-  at::NoGradGuard no_grad;
-  draw.uniform(parameter);
-  at::Tensor(parameter).mul_(2 * bound).sub_(bound);
-}
+constexpr double kMostValues = 0x1p60;  // of one matrix: their bytes can be counted
 
 }  // namespace
 
@@ -30,6 +29,14 @@ void StmConfig::check() const {
                {"readout", readout},
                {"hidden", hidden}});
   if (projection_hidden != 0) check_sizes({{"projection_hidden", projection_hidden}});
+  const double N = static_cast<double>(slots), D = static_cast<double>(width);
+  const double R = static_cast<double>(distilled);
+  const double readouts = static_cast<double>(has_head() ? readout : outputs);
+  if (std::max({N * D * D, R * D * D, N * R * readouts}) > kMostValues)
+    throw UsageError(
+        "model.width is {}, model.slots {}, model.distilled {} and model.readout {}: together too "
+        "large, a matrix would have more than 2^60 values",
+        width, slots, distilled, readout);
   for (const auto& [name, factor] :
        {std::pair{"alpha1", alpha1}, {"alpha2", alpha2}, {"alpha3", alpha3}})
     if (!std::isfinite(factor.value))
@@ -55,34 +62,64 @@ TwoMemoryOptions StmConfig::cell_options() const {
   return options;
 }
 
-Stm::Stm(const StmConfig& config, std::optional<uint64_t> seed) : config_(config) {
-  using torch::nn::Linear;
+Stm::Stm(const StmConfig& config, std::optional<uint64_t> seed, at::Device device)
+    : config_(config) {
   config.check();
+  const auto linear = [&](int64_t in, int64_t out) {
+    return make_linear(in, out, /*with_bias=*/true, device);
+  };
   const int64_t slot_values = config.slots * config.distilled;
-  cell = register_module("cell", TwoMemoryCell(config.cell_options()));
+  cell = register_module("cell", TwoMemoryCell(config.cell_options(), device));
   distillation =
-      register_module("distillation", Linear(config.width * config.width, config.distilled));
+      register_module("distillation", linear(config.width * config.width, config.distilled));
   readout = register_module(
-      "readout", Linear(slot_values, config.has_head() ? config.readout : config.outputs));
+      "readout", linear(slot_values, config.has_head() ? config.readout : config.outputs));
   if (config.has_head())
     head = register_module(
-        "head", torch::nn::Sequential(Linear(config.readout, config.hidden), torch::nn::ReLU(),
-                                      Linear(config.hidden, config.hidden), torch::nn::ReLU(),
-                                      Linear(config.hidden, config.outputs)));
+        "head", torch::nn::Sequential(linear(config.readout, config.hidden), torch::nn::ReLU(),
+                                      linear(config.hidden, config.hidden), torch::nn::ReLU(),
+                                      linear(config.hidden, config.outputs)));
   if (seed) initialise(*seed);
 }
 
-Stm::Sequence Stm::forward(const at::Tensor& x, const std::optional<TwoMemoryState>& state,
-                           int64_t first_output) {
-  TwoMemoryPass pass(cell, x, state);
-  const int64_t T = x.size(0);
-  TORCH_CHECK_VALUE(first_output >= 0 && first_output <= T, "Stm: first_output is ", first_output,
-                    ", expected 0 to ", T, ", the number of steps");
+config::Json Stm::hyper_parameters() const {
+  return config::to_json(config_);
+}
+
+Stm::Sequence Stm::run(const at::Tensor& x, const std::optional<TwoMemoryState>& state,
+                       int64_t first_output) {
+  check_shape(x, {-1, -1, config_.inputs}, "Stm: x");
+  const at::Tensor& parameter = distillation->weight;
+  TORCH_CHECK_VALUE(x.scalar_type() == parameter.scalar_type(), "Stm: x has type ", x.scalar_type(),
+                    ", expected ", parameter.scalar_type());
+  const int64_t B = x.size(0), T = x.size(1);
+  check_first_output(first_output, T);
+  TwoMemoryPass pass(cell, x.to(parameter.device()).transpose(0, 1).contiguous(), state);
   const at::Tensor distilled = distil_outputs(pass, T, first_output);  // [T', B, N, R]
-  const at::Tensor y = distilled.defined()
-                           ? output(distilled)
-                           : at::empty({0, x.size(1), config_.outputs}, x.options());
-  return {y, pass.state()};
+  const at::Tensor outputs = distilled.defined()
+                                 ? output(distilled).transpose(0, 1)
+                                 : at::empty({B, 0, config_.outputs}, parameter.options());
+  return {outputs, pass.state()};
+}
+
+at::Tensor Stm::forward(const at::Tensor& x, std::optional<uint64_t>, int64_t first_output) {
+  return run(x, {}, first_output).outputs;
+}
+
+SequenceState Stm::empty_state() const {
+  return SequenceState(TwoMemoryState());
+}
+
+SequenceOutput Stm::read(const at::Tensor& x, SequenceState&& state, int64_t first_output) {
+  at::NoGradGuard no_grad;
+  const auto& before = state.as<TwoMemoryState>();
+  Sequence next = run(x, before.rows() > 0 ? std::optional(before) : std::nullopt, first_output);
+  if (x.size(1) == 0) return {next.outputs, std::move(state)};
+  return {next.outputs, SequenceState(std::move(next.state))};
+}
+
+SequenceState Stm::state_from(const TensorFile& file, const SequenceState&) const {
+  return SequenceState(cell->state_from(file));
 }
 
 /// Runs the pass and distils R_t of every output step (eq. 14): [T - first_output, B, N, R].
@@ -113,18 +150,6 @@ at::Tensor Stm::output(const at::Tensor& distilled) {
   return config_.has_head() ? head->forward(read) : read;
 }
 
-Stm::Step Stm::step(const at::Tensor& x, const TwoMemoryState& state) {
-  TORCH_CHECK_VALUE(x.dim() == 2, "Stm: x has ", x.dim(), " dimensions, expected [B, in]");
-  const Sequence one = forward(x.unsqueeze(0), state);
-  return {one.y[0], one.state};
-}
-
-int64_t Stm::parameter_count() const {
-  int64_t count = 0;
-  for (const auto& parameter : parameters()) count += parameter.numel();
-  return count;
-}
-
 /// As the authors: PyTorch's linear maps, memories as linear maps of 2D or 2D + N inputs.
 void Stm::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
@@ -132,12 +157,13 @@ void Stm::initialise(uint64_t seed) {
   for (const auto& module : modules(/*include_self=*/false))
     if (const auto* linear = module->as<torch::nn::Linear>()) {
       const double bound = 1 / std::sqrt(linear->weight.size(1));
-      draw_uniform(draw, linear->weight, bound);
-      if (linear->bias.defined()) draw_uniform(draw, linear->bias, bound);
+      draw.uniform(linear->weight, -bound, bound);
+      if (linear->bias.defined()) draw.uniform(linear->bias, -bound, bound);
     }
   const double D = static_cast<double>(config_.width), N = static_cast<double>(config_.slots);
-  draw_uniform(draw, cell->item->initial, 1 / std::sqrt(2 * D));
-  draw_uniform(draw, cell->relational->initial, 1 / std::sqrt(2 * D + N));
+  const double item_bound = 1 / std::sqrt(2 * D), relational_bound = 1 / std::sqrt(2 * D + N);
+  draw.uniform(cell->item->initial, -item_bound, item_bound);
+  draw.uniform(cell->relational->initial, -relational_bound, relational_bound);
   if (config_.gated) {
     cell->item->input_bias.zero_();
     cell->item->forget_bias.fill_(1);
@@ -147,6 +173,12 @@ void Stm::initialise(uint64_t seed) {
   cell->relational->alpha1.fill_(config_.alpha1.value);
   cell->relational->alpha2.fill_(config_.alpha2.value);
   cell->relational->alpha3.fill_(config_.alpha3.value);
+}
+
+ModelKind stm_kind() {
+  return model_kind_of<Stm>(
+      "two-memory model: item and relational memory; reads and writes vectors",
+      stm_weight_formats());
 }
 
 }  // namespace tessera

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <torch/nn/module.h>
 #include <torch/nn/modules/linear.h>
 
 #include <array>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "tessera/memory/relational/two_memory_cell.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 
@@ -59,38 +59,39 @@ struct StmConfig {
   bool has_head() const { return variant != StmVariant::kPaper; }
 };
 
-/// The SAM-based two-memory model (Le et al. 2020): sequences of vectors in, vectors out.
-class Stm : public torch::nn::Module {
+/// The SAM-based two-memory model (Le et al. 2020): sequences of vectors in, vectors out. Its state
+/// is a TwoMemoryState. It has no dropout.
+class Stm : public SequenceModel {
  public:
   static constexpr std::string_view kKind = "stm";
+  using Config = StmConfig;
 
-  /// Draws the parameters from `seed`; without one they await loading. Throws UsageError where the
-  /// configuration makes no network.
-  explicit Stm(const StmConfig& config, std::optional<uint64_t> seed = 0);
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit Stm(const StmConfig& config, std::optional<uint64_t> seed = 0,
+               at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  config::Json hyper_parameters() const override;
+  const StmConfig& configuration() const { return config_; }
 
   struct Sequence {
-    at::Tensor y;          ///< [T - first_output, B, out]
+    at::Tensor outputs;    ///< [B, T - first_output, out]
     TwoMemoryState state;  ///< after the last step
   };
-  /// x [T, B, in], going on from `state` or, without one, from the learned first state. Outputs
-  /// cost two thirds of a step with one, and are computed from step `first_output` on; with
-  /// first_output = T there are none. Throws c10::ValueError where x, state or first_output does
-  /// not fit.
-  Sequence forward(const at::Tensor& x, const std::optional<TwoMemoryState>& state = {},
-                   int64_t first_output = 0);
+  /// x [B, T, in], going on from `state` or, without one, from the learned first state; gradients
+  /// go through the state. Outputs cost two thirds of a step with one, and are computed from step
+  /// `first_output` on. Throws c10::ValueError where x, state or first_output does not fit.
+  Sequence run(const at::Tensor& x, const std::optional<TwoMemoryState>& state = {},
+               int64_t first_output = 0);
 
-  struct Step {
-    at::Tensor y;  ///< [B, out]
-    TwoMemoryState state;
-  };
-  /// One step: x [B, in]. Equal to forward() of the whole sequence.
-  Step step(const at::Tensor& x, const TwoMemoryState& state);
-
-  TwoMemoryState initial_state(int64_t B) const { return cell->initial_state(B); }
-  const StmConfig& configuration() const { return config_; }
-  int64_t parameter_count() const;
-  /// Draws all parameters again: same seed, same parameters.
-  void initialise(uint64_t seed);
+  at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},
+                     int64_t first_output = 0) override;
+  SequenceState empty_state() const override;
+  SequenceOutput read(const at::Tensor& x, SequenceState&& state,
+                      int64_t first_output = 0) override;
+  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
+  void initialise(uint64_t seed) override;
 
   TwoMemoryCell cell = nullptr;
   torch::nn::Linear distillation = nullptr;  ///< G2 [R, D D], one for all slots
@@ -103,5 +104,10 @@ class Stm : public torch::nn::Module {
 
   StmConfig config_;
 };
+
+ModelKind stm_kind();
+
+/// The formats in which other programs keep its weights (model/stm_formats.cpp).
+std::vector<WeightFormat> stm_weight_formats();
 
 }  // namespace tessera

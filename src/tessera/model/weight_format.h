@@ -51,6 +51,7 @@ class ForeignSizes {
 /// A format in which another program keeps the weights of a kind of model.
 struct WeightFormat {
   std::string_view name;  ///< as `tessera import --from` gives it
+  /// The first name without wildcards is in every file; the prefix of a file is what stands before.
   std::vector<NameRow> names;
   std::vector<std::string_view> buffers;  ///< foreign names of tensors that are not parameters
   /// Hyper-parameters that every model in this format has, their values as JSON.

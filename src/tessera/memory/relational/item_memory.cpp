@@ -2,20 +2,23 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/make_linear.h"
+
 namespace tessera {
 
-ItemMemoryImpl::ItemMemoryImpl(const TwoMemoryOptions& options) : options_(options) {
+ItemMemoryImpl::ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device)
+    : options_(options) {
   const int64_t D = options.width;
-  initial = register_parameter("initial", at::zeros({D, D}));
+  initial = register_parameter("initial", at::zeros({D, D}, device));
   if (!options.gated) return;
   const bool of_code = options.equations.gates == ops::GateForm::kSigmoid;
   const auto gate = [&](int64_t inputs) {
-    return torch::nn::Linear(torch::nn::LinearOptions(inputs, 2 * D).bias(of_code));
+    return make_linear(inputs, 2 * D, /*with_bias=*/of_code, device);
   };
   input_gate = register_module("input_gate", gate(of_code ? D : options.inputs));
   memory_gate = register_module("memory_gate", gate(D));
-  input_bias = register_parameter("input_bias", at::zeros({}));
-  forget_bias = register_parameter("forget_bias", at::ones({}));
+  input_bias = register_parameter("input_bias", at::zeros({}, device));
+  forget_bias = register_parameter("forget_bias", at::ones({}, device));
 }
 
 at::Tensor ItemMemoryImpl::gate_inputs(const at::Tensor& x, const at::Tensor& content) {

@@ -15,7 +15,7 @@ namespace tessera {
 /// starts at 1. Without gates there is no squashing either.
 class ItemMemoryImpl : public torch::nn::Module {
  public:
-  explicit ItemMemoryImpl(const TwoMemoryOptions& options);
+  ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device);
 
   /// What the input adds to the gates of every row, [T, B, 2D]: the gates of the paper see x
   /// [T, B, in], those of the code content [T, B, D], which is f1(x). Undefined without gates.

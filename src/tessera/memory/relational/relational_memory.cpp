@@ -2,19 +2,23 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/make_linear.h"
+
 namespace tessera {
 
-RelationalMemoryImpl::RelationalMemoryImpl(const TwoMemoryOptions& options) : options_(options) {
+RelationalMemoryImpl::RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device)
+    : options_(options) {
   const int64_t N = options.slots, D = options.width;
-  alpha1 = blend_factor("alpha1", options.alpha1);
-  alpha2 = blend_factor("alpha2", options.alpha2);
-  alpha3 = blend_factor("alpha3", options.alpha3);
-  transfer = register_module("transfer", torch::nn::Linear(N * D, D));
-  initial = register_parameter("initial", at::zeros({N, D, D}));
+  alpha1 = blend_factor("alpha1", options.alpha1, device);
+  alpha2 = blend_factor("alpha2", options.alpha2, device);
+  alpha3 = blend_factor("alpha3", options.alpha3, device);
+  transfer = register_module("transfer", make_linear(N * D, D, /*with_bias=*/true, device));
+  initial = register_parameter("initial", at::zeros({N, D, D}, device));
 }
 
-at::Tensor RelationalMemoryImpl::blend_factor(const std::string& name, const BlendFactor& factor) {
-  const at::Tensor value = at::full({1}, factor.value, at::kFloat);
+at::Tensor RelationalMemoryImpl::blend_factor(const std::string& name, const BlendFactor& factor,
+                                              at::Device device) {
+  const at::Tensor value = at::full({1}, factor.value, at::TensorOptions(device).dtype(at::kFloat));
   return factor.learned ? register_parameter(name, value) : register_buffer(name, value);
 }
 

@@ -12,7 +12,7 @@ namespace tessera {
 /// (Le et al. 2020, eq. 11-13).
 class RelationalMemoryImpl : public torch::nn::Module {
  public:
-  explicit RelationalMemoryImpl(const TwoMemoryOptions& options);
+  RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device);
 
   /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper. [1] each.
   at::Tensor decay() const;
@@ -25,7 +25,7 @@ class RelationalMemoryImpl : public torch::nn::Module {
   at::Tensor initial;                    ///< R before the first step, [N, D, D]
 
  private:
-  at::Tensor blend_factor(const std::string& name, const BlendFactor& factor);
+  at::Tensor blend_factor(const std::string& name, const BlendFactor& factor, at::Device device);
 
   TwoMemoryOptions options_;
 };

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/make_linear.h"
+
 namespace tessera {
 namespace {
 
@@ -9,15 +11,16 @@ constexpr double kNormEpsilon = 1e-5;
 
 }  // namespace
 
-SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options) : options_(options) {
+SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device)
+    : options_(options) {
   const int64_t N = options.slots, D = options.width;
   const bool of_columns = options.equations.projection == MemoryProjection::kColumns;
-  projection = register_module(
-      "projection", torch::nn::Linear(torch::nn::LinearOptions(D, 3 * N).bias(of_columns)));
+  projection =
+      register_module("projection", make_linear(D, 3 * N, /*with_bias=*/of_columns, device));
   const std::vector<int64_t> sizes =
       of_columns ? std::vector{D, 3 * N} : std::vector{int64_t{3}, D};
-  norm_weight = register_parameter("norm_weight", at::ones(sizes));
-  norm_bias = register_parameter("norm_bias", at::zeros(sizes));
+  norm_weight = register_parameter("norm_weight", at::ones(sizes, device));
+  norm_bias = register_parameter("norm_bias", at::zeros(sizes, device));
 }
 
 /// [B, 3N, D]: columns of (M + left ⊗ right) Wᵀ + bias, normalised all together.

@@ -12,7 +12,7 @@ namespace tessera {
 /// (Le et al. 2020, eq. 4-8).
 class SelfAttentionImpl : public torch::nn::Module {
  public:
-  explicit SelfAttentionImpl(const TwoMemoryOptions& options);
+  SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device);
 
   /// SAM(M + left ⊗ right) as its factors: item M [B, D, D], left and right [B, D]; where left is
   /// undefined, SAM(M).

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/make_linear.h"
 #include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check_shape.h"
 
@@ -9,11 +10,14 @@ namespace tessera {
 namespace {
 
 /// f1, f2 or f3: linear, as one map or as three.
-torch::nn::Sequential input_map(int64_t inputs, int64_t hidden, int64_t outputs) {
-  using torch::nn::Linear;
-  if (hidden == 0) return torch::nn::Sequential(Linear(inputs, outputs));
-  return torch::nn::Sequential(Linear(inputs, hidden), Linear(hidden, hidden),
-                               Linear(hidden, outputs));
+torch::nn::Sequential input_map(int64_t inputs, int64_t hidden, int64_t outputs,
+                                at::Device device) {
+  const auto linear = [&](int64_t in, int64_t out) {
+    return make_linear(in, out, /*with_bias=*/true, device);
+  };
+  if (hidden == 0) return torch::nn::Sequential(linear(inputs, outputs));
+  return torch::nn::Sequential(linear(inputs, hidden), linear(hidden, hidden),
+                               linear(hidden, outputs));
 }
 
 }  // namespace
@@ -27,21 +31,31 @@ TwoMemoryState TwoMemoryState::detach() const {
   return {item.detach(), relational.detach()};
 }
 
-NamedTensors TwoMemoryState::tensors() const {
-  return {{"item", item}, {"relational", relational}};
+TwoMemoryState TwoMemoryState::stack(const std::vector<const TwoMemoryState*>& states) {
+  std::vector<at::Tensor> items, relationals;
+  for (const auto* state : states) {
+    items.push_back(state->item);
+    relationals.push_back(state->relational);
+  }
+  return {at::cat(items), at::cat(relationals)};
 }
 
-TwoMemoryCellImpl::TwoMemoryCellImpl(const TwoMemoryOptions& options) : options_(options) {
+NamedTensors TwoMemoryState::tensors(const std::string& prefix) const {
+  return {{prefix + "item_memory", item}, {prefix + "relational_memory", relational}};
+}
+
+TwoMemoryCellImpl::TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device)
+    : options_(options) {
   const int64_t D = options.width;
   const auto map = [&](int64_t outputs) {
-    return input_map(options.inputs, options.projection_hidden, outputs);
+    return input_map(options.inputs, options.projection_hidden, outputs, device);
   };
   content = register_module("content", map(D));
   pattern = register_module("pattern", map(D));
   attention = register_module("attention", map(options.slots));
-  item = register_module("item", ItemMemory(options));
-  self_attention = register_module("self_attention", SelfAttention(options));
-  relational = register_module("relational", RelationalMemory(options));
+  item = register_module("item", ItemMemory(options, device));
+  self_attention = register_module("self_attention", SelfAttention(options, device));
+  relational = register_module("relational", RelationalMemory(options, device));
 }
 
 TwoMemoryState TwoMemoryCellImpl::initial_state(int64_t B) const {
@@ -52,8 +66,8 @@ TwoMemoryState TwoMemoryCellImpl::initial_state(int64_t B) const {
 TwoMemoryState TwoMemoryCellImpl::state_from(const TensorFile& file) const {
   const int64_t N = options_.slots, D = options_.width;
   const auto type = item->initial.scalar_type();
-  const at::Tensor& memory = file.at("item", {-1, D, D}, type);
-  return {memory, file.at("relational", {memory.size(0), N, D, D}, type)};
+  const at::Tensor& memory = file.at("item_memory", {-1, D, D}, type);
+  return {memory, file.at("relational_memory", {memory.size(0), N, D, D}, type)};
 }
 
 void TwoMemoryCellImpl::check_state(const TwoMemoryState& state, int64_t B) const {

@@ -11,25 +11,28 @@
 
 namespace tessera {
 
-/// What the two memories hold for B sequences side by side. A value: a copy is a fork, as no
-/// function changes the tensors.
+/// What the two memories hold for B sequences side by side; without tensors, of sequences that
+/// have not started. A value: a copy is a fork, as no function changes the tensors.
 struct TwoMemoryState {
   at::Tensor item;        ///< M [B, D, D]
   at::Tensor relational;  ///< R [B, N, D, D]
 
-  int64_t rows() const { return item.size(0); }
+  int64_t rows() const { return item.defined() ? item.size(0) : 0; }
   /// The chosen sequences (one may be chosen twice).
   TwoMemoryState select(const std::vector<int64_t>& rows) const;
+  /// The sequences of all states, one state after another.
+  static TwoMemoryState stack(const std::vector<const TwoMemoryState*>& states);
   /// The same values without their history: gradients end here.
   TwoMemoryState detach() const;
-  /// "item" and "relational", for a file; TwoMemoryCell::state_from gives them back.
-  NamedTensors tensors() const;
+  /// "item_memory" and "relational_memory", for a file; TwoMemoryCell::state_from gives them back.
+  NamedTensors tensors(const std::string& prefix = {}) const;
 };
 
 /// The two memories and what connects them (Le et al. 2020, eq. 9-13).
 class TwoMemoryCellImpl : public torch::nn::Module {
  public:
-  explicit TwoMemoryCellImpl(const TwoMemoryOptions& options);
+  /// On the meta device the parameters have sizes and no memory.
+  TwoMemoryCellImpl(const TwoMemoryOptions& options, at::Device device);
 
   /// The learned state before the first step, for B sequences.
   TwoMemoryState initial_state(int64_t B) const;
