@@ -163,10 +163,9 @@ TEST_F(Generating, SamplesOfOnePromptDifferAndComeAgain) {
 }
 
 TEST_F(Generating, TokensCanBeForbiddenAndPenalised) {
-  const std::vector<std::string> greedy = {"--prompt",     "the cat", "--temperature", "0",
-                                           "--max-tokens", "30",      "--json"};
-  const auto tokens_with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), greedy.begin(), greedy.end());
+  const auto tokens_with = [](std::vector<std::string> more, const std::string& heat = "0") {
+    more.insert(more.begin(),
+                {"--prompt", "the cat", "--max-tokens", "30", "--json", "--temperature", heat});
     const json line = lines_of(more).at(0);
     std::vector<int> ids;
     for (const auto& token : line["tokens"]) ids.push_back(token["id"]);
@@ -185,7 +184,7 @@ TEST_F(Generating, TokensCanBeForbiddenAndPenalised) {
   EXPECT_GT(distinct(tokens_with({"--frequency-penalty", "2"})), distinct(free));
   EXPECT_GT(distinct(tokens_with({"--presence-penalty", "20"})), distinct(free));
   // Only the most probable token is as probable as itself.
-  EXPECT_EQ(tokens_with({"--temperature", "3", "--min-p", "1"}), free);
+  EXPECT_EQ(tokens_with({"--min-p", "1"}, "3"), free);
 }
 
 TEST_F(Generating, ASavedSessionGoesOn) {
