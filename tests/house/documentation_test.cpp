@@ -95,7 +95,7 @@ std::vector<Words> program_commands(const std::string& text) {
 }
 
 bool lists_verb(const std::string& help, const std::string& verb) {
-  const size_t list = help.find("Subcommands:");
+  const size_t list = help.find("Verbs:");
   return list != std::string::npos && help.find("\n  " + verb + " ", list) != std::string::npos;
 }
 
@@ -166,7 +166,7 @@ TEST(Documentation, WhatIsWrongIsFound) {
               testing::ElementsAre(Words{"a", "b c"}));
   EXPECT_THAT(program_commands("`tessera eval --x=1` ```sh\n```sh\nbin/tessera y # z\n```\n"),
               testing::UnorderedElementsAre(Words{"eval", "--x=1"}, Words{"y"}));
-  EXPECT_FALSE(lists_verb("Subcommands:\n  train  x", "rain"));
+  EXPECT_FALSE(lists_verb("Verbs:\n  train  x", "rain"));
   EXPECT_FALSE(lists_option("  --top-k INT", "--top"));
   EXPECT_TRUE(lists_option("  --top-k INT", "--top-k"));
 }
