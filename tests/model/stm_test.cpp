@@ -330,7 +330,7 @@ TEST(Stm, OverfitsOneBatch) {
       squares.push_back(at::zeros_like(parameter));
     }
     double loss = 0;
-    for (int step = 1; step <= 300; ++step) {  // Adam
+    for (int step = 1; step <= 400; ++step) {  // Adam
       model.zero_grad(true);
       const at::Tensor error = at::mse_loss(model.forward(x, {}, 3), targets);
       error.backward();
