@@ -67,6 +67,7 @@ std::filesystem::path write_report(const TrainedLanguageModel& trained, const Co
 
 void run(const Options& options) {
   const auto config = read_config(options);
+  if (!options.resume) config.data.check_tokenizer();
   check_training_memory(config.model, expected_vocabulary(config.data));
   const InterruptGuard guard;
   const RunFolder run(options.out, options.resume ? Start::kResume : Start::kNew);

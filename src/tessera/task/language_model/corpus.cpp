@@ -63,13 +63,6 @@ void stop_if_interrupted(std::string_view doing) {
       "stopped while {}, before the first step; there is nothing to resume yet", doing));
 }
 
-void check_tokenizer(const std::string& tokenizer) {
-  if (!is_learnt(tokenizer) && !fs::exists(tokenizer))
-    throw UsageError(
-        "data.tokenizer is '{}', expected bpe, byte, character, or the path of a tokenizer{}",
-        tokenizer, suggestion(tokenizer, {"bpe", "byte", "character"}));
-}
-
 /// Throws unless a run that began with the configuration `known` may continue with `now`.
 void check_same_corpus(const Json& known, const Json& now, const fs::path& folder) {
   for (const auto& [key, value] : now.items())
@@ -196,6 +189,13 @@ void CorpusConfig::check() const {
                      vocabulary, fewest, BpeTrainer::kMostTokens);
 }
 
+void CorpusConfig::check_tokenizer() const {
+  if (!is_learnt(tokenizer) && !fs::exists(tokenizer))
+    throw UsageError(
+        "data.tokenizer is '{}', expected bpe, byte, character, or the path of a tokenizer{}",
+        tokenizer, suggestion(tokenizer, {"bpe", "byte", "character"}));
+}
+
 double Corpus::bits_per_byte(double nats_per_token) const {
   return nats_per_token / std::numbers::ln2 / bytes_per_token;
 }
@@ -221,7 +221,7 @@ Corpus prepare_corpus(const CorpusConfig& config, const fs::path& folder, Start 
     if (same_files && known.at("config") == record["config"])
       return open_corpus(config, files, known);
   }
-  check_tokenizer(config.tokenizer);
+  config.check_tokenizer();
   const TextSource source = source_of(config, folder);
   const Tokenizer tokenizer = tokenizer_of(config, source, progress);
   tokenizer.save(files.tokenizer);

@@ -31,6 +31,8 @@ struct CorpusConfig {
 
   /// Throws UsageError on a share outside (0, 1) and on a vocabulary that no BPE can have.
   void check() const;
+  /// Throws UsageError unless the tokenizer can be learnt or is a file; a resumed run needs neither.
+  void check_tokenizer() const;
 };
 
 /// A text as tokens, split into what is trained on and what is validated on.
