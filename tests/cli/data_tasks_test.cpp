@@ -60,7 +60,8 @@ TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
                       {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
                       {{"data", "copy", "--split", "tests"}, "training, validation, test"},
                       {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
-                      {{"data", "babi", "--task", "21", "--out", path("babi")}, "the task is 21"}},
+                      {{"data", "babi", "--task", "21", "--out", path("babi")},
+                       "--task is '21', expected a whole number from 1 to 20"}},
                      2);
 }
 
