@@ -241,6 +241,71 @@ TEST_F(TrainerTest, AFinishedRunHasNothingLeftAndMayBeProlonged) {
   EXPECT_TRUE(train("whole", Start::kNew).equal(prolonged));
 }
 
+/// Evaluations that find these losses, one after another; a resumed run goes on in the list.
+TrainingTask task_with_losses(TinyNetwork& network, std::vector<double> losses) {
+  TrainingTask task = tiny_task(network);
+  task.evaluate = [losses, next = size_t{0}]() mutable -> Metrics {
+    return {{"loss", losses.at(next++)}};
+  };
+  return task;
+}
+
+TEST_F(TrainerTest, EndsWhenPatienceDoes) {
+  config.patience = 2;
+  config.evaluate_every = 1;
+  TinyNetwork network;
+  // The best is the third; the two after it are worse. The sixth is never asked for.
+  const auto task = task_with_losses(network, {3, 4, 2, 2.5, 2});
+  const auto result = Trainer(config, task, folder / "run").run(Start::kNew);
+  EXPECT_EQ(result.step, 5);
+  EXPECT_EQ(result.best_validation_loss, 2);
+  EXPECT_EQ(
+      Checkpoint::load(Checkpoints(folder / "run" / "checkpoints", 1).paths().back()).state.step,
+      5);
+  // There is nothing left to do for a resumed run either.
+  const auto again =
+      Trainer(config, task_with_losses(network, {}), folder / "run").run(Start::kResume);
+  EXPECT_EQ(again.step, 5);
+  EXPECT_EQ(again.best_validation_loss, 2);
+}
+
+TEST_F(TrainerTest, PatienceIsCountedAcrossAnInterrupt) {
+  config.patience = 2;
+  config.evaluate_every = 1;
+  TinyNetwork network;
+  Recorder recorder;
+  recorder.interrupt_after = 2;
+  EXPECT_THROW(Trainer(config, task_with_losses(network, {3, 4}), folder / "run", &recorder)
+                   .run(Start::kNew),
+               Interrupted);
+  const auto result =
+      Trainer(config, task_with_losses(network, {5}), folder / "run").run(Start::kResume);
+  EXPECT_EQ(result.step, 3);
+}
+
+TEST_F(TrainerTest, EndsWhenTheLossIsLowEnough) {
+  config.stop_loss = 0.5;
+  config.evaluate_every = 2;
+  TinyNetwork network;
+  const auto result =
+      Trainer(config, task_with_losses(network, {3, 0.6, 0.5}), folder / "run").run(Start::kNew);
+  EXPECT_EQ(result.step, 6);
+}
+
+TEST_F(TrainerTest, ResumesRmspropBitForBit) {
+  config.optimizer = OptimizerKind::kRmsprop;
+  config.learning_rate = 0.002;
+  config.min_learning_rate = 0.0;
+  config.clip_value = 0.05;
+  const at::Tensor whole = train("whole", Start::kNew);
+  Recorder recorder;
+  recorder.interrupt_after = 7;
+  EXPECT_THROW(train("parts", Start::kNew, &recorder), Interrupted);
+  EXPECT_TRUE(train("parts", Start::kResume).equal(whole));
+  config.optimizer = OptimizerKind::kAdamW;
+  EXPECT_THROW(train("parts", Start::kResume), DataError);  // its checkpoints hold another state
+}
+
 TEST_F(TrainerTest, RefusesAFolderThatHoldsARun) {
   train("run", Start::kNew);
   EXPECT_THAT(message_of<UsageError>([&] { train("run", Start::kNew); }),

@@ -20,7 +20,6 @@ namespace {
 using config::Json;
 
 constexpr std::string_view kPrefix = "step-", kSuffix = ".safetensors";
-constexpr std::string_view kMomentPrefix = "adamw.";
 
 /// The N of "step-N.safetensors", or -1.
 int64_t step_of(const std::filesystem::path& path) {
@@ -44,6 +43,7 @@ std::string to_text(const TrainingState& state) {
               {"elapsed_seconds", state.elapsed_seconds},
               {"validation_loss", optional(state.validation_loss)},
               {"best_validation_loss", optional(state.best_validation_loss)},
+              {"evaluations_since_best", state.evaluations_since_best},
               {"evaluation_is_missing", state.evaluation_is_missing}}
       .dump();
 }
@@ -64,6 +64,7 @@ TrainingState parse_state(const std::map<std::string, std::string>& metadata,
             json.at("elapsed_seconds").get<double>(),
             optional("validation_loss"),
             optional("best_validation_loss"),
+            json.value("evaluations_since_best", int64_t{0}),
             json.value("evaluation_is_missing", false)};
   } catch (const nlohmann::json::exception& error) {
     throw DataError(path, "metadata 'training' is incomplete: {}", error.what());
@@ -90,11 +91,11 @@ void copy_into(const NamedTensors& targets, const TensorFile& file) {
 }
 
 /// Throws DataError where the file has a tensor that is not among `known`.
-void refuse_unknown(const TensorFile& file, const NamedTensors& known, bool with_moments) {
+void refuse_unknown(const TensorFile& file, const NamedTensors& known, bool with_optimizer) {
   std::map<std::string, bool> names;
   for (const auto& [name, tensor] : known) names[name] = true;
   for (const auto& [name, tensor] : file.tensors)
-    if (!names.contains(name) && (with_moments || !name.starts_with(kMomentPrefix)))
+    if (!names.contains(name) && (with_optimizer || !is_optimizer_state(name)))
       throw DataError(file.path,
                       "has the tensor '{}' of shape [{}], which this model does not have", name,
                       fmt::join(tensor.sizes().vec(), ", "));
@@ -120,18 +121,18 @@ Checkpoint Checkpoint::load(const std::filesystem::path& path) {
   return {std::move(state), std::move(file)};
 }
 
-void Checkpoint::restore(torch::nn::Module& module, AdamW& optimizer) const {
+void Checkpoint::restore(torch::nn::Module& module, Optimizer& optimizer) const {
   NamedTensors targets = parameters_and_buffers(module);
-  const NamedTensors moments = optimizer.state();
-  targets.insert(targets.end(), moments.begin(), moments.end());
-  refuse_unknown(file, targets, /*with_moments=*/true);
+  const NamedTensors kept = optimizer.state();
+  targets.insert(targets.end(), kept.begin(), kept.end());
+  refuse_unknown(file, targets, /*with_optimizer=*/true);
   copy_into(targets, file);
   optimizer.set_steps(state.step);
 }
 
 void Checkpoint::restore(torch::nn::Module& module) const {
   const NamedTensors targets = parameters_and_buffers(module);
-  refuse_unknown(file, targets, /*with_moments=*/false);
+  refuse_unknown(file, targets, /*with_optimizer=*/false);
   copy_into(targets, file);
 }
 
@@ -140,11 +141,11 @@ Checkpoints::Checkpoints(std::filesystem::path folder, int64_t keep)
   check_argument(keep >= 1, "Checkpoints: keep is {}, expected 1 or more", keep);
 }
 
-std::filesystem::path Checkpoints::save(const torch::nn::Module& module, const AdamW& optimizer,
+std::filesystem::path Checkpoints::save(const torch::nn::Module& module, const Optimizer& optimizer,
                                         const TrainingState& state) {
   NamedTensors tensors = parameters_and_buffers(module);
-  const NamedTensors moments = optimizer.state();
-  tensors.insert(tensors.end(), moments.begin(), moments.end());
+  const NamedTensors kept = optimizer.state();
+  tensors.insert(tensors.end(), kept.begin(), kept.end());
   std::map<std::string, at::Tensor> sorted;
   for (auto& [name, tensor] : tensors) {
     tensor = tensor.detach().to(at::kCPU).contiguous();

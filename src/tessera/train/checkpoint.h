@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/tensor/tensor_file.h"
-#include "tessera/train/adamw.h"
+#include "tessera/train/optimizer.h"
 
 namespace tessera {
 
@@ -22,6 +22,7 @@ struct TrainingState {
   double elapsed_seconds = 0.0;                ///< of training so far, in all processes
   std::optional<double> validation_loss;       ///< of the evaluation after this very step
   std::optional<double> best_validation_loss;  ///< of all evaluations so far
+  int64_t evaluations_since_best = 0;          ///< that found no lower validation loss
   bool evaluation_is_missing = false;  ///< a signal cut the evaluation after this step short
 };
 
@@ -29,18 +30,18 @@ struct TrainingState {
 NamedTensors trainable_parameters(const torch::nn::Module& module);
 
 /// One file checkpoints/step-00001000.safetensors: the module's parameters and buffers under their
-/// own names, AdamW's moments ("adamw.m.<name>", "adamw.v.<name>"), and in the metadata the state
-/// (JSON under "training") and a checksum of everything ("checksum").
+/// own names, what the optimiser keeps ("adamw.m.<name>", "adamw.v.<name>"), and in the metadata
+/// the state (JSON under "training") and a checksum of everything ("checksum").
 struct Checkpoint {
   TrainingState state;
   TensorFile file;
 
   /// Throws SystemError, or DataError where the file is damaged or no checkpoint.
   static Checkpoint load(const std::filesystem::path& path);
-  /// Copies parameters and buffers into the module, and the moments and the step into the
-  /// optimizer. Throws DataError where a tensor is missing, too many or of another shape, with its
-  /// name and both shapes; then nothing is changed.
-  void restore(torch::nn::Module& module, AdamW& optimizer) const;
+  /// Copies parameters and buffers into the module, and the rest and the step into the optimizer.
+  /// Throws DataError where a tensor is missing, too many or of another shape, with its name and
+  /// both shapes; then nothing is changed.
+  void restore(torch::nn::Module& module, Optimizer& optimizer) const;
   /// The parameters and buffers alone.
   void restore(torch::nn::Module& module) const;
 };
@@ -53,7 +54,7 @@ class Checkpoints {
 
   /// Writes one atomically, then removes those that are neither among the latest nor the best.
   /// Throws SystemError (disk full); the earlier ones are then still there.
-  std::filesystem::path save(const torch::nn::Module& module, const AdamW& optimizer,
+  std::filesystem::path save(const torch::nn::Module& module, const Optimizer& optimizer,
                              const TrainingState& state);
 
   /// The latest that can be read, or nothing where there is none. A damaged one is set aside (its

@@ -1,11 +1,18 @@
 #include "tessera/train/run_folder.h"
 
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/tensor/manifest.h"
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
+using config::Json;
 
 constexpr const char* kLog = "metrics.jsonl";
 
@@ -33,6 +40,31 @@ fs::path lock_path(const fs::path& folder, Start start) {
   return folder / "lock";
 }
 
+/// "train.learning_rate" and so on with their values.
+std::map<std::string, Json> leaves(const Json& tables) {
+  std::map<std::string, Json> result;
+  for (const auto& [table, fields] : tables.items())
+    for (const auto& [key, value] : fields.items()) result[table + "." + key] = value;
+  return result;
+}
+
+/// Throws UsageError where a run in `folder` that began with `before` may not continue with `now`.
+void check_same_run(const fs::path& folder, const Json& before, const Json& now) {
+  static const std::set<std::string> kMayChange = {"train.steps", "train.threads",
+                                                   "train.checkpoint_every",
+                                                   "train.keep_checkpoints", "train.sample_every"};
+  const auto began = leaves(before);
+  for (const auto& [key, value] : leaves(now)) {
+    const auto old = began.find(key);
+    if (old == began.end() || old->second == value) continue;
+    if (key.starts_with("sample.") || kMayChange.count(key)) continue;
+    throw UsageError(
+        "{} began with {} = {}, now it is {}; give the same value to continue it, or another "
+        "folder",
+        folder.native(), key, old->second.dump(), value.dump());
+  }
+}
+
 }  // namespace
 
 RunFolder::RunFolder(fs::path path, Start start)
@@ -45,6 +77,15 @@ RunFolder::RunFolder(fs::path path, Start start)
     throw UsageError(
         "{} already holds a run; continue it with --resume, or name another folder with --out",
         path_.native());
+}
+
+void RunFolder::write_configuration(const Json& resolved, const Complete& complete) const {
+  const fs::path file = path_ / "config.toml";
+  const bool continues = start_ == Start::kResume && fs::exists(file);
+  if (continues) check_same_run(path_, complete(config::read_toml(file), file.native()), resolved);
+  write_file(file, config::to_toml(resolved));
+  const auto seed = resolved.at("train").at("seed").get<uint64_t>();
+  if (!continues) write_file(path_ / "manifest.json", manifest(seed).dump(2) + "\n");
 }
 
 }  // namespace tessera

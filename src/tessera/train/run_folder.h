@@ -1,7 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string>
 
+#include "tessera/base/config.h"
 #include "tessera/base/file_lock.h"
 #include "tessera/train/trainer.h"
 
@@ -17,6 +20,15 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
   Start start() const { return start_; }
+
+  /// Writes config.toml (`resolved`: tables of keys, among them train.seed) and, for a run that
+  /// begins, manifest.json. A run that continues may change how long it trains, its threads,
+  /// checkpoints and samples, and nothing else: UsageError, with the key and both values, before
+  /// anything is written. complete: fills in the defaults of the configuration that was written
+  /// when the run began (its file's name is for messages).
+  using Complete =
+      std::function<config::Json(const config::Json& written, const std::string& where)>;
+  void write_configuration(const config::Json& resolved, const Complete& complete) const;
 
  private:
   std::filesystem::path path_;

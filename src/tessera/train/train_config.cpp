@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/train/rmsprop.h"
 
 namespace tessera {
 
@@ -33,10 +34,17 @@ void TrainConfig::check(std::string_view where) const {
   not_negative("weight_decay", weight_decay);
   share("beta1", beta1);
   share("beta2", beta2);
+  share("smoothing", smoothing);
+  share("momentum", momentum);
   require(epsilon > 0 && std::isfinite(epsilon), "epsilon", epsilon, "a number above 0");
   not_negative("clip", clip);
+  not_negative("clip_value", clip_value);
   whole("evaluate_every", evaluate_every, 0);
   whole("evaluate_batches", evaluate_batches, 1);
+  whole("patience", patience, 0);
+  not_negative("stop_loss", stop_loss);
+  require(evaluate_every > 0 || (patience == 0 && stop_loss == 0), "evaluate_every", evaluate_every,
+          "1 or more where patience or stop_loss is to end the training");
   whole("checkpoint_every", checkpoint_every, 0);
   whole("keep_checkpoints", keep_checkpoints, 1);
   whole("sample_every", sample_every, 0);
@@ -45,6 +53,14 @@ void TrainConfig::check(std::string_view where) const {
 
 Schedule TrainConfig::schedule() const {
   return {learning_rate, min_learning_rate, warmup_steps, decay_steps > 0 ? decay_steps : steps};
+}
+
+std::unique_ptr<Optimizer> TrainConfig::make_optimizer(const NamedTensors& parameters,
+                                                       const AdamW::DecayRule& decays) const {
+  if (optimizer == OptimizerKind::kRmsprop)
+    return std::make_unique<Rmsprop>(parameters, RmspropConfig{smoothing, momentum, epsilon});
+  return std::make_unique<AdamW>(parameters, AdamWConfig{weight_decay, beta1, beta2, epsilon},
+                                 decays);
 }
 
 }  // namespace tessera

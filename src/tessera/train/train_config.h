@@ -1,11 +1,19 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
+#include "tessera/train/adamw.h"
 #include "tessera/train/schedule.h"
 
 namespace tessera {
+
+enum class OptimizerKind { kAdamW, kRmsprop };
+constexpr std::array<std::string_view, 2> enum_names(OptimizerKind) {
+  return {"adamw", "rmsprop"};
+}
 
 /// The [train] table of a run's configuration. Defaults: a small model on a small machine.
 struct TrainConfig {
@@ -16,13 +24,19 @@ struct TrainConfig {
   double min_learning_rate = 1e-4;
   int64_t warmup_steps = 100;
   int64_t decay_steps = 0;
+  OptimizerKind optimizer = OptimizerKind::kAdamW;
   double weight_decay = 0.1;
   double beta1 = 0.9;
   double beta2 = 0.95;
+  double smoothing = 0.99;
+  double momentum = 0.9;
   double epsilon = 1e-8;
   double clip = 1.0;
+  double clip_value = 0.0;
   int64_t evaluate_every = 250;
   int64_t evaluate_batches = 10;
+  int64_t patience = 0;
+  double stop_loss = 0.0;
   int64_t checkpoint_every = 250;
   int64_t keep_checkpoints = 2;
   int64_t sample_every = 0;
@@ -38,13 +52,20 @@ struct TrainConfig {
     field("min_learning_rate", min_learning_rate, "at the end of the cosine");
     field("warmup_steps", warmup_steps, "updates on the way up from 0");
     field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)");
-    field("weight_decay", weight_decay, "of tensors with two or more dimensions");
+    field("optimizer", optimizer, "what turns gradients into updates");
+    field("weight_decay", weight_decay, "AdamW: of tensors with two or more dimensions");
     field("beta1", beta1, "AdamW: memory of the gradient");
     field("beta2", beta2, "AdamW: memory of the squared gradient");
-    field("epsilon", epsilon, "AdamW: keeps the division finite");
+    field("smoothing", smoothing, "RMSprop: memory of the squared gradient");
+    field("momentum", momentum, "RMSprop: memory of the update");
+    field("epsilon", epsilon, "keeps the optimiser's division finite");
     field("clip", clip, "largest norm of the gradient (0: any)");
+    field("clip_value", clip_value, "largest number in a gradient, before its norm (0: any)");
     field("evaluate_every", evaluate_every, "updates between evaluations (0: only at the end)");
     field("evaluate_batches", evaluate_batches, "batches of one evaluation");
+    field("patience", patience, "evaluations without a new best that end the training (0: none)");
+    field("stop_loss", stop_loss,
+          "validation loss that is low enough to end the training (0: none)");
     field("checkpoint_every", checkpoint_every, "updates between checkpoints (0: only at the end)");
     field("keep_checkpoints", keep_checkpoints, "latest ones kept, besides the best");
     field("sample_every", sample_every, "updates between samples (0: none)");
@@ -56,6 +77,9 @@ struct TrainConfig {
   void check(std::string_view where = "train") const;
   /// With decay_steps = 0 read as the last step.
   Schedule schedule() const;
+  /// decays: for AdamW's weight decay.
+  std::unique_ptr<Optimizer> make_optimizer(const NamedTensors& parameters,
+                                            const AdamW::DecayRule& decays) const;
 };
 
 }  // namespace tessera

@@ -45,10 +45,6 @@ TrainConfig checked(TrainConfig config) {
   return config;
 }
 
-AdamWConfig adamw_config(const TrainConfig& config) {
-  return {config.weight_decay, config.beta1, config.beta2, config.epsilon};
-}
-
 }  // namespace
 
 Trainer::Trainer(TrainConfig config, TrainingTask task, std::filesystem::path run_folder,
@@ -57,7 +53,7 @@ Trainer::Trainer(TrainConfig config, TrainingTask task, std::filesystem::path ru
       task_(std::move(task)),
       folder_(std::move(run_folder)),
       observer_(observer),
-      optimizer_(trainable_parameters(task_.module), adamw_config(config_), task_.decays),
+      optimizer_(config_.make_optimizer(trainable_parameters(task_.module), task_.decays)),
       checkpoints_(folder_ / "checkpoints", config_.keep_checkpoints) {}
 
 TrainingResult Trainer::run(Start start) {
@@ -66,7 +62,7 @@ TrainingResult Trainer::run(Start start) {
   task_.module.train();
   begin(start);
   if (state_.step > 0) finish_last_step();
-  while (state_.step < config_.steps) {
+  while (!has_ended()) {
     report_step(train_step());
     follow_step();
   }
@@ -77,11 +73,12 @@ TrainingResult Trainer::run(Start start) {
 }
 
 void Trainer::follow_step() {
-  const bool last = state_.step == config_.steps;
   state_.validation_loss.reset();
   state_.evaluation_is_missing = false;
-  const bool best =
-      task_.evaluate && (last || due(state_.step, config_.evaluate_every)) && evaluate();
+  const bool evaluates =
+      task_.evaluate && (has_ended() || due(state_.step, config_.evaluate_every));
+  const bool best = evaluates && evaluate();
+  const bool last = has_ended();
   if (due(state_.step, config_.sample_every)) sample();
   const bool interrupted = InterruptGuard::interrupted();
   if (last || best || interrupted || due(state_.step, config_.checkpoint_every)) save_checkpoint();
@@ -89,7 +86,7 @@ void Trainer::follow_step() {
 }
 
 void Trainer::finish_last_step() {
-  const bool last = state_.step == config_.steps;
+  const bool last = has_ended();
   if (!task_.evaluate || !(state_.evaluation_is_missing || (last && !state_.validation_loss)))
     return;
   evaluate();
@@ -97,6 +94,14 @@ void Trainer::finish_last_step() {
     save_checkpoint();
   else if (!last)
     throw stopped();
+}
+
+bool Trainer::has_ended() const {
+  const bool patience_is_over =
+      config_.patience > 0 && state_.evaluations_since_best >= config_.patience;
+  const bool is_low_enough = config_.stop_loss > 0 && state_.best_validation_loss &&
+                             *state_.best_validation_loss <= config_.stop_loss;
+  return state_.step >= config_.steps || patience_is_over || is_low_enough;
 }
 
 Interrupted Trainer::stopped() const {
@@ -135,14 +140,14 @@ void Trainer::resume() {
         checkpoint->file.path, saved.seed != config_.seed ? "seed" : "configuration",
         saved.seed != config_.seed ? std::to_string(saved.seed) : saved.digest,
         saved.seed != config_.seed ? std::to_string(config_.seed) : task_.digest);
-  checkpoint->restore(task_.module, optimizer_);
+  checkpoint->restore(task_.module, *optimizer_);
   state_ = saved;
 }
 
 StepMetrics Trainer::train_step() {
   const double began = seconds_now();
   at::Tensor sum;  // of the losses, on their device: reading it waits for the device
-  optimizer_.clear_gradients();
+  optimizer_->clear_gradients();
   for (int64_t micro_batch = 0; micro_batch < config_.accumulation; ++micro_batch) {
     seed_generator(static_cast<uint64_t>(micro_batch));
     const at::Tensor part = task_.loss(state_.step, micro_batch) / config_.accumulation;
@@ -156,13 +161,14 @@ StepMetrics Trainer::train_step() {
   if (!std::isfinite(loss))
     throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
                                std::isnan(loss) ? "not a number (NaN)" : "infinite", advice()));
+  if (config_.clip_value > 0) optimizer_->clip_gradient_values(config_.clip_value);
   const double rate = config_.schedule().at(state_.step);
-  const double norm = optimizer_.gradient_norm();
+  const double norm = optimizer_->gradient_norm();
   if (!std::isfinite(norm))
     throw Diverged(
         fmt::format("step {}: the gradient of '{}' is infinite or not a number (loss {:.4g}); {}",
-                    state_.step + 1, optimizer_.parameter_with_bad_gradient(), loss, advice()));
-  optimizer_.step(rate, clip_scale(norm, config_.clip));
+                    state_.step + 1, optimizer_->parameter_with_bad_gradient(), loss, advice()));
+  optimizer_->step(rate, clip_scale(norm, config_.clip));
   gradient_norm_ = norm;
   ++state_.step;
   state_.elapsed_seconds = elapsed_seconds();
@@ -205,11 +211,13 @@ bool Trainer::evaluate() {
   log_->write(line);
   if (observer_) observer_->on_evaluation(state_.step, result_.evaluation);
 
+  ++state_.evaluations_since_best;
   const auto loss = result_.evaluation.find("loss");
   if (loss == result_.evaluation.end() || !std::isfinite(loss->second)) return false;
   state_.validation_loss = loss->second;
   if (state_.best_validation_loss && *state_.best_validation_loss <= loss->second) return false;
   state_.best_validation_loss = loss->second;
+  state_.evaluations_since_best = 0;
   return true;
 }
 
@@ -222,7 +230,7 @@ void Trainer::sample() {
 
 void Trainer::save_checkpoint() {
   log_->sync();  // so that no checkpoint is ahead of its log
-  const auto path = checkpoints_.save(task_.module, optimizer_, state_);
+  const auto path = checkpoints_.save(task_.module, *optimizer_, state_);
   if (observer_) observer_->on_checkpoint(state_.step, path);
 }
 

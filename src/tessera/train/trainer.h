@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -47,7 +48,7 @@ struct StepMetrics {
   int64_t tokens = 0;          ///< seen so far
   double loss = 0.0;           ///< mean over the micro-batches, before the update
   double learning_rate = 0.0;  ///< of this update
-  double gradient_norm = 0.0;  ///< before clipping
+  double gradient_norm = 0.0;  ///< before it is clipped
   double tokens_per_second = 0.0;
   double elapsed_seconds = 0.0;  ///< since the run began, in all its processes
 };
@@ -75,15 +76,15 @@ class Diverged : public std::runtime_error {
 enum class Start { kNew, kResume };
 
 struct TrainingResult {
-  int64_t step = 0;
+  int64_t step = 0;            ///< updates made; fewer than configured where it ended early
   std::optional<double> loss;  ///< of the last update; none where no update was left to make
   Metrics evaluation;          ///< the last one of this process; empty without one
   std::optional<double> best_validation_loss;
   bool evaluation_is_missing = false;  ///< a signal came before the one after the last step ended
 };
 
-/// Trains a module with AdamW: gradients of `accumulation` micro-batches, clipping, schedule,
-/// evaluations, metrics.jsonl and checkpoints/ in the run's folder. A checkpoint is written every
+/// Trains a module: gradients of `accumulation` micro-batches, clipping, schedule, evaluations,
+/// metrics.jsonl and checkpoints/ in the run's folder. A checkpoint is written every
 /// checkpoint_every steps, at the end, at an interrupt and after an evaluation better than all
 /// before. A process killed at any moment leaves a folder that can be resumed. The caller keeps
 /// other processes out of the folder (RunFolder).
@@ -106,6 +107,8 @@ class Trainer {
   void resume();
   StepMetrics train_step();
   void report_step(const StepMetrics& metrics);
+  /// After the last step, or where patience is at its end or the loss low enough.
+  bool has_ended() const;
   /// Evaluation, sample and checkpoint, where they are due. Throws Interrupted.
   void follow_step();
   /// After resuming: the evaluation that the last step still lacks.
@@ -124,7 +127,7 @@ class Trainer {
   TrainingTask task_;
   std::filesystem::path folder_;
   TrainingObserver* observer_;
-  AdamW optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   Checkpoints checkpoints_;
   std::optional<MetricsLog> log_;
   TrainingState state_;

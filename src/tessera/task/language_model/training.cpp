@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -15,7 +14,7 @@
 #include "tessera/data/window_sampler.h"
 #include "tessera/infer/generate.h"
 #include "tessera/task/language_model/training_memory.h"
-#include "tessera/tensor/manifest.h"
+#include "tessera/train/training_display.h"
 
 namespace tessera {
 namespace {
@@ -43,64 +42,6 @@ std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& con
   return model;
 }
 
-/// Shows a training on a stream: a bar with loss and speed; evaluations and samples as lines.
-class TrainingDisplay : public TrainingObserver {
- public:
-  TrainingDisplay(std::FILE* stream, std::string name, std::function<std::string(int64_t)> sample)
-      : stream_(stream), name_(std::move(name)), sample_(std::move(sample)) {}
-
-  void on_start(int64_t step, int64_t steps) override {
-    step_ = step;
-    stepped_ = Clock::now();
-    progress_ = std::make_unique<Progress>(stream_, name_, steps, step);
-  }
-  void on_step(const StepMetrics& metrics) override {
-    step_ = metrics.step;
-    loss_ = fmt::format("loss {:.3f}, {:.0f} tok/s", metrics.loss, metrics.tokens_per_second);
-    progress_->update(step_, loss_);
-    stepped_ = Clock::now();
-  }
-  /// An evaluation that takes a while is shown.
-  void on_batch_evaluated(int64_t batch, int64_t batches) {
-    if (Clock::now() - stepped_ < std::chrono::seconds(1)) return;
-    progress_->update(step_, fmt::format("evaluating: batch {} of {}", batch, batches));
-  }
-  void on_evaluation(int64_t step, const Metrics& metrics) override {
-    progress_->update(step_, loss_);
-    progress_->message(
-        fmt::format("{}: step {}: validation loss {:.4f} nats/token, {:.4f} bits/byte", name_, step,
-                    metrics.at("loss"), metrics.at("bits_per_byte")));
-  }
-  void on_sample(int64_t step) override {
-    if (!stream_) return;
-    try {
-      progress_->message(fmt::format("{}: step {}: sample: {}", name_, step, sample_(step)));
-    } catch (const Interrupted&) {  // the trainer saves before it stops
-    }
-  }
-  void on_warning(const std::string& message) override { show(message); }
-  /// A line of its own.
-  void show(const std::string& message) {
-    if (progress_)
-      progress_->message(name_ + ": " + message);
-    else if (stream_)
-      fmt::print(stream_, "{}: {}\n", name_, message);
-  }
-  /// Ends the bar.
-  void finish() { progress_.reset(); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  std::FILE* stream_;
-  std::string name_;
-  std::function<std::string(int64_t)> sample_;
-  std::unique_ptr<Progress> progress_;
-  int64_t step_ = 0;
-  std::string loss_;
-  Clock::time_point stepped_;  // when the last step ended
-};
-
 /// Median over the steps of a run, in all its processes, tokens per second.
 double median_speed(const fs::path& folder) {
   std::vector<double> speeds;
@@ -127,6 +68,11 @@ Metrics evaluate(LanguageModel& model, const TokenBatch& windows, int64_t batch,
   }
   const double loss = sum.item<double>() / windows.rows;
   return {{"loss", loss}, {"bits_per_byte", corpus.bits_per_byte(loss)}};
+}
+
+std::string evaluation_text(const Metrics& metrics) {
+  return fmt::format("validation loss {:.4f} nats/token, {:.4f} bits/byte", metrics.at("loss"),
+                     metrics.at("bits_per_byte"));
 }
 
 /// The weights with the lowest validation loss as a model directory.
@@ -202,17 +148,6 @@ void check_length(const Corpus& corpus, int64_t window) {
                       part, stream->size(), window, window + 1);
 }
 
-/// config.toml and, for a run that begins, manifest.json. Throws UsageError where the run may not
-/// continue with this configuration; then nothing is written.
-void write_run_files(const RunFolder& run, const Json& resolved) {
-  const fs::path config_file = run.path() / "config.toml";
-  const bool continues = run.start() == Start::kResume && fs::exists(config_file);
-  if (continues) check_same_run(config_file, resolved);
-  write_file(config_file, config::to_toml(resolved));
-  const auto seed = resolved.at("train").at("seed").get<uint64_t>();
-  if (!continues) write_file(run.path() / "manifest.json", manifest(seed).dump(2) + "\n");
-}
-
 /// The configured prompt, or the beginning of the validation text where the tokenizer lacks it.
 std::string sample_prompt(const std::string& prompt, const Corpus& corpus) {
   constexpr int64_t kTokens = 16;
@@ -257,12 +192,16 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
   const Json resolved = resolved_config(config, *model);
   SampleConfig sample = config.sample;
   sample.prompt = sample_prompt(sample.prompt, corpus);
-  TrainingDisplay display(progress, std::string(model->kind()), [&](int64_t step) {
-    return write_sample(*model, corpus.tokenizer, sample, static_cast<uint64_t>(step));
-  });
+  TrainingDisplay display(
+      progress, std::string(model->kind()),
+      {.unit = "tok", .evaluation = evaluation_text, .sample = [&](int64_t step) {
+         return write_sample(*model, corpus.tokenizer, sample, static_cast<uint64_t>(step));
+       }});
   Trainer trainer(config.train, training_task(config.train, corpus, *model, resolved, display),
                   run.path(), &display);
-  write_run_files(run, resolved);
+  run.write_configuration(resolved, [](const Json& written, const std::string& where) {
+    return LanguageModelTrainingConfig::from_json(written, where).to_json();
+  });
   const TrainingResult result = trainer.run(run.start());
 
   display.show(fmt::format("saving the weights with the lowest validation loss in {}",

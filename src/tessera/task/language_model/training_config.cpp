@@ -1,8 +1,6 @@
 #include "tessera/task/language_model/training_config.h"
 
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
@@ -22,14 +20,6 @@ void check_model(Json& model) {
   Json fields = model;
   fields.erase("kind");
   check_language_model(model["kind"].get<std::string>(), fields);
-}
-
-/// "train.learning_rate" and so on with their values.
-std::map<std::string, Json> leaves(const Json& tables) {
-  std::map<std::string, Json> result;
-  for (const auto& [table, fields] : tables.items())
-    for (const auto& [key, value] : fields.items()) result[table + "." + key] = value;
-  return result;
 }
 
 }  // namespace
@@ -66,23 +56,6 @@ Json LanguageModelTrainingConfig::to_json() const {
           {"data", config::to_json(data)},
           {"train", config::to_json(train)},
           {"sample", config::to_json(sample)}};
-}
-
-void check_same_run(const std::filesystem::path& file, const Json& now) {
-  static const std::set<std::string> kMayChange = {"train.steps", "train.threads",
-                                                   "train.checkpoint_every",
-                                                   "train.keep_checkpoints", "train.sample_every"};
-  const auto began = leaves(
-      LanguageModelTrainingConfig::from_json(config::read_toml(file), file.native()).to_json());
-  for (const auto& [key, value] : leaves(now)) {
-    const auto before = began.find(key);
-    if (before == began.end() || before->second == value) continue;
-    if (key.starts_with("sample.") || kMayChange.count(key)) continue;
-    throw UsageError(
-        "{} began with {} = {}, now it is {}; give the same value to continue it, or another "
-        "folder",
-        file.parent_path().native(), key, before->second.dump(), value.dump());
-  }
 }
 
 }  // namespace tessera

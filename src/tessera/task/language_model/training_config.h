@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -41,9 +40,5 @@ struct LanguageModelTrainingConfig {
   static LanguageModelTrainingConfig from_json(const config::Json& json, const std::string& where);
   config::Json to_json() const;
 };
-
-/// Throws UsageError, with the key and both values, where a run that began with the configuration
-/// in `file` may not continue with `now` (LanguageModelTrainingConfig::to_json).
-void check_same_run(const std::filesystem::path& file, const config::Json& now);
 
 }  // namespace tessera

@@ -1,0 +1,109 @@
+#include "tessera/train/optimizer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "tessera/train/cpu/loops.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kBlock = 16384;  // elements; four arrays of it stay in a second-level cache
+
+/// What the loops take: contiguous floats or doubles on the CPU.
+bool takes_loops(const at::Tensor& tensor) {
+  return tensor.device().is_cpu() && tensor.is_contiguous() &&
+         (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
+}
+
+}  // namespace
+
+bool is_optimizer_state(std::string_view name) {
+  return name.starts_with("adamw.") || name.starts_with("rmsprop.");
+}
+
+double clip_scale(double norm, double clip) {
+  return clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0;
+}
+
+Optimizer::Optimizer(const NamedTensors& parameters, std::string first, std::string second)
+    : first_(std::move(first)), second_(std::move(second)) {
+  std::set<const void*> seen;
+  for (const auto& [name, value] : parameters) {
+    TORCH_CHECK_VALUE(value.defined() && value.is_floating_point(), "Optimizer: '", name,
+                      "' is not a tensor of floating-point numbers");
+    if (!seen.insert(value.unsafeGetTensorImpl()).second) continue;
+    const auto type = value.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const auto options = value.options().dtype(type).requires_grad(false);
+    parameters_.push_back({name, value, at::zeros(value.sizes(), options),
+                           at::zeros(value.sizes(), options), takes_loops(value)});
+    for (int64_t begin = 0; parameters_.back().fused && begin < value.numel(); begin += kBlock)
+      blocks_.push_back({parameters_.size() - 1, begin, std::min(begin + kBlock, value.numel())});
+  }
+}
+
+double Optimizer::gradient_norm() const {
+  std::vector<at::Tensor> gradients;
+  at::Tensor composed;  // of the parameters without loops, on their device: reading waits for it
+  for (const auto& parameter : parameters_) {
+    const at::Tensor& gradient = parameter.value.grad();
+    gradients.push_back(parameter.fused && gradient.defined() ? gradient.contiguous()
+                                                              : at::Tensor());
+    if (parameter.fused || !gradient.defined()) continue;
+    const at::Tensor part = gradient.detach().to(at::kDouble).square().sum();
+    composed = composed.defined() ? composed + part : part;
+  }
+  double sum = composed.defined() ? composed.item<double>() : 0.0;
+  const train::cpu::Loops& loops = train::cpu::loops();
+  std::vector<double> sums(blocks_.size(), 0.0);
+#pragma omp parallel for schedule(static)
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    const auto& [parameter, begin, end] = blocks_[i];
+    const at::Tensor& gradient = gradients[parameter];
+    if (!gradient.defined()) continue;
+    sums[i] = gradient.scalar_type() == at::kFloat
+                  ? loops.square_sum_of_floats(end - begin, gradient.data_ptr<float>() + begin)
+                  : loops.square_sum_of_doubles(end - begin, gradient.data_ptr<double>() + begin);
+  }
+  for (double part : sums) sum += part;
+  return std::sqrt(sum);
+}
+
+std::string Optimizer::parameter_with_bad_gradient() const {
+  for (const auto& parameter : parameters_) {
+    const at::Tensor& gradient = parameter.value.grad();
+    if (gradient.defined() && !at::isfinite(gradient).all().item<bool>()) return parameter.name;
+  }
+  return "";
+}
+
+void Optimizer::clip_gradient_values(double limit) {
+  at::NoGradGuard no_grad;
+  for (const auto& parameter : parameters_)
+    if (auto& gradient = parameter.value.mutable_grad(); gradient.defined())
+      gradient.clamp_(-limit, limit);
+}
+
+void Optimizer::step(double learning_rate, double gradient_scale) {
+  at::NoGradGuard no_grad;
+  ++steps_;
+  update(learning_rate, gradient_scale);
+}
+
+void Optimizer::clear_gradients() {
+  for (auto& parameter : parameters_) parameter.value.mutable_grad().reset();
+}
+
+NamedTensors Optimizer::state() const {
+  NamedTensors tensors;
+  for (const auto& parameter : parameters_) {
+    tensors.emplace_back(first_ + "." + parameter.name, parameter.first);
+    tensors.emplace_back(second_ + "." + parameter.name, parameter.second);
+  }
+  return tensors;
+}
+
+}  // namespace tessera

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/tensor/tensor_file.h"
+
+namespace tessera {
+
+/// Changes parameters by their gradients. The parameters are shared with the caller and changed in
+/// place; what the optimiser keeps of each is float, or double where the parameter is. Contiguous
+/// float and double parameters on the CPU may take fused loops, others composed tensor functions.
+/// Results do not depend on the number of threads. A parameter without a gradient stays as it is.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Of all gradients together: the root of the sum of squares, summed in double in a fixed order.
+  double gradient_norm() const;
+  /// The first parameter with a gradient that is not finite; empty where all are.
+  std::string parameter_with_bad_gradient() const;
+  /// Brings every number of every gradient into [-limit, limit].
+  void clip_gradient_values(double limit);
+  /// One update. gradient_scale: see clip_scale().
+  void step(double learning_rate, double gradient_scale = 1.0);
+  /// Forgets the gradients.
+  void clear_gradients();
+
+  /// Updates made so far.
+  int64_t steps() const { return steps_; }
+  void set_steps(int64_t steps) { steps_ = steps; }
+  /// What it keeps, shared: writing to the tensors sets the state. is_optimizer_state() knows the
+  /// names.
+  NamedTensors state() const;
+
+ protected:
+  struct Parameter {
+    std::string name;
+    at::Tensor value;
+    at::Tensor first, second;  ///< what the optimiser keeps of it, in its shape
+    bool fused;                ///< whether raw loops can take it
+  };
+  /// A stretch of one fused parameter that one thread works on.
+  struct Block {
+    size_t parameter;
+    int64_t begin, end;
+  };
+
+  /// first, second: what the two tensors kept of each parameter are called in files: "adamw.m".
+  /// A tensor that occurs again under another name (tied weights) is one parameter, under its first
+  /// name. Throws c10::ValueError on a parameter that is not of a floating type.
+  Optimizer(const NamedTensors& parameters, std::string first, std::string second);
+
+  /// One update with steps_ already counted.
+  virtual void update(double learning_rate, double gradient_scale) = 0;
+
+  std::vector<Parameter> parameters_;
+  std::vector<Block> blocks_;
+  int64_t steps_ = 0;
+
+ private:
+  std::string first_, second_;
+};
+
+/// Whether a tensor of this name in a checkpoint is an optimiser's and not the module's.
+bool is_optimizer_state(std::string_view name);
+
+/// What brings a gradient of this norm down to at most `clip` (0: never): min(1, clip / (norm +
+/// 1e-6)), as torch's clip_grad_norm_.
+double clip_scale(double norm, double clip);
+
+}  // namespace tessera
