@@ -11,6 +11,8 @@
 #include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/language_model/training_report.h"
+#include "tessera/task/sequence/task_kinds.h"
+#include "tessera/task/sequence/training_report.h"
 #include "tessera/tensor/manifest.h"
 
 namespace tessera::cli {
@@ -22,10 +24,14 @@ struct Options {
   bool resume = false;
 };
 
-LanguageModelTrainingConfig read_config(const Options& options) {
+config::Json read_config(const Options& options) {
   config::Json json = config::read_toml(options.config);
   for (const auto& setting : options.settings) config::set_from_text(json, setting);
-  return LanguageModelTrainingConfig::from_json(json, options.config);
+  return json;
+}
+
+Start start_of(const Options& options) {
+  return options.resume ? Start::kResume : Start::kNew;
 }
 
 /// The command line without --resume: what makes the whole run.
@@ -56,29 +62,30 @@ Corpus prepare(const LanguageModelTrainingConfig& config, const RunFolder& run) 
   return corpus;
 }
 
-std::filesystem::path write_report(const TrainedLanguageModel& trained, const Corpus& corpus,
-                                   StudyResults& results) {
-  add_training_results({{std::string(trained.model->kind()), &trained}}, corpus, results);
-  const auto path = trained.folder / "report.html";
-  const config::Json config = config::read_toml(trained.folder / "config.toml");
+constexpr std::string_view kHowToResume = "the same command with --resume continues from there";
+
+/// The report's file.
+std::string write_report(const RunFolder& run, const StudyResults& results) {
+  const auto path = run.path() / "report.html";
+  const config::Json config = config::read_toml(run.path() / "config.toml");
   write_file(path, results.html(config, manifest(config.at("train").at("seed").get<uint64_t>())));
-  return path;
+  return path.native();
 }
 
-void run(const Options& options) {
-  const auto config = read_config(options);
+void run_on_text(const Options& options, const LanguageModelTrainingConfig& config) {
   if (!options.resume) config.data.check_tokenizer();
   check_training_memory(config.model, expected_vocabulary(config.data));
   const InterruptGuard guard;
-  const RunFolder run(options.out, options.resume ? Start::kResume : Start::kNew);
+  const RunFolder run(options.out, start_of(options));
   const Corpus corpus = prepare(config, run);
   const TrainedLanguageModel trained =
-      with_advice([&] { return train_language_model(config, corpus, run, stderr); },
-                  "the same command with --resume continues from there");
+      with_advice([&] { return train_language_model(config, corpus, run, stderr); }, kHowToResume);
 
-  StudyResults results({"Training of a language model", corpus.description,
-                        std::string(trained.model->kind()), command_of(options)});
-  const std::string report = write_report(trained, corpus, results).native();
+  const std::string kind(trained.model->kind());
+  StudyResults results(
+      {"Training of a language model", corpus.description, kind, command_of(options)});
+  add_training_results({{kind, &trained}}, corpus, results);
+  const std::string report = write_report(run, results);
   const std::string model = (run.path() / "model").native();
   if (!trained.missing.empty())
     throw Interrupted(fmt::format(
@@ -91,29 +98,67 @@ void run(const Options& options) {
       results.summary(), model, report, model);
 }
 
+void run_on_task(const Options& options, const task::TaskTrainingConfig& config) {
+  const InterruptGuard guard;
+  const RunFolder run(options.out, start_of(options));
+  const task::TrainedOnTask trained =
+      with_advice([&] { return task::train_on_task(config, run, stderr); }, kHowToResume);
+  StudyResults results({"Training on a task", config.task.at("name").get<std::string>(),
+                        config.model.at("kind").get<std::string>(), command_of(options)});
+  add_task_results({{config.model.at("kind"), {trained}}}, *config.make_task(), results);
+  const std::string report = write_report(run, results);
+  fmt::print("{}\nModel:  {}\nReport: {} (open it in a browser)\n", results.summary(),
+             (run.path() / "model").native(), report);
+}
+
+/// A configuration with a table [task] trains on that task, another on a text.
+void run(const Options& options) {
+  const config::Json json = read_config(options);
+  if (json.contains("task"))
+    run_on_task(options, task::TaskTrainingConfig::from_json(json, options.config));
+  else
+    run_on_text(options, LanguageModelTrainingConfig::from_json(json, options.config));
+}
+
+/// The tables and keys of a configuration.
+std::string help_on_configurations() {
+  std::string text = fmt::format("On a text:\n\n[data]\n{}\n[train]\n{}\n[sample]\n{}",
+                                 config::describe_fields<CorpusConfig>({}, "  "),
+                                 config::describe_fields<TrainConfig>({}, "  "),
+                                 config::describe_fields<SampleConfig>({}, "  "));
+  for (const auto& kind : model_kinds())
+    if (kind.language_model)
+      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
+                          kind.describe_fields("  "));
+  text += "\nThe vocabulary of a model is its tokenizer's.\n\nOn a task:\n\n[task]\n";
+  for (const auto& kind : task::task_kinds())
+    text += fmt::format("  name = \"{}\": {}; keys: tessera data {} --help\n", kind.name,
+                        kind.summary, kind.name);
+  text += fmt::format("\n[data]\n{}\n[train], the same keys with other defaults\n{}",
+                      config::describe_fields<task::SampleSets>({}, "  "),
+                      config::describe_fields(task::default_task_training(), "  "));
+  for (const auto& kind : model_kinds())
+    if (kind.reads_vectors)
+      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
+                          kind.describe_fields("  "));
+  return text +
+         "\nOutputs, and inputs where they are vectors, are the task's. Where a task has tokens,\n"
+         "inputs is the width of their embedding.";
+}
+
 }  // namespace
 
 void add_train(Verb& program) {
   auto options = std::make_shared<Options>();
-  Verb& verb = program.verb("train", "Train a language model on a text");
+  Verb& verb =
+      program.verb("train", "Train a language model on a text, or a sequence model on a task");
   verb.option("config", options->config, "TOML file; its tables and keys are listed below")
       .required();
   verb.option("--set", options->settings,
               "Override a key of the file, for example train.steps=1000");
   verb.option("--out", options->out, "Folder of the run");
   verb.flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
-  verb.footer([] {
-    std::string text = fmt::format("[data]\n{}\n[train]\n{}\n[sample]\n{}",
-                                   config::describe_fields<CorpusConfig>({}, "  "),
-                                   config::describe_fields<TrainConfig>({}, "  "),
-                                   config::describe_fields<SampleConfig>({}, "  "));
-    for (const auto& kind : model_kinds()) {
-      if (!kind.language_model) continue;
-      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
-                          kind.describe_fields("  "));
-    }
-    return text + "\nThe vocabulary of a model is its tokenizer's.";
-  });
+  verb.footer(help_on_configurations);
   verb.run([options] { run(*options); });
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/error.h"
+#include "tessera/model/token_ids.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
 #include "tessera/tensor/check_shape.h"
@@ -12,22 +13,11 @@ namespace {
 
 constexpr int64_t kIgnoredTarget = -1;
 
-/// Throws c10::ValueError unless the ids, where they lie on the CPU, are in [lowest, vocabulary).
-void check_ids(const at::Tensor& ids, int64_t lowest, int64_t vocabulary, std::string_view what) {
-  TORCH_CHECK_VALUE(ids.scalar_type() == at::kLong, what, "s are ", ids.scalar_type(),
-                    ", expected int64");
-  if (ids.numel() == 0 || !ids.is_cpu()) return;
-  const int64_t least = ids.min().item<int64_t>(), greatest = ids.max().item<int64_t>();
-  TORCH_CHECK_VALUE(least >= lowest && greatest < vocabulary, what, " ",
-                    least < lowest ? least : greatest, " is outside the model's vocabulary of ",
-                    vocabulary, "; was the text encoded by another tokenizer?");
-}
-
 }  // namespace
 
 at::Tensor LanguageModel::placed_tokens(const at::Tensor& tokens) const {
   check_shape(tokens, {-1, -1}, "tokens");
-  check_ids(tokens, 0, vocabulary(), "token");
+  check_token_ids(tokens, 0, vocabulary(), "token");
   return tokens.to(embedding().device());
 }
 
@@ -35,7 +25,7 @@ at::Tensor LanguageModel::placed_targets(const at::Tensor& targets,
                                          const at::Tensor& tokens) const {
   check_shape(tokens, {-1, -1}, "tokens");
   check_shape(targets, {tokens.size(0), tokens.size(1)}, "LanguageModel::loss: targets");
-  check_ids(targets, kIgnoredTarget, vocabulary(), "target");
+  check_token_ids(targets, kIgnoredTarget, vocabulary(), "target");
   return targets.to(embedding().device()).flatten();
 }
 

@@ -5,6 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
+#include "tessera/model/embedded.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/lstm.h"
 #include "tessera/model/memory_mosaic.h"
@@ -24,7 +25,7 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
 
 const std::vector<ModelKind>& model_kinds() {
   static const std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(), lstm_kind(),
-                                               stm_kind()};
+                                               stm_kind(), embedded_kind()};
   return kinds;
 }
 

@@ -19,6 +19,8 @@ struct ModelKind {
   std::string_view name;     ///< as config.json and the table [model] give it: "gpt"
   std::string_view summary;  ///< what it is, in one line of help
   bool language_model;       ///< whether it is a LanguageModel, which reads and predicts tokens
+  bool reads_vectors;        ///< whether it reads vectors; its hyper-parameters have "inputs" and
+                             ///< "outputs"
   /// The hyper-parameters with their defaults and meanings, one line each.
   std::string (*describe_fields)(const std::string& indent);
   /// A model with these hyper-parameters, the others at their defaults; parameters drawn from
@@ -34,17 +36,18 @@ struct ModelKind {
 template <typename Model>
 ModelKind model_kind_of(std::string_view summary, std::vector<WeightFormat> weight_formats = {}) {
   using Config = typename Model::Config;
-  return {Model::kKind,
-          summary,
-          std::derived_from<Model, LanguageModel>,
-          [](const std::string& indent) { return config::describe_fields<Config>({}, indent); },
-          [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
-             at::Device device) -> std::shared_ptr<SequenceModel> {
-            Config config;
-            config::from_json(hyper_parameters, config, "model");
-            return std::make_shared<Model>(config, seed, device);
-          },
-          std::move(weight_formats)};
+  return {Model::kKind, summary, std::derived_from<Model, LanguageModel>,
+          requires(Config config){config.inputs + config.outputs;
+}
+, [](const std::string& indent) { return config::describe_fields<Config>({}, indent); },
+    [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
+       at::Device device) -> std::shared_ptr<SequenceModel> {
+      Config config;
+      config::from_json(hyper_parameters, config, "model");
+      return std::make_shared<Model>(config, seed, device);
+    },
+    std::move(weight_formats)
+};  // namespace tessera
 }
 
 /// Every kind of model, the first being the default of `tessera train`.

@@ -32,21 +32,30 @@ void copy_sample(const TaskSample& sample, const TaskShape& shape, int64_t b, Ta
   column(batch.answers, sample.first_answer, sample.answers).fill_(true);
 }
 
-void check_logits(const at::Tensor& logits, const TaskBatch& batch, const char* what) {
+/// What the logits of the last steps are compared with.
+struct Answers {
+  at::Tensor targets;  ///< [T', B, out] or [T', B]
+  at::Tensor asked;    ///< [T', B]
+};
+
+Answers answers_of(const at::Tensor& logits, const TaskBatch& batch, const char* what) {
   const bool bits = batch.kind == TargetKind::kBits;
-  check_shape(logits,
-              {batch.answers.size(0), batch.answers.size(1), bits ? batch.targets.size(2) : -1},
-              what);
+  const int64_t T = batch.answers.size(0);
+  check_shape(logits, {-1, batch.answers.size(1), bits ? batch.targets.size(2) : -1}, what);
+  TORCH_CHECK_VALUE(T - batch.first_answer <= logits.size(0) && logits.size(0) <= T, what, " have ",
+                    logits.size(0), " steps, expected ", T - batch.first_answer, " to ", T);
+  const int64_t first = T - logits.size(0);
+  return {batch.targets.slice(0, first), batch.answers.slice(0, first)};
 }
 
 /// Which symbols are wrong: [T, B, out] of bits, [T, B, 1] of classes; false where none is asked.
-at::Tensor wrong_symbols(const at::Tensor& logits, const TaskBatch& batch) {
-  const auto asked = batch.answers.unsqueeze(-1);
-  if (batch.kind == TargetKind::kBits) {
-    const auto wrong = logits.gt(0).ne(batch.targets.gt(0)).logical_or(logits.isnan());
+at::Tensor wrong_symbols(const at::Tensor& logits, const Answers& answers, TargetKind kind) {
+  const auto asked = answers.asked.unsqueeze(-1);
+  if (kind == TargetKind::kBits) {
+    const auto wrong = logits.gt(0).ne(answers.targets.gt(0)).logical_or(logits.isnan());
     return wrong.logical_and(asked);
   }
-  const auto wrong = logits.argmax(-1).ne(batch.targets).logical_or(logits.isnan().any(-1));
+  const auto wrong = logits.argmax(-1).ne(answers.targets).logical_or(logits.isnan().any(-1));
   return wrong.unsqueeze(-1).logical_and(asked);
 }
 
@@ -58,7 +67,7 @@ double ratio(int64_t part, int64_t whole) {
 }  // namespace
 
 TaskBatch TaskBatch::to(const at::Device& device) const {
-  return {inputs.to(device), targets.to(device), answers.to(device), kind};
+  return {inputs.to(device), targets.to(device), answers.to(device), first_answer, kind};
 }
 
 TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples) {
@@ -77,22 +86,28 @@ TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const in
   batch.targets = batch.kind == TargetKind::kBits ? at::zeros({steps, rows, shape.output_width})
                                                   : at::zeros({steps, rows}, at::kLong);
   batch.answers = at::zeros({steps, rows}, at::kBool);
-  for (int64_t b = 0; b < rows; ++b) copy_sample(drawn[static_cast<size_t>(b)], shape, b, batch);
+  batch.first_answer = steps;
+  for (int64_t b = 0; b < rows; ++b) {
+    const TaskSample& sample = drawn[static_cast<size_t>(b)];
+    copy_sample(sample, shape, b, batch);
+    batch.first_answer = std::min(batch.first_answer, sample.first_answer);
+  }
   return batch;
 }
 
 at::Tensor answer_loss(const at::Tensor& logits, const TaskBatch& batch) {
-  check_logits(logits, batch, "answer_loss: logits");
-  const auto asked = logits.index({batch.answers});           // [answers, out]
-  const auto targets = batch.targets.index({batch.answers});  // [answers, out] or [answers]
+  const Answers answers = answers_of(logits, batch, "answer_loss: logits");
+  const auto asked = logits.index({answers.asked});             // [answers, out]
+  const auto targets = answers.targets.index({answers.asked});  // [answers, out] or [answers]
   return batch.kind == TargetKind::kBits
              ? at::binary_cross_entropy_with_logits(asked, targets.to(asked.scalar_type()))
              : at::cross_entropy_loss(asked, targets);
 }
 
 TaskScore score_answers(const at::Tensor& logits, const TaskBatch& batch) {
-  check_logits(logits, batch, "score_answers: logits");
-  const auto wrong = wrong_symbols(logits.detach(), batch).sum(at::IntArrayRef({0, 2}));  // [B]
+  const Answers answers = answers_of(logits, batch, "score_answers: logits");
+  const auto wrong =
+      wrong_symbols(logits.detach(), answers, batch.kind).sum(at::IntArrayRef({0, 2}));  // [B]
   const int64_t per_answer = batch.kind == TargetKind::kBits ? batch.targets.size(2) : 1;
   return {.sequences = batch.answers.size(1),
           .perfect_sequences = wrong.eq(0).sum().item().toLong(),

@@ -15,7 +15,8 @@ struct TaskBatch {
   at::Tensor inputs;  ///< [T, B, in] float, or tokens [T, B] int64
   at::Tensor
       targets;  ///< bits [T, B, out] float, or classes [T, B] int64; 0 where none is asked for
-  at::Tensor answers;  ///< [T, B] bool: the steps that answer
+  at::Tensor answers;        ///< [T, B] bool: the steps that answer
+  int64_t first_answer = 0;  ///< no step before it answers
   TargetKind kind = TargetKind::kBits;
 
   TaskBatch to(const at::Device& device) const;
@@ -26,8 +27,9 @@ struct TaskBatch {
 TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples);
 
 /// Mean loss in nats over all bits or classes that are asked for: binary cross-entropy of the
-/// logistic function, or cross-entropy of the softmax. logits [T, B, out] -> scalar.
-/// Throws c10::ValueError on another shape.
+/// logistic function, or cross-entropy of the softmax. logits: of the last steps, at least those
+/// from the first answer on, [T - t, B, out] with t <= first_answer -> scalar. Throws
+/// c10::ValueError on another shape.
 at::Tensor answer_loss(const at::Tensor& logits, const TaskBatch& batch);
 
 /// Right and wrong answers; scores of several batches add up.
@@ -47,8 +49,8 @@ struct TaskScore {
   double perfect_share() const;
 };
 
-/// logits [T, B, out]. Throws c10::ValueError on another shape. A logit that is not a number
-/// counts as wrong.
+/// logits: as for answer_loss(). Throws c10::ValueError on another shape. A logit that is not a
+/// number counts as wrong.
 TaskScore score_answers(const at::Tensor& logits, const TaskBatch& batch);
 
 }  // namespace tessera::task

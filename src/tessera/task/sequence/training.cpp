@@ -1,0 +1,178 @@
+#include "tessera/task/sequence/training.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "tessera/base/interrupt.h"
+#include "tessera/base/random.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/model_kind.h"
+#include "tessera/task/sequence/sample_order.h"
+#include "tessera/train/training_display.h"
+
+namespace tessera::task {
+namespace {
+
+using config::Json;
+
+std::shared_ptr<SequenceModel> make_model(Json fields, uint64_t seed) {
+  const std::string kind = fields.at("kind");
+  fields.erase("kind");
+  return model_kind(kind).make(fields, seed, at::kCPU);
+}
+
+/// The outputs of the steps from the first answer on: [T - first_answer, B, out].
+at::Tensor answers_of(SequenceModel& model, const TaskBatch& batch,
+                      std::optional<uint64_t> dropout_seed = {}) {
+  const at::Tensor inputs = batch.inputs.transpose(0, 1).contiguous();  // [B, T, in] or [B, T]
+  return model.forward(inputs, dropout_seed, batch.first_answer).transpose(0, 1);
+}
+
+/// The first `count` samples of a split, in batches.
+std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64_t count,
+                                  int64_t rows) {
+  std::vector<TaskBatch> batches;
+  for (int64_t first = 0; first < count; first += rows) {
+    std::vector<int64_t> samples(static_cast<size_t>(std::min(rows, count - first)));
+    std::iota(samples.begin(), samples.end(), first);
+    batches.push_back(make_batch(task, seed, samples));
+  }
+  return batches;
+}
+
+/// A score, and the mean loss over all symbols.
+struct Measured {
+  TaskScore score;
+  double loss = 0;
+};
+
+/// Throws Interrupted between two batches after a signal.
+Measured measure(SequenceModel& model, const std::vector<TaskBatch>& batches,
+                 const std::function<void(int64_t batches)>& on_batch) {
+  at::NoGradGuard no_grad;
+  Measured sum;
+  int64_t done = 0;
+  for (const TaskBatch& batch : batches) {
+    InterruptGuard::stop_if_interrupted("stopped while measuring the answers");
+    const at::Tensor answers = answers_of(model, batch);
+    const TaskScore score = score_answers(answers, batch);
+    sum.loss += answer_loss(answers, batch).item().toDouble() * static_cast<double>(score.symbols);
+    sum.score += score;
+    on_batch(++done);
+  }
+  sum.loss /= static_cast<double>(sum.score.symbols);
+  return sum;
+}
+
+Metrics metrics_of(const Measured& measured) {
+  return {{"loss", measured.loss},
+          {"wrong_per_sequence", measured.score.wrong_per_sequence()},
+          {"accuracy", measured.score.accuracy()},
+          {"perfect_share", measured.score.perfect_share()}};
+}
+
+std::string evaluation_text(const Metrics& metrics, TargetKind kind) {
+  return kind == TargetKind::kBits
+             ? fmt::format("validation loss {:.4f} nats/bit, {:.2f} wrong bits per sequence",
+                           metrics.at("loss"), metrics.at("wrong_per_sequence"))
+             : fmt::format("validation loss {:.4f} nats/answer, {:.2f} % right", metrics.at("loss"),
+                           100 * metrics.at("accuracy"));
+}
+
+/// Which samples make up draw `draw` of the training.
+std::function<std::vector<int64_t>(int64_t draw)> sample_order(const TaskTrainingConfig& config) {
+  const int64_t rows = config.train.batch;
+  if (config.data.training_samples == 0)
+    return [rows](int64_t draw) { return fresh_samples(draw, rows); };
+  return [order = EpochOrder(config.train.seed, config.data.training_samples, rows)](
+             int64_t draw) mutable { return order.samples(draw); };
+}
+
+/// Refers to all arguments but `resolved`.
+TrainingTask training_task(const TaskTrainingConfig& config, const SequenceTask& task,
+                           SequenceModel& model, const Json& resolved, TrainingDisplay& display) {
+  const TrainConfig& train = config.train;
+  TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .digest = {}};
+  training.loss = [&, seed = split_seed(train.seed, Split::kTraining),
+                   samples = sample_order(config)](int64_t step, int64_t micro_batch) {
+    const int64_t draw = step * train.accumulation + micro_batch;
+    const TaskBatch batch = make_batch(task, seed, samples(draw));
+    const uint64_t dropout_seed = RandomStream(train.seed, static_cast<uint64_t>(draw))();
+    return answer_loss(answers_of(model, batch, dropout_seed), batch);
+  };
+  training.evaluate = [&, batches = batches_of(task, split_seed(train.seed, Split::kValidation),
+                                               train.evaluate_batches * train.batch, train.batch)] {
+    return metrics_of(measure(model, batches, [&](int64_t done) {
+      display.on_batch_evaluated(done, std::ssize(batches));
+    }));
+  };
+  training.tokens_per_step = train.batch * train.accumulation;
+  training.digest = fmt::format("{} {} {}", resolved.at("task").dump(), resolved.at("model").dump(),
+                                resolved.at("data").dump());
+  return training;
+}
+
+/// The configuration with every default of the model filled in.
+Json resolved_config(const TaskTrainingConfig& config, const SequenceModel& model) {
+  Json resolved = config.to_json();
+  resolved["model"] = model.hyper_parameters();
+  resolved["model"]["kind"] = std::string(model.kind());
+  return resolved;
+}
+
+double trained_seconds(const std::filesystem::path& folder) {
+  double seconds = 0;
+  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
+    seconds = line.value("elapsed_seconds", seconds);
+  return seconds;
+}
+
+TaskScore test_score(const TaskTrainingConfig& config, const SequenceTask& task,
+                     SequenceModel& model, std::FILE* progress) {
+  const auto batches = batches_of(task, split_seed(config.train.seed, Split::kTest),
+                                  config.data.test_samples, config.train.batch);
+  Progress bar(progress, "Test", std::ssize(batches));
+  return measure(model, batches, [&](int64_t done) { bar.update(done); }).score;
+}
+
+}  // namespace
+
+TrainedOnTask train_on_task(const TaskTrainingConfig& config, const RunFolder& run,
+                            std::FILE* progress) {
+  const InterruptGuard guard;
+  const auto task = config.make_task();
+  const auto model = make_model(config.model_for(task->shape()), config.train.seed);
+  const Json resolved = resolved_config(config, *model);
+  const TargetKind kind = task->shape().targets;
+  TrainingDisplay display(
+      progress, config.task.at("name"),
+      {.unit = "sequences",
+       .evaluation = [kind](const Metrics& metrics) { return evaluation_text(metrics, kind); },
+       .sample = {}});
+  Trainer trainer(config.train, training_task(config, *task, *model, resolved, display), run.path(),
+                  &display);
+  run.write_configuration(resolved, [](const Json& written, const std::string& where) {
+    return TaskTrainingConfig::from_json(written, where).to_json();
+  });
+  const TrainingResult result = trainer.run(run.start());
+  display.finish();
+  if (result.evaluation_is_missing)
+    throw Interrupted(
+        fmt::format("stopped after the last step; the run is in {}", run.path().native()));
+
+  if (const auto best = Checkpoints(run.path() / "checkpoints", 1).best())
+    Checkpoint::load(*best).restore(*model);
+  model->eval();
+  save_model(run.path() / "model", *model);
+  return {.model = model,
+          .folder = run.path(),
+          .steps = result.step,
+          .seconds = trained_seconds(run.path()),
+          .validation_loss = result.best_validation_loss.value_or(NAN),
+          .test = test_score(config, *task, *model, progress)};
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tessera/report/study_results.h"
+#include "tessera/task/sequence/training.h"
+
+namespace tessera::task {
+
+/// A mean over runs and their standard deviation (0 for one run).
+struct MeanScore {
+  double mean = 0;
+  double deviation = 0;
+};
+
+/// One model, trained once for each of some seeds, under the name that pictures and tables give it.
+struct TrainedRuns {
+  std::string name;
+  std::vector<TrainedOnTask> runs;
+
+  /// The test score in the task's metric: wrong bits per sequence, or right answers in percent.
+  MeanScore test_score(TargetKind kind) const;
+};
+
+/// Adds to a report, for models trained on one task: the metric against the updates made, as mean
+/// and deviation over the runs, with what chance and trivial strategies reach; a table of sizes,
+/// updates, times and test scores; the levels as a table. A run that ended early keeps its last
+/// value in the mean. prefix: of the names of pictures and tables, where a report has several
+/// tasks.
+void add_task_results(const std::vector<TrainedRuns>& models, const SequenceTask& task,
+                      StudyResults& results, const std::string& prefix = "");
+
+/// "wrong bits per sequence" or "right answers (%)".
+std::string metric_name(TargetKind kind);
+
+}  // namespace tessera::task
