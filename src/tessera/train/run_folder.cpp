@@ -40,11 +40,14 @@ fs::path lock_path(const fs::path& folder, Start start) {
   return folder / "lock";
 }
 
-/// "train.learning_rate" and so on with their values.
-std::map<std::string, Json> leaves(const Json& tables) {
+/// "train.learning_rate" and so on with their values, however deep the tables.
+std::map<std::string, Json> leaves(const Json& table, const std::string& prefix = "") {
   std::map<std::string, Json> result;
-  for (const auto& [table, fields] : tables.items())
-    for (const auto& [key, value] : fields.items()) result[table + "." + key] = value;
+  for (const auto& [key, value] : table.items())
+    if (value.is_object())
+      result.merge(leaves(value, prefix + key + "."));
+    else
+      result[prefix + key] = value;
   return result;
 }
 

@@ -50,6 +50,24 @@ TEST(TaskBatch, PutsSamplesSideBySideTimeFirst) {
   }
 }
 
+// A model that saves the outputs of other steps gives the last ones alone.
+TEST(TaskBatch, LogitsOfTheLastStepsAreEnough) {
+  const Copy task({.bits = 3, .min_length = 2, .max_length = 2});
+  const auto batch = make_batch(task, 5, kFirstThree);
+  EXPECT_EQ(batch.first_answer, 4);
+  at::manual_seed(3);
+  const at::Tensor logits = at::randn({6, 3, 3});
+  const double loss = answer_loss(logits, batch).item().toDouble();
+  EXPECT_EQ(answer_loss(logits.slice(0, 4), batch).item().toDouble(), loss);
+  EXPECT_EQ(score_answers(logits.slice(0, 4), batch), score_answers(logits, batch));
+  EXPECT_THROW(answer_loss(logits.slice(0, 5), batch), c10::ValueError);
+  EXPECT_THROW(answer_loss(at::randn({7, 3, 3}), batch), c10::ValueError);
+  // Of samples of several lengths, the first answer of all.
+  const auto graphs = make_batch(ShortestPath(GraphConfig{}), 0, kFirstThree);
+  for (int64_t b = 0; b < 3; ++b)
+    EXPECT_LE(graphs.first_answer, ShortestPath(GraphConfig{}).sample(0, b).first_answer);
+}
+
 TEST(TaskBatch, ShorterSamplesAreFollowedByZeros) {
   const ShortestPath task(GraphConfig{});  // sizes of their own
   const auto batch = make_batch(task, 0, kFirstThree);
@@ -85,7 +103,7 @@ TEST(TaskBatch, TokensAreIds) {
 // One answer of two bits with logits 0 and ln 3: the losses are ln 2 and ln(4/3) or ln 4.
 TEST(AnswerLoss, HandWorkedBits) {
   TaskBatch batch{at::zeros({2, 1, 1}), at::tensor({0.F, 0.F, 1.F, 0.F}).view({2, 1, 2}),
-                  at::tensor({0, 1}).to(at::kBool).view({2, 1}), TargetKind::kBits};
+                  at::tensor({0, 1}).to(at::kBool).view({2, 1}), 0, TargetKind::kBits};
   const auto logits = at::tensor({9.F, -9.F, 0.F, std::log(3.F)}).view({2, 1, 2});
   EXPECT_NEAR(answer_loss(logits, batch).item().toDouble(), (std::log(2) + std::log(4)) / 2, 1e-6);
   EXPECT_EQ(score_answers(logits, batch), (TaskScore{1, 0, 2, 2}));
@@ -93,7 +111,7 @@ TEST(AnswerLoss, HandWorkedBits) {
 
 TEST(AnswerLoss, HandWorkedClasses) {
   TaskBatch batch{at::zeros({2, 1, 1}), at::tensor({0, 2}, at::kLong).view({2, 1}),
-                  at::tensor({0, 1}).to(at::kBool).view({2, 1}), TargetKind::kClasses};
+                  at::tensor({0, 1}).to(at::kBool).view({2, 1}), 0, TargetKind::kClasses};
   const auto logits =
       at::tensor({9.F, 0.F, 0.F, 0.F, std::log(2.F), std::log(5.F)}).view({2, 1, 3});
   EXPECT_NEAR(answer_loss(logits, batch).item().toDouble(), std::log(8.0 / 5), 1e-6);
@@ -143,7 +161,7 @@ TEST(TaskScore, NotANumberIsWrong) {
 TEST(TaskScore, RefusesOtherShapes) {
   const auto bits = make_batch(Copy({.bits = 4, .min_length = 1, .max_length = 1}), 0, kFirstThree);
   EXPECT_THROW(score_answers(at::zeros({4, 3, 5}), bits), c10::ValueError);
-  EXPECT_THROW(answer_loss(at::zeros({3, 3, 4}), bits), c10::ValueError);
+  EXPECT_THROW(answer_loss(at::zeros({5, 3, 4}), bits), c10::ValueError);
   EXPECT_THROW(answer_loss(at::zeros({4, 2, 4}), bits), c10::ValueError);
 }
 

@@ -19,15 +19,19 @@ namespace {
 struct Entry {
   TaskKind kind;
   std::function<std::unique_ptr<SequenceTask>(const config::Json&)> make;
+  std::function<config::Json(const config::Json&)> complete;
 };
 
 template <typename Task, typename Config>
 Entry entry(const std::string& name, const std::string& summary) {
-  return {{name, summary, config::describe_fields(Config{})}, [name](const config::Json& settings) {
-            Config config;
-            config::from_json(settings, config, name);
-            return std::make_unique<Task>(config);
-          }};
+  const auto read = [name](const config::Json& settings) {
+    Config config;
+    config::from_json(settings, config, name);
+    return config;
+  };
+  return {{name, summary, config::describe_fields(Config{})},
+          [read](const config::Json& settings) { return std::make_unique<Task>(read(settings)); },
+          [read](const config::Json& settings) { return config::to_json(read(settings)); }};
 }
 
 const std::vector<Entry>& entries() {
@@ -52,6 +56,15 @@ const std::vector<Entry>& entries() {
   return all;
 }
 
+const Entry& entry_of(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries()) {
+    if (entry.kind.name == name) return entry;
+    names.push_back(entry.kind.name);
+  }
+  throw UsageError("there is no task '{}'{}", name, suggestion(name, names));
+}
+
 }  // namespace
 
 const std::vector<TaskKind>& task_kinds() {
@@ -64,12 +77,11 @@ const std::vector<TaskKind>& task_kinds() {
 }
 
 std::unique_ptr<SequenceTask> make_task(const std::string& name, const config::Json& settings) {
-  std::vector<std::string> names;
-  for (const Entry& entry : entries()) {
-    if (entry.kind.name == name) return entry.make(settings);
-    names.push_back(entry.kind.name);
-  }
-  throw UsageError("there is no task '{}'{}", name, suggestion(name, names));
+  return entry_of(name).make(settings);
+}
+
+config::Json complete_settings(const std::string& name, const config::Json& settings) {
+  return entry_of(name).complete(settings);
 }
 
 }  // namespace tessera::task

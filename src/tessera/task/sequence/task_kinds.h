@@ -22,4 +22,8 @@ const std::vector<TaskKind>& task_kinds();
 /// unknown name or key, with the nearest known one, and on values that make no task.
 std::unique_ptr<SequenceTask> make_task(const std::string& name, const config::Json& settings);
 
+/// The settings with every default filled in, in the order of the fields. Throws as make_task()
+/// does.
+config::Json complete_settings(const std::string& name, const config::Json& settings);
+
 }  // namespace tessera::task

@@ -115,9 +115,10 @@ TrainingTask training_task(const TaskTrainingConfig& config, const SequenceTask&
   return training;
 }
 
-/// The configuration with every default of the model filled in.
+/// The configuration with every default of task and model filled in.
 Json resolved_config(const TaskTrainingConfig& config, const SequenceModel& model) {
   Json resolved = config.to_json();
+  resolved["task"] = config.complete_task();
   resolved["model"] = model.hyper_parameters();
   resolved["model"]["kind"] = std::string(model.kind());
   return resolved;
@@ -155,7 +156,9 @@ TrainedOnTask train_on_task(const TaskTrainingConfig& config, const RunFolder& r
   Trainer trainer(config.train, training_task(config, *task, *model, resolved, display), run.path(),
                   &display);
   run.write_configuration(resolved, [](const Json& written, const std::string& where) {
-    return TaskTrainingConfig::from_json(written, where).to_json();
+    auto began = TaskTrainingConfig::from_json(written, where);
+    began.task = began.complete_task();
+    return began.to_json();
   });
   const TrainingResult result = trainer.run(run.start());
   display.finish();

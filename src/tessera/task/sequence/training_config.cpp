@@ -91,6 +91,14 @@ std::unique_ptr<SequenceTask> TaskTrainingConfig::make_task() const {
   return task::make_task(name, settings);
 }
 
+Json TaskTrainingConfig::complete_task() const {
+  Json settings = task;
+  const std::string name = taken_name(settings, "name", "task");
+  Json complete = {{"name", name}};
+  complete.update(complete_settings(name, settings));
+  return complete;
+}
+
 Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
   Json fields = model;
   const std::string name = taken_name(fields, "kind", "model");

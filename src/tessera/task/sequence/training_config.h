@@ -40,6 +40,8 @@ struct TaskTrainingConfig {
   config::Json to_json() const;
 
   std::unique_ptr<SequenceTask> make_task() const;
+  /// The [task] table with every default filled in.
+  config::Json complete_task() const;
   /// The [model] table with the task's widths filled in. A model of vectors that is to read tokens
   /// becomes one that is "embedded", its own "inputs" being the width of the embedding.
   config::Json model_for(const TaskShape& shape) const;
