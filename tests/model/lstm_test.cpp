@@ -20,9 +20,9 @@ at::Tensor drawn(at::IntArrayRef sizes, int64_t seed) {
   return at::empty(sizes).normal_(0, 0.5, generator);
 }
 
-LstmLayer layer_of(int64_t channels) {
+LstmLayer layer_of(int64_t inputs, int64_t channels) {
   at::NoGradGuard no_grad;
-  LstmLayer layer(channels, at::kCPU);
+  LstmLayer layer(inputs, channels, at::kCPU);
   int64_t seed = 1;
   for (auto& parameter : layer->parameters()) parameter.copy_(drawn(parameter.sizes(), ++seed));
   return layer;
@@ -44,7 +44,7 @@ LstmConfig small_config() {
 
 TEST(LstmLayer, AStepWorkedByHand) {
   at::NoGradGuard no_grad;
-  LstmLayer layer(1, at::kCPU);
+  LstmLayer layer(1, 1, at::kCPU);
   layer->input_weight.copy_(at::tensor({0.5F, -1.0F, 2.0F, 1.0F}).view({4, 1}));
   layer->recurrent_weight.copy_(at::tensor({1.0F, 0.25F, -0.5F, 0.0F}).view({4, 1}));
   layer->bias.copy_(at::tensor({0.0F, 1.0F, 0.0F, -1.0F}));
@@ -61,9 +61,9 @@ TEST(LstmLayer, AStepWorkedByHand) {
 
 TEST(LstmLayer, IsTheSlowLoop) {
   at::NoGradGuard no_grad;
-  const int64_t B = 2, T = 5, C = 3;
-  LstmLayer layer = layer_of(C);
-  const at::Tensor x = drawn({B, T, C}, 20);
+  const int64_t B = 2, T = 5, in = 4, C = 3;
+  LstmLayer layer = layer_of(in, C);
+  const at::Tensor x = drawn({B, T, in}, 20);
   at::Tensor hidden = drawn({B, C}, 21), cell = drawn({B, C}, 22);
   const auto sequence = layer->forward(x, hidden, cell);
   for (int64_t t = 0; t < T; ++t) {
@@ -74,9 +74,10 @@ TEST(LstmLayer, IsTheSlowLoop) {
         for (int64_t gate = 0; gate < 4; ++gate) {
           const int64_t row = gate * C + c;
           sums[gate] = layer->bias[row].item<double>();
+          for (int64_t k = 0; k < in; ++k)
+            sums[gate] += layer->input_weight[row][k].item<double>() * x[b][t][k].item<double>();
           for (int64_t k = 0; k < C; ++k)
             sums[gate] +=
-                layer->input_weight[row][k].item<double>() * x[b][t][k].item<double>() +
                 layer->recurrent_weight[row][k].item<double>() * hidden[b][k].item<double>();
         }
         const double now =
@@ -92,9 +93,9 @@ TEST(LstmLayer, IsTheSlowLoop) {
 }
 
 TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
-  const int64_t B = 2, T = 6, C = 5;
-  LstmLayer layer = layer_of(C);
-  torch::nn::LSTM other(torch::nn::LSTMOptions(C, C).batch_first(true));
+  const int64_t B = 2, T = 6, in = 3, C = 5;
+  LstmLayer layer = layer_of(in, C);
+  torch::nn::LSTM other(torch::nn::LSTMOptions(in, C).batch_first(true));
   auto theirs = other->named_parameters();
   {
     at::NoGradGuard no_grad;
@@ -103,7 +104,7 @@ TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
     theirs["bias_ih_l0"].copy_(0.25 * layer->bias);  // their two biases are summed
     theirs["bias_hh_l0"].copy_(0.75 * layer->bias);
   }
-  const at::Tensor x = drawn({B, T, C}, 20), zeros = at::zeros({B, C});
+  const at::Tensor x = drawn({B, T, in}, 20), zeros = at::zeros({B, C});
   const at::Tensor ours = layer->forward(x, zeros, zeros).outputs;
   const at::Tensor expected = std::get<0>(other->forward(x));
   EXPECT_LT(test::relative_error(ours.detach(), expected.detach()), kTolerance);
@@ -118,13 +119,13 @@ TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
 }
 
 TEST(LstmLayer, GradientsAreTheNumericalOnes) {
-  const LstmLayer layer = layer_of(3);
-  std::vector<at::Tensor> inputs = {drawn({2, 4, 3}, 20),    drawn({2, 3}, 21),
+  const LstmLayer layer = layer_of(2, 3);
+  std::vector<at::Tensor> inputs = {drawn({2, 4, 2}, 20),    drawn({2, 3}, 21),
                                     drawn({2, 3}, 22),       layer->input_weight,
                                     layer->recurrent_weight, layer->bias};
   for (auto& input : inputs) input = input.detach().to(at::kDouble).requires_grad_();
   const auto outputs = [](const std::vector<at::Tensor>& inputs) {
-    LstmLayer layer(3, at::kMeta);
+    LstmLayer layer(2, 3, at::kMeta);
     layer->input_weight = inputs[3];
     layer->recurrent_weight = inputs[4];
     layer->bias = inputs[5];

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <cmath>
+
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 
@@ -20,6 +22,12 @@ void Initialiser::normal(const torch::nn::Linear& linear, double deviation) {
   at::NoGradGuard no_grad;
   linear->weight.normal_(0.0, deviation, generator_);
   if (linear->bias.defined()) linear->bias.zero_();
+}
+
+void Initialiser::as_torch(const torch::nn::LinearImpl& linear) {
+  const double bound = 1 / std::sqrt(linear.weight.size(1));
+  uniform(linear.weight, -bound, bound);
+  if (linear.bias.defined()) uniform(linear.bias, -bound, bound);
 }
 
 void Initialiser::uniform(const at::Tensor& parameter, double low, double high) {

@@ -20,6 +20,8 @@ class Initialiser {
   void normal(const at::Tensor& parameter, double deviation);
   /// Weight normal, bias (where there is one) zero.
   void normal(const torch::nn::Linear& linear, double deviation);
+  /// Weight and bias as torch::nn::Linear draws them: uniform in ±1/sqrt(in).
+  void as_torch(const torch::nn::LinearImpl& linear);
   /// Uniform in [low, high).
   void uniform(const at::Tensor& parameter, double low = 0.0, double high = 1.0);
 

@@ -28,31 +28,13 @@ void LstmConfig::check() const {
   check_dropout_probability(dropout);
 }
 
-LstmLayerImpl::LstmLayerImpl(int64_t channels, at::Device device) {
-  const int64_t C = channels;
-  input_weight = register_parameter("input_weight", at::zeros({4 * C, C}, device));
-  recurrent_weight = register_parameter("recurrent_weight", at::zeros({4 * C, C}, device));
-  bias = register_parameter("bias", at::zeros({4 * C}, device));
-}
-
-LstmLayerImpl::Sequence LstmLayerImpl::forward(const at::Tensor& x, const at::Tensor& hidden,
-                                               const at::Tensor& cell) {
-  const at::Tensor before[] = {hidden.unsqueeze(0), cell.unsqueeze(0)};  // [1, B, C]
-  const at::Tensor parameters[] = {input_weight, recurrent_weight, bias, at::zeros_like(bias)};
-  const auto [outputs, last_hidden, last_cell] =
-      at::lstm(x, before, parameters, /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0,
-               /*train=*/at::GradMode::is_enabled(), /*bidirectional=*/false,
-               /*batch_first=*/true);
-  return {outputs, last_hidden[0], last_cell[0]};
-}
-
 Lstm::Lstm(const LstmConfig& config, std::optional<uint64_t> seed, at::Device device)
     : config_(config) {
   config.check();
   embedding_ =
       register_parameter("embedding", at::zeros({config.vocabulary, config.channels}, device));
   for (int64_t layer = 0; layer < config.layers; ++layer)
-    layers_->push_back(LstmLayer(config.channels, device));
+    layers_->push_back(LstmLayer(config.channels, config.channels, device));
   register_module("layers", layers_);
   if (seed) initialise(*seed);
 }
@@ -114,20 +96,13 @@ SequenceState Lstm::state_from(const TensorFile& file, const SequenceState&) con
   return state_of(hidden, file.at("cell", hidden.sizes().vec(), at::kFloat));
 }
 
-/// As torch::nn::LSTM: uniform in ±1/sqrt(C). The forget gates begin open, with bias 1
-/// (Jozefowicz et al. 2015), the other biases at 0.
+/// The embedding as the weights of the layers: uniform in ±1/sqrt(C).
 void Lstm::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   const double bound = 1.0 / std::sqrt(config_.channels);
   Initialiser draw(seed);
   draw.uniform(embedding_, -bound, bound);
-  for (int64_t index = 0; index < config_.layers; ++index) {
-    LstmLayer one = layer(index);
-    draw.uniform(one->input_weight, -bound, bound);
-    draw.uniform(one->recurrent_weight, -bound, bound);
-    one->bias.zero_();
-    one->bias.narrow(0, config_.channels, config_.channels).fill_(1.0);
-  }
+  for (int64_t index = 0; index < config_.layers; ++index) layer(index)->initialise(draw);
 }
 
 ModelKind lstm_kind() {

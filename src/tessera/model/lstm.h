@@ -1,9 +1,9 @@
 #pragma once
 
 #include <torch/nn/modules/container/modulelist.h>
-#include <torch/nn/pimpl.h>
 
 #include "tessera/model/language_model.h"
+#include "tessera/model/lstm_layer.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {
@@ -28,36 +28,10 @@ struct LstmConfig {
   void check() const;
 };
 
-/// One layer of long short-term memory (Hochreiter & Schmidhuber 1997), with h the hidden state and
-/// c the cell:
-///
-///     i, f, o = sigmoid(W x + U h + b)     g = tanh(W x + U h + b)     (each with rows of its own)
-///     c = f c + i g                        h = o tanh(c)
-///
-/// Differs from Hochreiter & Schmidhuber 1997: the cell is multiplied by the forget gate f of Gers
-/// et al. 2000, as in every LSTM of today; no peephole connections; gradients are not truncated.
-class LstmLayerImpl : public torch::nn::Module {
- public:
-  LstmLayerImpl(int64_t channels, at::Device device);
-
-  struct Sequence {
-    at::Tensor outputs;       ///< [B, T, C]: h after every step
-    at::Tensor hidden, cell;  ///< [B, C]: after the last
-  };
-  /// x [B, T, C], T > 0; hidden, cell [B, C] before the first step.
-  Sequence forward(const at::Tensor& x, const at::Tensor& hidden, const at::Tensor& cell);
-
-  /// Rows in the order i, f, g, o, which is PyTorch's. PyTorch has two biases, of which only the
-  /// sum matters; this layer has one.
-  at::Tensor input_weight;      ///< W [4C, C]
-  at::Tensor recurrent_weight;  ///< U [4C, C]
-  at::Tensor bias;              ///< b [4C]
-};
-TORCH_MODULE(LstmLayer);
-
-/// An LSTM language model: embedding, LSTM layers, logits by the tied embedding (Press & Wolf
-/// 2017). Dropout as in Zaremba et al. 2014: not on the way from step to step. Its state has a
-/// fixed size, whatever it has read. Each training window starts from an empty state.
+/// An LSTM language model (layers: model/lstm_layer.h): embedding, LSTM layers, logits by the tied
+/// embedding (Press & Wolf 2017). Dropout as in Zaremba et al. 2014: not on the way from step to
+/// step. Its state has a fixed size, whatever it has read. Each training window starts from an
+/// empty state.
 class Lstm : public LanguageModel {
  public:
   static constexpr std::string_view kKind = "lstm";

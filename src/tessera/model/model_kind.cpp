@@ -10,6 +10,7 @@
 #include "tessera/model/lstm.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/stm.h"
+#include "tessera/model/vector_lstm.h"
 
 namespace tessera {
 namespace {
@@ -24,8 +25,9 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
 }  // namespace
 
 const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(), lstm_kind(),
-                                               stm_kind(), embedded_kind()};
+  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(),
+                                               lstm_kind(),          stm_kind(),
+                                               vector_lstm_kind(),   embedded_kind()};
   return kinds;
 }
 

@@ -155,11 +155,7 @@ void Stm::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   Initialiser draw(seed);
   for (const auto& module : modules(/*include_self=*/false))
-    if (const auto* linear = module->as<torch::nn::Linear>()) {
-      const double bound = 1 / std::sqrt(linear->weight.size(1));
-      draw.uniform(linear->weight, -bound, bound);
-      if (linear->bias.defined()) draw.uniform(linear->bias, -bound, bound);
-    }
+    if (const auto* linear = module->as<torch::nn::Linear>()) draw.as_torch(*linear);
   const double D = static_cast<double>(config_.width), N = static_cast<double>(config_.slots);
   const double item_bound = 1 / std::sqrt(2 * D), relational_bound = 1 / std::sqrt(2 * D + N);
   draw.uniform(cell->item->initial, -item_bound, item_bound);

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <torch/nn/modules/linear.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/model/sequence_model.h"
+
+namespace tessera {
+
+/// What the recurrent networks over vectors have in common: x [B, T, in] -> [B, T, out] by a
+/// recurrence, whose state at the start is learned, and a linear head. Gradients go through all
+/// steps. The state is a TensorState with the parts that the network names. No dropout.
+class RecurrentNetwork : public SequenceModel {
+ public:
+  at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},
+                     int64_t first_output = 0) override;
+  SequenceState empty_state() const override;
+  SequenceOutput read(const at::Tensor& x, SequenceState&& state,
+                      int64_t first_output = 0) override;
+  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
+  /// Linear maps as PyTorch draws them, LSTM layers as LstmLayer says, norms at 1 and 0, and first
+  /// states at 0.
+  void initialise(uint64_t seed) override;
+
+ protected:
+  /// A tensor of the state, as one sequence has it.
+  struct StatePart {
+    std::string name;
+    std::vector<int64_t> sizes;  ///< one may be -1: it is 1 at the start and grows with each step
+    bool learned = true;         ///< whether the first state has a parameter for it, or is 0
+  };
+  using Parts = std::vector<at::Tensor>;  ///< [B, ..] each, in the order of the StateParts
+
+  struct Layout {
+    int64_t inputs, features, outputs;  ///< widths; features: what the head maps to outputs
+    std::vector<StatePart> state;
+  };
+  RecurrentNetwork(Layout layout, at::Device device);
+
+  /// The recurrence: x [B, T, in], T > 0, from `state`, which becomes the one after the last step,
+  /// to the features [B, T - first_output, features].
+  virtual at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) = 0;
+  /// The state of B sequences that have read nothing.
+  virtual Parts first_state(int64_t B) const;
+  /// The parameter first_<name> of a learned part; not defined for another.
+  const at::Tensor& first(size_t part) const { return first_.at(part); }
+
+ private:
+  at::Tensor placed(const at::Tensor& x) const;
+  at::Tensor outputs(const at::Tensor& x, Parts& state, int64_t first_output);
+  Parts parts_of(const SequenceState& state, int64_t B) const;
+
+  Layout layout_;
+  Parts first_;
+  torch::nn::Linear head_ = nullptr;
+};
+
+}  // namespace tessera
