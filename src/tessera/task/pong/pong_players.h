@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "tessera/task/pong/pong_environment.h"
+
+namespace tessera::task {
+
+/// Players that learn nothing, to compare with.
+///   kStill    never moves
+///   kRandom   draws each action
+///   kPerfect  knows ball and opponent: moves to where the ball will arrive and returns it with the
+///             edge of its paddle that sends it away from the opponent
+enum class PongPlayer { kStill, kRandom, kPerfect };
+constexpr std::array<std::string_view, 3> enum_names(PongPlayer) {
+  return {"still", "random", "perfect"};
+}
+
+struct PongScore {
+  int64_t won = 0, lost = 0;  ///< points
+  int64_t actions = 0;
+  int64_t reward() const { return won - lost; }
+};
+
+/// The score of a game between such a player and the opponent. A pure function of its arguments.
+/// Throws UsageError on an impossible configuration.
+PongScore play_game(const PongEnvironmentConfig& config, PongPlayer player, uint64_t seed);
+
+}  // namespace tessera::task
