@@ -29,14 +29,13 @@ class PlainStm {
     const auto& relational = *cell_.relational;
 
     const bool by_keys = equations_.relational_read == ops::ReadSide::kKeys;
-    const at::Tensor read = at::einsum(by_keys ? "bs,ba,bsae->be" : "bs,be,bsae->ba",
-                                       {slots, pattern, state.relational});  // eq. 11
-    at::Tensor item = written(state.item, x, content, pattern);              // eq. 9, 10
+    at::Tensor read = at::einsum(by_keys ? "bs,ba,bsae->be" : "bs,be,bsae->ba",
+                                 {slots, pattern, state.relational});  // eq. 11
+    if (equations_.relational_write == RelationalWrite::kReplace) read = at::zeros_like(read);
+    at::Tensor item = written(state.item, x, content, pattern);  // eq. 9, 10
     const at::Tensor candidate =
         associations(item + relational.alpha2 * outer(read, pattern));  // eq. 4-8
-    const bool decays = equations_.relational_write == RelationalWrite::kDecay;
-    const at::Tensor memory = decays ? relational.alpha1 * state.relational + candidate
-                                     : state.relational + relational.alpha1 * candidate;  // eq. 12
+    const at::Tensor memory = joined(state.relational, candidate);      // eq. 12
     const bool of_candidate = equations_.transfer == TransferSource::kCandidate;
     item = item + relational.alpha3 * transferred(of_candidate ? candidate : memory);  // eq. 13
     return {output(memory), {item, memory}};
@@ -59,6 +58,18 @@ class PlainStm {
     return left.unsqueeze(-1) * right.unsqueeze(-2);
   }
 
+  at::Tensor joined(const at::Tensor& memory, const at::Tensor& candidate) {
+    const at::Tensor& alpha1 = cell_.relational->alpha1;
+    switch (equations_.relational_write) {
+      case RelationalWrite::kDecay:
+        return alpha1 * memory + candidate;
+      case RelationalWrite::kAdd:
+        return memory + alpha1 * candidate;
+      default:
+        return candidate;
+    }
+  }
+
   at::Tensor written(const at::Tensor& item, const at::Tensor& x, const at::Tensor& content,
                      const at::Tensor& pattern) {
     const bool squared = equations_.write_product == WriteProduct::kF1F1;
@@ -77,7 +88,7 @@ class PlainStm {
   at::Tensor associations(const at::Tensor& memory) {
     const auto& attention = *cell_.self_attention;
     at::Tensor rows;  // [B, 3N, D]
-    if (equations_.projection == MemoryProjection::kColumns) {
+    if (equations_.projection != MemoryProjection::kRows) {
       const at::Tensor columns = cell_.self_attention->projection->forward(memory);
       rows = at::layer_norm(columns, attention.norm_weight.sizes(), attention.norm_weight,
                             attention.norm_bias)
@@ -100,7 +111,9 @@ class PlainStm {
 
   at::Tensor output(const at::Tensor& memory) {                                    // eq. 14
     const at::Tensor distilled = model_.distillation->forward(memory.flatten(2));  // [B, N, R]
-    const at::Tensor read = model_.readout->forward(distilled.flatten(1));
+    at::Tensor read = model_.readout->forward(distilled.flatten(1));
+    if (model_.configuration().has_head_norm())
+      read = at::layer_norm(read, {read.size(-1)}, model_.head_norm_weight, model_.head_norm_bias);
     return model_.configuration().has_head() ? model_.head->forward(read) : read;
   }
 

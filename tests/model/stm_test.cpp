@@ -41,18 +41,22 @@ StmConfig with_equations(const TwoMemoryEquations& equations) {
   return config;
 }
 
-/// The code's equations, the paper's, and each choice of the paper by itself.
+/// The code's equations, the paper's, those for reinforcement learning, and each choice by itself.
 std::vector<StmConfig> all_variants() {
-  std::vector<StmConfig> configs = {small_config(), small_config()};
+  std::vector<StmConfig> configs = {small_config(), small_config(), small_config()};
   configs[1].variant = StmVariant::kPaper;
+  configs[2].variant = StmVariant::kReinforcement;
   const TwoMemoryEquations paper = TwoMemoryEquations::of_paper();
-  std::vector<TwoMemoryEquations> single(6);
+  const TwoMemoryEquations reinforcement = TwoMemoryEquations::of_reinforcement();
+  std::vector<TwoMemoryEquations> single(8);
   single[0].write_product = paper.write_product;
   single[1].gates = paper.gates;
   single[2].relational_write = paper.relational_write;
   single[3].relational_read = paper.relational_read;
   single[4].projection = paper.projection;
   single[5].transfer = paper.transfer;
+  single[6].relational_write = reinforcement.relational_write;
+  single[7].projection = reinforcement.projection;
   for (const auto& equations : single) configs.push_back(with_equations(equations));
   return configs;
 }
@@ -123,7 +127,9 @@ TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
       std::vector<at::Tensor> found;
       model->zero_grad(true);
       loss.backward();
-      for (const auto& parameter : model->parameters()) found.push_back(parameter.grad().clone());
+      for (const auto& parameter : model->parameters())  // some variants leave parameters unused
+        found.push_back(parameter.grad().defined() ? parameter.grad().clone()
+                                                   : at::zeros_like(parameter));
       return found;
     };
     const auto plain = gradients(bench::PlainStm(*model).forward(x), 4);
@@ -319,7 +325,8 @@ TEST(Stm, OverfitsOneBatch) {
   StmConfig config = small_config();
   config.alpha1 = config.alpha2 = config.alpha3 = BlendFactor();
   config.width = 12;
-  for (StmVariant variant : {StmVariant::kAuthors, StmVariant::kPaper}) {
+  for (StmVariant variant :
+       {StmVariant::kAuthors, StmVariant::kPaper, StmVariant::kReinforcement}) {
     config.variant = variant;
     Stm model(config, 1);
     at::manual_seed(2);
@@ -339,6 +346,7 @@ TEST(Stm, OverfitsOneBatch) {
       const auto parameters = model.parameters();
       for (size_t k = 0; k < parameters.size(); ++k) {
         const at::Tensor grad = parameters[k].grad();
+        if (!grad.defined()) continue;  // some variants leave parameters unused
         means[k].mul_(0.9).add_(grad, 0.1);
         squares[k].mul_(0.999).addcmul_(grad, grad, 0.001);
         const at::Tensor scale = (squares[k] / (1 - std::pow(0.999, step))).sqrt_().add_(1e-8);

@@ -58,7 +58,10 @@ TwoMemoryOptions StmConfig::cell_options() const {
   options.alpha1 = alpha1;
   options.alpha2 = alpha2;
   options.alpha3 = alpha3;
-  options.equations = variant == StmVariant::kPaper ? TwoMemoryEquations::of_paper() : equations;
+  options.equations = equations;
+  if (variant == StmVariant::kPaper) options.equations = TwoMemoryEquations::of_paper();
+  if (variant == StmVariant::kReinforcement)
+    options.equations = TwoMemoryEquations::of_reinforcement();
   return options;
 }
 
@@ -74,6 +77,10 @@ Stm::Stm(const StmConfig& config, std::optional<uint64_t> seed, at::Device devic
       register_module("distillation", linear(config.width * config.width, config.distilled));
   readout = register_module(
       "readout", linear(slot_values, config.has_head() ? config.readout : config.outputs));
+  if (config.has_head_norm()) {
+    head_norm_weight = register_parameter("head_norm_weight", at::ones({config.readout}, device));
+    head_norm_bias = register_parameter("head_norm_bias", at::zeros({config.readout}, device));
+  }
   if (config.has_head())
     head = register_module(
         "head", torch::nn::Sequential(linear(config.readout, config.hidden), torch::nn::ReLU(),
@@ -146,7 +153,9 @@ at::Tensor Stm::distil_outputs(TwoMemoryPass& pass, int64_t T, int64_t first_out
 }
 
 at::Tensor Stm::output(const at::Tensor& distilled) {
-  const at::Tensor read = readout->forward(distilled.flatten(2));  // [T', B, ..]
+  at::Tensor read = readout->forward(distilled.flatten(2));  // [T', B, ..]
+  if (config_.has_head_norm())
+    read = at::layer_norm(read, {config_.readout}, head_norm_weight, head_norm_bias);
   return config_.has_head() ? head->forward(read) : read;
 }
 
@@ -166,6 +175,10 @@ void Stm::initialise(uint64_t seed) {
   }
   cell->self_attention->norm_weight.fill_(1);
   cell->self_attention->norm_bias.zero_();
+  if (config_.has_head_norm()) {
+    head_norm_weight.fill_(1);
+    head_norm_bias.zero_();
+  }
   cell->relational->alpha1.fill_(config_.alpha1.value);
   cell->relational->alpha2.fill_(config_.alpha2.value);
   cell->relational->alpha3.fill_(config_.alpha3.value);

@@ -14,9 +14,11 @@ namespace tessera {
 
 /// Whose equations a two-memory model follows where the paper and its authors' code differ
 /// (docs/references.md lists the differences). kCustom: those of StmConfig::equations.
-enum class StmVariant { kAuthors, kPaper, kCustom };
-constexpr std::array<std::string_view, 3> enum_names(StmVariant) {
-  return {"authors", "paper", "custom"};
+/// kReinforcement: those of the code's agent for reinforcement learning, which also normalises what
+/// its head reads.
+enum class StmVariant { kAuthors, kPaper, kCustom, kReinforcement };
+constexpr std::array<std::string_view, 4> enum_names(StmVariant) {
+  return {"authors", "paper", "custom", "reinforcement"};
 }
 
 struct StmConfig {
@@ -40,8 +42,8 @@ struct StmConfig {
     field("slots", slots, "queries, keys and values; matrices of the relational memory (n_q)");
     field("width", width, "the memories hold matrices of width x width (d)");
     field("distilled", distilled, "width that each relational matrix is distilled to (n_r)");
-    field("readout", readout, "width between distillation and head; 'authors' only");
-    field("hidden", hidden, "width of the head's two hidden layers; 'authors' only");
+    field("readout", readout, "width between distillation and head; not with 'paper'");
+    field("hidden", hidden, "width of the head's two hidden layers; not with 'paper'");
     field("projection_hidden", projection_hidden,
           "0: inputs pass one linear map, else three with this width between them");
     field("gated", gated, "whether the item memory has gates");
@@ -57,6 +59,8 @@ struct StmConfig {
   TwoMemoryOptions cell_options() const;
   /// Whether the output passes a head of two hidden layers (all but 'paper').
   bool has_head() const { return variant != StmVariant::kPaper; }
+  /// Whether a layer norm stands before the head.
+  bool has_head_norm() const { return variant == StmVariant::kReinforcement; }
 };
 
 /// The SAM-based two-memory model (Le et al. 2020): sequences of vectors in, vectors out. Its state
@@ -94,9 +98,10 @@ class Stm : public SequenceModel {
   void initialise(uint64_t seed) override;
 
   TwoMemoryCell cell = nullptr;
-  torch::nn::Linear distillation = nullptr;  ///< G2 [R, D D], one for all slots
-  torch::nn::Linear readout = nullptr;       ///< G3 [readout or out, N R]
-  torch::nn::Sequential head;                ///< two hidden layers and the output; else none
+  torch::nn::Linear distillation = nullptr;     ///< G2 [R, D D], one for all slots
+  torch::nn::Linear readout = nullptr;          ///< G3 [readout or out, N R]
+  at::Tensor head_norm_weight, head_norm_bias;  ///< [readout], where there is such a norm
+  torch::nn::Sequential head;                   ///< two hidden layers and the output; else none
 
  private:
   at::Tensor distil_outputs(TwoMemoryPass& pass, int64_t T, int64_t first_output);

@@ -17,19 +17,23 @@ constexpr std::array<std::string_view, 2> enum_names(WriteProduct) {
 }
 
 /// How a relational candidate S joins the relational memory R (eq. 12).
-///   kDecay  α1 R + S, the authors' code
-///   kAdd    R + α1 S, the paper
-enum class RelationalWrite { kDecay, kAdd };
-constexpr std::array<std::string_view, 2> enum_names(RelationalWrite) {
-  return {"decay", "add"};
+///   kDecay    α1 R + S, the authors' code
+///   kAdd      R + α1 S, the paper
+///   kReplace  S alone, the authors' code for reinforcement learning: R keeps nothing from step to
+///             step and is not read; α1 and α2 have no meaning
+enum class RelationalWrite { kDecay, kAdd, kReplace };
+constexpr std::array<std::string_view, 3> enum_names(RelationalWrite) {
+  return {"decay", "add", "replace"};
 }
 
 /// How queries, keys and values are taken from the item memory M (eq. 4-6).
 ///   kColumns  the columns of M Wᵀ + bias, after one layer norm over all of them: the authors' code
 ///   kRows     the rows of W M, each after a layer norm of its own: the paper
-enum class MemoryProjection { kColumns, kRows };
-constexpr std::array<std::string_view, 2> enum_names(MemoryProjection) {
-  return {"columns", "rows"};
+///   kColumnsNormedAcross  the columns of M Wᵀ + bias, after a layer norm of the 3N values of each
+///                         row: the authors' code for reinforcement learning
+enum class MemoryProjection { kColumns, kRows, kColumnsNormedAcross };
+constexpr std::array<std::string_view, 3> enum_names(MemoryProjection) {
+  return {"columns", "rows", "columns-normed-across"};
 }
 
 /// What is transferred to the item memory (eq. 13).
@@ -54,6 +58,13 @@ struct TwoMemoryEquations {
   static TwoMemoryEquations of_paper() {
     return {WriteProduct::kF1F2,    ops::GateForm::kLinear,  RelationalWrite::kAdd,
             ops::ReadSide::kValues, MemoryProjection::kRows, TransferSource::kMemory};
+  }
+  /// Those of the code's agent for reinforcement learning.
+  static TwoMemoryEquations of_reinforcement() {
+    TwoMemoryEquations equations;
+    equations.relational_write = RelationalWrite::kReplace;
+    equations.projection = MemoryProjection::kColumnsNormedAcross;
+    return equations;
   }
   bool operator==(const TwoMemoryEquations&) const = default;
 
@@ -92,6 +103,11 @@ struct TwoMemoryOptions {
   bool gated = true;              ///< whether the item memory has gates (eq. 10 or eq. 9)
   BlendFactor alpha1, alpha2, alpha3;
   TwoMemoryEquations equations;
+
+  /// Whether a step reads the relational memory.
+  bool reads_relational() const {
+    return !alpha2.absent() && equations.relational_write != RelationalWrite::kReplace;
+  }
 };
 
 }  // namespace tessera

@@ -23,17 +23,24 @@ at::Tensor RelationalMemoryImpl::blend_factor(const std::string& name, const Ble
 }
 
 at::Tensor RelationalMemoryImpl::decay() const {
-  return options_.equations.relational_write == RelationalWrite::kDecay ? alpha1
-                                                                        : at::ones_like(alpha1);
+  switch (options_.equations.relational_write) {
+    case RelationalWrite::kDecay:
+      return alpha1;
+    case RelationalWrite::kAdd:
+      return at::ones_like(alpha1);
+    default:
+      return at::zeros_like(alpha1);
+  }
 }
 
 at::Tensor RelationalMemoryImpl::gain() const {
-  return options_.equations.relational_write == RelationalWrite::kDecay ? at::ones_like(alpha1)
-                                                                        : alpha1;
+  return options_.equations.relational_write == RelationalWrite::kAdd ? alpha1
+                                                                      : at::ones_like(alpha1);
 }
 
 at::Tensor RelationalMemoryImpl::blend(const at::Tensor& before,
                                        const at::Tensor& candidate) const {
+  if (forgets()) return candidate;
   return options_.equations.relational_write == RelationalWrite::kDecay
              ? at::addcmul(candidate, before, alpha1)
              : at::addcmul(before, candidate, alpha1);

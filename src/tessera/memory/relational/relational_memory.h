@@ -14,9 +14,12 @@ class RelationalMemoryImpl : public torch::nn::Module {
  public:
   RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device);
 
-  /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper. [1] each.
+  /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper, (0, 1)
+  /// with RelationalWrite::kReplace. [1] each.
   at::Tensor decay() const;
   at::Tensor gain() const;
+  /// Whether decay() is 0 whatever the parameters are.
+  bool forgets() const { return options_.equations.relational_write == RelationalWrite::kReplace; }
   /// One step of eq. 12 for anything that is linear in R.
   at::Tensor blend(const at::Tensor& before, const at::Tensor& candidate) const;
 

@@ -20,6 +20,7 @@ RelationalTrace::RelationalTrace(const RelationalMemoryImpl& parameters, ops::Re
                                  at::Tensor memory, at::Tensor slots, at::Tensor patterns)
     : decay_(parameters.decay()),
       gain_(parameters.gain()),
+      forgets_(parameters.forgets()),
       side_(side),
       formed_(std::move(memory)),
       formed_weight_(at::ones_like(decay_)),
@@ -43,6 +44,7 @@ at::Tensor RelationalTrace::read() {
 }
 
 void RelationalTrace::write(const ops::Associations& candidate) {
+  if (forgets_) written_.clear();
   formed_weight_ = formed_weight_ * decay_;
   for (auto& earlier : written_) earlier.weight = earlier.weight * decay_;
   written_.push_back({candidate, gain_});
@@ -57,7 +59,7 @@ const at::Tensor& RelationalTrace::memory() {
     values.push_back(weight * candidate.values);
   }
   const at::Tensor sum = ops::associate(at::cat(factors, 1), at::cat(values, 1));
-  formed_ = at::addcmul(sum, formed_, formed_weight_);
+  formed_ = forgets_ ? sum : at::addcmul(sum, formed_, formed_weight_);
   formed_weight_ = at::ones_like(decay_);
   formed_reads_.clear();
   written_.clear();

@@ -30,6 +30,7 @@ class RelationalTrace {
   };
 
   at::Tensor decay_, gain_;
+  bool forgets_;  // R is what was written last
   ops::ReadSide side_;
   at::Tensor formed_;                     ///< the R formed last
   at::Tensor formed_weight_;              ///< its weight in the present memory, [1]

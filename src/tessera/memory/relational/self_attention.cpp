@@ -14,16 +14,17 @@ constexpr double kNormEpsilon = 1e-5;
 SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device)
     : options_(options) {
   const int64_t N = options.slots, D = options.width;
-  const bool of_columns = options.equations.projection == MemoryProjection::kColumns;
+  const bool of_columns = options.equations.projection != MemoryProjection::kRows;
   projection =
       register_module("projection", make_linear(D, 3 * N, /*with_bias=*/of_columns, device));
-  const std::vector<int64_t> sizes =
-      of_columns ? std::vector{D, 3 * N} : std::vector{int64_t{3}, D};
+  std::vector<int64_t> sizes = {D, 3 * N};
+  if (options.equations.projection == MemoryProjection::kRows) sizes = {3, D};
+  if (options.equations.projection == MemoryProjection::kColumnsNormedAcross) sizes = {3 * N};
   norm_weight = register_parameter("norm_weight", at::ones(sizes, device));
   norm_bias = register_parameter("norm_bias", at::zeros(sizes, device));
 }
 
-/// [B, 3N, D]: columns of (M + left ⊗ right) Wᵀ + bias, normalised all together.
+/// [B, 3N, D]: columns of (M + left ⊗ right) Wᵀ + bias, normalised all together or row by row.
 at::Tensor SelfAttentionImpl::columns(const at::Tensor& item, const at::Tensor& left,
                                       const at::Tensor& right) {
   const at::Tensor weight = projection->weight.t();  // [D, 3N]
@@ -47,7 +48,7 @@ at::Tensor SelfAttentionImpl::rows(const at::Tensor& item, const at::Tensor& lef
 
 ops::Associations SelfAttentionImpl::forward(const at::Tensor& item, const at::Tensor& left,
                                              const at::Tensor& right) {
-  const bool of_columns = options_.equations.projection == MemoryProjection::kColumns;
+  const bool of_columns = options_.equations.projection != MemoryProjection::kRows;
   const at::Tensor all = of_columns ? columns(item, left, right) : rows(item, left, right);
   const auto parts = at::split(all, options_.slots, 1);  // [B, N, D] each
   return ops::self_attentive_memory(parts[0], parts[1], parts[2]);

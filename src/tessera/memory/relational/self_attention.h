@@ -20,7 +20,8 @@ class SelfAttentionImpl : public torch::nn::Module {
                             const at::Tensor& right);
 
   torch::nn::Linear projection = nullptr;  ///< W [3N, D]: queries, keys, values
-  at::Tensor norm_weight, norm_bias;       ///< kColumns [D, 3N]; kRows [3, D]
+  at::Tensor norm_weight, norm_bias;       ///< kColumns [D, 3N]; kRows [3, D];
+                                           ///< kColumnsNormedAcross [3N]
 
  private:
   at::Tensor columns(const at::Tensor& item, const at::Tensor& left, const at::Tensor& right);

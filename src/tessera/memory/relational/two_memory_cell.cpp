@@ -100,7 +100,7 @@ ops::Associations TwoMemoryPass::step() {
   const bool squared = options.equations.write_product == WriteProduct::kF1F1;
 
   at::Tensor read;  // α2 v, eq. 11
-  if (!options.alpha2.absent()) read = cell_->relational->alpha2 * relational_->read();
+  if (options.reads_relational()) read = cell_->relational->alpha2 * relational_->read();
   item_ = cell_->item->write(item_, content, squared ? content : pattern,
                              gate_inputs_.at(time_));  // eq. 10
   const ops::Associations candidate =
