@@ -1,0 +1,154 @@
+#include "tessera/task/pong/pong_agent.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tessera/base/error.h"
+#include "tests/support/numerical_gradient.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::task {
+namespace {
+
+using test::message_of;
+using test::relative_error;
+using testing::HasSubstr;
+
+PongAgentConfig small_config(PongMemory memory) {
+  PongAgentConfig config;
+  config.channels = {3, 4};
+  config.kernels = {5, 3};
+  config.paddings = {2, 1};
+  config.hidden = 6;
+  config.memory = memory;
+  config.slots = 2;
+  config.width = 5;
+  config.distilled = 4;
+  config.outputs = 7;
+  return config;
+}
+
+int64_t parameters_of(const PongAgent& agent) {
+  int64_t count = 0;
+  for (const auto& parameter : agent->parameters()) count += parameter.numel();
+  return count;
+}
+
+// The authors' network with six actions: four convolutions, an LSTM of 256 beside a two-memory
+// model. Theirs has two biases in the LSTM, as this one.
+TEST(PongAgent, HasTheAuthorsNumberOfParameters) {
+  PongAgentConfig config;
+  config.channels = {32, 32, 64, 64};
+  config.kernels = {5, 5, 4, 3};
+  config.paddings = {2, 1, 1, 1};
+  config.hidden = 256;
+  config.memory = PongMemory::kStm;
+  EXPECT_EQ(config.features(80), 1024);
+  EXPECT_EQ(parameters_of(PongAgent(config, 80, 6, 1)), 2'652'412);
+}
+
+TEST(PongAgent, ThePapersConvolutionsLeave800Values) {
+  EXPECT_EQ(PongAgentConfig().features(80), 800);
+}
+
+// The first convolution by hand: a frame of one bright pixel, of which maxima of 2 x 2 are left.
+TEST(PongAgent, TakesMaximaAfterEachConvolution) {
+  PongAgentConfig config = small_config(PongMemory::kLstm);
+  PongAgent agent(config, 8, 3, 1);
+  const at::Tensor frames = at::randn({2, 8, 8});
+  const auto parameters = agent->named_parameters();
+  at::Tensor x = frames.unsqueeze(1);
+  for (const int64_t layer : {0, 1}) {
+    const std::string name = "convolution_" + std::to_string(layer);
+    x = at::conv2d(x, parameters[name + "_weight"], parameters[name + "_bias"], 1,
+                   config.paddings[static_cast<size_t>(layer)]);
+    const int64_t half = x.size(2) / 2;
+    x = x.view({2, -1, half, 2, half, 2}).amax(at::IntArrayRef({3, 5})).clamp_min(0);
+  }
+  const at::Tensor gates = at::matmul(x.flatten(1), parameters["input.weight"].t());
+  const auto parts = gates.chunk(4, 1);
+  const at::Tensor cell = parts[0].sigmoid() * parts[2].tanh();
+  const at::Tensor hidden = parts[3].sigmoid() * cell.tanh();
+  const auto answer = agent->step(frames, agent->initial_state(2));
+  EXPECT_LT(relative_error(answer.state.hidden, hidden), 1e-5);
+  EXPECT_LT(relative_error(answer.logits, at::matmul(hidden, parameters["policy.weight"].t())),
+            1e-5);
+  EXPECT_EQ(answer.values.sizes(), at::IntArrayRef({2}));
+}
+
+TEST(PongAgent, RemembersAndIsRestarted) {
+  for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
+    PongAgent agent(small_config(memory), 8, 3, 1);
+    const at::Tensor first = at::randn({2, 8, 8}), second = at::randn({2, 8, 8});
+    const auto begin = agent->step(first, agent->initial_state(2));
+    const auto next = agent->step(second, begin.state);
+    const auto fresh = agent->step(second, agent->initial_state(2));
+    EXPECT_GT(relative_error(next.values, fresh.values), 1e-4);
+
+    const auto state = agent->restart(begin.state, at::tensor({1.0f, 0.0f}));
+    const auto restarted = agent->step(second, state);
+    EXPECT_LT(relative_error(restarted.values[0], next.values[0]), 1e-6);
+    EXPECT_LT(relative_error(restarted.values[1], fresh.values[1]), 1e-6);
+    EXPECT_EQ(state.item.defined(), memory == PongMemory::kStm);
+  }
+}
+
+// The learned first item memory is reached from a sequence that was restarted.
+TEST(PongAgent, GradientsReachEveryPartInUse) {
+  PongAgent agent(small_config(PongMemory::kStm), 8, 3, 1);
+  {
+    at::NoGradGuard no_grad;
+    for (auto& parameter : agent->parameters()) parameter.add_(0.1 * at::randn_like(parameter));
+  }
+  const auto first = agent->step(at::randn({2, 8, 8}), agent->initial_state(2).detach());
+  const auto second =
+      agent->step(at::randn({2, 8, 8}), agent->restart(first.state, at::tensor({1.0f, 0.0f})));
+  (second.values.sum() + second.logits.square().sum()).backward();
+  const std::set<std::string> unused = {"stm.cell.pattern.0.weight",   "stm.cell.pattern.0.bias",
+                                        "stm.cell.attention.0.weight", "stm.cell.attention.0.bias",
+                                        "stm.cell.relational.alpha1",  "stm.cell.relational.alpha2",
+                                        "stm.cell.relational.initial"};
+  for (const auto& item : agent->named_parameters()) {
+    const bool reached = item.value().grad().defined() && item.value().grad().any().item<bool>();
+    EXPECT_EQ(reached, !unused.contains(item.key())) << item.key();
+  }
+}
+
+TEST(PongAgent, EqualSeedsGiveEqualAgentsWithNearlyEvenPolicies) {
+  const auto weights = [](uint64_t seed) {
+    std::vector<at::Tensor> all;
+    for (const auto& parameter :
+         PongAgent(small_config(PongMemory::kStm), 8, 3, seed)->parameters())
+      all.push_back(parameter.flatten());
+    return at::cat(all);
+  };
+  EXPECT_TRUE(weights(1).equal(weights(1)));
+  EXPECT_FALSE(weights(1).equal(weights(2)));
+  PongAgent agent(small_config(PongMemory::kLstm), 8, 3, 1);
+  const auto answer = agent->step(at::randn({4, 8, 8}), agent->initial_state(4));
+  EXPECT_LT((answer.logits.softmax(1) - 1.0 / 3).abs().max().item<double>(), 0.01);
+}
+
+TEST(PongAgent, RefusesImpossibleSettingsAndFrames) {
+  const auto message = [](auto change) {
+    PongAgentConfig config = small_config(PongMemory::kLstm);
+    change(config);
+    return message_of<UsageError>([&] { config.check(8); });
+  };
+  using Config = PongAgentConfig;
+  EXPECT_THAT(message([](Config& c) { c.channels = {}; }), HasSubstr("have 0, 2 and 2 numbers"));
+  EXPECT_THAT(message([](Config& c) { c.kernels = {5}; }), HasSubstr("have 2, 1 and 2 numbers"));
+  EXPECT_THAT(message([](Config& c) { c.channels[1] = 0; }), HasSubstr("convolution 2 has 0"));
+  EXPECT_THAT(message([](Config& c) { c.paddings[0] = 5; }), HasSubstr("with a padding of 5"));
+  EXPECT_THAT(message([](Config& c) { c.kernels[0] = 15; }), HasSubstr("nothing is left"));
+  EXPECT_THAT(message([](Config& c) { c.hidden = 0; }), HasSubstr("hidden is 0"));
+  EXPECT_THAT(message([](Config& c) { c.slots = 0; }), HasSubstr("slots is 0"));
+  EXPECT_EQ(message([](Config&) {}), "");
+  PongAgent agent(small_config(PongMemory::kLstm), 8, 3, 1);
+  EXPECT_THROW(agent->step(at::zeros({2, 9, 8}), agent->initial_state(2)), c10::ValueError);
+  EXPECT_THROW(agent->step(at::zeros({2, 8, 8}), agent->initial_state(3)), c10::ValueError);
+}
+
+}  // namespace
+}  // namespace tessera::task
