@@ -101,11 +101,11 @@ void run_on_text(const Options& options, const LanguageModelTrainingConfig& conf
 void run_on_task(const Options& options, const task::TaskTrainingConfig& config) {
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options));
-  const task::TrainedOnTask trained =
-      with_advice([&] { return task::train_on_task(config, run, stderr); }, kHowToResume);
-  StudyResults results({"Training on a task", config.task.at("name").get<std::string>(),
-                        config.model.at("kind").get<std::string>(), command_of(options)});
-  add_task_results({{config.model.at("kind"), {trained}}}, *config.make_task(), results);
+  const std::string task = config.task.at("name"), kind = config.model.at("kind");
+  const task::TrainedOnTask trained = with_advice(
+      [&] { return task::train_on_task(config, run, stderr, kind); }, kHowToResume);
+  StudyResults results({"Training on a task", task, kind, command_of(options)});
+  add_task_results({{kind, {trained}}}, *config.make_task(), results);
   const std::string report = write_report(run, results);
   fmt::print("{}\nModel:  {}\nReport: {} (open it in a browser)\n", results.summary(),
              (run.path() / "model").native(), report);

@@ -7,6 +7,7 @@
 #include "tessera/study/memo/studies.h"
 #include "tessera/study/memory_mosaics/studies.h"
 #include "tessera/study/scaling_laws/studies.h"
+#include "tessera/study/stm/studies.h"
 
 namespace tessera {
 namespace {
@@ -57,6 +58,7 @@ const std::vector<Study>& all_studies() {
   static const std::vector<Study> studies = [] {
     std::vector<Study> all = memory_mosaics_studies();
     for (Study& study : memo_studies()) all.push_back(std::move(study));
+    for (Study& study : stm_studies()) all.push_back(std::move(study));
     for (Study& study : scaling_law_studies()) all.push_back(std::move(study));
     return all;
   }();

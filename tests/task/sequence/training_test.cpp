@@ -49,7 +49,7 @@ TaskTrainingConfig config_of(const Json& json) {
 }
 
 TrainedOnTask train(const Json& json, const std::filesystem::path& folder, Start start) {
-  return train_on_task(config_of(json), RunFolder(folder, start), nullptr);
+  return train_on_task(config_of(json), RunFolder(folder, start), nullptr, "");
 }
 
 double last_training_loss(const std::filesystem::path& folder) {

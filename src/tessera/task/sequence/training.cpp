@@ -142,14 +142,14 @@ TaskScore test_score(const TaskTrainingConfig& config, const SequenceTask& task,
 }  // namespace
 
 TrainedOnTask train_on_task(const TaskTrainingConfig& config, const RunFolder& run,
-                            std::FILE* progress) {
+                            std::FILE* progress, const std::string& label) {
   const InterruptGuard guard;
   const auto task = config.make_task();
   const auto model = make_model(config.model_for(task->shape()), config.train.seed);
   const Json resolved = resolved_config(config, *model);
   const TargetKind kind = task->shape().targets;
   TrainingDisplay display(
-      progress, config.task.at("name"),
+      progress, label,
       {.unit = "sequences",
        .evaluation = [kind](const Metrics& metrics) { return evaluation_text(metrics, kind); },
        .sample = {}});

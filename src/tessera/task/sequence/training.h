@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "tessera/model/sequence_model.h"
 #include "tessera/task/sequence/task_batch.h"
@@ -26,8 +27,8 @@ struct TrainedOnTask {
 /// validation loss). Then measures it on test samples. Progress and evaluations go to `progress`
 /// (null: silent). Interrupted after a signal: the same run resumed goes on from there. A resumed
 /// run may change what RunFolder::write_configuration allows. Otherwise throws what Trainer::run
-/// throws.
+/// throws. label: what the progress is called.
 TrainedOnTask train_on_task(const TaskTrainingConfig& config, const RunFolder& run,
-                            std::FILE* progress);
+                            std::FILE* progress, const std::string& label);
 
 }  // namespace tessera::task

@@ -119,6 +119,12 @@ MeanScore TrainedRuns::test_score(TargetKind kind) const {
   return mean_of(scores);
 }
 
+std::optional<int64_t> updates_until(const TrainedOnTask& run, double accuracy) {
+  for (const auto& [step, value] : evaluations(run.folder, TargetKind::kClasses))
+    if (value >= accuracy) return step;
+  return {};
+}
+
 void add_task_results(const std::vector<TrainedRuns>& models, const SequenceTask& task,
                       StudyResults& results, const std::string& prefix) {
   results.add_chart(prefix + "learning", curves_chart(models, task, prefix, results),

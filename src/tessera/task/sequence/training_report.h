@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct TrainedRuns {
   /// The test score in the task's metric: wrong bits per sequence, or right answers in percent.
   MeanScore test_score(TargetKind kind) const;
 };
+
+/// Updates until an evaluation of the run found at least this share of right answers (percent);
+/// none where it never did.
+std::optional<int64_t> updates_until(const TrainedOnTask& run, double accuracy);
 
 /// Adds to a report, for models trained on one task: the metric against the updates made, as mean
 /// and deviation over the runs, with what chance and trivial strategies reach; a table of sizes,

@@ -1,0 +1,125 @@
+#include "tessera/study/stm/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
+
+namespace tessera::stm_study {
+namespace {
+
+using task::TrainedOnTask;
+using task::TrainedRuns;
+
+/// "STM, n_q = 8" -> "stm-n-q-8".
+std::string folder_name(const std::string& name) {
+  std::string folder;
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (plain)
+      folder += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!folder.empty() && folder.back() != '-')
+      folder += '-';
+  }
+  return folder;
+}
+
+std::vector<Contestant> chosen_of(const std::vector<Contestant>& contestants,
+                                  const std::vector<std::string>& chosen) {
+  std::vector<std::string> names;
+  for (const auto& contestant : contestants) names.push_back(contestant.name);
+  std::vector<Contestant> result;
+  for (const auto& name : chosen) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw UsageError("models: there is no '{}'{}; the study has: {}", name,
+                       suggestion(name, names), fmt::join(names, ", "));
+    result.push_back(contestants[static_cast<size_t>(found - names.begin())]);
+  }
+  if (result.empty())
+    throw UsageError("models is empty; the study has: {}", fmt::join(names, ", "));
+  return result;
+}
+
+/// One training, begun or continued in the study's folder.
+TrainedOnTask train(StudyContext& context, task::TaskTrainingConfig config,
+                    const Contestant& contestant, int64_t run, int64_t runs) {
+  config.model = contestant.model;
+  config.train.seed = context.seed() + static_cast<uint64_t>(run);
+  const auto folder =
+      context.folder() / fmt::format("{}-run{}", folder_name(contestant.name), run + 1);
+  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
+  const RunFolder place(folder, begun ? Start::kResume : Start::kNew);
+  const std::string label =
+      runs > 1 ? fmt::format("{}, run {} of {}", contestant.name, run + 1, runs) : contestant.name;
+  return train_on_task(config, place, context.progress(), label);
+}
+
+}  // namespace
+
+TrainConfig short_training(int64_t steps, int64_t batch) {
+  return {.steps = steps,
+          .batch = batch,
+          .learning_rate = 1e-3,
+          .min_learning_rate = 1e-3,
+          .warmup_steps = 0,
+          .weight_decay = 0,
+          .beta2 = 0.999,
+          .clip = 1,
+          .evaluate_every = 100,
+          .evaluate_batches = 5,
+          .checkpoint_every = 100,
+          .seed = 1};
+}
+
+StmConfig short_training_stm(int64_t slots, int64_t width) {
+  StmConfig config;
+  config.slots = slots;
+  config.width = config.distilled = width;
+  config.alpha1.value = config.alpha2.value = config.alpha3.value = 1;
+  return config;
+}
+
+void add_training_differences(const TrainConfig& train, const StmConfig& stm,
+                              StudyResults& results) {
+  const TrainConfig paper = task::default_task_training();
+  if (train.optimizer != paper.optimizer || train.learning_rate != paper.learning_rate)
+    results.add_difference(fmt::format(
+        "Training: {} at a rate of {:g}, batches of {}, at most {} updates, alike for all models; "
+        "the paper has RMSprop at 1e-4, batches of 128 and 50,000 updates or more.",
+        train.optimizer == OptimizerKind::kAdamW ? "Adam" : "RMSprop", train.learning_rate,
+        train.batch, train.steps));
+  if (stm.alpha1.value != 0 || stm.alpha2.value != 0 || stm.alpha3.value != 0)
+    results.add_difference(fmt::format(
+        "The factors alpha 1, 2, 3 of the two-memory model begin at {:g}, {:g}, {:g}, not at 0: "
+        "from 0 training needs several times the updates.",
+        stm.alpha1.value, stm.alpha2.value, stm.alpha3.value));
+}
+
+std::vector<TrainedRuns> compare_models(StudyContext& context,
+                                        const task::TaskTrainingConfig& common,
+                                        const std::vector<Contestant>& contestants,
+                                        const std::vector<std::string>& chosen, int64_t runs) {
+  if (runs < 1) throw UsageError("runs is {}, expected 1 or more", runs);
+  const auto sequence_task = common.make_task();
+  const auto kind = sequence_task->shape().targets;
+  const auto entries = chosen_of(contestants, chosen);
+  std::vector<TrainedRuns> models;
+  for (const Contestant& contestant : entries) {
+    TrainedRuns& model = models.emplace_back(TrainedRuns{contestant.name, {}});
+    for (int64_t run = 0; run < runs; ++run)
+      model.runs.push_back(train(context, common, contestant, run, runs));
+    if (contestant.published)
+      context.results().compare(
+          {.what = fmt::format("{}, {}", contestant.name, task::metric_name(kind)),
+           .published = *contestant.published,
+           .ours = model.test_score(kind).mean,
+           .digits = 4});
+  }
+  add_task_results(models, *sequence_task, context.results());
+  return models;
+}
+
+}  // namespace tessera::stm_study

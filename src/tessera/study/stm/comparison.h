@@ -1,0 +1,95 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/model/stm.h"
+#include "tessera/model/vector_lstm.h"
+#include "tessera/study/study.h"
+#include "tessera/task/sequence/training_report.h"
+
+/// What the studies that train several models on one task share.
+namespace tessera::stm_study {
+
+/// The settings of such a study.
+template <config::Configuration Task>
+struct ComparisonSettings {
+  Task task;
+  std::vector<std::string> models;
+  int64_t runs = 1;
+  StmConfig stm;
+  VectorLstmConfig lstm;
+  task::SampleSets data;
+  TrainConfig train = task::default_task_training();
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("task", task, "sizes of the task");
+    field("models", models, "which models are trained, by their names in the table of results");
+    field("runs", runs, "trainings of each model, with seeds of their own");
+    field("stm", stm, "the two-memory model; widths of inputs and outputs are the task's");
+    field("lstm", lstm, "the LSTM");
+    field("data", data, "how many samples there are");
+    field("train", train, "how every model is trained");
+  }
+};
+
+/// A training of ours for small machines. It needs a tenth of the updates of the published one
+/// (RMSprop at 1e-4, see default_task_training) where that was measured: Adam at a constant rate of
+/// 1e-3, gradients clipped to a norm of 1.
+TrainConfig short_training(int64_t steps, int64_t batch);
+
+/// A two-memory model of ours to go with it. Differs from the authors' code: the factors alpha
+/// begin at 1 and not at 0, where the relational memory passes nothing on and training spends its
+/// first thousands of updates on a plateau.
+StmConfig short_training_stm(int64_t slots, int64_t width);
+
+/// A model that a study can train.
+struct Contestant {
+  std::string name;                      ///< in pictures and tables
+  config::Json model;                    ///< its table [model]
+  std::optional<double> published = {};  ///< its score in the paper, in the task's metric
+};
+
+/// The table [model] of a configuration that has inputs and outputs of a task filled in later.
+/// embedding: width in which tokens are embedded; 0 where the task has vectors.
+template <typename Model>
+config::Json model_table(const typename Model::Config& config, int64_t embedding = 0) {
+  config::Json table = config::to_json(config);
+  table.erase("inputs");
+  table.erase("outputs");
+  if (embedding > 0) table["inputs"] = embedding;
+  table["kind"] = std::string(Model::kKind);
+  return table;
+}
+
+/// Says in the results which of the two trainings was not the paper's.
+void add_training_differences(const TrainConfig& train, const StmConfig& stm,
+                              StudyResults& results);
+
+/// Trains those of the contestants that the settings name, each `runs` times, in folders of their
+/// own below the study's; a study that was stopped continues them. Adds the results and compares
+/// with what was published. Throws UsageError on a name that is not among the contestants'.
+std::vector<task::TrainedRuns> compare_models(StudyContext& context,
+                                              const task::TaskTrainingConfig& common,
+                                              const std::vector<Contestant>& contestants,
+                                              const std::vector<std::string>& chosen, int64_t runs);
+
+/// compare_models() with what the settings say.
+template <config::Configuration Task>
+std::vector<task::TrainedRuns> compare_models(StudyContext& context, const std::string& task_name,
+                                              const ComparisonSettings<Task>& settings,
+                                              const std::vector<Contestant>& contestants) {
+  task::TaskTrainingConfig common;
+  common.task = {{"name", task_name}};
+  common.task.update(config::to_json(settings.task));
+  common.data = settings.data;
+  common.train = settings.train;
+  auto models = compare_models(context, common, contestants, settings.models, settings.runs);
+  add_training_differences(settings.train, settings.stm, context.results());
+  return models;
+}
+
+}  // namespace tessera::stm_study

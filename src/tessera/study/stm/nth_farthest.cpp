@@ -1,0 +1,63 @@
+// Table 2: which vector is the k-th farthest from another, with more and more queries.
+
+#include "tessera/task/nth_farthest/nth_farthest.h"
+#include "tessera/study/stm/comparison.h"
+#include "tessera/study/stm/studies.h"
+
+namespace tessera::stm_study {
+namespace {
+
+using Settings = ComparisonSettings<task::NthFarthestConfig>;
+
+Settings paper_settings() {
+  Settings settings;
+  settings.models = {"STM, n_q = 1", "STM, n_q = 4", "STM, n_q = 8", "RMC", "DNC", "LSTM"};
+  settings.train.steps = 1'000'000;
+  settings.train.batch = 1600;
+  settings.train.optimizer = OptimizerKind::kAdamW;
+  settings.train.weight_decay = 0;
+  settings.train.beta2 = 0.999;
+  return settings;
+}
+
+Settings default_settings() {
+  Settings settings = paper_settings();
+  settings.task = {.vectors = 4, .dimension = 2};
+  settings.models = {"STM, n_q = 1", "STM, n_q = 8", "LSTM"};
+  settings.stm = short_training_stm(8, 32);
+  settings.lstm.hidden = 256;
+  settings.train = short_training(6'000, 64);
+  return settings;
+}
+
+Settings quick_settings() {
+  Settings settings = default_settings();
+  settings.models = {"STM, n_q = 8", "LSTM"};
+  settings.task.vectors = 3;
+  settings.train.steps = 800;
+  return settings;
+}
+
+std::vector<Contestant> contestants(const Settings& settings) {
+  const auto stm = [&](int64_t slots) {
+    StmConfig config = settings.stm;
+    config.slots = slots;
+    return model_table<Stm>(config);
+  };
+  return {{"STM, n_q = 1", stm(1), 84},
+          {"STM, n_q = 4", stm(4), 95},
+          {"STM, n_q = 8", stm(8), 98},
+          {"LSTM", model_table<VectorLstm>(settings.lstm)}};
+}
+
+}  // namespace
+
+void nth_farthest(StudyContext& context) {
+  const Settings settings =
+      context.settings(quick_settings(), default_settings(), paper_settings());
+  compare_models(context, "nth-farthest", settings, contestants(settings));
+  context.results().add_difference(fmt::format("{} vectors of {} numbers; the paper has 8 of 16.",
+                                               settings.task.vectors, settings.task.dimension));
+}
+
+}  // namespace tessera::stm_study

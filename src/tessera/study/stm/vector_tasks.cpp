@@ -1,0 +1,83 @@
+// Figure 2: copy, priority sort and relational associative recall, counted in wrong bits.
+
+#include "tessera/study/stm/comparison.h"
+#include "tessera/study/stm/studies.h"
+#include "tessera/task/copy/copy.h"
+#include "tessera/task/priority_sort/priority_sort.h"
+#include "tessera/task/relational_recall/relational_recall.h"
+
+namespace tessera::stm_study {
+namespace {
+
+/// Every model of the figure with the paper's sizes and training.
+template <typename Task>
+ComparisonSettings<Task> paper_settings() {
+  ComparisonSettings<Task> settings;
+  settings.models = {"STM", "LSTM"};
+  settings.train.steps = 50'000;
+  return settings;
+}
+
+/// Two models of some 100,000 parameters, trained alike for a short while.
+template <typename Task>
+ComparisonSettings<Task> reduced_settings(const Task& task, int64_t steps) {
+  ComparisonSettings<Task> settings;
+  settings.task = task;
+  settings.models = {"STM", "LSTM"};
+  settings.stm = short_training_stm(4, 32);
+  settings.lstm.hidden = 128;
+  settings.train = short_training(steps, 32);
+  return settings;
+}
+
+/// published: wrong bits per sequence of the STM in figure 2.
+template <typename Task>
+void compare(StudyContext& context, const std::string& task_name,
+             const ComparisonSettings<Task>& settings, double published) {
+  compare_models(context, task_name, settings,
+                 {{"STM", model_table<Stm>(settings.stm), published},
+                  {"LSTM", model_table<VectorLstm>(settings.lstm)}});
+}
+
+}  // namespace
+
+void copy(StudyContext& context) {
+  using task::CopyConfig;
+  const auto settings =
+      context.settings(reduced_settings<CopyConfig>({.bits = 8, .max_length = 5}, 1'000),
+                       reduced_settings<CopyConfig>({.bits = 16, .max_length = 10}, 6'000),
+                       paper_settings<CopyConfig>());
+  compare(context, "copy", settings, 0);
+  context.results().add_difference(
+      fmt::format("1 to {} vectors of {} bits; the paper has 1 to 20 of 32.",
+                  settings.task.max_length, settings.task.bits));
+}
+
+void priority_sort(StudyContext& context) {
+  using task::PrioritySortConfig;
+  const auto settings = context.settings(
+      reduced_settings<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}, 1'000),
+      reduced_settings<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 6'000),
+      paper_settings<PrioritySortConfig>());
+  compare(context, "priority-sort", settings, 0);
+  context.results().add_difference(fmt::format(
+      "The {} highest of {} vectors of {} bits; the paper has the 16 highest of 20 of 32 bits.",
+      settings.task.answers, settings.task.vectors, settings.task.bits));
+}
+
+void relational_recall(StudyContext& context) {
+  using task::RelationalRecallConfig;
+  const auto settings =
+      context.settings(reduced_settings<RelationalRecallConfig>(
+                           {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 1'000),
+                       reduced_settings<RelationalRecallConfig>(
+                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 6'000),
+                       paper_settings<RelationalRecallConfig>());
+  compare(context, "relational-recall", settings, 1);
+  context.results().add_difference(fmt::format(
+      "{} to {} items of {} vectors of {} bits; the paper has 2 to 5 items of 3 vectors of 32 "
+      "bits.",
+      settings.task.min_drawn, settings.task.max_drawn, settings.task.fixed, settings.task.bits));
+}
+
+}  // namespace tessera::stm_study
