@@ -61,6 +61,21 @@ TEST(AssociativeRetrieval, AsksForADigitThatCameWithItsKey) {
   for (const auto& [place, count] : places) EXPECT_NEAR(count, 83.3, 45) << place;
 }
 
+TEST(AssociativeRetrieval, TheNumberOfPairsMayBeDrawnForABatch) {
+  const AssociativeRetrieval task({.pairs = 4, .min_pairs = 2});
+  std::set<int64_t> steps;
+  for (int64_t index = 0; index < 50; ++index) {
+    const auto sample = task.sample(0, index);
+    steps.insert(sample.steps);
+    EXPECT_EQ(task.sample(0, 99, index).steps, sample.steps);
+    const auto key = std::find(sample.tokens.begin(), sample.tokens.end(), sample.tokens.back());
+    EXPECT_EQ(*(key + 1), sample.classes.front());
+  }
+  EXPECT_EQ(steps, (std::set<int64_t>{7, 9, 11}));
+  EXPECT_EQ(message_of<UsageError>([] { AssociativeRetrieval({.pairs = 4, .min_pairs = 5}); }),
+            "associative_retrieval: min_pairs is 5, expected a whole number from 0 to 4");
+}
+
 TEST(AssociativeRetrieval, DescribesItselfTheSameEverywhere) {
   const AssociativeRetrieval task({.pairs = 3});
   EXPECT_EQ(task.describe(1, 0).dump(),

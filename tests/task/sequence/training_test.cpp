@@ -99,6 +99,17 @@ TEST(TaskTraining, TokensPassAnEmbedding) {
   EXPECT_EQ(again.test, trained.test);
 }
 
+// Vectors of length 1 alone are learnt; the test has both lengths.
+TEST(TaskTraining, MayPractiseOnAnotherTask) {
+  const TemporaryFolder folder;
+  Json json = small_copy();
+  json["training_task"] = {{"max_length", 1}};
+  const TrainedOnTask easier = train(json, folder / "easier", Start::kNew);
+  const TrainedOnTask same = train(small_copy(), folder / "same", Start::kNew);
+  EXPECT_EQ(easier.test.symbols, same.test.symbols);
+  EXPECT_FALSE(equal_parameters(*easier.model, *same.model));
+}
+
 TEST(TaskTraining, ARunInPiecesIsTheWholeRun) {
   const TemporaryFolder folder;
   const TrainedOnTask whole = train(small_copy(), folder / "whole", Start::kNew);
@@ -171,6 +182,15 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
               HasSubstr("at least train.batch"));
   EXPECT_THAT(refusal([](Json& json) { json["data"]["test_samples"] = 0; }),
               HasSubstr("data.test_samples"));
+  EXPECT_EQ(refusal([](Json& json) { json["training_task"] = {{"max_length", 1}}; }), "");
+  EXPECT_THAT(refusal([](Json& json) {
+                json["training_task"] = {{"bits", 4}};
+              }),
+              HasSubstr("other widths"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json["training_task"] = {{"name", "copy"}};
+              }),
+              HasSubstr("without a name"));
   EXPECT_THAT(refusal([](Json& json) { json["train"]["sample_every"] = 3; }),
               HasSubstr("train.sample_every"));
 }

@@ -7,7 +7,17 @@
 namespace tessera::stm_study {
 namespace {
 
-using Settings = ComparisonSettings<task::AssociativeRetrievalConfig>;
+struct Settings : ComparisonSettings<task::AssociativeRetrievalConfig> {
+  int64_t fewest_training_pairs = 0;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    ComparisonSettings::visit_fields(field);
+    field("fewest_training_pairs", fewest_training_pairs,
+          "training has from this many pairs to task.pairs; a batch shares its number (0: all have "
+          "task.pairs)");
+  }
+};
 
 constexpr int64_t kEmbedding = 100;  // width of a token's vector, as in the paper
 constexpr int64_t kSolved = 99;      // percent
@@ -30,6 +40,7 @@ Settings paper_settings() {
 Settings default_settings() {
   Settings settings = paper_settings();
   settings.models = {"STM", "STM without transfer", "LSTM"};
+  settings.fewest_training_pairs = 1;
   settings.stm = short_training_stm(1, 48);
   settings.data.test_samples = 5'000;
   settings.train = short_training(4'000, 64);
@@ -40,6 +51,7 @@ Settings default_settings() {
 Settings quick_settings() {
   Settings settings = default_settings();
   settings.task.pairs = 4;
+  settings.fewest_training_pairs = 0;
   settings.models = {"STM", "LSTM"};
   settings.stm = short_training_stm(1, 32);
   settings.train.steps = 2'000;
@@ -104,8 +116,13 @@ void associative_retrieval(StudyContext& context) {
   const Settings settings =
       context.settings(quick_settings(), default_settings(), paper_settings());
   const auto models =
-      compare_models(context, "associative-retrieval", settings, contestants(settings));
+      compare_models(context, "associative-retrieval", settings, contestants(settings),
+                     {{"min_pairs", settings.fewest_training_pairs}});
   context.results().add_table("epochs", epochs_table(models, settings));
+  if (settings.fewest_training_pairs > 0)
+    context.results().add_difference(fmt::format(
+        "Training has {} to {} pairs, so that the model can begin with short sequences.",
+        settings.fewest_training_pairs, settings.task.pairs));
   if (!published_for(settings.task.pairs))
     context.results().add_difference(
         fmt::format("{} pairs; the paper has 14 and 24 (set task.pairs).", settings.task.pairs));

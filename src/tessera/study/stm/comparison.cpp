@@ -78,7 +78,8 @@ StmConfig short_training_stm(int64_t slots, int64_t width) {
   StmConfig config;
   config.slots = slots;
   config.width = config.distilled = width;
-  config.alpha1.value = config.alpha2.value = config.alpha3.value = 1;
+  config.alpha1.value = 0.9;
+  config.alpha2.value = config.alpha3.value = 0.5;
   return config;
 }
 

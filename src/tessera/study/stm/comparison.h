@@ -77,14 +77,17 @@ std::vector<task::TrainedRuns> compare_models(StudyContext& context,
                                               const std::vector<Contestant>& contestants,
                                               const std::vector<std::string>& chosen, int64_t runs);
 
-/// compare_models() with what the settings say.
+/// compare_models() with what the settings say. training_task: keys of the task that have another
+/// value in training.
 template <config::Configuration Task>
-std::vector<task::TrainedRuns> compare_models(StudyContext& context, const std::string& task_name,
-                                              const ComparisonSettings<Task>& settings,
-                                              const std::vector<Contestant>& contestants) {
+std::vector<task::TrainedRuns> compare_models(
+    StudyContext& context, const std::string& task_name, const ComparisonSettings<Task>& settings,
+    const std::vector<Contestant>& contestants,
+    const config::Json& training_task = config::Json::object()) {
   task::TaskTrainingConfig common;
   common.task = {{"name", task_name}};
   common.task.update(config::to_json(settings.task));
+  common.training_task = training_task;
   common.data = settings.data;
   common.train = settings.train;
   auto models = compare_models(context, common, contestants, settings.models, settings.runs);

@@ -50,6 +50,7 @@ AssociativeRetrieval::AssociativeRetrieval(const AssociativeRetrievalConfig& con
     : config_(config) {
   check_range(config.keys, 1, 1000, "associative_retrieval: keys");
   check_range(config.pairs, 1, config.keys, "associative_retrieval: pairs");
+  check_range(config.min_pairs, 0, config.pairs, "associative_retrieval: min_pairs");
 }
 
 TaskShape AssociativeRetrieval::shape() const {
@@ -58,14 +59,16 @@ TaskShape AssociativeRetrieval::shape() const {
           .targets = TargetKind::kClasses};
 }
 
-TaskSample AssociativeRetrieval::sample(uint64_t seed, int64_t index, int64_t) const {
-  RandomStream random = content_stream(seed, index);
+TaskSample AssociativeRetrieval::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+  RandomStream sizes = size_stream(seed, size_of), random = content_stream(seed, index);
+  const int64_t fewest = config_.min_pairs > 0 ? config_.min_pairs : config_.pairs;
+  const int64_t pairs = draw_between(sizes, fewest, config_.pairs);
   TaskSample sample;
-  for (int64_t key : draw_distinct(random, config_.keys, config_.pairs)) {
+  for (int64_t key : draw_distinct(random, config_.keys, pairs)) {
     sample.tokens.push_back(kDigits + key);
     sample.tokens.push_back(draw_between(random, 0, kDigits - 1));
   }
-  const auto asked = static_cast<size_t>(draw_between(random, 0, config_.pairs - 1));
+  const auto asked = static_cast<size_t>(draw_between(random, 0, pairs - 1));
   const int64_t question_mark = kDigits + config_.keys;
   sample.tokens.insert(sample.tokens.end(),
                        {question_mark, question_mark, sample.tokens[2 * asked]});

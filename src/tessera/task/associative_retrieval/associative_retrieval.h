@@ -6,11 +6,13 @@ namespace tessera::task {
 
 struct AssociativeRetrievalConfig {
   int64_t pairs = 14;
+  int64_t min_pairs = 0;
   int64_t keys = 26;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("pairs", pairs, "pairs of a key and a digit: 14 is the paper's length 30, 24 length 50");
+    field("min_pairs", min_pairs, "fewest pairs; a batch shares its number (0: always `pairs`)");
     field("keys", keys, "different keys there are; the first 26 are the letters a to z");
   }
 };
@@ -21,14 +23,16 @@ struct AssociativeRetrievalConfig {
 /// sample differ, digits are independent. The answer is one of ten classes at the last token.
 class AssociativeRetrieval : public SequenceTask {
  public:
-  /// Throws UsageError on no pairs, more pairs than keys, or more than 1000 keys.
+  /// Throws UsageError on no pairs, min_pairs above pairs, more pairs than keys, or more than 1000
+  /// keys.
   explicit AssociativeRetrieval(const AssociativeRetrievalConfig& config);
 
   using SequenceTask::sample;
   TaskShape shape() const override;
   TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing, 1/10; and the plateau of answering the digit seen most often, whatever the key.
+  /// Guessing, 1/10; and the plateau of answering the digit seen most often, whatever the key, of
+  /// `pairs` digits.
   std::vector<Level> levels() const override;
 
   /// A token as text: "7", "c", "?"; a key past z as "key26".

@@ -31,7 +31,8 @@ struct CorpusConfig {
 
   /// Throws UsageError on a share outside (0, 1) and on a vocabulary that no BPE can have.
   void check() const;
-  /// Throws UsageError unless the tokenizer can be learnt or is a file; a resumed run needs neither.
+  /// Throws UsageError unless the tokenizer can be learnt or is a file; a resumed run needs
+  /// neither.
   void check_tokenizer() const;
 };
 

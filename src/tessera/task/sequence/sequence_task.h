@@ -21,6 +21,8 @@ struct TaskShape {
   int64_t input_width = 0;  ///< of input vectors; 0 where the inputs are tokens
   int64_t output_width = 0;
   TargetKind targets = TargetKind::kBits;
+
+  bool operator==(const TaskShape&) const = default;
 };
 
 /// One sequence and its answers. Answers stand at consecutive steps from `first_answer` on; what a

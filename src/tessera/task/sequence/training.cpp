@@ -96,10 +96,11 @@ TrainingTask training_task(const TaskTrainingConfig& config, const SequenceTask&
                            SequenceModel& model, const Json& resolved, TrainingDisplay& display) {
   const TrainConfig& train = config.train;
   TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .digest = {}};
-  training.loss = [&, seed = split_seed(train.seed, Split::kTraining),
+  training.loss = [&, practised = std::shared_ptr(config.make_training_task()),
+                   seed = split_seed(train.seed, Split::kTraining),
                    samples = sample_order(config)](int64_t step, int64_t micro_batch) {
     const int64_t draw = step * train.accumulation + micro_batch;
-    const TaskBatch batch = make_batch(task, seed, samples(draw));
+    const TaskBatch batch = make_batch(*practised, seed, samples(draw));
     const uint64_t dropout_seed = RandomStream(train.seed, static_cast<uint64_t>(draw))();
     return answer_loss(answers_of(model, batch, dropout_seed), batch);
   };
@@ -110,8 +111,8 @@ TrainingTask training_task(const TaskTrainingConfig& config, const SequenceTask&
     }));
   };
   training.tokens_per_step = train.batch * train.accumulation;
-  training.digest = fmt::format("{} {} {}", resolved.at("task").dump(), resolved.at("model").dump(),
-                                resolved.at("data").dump());
+  for (const char* table : {"task", "training_task", "model", "data"})
+    training.digest += resolved.at(table).dump() + " ";
   return training;
 }
 

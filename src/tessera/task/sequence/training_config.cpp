@@ -51,6 +51,8 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
     const std::string path = where.empty() ? key : where + ": " + key;
     if (key == "task")
       config.task = table;
+    else if (key == "training_task")
+      config.training_task = table;
     else if (key == "model")
       config.model = table;
     else if (key == "data")
@@ -59,7 +61,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
       config::from_json(table, config.train, path);
     else
       throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
-                       suggestion(key, {"task", "model", "data", "train"}));
+                       suggestion(key, {"task", "training_task", "model", "data", "train"}));
   }
   try {
     config.train.check();
@@ -70,6 +72,11 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
       throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
                        config.data.training_samples, config.train.batch);
     Json model = config.model_for(config.make_task()->shape());
+    if (config.make_training_task()->shape() != config.make_task()->shape())
+      throw UsageError(
+          "training_task is {}: with these keys inputs or outputs have other widths "
+          "than those of [task]",
+          config.training_task.dump());
     const std::string kind = taken_name(model, "kind", "model");
     model_kind(kind).make(model, std::nullopt, at::kMeta);
   } catch (const UsageError& error) {
@@ -80,6 +87,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
 
 Json TaskTrainingConfig::to_json() const {
   return {{"task", task},
+          {"training_task", training_task},
           {"model", model},
           {"data", config::to_json(data)},
           {"train", config::to_json(train)}};
@@ -87,6 +95,17 @@ Json TaskTrainingConfig::to_json() const {
 
 std::unique_ptr<SequenceTask> TaskTrainingConfig::make_task() const {
   Json settings = task;
+  const std::string name = taken_name(settings, "name", "task");
+  return task::make_task(name, settings);
+}
+
+std::unique_ptr<SequenceTask> TaskTrainingConfig::make_training_task() const {
+  if (!training_task.is_object() || training_task.contains("name"))
+    throw UsageError(
+        "training_task is {}, expected a table of keys that [task] has, without a name",
+        training_task.dump());
+  Json settings = task;
+  settings.update(training_task);
   const std::string name = taken_name(settings, "name", "task");
   return task::make_task(name, settings);
 }

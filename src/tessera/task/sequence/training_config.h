@@ -30,6 +30,9 @@ TrainConfig default_task_training();
 /// A configuration of `tessera train` for a sequence model on a task.
 struct TaskTrainingConfig {
   config::Json task = {{"name", "copy"}};  ///< [task]: the name and any of the task's keys
+  /// [training_task]: keys of [task] that have another value for the samples that are trained on,
+  /// for example easier ones.
+  config::Json training_task = config::Json::object();
   config::Json model = {{"kind", "stm"}};  ///< [model]: the kind and any of its keys
   SampleSets data;
   TrainConfig train = default_task_training();
@@ -39,7 +42,10 @@ struct TaskTrainingConfig {
   static TaskTrainingConfig from_json(const config::Json& json, const std::string& where);
   config::Json to_json() const;
 
+  /// The task that the model is measured on.
   std::unique_ptr<SequenceTask> make_task() const;
+  /// The task of the samples that are trained on.
+  std::unique_ptr<SequenceTask> make_training_task() const;
   /// The [task] table with every default filled in.
   config::Json complete_task() const;
   /// The [model] table with the task's widths filled in. A model of vectors that is to read tokens
