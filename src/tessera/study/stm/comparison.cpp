@@ -43,20 +43,6 @@ std::vector<Contestant> chosen_of(const std::vector<Contestant>& contestants,
   return result;
 }
 
-/// One training, begun or continued in the study's folder.
-TrainedOnTask train(StudyContext& context, task::TaskTrainingConfig config,
-                    const Contestant& contestant, int64_t run, int64_t runs) {
-  config.model = contestant.model;
-  config.train.seed = context.seed() + static_cast<uint64_t>(run);
-  const auto folder =
-      context.folder() / fmt::format("{}-run{}", folder_name(contestant.name), run + 1);
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  const RunFolder place(folder, begun ? Start::kResume : Start::kNew);
-  const std::string label =
-      runs > 1 ? fmt::format("{}, run {} of {}", contestant.name, run + 1, runs) : contestant.name;
-  return train_on_task(config, place, context.progress(), label);
-}
-
 }  // namespace
 
 TrainConfig short_training(int64_t steps, int64_t batch) {
@@ -81,6 +67,19 @@ StmConfig short_training_stm(int64_t slots, int64_t width) {
   config.alpha1.value = 0.9;
   config.alpha2.value = config.alpha3.value = 0.5;
   return config;
+}
+
+TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
+                               const Contestant& contestant, int64_t run, int64_t runs) {
+  config.model = contestant.model;
+  config.train.seed = context.seed() + static_cast<uint64_t>(run);
+  const auto folder =
+      context.folder() / fmt::format("{}-run{}", folder_name(contestant.name), run + 1);
+  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
+  const RunFolder place(folder, begun ? Start::kResume : Start::kNew);
+  const std::string label =
+      runs > 1 ? fmt::format("{}, run {} of {}", contestant.name, run + 1, runs) : contestant.name;
+  return train_on_task(config, place, context.progress(), label);
 }
 
 void add_training_differences(const TrainConfig& train, const StmConfig& stm,
@@ -111,7 +110,7 @@ std::vector<TrainedRuns> compare_models(StudyContext& context,
   for (const Contestant& contestant : entries) {
     TrainedRuns& model = models.emplace_back(TrainedRuns{contestant.name, {}});
     for (int64_t run = 0; run < runs; ++run)
-      model.runs.push_back(train(context, common, contestant, run, runs));
+      model.runs.push_back(train_contestant(context, common, contestant, run, runs));
     if (contestant.published)
       context.results().compare(
           {.what = fmt::format("{}, {}", contestant.name, task::metric_name(kind)),

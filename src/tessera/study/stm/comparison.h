@@ -65,13 +65,18 @@ config::Json model_table(const typename Model::Config& config, int64_t embedding
   return table;
 }
 
+/// One training, of run `run` of `runs` (from 0), in a folder of its own below the study's; a study
+/// that was stopped continues it. `config` without the model and the seed.
+task::TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
+                                     const Contestant& contestant, int64_t run, int64_t runs);
+
 /// Says in the results which of the two trainings was not the paper's.
 void add_training_differences(const TrainConfig& train, const StmConfig& stm,
                               StudyResults& results);
 
-/// Trains those of the contestants that the settings name, each `runs` times, in folders of their
-/// own below the study's; a study that was stopped continues them. Adds the results and compares
-/// with what was published. Throws UsageError on a name that is not among the contestants'.
+/// Trains those of the contestants that the settings name, each `runs` times. Adds the results and
+/// compares with what was published. Throws UsageError on a name that is not among the
+/// contestants'.
 std::vector<task::TrainedRuns> compare_models(StudyContext& context,
                                               const task::TaskTrainingConfig& common,
                                               const std::vector<Contestant>& contestants,

@@ -19,6 +19,8 @@ void convex_hull(StudyContext&);            // table 3
 void travelling_salesman(StudyContext&);    // table 3
 void shortest_path(StudyContext&);          // table 3
 void spanning_tree(StudyContext&);          // table 3
+void cost(StudyContext&);                   // tables 5 and 6
+void rank(StudyContext&);                   // table 8
 
 }  // namespace stm_study
 }  // namespace tessera
