@@ -152,8 +152,10 @@ PongAgentImpl::Answer PongAgentImpl::step(const at::Tensor& frames, const PongAg
   return {policy_->forward(said), value_->forward(said).squeeze(1), after};
 }
 
-/// As the authors: Glorot's for convolutions (times √2, for ReLU) and linear maps, PyTorch's for
-/// the LSTM, all biases 0, policies nearly even at first.
+/// As the authors: Glorot's for convolutions (times √2, for ReLU) and linear maps, all biases 0,
+/// policies nearly even at first.
+/// Differs from the authors' code: what the LSTM reads is weighted with ±1/√features and not with
+/// ±1/√hidden, which saturates the gates of a small LSTM that reads many features.
 void PongAgentImpl::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   if (stm_) stm_->initialise(*derived_seed(seed, 1));
@@ -164,8 +166,10 @@ void PongAgentImpl::initialise(uint64_t seed) {
       draw_glorot(draw, map->weight);
       map->bias.zero_();
     }
-  const double bound = 1 / std::sqrt(static_cast<double>(config_.hidden));
-  for (const auto& map : {input_, recurrent_}) draw.uniform(map->weight, -bound, bound);
+  for (const auto& map : {input_, recurrent_}) {
+    const double bound = 1 / std::sqrt(static_cast<double>(map->weight.size(1)));
+    draw.uniform(map->weight, -bound, bound);
+  }
   draw_rows(draw, policy_, kPolicyLength);
   draw_rows(draw, value_, kValueLength);
 }
