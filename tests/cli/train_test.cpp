@@ -58,6 +58,33 @@ TEST_F(Training, OfAGptLearns) {
   expect_refused(tessera(streaming), 2, "do not fit the window of 32 tokens");
 }
 
+TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
+  write_text(path("copy.toml"),
+             "[task]\nname = \"copy\"\nbits = 3\nmax_length = 2\n"
+             "[model]\nkind = \"stm\"\nslots = 1\nwidth = 4\ndistilled = 4\n"
+             "[data]\ntest_samples = 16\n"
+             "[train]\nsteps = 4\nbatch = 8\nevaluate_every = 2\nevaluate_batches = 1\n");
+  const std::vector<std::string> command = {"train", path("copy.toml"), "--out", path("copy")};
+  const Outcome run = tessera(command);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("wrong bits per sequence"), HasSubstr("guess every bit"),
+                             HasSubstr(path("copy/model")), HasSubstr("report.html")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("step 4: validation loss"), HasSubstr("sequences/s")));
+  for (const char* file : {"config.toml", "manifest.json", "metrics.jsonl", "report.html",
+                           "model/config.json", "model/model.safetensors"})
+    EXPECT_TRUE(std::filesystem::exists(path("copy/" + std::string(file)))) << file;
+  expect_refused(tessera(command), 2, "already holds a run");
+  std::vector<std::string> longer = command;
+  longer.insert(longer.end(), {"--resume", "--set", "train.steps=6"});
+  EXPECT_EQ(tessera(longer).status, 0);
+  expect_refused(tessera({"train", path("copy.toml"), "--out", path("x"), "--set", "task.bit=4"}),
+                 2, "did you mean 'bits'?");
+  expect_refused(
+      tessera({"train", path("copy.toml"), "--out", path("x"), "--set", "model.kind=gpt"}), 2,
+      "does not read vectors");
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+}
+
 TEST_F(Training, KeepsARunThatIsThere) {
   ASSERT_EQ(train("run").status, 0);
   const std::string log = read_text(path("run/metrics.jsonl"));
