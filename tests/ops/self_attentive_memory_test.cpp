@@ -35,13 +35,13 @@ TEST(SelfAttentiveMemory, HandExample) {
   // One query and pair: S = (1, 2) ⊗ (3, 5) = [[3, 5], [6, 10]].
   const Associations s = {at::tensor({1.0, 2.0}, real()).view({1, 1, 1, 2}),
                           at::tensor({3.0, 5.0}, real()).view({1, 1, 2})};
-  const at::Tensor all = at::ones({1, 1}, real());
-  const at::Tensor pattern = at::tensor({10.0, 1.0}, real()).view({1, 2});
+  const at::Tensor slots = at::tensor({1.0, 2.0}, real()).view({1, 2, 1});  // of two reads
+  const at::Tensor patterns = at::tensor({10.0, 1.0, 10.0, 1.0}, real()).view({1, 2, 2});
   // (10, 1) S = (36, 60) and S (10, 1) = (35, 70).
-  EXPECT_TRUE(contract(s, all, pattern, ReadSide::kKeys)
-                  .equal(at::tensor({36.0, 60.0}, real()).view({1, 2})));
-  EXPECT_TRUE(contract(s, all, pattern, ReadSide::kValues)
-                  .equal(at::tensor({35.0, 70.0}, real()).view({1, 2})));
+  EXPECT_TRUE(contract(s, slots, patterns, ReadSide::kKeys)
+                  .equal(at::tensor({36.0, 60.0, 72.0, 120.0}, real()).view({1, 2, 2})));
+  EXPECT_TRUE(contract(s, slots, patterns, ReadSide::kValues)
+                  .equal(at::tensor({35.0, 70.0, 70.0, 140.0}, real()).view({1, 2, 2})));
   const at::Tensor row = at::tensor({1.0, 10.0, 100.0, 1000.0}, real()).view({1, 4});
   EXPECT_EQ(distil(s, row).item<double>(), 3 + 50 + 600 + 10000);
   // T[b, o] = Σ_a S[a, b] G[o, a] with G = (1, 10): columns (3, 6) and (5, 10) give 63 and 105.
@@ -56,16 +56,18 @@ TEST(SelfAttentiveMemory, FactorsGiveWhatTheWholeGivesExactlyOnIntegers) {
   for (int64_t B : {1, 3})
     for (int64_t Nk : {1, 4}) {
       const Associations s = {integers({B, Nk, 2, 5}), integers({B, Nk, 6})};
-      const at::Tensor whole = associate(s.factors, s.values), slots = integers({B, 2});
+      const at::Tensor whole = associate(s.factors, s.values);
       const at::Tensor to_distil = integers({3, 30}), to_transfer = integers({4, 10});
       EXPECT_TRUE(distil(s, to_distil).equal(distil(whole, to_distil)));
       EXPECT_TRUE(at::bmm(s.values.transpose(1, 2), transfer_factors(s, to_transfer))
                       .equal(transfer(whole, to_transfer)));
-      for (ReadSide side : kSides) {
-        const at::Tensor pattern = integers({B, side == ReadSide::kKeys ? 5 : 6});
-        const at::Tensor read = contract(whole, slots.unsqueeze(1), pattern.unsqueeze(1), side);
-        EXPECT_TRUE(contract(s, slots, pattern, side).equal(read.squeeze(1)));
-      }
+      for (int64_t reads : {0, 1, 3})
+        for (ReadSide side : kSides) {
+          const at::Tensor slots = integers({B, reads, 2});
+          const at::Tensor patterns = integers({B, reads, side == ReadSide::kKeys ? 5 : 6});
+          EXPECT_TRUE(
+              contract(s, slots, patterns, side).equal(contract(whole, slots, patterns, side)));
+        }
     }
 }
 
@@ -97,7 +99,7 @@ TEST(SelfAttentiveMemory, GradientsAgreeWithCentralDifferences) {
   for (ReadSide side : kSides)
     EXPECT_TRUE(test::gradients_agree(
         contract_op(side),
-        with(with(s, leaf({2, 2})), leaf({2, side == ReadSide::kKeys ? 3 : 4}))));
+        with(with(s, leaf({2, 2, 2})), leaf({2, 2, side == ReadSide::kKeys ? 3 : 4}))));
 }
 
 TEST(SelfAttentiveMemory, FloatAgreesWithDouble) {
@@ -120,8 +122,11 @@ TEST(SelfAttentiveMemory, RefusesBadArguments) {
   EXPECT_THROW(distil({s.factors, s.values.narrow(1, 0, 2)}, at::randn({7, 30})), c10::ValueError);
   EXPECT_THROW(transfer(whole, at::randn({7, 21})), c10::ValueError);
   EXPECT_THROW(transfer_factors(s, at::randn({7, 21})), c10::ValueError);
-  EXPECT_THROW(contract(s, at::randn({2, 3}), at::randn({2, 5}), ReadSide::kKeys), c10::ValueError);
-  EXPECT_THROW(contract(s, at::randn({2, 4}), at::randn({2, 5}), ReadSide::kValues),
+  EXPECT_THROW(contract(s, at::randn({2, 1, 3}), at::randn({2, 1, 5}), ReadSide::kKeys),
+               c10::ValueError);
+  EXPECT_THROW(contract(s, at::randn({2, 1, 4}), at::randn({2, 1, 5}), ReadSide::kValues),
+               c10::ValueError);
+  EXPECT_THROW(contract(s, at::randn({2, 1, 4}), at::randn({2, 2, 5}), ReadSide::kKeys),
                c10::ValueError);
   EXPECT_THROW(contract(whole, at::randn({3, 1, 4}), at::randn({3, 1, 5}), ReadSide::kKeys),
                c10::ValueError);
@@ -157,11 +162,12 @@ TEST(SelfAttentiveMemory, TheTwoStepContractionRetrievesAStoredPattern) {
   const at::Tensor factors =
       (queries.unsqueeze(0) * queries.unsqueeze(1)).clamp_min(0).sqrt();  // [Nk, Nq, D]
   const Associations s = {factors.unsqueeze(0), values.unsqueeze(0)};
-  const at::Tensor slots = at::randn({1, N}, real()).softmax(-1);
+  const at::Tensor slots = at::randn({1, 1, N}, real()).softmax(-1);
   const at::Tensor noisy = wanted + 0.01 * at::randn({D}, real());
-  const at::Tensor read = contract(s, slots, (noisy / N).unsqueeze(0), ReadSide::kValues)[0];
+  const at::Tensor read = contract(s, slots, (noisy / N).view({1, 1, D}), ReadSide::kValues)[0][0];
   EXPECT_LT(test::relative_error(read, wanted), 0.1);
-  const at::Tensor exact = contract(s, slots, (wanted / N).unsqueeze(0), ReadSide::kValues)[0];
+  const at::Tensor exact =
+      contract(s, slots, (wanted / N).view({1, 1, D}), ReadSide::kValues)[0][0];
   EXPECT_LT(test::relative_error(exact, wanted), 1e-12);
 }
 

@@ -120,23 +120,22 @@ at::Tensor contract(const at::Tensor& memory, const at::Tensor& slots, const at:
   return (read.unflatten(2, {N, D}) * slots.unsqueeze(3)).sum(2);
 }
 
-at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Tensor& pattern,
+at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Tensor& patterns,
                     ReadSide side) {
   check_associations(s, "contract: associations");
   const int64_t B = s.factors.size(0), N = s.factors.size(2), D = s.factors.size(3);
-  check_like(slots, {B, N}, s.values, "contract: slots");
-  check_like(pattern, {B, side == ReadSide::kKeys ? D : s.values.size(2)}, s.values,
-             "contract: pattern");
+  check_like(slots, {B, -1, N}, s.values, "contract: slots");
+  check_like(patterns, {B, slots.size(1), side == ReadSide::kKeys ? D : s.values.size(2)}, s.values,
+             "contract: patterns");
   const at::Tensor factors = s.factors.flatten(2);  // [B, Nk, N D]
   if (side == ReadSide::kKeys) {
-    const at::Tensor query = (slots.unsqueeze(2) * pattern.unsqueeze(1)).view({B, N * D, 1});
-    const at::Tensor shares = batched_product(factors, query);  // of each value, [B, Nk, 1]
-    return batched_product(s.values.transpose(1, 2), shares).squeeze(2);
+    const at::Tensor queries = (slots.unsqueeze(3) * patterns.unsqueeze(2)).flatten(2);
+    const at::Tensor shares = batched_product(queries, factors.transpose(1, 2));
+    return batched_product(shares, s.values);  // [B, C, E]; shares [B, C, Nk]: of each value
   }
-  const at::Tensor shares =
-      batched_product(s.values, pattern.unsqueeze(2));  // of each factor, [B, Nk, 1]
-  const at::Tensor read = batched_product(shares.transpose(1, 2), factors);  // [B, 1, N D]
-  return batched_product(slots.unsqueeze(1), read.view({B, N, D})).squeeze(1);
+  const at::Tensor shares = batched_product(patterns, s.values.transpose(1, 2));  // of each factor
+  const at::Tensor read = batched_product(shares, factors);                       // [B, C, N D]
+  return (read.unflatten(2, {N, D}) * slots.unsqueeze(3)).sum(2);
 }
 
 at::Tensor transfer(const at::Tensor& memory, const at::Tensor& weight) {

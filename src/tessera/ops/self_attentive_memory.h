@@ -34,8 +34,8 @@ constexpr std::array<std::string_view, 2> enum_names(ReadSide) {
 at::Tensor contract(const at::Tensor& memory, const at::Tensor& slots, const at::Tensor& patterns,
                     ReadSide side);
 
-/// The same of S with one read, from its factors: slots [B, N], pattern [B, D] or [B, E].
-at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Tensor& pattern,
+/// The same of S, from its factors.
+at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Tensor& patterns,
                     ReadSide side);
 
 /// The linear map G1 of the transfer (Le et al. 2020, eq. 13), without its bias, of a memory

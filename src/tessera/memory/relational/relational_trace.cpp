@@ -9,59 +9,57 @@
 namespace tessera {
 namespace {
 
-/// Candidates after which R is formed. A read costs one pass over the factors of each candidate,
-/// forming R some passes over matrices that are D / N times larger; at the usual sizes both cost
-/// the same here.
-constexpr int64_t kLongestList = 8;
+/// Candidates after which R is formed. Each costs as many reads as steps are left until then, of
+/// N N D products each; forming R costs N N D D for each candidate.
+constexpr int64_t kLongestList = 64;
 
 }  // namespace
 
 RelationalTrace::RelationalTrace(const RelationalMemoryImpl& parameters, ops::ReadSide side,
-                                 at::Tensor memory, at::Tensor slots, at::Tensor patterns)
-    : decay_(parameters.decay()),
-      gain_(parameters.gain()),
-      forgets_(parameters.forgets()),
+                                 at::Tensor memory, const at::Tensor& slots,
+                                 const at::Tensor& patterns)
+    : parameters_(parameters),
       side_(side),
       formed_(std::move(memory)),
-      formed_weight_(at::ones_like(decay_)),
-      slots_(std::move(slots)),
-      patterns_(std::move(patterns)),
-      step_slots_(slots_.unbind()),
-      step_patterns_(patterns_.unbind()) {}
+      slots_(slots.transpose(0, 1)),
+      patterns_(patterns.transpose(0, 1)) {}
 
 at::Tensor RelationalTrace::read() {
-  if (static_cast<int64_t>(written_.size()) >= kLongestList) memory();
-  if (formed_reads_.empty()) {
-    const int64_t steps = std::min(kLongestList, slots_.size(0) - time_);
-    formed_reads_ = ops::contract(formed_, slots_.narrow(0, time_, steps).transpose(0, 1),
-                                  patterns_.narrow(0, time_, steps).transpose(0, 1), side_)
-                        .unbind(1);
+  if (!reads_.defined() || reads_.size(1) == 0) {
+    const int64_t steps = std::min(kLongestList, slots_.size(1) - time_);
+    reads_ = ops::contract(memory(), slots_.narrow(1, time_, steps),
+                           patterns_.narrow(1, time_, steps), side_);
   }
-  at::Tensor sum = formed_weight_ * formed_reads_[written_.size()];  // [B, D]
-  for (const auto& [candidate, weight] : written_)
-    sum = sum + weight * ops::contract(candidate, step_slots_[time_], step_patterns_[time_], side_);
-  return sum;
+  return reads_.select(1, 0);
 }
 
 void RelationalTrace::write(const ops::Associations& candidate) {
-  if (forgets_) written_.clear();
-  formed_weight_ = formed_weight_ * decay_;
-  for (auto& earlier : written_) earlier.weight = earlier.weight * decay_;
-  written_.push_back({candidate, gain_});
+  if (parameters_.forgets()) written_.clear();
+  if (std::ssize(written_) >= kLongestList) memory();
+  written_.push_back(candidate);
   ++time_;
+  if (!reads_.defined()) return;
+  const int64_t steps = reads_.size(1) - 1;
+  reads_ = reads_.narrow(1, 1, steps);
+  if (steps > 0)
+    reads_ = parameters_.blend(reads_, ops::contract(candidate, slots_.narrow(1, time_, steps),
+                                                     patterns_.narrow(1, time_, steps), side_));
 }
 
 const at::Tensor& RelationalTrace::memory() {
   if (written_.empty()) return formed_;
+  const at::Tensor decay = parameters_.decay();
+  at::Tensor weight = parameters_.gain();  // of a candidate in the present memory, [1]
   std::vector<at::Tensor> factors, values;
-  for (const auto& [candidate, weight] : written_) {
-    factors.push_back(candidate.factors);
-    values.push_back(weight * candidate.values);
+  for (auto written = written_.rbegin(); written != written_.rend(); ++written) {
+    factors.push_back(written->factors);
+    values.push_back(weight * written->values);
+    weight = weight * decay;
   }
   const at::Tensor sum = ops::associate(at::cat(factors, 1), at::cat(values, 1));
-  formed_ = forgets_ ? sum : at::addcmul(sum, formed_, formed_weight_);
-  formed_weight_ = at::ones_like(decay_);
-  formed_reads_.clear();
+  formed_ = parameters_.forgets()
+                ? sum
+                : at::addcmul(sum, formed_, decay.pow(static_cast<double>(written_.size())));
   written_.clear();
   return formed_;
 }

@@ -7,14 +7,15 @@
 namespace tessera {
 
 /// The relational memory along a sequence: an R that was formed some steps ago, and the factors of
-/// what was written since. As eq. 12 is linear, R_t is a weighted sum of them, and reads need no
-/// more than that: an R is formed every few steps only, where a longer list would cost more.
+/// what was written since. The reads of the coming steps, whose slots and patterns are known
+/// beforehand, are linear in R: they follow eq. 12 by themselves, and each candidate is read once
+/// for all of them. An R is formed every few dozen steps only.
 class RelationalTrace {
  public:
   /// memory [B or 1, N, D, D]: R before the first step. slots p [T, B, N] and patterns e [T, B, D]:
-  /// the reads of all steps, which are known beforehand.
+  /// the reads of all steps. parameters must outlive the trace.
   RelationalTrace(const RelationalMemoryImpl& parameters, ops::ReadSide side, at::Tensor memory,
-                  at::Tensor slots, at::Tensor patterns);
+                  const at::Tensor& slots, const at::Tensor& patterns);
 
   /// The read of the coming step (Le et al. 2020, eq. 11), [B, D].
   at::Tensor read();
@@ -24,20 +25,12 @@ class RelationalTrace {
   const at::Tensor& memory();
 
  private:
-  struct Written {
-    ops::Associations candidate;
-    at::Tensor weight;  ///< of the candidate in the present memory, [1]
-  };
-
-  at::Tensor decay_, gain_;
-  bool forgets_;  // R is what was written last
+  const RelationalMemoryImpl& parameters_;
   ops::ReadSide side_;
-  at::Tensor formed_;                     ///< the R formed last
-  at::Tensor formed_weight_;              ///< its weight in the present memory, [1]
-  std::vector<at::Tensor> formed_reads_;  ///< what each step since then reads of it, [B, D]
-  std::vector<Written> written_;
-  at::Tensor slots_, patterns_;                         // [T, B, N], [T, B, D]
-  std::vector<at::Tensor> step_slots_, step_patterns_;  // the same of each step
+  at::Tensor formed_;                       ///< the R formed last
+  std::vector<ops::Associations> written_;  ///< since then
+  at::Tensor slots_, patterns_;             ///< [B, T, N], [B, T, D]
+  at::Tensor reads_;  ///< of the present R, by the coming step and the next ones: [B, steps, D]
   int64_t time_ = 0;
 };
 
