@@ -37,7 +37,8 @@ class PlainStm {
         associations(item + relational.alpha2 * outer(read, pattern));  // eq. 4-8
     const at::Tensor memory = joined(state.relational, candidate);      // eq. 12
     const bool of_candidate = equations_.transfer == TransferSource::kCandidate;
-    item = item + relational.alpha3 * transferred(of_candidate ? candidate : memory);  // eq. 13
+    if (!options_.alpha3.absent())
+      item = item + relational.alpha3 * transferred(of_candidate ? candidate : memory);  // eq. 13
     return {output(memory), {item, memory}};
   }
 

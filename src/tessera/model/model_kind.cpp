@@ -9,6 +9,7 @@
 #include "tessera/model/gpt.h"
 #include "tessera/model/lstm.h"
 #include "tessera/model/memory_mosaic.h"
+#include "tessera/model/question_answerer.h"
 #include "tessera/model/stm.h"
 #include "tessera/model/vector_lstm.h"
 
@@ -25,9 +26,13 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
 }  // namespace
 
 const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(),
-                                               lstm_kind(),          stm_kind(),
-                                               vector_lstm_kind(),   embedded_kind()};
+  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(),
+                                               gpt_kind(),
+                                               lstm_kind(),
+                                               stm_kind(),
+                                               vector_lstm_kind(),
+                                               embedded_kind(),
+                                               question_answerer_kind()};
   return kinds;
 }
 

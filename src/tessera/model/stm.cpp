@@ -10,7 +10,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
-#include "tessera/model/initialisation.h"
+#include "tessera/model/two_memory_initialisation.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -159,29 +159,16 @@ at::Tensor Stm::output(const at::Tensor& distilled) {
   return config_.has_head() ? head->forward(read) : read;
 }
 
-/// As the authors: PyTorch's linear maps, memories as linear maps of 2D or 2D + N inputs.
+/// As the authors.
 void Stm::initialise(uint64_t seed) {
-  at::NoGradGuard no_grad;
   Initialiser draw(seed);
   for (const auto& module : modules(/*include_self=*/false))
     if (const auto* linear = module->as<torch::nn::Linear>()) draw.as_torch(*linear);
-  const double D = static_cast<double>(config_.width), N = static_cast<double>(config_.slots);
-  const double item_bound = 1 / std::sqrt(2 * D), relational_bound = 1 / std::sqrt(2 * D + N);
-  draw.uniform(cell->item->initial, -item_bound, item_bound);
-  draw.uniform(cell->relational->initial, -relational_bound, relational_bound);
-  if (config_.gated) {
-    cell->item->input_bias.zero_();
-    cell->item->forget_bias.fill_(1);
-  }
-  cell->self_attention->norm_weight.fill_(1);
-  cell->self_attention->norm_bias.zero_();
-  if (config_.has_head_norm()) {
-    head_norm_weight.fill_(1);
-    head_norm_bias.zero_();
-  }
-  cell->relational->alpha1.fill_(config_.alpha1.value);
-  cell->relational->alpha2.fill_(config_.alpha2.value);
-  cell->relational->alpha3.fill_(config_.alpha3.value);
+  initialise_memories(cell, draw);
+  if (!config_.has_head_norm()) return;
+  at::NoGradGuard no_grad;
+  head_norm_weight.fill_(1);
+  head_norm_bias.zero_();
 }
 
 ModelKind stm_kind() {

@@ -12,7 +12,8 @@ RelationalMemoryImpl::RelationalMemoryImpl(const TwoMemoryOptions& options, at::
   alpha1 = blend_factor("alpha1", options.alpha1, device);
   alpha2 = blend_factor("alpha2", options.alpha2, device);
   alpha3 = blend_factor("alpha3", options.alpha3, device);
-  transfer = register_module("transfer", make_linear(N * D, D, /*with_bias=*/true, device));
+  if (!options.alpha3.absent())
+    transfer = register_module("transfer", make_linear(N * D, D, /*with_bias=*/true, device));
   initial = register_parameter("initial", at::zeros({N, D, D}, device));
 }
 

@@ -24,7 +24,7 @@ class RelationalMemoryImpl : public torch::nn::Module {
   at::Tensor blend(const at::Tensor& before, const at::Tensor& candidate) const;
 
   at::Tensor alpha1, alpha2, alpha3;     ///< [1]: a parameter or a constant
-  torch::nn::Linear transfer = nullptr;  ///< G1 [D, N D]
+  torch::nn::Linear transfer = nullptr;  ///< G1 [D, N D]; none where α3 is a constant 0
   at::Tensor initial;                    ///< R before the first step, [N, D, D]
 
  private:

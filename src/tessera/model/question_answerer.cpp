@@ -1,0 +1,171 @@
+#include "tessera/model/question_answerer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/model/token_ids.h"
+#include "tessera/model/two_memory_initialisation.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kMostValues = 0x1p60;  // of one tensor: their bytes can be counted
+
+}  // namespace
+
+void QuestionAnswererConfig::check() const {
+  check_sizes({{"vocabulary", vocabulary},
+               {"words", words},
+               {"channels", channels},
+               {"slots", slots},
+               {"width", width},
+               {"hidden", hidden}});
+  const double N = static_cast<double>(slots), D = static_cast<double>(width);
+  if (N * D * D > kMostValues)
+    throw UsageError(
+        "model.width is {} and model.slots {}: together too large, the relational memory would "
+        "have more than 2^60 values",
+        width, slots);
+}
+
+TwoMemoryOptions QuestionAnswererConfig::cell_options() const {
+  TwoMemoryOptions options;
+  options.inputs = channels;
+  options.slots = slots;
+  options.width = width;
+  options.projection_hidden = hidden;
+  options.alpha1 = {1, /*learned=*/false};
+  options.alpha3 = {0, /*learned=*/false};
+  return options;
+}
+
+QuestionAnswerer::QuestionAnswerer(const QuestionAnswererConfig& config,
+                                   std::optional<uint64_t> seed, at::Device device)
+    : config_(config) {
+  config.check();
+  embedding =
+      register_parameter("embedding", at::zeros({config.vocabulary, config.channels}, device));
+  positions = register_parameter("positions", at::zeros({config.words, config.channels}, device));
+  cell = register_module("cell", TwoMemoryCell(config.cell_options(), device));
+  inference = register_module(
+      "inference",
+      RelationalInference(RelationalInferenceOptions{config.channels, config.hidden, config.slots,
+                                                     config.width, config.vocabulary},
+                          device));
+  if (seed) initialise(*seed);
+}
+
+config::Json QuestionAnswerer::hyper_parameters() const {
+  return config::to_json(config_);
+}
+
+/// [.., W] -> [.., E].
+at::Tensor QuestionAnswerer::encode(const at::Tensor& sentences, std::string_view what) const {
+  check_shape(sentences, {-1, -1, config_.words}, what);
+  check_token_ids(sentences, 0, config_.vocabulary, "QuestionAnswerer: word");
+  const at::Tensor ids = sentences.to(embedding.device());
+  // Differs from the paper's code: there padding is embedded like a word, and the sentences of
+  // padding behind a story are read.
+  const at::Tensor is_word = ids.ne(kPadding).unsqueeze(-1).to(embedding.scalar_type());
+  return (at::embedding(embedding, ids) * is_word * positions).sum(-2);
+}
+
+at::Tensor QuestionAnswerer::answer(const at::Tensor& sentences, const at::Tensor& questions,
+                                    const at::Tensor& after) {
+  const at::Tensor x = encode(sentences, "QuestionAnswerer: sentences");  // [B, T, E]
+  const at::Tensor asked = encode(questions, "QuestionAnswerer: questions");
+  const int64_t B = x.size(0), T = x.size(1);
+  check_shape(questions, {B, -1, config_.words}, "QuestionAnswerer: questions");
+  check_shape(after, {B, questions.size(1)}, "QuestionAnswerer: after");
+  TORCH_CHECK_VALUE(after.scalar_type() == at::kLong &&
+                        (after.numel() == 0 || !after.is_cpu() ||
+                         (after.min().item<int64_t>() >= 0 && after.max().item<int64_t>() <= T)),
+                    "QuestionAnswerer: after is not int64 from 0 to the ", T,
+                    " sentences there are");
+
+  TwoMemoryPass pass(cell, x.transpose(0, 1).contiguous(), {});
+  std::vector<ops::Associations> written(T);
+  for (auto& candidate : written) candidate = pass.step();
+  const at::Tensor sentences_before = after.to(x.device()).unsqueeze(2);  // [B, C, 1]
+  const auto side = cell->options().equations.relational_read;
+  // α1 is 1, so the memory after some sentences is the first one and what each of them has written.
+  return inference->forward(asked, [&](const at::Tensor& slots, const at::Tensor& patterns) {
+    at::Tensor sum = ops::contract(cell->relational->initial.unsqueeze(0), slots, patterns, side);
+    for (int64_t t = 0; t < T; ++t)
+      sum = sum + ops::contract(written[t], slots * sentences_before.gt(t), patterns, side);
+    return sum;
+  });
+}
+
+at::Tensor QuestionAnswerer::forward(const at::Tensor& sentences, std::optional<uint64_t>,
+                                     int64_t first_output) {
+  check_shape(sentences, {-1, -1, config_.words}, "QuestionAnswerer: sentences");
+  const int64_t B = sentences.size(0), T = sentences.size(1);
+  check_first_output(first_output, T);
+  const at::Tensor after = at::arange(first_output, T, at::kLong).expand({B, T - first_output});
+  return answer(sentences.slice(1, 0, std::max<int64_t>(T - 1, 0)),
+                sentences.slice(1, first_output), after);
+}
+
+SequenceState QuestionAnswerer::empty_state() const {
+  return SequenceState(TwoMemoryState());
+}
+
+SequenceOutput QuestionAnswerer::read(const at::Tensor& sentences, SequenceState&& state,
+                                      int64_t first_output) {
+  at::NoGradGuard no_grad;
+  const at::Tensor x = encode(sentences, "QuestionAnswerer: sentences");  // [B, T, E]
+  const int64_t B = x.size(0), T = x.size(1);
+  check_first_output(first_output, T);
+  const auto& before = state.as<TwoMemoryState>();
+  TwoMemoryPass pass(cell, x.transpose(0, 1).contiguous(),
+                     before.rows() > 0 ? std::optional(before) : std::nullopt);
+  std::vector<at::Tensor> outputs = {at::empty({B, 0, config_.vocabulary}, x.options())};
+  for (int64_t t = 0; t < T; ++t) {
+    if (t >= first_output)
+      outputs.push_back(inference->forward(
+          x.narrow(1, t, 1), [&](const at::Tensor& slots, const at::Tensor& patterns) {
+            return ops::contract(pass.relational_memory(), slots, patterns,
+                                 cell->options().equations.relational_read);
+          }));
+    pass.step();
+  }
+  if (T == 0) return {outputs.front(), std::move(state)};
+  return {at::cat(outputs, 1), SequenceState(pass.state())};
+}
+
+SequenceState QuestionAnswerer::state_from(const TensorFile& file, const SequenceState&) const {
+  return SequenceState(cell->state_from(file));
+}
+
+/// As the authors: the cell as theirs, the inference's maps by Glorot & Bengio 2010.
+void QuestionAnswerer::initialise(uint64_t seed) {
+  at::NoGradGuard no_grad;
+  Initialiser draw(seed);
+  draw.uniform(embedding, -0.1, 0.1);
+  positions.fill_(1.0 / static_cast<double>(config_.words));
+  for (const auto& part : cell->modules(/*include_self=*/false))
+    if (const auto* linear = part->as<torch::nn::Linear>()) draw.as_torch(*linear);
+  initialise_memories(cell, draw);
+  for (const auto& part : inference->modules(/*include_self=*/false))
+    if (const auto* linear = part->as<torch::nn::Linear>()) {
+      const auto sizes = static_cast<double>(linear->weight.size(0) + linear->weight.size(1));
+      draw.uniform(linear->weight, -std::sqrt(6 / sizes), std::sqrt(6 / sizes));
+      if (linear->bias.defined()) linear->bias.zero_();
+    }
+  inference->norm_weight.fill_(1);
+  inference->norm_bias.zero_();
+}
+
+ModelKind question_answerer_kind() {
+  return model_kind_of<QuestionAnswerer>(
+      "two-memory model that reads sentences and answers questions about them");
+}
+
+}  // namespace tessera
