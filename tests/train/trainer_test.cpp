@@ -103,6 +103,30 @@ TEST_F(TrainerTest, LearnsWhatThereIsToLearn) {
   EXPECT_LT(recorder.steps.back().loss, 0.7 * recorder.steps.front().loss);
 }
 
+TEST_F(TrainerTest, HalvesTheLearningRateForGoodOnceTheLossIsLow) {
+  config.warmup_steps = 0;
+  config.min_learning_rate = config.learning_rate;
+  config.evaluate_every = 1;
+  config.halve_loss = 0.5;
+  const double losses[] = {0.7, 0.5, 0.4, 0.9};  // after steps 1 to 4
+  const auto rates = [&](int64_t steps, Start start) {
+    TinyNetwork network;
+    TrainingTask task = tiny_task(network);
+    Recorder recorder;
+    config.steps = steps;
+    task.evaluate = [&] {
+      return Metrics{{"loss", losses[static_cast<size_t>(recorder.steps.back().step - 1)]}};
+    };
+    Trainer(config, task, folder / "run", &recorder).run(start);
+    std::vector<double> found;
+    for (const auto& step : recorder.steps) found.push_back(step.learning_rate);
+    return found;
+  };
+  const double rate = config.learning_rate;
+  EXPECT_THAT(rates(3, Start::kNew), testing::ElementsAre(rate, rate, rate));
+  EXPECT_THAT(rates(4, Start::kResume), testing::ElementsAre(rate / 2));
+}
+
 TEST_F(TrainerTest, AccumulationIsTheMeanOfItsMicroBatches) {
   config.steps = 1;
   config.warmup_steps = 0;

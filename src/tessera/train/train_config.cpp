@@ -31,6 +31,7 @@ void TrainConfig::check(std::string_view where) const {
   whole("decay_steps", decay_steps, 0);
   require(decay_steps == 0 || decay_steps > warmup_steps, "decay_steps", decay_steps,
           "more than warmup_steps, or 0 for the last step");
+  not_negative("halve_loss", halve_loss);
   not_negative("weight_decay", weight_decay);
   share("beta1", beta1);
   share("beta2", beta2);

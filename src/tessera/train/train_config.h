@@ -24,6 +24,7 @@ struct TrainConfig {
   double min_learning_rate = 1e-4;
   int64_t warmup_steps = 100;
   int64_t decay_steps = 0;
+  double halve_loss = 0.0;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double weight_decay = 0.1;
   double beta1 = 0.9;
@@ -52,6 +53,8 @@ struct TrainConfig {
     field("min_learning_rate", min_learning_rate, "at the end of the cosine");
     field("warmup_steps", warmup_steps, "updates on the way up from 0");
     field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)");
+    field("halve_loss", halve_loss,
+          "validation loss below which the learning rate is halved, once (0: never)");
     field("optimizer", optimizer, "what turns gradients into updates");
     field("weight_decay", weight_decay, "AdamW: of tensors with two or more dimensions");
     field("beta1", beta1, "AdamW: memory of the gradient");

@@ -162,7 +162,7 @@ StepMetrics Trainer::train_step() {
     throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
                                std::isnan(loss) ? "not a number (NaN)" : "infinite", advice()));
   if (config_.clip_value > 0) optimizer_->clip_gradient_values(config_.clip_value);
-  const double rate = config_.schedule().at(state_.step);
+  const double rate = learning_rate();
   const double norm = optimizer_->gradient_norm();
   if (!std::isfinite(norm))
     throw Diverged(
@@ -179,6 +179,12 @@ StepMetrics Trainer::train_step() {
           norm,
           static_cast<double>(task_.tokens_per_step) / (seconds_now() - began),
           state_.elapsed_seconds};
+}
+
+double Trainer::learning_rate() const {
+  const bool halved =
+      state_.best_validation_loss && *state_.best_validation_loss < config_.halve_loss;
+  return config_.schedule().at(state_.step) * (halved ? 0.5 : 1.0);
 }
 
 void Trainer::report_step(const StepMetrics& metrics) {
@@ -252,7 +258,7 @@ std::string Trainer::advice() const {
   return fmt::format(
       "the training has diverged (learning rate {:.3g}, last gradient norm {:.3g}). Try a smaller "
       "train.learning_rate, more train.warmup_steps or a smaller train.clip. {}",
-      config_.schedule().at(state_.step), gradient_norm_,
+      learning_rate(), gradient_norm_,
       saved.empty() ? "There is no checkpoint yet"
                     : fmt::format("The last weights are in {}: --resume with train.steps set to "
                                   "its step makes them the model",

@@ -109,6 +109,8 @@ class Trainer {
   void report_step(const StepMetrics& metrics);
   /// After the last step, or where patience is at its end or the loss low enough.
   bool has_ended() const;
+  /// Of the coming update.
+  double learning_rate() const;
   /// Evaluation, sample and checkpoint, where they are due. Throws Interrupted.
   void follow_step();
   /// After resuming: the evaluation that the last step still lacks.

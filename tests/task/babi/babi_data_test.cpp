@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <map>
+#include <set>
 
 #include "tessera/base/file.h"
 #include "tessera/task/babi/babi_batch.h"
@@ -58,60 +60,113 @@ TEST_F(BabiFolder, VocabularyIsThatOfAllFilesInAlphabeticalOrder) {
   EXPECT_EQ(vocabulary.word(vocabulary.id("milk,apple")), "milk,apple");
   EXPECT_THROW(vocabulary.id("cheese"), std::out_of_range);
   EXPECT_EQ(data.longest_sentence(), 6);
-  EXPECT_EQ(data.story_length(1), 3);
 }
 
-TEST_F(BabiFolder, BatchesHoldTheStatementsAboveTheQuestion) {
+TEST_F(BabiFolder, AStoryIsReadOnceForAllItsQuestions) {
   const BabiData data(config());
-  const auto batch = make_babi_batch(data, 1, Split::kTraining, std::vector<int64_t>{0, 1, 2});
+  const auto batch = make_babi_batch(data, 1, Split::kTraining, std::vector<int64_t>{0, 1});
   const auto id = [&](const char* word) { return data.vocabulary().id(word); };
-  ASSERT_EQ(batch.stories.sizes(), at::IntArrayRef({3, 3, 6}));
-  EXPECT_THAT(values(batch.sentences), ElementsAre(1, 2, 1));
-  EXPECT_THAT(values(batch.answers), ElementsAre(id("mary"), id("milk,apple"), id("john")));
-  EXPECT_THAT(values(batch.questions[0]), ElementsAre(id("who"), id("left"), id("?"), 0, 0, 0));
-  EXPECT_THAT(values(batch.stories[0][1]), ElementsAre(id("mary"), id("left"), id("."), 0, 0, 0));
-  EXPECT_THAT(values(batch.stories[1][1]),
+  ASSERT_EQ(batch.sentences.sizes(), at::IntArrayRef({2, 2, 6}));
+  EXPECT_EQ(batch.count(), 3);
+  EXPECT_THAT(values(batch.sentences[0][0]), ElementsAre(id("mary"), id("left"), id("."), 0, 0, 0));
+  EXPECT_THAT(values(batch.sentences[0][1]),
               ElementsAre(id("john"), id("and"), id("mary"), id("left"), id("."), 0));
-  EXPECT_THAT(values(batch.stories[1][0]), ElementsAre(0, 0, 0, 0, 0, 0));  // no such sentence
-  EXPECT_THAT(values(batch.stories[0][2]), ElementsAre(id("john"), id("left"), id("."), 0, 0, 0));
+  EXPECT_THAT(values(batch.sentences[1][0]), ElementsAre(id("john"), id("left"), id("."), 0, 0, 0));
+  EXPECT_THAT(values(batch.sentences[1][1]), ElementsAre(0, 0, 0, 0, 0, 0));  // no such sentence
+  for (int64_t b : {0, 1})
+    EXPECT_THAT(values(batch.questions[b][0]),
+                ElementsAre(id("who"), id("left"), id("?"), 0, 0, 0));
+  EXPECT_THAT(values(batch.after), ElementsAre(1, 2, 1, 0));
+  EXPECT_THAT(values(batch.answers), ElementsAre(id("mary"), id("milk,apple"), id("john"), -1));
   EXPECT_THROW(make_babi_batch(data, 1, Split::kTest, {}), std::invalid_argument);
   EXPECT_THROW(make_babi_batch(data, 1, Split::kTest, std::vector<int64_t>{1}), std::out_of_range);
 }
 
-TEST_F(BabiFolder, LongStoriesKeepTheirLastSentences) {
+TEST_F(BabiFolder, OfALongStoryTheLastSentencesAreRead) {
+  write("qa1_test.txt",
+        "1 One.\n2 Who?\tMary\t1\n3 Two.\n4 Who?\tMary\t3\n5 Three.\n6 Who?\tMary\t5\n"
+        "1 Two.\n2 Who?\tMary\t1\n");
   const BabiData data(config(2));
-  EXPECT_EQ(data.story_length(1), 2);
-  const auto batch = make_babi_batch(data, 1, Split::kTest, std::vector<int64_t>{0});
-  EXPECT_EQ(batch.stories[0][0][0].item().toLong(), data.vocabulary().id("two"));
-  EXPECT_EQ(batch.stories[1][0][0].item().toLong(), data.vocabulary().id("three"));
-  EXPECT_THAT(values(batch.sentences), ElementsAre(2));
+  // The third question has a reading to itself, of the last two sentences.
+  ASSERT_EQ(data.readings(1, Split::kTest).size(), 3);
+  const auto batch = make_babi_batch(data, 1, Split::kTest, std::vector<int64_t>{0, 1, 2});
+  const auto words = batch.sentences.select(2, 0);  // the first of each sentence
+  const auto id = [&](const char* word) { return data.vocabulary().id(word); };
+  EXPECT_THAT(values(words),
+              ElementsAre(id("one"), id("two"), id("two"), id("three"), id("two"), 0));
+  EXPECT_THAT(values(batch.after), ElementsAre(1, 2, 2, 0, 1, 0));
 }
 
-TEST_F(BabiFolder, JointBatchesDependOnSeedAndStep) {
+TEST_F(BabiFolder, BatchesOfASplitHoldEveryReadingOnce) {
+  write_babi_folder(folder_.path(), 2, 0, {.training = 1, .validation = 60, .test = 1});
+  BabiConfig two = config();
+  two.tasks = {2};
+  const BabiData data(two);
+  int64_t rows = 0, questions = 0, longest = INT64_MAX;
+  for (const BabiBatch& batch : babi_batches(data, 2, Split::kValidation, 5)) {
+    rows += batch.sentences.size(0);
+    questions += batch.count();
+    EXPECT_LE(batch.sentences.size(1), longest);
+    longest = batch.sentences.size(1);
+  }
+  EXPECT_EQ(rows, std::ssize(data.readings(2, Split::kValidation)));
+  EXPECT_EQ(questions, data.questions(2, Split::kValidation).size());
+  EXPECT_EQ(babi_batches(data, 2, Split::kValidation, 5, 7).size(), 2);
+  EXPECT_THROW(babi_batches(data, 2, Split::kValidation, 0), std::invalid_argument);
+}
+
+TEST_F(BabiFolder, DrawsDependOnSeedAndStep) {
   write_babi_folder(folder_.path(), 4, 0, {.training = 50, .validation = 1, .test = 1});
   BabiConfig both = config();
   both.tasks = {1, 4};
   const BabiData data(both);
-  std::map<int64_t, int> lengths;
+  std::map<int64_t, int> tasks;
+  std::set<int64_t> drawn;
   for (int64_t step = 0; step < 100; ++step) {
-    const auto batch = joint_babi_batch(data, 3, step, 4);
-    EXPECT_TRUE(batch.stories.equal(joint_babi_batch(data, 3, step, 4).stories));
-    ++lengths[batch.stories.size(0)];
+    const BabiDraw draw = draw_babi(data, 3, step, 12, 3);
+    EXPECT_EQ(draw.parts, draw_babi(data, 3, step, 12, 3).parts);
+    ASSERT_EQ(draw.parts.size(), 3);
+    int64_t questions = 0, longest = INT64_MAX;
+    const auto& readings = data.readings(draw.task, Split::kTraining);
+    for (const auto& part : draw.parts) {
+      EXPECT_FALSE(part.empty());
+      for (int64_t reading : part) {
+        const BabiReading& of = readings.at(static_cast<size_t>(reading));
+        questions += of.questions;
+        EXPECT_LE(of.sentences, longest) << "the parts are not sorted by length";
+        longest = of.sentences;
+        if (draw.task == 4) drawn.insert(reading);
+      }
+    }
+    EXPECT_EQ(questions, draw.questions);
+    EXPECT_GE(questions, 12);
+    EXPECT_LE(questions, 13);  // no story of the two tasks has more than two questions
+    ++tasks[draw.task];
   }
-  EXPECT_NEAR(lengths[3], 50, 25);  // task 1
-  EXPECT_NEAR(lengths[2], 50, 25);  // task 4
+  EXPECT_EQ(draw_babi(data, 3, 0, 1, 4).parts.size(), 4);  // a reading for each
+  EXPECT_NEAR(tasks[1], 50, 25);
+  EXPECT_NEAR(tasks[4], 50, 25);
+  EXPECT_EQ(drawn.size(), 50);
+  EXPECT_THROW(draw_babi(data, 3, 0, 0, 1), std::invalid_argument);
+  EXPECT_THROW(draw_babi(data, 3, 0, 1, 0), std::invalid_argument);
 }
 
-TEST_F(BabiFolder, CountsWrongAnswers) {
+TEST_F(BabiFolder, CountsWrongAnswersAndTheirLoss) {
   const BabiData data(config());
-  const auto batch = make_babi_batch(data, 1, Split::kTraining, std::vector<int64_t>{0, 1, 2});
-  auto logits = at::one_hot(batch.answers, data.vocabulary().size()).to(at::kFloat);
+  const auto batch = make_babi_batch(data, 1, Split::kTraining, std::vector<int64_t>{0, 1});
+  auto logits =
+      9 * at::one_hot(batch.answers.clamp_min(0), data.vocabulary().size()).to(at::kFloat);
   EXPECT_EQ(wrong_babi_answers(logits, batch), 0);
-  logits[1].neg_();
+  // Three questions; 16 of the 17 words are wrong answers. The missing fourth one does not count.
+  EXPECT_NEAR(babi_loss(logits, batch).item().toDouble(), 3 * std::log(1 + 16 * std::exp(-9.0)),
+              1e-5);
+  logits[0][1].neg_();
+  logits[1][1].neg_();
   EXPECT_EQ(wrong_babi_answers(logits, batch), 1);
-  logits[2][0] = std::numeric_limits<float>::quiet_NaN();
+  logits[0][0][0] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(wrong_babi_answers(logits, batch), 2);
   EXPECT_THROW(wrong_babi_answers(logits[0], batch), c10::ValueError);
+  EXPECT_THROW(babi_loss(logits[0], batch), c10::ValueError);
 }
 
 TEST_F(BabiFolder, RefusesWhatIsNotThere) {
@@ -160,8 +215,16 @@ TEST_F(RealBabi, HasThePublishedCounts) {
   }
   EXPECT_EQ(data.vocabulary().size(), 179);
   EXPECT_EQ(data.longest_sentence(), 12);
-  EXPECT_EQ(data.story_length(1), 10);
-  EXPECT_EQ(data.story_length(2), 70);
+  const auto longest = [&](int64_t task) {
+    int64_t sentences = 0;
+    for (const auto& reading : data.readings(task, Split::kTraining))
+      sentences = std::max(sentences, reading.sentences);
+    return sentences;
+  };
+  EXPECT_EQ(longest(1), 10);
+  EXPECT_EQ(longest(2), 68);
+  EXPECT_EQ(longest(5), 70);
+  EXPECT_EQ(data.readings(1, Split::kTraining).size(), 1800);
 }
 
 TEST_F(RealBabi, TheLongestStoryIsInTaskThree) {

@@ -67,15 +67,10 @@ int64_t BabiQuestions::add_text(const std::string& text, const BabiVocabulary& v
 
 void BabiQuestions::add(const BabiStory& story, const BabiVocabulary& vocabulary) {
   const auto first_sentence = std::ssize(texts_);
-  int64_t sentences = 0;
   for (const BabiLine& line : story)
-    if (!line.is_question()) {
-      add_text(line.text, vocabulary);
-      ++sentences;
-    }
-  longest_story_ = std::max(longest_story_, sentences);
+    if (!line.is_question()) add_text(line.text, vocabulary);
 
-  sentences = 0;
+  int64_t sentences = 0;
   for (const BabiLine& line : story)
     if (line.is_question())
       questions_.push_back({first_sentence, sentences, add_text(line.text, vocabulary),
@@ -108,6 +103,25 @@ int64_t BabiQuestions::answer(int64_t number) const {
   return questions_.at(static_cast<size_t>(number)).answer;
 }
 
+std::vector<BabiReading> BabiQuestions::readings(int64_t most_sentences) const {
+  std::vector<BabiReading> readings;
+  for (int64_t number = 0; number < size(); ++number) {
+    const int64_t sentences = this->sentences(number);
+    const int64_t first = std::max<int64_t>(sentences - most_sentences, 0);
+    const auto story = [&](int64_t of) {
+      return questions_[static_cast<size_t>(of)].first_sentence;
+    };
+    const bool same_story = number > 0 && story(number) == story(number - 1);
+    if (same_story && first == 0) {  // then the questions before it were not cut, either
+      ++readings.back().questions;
+      readings.back().sentences = sentences;
+    } else {
+      readings.push_back({number, 1, first, sentences - first});
+    }
+  }
+  return readings;
+}
+
 BabiData::BabiData(const BabiConfig& config)
     : config_(config), vocabulary_(read_vocabulary(config)) {
   for_each_story(config, [&](int64_t task, Split split, const BabiStory& story) {
@@ -118,6 +132,8 @@ BabiData::BabiData(const BabiConfig& config)
       throw DataError(
           (std::filesystem::path(config.folder) / babi_file_name(key.first, key.second)).native(),
           "there is no question in it");
+  for (const auto& [key, questions] : questions_)
+    readings_[key] = questions.readings(config.most_sentences);
 }
 
 int64_t BabiData::longest_sentence() const {
@@ -125,12 +141,6 @@ int64_t BabiData::longest_sentence() const {
   for (const auto& [key, questions] : questions_)
     longest = std::max(longest, questions.longest_sentence());
   return longest;
-}
-
-int64_t BabiData::story_length(int64_t task) const {
-  int64_t longest = 0;
-  for (Split split : kSplits) longest = std::max(longest, questions(task, split).longest_story());
-  return std::min(longest, config_.most_sentences);
 }
 
 }  // namespace tessera::task

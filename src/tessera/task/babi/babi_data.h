@@ -34,6 +34,12 @@ struct BabiConfig {
 /// "qa3_train.txt".
 std::string babi_file_name(int64_t task, Split split);
 
+/// A story as a model reads it once, with questions asked on the way.
+struct BabiReading {
+  int64_t first_question, questions;  ///< consecutive ones of BabiQuestions
+  int64_t first_sentence, sentences;  ///< of the story, up to the last question
+};
+
 /// The questions of one file, as ids of words.
 class BabiQuestions {
  public:
@@ -48,10 +54,12 @@ class BabiQuestions {
   std::span<const int32_t> question(int64_t number) const;
   int64_t answer(int64_t number) const;
 
+  /// All questions, in readings: those of a story are asked on one reading. A question behind more
+  /// than `most_sentences` has a reading of the last ones to itself.
+  std::vector<BabiReading> readings(int64_t most_sentences) const;
+
   /// Words of the longest statement or question.
   int64_t longest_sentence() const { return longest_sentence_; }
-  /// Statements of the longest story.
-  int64_t longest_story() const { return longest_story_; }
 
  private:
   struct Question {
@@ -65,7 +73,7 @@ class BabiQuestions {
   std::vector<int32_t> words_;
   std::vector<std::pair<int64_t, int64_t>> texts_;  ///< begin and end in words_
   std::vector<Question> questions_;
-  int64_t longest_sentence_ = 0, longest_story_ = 0;
+  int64_t longest_sentence_ = 0;
 };
 
 /// The bAbI tasks of a folder (Weston et al. 2015), in the form of its directories en-valid and
@@ -82,17 +90,19 @@ class BabiData {
   const BabiQuestions& questions(int64_t task, Split split) const {
     return questions_.at({task, split});
   }
+  /// The same questions, in readings of most_sentences.
+  const std::vector<BabiReading>& readings(int64_t task, Split split) const {
+    return readings_.at({task, split});
+  }
 
   /// Words of the longest statement or question of all: the width of a sentence in a batch.
   int64_t longest_sentence() const;
-  /// Sentences of a story of this task in a batch: those of the longest story of all three splits,
-  /// most_sentences at most.
-  int64_t story_length(int64_t task) const;
 
  private:
   BabiConfig config_;
   BabiVocabulary vocabulary_;
   std::map<std::pair<int64_t, Split>, BabiQuestions> questions_;
+  std::map<std::pair<int64_t, Split>, std::vector<BabiReading>> readings_;
 };
 
 }  // namespace tessera::task
