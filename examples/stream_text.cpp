@@ -18,6 +18,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/generate.h"
+#include "tessera/model/language_model.h"
 
 namespace {
 

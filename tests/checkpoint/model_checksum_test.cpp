@@ -7,6 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

@@ -2,6 +2,7 @@
 
 #include "tessera/infer/forward.h"
 
+#include "tessera/model/model_kind.h"
 #include "tests/checkpoint/weight_files.h"
 #include "tests/support/numerical_gradient.h"
 

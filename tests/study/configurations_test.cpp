@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training.h"
 #include "tessera/task/sequence/training_config.h"
 

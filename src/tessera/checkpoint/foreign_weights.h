@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/model/sequence_model.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
+
+class SequenceModel;
 
 /// A format in which another program keeps weights, and the prefix of its names there.
 ///   nanomosaics         nanoMosaics (Memory Mosaics, alternate parameterisation)

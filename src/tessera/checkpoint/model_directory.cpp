@@ -7,6 +7,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/weight_file.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 namespace {

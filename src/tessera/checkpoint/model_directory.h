@@ -8,9 +8,11 @@
 
 #include "tessera/base/config.h"
 #include "tessera/checkpoint/foreign_weights.h"
-#include "tessera/model/model_kind.h"
 
 namespace tessera {
+
+class LanguageModel;
+class SequenceModel;
 
 /// Writes config.json (kind, format, source, hyper-parameters) and model.safetensors into the
 /// folder, creating it where it is missing; each file appears whole or not at all. source: the

@@ -5,6 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/cli/program.h"
+#include "tessera/model/sequence_model.h"
 
 namespace tessera::cli {
 namespace {

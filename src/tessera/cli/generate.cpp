@@ -10,6 +10,7 @@
 #include "tessera/base/file.h"
 #include "tessera/cli/program.h"
 #include "tessera/cli/text_writing.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera::cli {
 namespace {

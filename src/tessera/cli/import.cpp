@@ -10,6 +10,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/tokenizer.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera::cli {
 namespace {

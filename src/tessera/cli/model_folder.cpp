@@ -2,6 +2,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera::cli {
 

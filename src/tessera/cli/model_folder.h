@@ -6,7 +6,10 @@
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/generate.h"
-#include "tessera/model/language_model.h"
+
+namespace tessera {
+class LanguageModel;
+}
 
 namespace tessera::cli {
 

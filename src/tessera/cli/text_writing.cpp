@@ -11,6 +11,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/cli/program.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera::cli {
 namespace {

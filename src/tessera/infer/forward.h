@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "tessera/checkpoint/foreign_weights.h"
-#include "tessera/model/sequence_model.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
+
+class SequenceModel;
 
 /// Whose names the gradients get: our own, or those of the format that the model was imported from.
 enum class ParameterNames { kOwn, kSource };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/interrupt.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera {
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 
-#include "tessera/model/language_model.h"
+#include "tessera/model/sequence_state.h"
 
 namespace tessera {
+
+class LanguageModel;
 
 /// Tokens of a long text that are read in one pass: enough for large matrix products, and few
 /// enough that a signal is noticed soon.

@@ -9,6 +9,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/infer/streaming_session.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera {
 namespace {

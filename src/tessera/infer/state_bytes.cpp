@@ -1,5 +1,7 @@
 #include "tessera/infer/state_bytes.h"
 
+#include "tessera/model/language_model.h"
+
 #include <ATen/ATen.h>
 
 #include <algorithm>

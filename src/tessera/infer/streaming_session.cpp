@@ -7,6 +7,7 @@
 
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/read_pieces.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera {
 namespace {

@@ -7,9 +7,13 @@
 #include <optional>
 #include <vector>
 
-#include "tessera/model/language_model.h"
+#include "tessera/memory/stored_pairs.h"
+#include "tessera/model/sequence_state.h"
 
 namespace tessera {
+
+class LanguageModel;
+struct SequenceOutput;
 
 using Tokens = std::vector<int64_t>;
 

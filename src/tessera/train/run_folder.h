@@ -6,7 +6,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/file_lock.h"
-#include "tessera/train/trainer.h"
+#include "tessera/train/start.h"
 
 namespace tessera {
 

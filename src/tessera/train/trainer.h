@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -14,12 +13,11 @@
 #include "tessera/base/error.h"
 #include "tessera/train/checkpoint.h"
 #include "tessera/train/metrics_log.h"
+#include "tessera/train/start.h"
 #include "tessera/train/train_config.h"
+#include "tessera/train/training_observer.h"
 
 namespace tessera {
-
-/// Names and values of one evaluation. "loss" is the one that ranks checkpoints.
-using Metrics = std::map<std::string, double>;
 
 /// What is trained, and on what. Everything random in it must be a function of its arguments, of
 /// the configured seed and of LibTorch's default generator, which the trainer seeds from
@@ -42,38 +40,11 @@ struct TrainingTask {
   AdamW::DecayRule decays = decays_by_dimension;
 };
 
-/// One line of metrics.jsonl.
-struct StepMetrics {
-  int64_t step = 0;            ///< updates made, this one included
-  int64_t tokens = 0;          ///< seen so far
-  double loss = 0.0;           ///< mean over the micro-batches, before the update
-  double learning_rate = 0.0;  ///< of this update
-  double gradient_norm = 0.0;  ///< before it is clipped
-  double tokens_per_second = 0.0;
-  double elapsed_seconds = 0.0;  ///< since the run began, in all its processes
-};
-
-/// Told what happens, in this order within a step; the default does nothing.
-class TrainingObserver {
- public:
-  virtual ~TrainingObserver() = default;
-  /// step: updates already made.
-  virtual void on_start(int64_t step, int64_t steps) {}
-  virtual void on_step(const StepMetrics& metrics) {}
-  virtual void on_evaluation(int64_t step, const Metrics& metrics) {}
-  /// Every sample_every steps, without gradients and with the module in evaluation mode.
-  virtual void on_sample(int64_t step) {}
-  virtual void on_checkpoint(int64_t step, const std::filesystem::path& path) {}
-  virtual void on_warning(const std::string& message) {}
-};
-
 /// The loss or the gradient is no longer finite.
 class Diverged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-
-enum class Start { kNew, kResume };
 
 struct TrainingResult {
   int64_t step = 0;            ///< updates made; fewer than configured where it ended early

@@ -9,6 +9,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/train/checkpoint.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {

@@ -7,7 +7,7 @@
 
 #include "tessera/data/token_stream.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/train/trainer.h"
+#include "tessera/train/start.h"
 
 namespace tessera {
 

@@ -13,7 +13,9 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/window_sampler.h"
 #include "tessera/infer/generate.h"
+#include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
+#include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 
 namespace tessera {

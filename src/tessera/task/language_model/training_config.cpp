@@ -5,6 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 namespace {

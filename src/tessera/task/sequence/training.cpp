@@ -11,6 +11,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/task/sequence/sample_order.h"
+#include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 
 namespace tessera::task {
