@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/text_stream.h"
 

@@ -13,6 +13,7 @@
 #include "tessera/study/stm/studies.h"
 #include "tessera/task/priority_sort/priority_sort.h"
 #include "tessera/task/sequence/sample_order.h"
+#include "tessera/train/checkpoint.h"
 
 namespace tessera::stm_study {
 namespace {

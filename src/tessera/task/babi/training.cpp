@@ -12,6 +12,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/task/babi/babi_batch.h"
 #include "tessera/task/sequence/check_range.h"
+#include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 
 namespace tessera::task {

@@ -6,6 +6,7 @@
 
 #include "tessera/task/pong/pong_workers.h"
 #include "tessera/train/run_folder.h"
+#include "tessera/train/train_config.h"
 
 namespace tessera::task {
 
