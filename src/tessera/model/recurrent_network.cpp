@@ -1,6 +1,7 @@
 #include "tessera/model/recurrent_network.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
@@ -12,6 +13,8 @@
 
 namespace tessera {
 namespace {
+
+constexpr double kMostValues = 0x1p56;  // times a few: their bytes can be counted
 
 /// The sizes with `count` in the place of -1.
 std::vector<int64_t> grown(std::vector<int64_t> sizes, int64_t count) {
@@ -35,6 +38,17 @@ bool fits(at::IntArrayRef sizes, int64_t B, const std::vector<int64_t>& expected
 }
 
 }  // namespace
+
+void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> fields) {
+  double product = 1;
+  std::string named;
+  for (const auto& [name, value] : fields) {
+    product *= static_cast<double>(value);
+    named += fmt::format("{}model.{} is {}", named.empty() ? "" : ", ", name, value);
+  }
+  if (product > kMostValues)
+    throw UsageError("{}: together too large, their product may be at most 2^56", named);
+}
 
 RecurrentNetwork::RecurrentNetwork(Layout layout, at::Device device) : layout_(std::move(layout)) {
   for (const StatePart& part : layout_.state)

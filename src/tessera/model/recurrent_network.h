@@ -2,12 +2,19 @@
 
 #include <torch/nn/modules/linear.h>
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/model/sequence_model.h"
 
 namespace tessera {
+
+/// Throws UsageError where the product of these hyper-parameters is so large that the bytes of a
+/// matrix of so many values cannot be counted.
+void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> fields);
 
 /// What the recurrent networks over vectors have in common: x [B, T, in] -> [B, T, out] by a
 /// recurrence, whose state at the start is learned, and a linear head. Gradients go through all
