@@ -45,9 +45,9 @@ class StmStudies : public testing::Test {
 TEST_F(StmStudies, OneForEachFigureAndTableOfATask) {
   std::set<std::string> ids;
   for (const Study& study : stm_studies()) ids.insert(study.id);
-  for (const char* id :
-       {"associative-retrieval", "nth-farthest", "copy", "priority-sort", "relational-recall",
-        "convex-hull", "travelling-salesman", "shortest-path", "spanning-tree", "cost", "rank"})
+  for (const char* id : {"associative-retrieval", "nth-farthest", "copy", "priority-sort",
+                         "relational-recall", "convex-hull", "travelling-salesman", "shortest-path",
+                         "spanning-tree", "babi", "cost", "rank"})
     EXPECT_TRUE(ids.contains("stm/" + std::string(id))) << id;
 }
 
@@ -63,6 +63,36 @@ TEST_F(StmStudies, CompareTheModelsOfEveryTask) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / id / "stm-run1" / "model" / "config.json"));
     EXPECT_TRUE(std::filesystem::exists(folder_ / id / "report.html"));
   }
+}
+
+TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
+  const Json settings = {
+      {"tasks", {1, 15}},
+      {"simulated", {{"training", 40}, {"validation", 10}, {"test", 30}}},
+      {"model", {{"slots", 2}, {"width", 6}, {"channels", 6}, {"hidden", 6}}},
+      {"train", {{"steps", 4}, {"batch", 4}, {"accumulation", 2}, {"evaluate_every", 2}}}};
+  const StudyResults results = run("babi", settings);
+  EXPECT_NEAR(results.comparisons().front().published, 0.0, 1e-12);  // both tasks, table 9
+  double mean = 0;
+  std::map<std::string, int> points;
+  for (const ResultPoint& point : results.points()) {
+    ++points[point.series];
+    if (point.series == "error of a task") mean += point.y / 2;
+  }
+  EXPECT_NEAR(results.comparisons().front().ours, mean, 1e-9);
+  EXPECT_EQ(points, (std::map<std::string, int>{{"error of a task", 2}, {"validation error", 2}}));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/error-per-task.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/learning-curve.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/run/model/words.json"));
+  // Once more: the run is not trained again, and the numbers are the same.
+  EXPECT_EQ(run("babi", settings).comparisons().front().ours, results.comparisons().front().ours);
+
+  // From files, here those that the first study simulated; another run folder is needed for them.
+  std::filesystem::remove_all(folder_ / "babi/run");
+  Json from_files = settings;
+  from_files["data"] = (folder_ / "babi/stories").native();
+  EXPECT_EQ(run("babi", from_files).comparisons().front().ours, results.comparisons().front().ours);
+  EXPECT_THROW(run("babi", {{"data", (folder_ / "nowhere").native()}}), std::runtime_error);
 }
 
 TEST_F(StmStudies, AssociativeRetrievalLeavesPartsOut) {

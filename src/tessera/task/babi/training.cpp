@@ -82,7 +82,8 @@ TrainingTask training_task(const BabiTrainingConfig& config, const BabiData& dat
   };
   training.tokens_per_step = train.batch * train.accumulation;
   training.digest = fmt::format("{} {}", resolved.at("data").dump(), resolved.at("model").dump());
-  // Differs from AdamW's default: nothing decays; this is Adam.
+  for (int64_t task : data.config().tasks)
+    training.digest += fmt::format(" {}", data.questions(task, Split::kTraining).size());
   return training;
 }
 
