@@ -24,7 +24,16 @@ void write_babi(int64_t task, uint64_t seed, int64_t questions,
 
 /// Questions of a split of one task.
 struct BabiSizes {
-  int64_t training = 9000, validation = 1000, test = 1000;
+  int64_t training = 9000;
+  int64_t validation = 1000;
+  int64_t test = 1000;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("training", training, "questions to train on");
+    field("validation", validation, "questions to validate on");
+    field("test", test, "questions to test on");
+  }
 };
 
 /// Writes qa<task>_train.txt, qa<task>_valid.txt and qa<task>_test.txt into a folder, which is
