@@ -4,7 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/train/actor_critic.h"
+#include "tessera/train/adamw.h"
+#include "tessera/train/checkpoint.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
@@ -128,6 +134,45 @@ TEST(PongAgent, EqualSeedsGiveEqualAgentsWithNearlyEvenPolicies) {
   PongAgent agent(small_config(PongMemory::kLstm), 8, 3, 1);
   const auto answer = agent->step(at::randn({4, 8, 8}), agent->initial_state(4));
   EXPECT_LT((answer.logits.softmax(1) - 1.0 / 3).abs().max().item<double>(), 0.01);
+}
+
+// The shortest game there is: a bright half says which of two actions is rewarded, at once.
+TEST(PongAgent, LearnsToAnswerWhatItSees) {
+  constexpr int64_t kWorkers = 16, kSteps = 4, kUpdates = 60;
+  for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
+    at::manual_seed(3);
+    PongAgent agent(small_config(memory), 8, 2, 1);
+    AdamW optimizer(trainable_parameters(*agent), {.weight_decay = 0, .beta2 = 0.999});
+    double reward = 0;
+    for (int64_t update = 0; update < kUpdates; ++update) {
+      PongAgentState state = agent->initial_state(kWorkers);
+      std::vector<at::Tensor> rewards, values, log_probabilities, entropies;
+      for (int64_t t = 0; t < kSteps; ++t) {
+        const at::Tensor answers = at::randint(2, {kWorkers}, at::kLong);
+        at::Tensor frames = at::zeros({kWorkers, 8, 8});
+        for (int64_t worker = 0; worker < kWorkers; ++worker)
+          frames[worker].narrow(0, 4 * answers[worker].item<int64_t>(), 4).fill_(1);
+        const auto step = agent->step(frames, state);
+        const at::Tensor log_policy = step.logits.log_softmax(1);
+        const at::Tensor actions = at::multinomial(log_policy.detach().exp(), 1);
+        rewards.push_back((actions.squeeze(1) == answers).to(at::kFloat));
+        values.push_back(step.values);
+        log_probabilities.push_back(log_policy.gather(1, actions).squeeze(1));
+        entropies.push_back(-(log_policy.exp() * log_policy).sum(1));
+        state = step.state;
+      }
+      const Rollout rollout = {at::stack(rewards),   at::ones({kSteps, kWorkers}),
+                               at::stack(values),    at::stack(log_probabilities),
+                               at::stack(entropies), at::zeros({kWorkers})};
+      ActorCriticConfig config;
+      config.discount = 0;  // an action changes nothing later
+      optimizer.clear_gradients();
+      actor_critic_loss(rollout, config).backward();
+      optimizer.step(1e-2);
+      reward = rollout.rewards.mean().item<double>();
+    }
+    EXPECT_GT(reward, 0.9) << config::enum_name(memory);
+  }
 }
 
 TEST(PongAgent, RefusesImpossibleSettingsAndFrames) {

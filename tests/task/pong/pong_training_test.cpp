@@ -97,33 +97,6 @@ TEST(PongTraining, AnotherSeedIsAnotherRun) {
   EXPECT_FALSE(weights_of(train(config, folder / "two").agent).equal(weights_of(one.agent)));
 }
 
-// A game so easy that a few seconds suffice: the opponent stands still, one point, small frames.
-// Random players lose most points, as they miss the serves.
-TEST(PongTraining, LearnsToReturnTheBall) {
-  const TemporaryFolder folder;
-  PongTrainingConfig config = tiny_config(PongMemory::kLstm);
-  config.environment.game.opponent_skill = 0;
-  config.environment.actions = PongActions::kReduced;
-  config.environment.longest_game = 400;
-  config.agent.channels = {4};
-  config.agent.hidden = 32;
-  config.actor_critic.rollout = 20;
-  config.train.batch = 16;
-  config.train.steps = 150;
-  config.train.learning_rate = config.train.min_learning_rate = 3e-3;
-  config.train.epsilon = 1e-5;
-  config.train.evaluate_batches = 40;
-  const TrainedPongAgent trained = train(config, folder / "run");
-  const auto mean = [&](size_t first, size_t count) {
-    double sum = 0;
-    for (size_t i = first; i < first + count; ++i)
-      sum += static_cast<double>(trained.games[i].reward);
-    return sum / static_cast<double>(count);
-  };
-  ASSERT_GT(trained.games.size(), 400u);
-  EXPECT_GT(mean(trained.games.size() - 100, 100), mean(0, 100) + 0.5);
-}
-
 TEST(PongGames, AReplayContinuesAsTheGamesThatWereCut) {
   PongEnvironmentConfig config;
   config.size = 16;
