@@ -25,6 +25,7 @@ std::vector<Study> stm_studies() {
       study("spanning-tree", "Naming the edges of the minimum spanning tree", "table 3, figure 6",
             spanning_tree),
       study("babi", "Answering questions about stories", "tables 4 and 9", babi),
+      study("pong", "Learning to play Pong", "figure 3", pong),
       study("cost", "What outer-product attention and the models cost", "tables 5 and 6", cost),
       study("rank", "The numerical rank of the relational distillation", "table 8", rank),
   };

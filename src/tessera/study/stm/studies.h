@@ -20,6 +20,7 @@ void travelling_salesman(StudyContext&);    // table 3
 void shortest_path(StudyContext&);          // table 3
 void spanning_tree(StudyContext&);          // table 3
 void babi(StudyContext&);                   // tables 4 and 9
+void pong(StudyContext&);                   // figure 3
 void cost(StudyContext&);                   // tables 5 and 6
 void rank(StudyContext&);                   // table 8
 

@@ -28,18 +28,21 @@ PongMove perfect_move(const PongGame& game, int64_t frames) {
 
 }  // namespace
 
+int64_t choose_action(PongPlayer player, const PongEnvironment& environment, RandomStream& random) {
+  const auto moves = moves_of(environment.configuration().actions);
+  if (player == PongPlayer::kStill) return 0;
+  if (player == PongPlayer::kRandom) return static_cast<int64_t>(random.below(moves.size()));
+  const PongMove move =
+      perfect_move(environment.game(), environment.configuration().frames_per_action());
+  return std::ranges::find(moves, move) - moves.begin();
+}
+
 PongScore play_game(const PongEnvironmentConfig& config, PongPlayer player, uint64_t seed) {
   PongEnvironment environment(config, seed);
   RandomStream random(seed, kPlayerStream);
-  const auto moves = moves_of(config.actions);
-  const auto choose = [&]() -> int64_t {
-    if (player == PongPlayer::kStill) return 0;
-    if (player == PongPlayer::kRandom) return static_cast<int64_t>(random.below(moves.size()));
-    const PongMove move = perfect_move(environment.game(), config.frames_per_action());
-    return std::ranges::find(moves, move) - moves.begin();
-  };
   PongScore score;
-  for (bool ended = false; !ended; ++score.actions) ended = environment.act(choose()).ended;
+  for (bool ended = false; !ended; ++score.actions)
+    ended = environment.act(choose_action(player, environment, random)).ended;
   score.won = environment.game().player_points();
   score.lost = environment.game().opponent_points();
   return score;

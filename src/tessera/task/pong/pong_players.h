@@ -17,6 +17,9 @@ constexpr std::array<std::string_view, 3> enum_names(PongPlayer) {
   return {"still", "random", "perfect"};
 }
 
+/// What such a player does next; only kRandom draws from `random`.
+int64_t choose_action(PongPlayer player, const PongEnvironment& environment, RandomStream& random);
+
 struct PongScore {
   int64_t won = 0, lost = 0;  ///< points
   int64_t actions = 0;
