@@ -34,7 +34,7 @@ class StmStudies : public testing::Test {
     return {
         {"models", {"STM", "LSTM"}},
         {"stm", {{"slots", 2}, {"width", 6}, {"distilled", 6}}},
-        {"lstm", {{"hidden", 8}}},
+        {"baselines", {{"lstm", {{"hidden", 8}}}}},
         {"data", {{"test_samples", 20}}},
         {"train", {{"steps", 2}, {"batch", 8}, {"evaluate_every", 1}, {"evaluate_batches", 1}}}};
   }

@@ -27,7 +27,7 @@ Settings paper_settings() {
   settings.models = {"STM", "STM without transfer", "STM without gates", "Fast weights", "LSTM"};
   settings.stm.slots = 1;
   settings.stm.width = settings.stm.distilled = 48;
-  settings.lstm.hidden = 128;
+  settings.baselines = short_training_baselines();
   settings.data = {.training_samples = 100'000, .test_samples = 20'000};
   settings.train.steps = 100'000;
   settings.train.smoothing = 0.99;
@@ -81,16 +81,16 @@ std::vector<Contestant> contestants(const Settings& settings) {
   StmConfig no_transfer = settings.stm, no_gates = settings.stm;
   no_transfer.alpha3 = {.value = 0, .learned = false};
   no_gates.gated = false;
-  std::vector<Contestant> all = {
+  std::vector<Contestant> all = baseline_contestants(settings.baselines, kEmbedding);
+  const std::vector<Contestant> ours = {
       {"STM", model_table<Stm>(settings.stm, kEmbedding)},
       {"STM without transfer", model_table<Stm>(no_transfer, kEmbedding)},
-      {"STM without gates", model_table<Stm>(no_gates, kEmbedding)},
-      {"LSTM", model_table<VectorLstm>(settings.lstm, kEmbedding)}};
+      {"STM without gates", model_table<Stm>(no_gates, kEmbedding)}};
+  all.insert(all.end(), ours.begin(), ours.end());
+  std::map<std::string, double> accuracies;
   if (const auto* published = published_for(settings.task.pairs))
-    for (auto& [name, model, accuracy] : all)
-      if (const auto found = published->find(name); found != published->end())
-        accuracy = found->second.accuracy;
-  return all;
+    for (const auto& [name, row] : *published) accuracies[name] = row.accuracy;
+  return with_published(std::move(all), accuracies);
 }
 
 /// Epochs of the paper's 100,000 samples until the validation accuracy was kSolved percent.

@@ -15,6 +15,7 @@
 #include "tessera/task/babi/simulator.h"
 #include "tessera/task/babi/training.h"
 #include "tessera/task/sequence/check_range.h"
+#include "tessera/train/metrics_log.h"
 
 namespace tessera::stm_study {
 namespace {

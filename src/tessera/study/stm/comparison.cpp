@@ -69,6 +69,36 @@ StmConfig short_training_stm(int64_t slots, int64_t width) {
   return config;
 }
 
+std::vector<Contestant> with_published(std::vector<Contestant> contestants,
+                                       const std::map<std::string, double>& published) {
+  for (auto& contestant : contestants)
+    if (const auto found = published.find(contestant.name); found != published.end())
+      contestant.published = found->second;
+  return contestants;
+}
+
+Baselines short_training_baselines() {
+  Baselines baselines;
+  baselines.lstm.hidden = 128;
+  baselines.attentional_lstm.hidden = 100;
+  baselines.fast_weights.hidden = 200;
+  baselines.rmc.slots = 4;
+  baselines.rmc.heads = 4;
+  baselines.rmc.head_width = 16;
+  baselines.ntm = {.controller = 96, .slots = 32, .width = 16};
+  baselines.dnc = {.controller = 96, .slots = 16, .width = 16, .read_heads = 2};
+  return baselines;
+}
+
+std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t embedding) {
+  return {{"LSTM", model_table<VectorLstm>(baselines.lstm, embedding)},
+          {"ALSTM", model_table<AttentionalLstm>(baselines.attentional_lstm, embedding)},
+          {"Fast weights", model_table<FastWeights>(baselines.fast_weights, embedding)},
+          {"RMC", model_table<Rmc>(baselines.rmc, embedding)},
+          {"NTM", model_table<Ntm>(baselines.ntm, embedding)},
+          {"DNC", model_table<Dnc>(baselines.dnc, embedding)}};
+}
+
 TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
                                const Contestant& contestant, int64_t run, int64_t runs) {
   config.model = contestant.model;

@@ -1,10 +1,16 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tessera/model/attentional_lstm.h"
+#include "tessera/model/dnc.h"
+#include "tessera/model/fast_weights.h"
+#include "tessera/model/ntm.h"
+#include "tessera/model/rmc.h"
 #include "tessera/model/stm.h"
 #include "tessera/model/vector_lstm.h"
 #include "tessera/study/study.h"
@@ -13,6 +19,26 @@
 /// What the studies that train several models on one task share.
 namespace tessera::stm_study {
 
+/// What the two-memory model is compared with.
+struct Baselines {
+  VectorLstmConfig lstm;
+  AttentionalLstmConfig attentional_lstm;
+  FastWeightsConfig fast_weights;
+  RmcConfig rmc;
+  NtmConfig ntm;
+  DncConfig dnc;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("lstm", lstm, "LSTM");
+    field("attentional_lstm", attentional_lstm, "LSTM that attends over its earlier states");
+    field("fast_weights", fast_weights, "recurrent network with fast weights");
+    field("rmc", rmc, "relational memory core");
+    field("ntm", ntm, "Neural Turing Machine");
+    field("dnc", dnc, "Differentiable Neural Computer");
+  }
+};
+
 /// The settings of such a study.
 template <config::Configuration Task>
 struct ComparisonSettings {
@@ -20,7 +46,7 @@ struct ComparisonSettings {
   std::vector<std::string> models;
   int64_t runs = 1;
   StmConfig stm;
-  VectorLstmConfig lstm;
+  Baselines baselines;
   task::SampleSets data;
   TrainConfig train = task::default_task_training();
 
@@ -30,7 +56,7 @@ struct ComparisonSettings {
     field("models", models, "which models are trained, by their names in the table of results");
     field("runs", runs, "trainings of each model, with seeds of their own");
     field("stm", stm, "the two-memory model; widths of inputs and outputs are the task's");
-    field("lstm", lstm, "the LSTM");
+    field("baselines", baselines, "what it is compared with, likewise");
     field("data", data, "how many samples there are");
     field("train", train, "how every model is trained");
   }
@@ -53,6 +79,10 @@ struct Contestant {
   std::optional<double> published = {};  ///< its score in the paper, in the task's metric
 };
 
+/// The contestants with what the paper has for them, by name.
+std::vector<Contestant> with_published(std::vector<Contestant> contestants,
+                                       const std::map<std::string, double>& published);
+
 /// The table [model] of a configuration that has inputs and outputs of a task filled in later.
 /// embedding: width in which tokens are embedded; 0 where the task has vectors.
 template <typename Model>
@@ -73,6 +103,13 @@ task::TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingCo
 /// Says in the results which of the two trainings was not the paper's.
 void add_training_differences(const TrainConfig& train, const StmConfig& stm,
                               StudyResults& results);
+
+/// The baselines under their names in the paper: "LSTM", "ALSTM", "Fast weights", "RMC", "NTM" and
+/// "DNC".
+std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t embedding = 0);
+
+/// Baselines of about 70,000 parameters, to go with short_training_stm(4, 32).
+Baselines short_training_baselines();
 
 /// Trains those of the contestants that the settings name, each `runs` times. Adds the results and
 /// compares with what was published. Throws UsageError on a name that is not among the

@@ -25,7 +25,7 @@ Settings default_settings() {
   settings.task = {.vectors = 4, .dimension = 2};
   settings.models = {"STM, n_q = 1", "STM, n_q = 8", "LSTM"};
   settings.stm = short_training_stm(8, 32);
-  settings.lstm.hidden = 256;
+  settings.baselines = short_training_baselines();
   settings.train = short_training(6'000, 64);
   return settings;
 }
@@ -44,10 +44,12 @@ std::vector<Contestant> contestants(const Settings& settings) {
     config.slots = slots;
     return model_table<Stm>(config);
   };
-  return {{"STM, n_q = 1", stm(1), 84},
-          {"STM, n_q = 4", stm(4), 95},
-          {"STM, n_q = 8", stm(8), 98},
-          {"LSTM", model_table<VectorLstm>(settings.lstm)}};
+  std::vector<Contestant> all = baseline_contestants(settings.baselines);
+  for (const int64_t slots : {1, 4, 8})
+    all.push_back({fmt::format("STM, n_q = {}", slots), stm(slots)});
+  return with_published(
+      std::move(all),
+      {{"DNC", 25}, {"RMC", 91}, {"STM, n_q = 1", 84}, {"STM, n_q = 4", 95}, {"STM, n_q = 8", 98}});
 }
 
 }  // namespace

@@ -13,20 +13,26 @@ namespace {
 template <typename Task>
 ComparisonSettings<Task> paper_settings() {
   ComparisonSettings<Task> settings;
-  settings.models = {"STM", "LSTM"};
+  settings.models = {"STM", "LSTM", "ALSTM", "RMC", "NTM", "DNC"};
   settings.train.steps = 50'000;
   return settings;
 }
 
-/// Two models of some 100,000 parameters, trained alike for a short while.
+/// Models of some 70,000 parameters, trained alike for a short while.
 template <typename Task>
 ComparisonSettings<Task> reduced_settings(const Task& task, int64_t steps) {
-  ComparisonSettings<Task> settings;
+  ComparisonSettings<Task> settings = paper_settings<Task>();
   settings.task = task;
-  settings.models = {"STM", "LSTM"};
   settings.stm = short_training_stm(4, 32);
-  settings.lstm.hidden = 128;
+  settings.baselines = short_training_baselines();
   settings.train = short_training(steps, 32);
+  return settings;
+}
+
+template <typename Task>
+ComparisonSettings<Task> quick_settings(const Task& task) {
+  ComparisonSettings<Task> settings = reduced_settings(task, 2'000);
+  settings.models = {"STM", "LSTM"};
   return settings;
 }
 
@@ -34,9 +40,9 @@ ComparisonSettings<Task> reduced_settings(const Task& task, int64_t steps) {
 template <typename Task>
 void compare(StudyContext& context, const std::string& task_name,
              const ComparisonSettings<Task>& settings, double published) {
-  compare_models(context, task_name, settings,
-                 {{"STM", model_table<Stm>(settings.stm), published},
-                  {"LSTM", model_table<VectorLstm>(settings.lstm)}});
+  std::vector<Contestant> contestants = baseline_contestants(settings.baselines);
+  contestants.push_back({"STM", model_table<Stm>(settings.stm), published});
+  compare_models(context, task_name, settings, contestants);
 }
 
 }  // namespace
@@ -44,8 +50,8 @@ void compare(StudyContext& context, const std::string& task_name,
 void copy(StudyContext& context) {
   using task::CopyConfig;
   const auto settings =
-      context.settings(reduced_settings<CopyConfig>({.bits = 8, .max_length = 5}, 1'000),
-                       reduced_settings<CopyConfig>({.bits = 16, .max_length = 10}, 6'000),
+      context.settings(quick_settings<CopyConfig>({.bits = 8, .max_length = 5}),
+                       reduced_settings<CopyConfig>({.bits = 16, .max_length = 10}, 5'000),
                        paper_settings<CopyConfig>());
   compare(context, "copy", settings, 0);
   context.results().add_difference(
@@ -56,8 +62,8 @@ void copy(StudyContext& context) {
 void priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   const auto settings = context.settings(
-      reduced_settings<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}, 1'000),
-      reduced_settings<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 6'000),
+      quick_settings<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}),
+      reduced_settings<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 5'000),
       paper_settings<PrioritySortConfig>());
   compare(context, "priority-sort", settings, 0);
   context.results().add_difference(fmt::format(
@@ -68,10 +74,10 @@ void priority_sort(StudyContext& context) {
 void relational_recall(StudyContext& context) {
   using task::RelationalRecallConfig;
   const auto settings =
-      context.settings(reduced_settings<RelationalRecallConfig>(
-                           {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 1'000),
+      context.settings(quick_settings<RelationalRecallConfig>(
+                           {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}),
                        reduced_settings<RelationalRecallConfig>(
-                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 6'000),
+                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 5'000),
                        paper_settings<RelationalRecallConfig>());
   compare(context, "relational-recall", settings, 1);
   context.results().add_difference(fmt::format(
