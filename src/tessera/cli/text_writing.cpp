@@ -201,6 +201,8 @@ void write_session(const GenerateCommand& command, const ModelFolder& folder) {
 
 void write_samples(const GenerateCommand& command, const ModelFolder& folder) {
   const InterruptGuard interrupt;
+  command.generate.check();
+  folder.model->bounded_state(command.generate.bound);  // refused before a word is printed
   if (command.load_session.empty() && command.save_session.empty())
     write_texts(command, folder);
   else

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "tessera/base/error.h"
@@ -123,6 +124,8 @@ void GenerateOptions::check() const {
   if (max_tokens < 0) throw UsageError("max_tokens is {}, expected 0 or more", max_tokens);
   if (!stop.empty() && !token_bytes)
     throw UsageError("stop strings were given, but no tokenizer to find them with");
+  if (std::count(stop.begin(), stop.end(), "") > 0)
+    throw UsageError("a stop string is empty; leave it out");
 }
 
 std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>& prompts,
