@@ -12,6 +12,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/task/babi/simulator.h"
 #include "tessera/train/checkpoint.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {

@@ -11,6 +11,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/task/sequence/training_report.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {

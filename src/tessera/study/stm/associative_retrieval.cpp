@@ -39,11 +39,11 @@ Settings paper_settings() {
 
 Settings default_settings() {
   Settings settings = paper_settings();
-  settings.models = {"STM", "STM without transfer", "LSTM"};
+  settings.models = {"STM", "LSTM"};
   settings.fewest_training_pairs = 1;
   settings.stm = short_training_stm(1, 48);
   settings.data.test_samples = 5'000;
-  settings.train = short_training(4'000, 64);
+  settings.train = short_training(24'000, 64);
   settings.train.stop_loss = 0.01;
   return settings;
 }
@@ -54,7 +54,7 @@ Settings quick_settings() {
   settings.fewest_training_pairs = 0;
   settings.models = {"STM", "LSTM"};
   settings.stm = short_training_stm(1, 32);
-  settings.train.steps = 2'000;
+  settings.train.steps = 2'500;
   return settings;
 }
 

@@ -55,7 +55,7 @@ TrainConfig short_training(int64_t steps, int64_t batch) {
           .beta2 = 0.999,
           .clip = 1,
           .evaluate_every = 100,
-          .evaluate_batches = 5,
+          .evaluate_batches = 10,
           .checkpoint_every = 100,
           .seed = 1};
 }

@@ -34,7 +34,7 @@ ComparisonSettings<Task> reduced_settings(const Task& task, int64_t steps) {
 
 template <typename Task>
 ComparisonSettings<Task> quick_settings(const Task& task) {
-  ComparisonSettings<Task> settings = reduced_settings(task, 1'500);
+  ComparisonSettings<Task> settings = reduced_settings(task, 4'000);
   settings.models = {"STM", "LSTM"};
   return settings;
 }
@@ -61,7 +61,7 @@ void convex_hull(StudyContext& context) {
   const ConvexHullConfig small = {.min_points = 5, .max_points = 5, .most_points = 5};
   const auto settings = context.settings(
       quick_settings<ConvexHullConfig>(small),
-      reduced_settings<ConvexHullConfig>({.max_points = 10, .most_points = 10}, 5'000),
+      reduced_settings<ConvexHullConfig>({.max_points = 10, .most_points = 10}, 8'000),
       paper_settings<ConvexHullConfig>());
   compare(context, "convex-hull", settings,
           {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}});
@@ -75,7 +75,7 @@ void travelling_salesman(StudyContext& context) {
   using task::TravellingSalesmanConfig;
   const TravellingSalesmanConfig small = {.min_points = 5, .max_points = 5, .most_points = 5};
   const auto settings = context.settings(quick_settings<TravellingSalesmanConfig>(small),
-                                         reduced_settings<TravellingSalesmanConfig>(small, 5'000),
+                                         reduced_settings<TravellingSalesmanConfig>(small, 8'000),
                                          paper_settings<TravellingSalesmanConfig>());
   compare(context, "travelling-salesman", settings,
           {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}});
@@ -88,7 +88,7 @@ void travelling_salesman(StudyContext& context) {
 void shortest_path(StudyContext& context) {
   using task::GraphConfig;
   const auto settings =
-      context.settings(quick_settings(small_graphs()), reduced_settings(small_graphs(), 5'000),
+      context.settings(quick_settings(small_graphs()), reduced_settings(small_graphs(), 8'000),
                        paper_settings<GraphConfig>());
   compare(context, "shortest-path", settings,
           {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}});
@@ -101,7 +101,7 @@ void shortest_path(StudyContext& context) {
 void spanning_tree(StudyContext& context) {
   using task::GraphConfig;
   const auto settings =
-      context.settings(quick_settings(small_graphs()), reduced_settings(small_graphs(), 5'000),
+      context.settings(quick_settings(small_graphs()), reduced_settings(small_graphs(), 8'000),
                        paper_settings<GraphConfig>());
   compare(context, "spanning-tree", settings,
           {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}});

@@ -31,7 +31,7 @@ ComparisonSettings<Task> reduced_settings(const Task& task, int64_t steps) {
 
 template <typename Task>
 ComparisonSettings<Task> quick_settings(const Task& task) {
-  ComparisonSettings<Task> settings = reduced_settings(task, 2'000);
+  ComparisonSettings<Task> settings = reduced_settings(task, 5'000);
   settings.models = {"STM", "LSTM"};
   return settings;
 }
@@ -51,7 +51,7 @@ void copy(StudyContext& context) {
   using task::CopyConfig;
   const auto settings =
       context.settings(quick_settings<CopyConfig>({.bits = 8, .max_length = 5}),
-                       reduced_settings<CopyConfig>({.bits = 16, .max_length = 10}, 5'000),
+                       reduced_settings<CopyConfig>({.bits = 16, .max_length = 10}, 8'000),
                        paper_settings<CopyConfig>());
   compare(context, "copy", settings, 0);
   context.results().add_difference(
@@ -63,7 +63,7 @@ void priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   const auto settings = context.settings(
       quick_settings<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}),
-      reduced_settings<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 5'000),
+      reduced_settings<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 8'000),
       paper_settings<PrioritySortConfig>());
   compare(context, "priority-sort", settings, 0);
   context.results().add_difference(fmt::format(
@@ -77,7 +77,7 @@ void relational_recall(StudyContext& context) {
       context.settings(quick_settings<RelationalRecallConfig>(
                            {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}),
                        reduced_settings<RelationalRecallConfig>(
-                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 5'000),
+                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 8'000),
                        paper_settings<RelationalRecallConfig>());
   compare(context, "relational-recall", settings, 1);
   context.results().add_difference(fmt::format(

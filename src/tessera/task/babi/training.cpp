@@ -103,13 +103,6 @@ void save_trained(const std::filesystem::path& run, const BabiData& data, Questi
   write_file(run / "model" / "words.json", words.dump() + "\n");
 }
 
-double trained_seconds(const std::filesystem::path& run) {
-  double seconds = 0;
-  for (const auto& line : MetricsLog::read(run / "metrics.jsonl"))
-    seconds = line.value("elapsed_seconds", seconds);
-  return seconds;
-}
-
 }  // namespace
 
 TrainConfig default_babi_training() {
@@ -162,8 +155,10 @@ TrainedOnBabi train_on_babi(const BabiTrainingConfig& config, const BabiData& da
         fmt::format("stopped after the last step; the run is in {}", run.path().native()));
 
   save_trained(run.path(), data, *model);
-  TrainedOnBabi trained{
-      .model = model, .steps = result.step, .seconds = trained_seconds(run.path()), .test = {}};
+  TrainedOnBabi trained{.model = model,
+                        .steps = result.step,
+                        .seconds = MetricsLog::seconds(run.path() / "metrics.jsonl"),
+                        .test = {}};
   Progress bar(progress, "Test", std::ssize(data.config().tasks));
   for (int64_t task : data.config().tasks) {
     trained.test[task] = score_babi(*model, data, task, Split::kTest);

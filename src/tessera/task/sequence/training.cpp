@@ -126,13 +126,6 @@ Json resolved_config(const TaskTrainingConfig& config, const SequenceModel& mode
   return resolved;
 }
 
-double trained_seconds(const std::filesystem::path& folder) {
-  double seconds = 0;
-  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
-    seconds = line.value("elapsed_seconds", seconds);
-  return seconds;
-}
-
 TaskScore test_score(const TaskTrainingConfig& config, const SequenceTask& task,
                      SequenceModel& model, std::FILE* progress) {
   const auto batches = batches_of(task, split_seed(config.train.seed, Split::kTest),
@@ -175,7 +168,7 @@ TrainedOnTask train_on_task(const TaskTrainingConfig& config, const RunFolder& r
   return {.model = model,
           .folder = run.path(),
           .steps = result.step,
-          .seconds = trained_seconds(run.path()),
+          .seconds = MetricsLog::seconds(run.path() / "metrics.jsonl"),
           .validation_loss = result.best_validation_loss.value_or(NAN),
           .test = test_score(config, *task, *model, progress)};
 }
