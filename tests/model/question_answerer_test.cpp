@@ -410,6 +410,9 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message([](auto& c) { c.words = 0; }), HasSubstr("model.words is 0"));
   EXPECT_THAT(message([](auto& c) { c.channels = -1; }), HasSubstr("model.channels is -1"));
   EXPECT_THAT(message([](auto& c) { c.hidden = 0; }), HasSubstr("model.hidden is 0"));
+  EXPECT_THAT(message([](auto& c) { c.first_words = -1; }), HasSubstr("model.first_words is -1"));
+  EXPECT_THAT(message([](auto& c) { c.first_positions = std::nan(""); }),
+              HasSubstr("model.first_positions is nan"));
   EXPECT_THAT(message([](auto& c) { c.width = c.slots = kLargestSize; }), HasSubstr("too large"));
 }
 

@@ -10,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/model/token_ids.h"
 #include "tessera/model/two_memory_initialisation.h"
+#include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -32,6 +33,10 @@ void QuestionAnswererConfig::check() const {
         "model.width is {} and model.slots {}: together too large, the relational memory would "
         "have more than 2^60 values",
         width, slots);
+  for (const auto& [name, value] :
+       {std::pair{"first_words", first_words}, {"first_positions", first_positions}})
+    if (!std::isfinite(value) || value < 0)
+      throw UsageError("model.{} is {}, expected a number from 0 on", name, value);
 }
 
 TwoMemoryOptions QuestionAnswererConfig::cell_options() const {
@@ -89,18 +94,32 @@ at::Tensor QuestionAnswerer::answer(const at::Tensor& sentences, const at::Tenso
                     "QuestionAnswerer: after is not int64 from 0 to the ", T,
                     " sentences there are");
 
-  TwoMemoryPass pass(cell, x.transpose(0, 1).contiguous(), {});
-  std::vector<ops::Associations> written(T);
-  for (auto& candidate : written) candidate = pass.step();
-  const at::Tensor sentences_before = after.to(x.device()).unsqueeze(2);  // [B, C, 1]
-  const auto side = cell->options().equations.relational_read;
-  // α1 is 1, so the memory after some sentences is the first one and what each of them has written.
+  const ops::Associations written = everything_written(x);
+  const at::Tensor factors = written.factors.flatten(2).transpose(1, 2);  // [B, N D, T N]
+  const at::Tensor sentence = at::arange(T, after.options()).repeat_interleave(config_.slots);
+  const at::Tensor told = after.unsqueeze(2).gt(sentence).to(x.options());  // [B, C, T N]
+  const at::Tensor untold = cell->relational->initial.unsqueeze(0);
+  // α1 is 1: the memory after some sentences is the first one and what each of them has written.
   return inference->forward(asked, [&](const at::Tensor& slots, const at::Tensor& patterns) {
-    at::Tensor sum = ops::contract(cell->relational->initial.unsqueeze(0), slots, patterns, side);
-    for (int64_t t = 0; t < T; ++t)
-      sum = sum + ops::contract(written[t], slots * sentences_before.gt(t), patterns, side);
-    return sum;
+    const at::Tensor queries = (slots.unsqueeze(3) * patterns.unsqueeze(2)).flatten(2);
+    const at::Tensor shares = ops::batched_product(queries, factors) * told;  // of each value
+    return ops::contract(untold, slots, patterns, ops::ReadSide::kKeys) +
+           ops::batched_product(shares, written.values);
   });
+}
+
+/// The associations of all steps: factors [B, T N, N, D], values [B, T N, D].
+ops::Associations QuestionAnswerer::everything_written(const at::Tensor& x) {
+  const int64_t B = x.size(0), T = x.size(1), N = config_.slots, D = config_.width;
+  TwoMemoryPass pass(cell, x.transpose(0, 1).contiguous(), {});
+  std::vector<at::Tensor> factors = {at::empty({B, 0, N, D}, x.options())};
+  std::vector<at::Tensor> values = {at::empty({B, 0, D}, x.options())};
+  for (int64_t t = 0; t < T; ++t) {
+    const ops::Associations candidate = pass.step();
+    factors.push_back(candidate.factors);
+    values.push_back(candidate.values);
+  }
+  return {at::cat(factors, 1), at::cat(values, 1)};
 }
 
 at::Tensor QuestionAnswerer::forward(const at::Tensor& sentences, std::optional<uint64_t>,
@@ -148,8 +167,8 @@ SequenceState QuestionAnswerer::state_from(const TensorFile& file, const Sequenc
 void QuestionAnswerer::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   Initialiser draw(seed);
-  draw.uniform(embedding, -0.1, 0.1);
-  positions.fill_(1.0 / static_cast<double>(config_.words));
+  draw.uniform(embedding, -config_.first_words, config_.first_words);
+  positions.fill_(config_.first_positions);
   for (const auto& part : cell->modules(/*include_self=*/false))
     if (const auto* linear = part->as<torch::nn::Linear>()) draw.as_torch(*linear);
   initialise_memories(cell, draw);

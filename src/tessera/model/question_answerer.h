@@ -17,6 +17,8 @@ struct QuestionAnswererConfig {
   int64_t slots = 20;
   int64_t width = 90;
   int64_t hidden = 80;
+  double first_words = 0.1;
+  double first_positions = 1.0 / 12;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -26,6 +28,8 @@ struct QuestionAnswererConfig {
     field("slots", slots, "queries, keys and values; matrices of the relational memory (n_q)");
     field("width", width, "the memories hold matrices of width x width (d)");
     field("hidden", hidden, "width of the hidden layers of input maps and inference");
+    field("first_words", first_words, "embedded words are drawn between this and its negative");
+    field("first_positions", first_positions, "first weight of each place in a sentence");
   }
 
   /// Throws UsageError that names the field and what it may be.
@@ -77,6 +81,7 @@ class QuestionAnswerer : public SequenceModel {
 
  private:
   at::Tensor encode(const at::Tensor& sentences, std::string_view what) const;
+  ops::Associations everything_written(const at::Tensor& x);
 
   QuestionAnswererConfig config_;
 };
