@@ -136,7 +136,7 @@ void tabulate(const task::TrainedOnBabi& trained, StudyResults& results) {
       std::make_unique<BarChart>("Wrong answers of each task", names, "task", "wrong answers (%)");
   chart->add("ours", ours);
   chart->add("Le et al. 2020, table 9", published, deviations);
-  results.add_chart("error-per-task", std::move(chart),
+  results.add_chart("errors", std::move(chart),
                     "Test questions. The paper's bars are means over ten runs.");
 }
 
