@@ -201,28 +201,27 @@ Picture grey_picture(const std::string& name, const PongEnvironment& environment
   return picture;
 }
 
-/// A rally between the player that knows ball and opponent and the opponent.
+/// A rally between the player that knows ball and opponent and an opponent that never misses.
 void show_rally(StudyContext& context, const Settings& settings) {
-  constexpr int kShown = 8, kFirst = 2;  // pictures; actions before the first
+  constexpr int64_t kPictures = 8, kFrames = 16;  // frames from one picture to the next
   PongEnvironmentConfig config = settings.training.environment;
-  config.frame_skip = settings.frame_skips.front();
+  config.game = {.points = 21, .opponent_skill = 1};
+  config.frame_skip = 1;  // so that it aims exactly
   PongEnvironment environment(config, context.seed());
   RandomStream random(context.seed());
-  const int64_t stride = std::max<int64_t>(1, 16 / config.frames_per_action());
-  PictureStrip screens(
-      fmt::format("A rally, every {} frames", stride * config.frames_per_action()));
+  PictureStrip screens(fmt::format("A rally, every {} frames", kFrames));
   PictureStrip seen(
       fmt::format("What an agent sees of it: {} x {} pixels", config.size, config.size));
-  int64_t action = 0;
-  for (int shown = 0; shown < kShown; ++action) {
-    if (environment.act(choose_action(PongPlayer::kPerfect, environment, random)).ended) break;
-    if (action < kFirst || (action - kFirst) % stride != 0) continue;
-    const std::string name = fmt::format("frame {}", (action + 1) * config.frames_per_action());
+  for (int64_t picture = 1; picture <= kPictures; ++picture) {
+    for (int64_t action = 0; action < kFrames / config.frame_skip; ++action)
+      environment.act(choose_action(PongPlayer::kPerfect, environment, random));
+    const std::string name = fmt::format("frame {}", picture * kFrames);
     screens.add(colour_picture(name, environment));
-    if (++shown % 2 == 1) seen.add(grey_picture(name, environment));
+    seen.add(grey_picture(name, environment));
   }
   context.results().add_chart("rally", std::make_unique<PictureStrip>(std::move(screens)),
-                              "Each pixel is the brightest of the last three frames.");
+                              "Right the player that knows ball and opponent, left an opponent "
+                              "that never misses. Each pixel is the brightest of three frames.");
   context.results().add_chart(
       "rally-seen", std::make_unique<PictureStrip>(std::move(seen)),
       "The same in grey, without scores and walls, before it is normalised.");
