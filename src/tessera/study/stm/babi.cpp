@@ -204,6 +204,12 @@ void add_differences(const Settings& settings, const task::TrainedOnBabi& traine
       "in the code. One run, the paper has ten.",
       model.slots, model.width, trained.steps, settings.train.batch * settings.train.accumulation,
       format_duration(trained.seconds), settings.train.learning_rate));
+  const QuestionAnswererConfig authors;
+  if (model.first_words != authors.first_words || model.first_positions != authors.first_positions)
+    results.add_difference(fmt::format(
+        "Embedded words are drawn within {:g} and their weights by place begin at {:g}; in the "
+        "paper's code within 0.1 and at 1/12, which makes all sentences look alike at first.",
+        model.first_words, model.first_positions));
   results.add_difference(
       "An update is about whole stories: each is read once and asked all its questions. The paper "
       "draws single questions and reads a story for each.");
