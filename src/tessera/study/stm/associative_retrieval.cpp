@@ -44,6 +44,7 @@ Settings default_settings() {
   settings.stm = short_training_stm(1, 48);
   settings.data.test_samples = 5'000;
   settings.train = short_training(24'000, 64);
+  settings.train.min_learning_rate = 1e-4;
   settings.train.stop_loss = 0.01;
   return settings;
 }
@@ -55,6 +56,7 @@ Settings quick_settings() {
   settings.models = {"STM", "LSTM"};
   settings.stm = short_training_stm(1, 32);
   settings.train.steps = 2'500;
+  settings.train.min_learning_rate = settings.train.learning_rate;
   return settings;
 }
 
