@@ -152,7 +152,9 @@ TEST_F(BabiTraining, LearnsAFewStoriesByHeart) {
   config_.data.tasks = {1};
   config_.model.width = 24;
   config_.model.slots = 4;
-  config_.train.steps = 150;
+  config_.model.first_words = 0.7;
+  config_.model.first_positions = 1;
+  config_.train.steps = 300;
   config_.train.batch = 30;
   config_.train.learning_rate = config_.train.min_learning_rate = 3e-3;
   config_.train.evaluate_every = 0;

@@ -78,8 +78,8 @@ Settings quick_settings() {
   Settings settings = default_settings();
   settings.tasks = {1, 20};
   settings.simulated = {.training = 5000, .validation = 500, .test = 1000};
-  settings.train.steps = 2000;
-  settings.train.evaluate_every = 200;
+  settings.train.steps = 5000;
+  settings.train.evaluate_every = 500;
   return settings;
 }
 
