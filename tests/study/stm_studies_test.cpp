@@ -81,7 +81,7 @@ TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
   }
   EXPECT_NEAR(results.comparisons().front().ours, mean, 1e-9);
   EXPECT_EQ(points, (std::map<std::string, int>{{"error of a task", 2}, {"validation error", 2}}));
-  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/error-per-task.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/errors.svg"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/learning-curve.svg"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/run/model/words.json"));
   // Once more: the run is not trained again, and the numbers are the same.
@@ -151,7 +151,7 @@ TEST_F(StmStudies, RefuseModelsThatTheyDoNotHave) {
   Json settings = tiny();
   settings["models"] = {"LTSM"};
   EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }),
-              HasSubstr("did you mean 'STM'?"));
+              HasSubstr("did you mean 'LSTM'?"));
   settings["models"] = Json::array();
   EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }),
               HasSubstr("models is empty"));

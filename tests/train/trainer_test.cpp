@@ -67,6 +67,15 @@ struct TrainerTest : testing::Test {
   }
 };
 
+/// Evaluations that find these losses, one after another; a resumed run goes on in the list.
+TrainingTask task_with_losses(TinyNetwork& network, std::vector<double> losses) {
+  TrainingTask task = tiny_task(network);
+  task.evaluate = [losses, next = size_t{0}]() mutable -> Metrics {
+    return {{"loss", losses.at(next++)}};
+  };
+  return task;
+}
+
 /// The lines of a log without what depends on the clock.
 std::vector<std::string> timeless_lines(const std::filesystem::path& path) {
   std::vector<std::string> lines;
@@ -101,6 +110,20 @@ TEST_F(TrainerTest, LearnsWhatThereIsToLearn) {
   Recorder recorder;
   train("run", Start::kNew, &recorder);
   EXPECT_LT(recorder.steps.back().loss, 0.7 * recorder.steps.front().loss);
+}
+
+// A reward with a minus sign is such a loss.
+TEST_F(TrainerTest, ALossBelowZeroChangesNothingByItself) {
+  config.evaluate_every = 1;
+  config.warmup_steps = 0;
+  config.min_learning_rate = config.learning_rate;
+  config.steps = 3;
+  TinyNetwork network;
+  Recorder recorder;
+  Trainer(config, task_with_losses(network, {-1, -2, -3}), folder / "run", &recorder)
+      .run(Start::kNew);
+  ASSERT_EQ(recorder.steps.size(), 3u);
+  EXPECT_EQ(recorder.steps.back().learning_rate, config.learning_rate);
 }
 
 TEST_F(TrainerTest, HalvesTheLearningRateForGoodOnceTheLossIsLow) {
@@ -263,15 +286,6 @@ TEST_F(TrainerTest, AFinishedRunHasNothingLeftAndMayBeProlonged) {
   const at::Tensor prolonged = train("run", Start::kResume);
   EXPECT_EQ(logged_steps("run").size(), 14u);
   EXPECT_TRUE(train("whole", Start::kNew).equal(prolonged));
-}
-
-/// Evaluations that find these losses, one after another; a resumed run goes on in the list.
-TrainingTask task_with_losses(TinyNetwork& network, std::vector<double> losses) {
-  TrainingTask task = tiny_task(network);
-  task.evaluate = [losses, next = size_t{0}]() mutable -> Metrics {
-    return {{"loss", losses.at(next++)}};
-  };
-  return task;
 }
 
 TEST_F(TrainerTest, EndsWhenPatienceDoes) {

@@ -182,8 +182,8 @@ StepMetrics Trainer::train_step() {
 }
 
 double Trainer::learning_rate() const {
-  const bool halved =
-      state_.best_validation_loss && *state_.best_validation_loss < config_.halve_loss;
+  const bool halved = config_.halve_loss > 0 && state_.best_validation_loss &&
+                      *state_.best_validation_loss < config_.halve_loss;
   return config_.schedule().at(state_.step) * (halved ? 0.5 : 1.0);
 }
 
