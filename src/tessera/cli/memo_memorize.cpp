@@ -1,7 +1,6 @@
 // tessera memo memorize STORE FILE…
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/physical_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/data/text_source.h"
@@ -60,7 +60,7 @@ struct Document {
 };
 
 std::string read_standard_input() {
-  const int64_t limit = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / 4;
+  const int64_t limit = physical_memory() / 4;
   std::string text;
   std::array<char, 1 << 16> buffer;
   while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {

@@ -1,12 +1,11 @@
 #include "tessera/memo/text_memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "tessera/base/error.h"
+#include "tessera/base/physical_memory.h"
 #include "tessera/memo/window_pairs.h"
 
 namespace tessera::memo {
@@ -112,8 +111,7 @@ void TextMemory::merge(const TextMemory& other) {
 }
 
 int64_t TextMemory::most_tokens(const TextMemoryConfig& config) {
-  const int64_t memory = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  return memory / (kBytesForPair * std::max(1, config.layers));
+  return physical_memory() / (kBytesForPair * std::max(1, config.layers));
 }
 
 }  // namespace tessera::memo

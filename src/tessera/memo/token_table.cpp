@@ -1,5 +1,7 @@
 #include "tessera/memo/token_table.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,6 +10,7 @@
 #include "tessera/memo/allocate_matrix.h"
 #include "tessera/memo/cpu/loops.h"
 #include "tessera/memo/cpu/nibble_products.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::memo {
 namespace {
@@ -47,13 +50,15 @@ TokenTable::TokenTable(int64_t vocabulary, int64_t dimension, uint64_t seed, uin
       width_((dimension + kGroup - 1) / kGroup * kGroup),
       law_(kScale, kLimit) {
   rows_ = std::static_pointer_cast<uint8_t>(allocate_matrix(vocabulary * width_ / 2));
-#pragma omp parallel
+  const int threads = simd::region_threads();
+  std::vector<int8_t> numbers(static_cast<size_t>(threads * width_), 0);  // one row a thread
+#pragma omp parallel num_threads(threads)
   {
-    std::vector<int8_t> row(static_cast<size_t>(width_), 0);
+    int8_t* const row = numbers.data() + omp_get_thread_num() * width_;
 #pragma omp for schedule(static)
     for (int64_t token = 0; token < vocabulary; ++token) {
-      law_.draw(seed, stream, token * dimension, dimension, row.data());
-      pack(row.data(), width_, rows_.get() + token * width_ / 2);
+      law_.draw(seed, stream, token * dimension, dimension, row);
+      pack(row, width_, rows_.get() + token * width_ / 2);
     }
   }
 }

@@ -5,7 +5,6 @@
 #include <fmt/chrono.h>
 #include <sys/utsname.h>
 #include <torch/version.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <ctime>
@@ -13,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
+
+#include "tessera/base/physical_memory.h"
 
 extern "C" {
 char* openblas_get_corename();
@@ -61,7 +62,7 @@ Json libraries() {
 Json machine() {
   utsname system{};
   ::uname(&system);
-  const double bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+  const auto bytes = static_cast<double>(physical_memory());
   return {{"processor", proc_value("/proc/cpuinfo", "model name")},
           {"cores", std::thread::hardware_concurrency()},
           {"instruction_sets", instruction_sets()},
