@@ -53,7 +53,6 @@ Settings quick_settings() {
   Settings settings = default_settings();
   settings.task.pairs = 4;
   settings.fewest_training_pairs = 0;
-  settings.models = {"STM", "LSTM"};
   settings.stm = short_training_stm(1, 32);
   settings.train.steps = 2'500;
   settings.train.min_learning_rate = settings.train.learning_rate;

@@ -56,7 +56,7 @@ struct Entry {
 };
 
 std::vector<Entry> entries() {
-  // The text gives no sizes; the first three have the authors' or about a million parameters.
+  // The text gives no sizes, only that each has about a million parameters.
   NtmConfig ntm;
   ntm.controller = 400;
   ntm.heads = 5;
@@ -153,7 +153,9 @@ void cost(StudyContext& context) {
       "Times are those of this machine's processor, threads: {}; the published ones are "
       "of a V100.",
       context.threads()));
-  context.results().add_difference(fmt::format("Batches of {}.", settings.batch));
+  if (settings.batch != Settings().batch)
+    context.results().add_difference(
+        fmt::format("Batches of {}; the paper has {}.", settings.batch, Settings().batch));
 }
 
 }  // namespace tessera::stm_study

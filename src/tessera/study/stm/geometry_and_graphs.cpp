@@ -23,12 +23,8 @@ ComparisonSettings<Task> paper_settings() {
 
 template <typename Task>
 ComparisonSettings<Task> reduced_settings(const Task& task, int64_t steps) {
-  ComparisonSettings<Task> settings = paper_settings<Task>();
+  ComparisonSettings<Task> settings = shortened(paper_settings<Task>(), steps);
   settings.task = task;
-  settings.stm = short_training_stm(4, 32);
-  settings.baselines = short_training_baselines();
-  settings.data = {};
-  settings.train = short_training(steps, 32);
   return settings;
 }
 
