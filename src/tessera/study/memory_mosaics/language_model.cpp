@@ -6,7 +6,7 @@
 #include "tessera/study/memory_mosaics/studies.h"
 #include "tessera/task/language_model/training_report.h"
 
-namespace tessera {
+namespace tessera::memory_mosaics_study {
 namespace {
 
 struct Settings {
@@ -126,7 +126,9 @@ void add_commands(const StudyContext& context, StudyResults& results) {
                       "tessera tokenizer train FILE --vocabulary 4096 --out tokenizer.json");
 }
 
-void run(StudyContext& context) {
+}  // namespace
+
+void language_model(StudyContext& context) {
   const Settings settings =
       context.settings(quick_settings(), default_settings(), paper_settings());
   const bool begun = has_begun(context, "memory_mosaic");
@@ -157,11 +159,4 @@ void run(StudyContext& context) {
   add_commands(context, results);
 }
 
-}  // namespace
-
-std::vector<Study> memory_mosaics_studies() {
-  return {{"memory-mosaics/language-model", "A Memory Mosaic beside a GPT of the same size",
-           "Zhang et al. 2024, Memory Mosaics", "figure 7", run}};
-}
-
-}  // namespace tessera
+}  // namespace tessera::memory_mosaics_study

@@ -2,9 +2,14 @@
 
 #include "tessera/study/study.h"
 
+/// The studies of "Memory Mosaics" (Zhang et al. 2024).
 namespace tessera {
 
-/// The studies of Zhang et al. 2024 (Memory Mosaics).
 std::vector<Study> memory_mosaics_studies();
 
+namespace memory_mosaics_study {
+
+void language_model(StudyContext&);  // figure 7
+
+}  // namespace memory_mosaics_study
 }  // namespace tessera
