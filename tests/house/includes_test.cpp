@@ -34,7 +34,7 @@ std::map<std::string, Room> declared_rooms() {
   std::map<std::string, Room> rooms;
   const std::string text = read(kHouse / "CMakeLists.txt");
   const std::regex declaration(
-      R"(tessera_room\((\w+)(\s+TENSORS)?(?:\s+COLD)?(?:\s+ROOMS((?:\s+[a-z]+)+))?)");
+      R"(tessera_room\((\w+)(\s+TENSORS)?(?:\s+COLD)?(?:\s+MERGED)?(?:\s+ROOMS((?:\s+[a-z]+)+))?)");
   for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
     Room& room = rooms[(*it)[1].str()];
     room.tensors = (*it)[2].matched;

@@ -10,12 +10,6 @@
 #include "tessera/ops/batched_product.h"
 
 namespace tessera {
-namespace {
-
-enum Part : size_t { kHistory, kCell };
-
-}  // namespace
-
 void AttentionalLstmConfig::check() const {
   check_sizes({{"inputs", inputs}, {"outputs", outputs}, {"hidden", hidden}});
 }

@@ -52,6 +52,7 @@ class AttentionalLstm : public RecurrentNetwork {
   at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) override;
 
  private:
+  enum Part : size_t { kHistory, kCell };  // of the state, in layout_of
   static Layout layout_of(const AttentionalLstmConfig& config);
 
   AttentionalLstmConfig config_;

@@ -14,18 +14,6 @@
 namespace tessera {
 namespace {
 
-enum Part : size_t {
-  kMemory,
-  kUsage,
-  kPrecedence,
-  kLinks,
-  kWriteWeights,
-  kReadWeights,
-  kReads,
-  kHidden,
-  kCell
-};
-
 constexpr int64_t kModes = 3;         // backward, content, forward
 constexpr double kLeastUsage = 1e-6;  // so that the product below has a gradient where usage is 0
 

@@ -58,6 +58,17 @@ class Dnc : public StepwiseNetwork {
   at::Tensor advance(const at::Tensor& projected, Parts& state) override;
 
  private:
+  enum Part : size_t {
+    kMemory,
+    kUsage,
+    kPrecedence,
+    kLinks,
+    kWriteWeights,
+    kReadWeights,
+    kReads,
+    kHidden,
+    kCell
+  };  // of the state, in layout_of
   static Layout layout_of(const DncConfig& config);
   /// What the controller asks of the memory in one step (the interface vector).
   struct Requests;

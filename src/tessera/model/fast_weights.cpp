@@ -13,8 +13,6 @@
 namespace tessera {
 namespace {
 
-enum Part : size_t { kHidden, kFastWeights };
-
 constexpr double kFirstRecurrence = 0.05;
 
 }  // namespace

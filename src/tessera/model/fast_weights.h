@@ -58,6 +58,7 @@ class FastWeights : public StepwiseNetwork {
   at::Tensor advance(const at::Tensor& projected, Parts& state) override;
 
  private:
+  enum Part : size_t { kHidden, kFastWeights };  // of the state, in layout_of
   static Layout layout_of(const FastWeightsConfig& config);
 
   FastWeightsConfig config_;

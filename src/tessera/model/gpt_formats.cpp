@@ -13,7 +13,7 @@ using enum TensorForm;
 
 constexpr int64_t kHeadWidth = 64;  // channels, in GPT-2 of every size
 
-config::Json hyper_parameters(const ForeignSizes& file) {
+config::Json gpt_hyper_parameters(const ForeignSizes& file) {
   config::Json fields = sizes_of_blocks(file, "attention_norm");
   const auto channels = fields.at("channels").get<int64_t>();
   fields["heads"] = file.metadata("n_head").value_or(std::max<int64_t>(channels / kHeadWidth, 1));
@@ -31,7 +31,7 @@ std::map<std::string, std::string> gpt2_metadata(const SequenceModel& model) {
   return metadata_of_blocks(model, "n_positions");
 }
 
-std::vector<NameRow> nano_names() {
+std::vector<NameRow> nano_gpt_names() {
   return {
       {"embedding", "transformer.wte.weight"},
       {"embedding", "lm_head.weight", kSame, /*repeats_other=*/true},
@@ -66,10 +66,10 @@ std::vector<NameRow> gpt2_names() {
 std::vector<WeightFormat> gpt_weight_formats() {
   WeightFormat nano;
   nano.name = "nanogpt";
-  nano.names = nano_names();
+  nano.names = nano_gpt_names();
   nano.buffers = {"transformer.h.#.attn.bias", "transformer.h.#.attn.masked_bias"};
   nano.implied = {{"positions", R"("learned")"}, {"gelu", R"("exact")"}};
-  nano.hyper_parameters = hyper_parameters;
+  nano.hyper_parameters = gpt_hyper_parameters;
   nano.metadata = nano_metadata;
 
   WeightFormat gpt2;  // as Hugging Face names it
@@ -77,7 +77,7 @@ std::vector<WeightFormat> gpt_weight_formats() {
   gpt2.names = gpt2_names();
   gpt2.buffers = {"h.#.attn.bias", "h.#.attn.masked_bias"};
   gpt2.implied = {{"positions", R"("learned")"}, {"gelu", R"("tanh")"}, {"bias", "true"}};
-  gpt2.hyper_parameters = hyper_parameters;
+  gpt2.hyper_parameters = gpt_hyper_parameters;
   gpt2.metadata = gpt2_metadata;
   return {nano, gpt2};
 }

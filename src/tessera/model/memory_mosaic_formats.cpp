@@ -15,7 +15,7 @@ using enum TensorForm;
 
 constexpr int64_t kPaperWindow = 512;  // tokens
 
-config::Json hyper_parameters(const ForeignSizes& file) {
+config::Json mosaic_hyper_parameters(const ForeignSizes& file) {
   config::Json fields = sizes_of_blocks(file, "context_norm");
   const auto mix = file.shape("blocks.0.context.value.mix", 1);       // [H]
   const auto slots = file.shape("blocks.0.persistent.slot_keys", 4);  // [P, H, M, D]
@@ -28,7 +28,7 @@ config::Json hyper_parameters(const ForeignSizes& file) {
   return fields;
 }
 
-std::map<std::string, std::string> metadata(const SequenceModel& model) {
+std::map<std::string, std::string> mosaic_metadata(const SequenceModel& model) {
   auto result = metadata_of_blocks(model, "block_size");
   const auto& config = dynamic_cast<const MemoryMosaic&>(model).configuration();
   result["pmem_size"] = std::to_string(config.slots());
@@ -36,7 +36,7 @@ std::map<std::string, std::string> metadata(const SequenceModel& model) {
   return result;
 }
 
-std::vector<NameRow> nano_names() {
+std::vector<NameRow> nano_mosaic_names() {
   return {
       {"embedding", "mosaic.wte.weight"},
       {"embedding", "lm_head.weight", kSame, /*repeats_other=*/true},
@@ -112,19 +112,19 @@ std::vector<NameRow> fused_names() {
 std::vector<WeightFormat> memory_mosaic_weight_formats() {
   WeightFormat nano;
   nano.name = "nanomosaics";
-  nano.names = nano_names();
+  nano.names = nano_mosaic_names();
   nano.buffers = {"mosaic.h.#.attn.bias", "mosaic.h.#.attn.k_featurizer.leaky_avg.coef",
                   "mosaic.h.#.mlp.k_featurizer.leaky_avg.coef"};
   nano.implied = {{"parameterisation", R"("nano")"}};
-  nano.hyper_parameters = hyper_parameters;
-  nano.metadata = metadata;
+  nano.hyper_parameters = mosaic_hyper_parameters;
+  nano.metadata = mosaic_metadata;
 
   WeightFormat library;  // the one behind the experiments of Zhang et al. 2024
   library.name = "memory-mosaics";
   library.names = library_names();
   library.implied = {{"parameterisation", R"("paper")"}};
-  library.hyper_parameters = hyper_parameters;
-  library.metadata = metadata;
+  library.hyper_parameters = mosaic_hyper_parameters;
+  library.metadata = mosaic_metadata;
 
   WeightFormat fused = library;
   fused.name = "memory-mosaics-eft";

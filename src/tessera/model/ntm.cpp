@@ -14,8 +14,6 @@
 namespace tessera {
 namespace {
 
-enum Part : size_t { kMemory, kWeights, kReads, kHidden, kCell };
-
 constexpr int64_t kShifts = 3;           // -1, 0, 1
 constexpr int64_t kScalars = 1 + 1 + 1;  // strength, gate, sharpness
 constexpr double kLeastWeight = 1e-16;   // so that its logarithm exists

@@ -60,6 +60,7 @@ class Ntm : public StepwiseNetwork {
   at::Tensor advance(const at::Tensor& projected, Parts& state) override;
 
  private:
+  enum Part : size_t { kMemory, kWeights, kReads, kHidden, kCell };  // of the state, in layout_of
   static Layout layout_of(const NtmConfig& config);
   at::Tensor addressed(const at::Tensor& address, const at::Tensor& memory,
                        const at::Tensor& before) const;

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMostValues = 0x1p60;  // of one tensor: their bytes can be counted
+constexpr double kMostStoryValues = 0x1p60;  // of one tensor: their bytes can be counted
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void QuestionAnswererConfig::check() const {
                {"width", width},
                {"hidden", hidden}});
   const double N = static_cast<double>(slots), D = static_cast<double>(width);
-  if (N * D * D > kMostValues)
+  if (N * D * D > kMostStoryValues)
     throw UsageError(
         "model.width is {} and model.slots {}: together too large, the relational memory would "
         "have more than 2^60 values",

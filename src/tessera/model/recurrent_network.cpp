@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMostValues = 0x1p56;  // times a few: their bytes can be counted
+constexpr double kMostStateValues = 0x1p56;  // times a few: their bytes can be counted
 
 /// The sizes with `count` in the place of -1.
 std::vector<int64_t> grown(std::vector<int64_t> sizes, int64_t count) {
@@ -46,7 +46,7 @@ void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> f
     product *= static_cast<double>(value);
     named += fmt::format("{}model.{} is {}", named.empty() ? "" : ", ", name, value);
   }
-  if (product > kMostValues)
+  if (product > kMostStateValues)
     throw UsageError("{}: together too large, their product may be at most 2^56", named);
 }
 

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kMostValues = 0x1p60;  // of one matrix: their bytes can be counted
+constexpr double kMostMatrixValues = 0x1p60;  // of one matrix: their bytes can be counted
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void StmConfig::check() const {
   const double N = static_cast<double>(slots), D = static_cast<double>(width);
   const double R = static_cast<double>(distilled);
   const double readouts = static_cast<double>(has_head() ? readout : outputs);
-  if (std::max({N * D * D, R * D * D, N * R * readouts}) > kMostValues)
+  if (std::max({N * D * D, R * D * D, N * R * readouts}) > kMostMatrixValues)
     throw UsageError(
         "model.width is {}, model.slots {}, model.distilled {} and model.readout {}: together too "
         "large, a matrix would have more than 2^60 values",

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-config::Json hyper_parameters(const ForeignSizes& file) {
+config::Json stm_hyper_parameters(const ForeignSizes& file) {
   const auto first_map = file.shape("cell.content.0.weight", 2);
   const auto size = [&](const char* key, int64_t of_shape) {
     return file.metadata(key).value_or(of_shape);
@@ -24,7 +24,7 @@ config::Json hyper_parameters(const ForeignSizes& file) {
           {"projection_hidden", file.holds("cell.content.2.weight") ? first_map[0] : 0}};
 }
 
-std::map<std::string, std::string> metadata(const SequenceModel& model) {
+std::map<std::string, std::string> stm_metadata(const SequenceModel& model) {
   const config::Json fields = model.hyper_parameters();
   for (const char* factor : {"alpha1", "alpha2", "alpha3"})
     if (!fields.at(factor).at("learned").get<bool>())
@@ -79,8 +79,8 @@ std::vector<WeightFormat> stm_weight_formats() {
   sam.name = "sam";
   sam.names = names();
   sam.implied = {{"variant", R"("authors")"}, {"gated", "true"}};
-  sam.hyper_parameters = hyper_parameters;
-  sam.metadata = metadata;
+  sam.hyper_parameters = stm_hyper_parameters;
+  sam.metadata = stm_metadata;
   return {sam};
 }
 

@@ -7,12 +7,6 @@
 #include "tessera/model/initialisation.h"
 
 namespace tessera {
-namespace {
-
-enum Part : size_t { kHidden, kCell };
-
-}  // namespace
-
 void VectorLstmConfig::check() const {
   check_sizes({{"inputs", inputs}, {"outputs", outputs}, {"hidden", hidden}});
   check_count("layers", layers);

@@ -45,6 +45,7 @@ class VectorLstm : public RecurrentNetwork {
   at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) override;
 
  private:
+  enum Part : size_t { kHidden, kCell };  // of the state, in layout_of
   static Layout layout_of(const VectorLstmConfig& config);
 
   VectorLstmConfig config_;

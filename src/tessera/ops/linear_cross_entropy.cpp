@@ -47,8 +47,8 @@ struct Chunk {
   at::Tensor grad_products;  // [rows, V], of hidden embedding^T; undefined unless wanted
 };
 
-Chunk composed(const Problem& problem, const at::Tensor& products, const at::Tensor& targets,
-               const at::Tensor& weights, bool wants_gradient) {
+Chunk composed_chunk(const Problem& problem, const at::Tensor& products, const at::Tensor& targets,
+                     const at::Tensor& weights, bool wants_gradient) {
   const at::Tensor log_probabilities = (products * problem.logit_scale).log_softmax(1);
   const at::Tensor columns = targets.unsqueeze(1);
   Chunk chunk = {log_probabilities.gather(1, columns).squeeze(1).neg_(), {}};
@@ -59,8 +59,8 @@ Chunk composed(const Problem& problem, const at::Tensor& products, const at::Ten
   return chunk;
 }
 
-Chunk fused(const Problem& problem, const at::Tensor& products, const at::Tensor& targets,
-            const at::Tensor& weights, bool wants_gradient) {
+Chunk fused_chunk(const Problem& problem, const at::Tensor& products, const at::Tensor& targets,
+                  const at::Tensor& weights, bool wants_gradient) {
   const at::Tensor losses = at::empty(weights.sizes(), weights.options());
   cpu::CrossEntropy loop;
   loop.rows = products.size(0);
@@ -84,7 +84,7 @@ Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t f
           .contiguous();  // [rows, V]
   const at::Tensor targets = problem.targets.narrow(0, first, rows);
   const at::Tensor chunk_weights = weights.narrow(0, first, rows);
-  const auto compute = loops_for({products, weights}) ? fused : composed;
+  const auto compute = loops_for({products, weights}) ? fused_chunk : composed_chunk;
   Chunk chunk = compute(problem, products, targets, chunk_weights, wants_gradient);
   chunk.losses = chunk.losses * problem.counted.narrow(0, first, rows);
   return chunk;

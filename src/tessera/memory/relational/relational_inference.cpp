@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kHops = 3;
-constexpr double kNormEpsilon = 1e-12;
+constexpr double kHopNormEpsilon = 1e-12;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ at::Tensor RelationalInferenceImpl::forward(const at::Tensor& questions, const R
   for (int64_t hop = 0; hop < kHops; ++hop) {
     const at::Tensor slots =
         relations[hop]->as<torch::nn::Sequential>()->forward(questions);  // [B, C, N]
-    found = ops::layer_norm(read(slots, found), norm_weight[hop], norm_bias[hop], kNormEpsilon);
+    found = ops::layer_norm(read(slots, found), norm_weight[hop], norm_bias[hop], kHopNormEpsilon);
     sum = hop == 0 ? found : sum + found;
   }
   return answers->forward(sum);

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kNormEpsilon = 1e-5;
+constexpr double kAttentionNormEpsilon = 1e-5;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ at::Tensor SelfAttentionImpl::columns(const at::Tensor& item, const at::Tensor& 
   at::Tensor all = at::addmm(projection->bias, item.flatten(0, 1), weight)
                        .view({item.size(0), options_.width, 3 * options_.slots});  // [B, D, 3N]
   if (left.defined()) all = at::addcmul(all, left.unsqueeze(2), at::mm(right, weight).unsqueeze(1));
-  return at::layer_norm(all, norm_weight.sizes(), norm_weight, norm_bias, kNormEpsilon)
+  return at::layer_norm(all, norm_weight.sizes(), norm_weight, norm_bias, kAttentionNormEpsilon)
       .transpose(1, 2);
 }
 
@@ -42,7 +42,8 @@ at::Tensor SelfAttentionImpl::rows(const at::Tensor& item, const at::Tensor& lef
   at::Tensor all = at::matmul(projection->weight, item);  // [B, 3N, D]
   if (left.defined())
     all = at::addcmul(all, at::mm(left, projection->weight.t()).unsqueeze(2), right.unsqueeze(1));
-  const at::Tensor normal = at::layer_norm(all, {D}, {}, {}, kNormEpsilon).unflatten(1, {3, N});
+  const at::Tensor normal =
+      at::layer_norm(all, {D}, {}, {}, kAttentionNormEpsilon).unflatten(1, {3, N});
   return (normal * norm_weight.unsqueeze(1) + norm_bias.unsqueeze(1)).flatten(1, 2);
 }
 
