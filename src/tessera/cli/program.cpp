@@ -23,6 +23,7 @@ void add_verbs(Verb& program) {
   add_train(program);
   add_generate(program);
   add_eval(program);
+  add_inspect(program);
   add_forward(program);
   add_import(program);
   add_export(program);

@@ -14,6 +14,7 @@ enum ExitStatus : int { kDone = 0, kFailed = 1, kWrongUsage = 2, kBadData = 3, k
 void add_train(Verb& program);
 void add_generate(Verb& program);
 void add_eval(Verb& program);
+void add_inspect(Verb& program);
 void add_forward(Verb& program);
 void add_import(Verb& program);
 void add_export(Verb& program);

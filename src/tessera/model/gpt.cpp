@@ -10,6 +10,7 @@
 #include "tessera/ops/activation_dropout.h"
 #include "tessera/ops/causal_attention.h"
 #include "tessera/ops/linear.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/ops/rotary.h"
 #include "tessera/tensor/check_shape.h"
 
@@ -126,6 +127,23 @@ at::Tensor GptBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_s
   const at::Tensor reads = attend(heads_of(attention_norm->forward(x), {}), dropout_seed);
   x = x + attention_residual(reads, dropout_seed);
   return x + feed_forward(feed_forward_norm->forward(x), dropout_seed);
+}
+
+std::pair<at::Tensor, BlockTrace> GptBlockImpl::trace(at::Tensor x) {
+  const std::vector<int64_t> positions(x.size(0), 0);
+  const int64_t last = x.size(1) - 1;
+  const Heads heads = heads_of(attention_norm->forward(x), positions);
+  Heads stored = heads;
+  stored.queries = heads.queries / std::sqrt(heads.queries.size(-1));
+  if (alibi_slopes_.defined()) stored = with_position_channel(stored, positions);
+  const auto by_head = [](const at::Tensor& all) { return all.transpose(1, 2).contiguous(); };
+  const ops::MemoryReading reading = ops::inspect_memory_read(
+      stored.queries.select(1, last).contiguous(), by_head(stored.keys), by_head(stored.values));
+  x = x + attention_residual(attend(heads, {}), {});
+  const at::Tensor fed = feed_forward(feed_forward_norm->forward(x), {});  // [B, T, C]
+  return {x + fed,
+          {reading.weights, by_head(heads.values), attention_output->weight, attention_output->bias,
+           fed.select(1, last)}};
 }
 
 std::pair<at::Tensor, StoredPairs> GptBlockImpl::read(at::Tensor x, StoredPairs pairs) {

@@ -61,6 +61,8 @@ class GptBlockImpl : public torch::nn::Module {
   GptBlockImpl(const GptConfig& config, at::Device device);
   /// x [B, T, C] -> [B, T, C].
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
+  /// The same without dropout or gradient, and how the last position was read.
+  std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
   /// The same, going on from the keys and values stored so far, and those stored afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State pairs);
   /// Throws c10::ValueError unless the pairs are those of this block for `batch` sequences.

@@ -70,6 +70,16 @@ at::Tensor MosaicBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropou
   return x + persistent->forward(persistent_norm->forward(x), derived_seed(dropout_seed, 1));
 }
 
+std::pair<at::Tensor, BlockTrace> MosaicBlockImpl::trace(at::Tensor x) {
+  const at::Tensor normed = context_norm->forward(x);
+  const ContextReading reading = context->last_reading(normed);
+  x = x + context->forward(normed);
+  const at::Tensor from_persistent = persistent->forward(persistent_norm->forward(x));  // [B, T, C]
+  return {x + from_persistent,
+          {reading.weights, reading.values, context->output->weight, context->output->bias,
+           from_persistent.select(1, x.size(1) - 1)}};
+}
+
 std::pair<at::Tensor, MosaicBlockState> MosaicBlockImpl::read(at::Tensor x,
                                                               MosaicBlockState state) {
   at::Tensor from_context, from_persistent;

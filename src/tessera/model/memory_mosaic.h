@@ -62,6 +62,8 @@ class MosaicBlockImpl : public torch::nn::Module {
   MosaicBlockImpl(const MemoryMosaicConfig& config, at::Device device);
   /// x [B, T, C] -> [B, T, C].
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
+  /// The same without dropout or gradient, and how the last position was read.
+  std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
   /// The same, going on from what the block knows, and what it knows afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State state);
   /// Throws c10::ValueError unless the state is one of this block for `batch` sequences.

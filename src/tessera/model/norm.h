@@ -12,6 +12,8 @@ namespace tessera {
 /// both or none), epsilon 1e-5. x [.., C] -> [.., C].
 class NormImpl : public torch::nn::Module {
  public:
+  static constexpr double kEpsilon = 1e-5;
+
   NormImpl(int64_t channels, bool with_bias, at::Device device) {
     weight = register_parameter("weight", at::ones({channels}, device));
     if (with_bias) bias = register_parameter("bias", at::zeros({channels}, device));
@@ -21,7 +23,7 @@ class NormImpl : public torch::nn::Module {
     weight.fill_(1.0);
     if (bias.defined()) bias.zero_();
   }
-  at::Tensor forward(const at::Tensor& x) { return ops::layer_norm(x, weight, bias, 1e-5); }
+  at::Tensor forward(const at::Tensor& x) { return ops::layer_norm(x, weight, bias, kEpsilon); }
 
   at::Tensor weight;  ///< [C]
   at::Tensor bias;    ///< [C] or undefined

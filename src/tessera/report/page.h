@@ -7,6 +7,7 @@
 
 #include "tessera/report/chart.h"
 #include "tessera/report/table.h"
+#include "tessera/report/token_view.h"
 
 namespace tessera {
 
@@ -32,6 +33,9 @@ class Page {
   /// The chart with its numbers folded away below it, as data() does.
   void chart(const Chart& chart, std::string_view caption = "");
 
+  /// A text whose tokens show their memories when they are pointed at.
+  void tokens(const std::vector<ViewedToken>& tokens);
+
   std::string html() const;
 
  private:
@@ -39,6 +43,7 @@ class Page {
   std::string subtitle_;
   std::vector<std::string> headings_;
   std::string body_;
+  bool has_tokens_ = false;
 };
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/memory/mosaic/output_projection.h"
 #include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
 #include "tessera/tensor/check_shape.h"
 
@@ -86,6 +87,19 @@ at::Tensor ContextMemoryImpl::forward(const at::Tensor& x, std::optional<uint64_
   const at::Tensor read = ops::kernel_smoothing(
       keys, values, dropout_at(DropoutSite::kWeights, options_, dropout_seed), options_.precision);
   return project_output(read, output, options_, dropout_seed);
+}
+
+ContextReading ContextMemoryImpl::last_reading(const at::Tensor& x) {
+  at::NoGradGuard no_grad;
+  const int64_t pairs = x.size(1) - 1;                       // the last one waits for its value
+  const at::Tensor keys = key->forward(x).keys;              // [B, T, H, D]
+  const at::Tensor values = value->complete(value->raw(x));  // [B, T, H, D]
+  const auto stored = [&](const at::Tensor& all) {
+    return all.narrow(1, 0, pairs).transpose(1, 2).contiguous();  // [B, H, T - 1, D]
+  };
+  const at::Tensor held = stored(values);
+  return {ops::inspect_memory_read(keys.select(1, pairs).contiguous(), stored(keys), held).weights,
+          held};
 }
 
 std::pair<at::Tensor, ContextMemoryState> ContextMemoryImpl::read(const at::Tensor& x,

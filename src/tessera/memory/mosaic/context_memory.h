@@ -29,6 +29,12 @@ struct ContextMemoryState {
                                          MemoryBound bound, int64_t heads, int64_t width);
 };
 
+/// What the last step of a sequence read: its pairs' weights, and what they hold.
+struct ContextReading {
+  at::Tensor weights;  ///< [B, H, T - 1]
+  at::Tensor values;   ///< [B, H, T - 1, D]
+};
+
 /// A contextual memory unit (Zhang et al. 2024, section 3, eq. 7): it stores key-value pairs of the
 /// sequence that it reads, and answers each key by kernel smoothing over the pairs before it.
 /// The value of a pair sees one step past its key, so a pair is complete, and readable, one step
@@ -44,6 +50,9 @@ class ContextMemoryImpl : public torch::nn::Module {
   /// The same without dropout or gradient, going on from `state`: x [B, T, C] -> [B, T, C] and the
   /// state after it. Any split of a sequence into calls gives the same result.
   std::pair<at::Tensor, ContextMemoryState> read(const at::Tensor& x, ContextMemoryState state);
+
+  /// How forward(x) without dropout reads the pairs at its last step: x [B, T, C], T > 0.
+  ContextReading last_reading(const at::Tensor& x);
 
   KeyExtractor key = nullptr;
   ValueExtractor value = nullptr;

@@ -1,0 +1,101 @@
+#include "tessera/infer/inspection.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/model/language_model.h"
+#include "tessera/model/residual_trace.h"
+
+namespace tessera {
+namespace {
+
+TracedModel& traced(LanguageModel& model) {
+  if (auto* result = dynamic_cast<TracedModel*>(&model)) return *result;
+  throw UsageError("a model of kind '{}' stores no pairs that could be inspected", model.kind());
+}
+
+/// The pairs of the largest weights. weights, logits [N], double; pair i belongs to the token at
+/// first + i.
+std::vector<MemoryShare> largest_shares(const at::Tensor& weights, const at::Tensor& logits,
+                                        int64_t first, int64_t count) {
+  const auto [largest, index] = weights.topk(std::min(count, weights.size(0)));
+  std::vector<MemoryShare> shares;
+  for (int64_t rank = 0; rank < largest.size(0); ++rank) {
+    const int64_t pair = index[rank].item<int64_t>();
+    shares.push_back({first + pair, largest[rank].item<double>(), logits[pair].item<double>()});
+  }
+  return shares;
+}
+
+/// direction [C]: of the logit in the residual stream. The trace is that of one sequence.
+BlockInspection inspect_block(const BlockTrace& block, const at::Tensor& direction, int64_t first,
+                              int64_t memories) {
+  const at::Tensor weights = block.weights[0].to(at::kDouble);  // [H, N]
+  const at::Tensor values = block.values[0].to(at::kDouble);    // [H, N, D]
+  const at::Tensor directions =                                 // [H, D, 1], of each head's reading
+      direction.matmul(block.output.to(at::kDouble)).view({values.size(0), values.size(2), 1});
+  const at::Tensor logits = weights * values.matmul(directions).squeeze(2);  // [H, N]
+  BlockInspection result;
+  for (int64_t head = 0; head < weights.size(0); ++head)
+    result.heads.push_back({logits[head].sum().item<double>(),
+                            largest_shares(weights[head], logits[head], first, memories)});
+  result.second_unit = block.second_unit[0].to(at::kDouble).dot(direction).item<double>();
+  return result;
+}
+
+}  // namespace
+
+double Inspection::sum() const {
+  double sum = embedding + biases;
+  for (const BlockInspection& block : blocks) {
+    for (const HeadInspection& head : block.heads) sum += head.logit;
+    sum += block.second_unit;
+  }
+  return sum;
+}
+
+Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
+                   const InspectionOptions& options) {
+  const int64_t length = std::ssize(text), V = model.vocabulary();
+  if (position < 0 || position >= length)
+    throw UsageError("position {} is not in the text, which has {} tokens", position, length);
+  if (options.token && (*options.token < 0 || *options.token >= V))
+    throw UsageError("token {} is not one of the model's {}", *options.token, V);
+  TracedModel& source = traced(model);
+
+  const int64_t most = model.reads_past_window() ? length : model.window();
+  const int64_t first = std::max<int64_t>(0, position + 1 - most);
+  const Tokens read(text.begin() + first, text.begin() + position + 1);
+  const at::Tensor tokens = at::tensor(read, at::kLong).unsqueeze(0);
+
+  const at::Tensor last_hidden = model.hidden(tokens).select(1, tokens.size(1) - 1);   // [1, C]
+  const at::Tensor logits = model.logits(last_hidden)[0].to(at::kFloat).contiguous();  // [V]
+  const TokenDistribution next({logits.data_ptr<float>(), static_cast<size_t>(V)});
+  Inspection result;
+  result.position = position;
+  result.token = options.token           ? *options.token
+                 : position + 1 < length ? text[position + 1]
+                                         : next.most_probable();
+  result.logit = logits[result.token].item<double>();
+  result.log_probability = next.log_probability(result.token);
+  result.alternatives = next.most_probable(std::min(options.alternatives, V));
+
+  const ResidualTrace trace = source.trace(tokens);
+  const LogitDirection line =
+      source.logit_direction(trace.residual, at::tensor({result.token}, at::kLong));
+  const at::Tensor direction = line.direction[0];  // [C]
+  const auto along = [&](const at::Tensor& part) {
+    return part.to(at::kDouble).dot(direction).item<double>();
+  };
+  result.embedding = along(trace.embedded[0]);
+  result.biases = line.offset.item<double>();
+  for (const BlockTrace& block : trace.blocks) {
+    if (block.output_bias.defined()) result.biases += along(block.output_bias);
+    result.blocks.push_back(inspect_block(block, direction, first, options.memories));
+  }
+  return result;
+}
+
+}  // namespace tessera

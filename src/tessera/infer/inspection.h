@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tessera/infer/streaming_session.h"
+#include "tessera/infer/token_distribution.h"
+
+namespace tessera {
+
+/// A stored pair that a head read.
+struct MemoryShare {
+  int64_t position;  ///< of the token, in the text, at which the pair was stored
+  double weight;     ///< in the head's reading, which is a weighted mean of the stored values
+  double logit;      ///< what it added to the logit in question
+};
+
+struct HeadInspection {
+  double logit = 0;                   ///< what its whole reading added
+  std::vector<MemoryShare> memories;  ///< the pairs of the largest weights, largest first
+};
+
+struct BlockInspection {
+  std::vector<HeadInspection> heads;
+  double second_unit = 0;  ///< what the persistent memory or the feed-forward layer added
+};
+
+/// Why a model gave a token the logit that it has. The logit is exactly
+///   embedding + biases + sum over blocks of (sum over heads + second unit),
+/// for the last norm's deviation held at its value. What a memory does to later blocks counts
+/// there.
+struct Inspection {
+  int64_t position = 0;        ///< of the last token read; the next one is predicted
+  int64_t token = 0;           ///< whose logit is explained
+  double logit = 0;            ///< as the model computes it
+  double log_probability = 0;  ///< nats
+  double embedding = 0;        ///< added by the embedding of the last token read
+  double biases = 0;
+  std::vector<BlockInspection> blocks;
+  std::vector<TokenChoice> alternatives;  ///< the most probable tokens there, best first
+
+  /// embedding, biases and what the blocks added.
+  double sum() const;
+};
+
+struct InspectionOptions {
+  int64_t memories = 5;          ///< how many stored pairs to report of each head
+  int64_t alternatives = 5;      ///< how many tokens
+  std::optional<int64_t> token;  ///< to be explained; none: the text's own next token or, at its
+                                 ///< end, the most probable one
+};
+
+/// Explains the prediction of the token after `position` by what the memories had stored by then.
+/// A model that cannot read past its window reads the last tokens that fit. Throws UsageError on a
+/// model that stores no pairs, on a position outside the text and on a token outside the
+/// vocabulary; c10::ValueError on ids outside the vocabulary.
+Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
+                   const InspectionOptions& options = {});
+
+}  // namespace tessera

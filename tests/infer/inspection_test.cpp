@@ -1,0 +1,148 @@
+#include "tessera/infer/inspection.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tessera/base/error.h"
+#include "tessera/model/lstm.h"
+#include "tests/infer/tiny_models.h"
+
+namespace tessera {
+namespace {
+
+using test::kVocabulary;
+using test::kWindow;
+using test::some_text;
+
+std::vector<std::shared_ptr<LanguageModel>> models() {
+  return {test::tiny_mosaic(), test::tiny_mosaic(Parameterisation::kNano),
+          test::tiny_gpt(Positions::kLearned), test::tiny_gpt(Positions::kRotary),
+          test::tiny_gpt(Positions::kAlibi)};
+}
+
+TEST(Inspection, ThePartsAddUpToTheLogit) {
+  const Tokens text = some_text(kWindow, 1);
+  for (const auto& model : models())
+    for (int64_t position = 0; position < kWindow; ++position) {
+      const Inspection result = inspect(*model, text, position);
+      EXPECT_NEAR(result.sum(), result.logit, 1e-5) << model->kind() << ", position " << position;
+      EXPECT_GT(std::abs(result.logit - result.embedding), 1e-4);
+    }
+}
+
+TEST(Inspection, BiasesCountToo) {
+  MemoryMosaicConfig config{.vocabulary = kVocabulary,
+                            .window = kWindow,
+                            .layers = 2,
+                            .heads = 2,
+                            .channels = 8,
+                            .bias = true};
+  MemoryMosaic model(config);
+  at::NoGradGuard no_grad;
+  for (auto& named : model.named_parameters())
+    if (named.key().ends_with("bias")) named.value().normal_();
+  const Inspection result = inspect(model, some_text(6, 1), 5);
+  EXPECT_NEAR(result.sum(), result.logit, 1e-4);
+  EXPECT_GT(std::abs(result.biases), 1e-3);
+}
+
+/// The weights of the first block's readings, from its keys, one number at a time.
+std::vector<double> weights_of_first_block(MemoryMosaic& model, const Tokens& text, int64_t head) {
+  at::NoGradGuard no_grad;
+  const at::Tensor x = at::embedding(model.named_parameters()["embedding"],
+                                     at::tensor(text, at::kLong).unsqueeze(0));
+  MosaicBlock block = model.block(0);
+  const at::Tensor keys = block->context->key->forward(block->context_norm->forward(x)).keys[0];
+  const int64_t last = std::ssize(text) - 1, D = keys.size(2);
+  std::vector<double> weights;
+  double sum = 0;
+  for (int64_t i = 0; i < last; ++i) {
+    double score = 0;
+    for (int64_t d = 0; d < D; ++d)
+      score += keys[last][head][d].item<double>() * keys[i][head][d].item<double>();
+    weights.push_back(std::exp(score));
+    sum += weights.back();
+  }
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+TEST(Inspection, WeightsAreThoseOfTheSmoothingKernel) {
+  const auto model = std::dynamic_pointer_cast<MemoryMosaic>(test::tiny_mosaic());
+  const Tokens text = some_text(7, 3);
+  const Inspection result = inspect(*model, text, 6, {.memories = 100});
+  for (int64_t head = 0; head < 2; ++head) {
+    const std::vector<double> expected = weights_of_first_block(*model, text, head);
+    const auto& memories = result.blocks[0].heads[head].memories;
+    ASSERT_EQ(memories.size(), expected.size());
+    double logit = 0;
+    for (size_t rank = 0; rank < memories.size(); ++rank) {
+      EXPECT_NEAR(memories[rank].weight, expected[memories[rank].position], 1e-5);
+      if (rank > 0) EXPECT_LE(memories[rank].weight, memories[rank - 1].weight);
+      logit += memories[rank].logit;
+    }
+    EXPECT_NEAR(logit, result.blocks[0].heads[head].logit, 1e-9);
+  }
+}
+
+/// With one pair stored, each head's reading is that pair's value.
+TEST(Inspection, TheSecondTokenReadsTheOnlyPairThereIs) {
+  const Inspection result = inspect(*test::tiny_mosaic(), {3, 5}, 1);
+  for (const BlockInspection& block : result.blocks)
+    for (const HeadInspection& head : block.heads) {
+      ASSERT_EQ(head.memories.size(), 1u);
+      EXPECT_EQ(head.memories[0].position, 0);
+      EXPECT_NEAR(head.memories[0].weight, 1, 1e-6);
+      EXPECT_NEAR(head.memories[0].logit, head.logit, 1e-9);
+    }
+}
+
+TEST(Inspection, TheFirstTokenHasNoMemoryToRead) {
+  const Inspection result = inspect(*test::tiny_mosaic(), {3}, 0);
+  for (const BlockInspection& block : result.blocks)
+    for (const HeadInspection& head : block.heads) {
+      EXPECT_TRUE(head.memories.empty());
+      EXPECT_EQ(head.logit, 0);
+    }
+}
+
+TEST(Inspection, ExplainsTheNextTokenOrTheMostProbableOrTheOneAskedFor) {
+  const auto model = test::tiny_mosaic();
+  const Tokens text = some_text(6, 1);
+  EXPECT_EQ(inspect(*model, text, 3).token, text[4]);
+  const Inspection last = inspect(*model, text, 5);
+  EXPECT_EQ(last.token, last.alternatives.front().token);
+  EXPECT_EQ(last.log_probability, last.alternatives.front().log_probability);
+  EXPECT_EQ(inspect(*model, text, 3, {.token = 11}).token, 11);
+}
+
+TEST(Inspection, PastTheWindowOfLearnedPositionsTheLastTokensAreRead) {
+  const auto model = test::tiny_gpt(Positions::kLearned);
+  const Tokens text = some_text(2 * kWindow, 1);
+  const int64_t position = 2 * kWindow - 2;
+  const Inspection result = inspect(*model, text, position, {.memories = 100});
+  const Tokens window(text.begin() + position + 1 - kWindow, text.begin() + position + 1);
+  const Inspection alone =
+      inspect(*model, window, kWindow - 1, {.memories = 100, .token = result.token});
+  EXPECT_EQ(result.logit, alone.logit);
+  const auto& memories = result.blocks[0].heads[0].memories;
+  ASSERT_EQ(memories.size(), static_cast<size_t>(kWindow));
+  for (size_t rank = 0; rank < memories.size(); ++rank)
+    EXPECT_EQ(memories[rank].position,
+              alone.blocks[0].heads[0].memories[rank].position + position + 1 - kWindow);
+}
+
+TEST(Inspection, RefusesWhatItCannotExplain) {
+  const auto model = test::tiny_mosaic();
+  EXPECT_THROW(inspect(*model, {3, 5}, 2), UsageError);
+  EXPECT_THROW(inspect(*model, {3, 5}, -1), UsageError);
+  EXPECT_THROW(inspect(*model, {}, 0), UsageError);
+  EXPECT_THROW(inspect(*model, {3, 5}, 0, {.token = kVocabulary}), UsageError);
+  EXPECT_THROW(inspect(*model, {3, kVocabulary}, 1), c10::ValueError);
+  Lstm lstm({.vocabulary = kVocabulary, .window = kWindow, .layers = 1, .channels = 8});
+  EXPECT_THROW(inspect(lstm, {3, 5}, 1), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera
