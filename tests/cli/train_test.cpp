@@ -1,6 +1,7 @@
 // tessera train from end to end, and the texts and failures that it must tell apart.
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/cli/tessera_program.h"
 
@@ -30,6 +31,48 @@ TEST_F(Training, LeavesARunWithAModelAndAReport) {
   EXPECT_EQ(read_text(path("run/model/model.safetensors")),
             read_text(path("again/model/model.safetensors")))
       << "config.toml of a run does not repeat it";
+}
+
+TEST_F(Training, GoesOnFromAModel) {
+  ASSERT_EQ(train("first", {"train.steps=60"}).status, 0);
+  write_text(path("more.toml"), "[model]\nfrom = \"" + path("first/model") +
+                                    "\"\ndropout = 0.2\n[data]\ntext = \"" + path("text.txt") +
+                                    "\"\n[train]\nsteps = 4\nbatch = 4\nevaluate_every = 4\n" +
+                                    "evaluate_batches = 2\nlearning_rate = 1e-4\n");
+  const std::vector<std::string> command = {"train", path("more.toml"), "--out", path("more")};
+  const Outcome run = tessera(command);
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto losses = [&](const std::string& name) {
+    std::vector<double> result;
+    std::istringstream lines(read_text(path(name + "/metrics.jsonl")));
+    for (std::string line; std::getline(lines, line);)
+      if (const auto entry = nlohmann::json::parse(line); entry["kind"] == "step")
+        result.push_back(entry["loss"]);
+    return result;
+  };
+  EXPECT_LT(losses("more").front(), losses("first").front() - 0.5) << "it began with new weights";
+  EXPECT_EQ(read_text(path("first/model/tokenizer.json")),
+            read_text(path("more/model/tokenizer.json")));
+  const auto config = nlohmann::json::parse(read_text(path("more/model/config.json")));
+  EXPECT_EQ(config["dropout"], 0.2);
+
+  std::vector<std::string> longer = command;
+  longer.insert(longer.end(), {"--resume", "--set", "train.steps=6"});
+  EXPECT_EQ(tessera(longer).status, 0);
+  const Outcome again = tessera({"train", path("more/config.toml"), "--out", path("again")});
+  EXPECT_EQ(again.status, 0) << again.err;
+
+  const auto refused = [&](const std::string& setting, int status, const std::string& message) {
+    expect_refused(tessera({"train", path("more.toml"), "--out", path("other"), "--set", setting}),
+                   status, message);
+  };
+  refused("model.channels=8", 2, "may change model.dropout and model.precision only");
+  refused("model.colour=8", 2, "has no such field");
+  refused("model.from=3", 2, "model.from is 3, expected a model directory");
+  refused("model.from=" + path("nowhere"), 3, "is not a model directory");
+  refused("data.tokenizer=byte", 2, "leave data.tokenizer out");
+  std::filesystem::remove(path("first/model/tokenizer.json"));
+  refused("train.steps=5", 2, "has no tokenizer.json");
 }
 
 TEST_F(Training, OfAGptLearns) {

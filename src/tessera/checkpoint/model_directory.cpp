@@ -129,6 +129,13 @@ std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder) {
   return language_model;
 }
 
+Json model_table(const std::filesystem::path& folder) {
+  const ModelDescription description = read_description(folder);
+  Json table = description.hyper_parameters;
+  table["kind"] = description.kind;
+  return table;
+}
+
 std::optional<ForeignFormat> source_of_model(const std::filesystem::path& folder) {
   return read_description(folder).source;
 }

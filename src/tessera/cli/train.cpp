@@ -102,8 +102,8 @@ void run_on_task(const Options& options, const task::TaskTrainingConfig& config)
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options));
   const std::string task = config.task.at("name"), kind = config.model.at("kind");
-  const task::TrainedOnTask trained = with_advice(
-      [&] { return task::train_on_task(config, run, stderr, kind); }, kHowToResume);
+  const task::TrainedOnTask trained =
+      with_advice([&] { return task::train_on_task(config, run, stderr, kind); }, kHowToResume);
   StudyResults results({"Training on a task", task, kind, command_of(options)});
   add_task_results({{kind, {trained}}}, *config.make_task(), results);
   const std::string report = write_report(run, results);
@@ -130,7 +130,10 @@ std::string help_on_configurations() {
     if (kind.language_model)
       text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
                           kind.describe_fields("  "));
-  text += "\nThe vocabulary of a model is its tokenizer's.\n\nOn a task:\n\n[task]\n";
+  text +=
+      "\nThe vocabulary of a model is its tokenizer's.\n\n[model] from = \"DIR\": go on from the "
+      "model in a model directory, with its tokenizer\nand its fields, of which dropout and "
+      "precision may be changed.\n\nOn a task:\n\n[task]\n";
   for (const auto& kind : task::task_kinds())
     text += fmt::format("  name = \"{}\": {}; keys: tessera data {} --help\n", kind.name,
                         kind.summary, kind.name);

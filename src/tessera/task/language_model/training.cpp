@@ -28,12 +28,28 @@ at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t leng
   return at::tensor(ids, at::kLong).view({rows, length});
 }
 
+/// The model in config.from, with the fields of the configuration.
+std::shared_ptr<LanguageModel> make_model_from(const std::string& folder, const std::string& kind,
+                                               const Json& fields, const Corpus& corpus) {
+  const auto source = load_model(folder);
+  if (source->vocabulary() < corpus.tokenizer.vocabulary_size())
+    throw DataError(folder, "has {} tokens, its tokenizer {}", source->vocabulary(),
+                    corpus.tokenizer.vocabulary_size());
+  auto model = make_language_model(kind, fields);
+  at::NoGradGuard no_grad;
+  const auto weights = source->named_parameters();
+  for (auto& parameter : model->named_parameters())
+    parameter.value().copy_(weights[parameter.key()]);
+  return model;
+}
+
 /// The model that the [model] table describes, for this vocabulary.
 std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& config,
                                           const Corpus& corpus) {
   Json fields = config.model;
   const auto kind = fields.at("kind").get<std::string>();
   fields.erase("kind");
+  if (!config.from.empty()) return make_model_from(config.from, kind, fields, corpus);
   const int64_t vocabulary = corpus.tokenizer.vocabulary_size();
   if (fields.contains("vocabulary") && fields["vocabulary"] != vocabulary)
     throw UsageError("model.vocabulary is {}, but the tokenizer has {} tokens; leave it out",
@@ -90,6 +106,7 @@ Json resolved_config(const LanguageModelTrainingConfig& config, const LanguageMo
   Json resolved = config.to_json();
   resolved["model"] = model.hyper_parameters();
   resolved["model"]["kind"] = std::string(model.kind());
+  if (!config.from.empty()) resolved["model"]["from"] = config.from;
   return resolved;
 }
 

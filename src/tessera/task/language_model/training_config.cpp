@@ -1,5 +1,10 @@
 #include "tessera/task/language_model/training_config.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
@@ -11,6 +16,38 @@ namespace tessera {
 namespace {
 
 using config::Json;
+
+constexpr std::array<std::string_view, 2> kFieldsToChange = {"dropout", "precision"};
+
+/// Fills in the fields of the model in `folder`.
+void go_on_from(const std::string& folder, Json& model) {
+  Json fields = model_table(folder);
+  for (const auto& [key, value] : model.items()) {
+    const bool may_change = std::count(kFieldsToChange.begin(), kFieldsToChange.end(), key) > 0;
+    if (!fields.contains(key) || (!may_change && fields[key] != value))
+      throw UsageError(
+          "model.{} is {}, the model in '{}' has {}; training that goes on from a model may change "
+          "model.{} only",
+          key, value.dump(), folder, fields.contains(key) ? fields[key].dump() : "no such field",
+          fmt::join(kFieldsToChange, " and model."));
+    fields[key] = value;
+  }
+  model = fields;
+}
+
+/// Training goes on with the tokens that the model knows.
+void use_tokenizer_of(const std::string& folder, const Json& given, CorpusConfig& data) {
+  const std::string path = (std::filesystem::path(folder) / "tokenizer.json").native();
+  if (given.contains("tokenizer") && given["tokenizer"] != path)
+    throw UsageError("data.tokenizer is {}, but model.from uses {}; leave data.tokenizer out",
+                     given["tokenizer"].dump(), path);
+  if (!std::filesystem::exists(path))
+    throw UsageError(
+        "model.from: '{}' has no tokenizer.json; import the model with --tokenizer, or copy its "
+        "tokenizer there",
+        folder);
+  data.tokenizer = path;
+}
 
 /// Uses the default kind where none is given.
 void check_model(Json& model) {
@@ -43,6 +80,15 @@ LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& j
                        suggestion(key, {"model", "data", "train", "sample"}));
   }
   try {
+    if (config.model.is_object() && config.model.contains("from")) {
+      if (!config.model["from"].is_string())
+        throw UsageError("model.from is {}, expected a model directory",
+                         config.model["from"].dump());
+      config.from = config.model["from"].get<std::string>();
+      config.model.erase("from");
+      go_on_from(config.from, config.model);
+      use_tokenizer_of(config.from, json.value("data", Json::object()), config.data);
+    }
     check_model(config.model);
     config.data.check();
     config.train.check();
@@ -53,7 +99,9 @@ LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& j
 }
 
 Json LanguageModelTrainingConfig::to_json() const {
-  return {{"model", model},
+  Json table = model;
+  if (!from.empty()) table["from"] = from;
+  return {{"model", table},
           {"data", config::to_json(data)},
           {"train", config::to_json(train)},
           {"sample", config::to_json(sample)}};

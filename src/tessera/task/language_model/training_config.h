@@ -28,15 +28,18 @@ struct SampleConfig {
 };
 
 /// A configuration of `tessera train`. [model] names a kind and any of its fields; the vocabulary
-/// is the tokenizer's.
+/// is the tokenizer's. With model.from, a model directory, training goes on from that model: its
+/// weights, its tokenizer and its fields, of which dropout and precision may be changed.
 struct LanguageModelTrainingConfig {
   config::Json model = {{"kind", "memory_mosaic"}};
+  std::string from;  ///< the model directory, or empty
   CorpusConfig data;
   TrainConfig train;
   SampleConfig sample;
 
-  /// Throws UsageError on unknown keys, with the nearest known one, and on values that no text,
-  /// network or training can have.
+  /// Throws UsageError on unknown keys, with the nearest known one, on values that no text, network
+  /// or training can have, and on fields that the model of model.from does not have; DataError
+  /// where that is no model directory.
   static LanguageModelTrainingConfig from_json(const config::Json& json, const std::string& where);
   config::Json to_json() const;
 };
