@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/base/random.h"
+#include "tessera/base/draws.h"
 #include "tessera/task/babi/story.h"
 
 namespace tessera::task {
@@ -19,17 +19,9 @@ inline constexpr std::string_view kRooms[] = {"kitchen", "bathroom", "bedroom",
 inline constexpr std::string_view kObjects[] = {"milk", "football", "apple"};
 
 /// Writes a simulated story line by line.
-class Narrator {
+class Narrator : public Draws {
  public:
-  explicit Narrator(RandomStream random) : random_(random) {}
-
-  RandomStream& random() { return random_; }
-  /// One of several, each as likely.
-  template <typename Items>
-  const auto& pick(const Items& items) {
-    return items[static_cast<size_t>(random_.below(std::size(items)))];
-  }
-  bool chance(double probability) { return random_.uniform() < probability; }
+  using Draws::Draws;
 
   /// Appends a statement; returns the number of its line, from 1.
   int64_t tell(std::string statement);
@@ -45,7 +37,6 @@ class Narrator {
   BabiStory take() { return std::move(story_); }
 
  private:
-  RandomStream random_;
   BabiStory story_;
   int64_t questions_ = 0;
 };
