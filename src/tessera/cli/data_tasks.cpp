@@ -1,14 +1,17 @@
-// tessera data copy, tessera data convex_hull, …, tessera data babi: samples of the tasks as files
+// tessera data copy, tessera data convex_hull, …, tessera data babi, tessera data stories: samples
+// of the tasks as files
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tessera/base/file.h"
 #include "tessera/cli/program.h"
 #include "tessera/task/babi/simulator.h"
 #include "tessera/task/sequence/sample_file.h"
 #include "tessera/task/sequence/task_kinds.h"
+#include "tessera/task/stories/story_files.h"
 
 namespace tessera::cli {
 namespace {
@@ -85,11 +88,48 @@ void add_babi(Verb& data) {
   });
 }
 
+struct StoryOptions {
+  std::string out;
+  uint64_t seed = 1;
+  std::optional<int64_t> stories;
+  task::stories::StorySizes sizes;
+};
+
+void run_stories(const StoryOptions& options) {
+  namespace stories = task::stories;
+  stories::StorySizes sizes = options.sizes;
+  sizes.stories = options.stories.value_or(sizes.stories);
+  if (!options.out.empty()) return stories::write_story_folder(options.out, options.seed, sizes);
+  const uint64_t set = task::split_seed(options.seed, task::Split::kTraining);
+  stories::write_stories(set, sizes.words > 0 ? 0 : options.stories.value_or(3), sizes.words,
+                         [](std::string_view text) { fmt::print("{}", text); });
+}
+
+void add_stories(Verb& data) {
+  auto options = std::make_shared<StoryOptions>();
+  Verb& verb = data.verb("stories", "Generated stories for children, and questions about them");
+  verb.option(
+      "--out", options->out,
+      "Folder for train.txt, valid.txt and questions.jsonl; without it stories are printed");
+  verb.option("--seed", options->seed, "Random seed of the stories");
+  const Option stories =
+      verb.option("--stories", options->stories,
+                  "Stories to train on; 10000 where none is given, 3 where they are printed")
+          .at_least(1);
+  verb.option("--words", options->sizes.words, "Instead: stories until they have so many words")
+      .at_least(1)
+      .excludes(stories);
+  verb.option("--valid", options->sizes.validation, "Stories to validate on").at_least(0);
+  verb.option("--questions", options->sizes.questions, "Questions of each kind").at_least(0);
+  verb.run([options] { run_stories(*options); });
+}
+
 }  // namespace
 
 void add_task_data(Verb& data) {
   for (const task::TaskKind& kind : task::task_kinds()) add_task(data, kind);
   add_babi(data);
+  add_stories(data);
 }
 
 }  // namespace tessera::cli

@@ -12,6 +12,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/cli/model_folder.h"
 #include "tessera/cli/program.h"
+#include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/report/table.h"
@@ -44,7 +45,7 @@ Result evaluate(const ModelFolder& folder, const TextSource& source,
   Progress progress(stderr, "Evaluating", bytes_of(source));
   Result result;
   int64_t before = 0;
-  source.for_each([&](const std::string&, std::string_view text) {
+  const auto evaluate_document = [&](std::string_view text) {
     InterruptGuard::stop_if_interrupted("interrupted");
     const auto show = [&](double share) {
       progress.update(before + static_cast<int64_t>(share * text.size()),
@@ -60,6 +61,9 @@ Result evaluate(const ModelFolder& folder, const TextSource& source,
                   [&](int64_t done) { show(static_cast<double>(done) / predicted); });
     before += std::ssize(text);
     show(0);
+  };
+  source.for_each([&](const std::string&, std::string_view text) {
+    for_each_document(text, evaluate_document);
   });
   return result;
 }

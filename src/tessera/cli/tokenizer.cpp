@@ -14,6 +14,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
 
@@ -39,7 +40,8 @@ struct TrainOptions {
 
 Tokenizer train_bpe(const std::vector<std::string>& texts, int64_t vocabulary) {
   BpeTrainer trainer({.vocabulary_size = vocabulary});
-  for (const auto& text : texts) trainer.add_text(text);
+  for (const auto& text : texts)
+    for_each_document(text, [&](std::string_view document) { trainer.add_text(document); });
   Progress progress(stderr, "Learning tokens", vocabulary);
   return trainer.train([&](int64_t tokens) { progress.update(tokens); });
 }

@@ -152,8 +152,22 @@ TextSource TextSource::from_bible(std::string_view printed, const std::string& s
   return source;
 }
 
+TextSource TextSource::generated(std::string description, size_t documents, Generator generate) {
+  check_argument(documents > 0 && generate, "TextSource::generated: there must be a document");
+  TextSource source;
+  source.description_ = std::move(description);
+  source.generated_ = documents;
+  source.generate_ = std::move(generate);
+  return source;
+}
+
+std::string TextSource::name(size_t document) const {
+  return generate_ ? fmt::format("document {}", document) : documents_.at(document).name;
+}
+
 uint64_t TextSource::bytes() const {
   uint64_t sum = 0;
+  for (size_t document = 0; document < generated_; ++document) sum += generate_(document).size();
   for (const Document& document : documents_)
     sum += document.path.empty() ? document.text.size() : fs::file_size(document.path);
   return sum;
@@ -164,6 +178,7 @@ void TextSource::for_each(const Visitor& visit) const {
 }
 
 void TextSource::visit(size_t number, const Visitor& visit) const {
+  if (generate_) return visit(name(number), generate_(number));
   const Document& document = documents_.at(number);
   std::optional<MappedFile> file;
   std::string_view text = document.text;

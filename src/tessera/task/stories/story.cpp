@@ -1,0 +1,46 @@
+#include "tessera/task/stories/story.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tessera/task/stories/scenes.h"
+
+namespace tessera::task::stories {
+namespace {
+
+const std::vector<Scene>& all_scenes() {
+  static const std::vector<Scene> scenes = [] {
+    std::vector<Scene> all;
+    for (const auto part :
+         {scenes_of_things(), scenes_of_friends(), scenes_at_home(), scenes_of_nature()})
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return scenes;
+}
+
+/// Two scenes in most stories. The shares give the mean length of BabiStories, about 890
+/// characters.
+size_t draw_scenes(Teller& t) {
+  return t.chance(0.27) ? 1 : t.chance(0.18) ? 3 : 2;
+}
+
+}  // namespace
+
+Story write_story(uint64_t seed, int64_t index) {
+  Teller t(RandomStream(seed, static_cast<uint64_t>(index)));
+  open_story(t);
+  auto& names = t.story().scenes;
+  for (size_t left = draw_scenes(t); left > 0;) {
+    const Scene& scene = t.pick(all_scenes());
+    if (std::find(names.begin(), names.end(), scene.name) != names.end()) continue;
+    if (!names.empty()) pass_time(t);
+    names.emplace_back(scene.name);
+    scene.play(t);
+    --left;
+  }
+  close_story(t);
+  return t.finish();
+}
+
+}  // namespace tessera::task::stories
