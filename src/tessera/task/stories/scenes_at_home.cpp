@@ -180,8 +180,8 @@ void baking(Teller& t) {
       {"\"Of course,\" said {N} and filled a cup. {A} thanked {N} and ran home.",
        "{N} was glad to help, and {A} carried the {p} home very carefully."});
   t.tell({use(hero, missing), make(hero, dish)},
-         {"{A} stirred the dough and put it into the oven.",
-          "They mixed everything, and {A} watched the oven."});
+         {"{A} stirred the dough and put {the o} into the oven.",
+          "They mixed everything, and {A} baked {the o} in the oven."});
   t.ask(kConsistency, "what was baked",
         subject_is(Relation::kHolder, hero, dish, t.others(dishes(), 2)),
         {give(hero, dish, grown_up)},

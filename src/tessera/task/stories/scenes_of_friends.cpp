@@ -137,17 +137,17 @@ void two_pets(Teller& t) {
   };
   pet('o', one);
   const Id second = pet('p', other);
-  t.tell({"{A} had two pets at home, a {v} {o} and {a w} {o}.",
-          "At home {A} had a {v} {o}. {A.he} also had {a w} {o}."});
+  t.tell({"{A} had two pets at home, {a v} {o} and {a w} {o}.",
+          "At home {A} had {a v} {o}. {A.he} also had {a w} {o}."});
   const Id child = t.add_friend('C');
   t.suppose({go(child, t['l'])});
   t.tell({"There {A} met {C.name}, {a C} with {a y} {o}.",
           "{a C} called {C.name} was there with {a y} {o}."});
-  t.tell({"{A} said, \"Your {o} is {y}. I have a {v} one.\"",
+  t.tell({"{A} said, \"Your {o} is {y}. I have {a v} one.\"",
           "\"What a sweet {y} {o}!\" said {A}. \"One of mine is {v}.\""});
   t.ask(kConsistency, "colors",
         object_is(Relation::kColor, second, other, {one, third, wrong_colors[2]}), {},
-        {"\"And my other {o} is| {x}.\"",
+        {"\"And my other {o} is| {x},\" {A.he} went on.",
          "\"Do you have only one?\" asked {C}. \"No,\" said {A}, \"the other one is| {x}.\""});
   t.tell({"\"I would love to see them,\" said {C}.",
           "\"Maybe they can all play together,\" said {C}.",
@@ -160,8 +160,8 @@ void introduction(Teller& t) {
   t.suppose({go(third, t['l'])});
   t.suppose({begin(Relation::kCompany, hero, companion)});
   t.add_word('w', t.pick(colors()));
-  t.tell({"They met a {C.noun} in {a w} coat.", "{a C} with {a w} hat walked up to them.",
-          "On a bench sat a {C.noun} in {a w} sweater."});
+  t.tell({"They met {a C} in {a w} coat.", "{a C} with {a w} hat walked up to them.",
+          "On a bench sat {a C} in {a w} sweater."});
   t.tell({"\"Hi, I'm {C.name}. What are your names?\" said the {C.noun}.",
           "The {C.noun} said, \"My name is {C.name}. Who are you?\""});
   Id stranger = kNothing;

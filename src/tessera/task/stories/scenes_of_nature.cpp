@@ -45,7 +45,7 @@ void ask_what_it_says(Teller& t, const Animal& animal) {
   const auto wrong = two_others(t, animals(), animal, says, says);
   t.ask(kFact, "voices of animals", fact(t, animal.one, animal.says, wrong), {},
         {"\"What does the {v} say?\" asked {M}. \"It says| {x}!\" shouted {A}.",
-         "\"I can talk like a {v},\" said {A}. \"Listen:| {x}, {w}!\""});
+         "\"I can talk like {a v},\" said {A}. \"Listen:| {x}, {w}!\""});
 }
 
 void ask_where_it_lives(Teller& t, const Animal& animal) {
@@ -183,8 +183,8 @@ void work(Teller& t) {
   t.bind('N', person);
   t.tell({"There {A.he} met {a N}.", "{a N} was standing there and greeted {A.him}."});
   t.ask(kFact, "work", claim, {},
-        {"\"What does a {v} do?\" asked {A}. \"A {v}| {x},\" was the answer.",
-         "\"I am a {v}. A {v} is somebody who| {x},\" said {N}."});
+        {"\"What does {a v} do?\" asked {A}. \"{a v}| {x},\" was the answer.",
+         "\"I am {a v}. {a v} is somebody who| {x},\" said {N}."});
   t.tell({"\"When I am big, I want to do that, too,\" said {A}.",
           "{A} thought that it was a good job.",
           "{N} let {A.him} try it, and it was not easy at all."});

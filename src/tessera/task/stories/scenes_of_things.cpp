@@ -141,7 +141,7 @@ void birthday(Teller& t) {
   color(t, gift);
   t.tell({first ? "It was the birthday of {A's} friend {B.name}." : "It was {B's} birthday.",
           first ? "{A's} best friend {B.name} had a birthday party that day."
-                : "Today {B} had a birthday party."});
+                : "That day {B} had a birthday party."});
   t.tell({"{A} had chosen {a o} for {B.him}.", "{A} had {a o} as a present for {B.him}.",
           "{A} had bought {a o} for {B.him}."});
   const Id box = t.add_container('k', hero);
