@@ -20,6 +20,10 @@ std::span<const Scene> scenes_of_nature();   ///< what is true of the world
 
 // What scenes share.
 
+inline constexpr auto kFact = QuestionKind::kFact;
+inline constexpr auto kConsistency = QuestionKind::kConsistency;
+inline constexpr auto kLogic = QuestionKind::kLogic;
+
 /// The hero goes to a new place 'l', and may see something on the way.
 void go_out(Teller& t, Teller::Where where = Teller::Where::kAnywhere);
 /// The same together with the friend 'B', who is introduced where the story has none.

@@ -4,9 +4,6 @@
 namespace tessera::task::stories {
 namespace {
 
-constexpr auto kConsistency = QuestionKind::kConsistency;
-constexpr auto kLogic = QuestionKind::kLogic;
-
 void second_choice(Teller& t) {
   be_home(t);
   const Id hero = t['A'], grown_up = t['M'];

@@ -4,9 +4,6 @@
 namespace tessera::task::stories {
 namespace {
 
-constexpr auto kConsistency = QuestionKind::kConsistency;
-constexpr auto kLogic = QuestionKind::kLogic;
-
 void argument(Teller& t) {
   const bool first = t['B'] == kNothing;
   if (first) t.add_friend('B');

@@ -4,9 +4,6 @@
 namespace tessera::task::stories {
 namespace {
 
-constexpr auto kFact = QuestionKind::kFact;
-constexpr auto kConsistency = QuestionKind::kConsistency;
-
 /// The fact that `answer` goes with `subject`, as a claim; the words become entities.
 Claim fact(Teller& t, std::string_view subject, std::string_view answer,
            const std::vector<std::string_view>& wrong) {

@@ -4,9 +4,6 @@
 namespace tessera::task::stories {
 namespace {
 
-constexpr auto kConsistency = QuestionKind::kConsistency;
-constexpr auto kLogic = QuestionKind::kLogic;
-
 void color(Teller& t, Id thing) {
   if (t.chance(0.8)) t.entity(thing).adjective = t.pick(t.chance(0.5) ? colors() : qualities());
 }
