@@ -3,39 +3,15 @@
 
 #include <cmath>
 
+#include "tessera/study/memory_mosaics/pair_training.h"
 #include "tessera/study/memory_mosaics/studies.h"
 #include "tessera/task/language_model/training_report.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
 
-struct Settings {
-  CorpusConfig data;
-  TrainConfig train;
-  SampleConfig sample;
-  int64_t layers = 4;
-  int64_t heads = 4;
-  int64_t channels = 256;
-  int64_t window = 256;
-  double dropout = 0.05;
-  ops::Precision precision = ops::Precision::kFloat32;
-
-  template <typename Visitor>
-  void visit_fields(Visitor&& field) {
-    field("data", data, "which text, cut into which tokens");
-    field("train", train, "how both are trained");
-    field("sample", sample, "what they are asked to write");
-    field("layers", layers, "blocks of both networks");
-    field("heads", heads, "memories per unit, attention heads");
-    field("channels", channels, "width of both networks");
-    field("window", window, "tokens of a training window");
-    field("dropout", dropout, "probability, in both");
-    field("precision", precision, "number format of matrix products");
-  }
-};
-
-Settings default_settings() {
-  Settings settings;
+PairSettings default_settings() {
+  PairSettings settings;
   settings.train = {.steps = 500,
                     .batch = 8,
                     .learning_rate = 3e-3,
@@ -48,8 +24,8 @@ Settings default_settings() {
   return settings;
 }
 
-Settings quick_settings() {
-  Settings settings = default_settings();
+PairSettings quick_settings() {
+  PairSettings settings = default_settings();
   settings.layers = 2;
   settings.heads = 4;
   settings.channels = 64;
@@ -63,8 +39,8 @@ Settings quick_settings() {
 }
 
 /// The paper's 12-block networks and schedule; for a machine that can carry them.
-Settings paper_settings() {
-  Settings settings;
+PairSettings paper_settings() {
+  PairSettings settings;
   settings.layers = 12;
   settings.heads = 12;
   settings.channels = 768;
@@ -79,38 +55,6 @@ Settings paper_settings() {
                     .evaluate_every = 500,
                     .checkpoint_every = 500};
   return settings;
-}
-
-LanguageModelTrainingConfig training_config(const Settings& settings, const std::string& kind) {
-  LanguageModelTrainingConfig config;
-  config.model = {{"kind", kind},
-                  {"layers", settings.layers},
-                  {"heads", settings.heads},
-                  {"channels", settings.channels},
-                  {"window", settings.window},
-                  {"dropout", settings.dropout},
-                  {"precision", config::enum_name(settings.precision)}};
-  config.data = settings.data;
-  config.train = settings.train;
-  config.sample = settings.sample;
-  return config;
-}
-
-bool has_begun(const StudyContext& context, const std::string& kind) {
-  return std::filesystem::exists(context.folder() / kind / "metrics.jsonl");
-}
-
-/// Continues a run that the folder holds, so that the study may be stopped and started again.
-TrainedLanguageModel train(const Settings& settings, const std::string& kind, const Corpus& corpus,
-                           StudyContext& context) {
-  const RunFolder run(context.folder() / kind,
-                      has_begun(context, kind) ? Start::kResume : Start::kNew);
-  TrainedLanguageModel trained =
-      train_language_model(training_config(settings, kind), corpus, run, context.progress());
-  if (!trained.missing.empty())
-    throw Interrupted(fmt::format("stopped after the training in {}; the same command continues",
-                                  run.path().native()));
-  return trained;
 }
 
 void add_commands(const StudyContext& context, StudyResults& results) {
@@ -129,18 +73,11 @@ void add_commands(const StudyContext& context, StudyResults& results) {
 }  // namespace
 
 void language_model(StudyContext& context) {
-  const Settings settings =
+  const PairSettings settings =
       context.settings(quick_settings(), default_settings(), paper_settings());
-  const bool begun = has_begun(context, "memory_mosaic");
-  const Corpus corpus = prepare_corpus(settings.data, context.folder() / "corpus",
-                                       begun ? Start::kResume : Start::kNew, context.progress());
-  if (context.progress())
-    fmt::print(context.progress(), "Text: {}; {}; {} training and {} validation tokens\n",
-               corpus.description, corpus.tokenizer.description(), corpus.training.size(),
-               corpus.validation.size());
-
-  const TrainedLanguageModel mosaic = train(settings, "memory_mosaic", corpus, context);
-  const TrainedLanguageModel gpt = train(settings, "gpt", corpus, context);
+  const Corpus corpus = prepare_pair_corpus(settings, context);
+  const TrainedLanguageModel mosaic = train_one_of_pair(settings, "memory_mosaic", corpus, context);
+  const TrainedLanguageModel gpt = train_one_of_pair(settings, "gpt", corpus, context);
 
   StudyResults& results = context.results();
   add_training_results({{"Memory Mosaic", &mosaic}, {"GPT", &gpt}}, corpus, results);

@@ -12,6 +12,8 @@ std::vector<Study> memory_mosaics_studies() {
   return {
       study("language-model", "A Memory Mosaic beside a GPT of the same size", "figure 7",
             language_model),
+      study("stories", "Generated stories beside BabiStories", "table 1", stories),
+      study("prompts", "The 24 prompts, and questions about stories", "tables 4 and 5", prompts),
   };
 }
 

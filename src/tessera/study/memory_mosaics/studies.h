@@ -10,6 +10,8 @@ std::vector<Study> memory_mosaics_studies();
 namespace memory_mosaics_study {
 
 void language_model(StudyContext&);  // figure 7
+void stories(StudyContext&);         // table 1
+void prompts(StudyContext&);         // tables 4 and 5
 
 }  // namespace memory_mosaics_study
 }  // namespace tessera

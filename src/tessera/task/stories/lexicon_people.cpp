@@ -172,7 +172,7 @@ Words virtues() {
                                                   "keep trying",
                                                   "help those who need it",
                                                   "listen to others",
-                                                  "take care of your things",
+                                                  "take care of old things",
                                                   "say thank you",
                                                   "be patient",
                                                   "work together",

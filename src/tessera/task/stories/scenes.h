@@ -32,6 +32,10 @@ void go_out_with_friend(Teller& t, Teller::Where where = Teller::Where::kAnywher
 void be_home(Teller& t);
 /// Who the hero is, where they live and with whom.
 void open_story(Teller& t);
+/// So many facts about the hero that do not matter later.
+void add_details(Teller& t, size_t details);
+/// "One day", in a new paragraph.
+void begin_first_scene(Teller& t);
 /// Between two scenes: later, or the next day after a night at home.
 void pass_time(Teller& t);
 /// How it ends.

@@ -1,5 +1,5 @@
 // Beginnings, ways and endings: what every story shares.
-#include <algorithm>
+#include <vector>
 
 #include "tessera/task/stories/scenes.h"
 
@@ -32,6 +32,35 @@ bool is_first_meeting(Teller& t) {
   t.add_friend('B');
   return true;
 }
+
+using Detail = void (*)(Teller&);
+constexpr Detail kDetails[] = {
+    [](Teller& t) {
+      t.add_thing('f', t.chance(0.5) ? fruits() : sweets());
+      t.tell({"For breakfast {A} always ate {a f}.", "{A} could never say no to {a f}."});
+    },
+    [](Teller& t) {
+      t.add_word('w', t.pick(colors()));
+      t.tell({"{A's} favorite color was {w}.", "{A} thought that everything should be {w}."});
+    },
+    [](Teller& t) {
+      t.entity(t.add_thing('f', gifts())).adjective = t.pick(colors());
+      t.tell({"In {A's} room there was {a f}.", "{A} had {a f} and was proud of {f.him}."});
+    },
+    [](Teller& t) {
+      t.add_word('w', t.pick(virtues()));
+      t.tell({"\"Always {w},\" {A's} {M.noun} used to say.",
+              "{A.his} {M.noun} had taught {A.him} to {w}."});
+    },
+    [](Teller& t) {
+      t.add_word('w', t.pick(hobbies()));
+      t.tell({"Some children like to {w}, but not {A}.", "On rainy days {A} liked to {w} instead.",
+              "{A} did not know how to {w} yet."});
+    },
+    [](Teller& t) {
+      t.add_word('w', t.pick(jobs()).who);
+      t.tell({"Some day {A} wanted to become {a w}.", "{A's} neighbor was {a w}."});
+    }};
 
 }  // namespace
 
@@ -74,6 +103,18 @@ void open_story(Teller& t) {
   t.tell({"{A} loved to {v}.", "More than anything, {A} liked to {v}.",
           "{A} liked to {v} every day.", "When it was sunny, {A} liked to {v}.",
           "{A's} favorite thing was to {v}.", "{A} was always ready to {v}."});
+}
+
+void add_details(Teller& t, size_t details) {
+  std::vector<Detail> left(std::begin(kDetails), std::end(kDetails));
+  for (; details > 0 && !left.empty(); --details) {
+    const auto drawn = left.begin() + static_cast<std::ptrdiff_t>(t.random().below(left.size()));
+    (*drawn)(t);
+    left.erase(drawn);
+  }
+}
+
+void begin_first_scene(Teller& t) {
   static constexpr std::string_view kWhen[] = {
       "One day",      "One morning", "One afternoon", "One quiet day", "One day after breakfast",
       "One fine day", "Once"};
@@ -160,9 +201,8 @@ void close_story(Teller& t) {
                                   "{A} skipped all the way home and felt {w}.",
                                   "Then it was time to go home, and {A} was {w}."});
   else
-    t.tell({"{A} felt very {w}.", "It had been a good day, and {A} was {w}.",
-            "{A} smiled and was {w}.", "{A} was so {w} that {A.he} laughed out loud.",
-            "{A} felt {w} from head to toe."});
+    t.tell({"{A} felt {w}.", "It had been a good day, and {A} was {w}.", "{A} smiled and was {w}.",
+            "{A} was so {w} that {A.he} laughed out loud.", "{A} felt {w} from head to toe."});
   if (t.chance(0.4))
     t.tell({"{A} had learned something: it is good to {v}.",
             "From that day on, {A} always tried to {v}.",
