@@ -55,14 +55,31 @@ TEST_F(DataOfTasks, SimulatesBabi) {
   EXPECT_THAT(read_text(path("babi") + "/qa1_test.txt"), HasSubstr("\n3 Where is "));
 }
 
+TEST_F(DataOfTasks, TellsStories) {
+  const Outcome printed = tessera({"data", "stories", "--stories", "2", "--seed", "5"});
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  const Outcome run = tessera({"data", "stories", "--stories", "2", "--seed", "5", "--valid", "1",
+                               "--questions", "2", "--out", path("stories")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed.out);
+  EXPECT_THAT(read_text(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
+  EXPECT_THAT(read_text(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
+  EXPECT_THAT(tessera({"data", "stories", "--words", "10"}).out, HasSubstr("\n<|endoftext|>\n"));
+}
+
 TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
-  expect_all_refused({{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
-                      {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
-                      {{"data", "copy", "--split", "tests"}, "training, validation, test"},
-                      {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
-                      {{"data", "babi", "--task", "21", "--out", path("babi")},
-                       "--task is '21', expected a whole number from 1 to 20"}},
-                     2);
+  expect_all_refused(
+      {{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
+       {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
+       {{"data", "copy", "--split", "tests"}, "training, validation, test"},
+       {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
+       {{"data", "babi", "--task", "21", "--out", path("babi")},
+        "--task is '21', expected a whole number from 1 to 20"},
+       {{"data", "stories", "--stories", "2", "--words", "9"}, "excludes"},
+       {{"data", "stories", "--stories", "0"}, "--stories is '0'"},
+       {{"data", "stories", "--questions", "-1", "--out", path("stories")}, "--questions is '-1'"}},
+      2);
 }
 
 }  // namespace

@@ -67,5 +67,48 @@ TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {
   EXPECT_FALSE(std::filesystem::exists(path("study/results.csv")));
 }
 
+TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
+  const auto prompts = [&](const std::vector<std::string>& settings, const std::string& folder) {
+    std::vector<std::string> arguments = {"study", "memory-mosaics/prompts", "--quick", "--out",
+                                          path(folder)};
+    for (const std::string& setting : settings)
+      arguments.insert(arguments.end(), {"--set", setting});
+    return tessera(arguments);
+  };
+  const std::vector<std::string> tiny = {"data.stories=40",
+                                         "data.tokenizer=byte",
+                                         "window=32",
+                                         "channels=16",
+                                         "heads=2",
+                                         "layers=1",
+                                         "train.batch=4",
+                                         "train.steps=4",
+                                         "questions=2",
+                                         "tokens=3",
+                                         "train.evaluate_batches=1"};
+  const Outcome trained = prompts(tiny, "study");
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  EXPECT_THAT(trained.out, HasSubstr("Questions answered rightly"));
+  EXPECT_THAT(read_text(path("study/prompts.csv")), HasSubstr("Diva was hungry"));
+  EXPECT_EQ(prompts(tiny, "study").out, trained.out);
+
+  // The models that are there give the same answers.
+  const Outcome given = prompts({"mosaic=" + path("study/memory_mosaic/model"),
+                                 "gpt=" + path("study/gpt/model"), "questions=2", "tokens=3"},
+                                "given");
+  ASSERT_EQ(given.status, 0) << given.err;
+  EXPECT_EQ(read_text(path("given/questions.csv")), read_text(path("study/questions.csv")));
+  EXPECT_EQ(read_text(path("given/prompts.csv")), read_text(path("study/prompts.csv")));
+  EXPECT_FALSE(std::filesystem::exists(path("given/corpus")));
+}
+
+TEST_F(StudyVerb, CountsStories) {
+  const Outcome run = tessera({"study", "memory-mosaics/stories", "--quick", "--out", path("study"),
+                               "--set", "data.stories=60", "--set", "data.vocabulary=400", "--set",
+                               "validation_stories=10"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(read_text(path("study/table-1.csv")), HasSubstr("train,stories,2200000,60\n"));
+}
+
 }  // namespace
 }  // namespace tessera::cli

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
@@ -163,42 +164,45 @@ class Reader {
   Tokenizer tokenizer_;
 };
 
-/// The two readers: from the directories that the settings name, or trained here.
-std::vector<Reader> make_readers(const PromptSettings& settings, StudyContext& context) {
-  struct Choice {
-    const char *name, *kind;
-    const std::string& folder;
-  };
-  const Choice choices[] = {{"GPT", "gpt", settings.gpt},
-                            {"Memory Mosaic", "memory_mosaic", settings.mosaic}};
-  std::optional<Corpus> corpus;
+/// The two readers, and how those that this study trained were trained.
+struct Readers {
+  std::vector<Reader> all;
+  std::vector<std::pair<std::string, TrainedLanguageModel>> trained;
+  std::optional<Corpus> corpus;  ///< what they were trained on
+};
+
+/// From the directories that the settings name, or trained here.
+Readers make_readers(const PromptSettings& settings, const StudyContext& context) {
+  Readers readers;
   if (settings.gpt.empty() || settings.mosaic.empty())
-    corpus = prepare_pair_corpus(settings, context);
-  std::vector<Reader> readers;
-  std::vector<TrainedLanguageModel> trained;
-  std::vector<NamedTraining> named;
-  trained.reserve(std::size(choices));
-  for (const Choice& choice : choices) {
-    if (choice.folder.empty()) {
-      trained.push_back(train_one_of_pair(settings, choice.kind, *corpus, context));
-      named.push_back({choice.name, &trained.back()});
-      readers.emplace_back(choice.name, trained.back().model, corpus->tokenizer);
-    } else {
-      readers.emplace_back(choice.name, load_model(choice.folder), Tokenizer::load(choice.folder));
+    readers.corpus = prepare_pair_corpus(settings, context);
+  const auto add = [&](const std::string& name, const std::string& kind,
+                       const std::string& folder) {
+    if (!folder.empty()) {
+      readers.all.emplace_back(name, load_model(folder), Tokenizer::load(folder));
+      return;
     }
-  }
-  if (corpus) {
-    add_training_results(named, *corpus, context.results());
-    context.results().add_difference(
-        fmt::format("Text: {}, not BabiStories, which a large language model has written.",
-                    corpus->description));
-    context.results().add_difference(fmt::format(
-        "{} blocks of {} channels and {} steps of {} windows of {} tokens, not 18 of 768 and "
-        "80,000 steps of 512 windows of 512 tokens.",
-        settings.layers, settings.channels, settings.train.steps,
-        settings.train.batch * settings.train.accumulation, settings.window));
-  }
+    readers.trained.emplace_back(name, train_one_of_pair(settings, kind, *readers.corpus, context));
+    readers.all.emplace_back(name, readers.trained.back().second.model, readers.corpus->tokenizer);
+  };
+  add("GPT", "gpt", settings.gpt);
+  add("Memory Mosaic", "memory_mosaic", settings.mosaic);
   return readers;
+}
+
+void add_training(const Readers& readers, const PromptSettings& settings, StudyResults& results) {
+  if (!readers.corpus) return;
+  std::vector<NamedTraining> named;
+  for (const auto& [name, trained] : readers.trained) named.push_back({name, &trained});
+  add_training_results(named, *readers.corpus, results);
+  results.add_difference(
+      fmt::format("Text: {}, not BabiStories, which a large language model has written.",
+                  readers.corpus->description));
+  results.add_difference(fmt::format(
+      "{} blocks of {} channels and {} steps of {} windows of {} tokens, not 18 of 768 and 80,000 "
+      "steps of 512 windows of 512 tokens.",
+      settings.layers, settings.channels, settings.train.steps,
+      settings.train.batch * settings.train.accumulation, settings.window));
 }
 
 void continue_prompts(const std::vector<Reader>& readers, const PromptSettings& settings,
@@ -300,8 +304,8 @@ void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults
   }
   auto chart = std::make_unique<BarChart>("Questions answered rightly", names, "kind of question",
                                           "right (%)");
-  chart->add("chance", chance);
   for (size_t i = 0; i < readers.size(); ++i) chart->add(readers[i].name(), shares[i], spreads[i]);
+  chart->add("chance", chance);
   results.add_chart("right-answers", std::move(chart),
                     "An answer is right where the model gives the right continuation a higher "
                     "probability than every wrong one. Whiskers: one standard error.");
@@ -313,12 +317,13 @@ void prompts(StudyContext& context) {
   const PromptSettings settings =
       context.settings(quick_prompt_settings(), prompt_settings(), paper_prompt_settings());
   const InterruptGuard guard;
-  const std::vector<Reader> readers = make_readers(settings, context);
-  continue_prompts(readers, settings, context);
-  const Scores scores = ask_questions(readers, settings, context);
+  const Readers readers = make_readers(settings, context);
+  const Scores scores = ask_questions(readers.all, settings, context);
   StudyResults& results = context.results();
-  draw(readers, scores, results);
-  tabulate(readers, scores, results);
+  draw(readers.all, scores, results);
+  continue_prompts(readers.all, settings, context);
+  tabulate(readers.all, scores, results);
+  add_training(readers, settings, results);
   results.add_difference(
       "Continuations end with their first sentence; the paper's were cut by hand and judged by a "
       "reader. The questions with their known answers are ours; the paper has no number for them.");
