@@ -16,6 +16,7 @@
 #include "tessera/task/geometry/tour_score.h"
 #include "tessera/task/geometry/travelling_salesman.h"
 #include "tessera/task/graphs/graph_tasks.h"
+#include "tessera/task/moons/three_moons.h"
 #include "tessera/task/sequence/sample_order.h"
 
 namespace tessera::task {
@@ -118,6 +119,37 @@ TEST(AnswerLoss, HandWorkedClasses) {
   EXPECT_EQ(score_answers(logits, batch), (TaskScore{1, 1, 1, 0}));
 }
 
+// Errors 0.1 and -3, the latter clipped to 0.5. A number is wrong where its error is above that.
+TEST(AnswerLoss, HandWorkedVectors) {
+  TaskBatch batch{at::zeros({2, 1, 1}),
+                  at::tensor({0.F, 0.F, 1.F, 2.F}).view({2, 1, 2}),
+                  at::tensor({0, 1}).to(at::kBool).view({2, 1}),
+                  0,
+                  TargetKind::kVectors,
+                  0.5};
+  auto outputs = at::tensor({9.F, 9.F, 1.1F, -1.F}).view({2, 1, 2}).set_requires_grad(true);
+  const at::Tensor loss = answer_loss(outputs, batch);
+  EXPECT_NEAR(loss.item().toDouble(), (0.01 + 0.25) / 2, 1e-6);
+  loss.backward();
+  EXPECT_TRUE(at::allclose(outputs.grad().flatten(), at::tensor({0.F, 0.F, 0.1F, 0.F}), 1e-4));
+  TaskScore score = score_answers(outputs, batch);
+  EXPECT_NEAR(score.mean_absolute_error(), 3.1 / 2, 1e-6);
+  score.absolute_error = 0;
+  EXPECT_EQ(score, (TaskScore{1, 0, 2, 1}));
+}
+
+TEST(TaskBatch, VectorsComeWithTheClipOfTheirError) {
+  const ThreeMoons task({.steps = 3, .clip = 0.25});
+  const auto batch = make_batch(task, 5, kFirstThree);
+  EXPECT_EQ(batch.clip, 0.25);
+  EXPECT_EQ(batch.to(at::kCPU).clip, 0.25);
+  EXPECT_EQ(batch.first_answer, 0);
+  EXPECT_TRUE(batch.answers.all().item().toBool());
+  EXPECT_EQ(batch.targets.sizes(), at::IntArrayRef({3, 3, 6}));
+  EXPECT_TRUE(batch.targets.slice(0, 0, 2).equal(batch.inputs.slice(0, 1)));
+  EXPECT_EQ(score_answers(batch.targets, batch).mean_absolute_error(), 0);
+}
+
 TEST(AnswerLoss, OnlyAnswerStepsCountAndHaveGradients) {
   const Copy task({.bits = 3, .min_length = 2, .max_length = 2});
   const auto batch = make_batch(task, 0, kFirstThree);
@@ -156,6 +188,8 @@ TEST(TaskScore, NotANumberIsWrong) {
   EXPECT_EQ(score_answers(at::full({4, 3, 4}, nan), bits), (TaskScore{3, 0, 12, 12}));
   const auto classes = make_batch(AssociativeRetrieval({.pairs = 1}), 0, kFirstThree);
   EXPECT_EQ(score_answers(at::full({5, 3, 10}, nan), classes), (TaskScore{3, 0, 3, 3}));
+  const auto vectors = make_batch(ThreeMoons({.steps = 2}), 0, kFirstThree);
+  EXPECT_EQ(score_answers(at::full({2, 3, 6}, nan), vectors).wrong_symbols, 36);
 }
 
 TEST(TaskScore, RefusesOtherShapes) {

@@ -11,9 +11,9 @@
 
 namespace tessera::task {
 
-/// What an answer step predicts: independent bits (binary cross-entropy), or one of several classes
-/// (cross-entropy).
-enum class TargetKind { kBits, kClasses };
+/// What an answer step predicts: independent bits (binary cross-entropy), one of several classes
+/// (cross-entropy), or a vector of numbers (squared error, clipped as the task says).
+enum class TargetKind { kBits, kClasses, kVectors };
 
 /// What a model of this task reads and writes at each step.
 struct TaskShape {
@@ -21,6 +21,7 @@ struct TaskShape {
   int64_t input_width = 0;  ///< of input vectors; 0 where the inputs are tokens
   int64_t output_width = 0;
   TargetKind targets = TargetKind::kBits;
+  double clip = 0;  ///< vectors: an error of this size or more counts as this much
 
   bool operator==(const TaskShape&) const = default;
 };
@@ -33,8 +34,10 @@ struct TaskSample {
   std::vector<int64_t> tokens;  ///< [steps]; empty where the inputs are vectors
   int64_t first_answer = 0;
   int64_t answers = 0;
-  std::vector<float> bits;       ///< [answers, output_width]; empty where the targets are classes
-  std::vector<int64_t> classes;  ///< [answers]; empty where the targets are bits
+  /// Of each answer step, as TargetKind says; the others are empty.
+  std::vector<float> bits;       ///< [answers, output_width]
+  std::vector<int64_t> classes;  ///< [answers]
+  std::vector<float> vectors;    ///< [answers, output_width]
 
   /// Appends an input vector of zeros and returns it.
   std::span<float> add_row(int64_t width);
@@ -45,7 +48,8 @@ struct TaskSample {
 /// What somebody scores who does not solve the task.
 struct Level {
   std::string strategy;
-  std::string metric;  ///< "bits per sequence" (wrong ones) or "accuracy" (share of right classes)
+  std::string metric;  ///< "bits per sequence" (wrong ones), "accuracy" (share of right classes) or
+                       ///< "mean absolute error"
   double value;
 };
 

@@ -9,6 +9,7 @@
 #include "tessera/task/geometry/convex_hull_task.h"
 #include "tessera/task/geometry/travelling_salesman.h"
 #include "tessera/task/graphs/graph_tasks.h"
+#include "tessera/task/moons/three_moons.h"
 #include "tessera/task/nth_farthest/nth_farthest.h"
 #include "tessera/task/priority_sort/priority_sort.h"
 #include "tessera/task/relational_recall/relational_recall.h"
@@ -52,6 +53,8 @@ const std::vector<Entry>& entries() {
                                        "name the nodes of the shortest path through a graph"),
       entry<SpanningTree, GraphConfig>("spanning-tree",
                                        "name the edges of a graph's minimum spanning tree"),
+      entry<ThreeMoons, ThreeMoonsConfig>(
+          "three-moons", "predict where three moons of unknown periods stand next"),
   };
   return all;
 }

@@ -15,7 +15,7 @@ struct TaskKind {
   std::string fields;   ///< its configuration keys, defaults and help, one a line
 };
 
-/// All of them, in the paper's order.
+/// All of them, in the papers' order.
 const std::vector<TaskKind>& task_kinds();
 
 /// The task of this name with these settings; others keep their defaults. Throws UsageError on an

@@ -68,19 +68,30 @@ Measured measure(SequenceModel& model, const std::vector<TaskBatch>& batches,
   return sum;
 }
 
-Metrics metrics_of(const Measured& measured) {
-  return {{"loss", measured.loss},
-          {"wrong_per_sequence", measured.score.wrong_per_sequence()},
-          {"accuracy", measured.score.accuracy()},
-          {"perfect_share", measured.score.perfect_share()}};
+Metrics metrics_of(const Measured& measured, TargetKind kind) {
+  Metrics metrics = {{"loss", measured.loss},
+                     {"wrong_per_sequence", measured.score.wrong_per_sequence()},
+                     {"accuracy", measured.score.accuracy()},
+                     {"perfect_share", measured.score.perfect_share()}};
+  if (kind == TargetKind::kVectors)
+    metrics["mean_absolute_error"] = measured.score.mean_absolute_error();
+  return metrics;
 }
 
 std::string evaluation_text(const Metrics& metrics, TargetKind kind) {
-  return kind == TargetKind::kBits
-             ? fmt::format("validation loss {:.4f} nats/bit, {:.2f} wrong bits per sequence",
-                           metrics.at("loss"), metrics.at("wrong_per_sequence"))
-             : fmt::format("validation loss {:.4f} nats/answer, {:.2f} % right", metrics.at("loss"),
-                           100 * metrics.at("accuracy"));
+  const double loss = metrics.at("loss");
+  switch (kind) {
+    case TargetKind::kBits:
+      return fmt::format("validation loss {:.4f} nats/bit, {:.2f} wrong bits per sequence", loss,
+                         metrics.at("wrong_per_sequence"));
+    case TargetKind::kClasses:
+      return fmt::format("validation loss {:.4f} nats/answer, {:.2f} % right", loss,
+                         100 * metrics.at("accuracy"));
+    case TargetKind::kVectors:
+      return fmt::format("validation loss {:.4f}, mean absolute error {:.4f}", loss,
+                         metrics.at("mean_absolute_error"));
+  }
+  return "";
 }
 
 /// Which samples make up draw `draw` of the training.
@@ -107,9 +118,10 @@ TrainingTask training_task(const TaskTrainingConfig& config, const SequenceTask&
   };
   training.evaluate = [&, batches = batches_of(task, split_seed(train.seed, Split::kValidation),
                                                train.evaluate_batches * train.batch, train.batch)] {
-    return metrics_of(measure(model, batches, [&](int64_t done) {
+    const auto measured = measure(model, batches, [&](int64_t done) {
       display.on_batch_evaluated(done, std::ssize(batches));
-    }));
+    });
+    return metrics_of(measured, task.shape().targets);
   };
   training.tokens_per_step = train.batch * train.accumulation;
   for (const char* table : {"task", "training_task", "model", "data"})

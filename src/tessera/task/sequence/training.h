@@ -18,7 +18,7 @@ struct TrainedOnTask {
   std::filesystem::path folder;          ///< the run's
   int64_t steps = 0;           ///< updates made; fewer than asked for where it ended early
   double seconds = 0;          ///< of training, in all processes
-  double validation_loss = 0;  ///< nats per symbol, of these weights
+  double validation_loss = 0;  ///< mean per symbol, as answer_loss() has it, of these weights
   TaskScore test;              ///< on samples that training has not seen
 };
 

@@ -25,7 +25,33 @@ MeanScore mean_of(const std::vector<double>& values) {
 }
 
 double score_of(const TaskScore& score, TargetKind kind) {
-  return kind == TargetKind::kBits ? score.wrong_per_sequence() : kPercent * score.accuracy();
+  switch (kind) {
+    case TargetKind::kBits:
+      return score.wrong_per_sequence();
+    case TargetKind::kClasses:
+      return kPercent * score.accuracy();
+    case TargetKind::kVectors:
+      return score.mean_absolute_error();
+  }
+  return NAN;
+}
+
+/// The same of an evaluation in metrics.jsonl.
+double score_of(const config::Json& metrics, TargetKind kind) {
+  switch (kind) {
+    case TargetKind::kBits:
+      return metrics.at("wrong_per_sequence").get<double>();
+    case TargetKind::kClasses:
+      return kPercent * metrics.at("accuracy").get<double>();
+    case TargetKind::kVectors:
+      return metrics.at("mean_absolute_error").get<double>();
+  }
+  return NAN;
+}
+
+/// Of the metric in tables.
+int decimals(TargetKind kind) {
+  return kind == TargetKind::kVectors ? 4 : 2;
 }
 
 /// The metric of each evaluation of a run, by step.
@@ -33,10 +59,7 @@ std::map<int64_t, double> evaluations(const std::filesystem::path& folder, Targe
   std::map<int64_t, double> values;
   for (const auto& line : MetricsLog::read(folder / "metrics.jsonl")) {
     if (line.at("kind") != "evaluation") continue;
-    const auto& metrics = line.at("metrics");
-    values[line.at("step").get<int64_t>()] = kind == TargetKind::kBits
-                                                 ? metrics.at("wrong_per_sequence").get<double>()
-                                                 : kPercent * metrics.at("accuracy").get<double>();
+    values[line.at("step").get<int64_t>()] = score_of(line.at("metrics"), kind);
   }
   return values;
 }
@@ -101,7 +124,7 @@ Table scores_table(const std::vector<TrainedRuns>& models, TargetKind kind) {
     const auto [mean, deviation] = model.test_score(kind);
     table.add_row({model.name, model.runs.front().model->parameter_count(), std::ssize(model.runs),
                    Cell::fixed(mean_of(steps).mean, 0), Cell::fixed(mean_of(minutes).mean, 1),
-                   Cell::fixed(mean, 2), Cell::fixed(deviation, 2),
+                   Cell::fixed(mean, decimals(kind)), Cell::fixed(deviation, decimals(kind)),
                    Cell::fixed(mean_of(faultless).mean, 2)});
   }
   return table;
@@ -110,7 +133,15 @@ Table scores_table(const std::vector<TrainedRuns>& models, TargetKind kind) {
 }  // namespace
 
 std::string metric_name(TargetKind kind) {
-  return kind == TargetKind::kBits ? "wrong bits per sequence" : "right answers (%)";
+  switch (kind) {
+    case TargetKind::kBits:
+      return "wrong bits per sequence";
+    case TargetKind::kClasses:
+      return "right answers (%)";
+    case TargetKind::kVectors:
+      return "mean absolute error";
+  }
+  return "";
 }
 
 MeanScore TrainedRuns::test_score(TargetKind kind) const {
@@ -132,7 +163,8 @@ void add_task_results(const std::vector<TrainedRuns>& models, const SequenceTask
   results.add_table(prefix + "scores", scores_table(models, task.shape().targets));
   Table levels("Without solving the task", {"strategy", metric_name(task.shape().targets)});
   for (const Level& level : task.levels())
-    levels.add_row({level.strategy, Cell::fixed(level_value(level), 2)});
+    levels.add_row(
+        {level.strategy, Cell::fixed(level_value(level), decimals(task.shape().targets))});
   results.add_table(prefix + "levels", std::move(levels));
 }
 

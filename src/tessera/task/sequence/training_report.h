@@ -20,7 +20,7 @@ struct TrainedRuns {
   std::string name;
   std::vector<TrainedOnTask> runs;
 
-  /// The test score in the task's metric: wrong bits per sequence, or right answers in percent.
+  /// The test score in the task's metric: see metric_name().
   MeanScore test_score(TargetKind kind) const;
 };
 
@@ -36,7 +36,7 @@ std::optional<int64_t> updates_until(const TrainedOnTask& run, double accuracy);
 void add_task_results(const std::vector<TrainedRuns>& models, const SequenceTask& task,
                       StudyResults& results, const std::string& prefix = "");
 
-/// "wrong bits per sequence" or "right answers (%)".
+/// "wrong bits per sequence", "right answers (%)" or "mean absolute error".
 std::string metric_name(TargetKind kind);
 
 }  // namespace tessera::task
