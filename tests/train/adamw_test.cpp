@@ -97,6 +97,18 @@ TEST(AdamW, OneStepByHand) {
   EXPECT_NEAR(state[1].second.item<double>(), 0.2, 1e-15);
 }
 
+// Without bias correction the first step is rate * 0.1 / sqrt(0.05): for any gradient.
+TEST(AdamW, OneStepWithoutBiasCorrectionByHand) {
+  const at::Tensor value = leaf(at::ones({1}, at::kDouble));
+  AdamW optimizer({{"p", value}}, {.epsilon = 1e-300, .bias_correction = false});
+  value.mutable_grad() = at::full({1}, 2.0, at::kDouble);
+  optimizer.step(0.1);
+  EXPECT_NEAR(value.item<double>(), 1 - 0.1 * 0.2 / std::sqrt(0.2), 1e-12);
+  optimizer.step(0.1);  // m = 0.2 + 0.18, v = 0.2 + 0.19
+  EXPECT_NEAR(value.item<double>(), 1 - 0.1 * 0.2 / std::sqrt(0.2) - 0.1 * 0.38 / std::sqrt(0.39),
+              1e-12);
+}
+
 TEST(AdamW, TheCallerMayChooseWhatDecays) {
   // Per-head scalars that a file keeps as [1, H, 1, 1].
   const at::Tensor scalars = leaf(at::ones({1, 3, 1, 1}));

@@ -1,5 +1,6 @@
 #include "tessera/train/schedule.h"
 
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,6 +26,16 @@ TEST(Schedule, GoesUpInALineAndDownAlongACosine) {
   EXPECT_DOUBLE_EQ(schedule.at(1000), 0.2);
 }
 
+// The three moons: 1e-2 to 5e-6 in 500 steps.
+TEST(Schedule, MayFallInALine) {
+  const Schedule schedule{1e-2, 5e-6, 0, 500, Decay::kLinear};
+  EXPECT_DOUBLE_EQ(schedule.at(0), 1e-2);
+  EXPECT_NEAR(schedule.at(1), 1e-2 - (1e-2 - 5e-6) / 500, 1e-15);
+  EXPECT_NEAR(schedule.at(250), (1e-2 + 5e-6) / 2, 1e-15);
+  EXPECT_EQ(schedule.at(500), 5e-6);
+  EXPECT_DOUBLE_EQ((Schedule{1.0, 0.2, 4, 12, Decay::kLinear}).at(6), 0.8);  // after a warm-up
+}
+
 TEST(Schedule, WithoutWarmupStartsAtTheTop) {
   EXPECT_DOUBLE_EQ((Schedule{0.5, 0.1, 0, 10}).at(0), 0.5);
   EXPECT_DOUBLE_EQ((Schedule{0.5, 0.5, 0, 1}).at(7), 0.5);
@@ -44,6 +55,22 @@ TEST(TrainConfig, DecaysUntilTheLastStepByDefault) {
   EXPECT_EQ(config.schedule().decay_steps, config.steps);
   config.decay_steps = 77;
   EXPECT_EQ(config.schedule().decay_steps, 77);
+}
+
+TEST(TrainConfig, ReachesScheduleAndOptimiser) {
+  TrainConfig config;
+  EXPECT_EQ(config.schedule().decay, Decay::kCosine);
+  config.decay = Decay::kLinear;
+  EXPECT_EQ(config.schedule().decay, Decay::kLinear);
+  config.weight_decay = 0;
+  config.beta2 = 0.75;
+  for (const bool corrected : {true, false}) {
+    config.bias_correction = corrected;
+    const at::Tensor parameter = at::zeros({1}).requires_grad_(true);
+    parameter.mutable_grad() = at::ones({1});
+    config.make_optimizer({{"p", parameter}}, decays_by_dimension)->step(1.0);
+    EXPECT_NEAR(parameter.item<double>(), corrected ? -1 : -0.1 / 0.5, 1e-6);
+  }
 }
 
 TEST(TrainConfig, RefusesWhatMakesNoSense) {

@@ -47,9 +47,10 @@ AdamW::AdamW(const NamedTensors& parameters, AdamWConfig config, const DecayRule
 
 void AdamW::update(double learning_rate, double gradient_scale) {
   const double t = static_cast<double>(steps_);
+  const auto power = [&](double beta) { return config_.bias_correction ? std::pow(beta, t) : 0; };
   const AdamWCoefficients decaying = {1.0 - learning_rate * config_.weight_decay,
-                                      learning_rate / (1.0 - std::pow(config_.beta1, t)),
-                                      1.0 / std::sqrt(1.0 - std::pow(config_.beta2, t)),
+                                      learning_rate / (1.0 - power(config_.beta1)),
+                                      1.0 / std::sqrt(1.0 - power(config_.beta2)),
                                       config_.beta1,
                                       config_.beta2,
                                       config_.epsilon,

@@ -13,6 +13,7 @@ struct AdamWConfig {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
+  bool bias_correction = true;  ///< without it, as in Apple's MLX, the powers beta^t below are 0
 };
 
 /// Whether a parameter decays: whether it has two or more dimensions. Matrices, embeddings and

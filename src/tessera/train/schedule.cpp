@@ -14,8 +14,9 @@ double Schedule::at(int64_t step) const {
   if (step >= decay_steps) return min_learning_rate;
   const double share =
       static_cast<double>(step - warmup_steps) / static_cast<double>(decay_steps - warmup_steps);
-  return min_learning_rate +
-         (learning_rate - min_learning_rate) * (1.0 + std::cos(std::numbers::pi * share)) / 2.0;
+  const double left =
+      decay == Decay::kCosine ? (1.0 + std::cos(std::numbers::pi * share)) / 2.0 : 1.0 - share;
+  return min_learning_rate + (learning_rate - min_learning_rate) * left;
 }
 
 }  // namespace tessera

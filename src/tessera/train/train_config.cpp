@@ -53,15 +53,16 @@ void TrainConfig::check(std::string_view where) const {
 }
 
 Schedule TrainConfig::schedule() const {
-  return {learning_rate, min_learning_rate, warmup_steps, decay_steps > 0 ? decay_steps : steps};
+  return {learning_rate, min_learning_rate, warmup_steps, decay_steps > 0 ? decay_steps : steps,
+          decay};
 }
 
 std::unique_ptr<Optimizer> TrainConfig::make_optimizer(const NamedTensors& parameters,
                                                        const AdamW::DecayRule& decays) const {
   if (optimizer == OptimizerKind::kRmsprop)
     return std::make_unique<Rmsprop>(parameters, RmspropConfig{smoothing, momentum, epsilon});
-  return std::make_unique<AdamW>(parameters, AdamWConfig{weight_decay, beta1, beta2, epsilon},
-                                 decays);
+  return std::make_unique<AdamW>(
+      parameters, AdamWConfig{weight_decay, beta1, beta2, epsilon, bias_correction}, decays);
 }
 
 }  // namespace tessera

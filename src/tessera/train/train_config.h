@@ -24,11 +24,13 @@ struct TrainConfig {
   double min_learning_rate = 1e-4;
   int64_t warmup_steps = 100;
   int64_t decay_steps = 0;
+  Decay decay = Decay::kCosine;
   double halve_loss = 0.0;
   OptimizerKind optimizer = OptimizerKind::kAdamW;
   double weight_decay = 0.1;
   double beta1 = 0.9;
   double beta2 = 0.95;
+  bool bias_correction = true;
   double smoothing = 0.99;
   double momentum = 0.9;
   double epsilon = 1e-8;
@@ -50,15 +52,18 @@ struct TrainConfig {
     field("batch", batch, "sequences in one micro-batch");
     field("accumulation", accumulation, "micro-batches whose mean gradient makes one update");
     field("learning_rate", learning_rate, "at the end of the warm-up");
-    field("min_learning_rate", min_learning_rate, "at the end of the cosine");
+    field("min_learning_rate", min_learning_rate, "at the end of the decay");
     field("warmup_steps", warmup_steps, "updates on the way up from 0");
     field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)");
+    field("decay", decay, "along what the learning rate falls");
     field("halve_loss", halve_loss,
           "validation loss below which the learning rate is halved, once (0: never)");
     field("optimizer", optimizer, "what turns gradients into updates");
     field("weight_decay", weight_decay, "AdamW: of tensors with two or more dimensions");
     field("beta1", beta1, "AdamW: memory of the gradient");
     field("beta2", beta2, "AdamW: memory of the squared gradient");
+    field("bias_correction", bias_correction,
+          "AdamW: whether both memories are corrected for their start from 0");
     field("smoothing", smoothing, "RMSprop: memory of the squared gradient");
     field("momentum", momentum, "RMSprop: memory of the update");
     field("epsilon", epsilon, "keeps the optimiser's division finite");
