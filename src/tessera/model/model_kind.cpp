@@ -6,6 +6,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/model/attentional_lstm.h"
+#include "tessera/model/complex_mosaic.h"
 #include "tessera/model/dnc.h"
 #include "tessera/model/embedded.h"
 #include "tessera/model/fast_weights.h"
@@ -31,11 +32,19 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
 }  // namespace
 
 const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = {
-      memory_mosaic_kind(), gpt_kind(),         lstm_kind(),
-      stm_kind(),           vector_lstm_kind(), attentional_lstm_kind(),
-      fast_weights_kind(),  rmc_kind(),         ntm_kind(),
-      dnc_kind(),           embedded_kind(),    question_answerer_kind()};
+  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(),
+                                               gpt_kind(),
+                                               lstm_kind(),
+                                               stm_kind(),
+                                               vector_lstm_kind(),
+                                               attentional_lstm_kind(),
+                                               fast_weights_kind(),
+                                               rmc_kind(),
+                                               ntm_kind(),
+                                               dnc_kind(),
+                                               complex_mosaic_kind(),
+                                               embedded_kind(),
+                                               question_answerer_kind()};
   return kinds;
 }
 

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "tessera/memory/stored_pairs.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera {
+
+struct ComplexMosaicConfig {
+  int64_t inputs = 6;
+  int64_t outputs = 6;
+  int64_t heads = 3;
+  int64_t channels = 6;
+  double beta = 50;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("inputs", inputs, "width of the input vectors, two channels for a complex number");
+    field("outputs", outputs, "width of the output vectors, likewise");
+    field("heads", heads, "memories side by side");
+    field("channels", channels, "width of the keys and values of all memories together");
+    field("beta", beta, "bandwidth of the smoothing kernel");
+  }
+
+  /// Throws UsageError on sizes that are not positive, widths that are odd, channels that are not
+  /// a complex number or more for each head, and a bandwidth that is not above 0.
+  void check() const;
+};
+
+/// What a ComplexMosaic knows after a sequence. A value: copies are forks.
+struct ComplexMosaicState {
+  StoredPairs pairs;
+  at::Tensor pending_key;  ///< [B, H, D]: waits for its value, which is the next input's
+
+  /// Sequences; 0 before the first step.
+  int64_t rows() const { return pending_key.defined() ? pending_key.size(0) : 0; }
+  static ComplexMosaicState stack(const std::vector<const ComplexMosaicState*>& parts);
+  ComplexMosaicState select(const std::vector<int64_t>& rows) const;
+  NamedTensors tensors(const std::string& prefix) const;
+};
+
+/// The network of the three moons (Zhang et al. 2024, section 5, figure 3): one layer of H
+/// contextual memories between complex matrices, without biases and norms. It predicts the next
+/// input.
+///     k_t = W_phi x_t,   v_t = W_psi x_{t+1},   z_t = W_z concat_h(y_t),
+///     y_t = sum_{i < t} softmax_i(beta k_t . k_i) v_i   per head,   y_1 = 0.
+/// A vector of n channels is n / 2 complex numbers, and a head has D = channels / H channels. A
+/// pair is complete when the input that follows its key is read. Differs from the authors' code:
+/// they store each matrix as [2 out, 2 in] real numbers and project it onto the complex ones in
+/// every step. Here it is [out, in, 2], real and imaginary parts, so that there are as many
+/// parameters as the paper says (54 with 6 channels). AdamW moves both forms alike, but for its
+/// epsilon.
+class ComplexMosaic : public SequenceModel {
+ public:
+  using Config = ComplexMosaicConfig;
+  static constexpr std::string_view kKind = "complex_mosaic";
+
+  /// Without a seed the parameters are 0 and are to be loaded. Throws what Config::check() throws.
+  explicit ComplexMosaic(const ComplexMosaicConfig& config, std::optional<uint64_t> seed = 0,
+                         at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  config::Json hyper_parameters() const override;
+
+  /// x [B, T, inputs] -> [B, T - first_output, outputs]. Has no dropout.
+  at::Tensor forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed = {},
+                     int64_t first_output = 0) override;
+  SequenceState empty_state() const override;
+  SequenceOutput read(const at::Tensor& x, SequenceState&& state,
+                      int64_t first_output = 0) override;
+  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
+
+  /// As the authors' code draws them: uniform in ±1 / sqrt(channels that a matrix reads), projected
+  /// onto complex matrices.
+  void initialise(uint64_t seed) override;
+
+ private:
+  at::Tensor placed(const at::Tensor& x) const;
+  /// [B, T, channels] -> [B, T, H, D].
+  at::Tensor split_heads(const at::Tensor& x) const;
+
+  ComplexMosaicConfig config_;
+  at::Tensor key_;     ///< W_phi [channels / 2, inputs / 2, 2]
+  at::Tensor value_;   ///< W_psi, likewise
+  at::Tensor output_;  ///< W_z [outputs / 2, channels / 2, 2]
+};
+
+ModelKind complex_mosaic_kind();
+
+}  // namespace tessera
