@@ -81,6 +81,21 @@ TEST(LineChart, PublishedNumbersTakeTheColourOfOurs) {
   EXPECT_THAT(chart.svg(), HasSubstr(">published</text>"));
 }
 
+TEST(LineChart, MarksAreUprightLinesWithNames) {
+  LineChart chart("", {.label = "context"}, {.label = "error"});
+  chart.add({"s", {{0, 1}, {100, 2}}});
+  chart.mark(25, "p < 30");
+  chart.mark(26, "touches");  // its name would cover the one before
+  chart.mark(1000, "outside");
+  expect_sound(chart);
+  const std::string svg = chart.svg();
+  EXPECT_EQ(count(svg, "class=\"reference\""), 2u);
+  EXPECT_THAT(svg, HasSubstr(">p &lt; 30</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("touches")));
+  EXPECT_THAT(svg, Not(HasSubstr("outside")));
+  EXPECT_EQ(chart.numbers().rows().size(), 5u);
+}
+
 TEST(LineChart, BreaksLinesAtPointsItCannotShowAndSaysSo) {
   LineChart chart("", {.label = "d", .scale = Scale::kLog},
                   {.label = "error", .scale = Scale::kLog});

@@ -56,6 +56,7 @@ class LineChartDrawing {
   bool is_named_by_ours(std::size_t index) const;
   std::vector<LegendEntry> legend() const;
   double end_name_room() const;
+  void draw_marks();
   void draw_series(std::size_t index);
   void draw_spread(const Series& series, const Stretch& stretch, const std::string& colour);
   void draw_markers(const Series& series, const std::vector<Stretch>& stretches,
@@ -256,6 +257,20 @@ void LineChartDrawing::draw_markers(const Series& series, const std::vector<Stre
   }
 }
 
+// Names that would touch the one before are left out.
+void LineChartDrawing::draw_marks() {
+  const Box& plot = frame_.plot();
+  double free_from = plot.left;
+  for (const ChartMark& mark : chart_.marks()) {
+    const double x = x_.can_show(mark.x) ? x_.pixel(mark.x) : -1;
+    if (x < plot.left || x > plot.right) continue;
+    svg_.line(x, plot.top, x, plot.bottom, "reference");
+    if (x < free_from || x + 4 + text_width(mark.name, 12) > plot.right) continue;
+    svg_.text(x + 4, plot.top + 12, mark.name, "muted");
+    free_from = x + 8 + text_width(mark.name, 12);
+  }
+}
+
 void LineChartDrawing::draw_series(std::size_t index) {
   const Series& series = chart_.series()[index];
   const std::string colour = colour_class(colours_[index]);
@@ -346,6 +361,7 @@ Drawing LineChartDrawing::draw() {
   for (const Series& series : chart_.series()) {
     for (const ChartPoint& point : series.points) ++(can_show(point) ? shown : left_out);
   }
+  draw_marks();
   // Six pixels of grace keep the markers at the edges whole.
   svg_.open_clip(plot.left - 6, plot.top - 6, plot.width() + 12, plot.height() + 12);
   for (const auto style : {SeriesStyle::kReference, SeriesStyle::kLine, SeriesStyle::kPoints,
@@ -411,6 +427,10 @@ void LineChart::add(Series series) {
   series_.push_back(std::move(series));
 }
 
+void LineChart::mark(double x, std::string name) {
+  marks_.push_back({x, std::move(name)});
+}
+
 Drawing LineChart::draw(ChartWidth width) const {
   return LineChartDrawing(*this, x_, y_, width).draw();
 }
@@ -424,6 +444,7 @@ Table LineChart::numbers() const {
                      std::isnan(point.spread) ? Cell() : Cell(point.spread)});
     }
   }
+  for (const ChartMark& mark : marks_) table.add_row({mark.name, mark.x, Cell(), Cell()});
   return table;
 }
 

@@ -29,6 +29,12 @@ struct Series {
   SeriesStyle style = SeriesStyle::kLine;
 };
 
+/// A named place on the x axis.
+struct ChartMark {
+  double x = 0;
+  std::string name;
+};
+
 /// Series over two axes. Lines carry their names at their right ends (above the plot on a narrow
 /// drawing or where points stand alone). Points that are not finite, or not positive on a log axis,
 /// are left out of the drawing, which says how many; a line is broken there. Long lines are drawn
@@ -38,16 +44,21 @@ class LineChart : public Chart {
   LineChart(std::string title, Axis x, Axis y);
 
   void add(Series series);
+  /// An upright dashed line at x, with its name at the top. It does not widen the axis: one outside
+  /// the series' span is left out.
+  void mark(double x, std::string name);
+  const std::vector<ChartMark>& marks() const { return marks_; }
   const std::vector<Series>& series() const { return series_; }
 
   Drawing draw(ChartWidth width) const override;
-  /// Columns: series, the x axis' label, the y axis' label, spread.
+  /// Columns: series, the x axis' label, the y axis' label, spread. Marks have no y.
   Table numbers() const override;
 
  private:
   Axis x_;
   Axis y_;
   std::vector<Series> series_;
+  std::vector<ChartMark> marks_;
 };
 
 /// The indices of at most `limit` points that keep the shape of a line: its ends, and from each
