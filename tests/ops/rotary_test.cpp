@@ -30,6 +30,37 @@ TEST(Rotary, ReadsASequenceInPieces) {
   EXPECT_EQ(rotary(x.narrow(1, 0, 0)).sizes(), x.narrow(1, 0, 0).sizes());
 }
 
+/// One pair of channels after the other, in doubles.
+at::Tensor loop(const at::Tensor& x, const std::vector<int64_t>& first, double base) {
+  const int64_t B = x.size(0), T = x.size(1), H = x.size(2), D = x.size(3);
+  at::Tensor y = at::empty_like(x);
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t t = 0; t < T; ++t)
+      for (int64_t h = 0; h < H; ++h)
+        for (int64_t j = 0; j < D / 2; ++j) {
+          const double angle = (first[b] + t) * std::pow(base, -2.0 * j / D);
+          const at::Tensor from = x[b][t][h], to = y[b][t][h];
+          to[j] = from[j] * std::cos(angle) - from[j + D / 2] * std::sin(angle);
+          to[j + D / 2] = from[j + D / 2] * std::cos(angle) + from[j] * std::sin(angle);
+        }
+  return y;
+}
+
+TEST(Rotary, EqualsTheLoop) {
+  const at::Tensor x = at::arange(2 * 4 * 2 * 6, real()).remainder(7).view({2, 4, 2, 6});
+  EXPECT_LT(test::relative_error(rotary(x, 5), loop(x, {5, 5}, 10000)), 1e-12);
+  EXPECT_LT(test::relative_error(rotary(x, {3, 900}), loop(x, {3, 900}, 10000)), 1e-12);
+  EXPECT_LT(test::relative_error(rotary(x, {0, 7}, 50), loop(x, {0, 7}, 50)), 1e-12);
+}
+
+TEST(Rotary, RowsMayStandAtPositionsOfTheirOwn) {
+  const at::Tensor x = at::randn({3, 5, 2, 4});
+  const at::Tensor rows = rotary(x, {7, 0, 31});
+  EXPECT_TRUE(rows.narrow(0, 0, 1).equal(rotary(x.narrow(0, 0, 1), 7)));
+  EXPECT_TRUE(rows.narrow(0, 2, 1).equal(rotary(x.narrow(0, 2, 1), 31)));
+  EXPECT_TRUE(rotary(x, {4, 4, 4}).equal(rotary(x, 4)));
+}
+
 TEST(Rotary, GradientsAgreeWithCentralDifferences) {
   EXPECT_TRUE(test::gradients_agree(
       [](const std::vector<at::Tensor>& in) { return rotary(in[0], 5); }, {leaf({2, 3, 2, 4})}));
@@ -38,6 +69,7 @@ TEST(Rotary, GradientsAgreeWithCentralDifferences) {
 TEST(Rotary, RefusesBadArguments) {
   EXPECT_THROW(rotary(at::randn({1, 2, 3, 5})), c10::ValueError);
   EXPECT_THROW(rotary(at::randn({2, 3, 4})), c10::ValueError);
+  EXPECT_THROW(rotary(at::randn({2, 3, 2, 4}), std::vector<int64_t>{1, 2, 3}), c10::ValueError);
 }
 
 }  // namespace

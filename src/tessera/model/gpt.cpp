@@ -2,12 +2,12 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/activation_dropout.h"
+#include "tessera/ops/alibi_slopes.h"
 #include "tessera/ops/causal_attention.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
@@ -16,26 +16,6 @@
 
 namespace tessera {
 namespace {
-
-/// ALiBi slopes (Press et al. 2022): a geometric series 2^(-8/H), 2^(-16/H), …, 2^-8.
-at::Tensor geometric_slopes(int64_t heads) {
-  return at::pow(2.0, at::arange(1, heads + 1, at::kDouble) * (-8.0 / heads)).to(at::kFloat);
-}
-
-/// The same position in every row, or an index per row.
-bool level(const std::vector<int64_t>& positions) {
-  return std::adjacent_find(positions.begin(), positions.end(), std::not_equal_to<>()) ==
-         positions.end();
-}
-
-/// Rotary positions where the rows of x [B, T, H, D] may stand at different ones.
-at::Tensor rotary_rows(const at::Tensor& x, const std::vector<int64_t>& positions) {
-  if (level(positions)) return ops::rotary(x, positions.empty() ? 0 : positions.front());
-  std::vector<at::Tensor> rows;
-  for (size_t row = 0; row < positions.size(); ++row)
-    rows.push_back(ops::rotary(x.narrow(0, row, 1), positions[row]));
-  return at::cat(rows);
-}
 
 /// The tokens that each of `batch` sequences has read: one pair is stored of each.
 std::vector<int64_t> positions_of(const StoredPairs& pairs, int64_t batch) {
@@ -71,7 +51,7 @@ GptBlockImpl::GptBlockImpl(const GptConfig& config, at::Device device) : config_
   feed_forward_norm = register_module("feed_forward_norm", Norm(C, config.bias, device));
   expand = register_module("expand", linear(C, 4 * C));
   contract = register_module("contract", linear(4 * C, C));
-  if (config.positions == Positions::kAlibi) alibi_slopes_ = geometric_slopes(config.heads);
+  if (config.positions == Positions::kAlibi) alibi_slopes_ = ops::alibi_slopes(config.heads);
 }
 
 GptBlockImpl::Heads GptBlockImpl::heads_of(const at::Tensor& x,
@@ -83,15 +63,17 @@ GptBlockImpl::Heads GptBlockImpl::heads_of(const at::Tensor& x,
     return all.narrow(2, index * C, C).unflatten(-1, {H, C / H});  // [B, T, H, D]
   };
   if (config_.positions != Positions::kRotary) return {part(0), part(1), part(2)};
-  return {rotary_rows(part(0), positions), rotary_rows(part(1), positions), part(2)};
+  return {ops::rotary(part(0), positions), ops::rotary(part(1), positions), part(2)};
 }
 
 at::Tensor GptBlockImpl::attend(const Heads& heads, std::optional<uint64_t> dropout_seed) {
   const ops::Dropout dropout =
       dropout_seed ? ops::Dropout{config_.dropout, *derived_seed(dropout_seed, 0)} : ops::Dropout{};
   const double scale = 1.0 / std::sqrt(heads.queries.size(-1));
-  return ops::causal_attention(heads.queries, heads.keys, heads.values, scale, alibi_slopes_,
-                               dropout, config_.precision);
+  const at::Tensor slopes =
+      alibi_slopes_.defined() ? alibi_slopes_.to(heads.queries.options()) : at::Tensor();
+  return ops::causal_attention(heads.queries, heads.keys, heads.values, scale, slopes, dropout,
+                               config_.precision);
 }
 
 /// What is stored for ALiBi. The bias -slope (t - i) differs from slope * i by a constant of the
@@ -124,7 +106,8 @@ at::Tensor GptBlockImpl::feed_forward(const at::Tensor& x, std::optional<uint64_
 }
 
 at::Tensor GptBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
-  const at::Tensor reads = attend(heads_of(attention_norm->forward(x), {}), dropout_seed);
+  const std::vector<int64_t> start(static_cast<size_t>(x.size(0)), 0);
+  const at::Tensor reads = attend(heads_of(attention_norm->forward(x), start), dropout_seed);
   x = x + attention_residual(reads, dropout_seed);
   return x + feed_forward(feed_forward_norm->forward(x), dropout_seed);
 }

@@ -1,0 +1,183 @@
+// What is the GPT's own: where a token stands. What every language model promises is held by
+// language_model_test.cpp.
+
+#include "tessera/model/gpt.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera {
+namespace {
+
+constexpr Positions kAll[] = {Positions::kLearned, Positions::kRotary, Positions::kAlibi};
+
+GptConfig small_config(Positions positions, int64_t heads = 3, int64_t channels = 12) {
+  GptConfig config;
+  config.vocabulary = 11;
+  config.window = 8;
+  config.layers = 2;
+  config.heads = heads;
+  config.channels = channels;
+  config.positions = positions;
+  return config;
+}
+
+/// A block in doubles whose feed-forward layer adds nothing and whose queries, keys and values are
+/// the normalised input.
+GptBlock attention_alone(const GptConfig& config) {
+  at::NoGradGuard no_grad;
+  GptBlock block(config, at::kCPU);
+  block->to(at::kDouble);
+  const at::Tensor identity = at::eye(config.channels, at::kDouble);
+  block->query_key_value->weight.copy_(at::cat({identity, identity, identity}));
+  block->attention_output->weight.copy_(identity);
+  block->contract->weight.zero_();
+  return block;
+}
+
+/// The second of two tokens (1, -1), (-1, 1), read by one head: what stands there by hand. scores:
+/// of the first and of the second token.
+double second_read(double first_score, double second_score) {
+  const double first = std::exp(first_score), second = std::exp(second_score);
+  return (first * 1 + second * -1) / (first + second);
+}
+
+/// The first channel of what the block's attention adds at the second token.
+double second_addition(Positions positions) {
+  at::NoGradGuard no_grad;
+  GptBlock block = attention_alone(small_config(positions, 1, 2));
+  const at::Tensor x = at::tensor({1.0, -1.0, -1.0, 1.0}, at::kDouble).view({1, 2, 2}) * 1e3;
+  return (block->forward(x, {}) - x)[0][1][0].item<double>();
+}
+
+TEST(GptBlock, ATokenKnowsItsPlaceByHand) {
+  // Normalised, the tokens are q = k = v = (1, -1) and (-1, 1); scores are q . k / sqrt(2).
+  const double root = std::sqrt(2.0), tolerance = 1e-9;  // the norm's epsilon is 1e-5 / 1e6
+  EXPECT_NEAR(second_addition(Positions::kLearned), second_read(-2 / root, 2 / root), tolerance);
+  // The query is turned by 1 radian, the first key not at all.
+  EXPECT_NEAR(second_addition(Positions::kRotary), second_read(-2 * std::cos(1.0) / root, 2 / root),
+              tolerance);
+  // One head: a slope of 2^-8.
+  EXPECT_NEAR(second_addition(Positions::kAlibi), second_read(-2 / root - 1.0 / 256, 2 / root),
+              tolerance);
+}
+
+GptBlock drawn_block(const GptConfig& config) {
+  at::NoGradGuard no_grad;
+  at::manual_seed(5);
+  GptBlock block(config, at::kCPU);
+  block->to(at::kDouble);
+  for (auto& parameter : block->parameters()) parameter.normal_(0, 0.5);
+  return block;
+}
+
+/// Channel c of head h at time t, turned where positions are rotary.
+at::Tensor placed(const at::Tensor& heads, const GptConfig& config) {
+  if (config.positions != Positions::kRotary) return heads;
+  at::Tensor result = at::empty_like(heads);  // [B, T, H, D]
+  const int64_t D = heads.size(3);
+  for (int64_t t = 0; t < heads.size(1); ++t)
+    for (int64_t j = 0; j < D / 2; ++j) {
+      const double angle = t * std::pow(10000, -2.0 * j / D);
+      const at::Tensor a = heads.select(1, t).select(-1, j),
+                       b = heads.select(1, t).select(-1, j + D / 2);
+      result.select(1, t).select(-1, j).copy_(a * std::cos(angle) - b * std::sin(angle));
+      result.select(1, t).select(-1, j + D / 2).copy_(b * std::cos(angle) + a * std::sin(angle));
+    }
+  return result;
+}
+
+/// The block from its equations, one read after the other.
+at::Tensor loop(GptBlock block, const GptConfig& config, const at::Tensor& x) {
+  const int64_t B = x.size(0), T = x.size(1), H = config.heads, D = config.channels / H;
+  const double slopes[] = {1.0 / 16, 1.0 / 256, 1.0 / 4};  // of three heads
+  const auto parts =
+      at::linear(block->attention_norm->forward(x), block->query_key_value->weight).chunk(3, -1);
+  const at::Tensor q = placed(parts[0].view({B, T, H, D}), config);
+  const at::Tensor k = placed(parts[1].view({B, T, H, D}), config);
+  const at::Tensor v = parts[2].view({B, T, H, D});
+  at::Tensor reads = at::zeros_like(v);
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h)
+      for (int64_t t = 0; t < T; ++t) {
+        double total = 0;
+        for (int64_t i = 0; i <= t; ++i) {
+          double score = q[b][t][h].dot(k[b][i][h]).item<double>() / std::sqrt(D);
+          if (config.positions == Positions::kAlibi)
+            score -= slopes[h] * static_cast<double>(t - i);
+          total += std::exp(score);
+          reads[b][t][h] += std::exp(score) * v[b][i][h];
+        }
+        reads[b][t][h] /= total;
+      }
+  const at::Tensor y = x + at::linear(reads.flatten(2), block->attention_output->weight);
+  return y + at::linear(
+                 at::gelu(at::linear(block->feed_forward_norm->forward(y), block->expand->weight)),
+                 block->contract->weight);
+}
+
+TEST(GptBlock, EqualsTheLoop) {
+  at::NoGradGuard no_grad;
+  for (const Positions positions : kAll) {
+    const GptConfig config = small_config(positions);
+    GptBlock block = drawn_block(config);
+    const at::Tensor x = at::randn({2, 6, 12}, at::kDouble);
+    EXPECT_LT(test::relative_error(block->forward(x, {}), loop(block, config, x)), 1e-12)
+        << config::enum_name(positions);
+  }
+}
+
+TEST(GptBlock, GradientsAgreeWithCentralDifferences) {
+  for (const Positions positions : kAll) {
+    GptBlock block = drawn_block(small_config(positions));
+    const auto outputs = [&](const std::vector<at::Tensor>& in) {
+      block->query_key_value->weight = in[1];
+      return block->forward(in[0], {});
+    };
+    const at::Tensor weight = block->query_key_value->weight.detach().clone();
+    EXPECT_TRUE(test::gradients_agree(
+        outputs, {at::randn({1, 4, 12}, at::kDouble).requires_grad_(), weight.requires_grad_()}))
+        << config::enum_name(positions);
+  }
+}
+
+TEST(GptBlock, FloatAgreesWithDouble) {
+  at::NoGradGuard no_grad;
+  for (const Positions positions : kAll) {
+    GptBlock block = drawn_block(small_config(positions));
+    const at::Tensor x = at::randn({2, 70, 12}, at::kDouble);
+    const at::Tensor expected = block->forward(x, {});
+    block->to(at::kFloat);
+    EXPECT_LT(test::relative_error(block->forward(x.to(at::kFloat), {}).to(at::kDouble), expected),
+              1e-5)
+        << config::enum_name(positions);
+  }
+}
+
+TEST(Gpt, OnlyLearnedPositionsAreParameters) {
+  // A block: 12 C^2 and two gains; beside the blocks V C and the last gain.
+  const int64_t without = 2 * (12 * 12 * 12 + 2 * 12) + 11 * 12 + 12;
+  EXPECT_EQ(Gpt(small_config(Positions::kLearned)).parameter_count(), without + 8 * 12);
+  EXPECT_EQ(Gpt(small_config(Positions::kRotary)).parameter_count(), without);
+  EXPECT_EQ(Gpt(small_config(Positions::kAlibi)).parameter_count(), without);
+}
+
+TEST(Gpt, AConfigurationThatDoesNotNamePositionsHasLearnedOnes) {
+  const auto model = gpt_kind().make({{"vocabulary", 11}, {"channels", 12}}, {}, at::kMeta);
+  EXPECT_EQ(model->hyper_parameters().at("positions"), "learned");
+}
+
+TEST(Gpt, RefusesRotaryPositionsOfHeadsWithAnOddWidth) {
+  EXPECT_THROW(Gpt(small_config(Positions::kRotary, 4, 12)), UsageError);
+  EXPECT_NO_THROW(Gpt(small_config(Positions::kAlibi, 4, 12)));
+  EXPECT_THROW(gpt_kind().make({{"positions", "rotray"}}, {}, at::kMeta), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera
