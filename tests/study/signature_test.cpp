@@ -53,7 +53,8 @@ class Signature : public ::testing::Test {
 constexpr double kTolerance = 2e-3;
 
 TEST_F(Signature, MemoryMosaicOfThePaper) {
-  EXPECT_NEAR(loss_after_ten_steps({{"kind", "memory_mosaic"}}), 4.91203, kTolerance);
+  EXPECT_NEAR(loss_after_ten_steps({{"kind", "memory_mosaic"}, {"parameterisation", "paper"}}),
+              4.91203, kTolerance);
 }
 
 TEST_F(Signature, MemoryMosaicOfNanoMosaics) {

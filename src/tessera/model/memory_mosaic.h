@@ -17,7 +17,7 @@ struct MemoryMosaicConfig {
   int64_t persistent_count = 1;
   bool bias = false;
   double dropout = 0.05;
-  Parameterisation parameterisation = Parameterisation::kPaper;
+  Parameterisation parameterisation = Parameterisation::kNano;
   ops::Precision precision = ops::Precision::kFloat32;
 
   template <typename Visitor>
@@ -31,7 +31,8 @@ struct MemoryMosaicConfig {
     field("persistent_count", persistent_count, "persistent memories averaged per unit");
     field("bias", bias, "biases in linear maps and norms");
     field("dropout", dropout, "probability, on memory weights and unit outputs");
-    field("parameterisation", parameterisation, "which published form");
+    field("parameterisation", parameterisation,
+          "which published form: nano learns sooner, paper is that of the paper's experiments");
     field("precision", precision, "number format of matrix products");
   }
 

@@ -13,7 +13,10 @@ namespace tessera {
 
 /// Two parameterisations of the same memories are published. They differ in initial values, in the
 /// cap of the key scale and in the scale of the logits, not in what the network computes.
-/// kPaper is the library behind the experiments of Zhang et al. 2024; kNano is nanoMosaics.
+/// kPaper is the library behind the experiments of Zhang et al. 2024; kNano is nanoMosaics. With
+/// kPaper's logits, divided by the square root of the width, an optimiser of Adam's kind needs that
+/// many times as many steps to make one token more probable than another, so kNano learns sooner;
+/// study memory-mosaics/small-budget compares them.
 enum class Parameterisation { kPaper, kNano };
 constexpr std::array<std::string_view, 2> enum_names(Parameterisation) {
   return {"paper", "nano"};

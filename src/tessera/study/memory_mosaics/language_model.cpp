@@ -3,15 +3,15 @@
 
 #include <cmath>
 
-#include "tessera/study/memory_mosaics/pair_training.h"
+#include "tessera/study/memory_mosaics/network_training.h"
 #include "tessera/study/memory_mosaics/studies.h"
 #include "tessera/task/language_model/training_report.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
 
-PairSettings default_settings() {
-  PairSettings settings;
+NetworkSettings default_settings() {
+  NetworkSettings settings;
   settings.train = {.steps = 500,
                     .batch = 8,
                     .learning_rate = 3e-3,
@@ -24,8 +24,8 @@ PairSettings default_settings() {
   return settings;
 }
 
-PairSettings quick_settings() {
-  PairSettings settings = default_settings();
+NetworkSettings quick_settings() {
+  NetworkSettings settings = default_settings();
   settings.layers = 2;
   settings.heads = 4;
   settings.channels = 64;
@@ -39,8 +39,9 @@ PairSettings quick_settings() {
 }
 
 /// The paper's 12-block networks and schedule; for a machine that can carry them.
-PairSettings paper_settings() {
-  PairSettings settings;
+NetworkSettings paper_settings() {
+  NetworkSettings settings;
+  settings.parameterisation = Parameterisation::kPaper;
   settings.layers = 12;
   settings.heads = 12;
   settings.channels = 768;
@@ -73,11 +74,13 @@ void add_commands(const StudyContext& context, StudyResults& results) {
 }  // namespace
 
 void language_model(StudyContext& context) {
-  const PairSettings settings =
+  const NetworkSettings settings =
       context.settings(quick_settings(), default_settings(), paper_settings());
-  const Corpus corpus = prepare_pair_corpus(settings, context);
-  const TrainedLanguageModel mosaic = train_one_of_pair(settings, "memory_mosaic", corpus, context);
-  const TrainedLanguageModel gpt = train_one_of_pair(settings, "gpt", corpus, context);
+  const Corpus corpus = prepare_study_corpus(settings.data, context);
+  const TrainedLanguageModel mosaic =
+      train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);
+  const TrainedLanguageModel gpt =
+      train_network(settings, "gpt", {{"kind", "gpt"}}, corpus, context);
 
   StudyResults& results = context.results();
   add_training_results({{"Memory Mosaic", &mosaic}, {"GPT", &gpt}}, corpus, results);

@@ -16,7 +16,7 @@
 #include "tessera/infer/beam_search.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/report/bar_chart.h"
-#include "tessera/study/memory_mosaics/pair_training.h"
+#include "tessera/study/memory_mosaics/network_training.h"
 #include "tessera/study/memory_mosaics/studies.h"
 #include "tessera/task/language_model/training_report.h"
 #include "tessera/task/sequence/sequence_task.h"
@@ -29,7 +29,7 @@ namespace {
 using task::stories::Question;
 using task::stories::QuestionKind;
 
-struct PromptSettings : PairSettings {
+struct PromptSettings : NetworkSettings {
   std::string mosaic, gpt;
   int64_t beams = 2;
   int64_t tokens = 30;
@@ -37,7 +37,7 @@ struct PromptSettings : PairSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    PairSettings::visit_fields(field);
+    NetworkSettings::visit_fields(field);
     field("mosaic", mosaic, "model directory of a Memory Mosaic; none: one is trained");
     field("gpt", gpt, "model directory of a GPT; none: one is trained");
     field("beams", beams, "width of the beam search that continues the prompts");
@@ -86,6 +86,7 @@ PromptSettings paper_prompt_settings() {
   PromptSettings settings = prompt_settings();
   settings.data.stories = 2'200'000;
   settings.data.vocabulary = 50257;
+  settings.parameterisation = Parameterisation::kPaper;
   settings.layers = 18;
   settings.heads = 12;
   settings.channels = 768;
@@ -175,14 +176,15 @@ struct Readers {
 Readers make_readers(const PromptSettings& settings, const StudyContext& context) {
   Readers readers;
   if (settings.gpt.empty() || settings.mosaic.empty())
-    readers.corpus = prepare_pair_corpus(settings, context);
+    readers.corpus = prepare_study_corpus(settings.data, context);
   const auto add = [&](const std::string& name, const std::string& kind,
                        const std::string& folder) {
     if (!folder.empty()) {
       readers.all.emplace_back(name, load_model(folder), Tokenizer::load(folder));
       return;
     }
-    readers.trained.emplace_back(name, train_one_of_pair(settings, kind, *readers.corpus, context));
+    readers.trained.emplace_back(
+        name, train_network(settings, kind, {{"kind", kind}}, *readers.corpus, context));
     readers.all.emplace_back(name, readers.trained.back().second.model, readers.corpus->tokenizer);
   };
   add("GPT", "gpt", settings.gpt);

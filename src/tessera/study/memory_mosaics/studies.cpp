@@ -12,6 +12,11 @@ std::vector<Study> memory_mosaics_studies() {
   return {
       study("language-model", "A Memory Mosaic beside a GPT of the same size", "figure 7",
             language_model),
+      study("depth", "Memory Mosaics and GPTs of several depths", "figures 7 and 13", depth),
+      study("small-budget", "Learning in few steps", "beside figure 7", small_budget),
+      study("out-of-distribution", "Reading a text of another kind", "figure 8",
+            out_of_distribution),
+      study("attention", "What the last position reads", "figures 14 to 16", attention),
       study("stories", "Generated stories beside BabiStories", "table 1", stories),
       study("prompts", "The 24 prompts, and questions about stories", "tables 4 and 5", prompts),
   };

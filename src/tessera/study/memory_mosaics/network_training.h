@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+
+#include "tessera/model/memory_mosaic.h"
+#include "tessera/study/study.h"
+#include "tessera/task/language_model/training.h"
+
+/// Networks of the same size that are trained on the same text in the same order.
+namespace tessera::memory_mosaics_study {
+
+/// The settings of a study that trains some.
+struct NetworkSettings {
+  CorpusConfig data;
+  TrainConfig train;
+  SampleConfig sample;
+  int64_t layers = 4;
+  int64_t heads = 4;
+  int64_t channels = 256;
+  int64_t window = 256;
+  double dropout = 0.05;
+  Parameterisation parameterisation = MemoryMosaicConfig{}.parameterisation;
+  ops::Precision precision = ops::Precision::kFloat32;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("data", data, "which text, cut into which tokens");
+    field("train", train, "how all are trained");
+    field("sample", sample, "what they are asked to write");
+    field("layers", layers, "blocks of each network");
+    field("heads", heads, "memories per unit, attention heads");
+    field("channels", channels, "width of each network");
+    field("window", window, "tokens of a training window");
+    field("dropout", dropout, "probability, in all");
+    field("parameterisation", parameterisation, "which published form of the Memory Mosaic");
+    field("precision", precision, "number format of matrix products");
+  }
+};
+
+/// The text of all in the study's folder. A corpus that the folder holds is reused.
+Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
+                            const std::string& folder = "corpus");
+
+/// Trains a network into the folder `name` of the study's folder, or continues a training that it
+/// holds, so that the study may be stopped and started again. model: a [model] table: the kind, and
+/// fields that differ from the settings'. Throws Interrupted.
+TrainedLanguageModel train_network(const NetworkSettings& settings, const std::string& name,
+                                   const config::Json& model, const Corpus& corpus,
+                                   const StudyContext& context);
+
+}  // namespace tessera::memory_mosaics_study
