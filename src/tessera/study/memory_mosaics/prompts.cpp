@@ -33,7 +33,7 @@ struct PromptSettings : NetworkSettings {
   std::string mosaic, gpt;
   int64_t beams = 2;
   int64_t tokens = 30;
-  int64_t questions = 300;
+  int64_t questions = 500;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -46,6 +46,8 @@ struct PromptSettings : NetworkSettings {
   }
 };
 
+/// Small batches and no dropout: with few tokens to learn from, more updates count more than
+/// smoother ones.
 PromptSettings prompt_settings() {
   PromptSettings settings;
   settings.data.stories = 40000;
@@ -55,14 +57,15 @@ PromptSettings prompt_settings() {
   settings.heads = 4;
   settings.channels = 128;
   settings.window = 256;
-  settings.train = {.steps = 1500,
-                    .batch = 8,
-                    .learning_rate = 3e-3,
-                    .min_learning_rate = 3e-4,
-                    .warmup_steps = 100,
-                    .evaluate_every = 150,
+  settings.dropout = 0;
+  settings.train = {.steps = 8000,
+                    .batch = 4,
+                    .learning_rate = 4e-3,
+                    .min_learning_rate = 2e-4,
+                    .warmup_steps = 200,
+                    .evaluate_every = 400,
                     .evaluate_batches = 8,
-                    .checkpoint_every = 150};
+                    .checkpoint_every = 400};
   return settings;
 }
 
@@ -72,12 +75,13 @@ PromptSettings quick_prompt_settings() {
   settings.data.vocabulary = 1024;
   settings.layers = 2;
   settings.channels = 64;
-  settings.questions = 60;
+  settings.questions = 200;
   settings.tokens = 20;
-  settings.train.steps = 300;
-  settings.train.warmup_steps = 30;
-  settings.train.evaluate_every = 100;
-  settings.train.evaluate_batches = 2;
+  settings.train.steps = 3000;
+  settings.train.batch = 2;
+  settings.train.learning_rate = 5e-3;
+  settings.train.warmup_steps = 100;
+  settings.train.evaluate_every = 300;
   return settings;
 }
 
@@ -91,6 +95,7 @@ PromptSettings paper_prompt_settings() {
   settings.heads = 12;
   settings.channels = 768;
   settings.window = 512;
+  settings.dropout = PairSettings().dropout;
   settings.questions = 1000;
   settings.train = {.steps = 80000,
                     .batch = 8,
@@ -201,9 +206,9 @@ void add_training(const Readers& readers, const PromptSettings& settings, StudyR
       fmt::format("Text: {}, not BabiStories, which a large language model has written.",
                   readers.corpus->description));
   results.add_difference(fmt::format(
-      "{} blocks of {} channels and {} steps of {} windows of {} tokens, not 18 of 768 and 80,000 "
-      "steps of 512 windows of 512 tokens.",
-      settings.layers, settings.channels, settings.train.steps,
+      "{} blocks of {} channels, dropout {:g} and {} steps of {} windows of {} tokens, not 18 of "
+      "768, 0.05 and 80,000 steps of 512 windows of 512 tokens.",
+      settings.layers, settings.channels, settings.dropout, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
 }
 
