@@ -95,7 +95,7 @@ PromptSettings paper_prompt_settings() {
   settings.heads = 12;
   settings.channels = 768;
   settings.window = 512;
-  settings.dropout = PairSettings().dropout;
+  settings.dropout = NetworkSettings().dropout;
   settings.questions = 1000;
   settings.train = {.steps = 80000,
                     .batch = 8,
