@@ -177,6 +177,23 @@ TEST(ComplexMosaic, BeginsAsTheAuthorsDrawAndProject) {
   EXPECT_FALSE(ComplexMosaic({}, 3).parameters()[0].equal(ComplexMosaic({}, 4).parameters()[0]));
 }
 
+// W_z W_psi = 1 / 6, and the rows of W_phi stand at right angles.
+TEST(ComplexMosaic, MayBeginWithAUnitaryMatrix) {
+  const auto matrix = [](const ComplexMosaic& model, const char* name) {
+    return at::view_as_complex(model.named_parameters()[name].detach());
+  };
+  const ComplexMosaicConfig config{.start = ComplexStart::kUnitary};
+  const ComplexMosaic model(config, 3);
+  const at::Tensor identity = at::view_as_complex(at::stack({at::eye(3), at::zeros({3, 3})}, -1));
+  const at::Tensor key = matrix(model, "key");
+  EXPECT_TRUE(at::allclose(key.mm(key.conj().t()), identity / 6, 1e-5, 1e-6));
+  EXPECT_TRUE(
+      at::allclose(matrix(model, "output").mm(matrix(model, "value")), identity / 6, 1e-5, 1e-6));
+  EXPECT_TRUE(matrix(model, "value").equal(key));
+  EXPECT_TRUE(matrix(ComplexMosaic(config, 3), "key").equal(key));
+  EXPECT_FALSE(matrix(ComplexMosaic(config, 4), "key").equal(key));
+}
+
 TEST(ComplexMosaic, ReadingInAnyPiecesGivesTheWhole) {
   ComplexMosaic model = small_model();
   const at::Tensor x = inputs(2, 11), z = whole(model, x);
@@ -332,6 +349,8 @@ TEST(ComplexMosaic, RefusesImpossibleSizes) {
   EXPECT_THAT(refusal({.inputs = 5}), testing::HasSubstr("an even number"));
   EXPECT_THAT(refusal({.heads = 2}), testing::HasSubstr("a multiple of 4"));
   EXPECT_THAT(refusal({.beta = 0}), testing::HasSubstr("model.beta is 0"));
+  EXPECT_THAT(refusal({.outputs = 4, .start = ComplexStart::kUnitary}),
+              testing::HasSubstr("model.start is 'unitary'"));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/model/initialisation.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/complex_linear.h"
 #include "tessera/tensor/check_shape.h"
@@ -26,6 +25,11 @@ void ComplexMosaicConfig::check() const {
                      2 * heads);
   if (!(beta > 0) || !std::isfinite(beta))
     throw UsageError("model.beta is {}, expected a number above 0", beta);
+  if (start == ComplexStart::kUnitary && (inputs != channels || outputs != channels))
+    throw UsageError(
+        "model.start is 'unitary' with model.inputs = {}, model.channels = {} and model.outputs = "
+        "{}; they must be equal",
+        inputs, channels, outputs);
 }
 
 ComplexMosaicState ComplexMosaicState::stack(const std::vector<const ComplexMosaicState*>& parts) {
@@ -137,6 +141,10 @@ SequenceState ComplexMosaic::state_from(const TensorFile& file, const SequenceSt
 void ComplexMosaic::initialise(uint64_t seed) {
   at::NoGradGuard no_grad;
   Initialiser draw(seed);
+  config_.start == ComplexStart::kUnitary ? draw_unitary(draw) : draw_uniform(draw);
+}
+
+void ComplexMosaic::draw_uniform(Initialiser& draw) {
   for (const at::Tensor& matrix : {key_, value_, output_}) {
     // The projection averages the two real numbers that stand for each part.
     const double bound = 1 / std::sqrt(2.0 * static_cast<double>(matrix.size(1)));
@@ -145,6 +153,19 @@ void ComplexMosaic::initialise(uint64_t seed) {
     draw.uniform(second, -bound, bound);
     at::Tensor(matrix).copy_((first + second) / 2);
   }
+}
+
+void ComplexMosaic::draw_unitary(Initialiser& draw) {
+  const at::Tensor drawn = at::empty(key_.sizes(), at::kDouble);
+  draw.normal(drawn, 1);
+  const at::Tensor unitary = std::get<0>(at::linalg_qr(at::view_as_complex(drawn)));
+  // Numbers of a unitary matrix have the variance 1 / n, those of the uniform start 1 / (6 n).
+  const auto scaled = [](const at::Tensor& matrix) {
+    return at::view_as_real(matrix.resolve_conj()) / std::sqrt(6.0);
+  };
+  key_.copy_(scaled(unitary));
+  value_.copy_(scaled(unitary));
+  output_.copy_(scaled(unitary.conj().t()));
 }
 
 ModelKind complex_mosaic_kind() {

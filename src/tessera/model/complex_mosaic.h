@@ -1,9 +1,20 @@
 #pragma once
 
+#include <array>
+
 #include "tessera/memory/stored_pairs.h"
+#include "tessera/model/initialisation.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {
+
+/// How the matrices of a ComplexMosaic begin. kUniform: as the authors' code draws them. kUnitary:
+/// ours, one random unitary matrix for keys and values, and its inverse for the output, so that the
+/// memories begin with different parts of the input, and each predicts the part that it stores.
+enum class ComplexStart { kUniform, kUnitary };
+constexpr std::array<std::string_view, 2> enum_names(ComplexStart) {
+  return {"uniform", "unitary"};
+}
 
 struct ComplexMosaicConfig {
   int64_t inputs = 6;
@@ -11,6 +22,7 @@ struct ComplexMosaicConfig {
   int64_t heads = 3;
   int64_t channels = 6;
   double beta = 50;
+  ComplexStart start = ComplexStart::kUniform;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -19,10 +31,14 @@ struct ComplexMosaicConfig {
     field("heads", heads, "memories side by side");
     field("channels", channels, "width of the keys and values of all memories together");
     field("beta", beta, "bandwidth of the smoothing kernel");
+    field("start", start,
+          "how the matrices begin: as the authors draw them, or ours: a random unitary matrix for "
+          "keys and values, its inverse for the output");
   }
 
   /// Throws UsageError on sizes that are not positive, widths that are odd, channels that are not
-  /// a complex number or more for each head, and a bandwidth that is not above 0.
+  /// a complex number or more for each head, a bandwidth that is not above 0, and a unitary start
+  /// where inputs, channels and outputs are not as many.
   void check() const;
 };
 
@@ -69,12 +85,14 @@ class ComplexMosaic : public SequenceModel {
                       int64_t first_output = 0) override;
   SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
 
-  /// As the authors' code draws them: uniform in ±1 / sqrt(channels that a matrix reads), projected
-  /// onto complex matrices.
+  /// kUniform: real numbers uniform in ±1 / sqrt(channels that a matrix reads), projected onto
+  /// complex matrices. kUnitary: U, U and U^-1 of the same variance.
   void initialise(uint64_t seed) override;
 
  private:
   at::Tensor placed(const at::Tensor& x) const;
+  void draw_uniform(Initialiser& draw);
+  void draw_unitary(Initialiser& draw);
   /// [B, T, channels] -> [B, T, H, D].
   at::Tensor split_heads(const at::Tensor& x) const;
 

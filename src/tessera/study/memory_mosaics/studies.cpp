@@ -17,6 +17,8 @@ std::vector<Study> memory_mosaics_studies() {
       study("out-of-distribution", "Reading a text of another kind", "figure 8",
             out_of_distribution),
       study("attention", "What the last position reads", "figures 14 to 16", attention),
+      study("three-moons", "Three moons: one memory, or one for each", "figures 3, 4, 5, 10",
+            three_moons),
       study("stories", "Generated stories beside BabiStories", "table 1", stories),
       study("prompts", "The 24 prompts, and questions about stories", "tables 4 and 5", prompts),
   };

@@ -11,9 +11,10 @@ namespace memory_mosaics_study {
 
 void language_model(StudyContext&);       // figure 7
 void depth(StudyContext&);                // figures 7 and 13
+void small_budget(StudyContext&);         // beside figure 7
 void out_of_distribution(StudyContext&);  // figure 8
 void attention(StudyContext&);            // figures 14, 15 and 16
-void small_budget(StudyContext&);         // beside figure 7
+void three_moons(StudyContext&);          // figures 3, 4, 5 and 10
 void stories(StudyContext&);              // table 1
 void prompts(StudyContext&);              // tables 4 and 5
 
