@@ -85,15 +85,17 @@ TEST(LineChart, MarksAreUprightLinesWithNames) {
   LineChart chart("", {.label = "context"}, {.label = "error"});
   chart.add({"s", {{0, 1}, {100, 2}}});
   chart.mark(25, "p < 30");
-  chart.mark(26, "touches");  // its name would cover the one before
+  chart.mark(26, "below");
+  chart.mark(27, "no room");
   chart.mark(1000, "outside");
   expect_sound(chart);
   const std::string svg = chart.svg();
-  EXPECT_EQ(count(svg, "class=\"reference\""), 2u);
+  EXPECT_EQ(count(svg, "class=\"reference\""), 3u);
   EXPECT_THAT(svg, HasSubstr(">p &lt; 30</text>"));
-  EXPECT_THAT(svg, Not(HasSubstr("touches")));
+  EXPECT_THAT(svg, HasSubstr(">below</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("no room")));
   EXPECT_THAT(svg, Not(HasSubstr("outside")));
-  EXPECT_EQ(chart.numbers().rows().size(), 5u);
+  EXPECT_EQ(chart.numbers().rows().size(), 6u);
 }
 
 TEST(LineChart, BreaksLinesAtPointsItCannotShowAndSaysSo) {

@@ -16,6 +16,7 @@ constexpr std::size_t kVisibleMarkers = 40;
 constexpr std::size_t kHoverPoints = 80;
 constexpr std::size_t kNamesAtLines = 14;
 constexpr double kNameHeight = 16;
+constexpr std::size_t kMarkRows = 2;
 
 struct Pixel {
   double x = 0;
@@ -257,17 +258,21 @@ void LineChartDrawing::draw_markers(const Series& series, const std::vector<Stre
   }
 }
 
-// Names that would touch the one before are left out.
+// A name that would touch another one stands below it.
 void LineChartDrawing::draw_marks() {
   const Box& plot = frame_.plot();
-  double free_from = plot.left;
+  std::vector<double> free_from(kMarkRows, plot.left);  // of each row of names
   for (const ChartMark& mark : chart_.marks()) {
     const double x = x_.can_show(mark.x) ? x_.pixel(mark.x) : -1;
     if (x < plot.left || x > plot.right) continue;
     svg_.line(x, plot.top, x, plot.bottom, "reference");
-    if (x < free_from || x + 4 + text_width(mark.name, 12) > plot.right) continue;
-    svg_.text(x + 4, plot.top + 12, mark.name, "muted");
-    free_from = x + 8 + text_width(mark.name, 12);
+    const double end = x + 4 + text_width(mark.name, 12);
+    const auto row =
+        std::find_if(free_from.begin(), free_from.end(), [x](double free) { return free <= x; });
+    if (row == free_from.end() || end > plot.right) continue;
+    const auto below = static_cast<double>(row - free_from.begin());
+    svg_.text(x + 4, plot.top + 12 + kNameHeight * below, mark.name, "muted");
+    *row = end + 4;
   }
 }
 

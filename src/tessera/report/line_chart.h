@@ -44,8 +44,8 @@ class LineChart : public Chart {
   LineChart(std::string title, Axis x, Axis y);
 
   void add(Series series);
-  /// An upright dashed line at x, with its name at the top. It does not widen the axis: one outside
-  /// the series' span is left out.
+  /// An upright dashed line at x, with its name at the top where there is room. It does not widen
+  /// the axis: one outside the series' span is left out.
   void mark(double x, std::string name);
   const std::vector<ChartMark>& marks() const { return marks_; }
   const std::vector<Series>& series() const { return series_; }

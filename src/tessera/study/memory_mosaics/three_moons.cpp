@@ -69,7 +69,7 @@ struct Settings {
   std::vector<double> training_periods = {0.5, 1, 2.5};
   int64_t sequences = 512;
   int64_t free_steps = 25;
-  int64_t stride = 2;
+  int64_t stride = 4;
   double dominance = 0.8;
 
   template <typename Visitor>
@@ -268,26 +268,32 @@ void compare_networks(StudyContext& context, const Settings& settings, const Net
   const MoonPeriods& p = sequences.periods;
   const double slowest = settings.task.rate * *std::max_element(p.begin(), p.end());
   const double common = settings.task.rate * common_period(p);
-  auto chart = std::make_unique<LineChart>(
-      fmt::format("Prediction error, {} periods", sequences.name),
-      Axis{"observations in the memories"},
-      Axis{fmt::format("mean |error| over the next {} steps", settings.free_steps)});
-  for (const auto& [name, network, published] :
-       {std::tuple("1 head", &one_head, common), std::tuple("3 heads", &three_heads, slowest)}) {
+  const double level = repeating_error(sequences.observations, settings.free_steps);
+  double most = level;
+  std::vector<Series> curves;
+  for (const auto& [name, network, what, published] :
+       {std::tuple("1 head", &one_head, "least common multiple", common),
+        std::tuple("3 heads", &three_heads, "slowest period", slowest)}) {
     const auto errors = measure(context, settings, *network, name, sequences);
-    Series series{name, {}};
-    for (const ContextError& one : errors)
-      series.points.push_back({static_cast<double>(one.context), one.error});
-    chart->add(std::move(series));
+    Series& curve = curves.emplace_back(Series{name, {}});
+    for (const ContextError& one : errors) {
+      curve.points.push_back({static_cast<double>(one.context), one.error});
+      most = std::max(most, one.error);
+    }
     context.results().compare(
         {.what = fmt::format("{}, {} periods: observations until the error has fallen; published: "
                              "the {}",
-                             name, sequences.name,
-                             published == common ? "least common multiple" : "slowest period"),
+                             name, sequences.name, what),
          .published = published,
          .ours = context_of_fall(errors)});
   }
-  const double level = repeating_error(sequences.observations, settings.free_steps);
+  auto chart = std::make_unique<LineChart>(
+      fmt::format("Prediction error, {} periods", sequences.name),
+      Axis{"observations in the memories"},
+      Axis{.label = fmt::format("mean |error| over the next {} steps", settings.free_steps),
+           .low = 0,
+           .high = 1.2 * most});  // room for the names of the periods
+  for (Series& curve : curves) chart->add(std::move(curve));
   const double last = static_cast<double>(settings.task.steps - settings.free_steps);
   chart->add({"last one repeated", {{1, level}, {last, level}}, SeriesStyle::kReference});
   for (size_t moon = 0; moon < p.size(); ++moon)
@@ -324,7 +330,8 @@ void draw_matrices(StudyContext& context, const Network& network, const std::str
   map->name_axes("", "moons that a key looks for (W_φ), a value has (W_ψ), the output gets (W_z)");
   map->set_values(std::move(values));
   context.results().add_chart(row_name == "memory" ? "matrices-3-heads" : "matrices-1-head",
-                              std::move(map), "Seed " + std::to_string(network.seed) + ".");
+                              std::move(map),
+                              fmt::format("Training of seed {}. Figure 10.", network.seed));
 }
 
 void add_differences(StudyContext& context, const Settings& settings) {
