@@ -45,16 +45,19 @@ TEST_F(WeightFiles, AModelFolderHoldsEveryBit) {
   }
 }
 
-TEST_F(WeightFiles, AFolderHoldsAnLstm) {
-  const auto model = make_language_model(
-      "lstm", {{"vocabulary", 13}, {"layers", 2}, {"channels", 8}, {"dropout", 0.5}}, 3);
-  save_model(folder_, *model);
-  const auto loaded = load_model(folder_);
-  EXPECT_EQ(loaded->kind(), "lstm");
-  EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
-  expect_same(*loaded, *model);
-  const at::Tensor tokens = at::arange(10).unsqueeze(0);
-  EXPECT_TRUE(loaded->hidden(tokens).equal(model->hidden(tokens)));
+TEST_F(WeightFiles, AFolderHoldsModelsWithStatesOfFixedSize) {
+  for (const auto& [kind, fields] :
+       {std::pair{"lstm", ""}, std::pair{"retnet", R"(, "heads": 2, "bias": true)"}}) {
+    const std::string sizes = R"({"vocabulary": 13, "layers": 2, "channels": 8)";
+    const auto model = make_language_model(kind, config::parse_json(sizes + fields + "}", kind), 3);
+    save_model(folder_ / kind, *model);
+    const auto loaded = load_model(folder_ / kind);
+    EXPECT_EQ(loaded->kind(), kind);
+    EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
+    expect_same(*loaded, *model);
+    const at::Tensor tokens = at::arange(10).unsqueeze(0);
+    EXPECT_TRUE(loaded->hidden(tokens).equal(model->hidden(tokens)));
+  }
 }
 
 TEST_F(WeightFiles, AFolderHoldsATwoMemoryModel) {

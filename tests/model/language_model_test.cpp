@@ -35,6 +35,7 @@ constexpr Form kForms[] = {
     {"gpt_rotary", "gpt", R"(, "heads": 2, "positions": "rotary")"},
     {"gpt_alibi", "gpt", R"(, "heads": 2, "positions": "alibi", "gelu": "tanh")"},
     {"lstm", "lstm", "", /*stores_pairs=*/false},
+    {"retnet", "retnet", R"(, "heads": 2)", /*stores_pairs=*/false},
 };
 
 constexpr double kStreamingTolerance = 1e-5;  // other order of the same float sums

@@ -15,6 +15,7 @@
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/ntm.h"
 #include "tessera/model/question_answerer.h"
+#include "tessera/model/retnet.h"
 #include "tessera/model/rmc.h"
 #include "tessera/model/stm.h"
 #include "tessera/model/vector_lstm.h"
@@ -35,6 +36,7 @@ const std::vector<ModelKind>& model_kinds() {
   static const std::vector<ModelKind> kinds = {memory_mosaic_kind(),
                                                gpt_kind(),
                                                lstm_kind(),
+                                               retnet_kind(),
                                                stm_kind(),
                                                vector_lstm_kind(),
                                                attentional_lstm_kind(),
