@@ -82,5 +82,40 @@ TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
       2);
 }
 
+TEST_F(DataOfTasks, WritesRandomLanguages) {
+  const Outcome printed = tessera({"data", "regbench", "--count", "2", "--split", "test"});
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.out, StartsWith(R"({"index":0,"automaton":[{")"));
+  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 2);
+  EXPECT_EQ(tessera({"data", "regbench", "--count", "2", "--split", "test", "--out",
+                     path("languages.jsonl"), "--tensors", path("languages.safetensors")})
+                .out,
+            "");
+  EXPECT_EQ(read_text(path("languages.jsonl")), printed.out);
+  EXPECT_THAT(read_text(path("languages.safetensors")), HasSubstr("\"truth\""));
+  // Other strings of the languages of the training.
+  const auto automaton_of = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"data", "regbench", "--count", "1"};
+    command.insert(command.end(), more.begin(), more.end());
+    const std::string line = tessera(command).out;
+    return line.substr(0, line.find("\"text\""));
+  };
+  EXPECT_EQ(automaton_of({}), automaton_of({"--split", "test", "--known-languages"}));
+  EXPECT_NE(automaton_of({}), automaton_of({"--split", "test"}));
+}
+
+TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
+  expect_all_refused({{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
+                      {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
+                      {{"data", "copy", "--split", "tests"}, "training, validation, test"},
+                      {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
+                      {{"data", "regbench", "--set", "letter=4"}, "did you mean 'letters'?"},
+                      {{"data", "regbench", "--set", "max_edges=9"}, "max_edges is 9"},
+                      {{"data", "regbench", "--count", "0"}, "the number of sequences is 0"},
+                      {{"data", "babi", "--task", "21", "--out", path("babi")},
+                       "--task is '21', expected a whole number from 1 to 20"}},
+                     2);
+}
+
 }  // namespace
 }  // namespace tessera::cli

@@ -1,5 +1,4 @@
-// tessera data copy, tessera data convex_hull, …, tessera data babi, tessera data stories: samples
-// of the tasks as files
+// tessera data copy, …, tessera data babi, stories and regbench: samples of the tasks as files
 
 #include <fmt/format.h>
 
@@ -9,6 +8,7 @@
 #include "tessera/base/file.h"
 #include "tessera/cli/program.h"
 #include "tessera/task/babi/simulator.h"
+#include "tessera/task/regbench/regbench_file.h"
 #include "tessera/task/sequence/sample_file.h"
 #include "tessera/task/sequence/task_kinds.h"
 #include "tessera/task/stories/story_files.h"
@@ -30,28 +30,34 @@ void print_levels(const task::SequenceTask& task) {
     fmt::print("{:<45} {:>9.4f} {}\n", level.strategy, level.value, level.metric);
 }
 
-void run_task(const std::string& kind, const TaskOptions& options) {
+config::Json settings_of(const TaskOptions& options) {
   config::Json settings = config::Json::object();
   for (const auto& setting : options.settings) config::set_from_text(settings, setting);
-  const auto task = task::make_task(kind, settings);
+  return settings;
+}
+
+/// Lines into the file of --out, or on standard output. produce: gives each line to its argument.
+void write_lines(const std::string& out,
+                 const std::function<void(const std::function<void(std::string_view)>&)>& produce) {
+  if (out.empty()) return produce([](std::string_view line) { fmt::print("{}", line); });
+  AtomicFile file(out);
+  produce([&](std::string_view line) { file.write(line); });
+  file.commit();
+}
+
+void run_task(const std::string& kind, const TaskOptions& options) {
+  const auto task = task::make_task(kind, settings_of(options));
   if (options.levels) return print_levels(*task);
   const uint64_t seed = task::split_seed(options.seed, options.split);
   if (!options.tensors.empty())
     task::write_tensors(*task, seed, options.first, options.count, options.tensors);
-  if (!options.out.empty()) {
-    AtomicFile file(options.out);
-    task::write_jsonl(*task, seed, options.first, options.count,
-                      [&](std::string_view line) { file.write(line); });
-    file.commit();
-  } else if (options.tensors.empty()) {
-    task::write_jsonl(*task, seed, options.first, options.count,
-                      [](std::string_view line) { fmt::print("{}", line); });
-  }
+  if (!options.out.empty() || options.tensors.empty())
+    write_lines(options.out, [&](const auto& write) {
+      task::write_jsonl(*task, seed, options.first, options.count, write);
+    });
 }
 
-void add_task(Verb& data, const task::TaskKind& kind) {
-  auto options = std::make_shared<TaskOptions>();
-  Verb& verb = data.verb(kind.name, "Samples: " + kind.summary);
+void add_sample_options(Verb& verb, const std::shared_ptr<TaskOptions>& options) {
   verb.option("--count", options->count, "Number of samples");
   verb.option("--first", options->first, "Number of the first sample");
   verb.option("--seed", options->seed, "Random seed of the samples");
@@ -61,6 +67,12 @@ void add_task(Verb& data, const task::TaskKind& kind) {
               "Write JSON lines with the ground truth to this file instead of standard output");
   verb.option("--tensors", options->tensors,
               "Write what a model sees, as one batch, to this safetensors file");
+}
+
+void add_task(Verb& data, const task::TaskKind& kind) {
+  auto options = std::make_shared<TaskOptions>();
+  Verb& verb = data.verb(kind.name, "Samples: " + kind.summary);
+  add_sample_options(verb, options);
   verb.flag("--levels", options->levels, "Only print the scores of trivial strategies");
   verb.footer([fields = kind.fields] { return fields; });
   verb.run([name = kind.name, options] { run_task(name, *options); });
@@ -124,12 +136,42 @@ void add_stories(Verb& data) {
   verb.run([options] { run_stories(*options); });
 }
 
+void run_regbench(const TaskOptions& options, bool known_languages) {
+  task::RegBenchConfig config;
+  config::from_json(settings_of(options), config, "regbench");
+  const task::RegBench regbench(config);
+  const uint64_t sequences = task::split_seed(options.seed, options.split);
+  const task::RegBenchSet set{
+      known_languages ? task::split_seed(options.seed, task::Split::kTraining) : sequences,
+      sequences};
+  if (!options.tensors.empty())
+    task::write_regbench_tensors(regbench, set, options.first, options.count, options.tensors);
+  if (!options.out.empty() || options.tensors.empty())
+    write_lines(options.out, [&](const auto& write) {
+      task::write_regbench_jsonl(regbench, set, options.first, options.count, write);
+    });
+}
+
+void add_regbench(Verb& data) {
+  auto options = std::make_shared<TaskOptions>();
+  auto known_languages = std::make_shared<bool>(false);
+  Verb& verb = data.verb("regbench",
+                         "Samples: strings of random regular languages, each with its "
+                         "automaton");
+  add_sample_options(verb, options);
+  verb.flag("--known-languages", *known_languages,
+            "The languages of the split 'training', in strings of this split");
+  verb.footer([] { return config::describe_fields<task::RegBenchConfig>({}, "  "); });
+  verb.run([options, known_languages] { run_regbench(*options, *known_languages); });
+}
+
 }  // namespace
 
 void add_task_data(Verb& data) {
   for (const task::TaskKind& kind : task::task_kinds()) add_task(data, kind);
   add_babi(data);
   add_stories(data);
+  add_regbench(data);
 }
 
 }  // namespace tessera::cli
