@@ -165,7 +165,8 @@ TEST(RegBench, RefusesSizesThatMakeNoLanguage) {
   EXPECT_THAT(message({.max_states = 1}), HasSubstr("max_states is 1"));
   EXPECT_THAT(message({.min_states = 13}), HasSubstr("min_states is 13"));
   EXPECT_THAT(message({.max_edges = 4}),
-              HasSubstr("max_edges is 4, expected a whole number from 1 to 3"));
+              HasSubstr("max_edges (at most min_alphabet and min_states - 1) is 4, expected a "
+                        "whole number from 1 to 3"));
   EXPECT_THAT(message({.min_strings = 20}), HasSubstr("min_strings is 20"));
   EXPECT_THAT(message({.min_length = 0}), HasSubstr("min_length is 0"));
   EXPECT_THAT(message({.min_strings = 1}), HasSubstr("a sequence of one token"));

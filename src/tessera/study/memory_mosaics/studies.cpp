@@ -21,6 +21,7 @@ std::vector<Study> memory_mosaics_studies() {
             three_moons),
       study("stories", "Generated stories beside BabiStories", "table 1", stories),
       study("prompts", "The 24 prompts, and questions about stories", "tables 4 and 5", prompts),
+      study("regbench", "Learning random languages in context", "figure 9, table 3", regbench),
   };
 }
 

@@ -19,8 +19,9 @@ RegBench::RegBench(const RegBenchConfig& config) : config_(config) {
   check("min_alphabet", config.min_alphabet, 1, config.max_alphabet);
   check("max_states", config.max_states, 2, kMost);
   check("min_states", config.min_states, 2, config.max_states);
-  // Different symbols, and different targets other than the state itself.
-  check("max_edges", config.max_edges, 1, std::min(config.min_alphabet, config.min_states - 1));
+  // The edges of a state have different letters and lead to different other states.
+  check("max_edges (at most min_alphabet and min_states - 1)", config.max_edges, 1,
+        std::min(config.min_alphabet, config.min_states - 1));
   check("max_strings", config.max_strings, 1, kMost);
   check("min_strings", config.min_strings, 1, config.max_strings);
   check("max_length", config.max_length, 1, kMost);
