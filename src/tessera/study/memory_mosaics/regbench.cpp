@@ -276,6 +276,7 @@ void add_differences(const Settings& settings, StudyResults& results) {
 /// All that is trained; the smallest numbers of languages first. Throws UsageError on settings that
 /// make no sense, before any training.
 std::vector<Experiment> experiments_of(const StudyContext& context, const Settings& settings) {
+  settings.train.check();
   for (const auto& [name, value] :
        {std::pair("epochs", settings.epochs), std::pair("evaluations", settings.evaluations)})
     if (value < 1) throw UsageError("{} is {}, expected 1 or more", name, value);
