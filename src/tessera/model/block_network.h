@@ -12,7 +12,6 @@
 #include "tessera/model/initialisation.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/norm.h"
-#include "tessera/model/residual_trace.h"
 
 namespace tessera {
 
@@ -51,10 +50,10 @@ struct BlockStates {
 
 /// A language model of equal blocks: embedding, blocks, norm, and logits by the tied embedding.
 /// A Block is a module holder made of (config, device) with forward(x, dropout_seed) for whole
-/// sequences, trace(x) that also says how the last position was read, read(x, state) that goes on
-/// from a state and returns the next, and check_state() and state_from() for its State.
+/// sequences, read(x, state) that goes on from a state and returns the next, and check_state() and
+/// state_from() for its State.
 template <typename Config, typename Block>
-class BlockNetwork : public LanguageModel, public TracedModel {
+class BlockNetwork : public LanguageModel {
  public:
   using BlockState = typename Block::ContainedType::State;
   using States = BlockStates<BlockState>;
@@ -89,35 +88,6 @@ class BlockNetwork : public LanguageModel, public TracedModel {
       std::tie(x, known) = block(layer)->read(x, std::move(known));
     }
     return {norm_->forward(x.slice(1, first_output)), std::move(next)};
-  }
-
-  ResidualTrace trace(const at::Tensor& tokens) override {
-    at::NoGradGuard no_grad;
-    TORCH_CHECK_VALUE(tokens.dim() == 2 && tokens.size(1) > 0,
-                      "trace: expected tokens [B, T] with T > 0, found ", tokens.sizes());
-    at::Tensor x = embed(placed_tokens(tokens), {}, {});  // [B, T, C]
-    const int64_t last = x.size(1) - 1;
-    ResidualTrace trace{.embedded = x.select(1, last)};
-    for (int64_t layer = 0; layer < config_.layers; ++layer) {
-      BlockTrace read;
-      std::tie(x, read) = block(layer)->trace(x);
-      trace.blocks.push_back(std::move(read));
-    }
-    trace.residual = x.select(1, last);
-    return trace;
-  }
-
-  LogitDirection logit_direction(const at::Tensor& residual, const at::Tensor& tokens) override {
-    at::NoGradGuard no_grad;
-    const at::Tensor stream = residual.to(at::kDouble);
-    const at::Tensor rows = embedding_.index_select(0, tokens).to(at::kDouble) * logit_scale();
-    const at::Tensor gained = rows * norm_->weight.to(at::kDouble);  // [B, C]
-    const at::Tensor deviation =
-        (stream.var(1, /*unbiased=*/false, /*keepdim=*/true) + NormImpl::kEpsilon)
-            .sqrt();  // [B, 1]
-    return {(gained - gained.mean(1, /*keepdim=*/true)) / deviation,
-            norm_->bias.defined() ? rows.mv(norm_->bias.to(at::kDouble))
-                                  : at::zeros({rows.size(0)}, rows.options())};
   }
 
   SequenceState empty_state() const override { return bounded_state({}); }

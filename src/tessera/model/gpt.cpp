@@ -156,7 +156,7 @@ StoredPairs GptBlockImpl::state_from(const TensorFile& file, const std::string& 
 }
 
 Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : BlockNetwork(config, device) {
+    : TracedBlockNetwork(config, device) {
   if (config.positions == Positions::kLearned)
     position_embedding_ = register_parameter("position_embedding",
                                              at::zeros({config.window, config.channels}, device));

@@ -3,8 +3,8 @@
 #include <torch/nn/modules/linear.h>
 
 #include "tessera/memory/stored_pairs.h"
-#include "tessera/model/block_network.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/model/traced_block_network.h"
 
 namespace tessera {
 
@@ -95,7 +95,7 @@ class GptBlockImpl : public torch::nn::Module {
 TORCH_MODULE(GptBlock);
 
 /// The GPT-2 architecture (Radford et al. 2019) as nanoGPT writes it, the papers' baseline.
-class Gpt : public BlockNetwork<GptConfig, GptBlock> {
+class Gpt : public TracedBlockNetwork<GptConfig, GptBlock> {
  public:
   static constexpr std::string_view kKind = "gpt";
 

@@ -109,7 +109,7 @@ MosaicBlockState MosaicBlockImpl::state_from(const TensorFile& file, const std::
 
 MemoryMosaic::MemoryMosaic(const MemoryMosaicConfig& config, std::optional<uint64_t> seed,
                            at::Device device)
-    : BlockNetwork(config, device) {
+    : TracedBlockNetwork(config, device) {
   if (seed) initialise(*seed);
 }
 

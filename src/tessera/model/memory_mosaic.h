@@ -2,8 +2,8 @@
 
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
-#include "tessera/model/block_network.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/model/traced_block_network.h"
 
 namespace tessera {
 
@@ -85,7 +85,7 @@ TORCH_MODULE(MosaicBlock);
 
 /// A Memory Mosaic language model (Zhang et al. 2024, figure 6; blocks in pre-norm form as in the
 /// authors' training script): embedding, blocks, norm, logits by the tied embedding. No positions.
-class MemoryMosaic : public BlockNetwork<MemoryMosaicConfig, MosaicBlock> {
+class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock> {
  public:
   static constexpr std::string_view kKind = "memory_mosaic";
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/report/line_chart.h"
@@ -118,8 +118,13 @@ void add_curves(const std::vector<Reader>& readers, int64_t window, const std::s
 /// What the paper says of its figure: how much more a reader learns from the window after its first
 /// 50 and 150 tokens.
 void add_ranges(const std::vector<Reader>& readers, int64_t window, StudyResults& results) {
-  std::vector<std::pair<int64_t, int64_t>> ranges = {{1, 10}, {11, 50}, {51, 150}};
-  if (window > 150) ranges.emplace_back(151, window);
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  int64_t first = 1;
+  for (int64_t last : {int64_t{10}, int64_t{50}, int64_t{150}, window}) {
+    if (first > window) break;
+    ranges.emplace_back(first, std::min(last, window));
+    first = last + 1;
+  }
   std::vector<std::string> columns = {"network"};
   for (const auto& [first, last] : ranges)
     columns.push_back(fmt::format("positions {} to {}", first, last));
