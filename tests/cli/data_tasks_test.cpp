@@ -68,20 +68,6 @@ TEST_F(DataOfTasks, TellsStories) {
   EXPECT_THAT(tessera({"data", "stories", "--words", "10"}).out, HasSubstr("\n<|endoftext|>\n"));
 }
 
-TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
-  expect_all_refused(
-      {{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
-       {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
-       {{"data", "copy", "--split", "tests"}, "training, validation, test"},
-       {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
-       {{"data", "babi", "--task", "21", "--out", path("babi")},
-        "--task is '21', expected a whole number from 1 to 20"},
-       {{"data", "stories", "--stories", "2", "--words", "9"}, "excludes"},
-       {{"data", "stories", "--stories", "0"}, "--stories is '0'"},
-       {{"data", "stories", "--questions", "-1", "--out", path("stories")}, "--questions is '-1'"}},
-      2);
-}
-
 TEST_F(DataOfTasks, WritesRandomLanguages) {
   const Outcome printed = tessera({"data", "regbench", "--count", "2", "--split", "test"});
   EXPECT_EQ(printed.status, 0) << printed.err;
@@ -105,17 +91,21 @@ TEST_F(DataOfTasks, WritesRandomLanguages) {
 }
 
 TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
-  expect_all_refused({{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
-                      {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
-                      {{"data", "copy", "--split", "tests"}, "training, validation, test"},
-                      {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
-                      {{"data", "regbench", "--set", "letter=4"}, "did you mean 'letters'?"},
-                      {{"data", "regbench", "--set", "max_edges=9"},
-                       "max_edges (at most min_alphabet and min_states - 1) is 9"},
-                      {{"data", "regbench", "--count", "0"}, "the number of sequences is 0"},
-                      {{"data", "babi", "--task", "21", "--out", path("babi")},
-                       "--task is '21', expected a whole number from 1 to 20"}},
-                     2);
+  expect_all_refused(
+      {{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
+       {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
+       {{"data", "copy", "--split", "tests"}, "training, validation, test"},
+       {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
+       {{"data", "regbench", "--set", "letter=4"}, "did you mean 'letters'?"},
+       {{"data", "regbench", "--set", "max_edges=9"},
+        "max_edges (at most min_alphabet and min_states - 1) is 9"},
+       {{"data", "regbench", "--count", "0"}, "the number of sequences is 0"},
+       {{"data", "stories", "--stories", "2", "--words", "9"}, "excludes"},
+       {{"data", "stories", "--stories", "0"}, "--stories is '0'"},
+       {{"data", "stories", "--questions", "-1", "--out", path("stories")}, "--questions is '-1'"},
+       {{"data", "babi", "--task", "21", "--out", path("babi")},
+        "--task is '21', expected a whole number from 1 to 20"}},
+      2);
 }
 
 }  // namespace
