@@ -15,12 +15,18 @@ constexpr Kin kKin[] = {{"Mom", "mom", Pronoun::kShe},
                         {"Grandma", "grandma", Pronoun::kShe},
                         {"Grandpa", "grandpa", Pronoun::kHe}};
 
+/// A pronoun after it could mean it as well as the hero.
+void add_sight(Teller& t, const Sight& sight) {
+  const Pronoun like_the_hero = t.entity(t['A']).pronoun;
+  t.add('n', {.kind = Kind::kPerson, .noun = std::string(sight.noun), .pronoun = like_the_hero});
+  t.add_word('d', sight.doing);
+}
+
 /// On the way somewhere: half of the time nothing.
 void see_something(Teller& t) {
   if (t.chance(0.45)) return;
   const Sight& sight = t.pick(sights());
-  t.add('n', {.noun = std::string(sight.noun)});
-  t.add_word('d', sight.doing);
+  add_sight(t, sight);
   if (t.story().noun.empty()) t.story().noun = sight.noun;
   t.tell({"On the way {A.he} saw {a n} {d}.", "{A} stopped to look at {a n} {d}.",
           "By the path there was {a n} {d}.", "What was that? It was {a n} {d}!",
@@ -59,7 +65,7 @@ constexpr Detail kDetails[] = {
     },
     [](Teller& t) {
       t.add_word('w', t.pick(jobs()).who);
-      t.tell({"Some day {A} wanted to become {a w}.", "{A's} neighbor was {a w}."});
+      t.tell({"Some day {A} wanted to become {a w}.", "{A} dreamed of being {a w}."});
     }};
 
 }  // namespace
@@ -210,8 +216,7 @@ void close_story(Teller& t) {
             "And {A} knew that you should always {v}."});
   if (t.story().noun.empty()) {
     const Sight& sight = t.pick(sights());
-    t.add('n', {.noun = std::string(sight.noun)});
-    t.add_word('d', sight.doing);
+    add_sight(t, sight);
     t.tell({"That night {A} dreamed of {a n} {d}.",
             "In the evening {A} drew a picture of {a n} {d}.",
             "At bedtime {A.his} {M.noun} told {A.him} a story about {a n} {d}."});

@@ -19,17 +19,14 @@ const std::vector<Scene>& all_scenes() {
   return scenes;
 }
 
-/// One scene in half of the stories. The shares give the mean length of BabiStories, about 890
-/// characters.
+/// The shares give the mean length of BabiStories, about 890 characters.
 size_t draw_scenes(Teller& t) {
-  return t.chance(0.5) ? 1 : t.chance(0.12) ? 3 : 2;
+  return t.chance(0.45) ? 1 : t.chance(0.15) ? 3 : 2;
 }
 
 /// Details about the hero: more where less happens.
 size_t draw_details(Teller& t, size_t scenes) {
-  return scenes == 1   ? static_cast<size_t>(1 + t.random().below(5))
-         : scenes == 2 ? static_cast<size_t>(t.random().below(4))
-                       : 0;
+  return static_cast<size_t>(t.random().below(5 - scenes)) + (scenes == 1 ? 1 : 0);
 }
 
 }  // namespace

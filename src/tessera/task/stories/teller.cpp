@@ -75,27 +75,28 @@ void Teller::add_sentence(std::string text, size_t first_event) {
   story_.text += text;
   story_.sentences.push_back({std::move(text), first_event, story_.events.size() - first_event});
   mentioned_ = std::exchange(now_mentioned_, {});
+  const bool about_one =
+      !mentioned_.empty() &&
+      std::all_of(mentioned_.begin(), mentioned_.end(), [&](Id id) { return id == mentioned_[0]; });
+  subject_ = about_one ? mentioned_[0] : first_named_;
 }
 
-/// Whether a phrase that begins with "{A}" can begin with "she": when the sentence before was about
-/// her, and about nobody else who is a she.
-bool Teller::may_be_pronoun(std::string_view phrase) const {
-  if (subject_ == kNothing || new_paragraph_ || phrase.size() < 5 || phrase[0] != '{' ||
-      phrase[2] != '}' || phrase[3] != ' ' || phrase.substr(3).starts_with(" and {"))
-    return false;
-  const Id id = letters_[static_cast<size_t>(phrase[1])];
+/// Whom the phrase names first: "{A} laughed", "{A's} hat was red", but not "{A} and {B} laughed".
+Id Teller::first_named(std::string_view phrase) const {
+  const size_t end = phrase.find('}');
+  const bool by_name = phrase.starts_with('{') && (end == 2 || phrase.substr(2, 2) == "'s");
+  if (!by_name || end == std::string_view::npos || phrase.substr(end + 1).starts_with(" and {"))
+    return kNothing;
+  return (*this)[phrase[1]];
+}
+
+/// Whether that can be "she" or "her": where the sentence before was about her, and about nobody
+/// else who is a she.
+bool Teller::may_be_pronoun(Id first) const {
+  if (first == kNothing || first != subject_ || new_paragraph_) return false;
   const auto pronoun = [&](Id who) { return story_.entities[static_cast<size_t>(who)].pronoun; };
-  return id == subject_ && std::none_of(mentioned_.begin(), mentioned_.end(), [&](Id other) {
-           return other != id && pronoun(other) == pronoun(id);
-         });
-}
-
-/// The first name of the phrase is what the sentence is about.
-void Teller::note_subject(std::string_view phrase) {
-  subject_ = kNothing;
-  const bool name_first = phrase.size() > 3 && phrase[0] == '{' && phrase[2] == '}';
-  if (name_first && !phrase.substr(3).starts_with(" and {"))
-    subject_ = letters_[static_cast<size_t>(phrase[1])];
+  return std::none_of(mentioned_.begin(), mentioned_.end(),
+                      [&](Id other) { return other != first && pronoun(other) == pronoun(first); });
 }
 
 void Teller::fill(std::string_view phrase, bool plain, std::string& sentence) {
@@ -105,12 +106,15 @@ void Teller::fill(std::string_view phrase, bool plain, std::string& sentence) {
     return (quote_opens && sentence.back() == '"') || sentence.ends_with(". ") ||
            sentence.ends_with("! ") || sentence.ends_with("? ");
   };
-  if (sentence.empty() && may_be_pronoun(phrase) && chance(0.6)) {
-    sentence = capitalised(std::string(pronoun_of(entity(subject_), "he")));
-    now_mentioned_.push_back(subject_);
-    phrase.remove_prefix(3);
-  } else if (sentence.empty()) {
-    note_subject(phrase);
+  if (sentence.empty()) {
+    const Id first = first_named(phrase);
+    if (may_be_pronoun(first) && chance(0.6)) {
+      const size_t end = phrase.find('}');
+      sentence = capitalised(std::string(pronoun_of(entity(first), end == 2 ? "he" : "his")));
+      now_mentioned_.push_back(first);
+      phrase.remove_prefix(end + 1);
+    }
+    first_named_ = first;
   }
   while (!phrase.empty()) {
     const size_t open = std::min(phrase.find('{'), phrase.size());
@@ -144,13 +148,14 @@ std::string Teller::slot(std::string_view slot, bool plain) {
   if (slot.ends_with("'s")) return possessive(reference((*this)[slot.front()]));
   if (slot[1] == '.') {
     const Id id = (*this)[slot.front()];
+    if (entity(id).is_character()) now_mentioned_.push_back(id);
     if (slot.substr(2) == "noun") return entity(id).noun;
     if (slot.substr(2) == "name") return entity(id).name;
-    if (entity(id).is_character()) now_mentioned_.push_back(id);
     return std::string(pronoun_of(entity(id), slot.substr(2)));
   }
   const std::string_view form = slot.substr(0, slot.size() - 2);
   const Entity& entity = this->entity((*this)[slot.back()]);
+  if (entity.is_character()) now_mentioned_.push_back((*this)[slot.back()]);
   if (form == "a") return with_indefinite_article(words_of(entity, !plain), entity.number);
   const std::string words = words_of(entity, !plain && form == "the" && chance(0.25));
   const std::string definite = entity.takes_article ? "the " + words : words;

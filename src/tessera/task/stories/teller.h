@@ -15,7 +15,7 @@ namespace tessera::task::stories {
 /// bound to letters:
 ///
 ///     {A}            by name, or as "the rabbit"; first in a sentence perhaps as "she"
-///     {A's}          Lily's, the rabbit's
+///     {A's}          Lily's, the rabbit's; first in a sentence perhaps her
 ///     {A.he}         he, him, his, himself, was, is: in the forms of the entity
 ///     {A.noun}       girl, rabbit, mom
 ///     {o} {the o} {a o}   ball; the ball; a red ball, some milk
@@ -86,8 +86,8 @@ class Teller : public Draws {
   std::string slot(std::string_view slot, bool plain);
   std::string reference(Id id);
   std::string words_of(const Entity& entity, bool with_adjective) const;
-  bool may_be_pronoun(std::string_view phrase) const;
-  void note_subject(std::string_view phrase);
+  Id first_named(std::string_view phrase) const;
+  bool may_be_pronoun(Id first) const;
 
   Story story_;
   World world_;
@@ -96,6 +96,7 @@ class Teller : public Draws {
   std::string when_;
   bool new_paragraph_ = false;
   Id subject_ = kNothing;          // of the sentence before
+  Id first_named_ = kNothing;      // of this sentence
   std::vector<Id> mentioned_;      // characters of the sentence before
   std::vector<Id> now_mentioned_;  // of this one
 };
