@@ -47,12 +47,13 @@ TEST_F(ThreeMoonsStudy, DrawsErrorsAndMatricesOfBothNetworks) {
       EXPECT_EQ(contexts[fmt::format("{}, {} periods", heads, periods)],
                 (std::vector<double>{1, 13, 25}));
   EXPECT_EQ(results.comparisons().back().ours, 54);
-  // 44.4 observations in a unit of time: periods 1, 2, 3 return after 6, the slowest after 3.
+  // 44.4 observations in a unit of time: periods 1, 2, 3 return after 6, 0.5, 1, 2.5 after 5.
   EXPECT_NEAR(results.comparisons()[0].published, 6 * 800.0 / 18, 1e-9);
-  EXPECT_NEAR(results.comparisons()[1].published, 3 * 800.0 / 18, 1e-9);
-  for (const char* file : {"report.html", "error-held-out.svg", "error-training.svg",
-                           "matrices-1-head.svg", "matrices-3-heads.svg", "disentangled.csv",
-                           "trainings.csv", "published-1-heads-seed1/model/config.json"})
+  EXPECT_NEAR(results.comparisons()[1].published, 5 * 800.0 / 18, 1e-9);
+  for (const char* file :
+       {"report.html", "error-held-out.svg", "error-training.svg", "matrices-1-head.svg",
+        "matrices-3-heads.svg", "errors.csv", "disentangled.csv", "trainings.csv",
+        "published-1-head-seed1/model/config.json"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / "study" / file)) << file;
 }
 
@@ -85,7 +86,7 @@ TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
   EXPECT_THAT(refusal("ours", {{"train", {{"beta1", 2}}}}), HasSubstr("ours.train.beta1 is 2"));
   EXPECT_THAT(refusal("training_periods", {1, 2}), HasSubstr("three multiples of 0.1"));
   EXPECT_THAT(refusal("hurry", 1), HasSubstr("unknown key 'hurry'"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "study" / "published-1-heads-seed1"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "study" / "published-1-head-seed1"));
 }
 
 }  // namespace

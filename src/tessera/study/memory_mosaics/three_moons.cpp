@@ -12,60 +12,20 @@
 #include "tessera/base/progress.h"
 #include "tessera/report/heat_map.h"
 #include "tessera/study/memory_mosaics/studies.h"
-#include "tessera/task/moons/disentanglement.h"
+#include "tessera/study/memory_mosaics/three_moons_training.h"
 #include "tessera/task/moons/free_running.h"
 #include "tessera/task/sequence/task_batch.h"
-#include "tessera/task/sequence/training.h"
-#include "tessera/train/metrics_log.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
 
 using namespace task;
 
-/// A way to train three memories, and how often it is tried.
-struct Recipe {
-  int64_t seeds = 10;
-  TrainConfig train = {};
-  ComplexStart start = ComplexStart::kUniform;
-
-  template <typename Visitor>
-  void visit_fields(Visitor&& field) {
-    field("seeds", seeds, "trainings, with seeds of their own");
-    field("train", train, "how the networks are trained");
-    field("start", start, "how their matrices begin");
-  }
-};
-
-/// The authors' training, from their code.
-TrainConfig published_training() {
-  return {.steps = 500,
-          .batch = 64,
-          .learning_rate = 1e-2,
-          .min_learning_rate = 5e-6,
-          .warmup_steps = 0,
-          .decay = Decay::kLinear,
-          .weight_decay = 0,
-          .beta2 = 0.999,
-          .bias_correction = false,
-          .clip = 0,
-          .evaluate_every = 0,
-          .evaluate_batches = 1,
-          .checkpoint_every = 100};
-}
-
-/// The same with an eighth of the sequences.
-TrainConfig small_batch_training() {
-  TrainConfig train = published_training();
-  train.batch = 8;
-  return train;
-}
-
 struct Settings {
   ThreeMoonsConfig task;
-  Recipe published = {.train = published_training()};
-  Recipe small_batch = {.train = small_batch_training()};
-  Recipe ours = {.train = small_batch_training(), .start = ComplexStart::kUnitary};
+  MoonRecipe published = published_recipe();
+  MoonRecipe small_batch = small_batch_recipe();
+  MoonRecipe ours = our_recipe();
   std::vector<double> training_periods = {0.5, 1, 2.5};
   int64_t sequences = 512;
   int64_t free_steps = 25;
@@ -103,114 +63,17 @@ Settings paper_settings() {
   return settings;
 }
 
-/// A trained network.
-struct Network {
-  uint64_t seed;
-  TrainedOnTask trained;
-  double loss;  ///< mean of the last ten updates
-
-  const ComplexMosaic& mosaic() const { return dynamic_cast<const ComplexMosaic&>(*trained.model); }
-};
-
-double last_loss(const std::filesystem::path& folder) {
-  std::vector<double> losses;
-  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
-    if (line.at("kind") == "step") losses.push_back(line.at("loss"));
-  const auto count = std::min<std::ptrdiff_t>(10, std::ssize(losses));
-  return std::accumulate(losses.end() - count, losses.end(), 0.0) / static_cast<double>(count);
-}
-
-/// Training number `run` (from 0) of a recipe, in a folder of its own; a study that was stopped
-/// continues it.
-Network train(StudyContext& context, const Settings& settings, const Recipe& recipe,
-              const std::string& name, int64_t heads, int64_t run) {
-  TaskTrainingConfig config;
-  config.task = {{"name", "three-moons"}};
-  config.task.update(config::to_json(settings.task));
-  config.task["sets"] = config::enum_name(MoonSets::kHeldOut);
-  config.training_task = {{"sets", config::enum_name(MoonSets::kTraining)}};
-  config.model = {{"kind", std::string(ComplexMosaic::kKind)},
-                  {"heads", heads},
-                  {"start", config::enum_name(recipe.start)}};
-  config.data.test_samples = recipe.train.batch;
-  config.train = recipe.train;
-  config.train.seed = context.seed() + static_cast<uint64_t>(run);
-  const auto folder =
-      context.folder() / fmt::format("{}-{}-heads-seed{}", name, heads, config.train.seed);
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  const TrainedOnTask trained = train_on_task(
-      config, RunFolder(folder, begun ? Start::kResume : Start::kNew), context.progress(),
-      fmt::format("{}, {}, seed {}", name, heads == 1 ? "1 head" : "3 heads", config.train.seed));
-  return {config.train.seed, trained, last_loss(folder)};
-}
-
-/// What came of a recipe.
-struct Outcome {
-  std::string name;
-  const Recipe* recipe;
-  std::vector<Network> networks;
-  std::vector<Disentanglement> found;
-
-  int64_t successes(double dominance) const {
-    return std::count_if(found.begin(), found.end(),
-                         [&](const Disentanglement& one) { return one.holds(dominance); });
-  }
-};
-
-Outcome try_recipe(StudyContext& context, const Settings& settings, const Recipe& recipe,
-                   const std::string& name) {
-  Outcome outcome{name, &recipe, {}, {}};
-  for (int64_t run = 0; run < recipe.seeds; ++run) {
-    outcome.networks.push_back(train(context, settings, recipe, name, kMoons, run));
-    outcome.found.push_back(disentanglement(outcome.networks.back().mosaic()));
-  }
-  return outcome;
-}
-
-void tabulate(StudyContext& context, const Settings& settings,
-              const std::vector<Outcome>& outcomes) {
-  Table rates(fmt::format("Three heads, a moon each: the largest modulus has {:g} % or more of "
-                          "every row of W_φ, W_ψ and W_z, and the three agree on the moons",
-                          100 * settings.dominance),
-              {"training", "batch", "start", "seeds", "disentangled", "loss", "ms per update"});
-  Table runs(
-      "Every training of three heads: the moons of the memories, in order of their periods, "
-      "and the smallest share that the largest modulus has of a row",
-      {"training", "seed", "loss", "moons", "smallest share", "disentangled"});
-  for (const Outcome& outcome : outcomes) {
-    double loss = 0, seconds = 0;
-    int64_t updates = 0;
-    for (size_t i = 0; i < outcome.networks.size(); ++i) {
-      const Network& network = outcome.networks[i];
-      const Disentanglement& found = outcome.found[i];
-      loss += network.loss / static_cast<double>(outcome.networks.size());
-      seconds += network.trained.seconds;
-      updates += network.trained.steps;
-      runs.add_row(
-          {outcome.name, network.seed, Cell::fixed(network.loss, 4),
-           fmt::format("{} {} {}", found.moons[0] + 1, found.moons[1] + 1, found.moons[2] + 1),
-           Cell::fixed(found.least_dominance, 3), found.holds(settings.dominance) ? "yes" : "no"});
-    }
-    const Recipe& recipe = *outcome.recipe;
-    rates.add_row({outcome.name, recipe.train.batch, config::enum_name(recipe.start),
-                   std::ssize(outcome.networks), outcome.successes(settings.dominance),
-                   Cell::fixed(loss, 4),
-                   Cell::fixed(1000 * seconds / static_cast<double>(updates), 1)});
-  }
-  context.results().add_table("disentangled", std::move(rates));
-  context.results().add_table("trainings", std::move(runs));
-}
-
 /// Sequences that share their periods.
 struct Sequences {
-  std::string name;  ///< "held-out"
-  MoonPeriods periods;
+  std::string name;         ///< "held-out"
+  MoonPeriods periods;      ///< the shortest first
   at::Tensor observations;  ///< [B, T, 6]
 };
 
 Sequences sequences_of(StudyContext& context, const Settings& settings, std::string name,
-                       const std::vector<double>& periods) {
+                       std::vector<double> periods) {
   ThreeMoonsConfig config = settings.task;
+  std::sort(periods.begin(), periods.end());
   config.periods = periods;
   std::vector<int64_t> samples(static_cast<size_t>(settings.sequences));
   std::iota(samples.begin(), samples.end(), 0);
@@ -234,22 +97,32 @@ double repeating_error(const at::Tensor& observations, int64_t steps) {
   return sum / static_cast<double>(steps);
 }
 
-/// The first context that has nine tenths of the fall behind it, from the largest error to the mean
-/// of the last tenth of the contexts.
-double context_of_fall(const std::vector<ContextError>& errors) {
-  const auto tail = std::max<std::ptrdiff_t>(1, std::ssize(errors) / 10);
-  double most = 0, last = 0;
-  for (const ContextError& one : errors) most = std::max(most, one.error);
-  for (auto one = errors.end() - tail; one != errors.end(); ++one)
-    last += one->error / static_cast<double>(tail);
-  const auto fallen = std::find_if(errors.begin(), errors.end(), [&](const ContextError& one) {
-    return one.error <= last + 0.1 * (most - last);
-  });
-  return static_cast<double>(fallen->context);
+/// The context at which the error falls most from the one before.
+int64_t steepest_fall(const std::vector<ContextError>& errors) {
+  size_t steepest = 0;
+  double most = 0;
+  for (size_t i = 1; i < errors.size(); ++i)
+    if (const double fall = errors[i - 1].error - errors[i].error; fall > most) {
+      most = fall;
+      steepest = i;
+    }
+  return errors[steepest].context;
+}
+
+/// Mean error at the contexts from `first` to before `end`; empty where there is none.
+Cell mean_error(const std::vector<ContextError>& errors, double first, double end) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const ContextError& one : errors)
+    if (const auto context = static_cast<double>(one.context); first <= context && context < end) {
+      sum += one.error;
+      ++count;
+    }
+  return count > 0 ? Cell::fixed(sum / static_cast<double>(count), 3) : Cell();
 }
 
 std::vector<ContextError> measure(StudyContext& context, const Settings& settings,
-                                  const Network& network, const std::string& name,
+                                  const MoonNetwork& network, const std::string& name,
                                   const Sequences& sequences) {
   Progress progress(context.progress(), fmt::format("{}, {} periods", name, sequences.name),
                     settings.task.steps - settings.free_steps);
@@ -262,30 +135,35 @@ std::vector<ContextError> measure(StudyContext& context, const Settings& setting
   return errors;
 }
 
-/// Figures 4 and 5 for one set of periods.
-void compare_networks(StudyContext& context, const Settings& settings, const Network& one_head,
-                      const Network& three_heads, const Sequences& sequences) {
-  const MoonPeriods& p = sequences.periods;
-  const double slowest = settings.task.rate * *std::max_element(p.begin(), p.end());
-  const double common = settings.task.rate * common_period(p);
+/// Figures 4 and 5 for one set of periods, and a row of `stretches` for each network.
+void compare_networks(StudyContext& context, const Settings& settings, const MoonNetwork& one_head,
+                      const MoonNetwork& three_heads, const Sequences& sequences,
+                      Table& stretches) {
+  std::vector<double> marks;  // the periods and the least common multiple, in steps
+  for (const double period : sequences.periods) marks.push_back(settings.task.rate * period);
+  marks.push_back(settings.task.rate * common_period(sequences.periods));
   const double level = repeating_error(sequences.observations, settings.free_steps);
   double most = level;
   std::vector<Series> curves;
-  for (const auto& [name, network, what, published] :
-       {std::tuple("1 head", &one_head, "least common multiple", common),
-        std::tuple("3 heads", &three_heads, "slowest period", slowest)}) {
+  for (const auto& [name, network] : {std::pair("1 head", &one_head), {"3 heads", &three_heads}}) {
     const auto errors = measure(context, settings, *network, name, sequences);
     Series& curve = curves.emplace_back(Series{name, {}});
     for (const ContextError& one : errors) {
       curve.points.push_back({static_cast<double>(one.context), one.error});
       most = std::max(most, one.error);
     }
-    context.results().compare(
-        {.what = fmt::format("{}, {} periods: observations until the error has fallen; published: "
-                             "the {}",
-                             name, sequences.name, what),
-         .published = published,
-         .ours = context_of_fall(errors)});
+    stretches.add_row({sequences.name, name, mean_error(errors, 0, marks[0]),
+                       mean_error(errors, marks[0], marks[1]),
+                       mean_error(errors, marks[1], marks[2]),
+                       mean_error(errors, marks[2], marks[3]),
+                       mean_error(errors, marks[3], static_cast<double>(settings.task.steps))});
+    if (network == &one_head)
+      context.results().compare(
+          {.what = fmt::format("1 head, {} periods: observations at the steepest fall of the "
+                               "error; published: the least common multiple",
+                               sequences.name),
+           .published = marks.back(),
+           .ours = static_cast<double>(steepest_fall(errors))});
   }
   auto chart = std::make_unique<LineChart>(
       fmt::format("Prediction error, {} periods", sequences.name),
@@ -296,18 +174,18 @@ void compare_networks(StudyContext& context, const Settings& settings, const Net
   for (Series& curve : curves) chart->add(std::move(curve));
   const double last = static_cast<double>(settings.task.steps - settings.free_steps);
   chart->add({"last one repeated", {{1, level}, {last, level}}, SeriesStyle::kReference});
-  for (size_t moon = 0; moon < p.size(); ++moon)
-    chart->mark(settings.task.rate * p[moon], fmt::format("p{}", moon + 1));
-  chart->mark(common, "lcm");
+  const char* const kNames[] = {"p1", "p2", "p3", "lcm"};
+  for (size_t i = 0; i < marks.size(); ++i) chart->mark(marks[i], kNames[i]);
   context.results().add_chart(
       "error-" + sequences.name, std::move(chart),
       fmt::format("Means over {} sequences of the periods {:g}, {:g}, {:g}. Upright: the periods "
                   "and their least common multiple. Figures 4 and 5.",
-                  settings.sequences, p[0], p[1], p[2]));
+                  settings.sequences, sequences.periods[0], sequences.periods[1],
+                  sequences.periods[2]));
 }
 
 /// Figure 10: what each memory looks for, stores and predicts.
-void draw_matrices(StudyContext& context, const Network& network, const std::string& name,
+void draw_matrices(StudyContext& context, const MoonNetwork& network, const std::string& name,
                    const std::string& row_name) {
   std::vector<std::string> rows, columns;
   std::vector<double> values(3 * kMoons * kMoons);
@@ -378,29 +256,32 @@ void three_moons(StudyContext& context) {
   const InterruptGuard guard;
   const Settings settings = context.settings(quick_settings(), Settings(), paper_settings());
   check(settings);
-  const Network one_head = train(context, settings, settings.published, "published", 1, 0);
-  std::vector<Outcome> outcomes;
-  outcomes.push_back(try_recipe(context, settings, settings.published, "published"));
-  outcomes.push_back(try_recipe(context, settings, settings.small_batch, "small-batch"));
-  outcomes.push_back(try_recipe(context, settings, settings.ours, "ours"));
+  const MoonNetwork one_head =
+      train_on_moons(context, settings.task, settings.published, "published", 1, 0);
+  std::vector<MoonOutcome> outcomes;
+  for (const auto& [name, recipe] : {std::pair("published", &settings.published),
+                                     {"small-batch", &settings.small_batch},
+                                     {"ours", &settings.ours}})
+    outcomes.push_back(try_recipe(context, settings.task, *recipe, name));
 
   // Figure 10 shows a network that was successful; so do we, where there is one.
-  const Outcome& published = outcomes.front();
-  const auto success = std::find_if(published.found.begin(), published.found.end(),
-                                    [&](const auto& one) { return one.holds(settings.dominance); });
-  const Network& three_heads =
-      published.networks[success == published.found.end()
-                             ? 0
-                             : static_cast<size_t>(success - published.found.begin())];
+  const MoonNetwork& three_heads = outcomes.front().shown(settings.dominance);
   const MoonPeriods held_out = moon_periods(MoonSets::kHeldOut).front();
+  Table stretches(
+      fmt::format("Mean |error| over the next {} steps. Published: one head falls at the least "
+                  "common multiple (lcm) alone, three heads at each period, and they are accurate "
+                  "from the slowest one on",
+                  settings.free_steps),
+      {"periods", "network", "before p1", "p1 to p2", "p2 to p3", "p3 to lcm", "after lcm"});
   for (const auto& [name, periods] :
        {std::pair("held-out", std::vector<double>(held_out.begin(), held_out.end())),
         std::pair("training", settings.training_periods)})
     compare_networks(context, settings, one_head, three_heads,
-                     sequences_of(context, settings, name, periods));
+                     sequences_of(context, settings, name, periods), stretches);
+  context.results().add_table("errors", std::move(stretches));
   draw_matrices(context, three_heads, "3 heads", "memory");
   draw_matrices(context, one_head, "1 head", "channel");
-  tabulate(context, settings, outcomes);
+  add_outcomes(outcomes, settings.dominance, context.results());
   add_differences(context, settings);
   context.results().compare({.what = "real parameters, 1 head and 3 heads",
                              .published = 54,
