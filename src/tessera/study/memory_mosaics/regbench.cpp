@@ -87,7 +87,10 @@ std::vector<Contestant> contestants() {
                                                          {1000, {.53, .63}},
                                                          {2500, {.925, .23}},
                                                          {40000, {.95, .145}}};
-  return {{"Memory Mosaic", {{"kind", "memory_mosaic"}}, mosaic, {.959, .417}},
+  return {{"Memory Mosaic",
+           {{"kind", "memory_mosaic"}, {"parameterisation", "paper"}},
+           mosaic,
+           {.959, .417}},
           {"GPT, learned", {{"kind", "gpt"}, {"positions", "learned"}}, transformer, {.856, .308}},
           {"GPT, rotary", {{"kind", "gpt"}, {"positions", "rotary"}}},
           {"GPT, ALiBi", {{"kind", "gpt"}, {"positions", "alibi"}}},

@@ -29,26 +29,35 @@ void add_comparisons(const std::vector<RegBenchOutcome>& outcomes, StudyResults&
   }
 }
 
-/// "2, 4, 64": layers, heads where there are some, channels.
-std::string sizes_of(const Json& model) {
-  std::string sizes = model.at("layers").dump() + ", ";
-  if (model.contains("heads")) sizes += model.at("heads").dump() + ", ";
-  return sizes + model.at("channels").dump();
-}
-
 /// Of the outcomes on new languages or on trained ones.
-Table outcome_table(const std::vector<RegBenchOutcome>& outcomes, bool on_new_languages,
-                    const std::string& title) {
-  Table table(title, {"model", "languages", "accuracy", "TVD", "loss (nats)",
-                      "layers, heads, channels", "decay", "parameters", "updates", "minutes"});
+Table score_table(const std::vector<RegBenchOutcome>& outcomes, bool on_new_languages,
+                  const std::string& title) {
+  Table table(title,
+              {"model", "languages", "accuracy", "TVD", "loss (nats)", "updates", "minutes"});
   for (const RegBenchOutcome& outcome : outcomes) {
     if (outcome.is_on_new_languages() != on_new_languages) continue;
     const auto& trained = outcome.trained;
-    table.add_row(
-        {outcome.name, outcome.config.data.languages, Cell::fixed(trained.test.accuracy(), 3),
-         Cell::fixed(trained.test.distance(), 3), Cell::fixed(trained.validation_loss, 3),
-         sizes_of(outcome.config.model), Cell::significant(outcome.config.train.weight_decay, 3),
-         trained.model->parameter_count(), trained.steps, Cell::fixed(trained.seconds / 60, 1)});
+    table.add_row({outcome.name, outcome.config.data.languages,
+                   Cell::fixed(trained.test.accuracy(), 3), Cell::fixed(trained.test.distance(), 3),
+                   Cell::fixed(trained.validation_loss, 3), trained.steps,
+                   Cell::fixed(trained.seconds / 60, 1)});
+  }
+  return table;
+}
+
+Table network_table(const std::vector<RegBenchOutcome>& outcomes) {
+  Table table("The networks: those of the lowest validation loss among what was tried",
+              {"model", "languages", "measured on", "tried", "layers", "heads", "channels", "decay",
+               "parameters"});
+  for (const RegBenchOutcome& outcome : outcomes) {
+    const Json& model = outcome.config.model;
+    table.add_row({outcome.name, outcome.config.data.languages,
+                   outcome.is_on_new_languages() ? "new ones" : "the same", outcome.trials,
+                   model.at("layers").get<int64_t>(),
+                   model.contains("heads") ? Cell(model.at("heads").get<int64_t>()) : Cell(),
+                   model.at("channels").get<int64_t>(),
+                   Cell::significant(outcome.config.train.weight_decay, 3),
+                   outcome.trained.model->parameter_count()});
   }
   return table;
 }
@@ -129,12 +138,13 @@ void add_regbench_outcomes(const std::vector<RegBenchOutcome>& outcomes, StudyRe
   add_panel(outcomes, levels, results, "distance", "Next-symbol distributions of new languages",
             "TVD", &task::RegBenchScore::distance, &PublishedScore::distance);
   results.add_table("new_languages",
-                    outcome_table(outcomes, true, "On languages not seen in training"));
+                    score_table(outcomes, true, "On languages not seen in training"));
   if (!levels.empty()) results.add_table("levels", level_table(levels));
   if (!std::all_of(outcomes.begin(), outcomes.end(),
                    [](const auto& outcome) { return outcome.is_on_new_languages(); }))
     results.add_table("trained_languages",
-                      outcome_table(outcomes, false, "On new strings of the training languages"));
+                      score_table(outcomes, false, "On new strings of the training languages"));
+  results.add_table("networks", network_table(outcomes));
   add_comparisons(outcomes, results);
 }
 
