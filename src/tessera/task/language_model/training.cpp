@@ -145,6 +145,7 @@ void measure(TrainedLanguageModel& trained, const Corpus& corpus, const TrainCon
   if (windows < planned)
     trained.missing.push_back(
         fmt::format("the loss by position ({} of {} windows were measured)", windows, planned));
+  if (sample.tokens == 0) return;
   if (!InterruptGuard::interrupted()) {
     Progress bar(progress, "Sample", sample.tokens);
     try {

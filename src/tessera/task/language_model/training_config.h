@@ -21,7 +21,7 @@ struct SampleConfig {
   void visit_fields(Visitor&& field) {
     field("prompt", prompt,
           "text that the samples continue; the validation text where the tokenizer lacks it");
-    field("tokens", tokens, "length of a sample");
+    field("tokens", tokens, "length of a sample; 0 writes none");
     field("temperature", temperature, "divides the logits; 0 takes the most probable token");
     field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
   }
