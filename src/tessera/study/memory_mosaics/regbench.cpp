@@ -112,7 +112,7 @@ Settings default_settings() {
   settings.task.max_length = 24;
   settings.languages = {100, 1000};
   settings.search = {{2}, {4, 8}, {64}, {0.1}};
-  settings.most_updates = 500;
+  settings.most_updates = 400;
   settings.train.learning_rate = 2e-3;
   settings.train.min_learning_rate = 2e-4;
   return settings;
