@@ -32,7 +32,7 @@ std::shared_ptr<SequenceModel> small_stm(const std::string& fields) {
 TEST_F(WeightFiles, AModelFolderHoldsEveryBit) {
   for (const auto& [kind, fields] :
        {std::pair{"memory_mosaic", R"(, "persistent_slots": 3, "persistent_count": 2)"},
-        std::pair{"memory_mosaic", R"(, "parameterisation": "nano", "bias": true)"},
+        std::pair{"memory_mosaic", R"(, "parameterisation": "paper", "bias": true)"},
         std::pair{"gpt", R"(, "positions": "learned", "gelu": "tanh", "bias": true)"},
         std::pair{"gpt", R"(, "positions": "alibi", "precision": "bf16")"}}) {
     const auto model = model_of(kind, fields);
@@ -142,9 +142,9 @@ struct Exported {
 const Exported kExported[] = {
     {"nanomosaics", "memory_mosaic",
      R"(, "parameterisation": "nano", "bias": true, "persistent_slots": 3, "persistent_count": 2)"},
-    {"memory-mosaics", "memory_mosaic", R"(, "persistent_slots": 3,
+    {"memory-mosaics", "memory_mosaic", R"(, "parameterisation": "paper", "persistent_slots": 3,
        "persistent_count": 2, "bias": true)"},
-    {"memory-mosaics-eft", "memory_mosaic", ""},
+    {"memory-mosaics-eft", "memory_mosaic", R"(, "parameterisation": "paper")"},
     {"nanogpt", "gpt", R"(, "gelu": "exact")"},
     {"gpt2", "gpt", R"(, "gelu": "tanh", "bias": true)"},
 };
@@ -261,7 +261,8 @@ TEST_F(WeightFiles, AbsurdMetadataIsRefused) {
 
 TEST_F(WeightFiles, AFormatRefusesModelsItCannotHold) {
   const fs::path path = folder_ / "weights.safetensors";
-  const auto mosaic = model_of("memory_mosaic", ""), gpt = model_of("gpt", "");
+  const auto mosaic = model_of("memory_mosaic", R"(, "parameterisation": "paper")");
+  const auto gpt = model_of("gpt", "");
   const auto rotary = model_of("gpt", R"(, "positions": "rotary")");
   EXPECT_THROW(export_weights({"nanomosaics", ""}, *mosaic, path), UsageError);
   EXPECT_THROW(export_weights({"nanogpt", ""}, *mosaic, path), UsageError);

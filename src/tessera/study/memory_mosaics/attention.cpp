@@ -178,7 +178,7 @@ void add_rows(const std::string& network, int64_t length, const at::Tensor& weig
     table.add_row({network, length, head + 1,
                    decay.defined() ? Cell::fixed(decay[head].item<double>(), 4) : Cell(""),
                    Cell::fixed(recent_share(weights, head), 4),
-                   Cell::fixed(unevenness(weights, head), 2)});
+                   Cell::significant(unevenness(weights, head), 3)});
 }
 
 /// Figure 16: the wider the leaky average, the wider the recent peak.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -93,15 +94,22 @@ std::unique_ptr<HeatMap> heads_picture(
   return picture;
 }
 
-void add_head_pictures(const MemoryMosaic& model, StudyResults& results) {
+/// None where it is of another kind.
+const MemoryMosaic* mosaic_of(const TrainedLanguageModel* trained) {
+  return dynamic_cast<const MemoryMosaic*>(trained->model.get());
+}
+
+/// suffix: of the pictures' files; name: of the model, where there are several.
+void add_head_pictures(const MemoryMosaic& model, const std::string& suffix,
+                       const std::string& name, StudyResults& results) {
   results.add_chart(
-      "leaky-averages",
-      heads_picture(model, "Leaky average λ of the contextual memories' keys", {"λ"},
+      "leaky-averages" + suffix,
+      heads_picture(model, "Leaky average λ of the contextual memories' keys" + name, {"λ"},
                     [](const MosaicBlock& block) { return block->context->key->decay(); }),
       "How far into the past a head's key looks: a token n steps back has the weight λⁿ.");
   results.add_chart(
-      "bandwidths",
-      heads_picture(model, "Kernel bandwidth β of the contextual memories", {"β"},
+      "bandwidths" + suffix,
+      heads_picture(model, "Kernel bandwidth β of the contextual memories" + name, {"β"},
                     [](const MosaicBlock& block) { return block->context->key->scale().square(); }),
       "How sharply a head tells stored keys apart: the weights are softmax(β cos).");
 }
@@ -130,13 +138,18 @@ void add_training_results(const std::vector<NamedTraining>& trainings, const Cor
                                   "validation text ({}).",
                                   windows));
   results.add_table("losses", losses_table(trainings));
+  const bool several = std::count_if(trainings.begin(), trainings.end(), [](const auto& training) {
+                         return mosaic_of(training.trained);
+                       }) > 1;
+  int64_t mosaics = 0;
   for (const auto& [name, trained] : trainings) {
     if (!trained->sample.empty()) results.add_text(name + " writes", trained->sample);
     if (!trained->missing.empty())
       results.add_text(name + ": not measured, because a signal ended the program",
                        fmt::format("{}", fmt::join(trained->missing, ", ")));
-    if (const auto* mosaic = dynamic_cast<const MemoryMosaic*>(trained->model.get()))
-      add_head_pictures(*mosaic, results);
+    if (const MemoryMosaic* mosaic = mosaic_of(trained))
+      add_head_pictures(*mosaic, several ? fmt::format("-{}", ++mosaics) : "",
+                        several ? ": " + name : "", results);
   }
 }
 
