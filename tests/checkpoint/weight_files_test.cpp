@@ -183,7 +183,8 @@ TEST_F(WeightFiles, SizesAreReadFromShapesWhereMetadataIsAbsent) {
 }
 
 TEST_F(WeightFiles, ForeignNamesAndShapesAreThePublishedOnes) {
-  const auto mosaic = model_of("memory_mosaic", R"(, "persistent_slots": 3)");
+  const auto mosaic =
+      model_of("memory_mosaic", R"(, "parameterisation": "paper", "persistent_slots": 3)");
   export_weights({"memory-mosaics", ""}, *mosaic, folder_ / "library.safetensors");
   const auto library = TensorFile::load(folder_ / "library.safetensors");
   EXPECT_EQ(library.tensors.size(), 35u);  // 16 in each block, emb, head, ln_out

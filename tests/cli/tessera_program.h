@@ -132,8 +132,9 @@ inline std::string trained_model() {
   static const bool trained = [] {
     write_text(folder / "text.txt", small_text(400));
     write_text(folder / "train.toml", small_training(folder / "text.txt"));
-    const Outcome run = tessera({"train", (folder / "train.toml").native(), "--out",
-                                 (folder / "run").native(), "--set", "train.steps=120"});
+    const Outcome run =
+        tessera({"train", (folder / "train.toml").native(), "--out", (folder / "run").native(),
+                 "--set", "train.steps=120", "--set", "model.parameterisation=paper"});
     EXPECT_EQ(run.status, 0) << run.err;
     return run.status == 0;
   }();
