@@ -9,6 +9,7 @@
 
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {

@@ -12,6 +12,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
+#include "tessera/model/memory_mosaic.h"
 #include "tessera/model/residual_trace.h"
 #include "tessera/report/line_chart.h"
 #include "tessera/study/memory_mosaics/network_training.h"

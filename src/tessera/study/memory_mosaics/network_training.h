@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tessera/model/memory_mosaic.h"
+#include "tessera/memory/mosaic/memory_options.h"
 #include "tessera/study/study.h"
 #include "tessera/task/language_model/training.h"
 
@@ -19,7 +19,7 @@ struct NetworkSettings {
   int64_t channels = 256;
   int64_t window = 256;
   double dropout = 0.05;
-  Parameterisation parameterisation = MemoryMosaicConfig{}.parameterisation;
+  Parameterisation parameterisation = Parameterisation::kNano;
   ops::Precision precision = ops::Precision::kFloat32;
 
   template <typename Visitor>

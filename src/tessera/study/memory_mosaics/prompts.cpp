@@ -15,6 +15,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/infer/beam_search.h"
 #include "tessera/infer/scoring.h"
+#include "tessera/model/language_model.h"
 #include "tessera/report/bar_chart.h"
 #include "tessera/study/memory_mosaics/network_training.h"
 #include "tessera/study/memory_mosaics/studies.h"

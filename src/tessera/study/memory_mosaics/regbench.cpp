@@ -91,6 +91,7 @@ std::vector<Contestant> contestants() {
            {{"kind", "memory_mosaic"}, {"parameterisation", "paper"}},
            mosaic,
            {.959, .417}},
+          {"Memory Mosaic, nano", {{"kind", "memory_mosaic"}, {"parameterisation", "nano"}}},
           {"GPT, learned", {{"kind", "gpt"}, {"positions", "learned"}}, transformer, {.856, .308}},
           {"GPT, rotary", {{"kind", "gpt"}, {"positions", "rotary"}}},
           {"GPT, ALiBi", {{"kind", "gpt"}, {"positions", "alibi"}}},

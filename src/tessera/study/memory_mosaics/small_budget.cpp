@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/model/language_model.h"
 #include "tessera/report/line_chart.h"
 #include "tessera/study/memory_mosaics/network_training.h"
 #include "tessera/study/memory_mosaics/studies.h"

@@ -9,6 +9,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/data/window_sampler.h"
 #include "tessera/infer/evaluation.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera {
 namespace {

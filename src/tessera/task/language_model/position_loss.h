@@ -4,11 +4,12 @@
 #include <cstdio>
 #include <vector>
 
-#include "tessera/model/language_model.h"
 #include "tessera/task/language_model/corpus.h"
 #include "tessera/train/train_config.h"
 
 namespace tessera {
+
+class LanguageModel;
 
 /// The loss at every position of a window, over windows spread evenly through a validation text.
 struct PositionLoss {

@@ -13,6 +13,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/window_sampler.h"
 #include "tessera/infer/generate.h"
+#include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/train/trainer.h"

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "tessera/model/language_model.h"
 #include "tessera/task/language_model/corpus.h"
 #include "tessera/task/language_model/position_loss.h"
 #include "tessera/task/language_model/training_config.h"
 #include "tessera/train/run_folder.h"
 
 namespace tessera {
+
+class LanguageModel;
 
 /// A language model after training, with what its report shows.
 struct TrainedLanguageModel {
