@@ -36,54 +36,26 @@ struct AttentionSettings : NetworkSettings {
 };
 
 AttentionSettings default_settings() {
-  AttentionSettings settings;
-  settings.data.stories = 40000;
-  settings.data.vocabulary = 2048;
-  settings.sample.tokens = 0;
+  AttentionSettings settings = {story_settings()};
   settings.layers = 1;
   settings.channels = 192;
-  settings.window = 256;
-  settings.train = {.steps = 2000,
-                    .batch = 8,
-                    .learning_rate = 3e-3,
-                    .min_learning_rate = 3e-4,
-                    .warmup_steps = 100,
-                    .evaluate_every = 500,
-                    .evaluate_batches = 8,
-                    .checkpoint_every = 500};
+  settings.train.steps = 2000;
+  settings.train.evaluate_every = 500;
   return settings;
 }
 
 AttentionSettings quick_settings() {
-  AttentionSettings settings = default_settings();
-  settings.data.stories = 5000;
-  settings.data.vocabulary = 1024;
-  settings.channels = 64;
-  settings.window = 128;
+  AttentionSettings settings = {few_story_settings()};
+  settings.layers = 1;
   settings.sequences = 200;
-  settings.train.steps = 400;
   settings.train.evaluate_every = 200;
-  settings.train.evaluate_batches = 4;
   return settings;
 }
 
 AttentionSettings paper_settings() {
-  AttentionSettings settings = default_settings();
-  settings.data.stories = 2'200'000;
-  settings.data.vocabulary = 50257;
-  settings.parameterisation = Parameterisation::kPaper;
-  settings.heads = 12;
-  settings.channels = 768;
-  settings.window = 512;
+  AttentionSettings settings = {paper_story_settings()};
+  settings.layers = 1;
   settings.sequences = 5000;
-  settings.train = {.steps = 80000,
-                    .batch = 8,
-                    .accumulation = 64,
-                    .learning_rate = 5e-3,
-                    .min_learning_rate = 1e-4,
-                    .warmup_steps = 2000,
-                    .evaluate_every = 500,
-                    .checkpoint_every = 500};
   return settings;
 }
 

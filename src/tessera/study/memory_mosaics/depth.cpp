@@ -25,54 +25,28 @@ struct DepthSettings : NetworkSettings {
   }
 };
 
+constexpr const char* kPrompt = "Once upon a time";
+
 DepthSettings default_settings() {
-  DepthSettings settings;
-  settings.data.stories = 40000;
-  settings.data.vocabulary = 2048;
-  settings.sample = {.prompt = "Once upon a time", .tokens = 100};
-  settings.channels = 128;
-  settings.train = {.steps = 1500,
-                    .batch = 8,
-                    .learning_rate = 3e-3,
-                    .min_learning_rate = 3e-4,
-                    .warmup_steps = 100,
-                    .evaluate_every = 100,
-                    .evaluate_batches = 16,
-                    .checkpoint_every = 250};
+  DepthSettings settings = {story_settings()};
+  settings.sample = {.prompt = kPrompt, .tokens = 100};
   return settings;
 }
 
 DepthSettings quick_settings() {
-  DepthSettings settings = default_settings();
-  settings.data.stories = 5000;
-  settings.data.vocabulary = 1024;
+  DepthSettings settings = {few_story_settings()};
+  settings.sample = {.prompt = kPrompt, .tokens = 100};
   settings.depths = {1, 4};
-  settings.channels = 64;
-  settings.window = 128;
   settings.train.steps = 300;
   settings.train.warmup_steps = 30;
   settings.train.evaluate_every = 50;
-  settings.train.evaluate_batches = 4;
   return settings;
 }
 
 DepthSettings paper_settings() {
-  DepthSettings settings = default_settings();
-  settings.data.stories = 2'200'000;
-  settings.data.vocabulary = 50257;
-  settings.parameterisation = Parameterisation::kPaper;
+  DepthSettings settings = {paper_story_settings()};
+  settings.sample = {.prompt = kPrompt, .tokens = 100};
   settings.depths = {1, 4, 8, 12, 18};
-  settings.heads = 12;
-  settings.channels = 768;
-  settings.window = 512;
-  settings.train = {.steps = 80000,
-                    .batch = 8,
-                    .accumulation = 64,
-                    .learning_rate = 5e-3,
-                    .min_learning_rate = 1e-4,
-                    .warmup_steps = 2000,
-                    .evaluate_every = 500,
-                    .checkpoint_every = 500};
   return settings;
 }
 

@@ -38,26 +38,6 @@ NetworkSettings quick_settings() {
   return settings;
 }
 
-/// The paper's 12-block networks and schedule; for a machine that can carry them.
-NetworkSettings paper_settings() {
-  NetworkSettings settings;
-  settings.parameterisation = Parameterisation::kPaper;
-  settings.layers = 12;
-  settings.heads = 12;
-  settings.channels = 768;
-  settings.window = 512;
-  settings.data.vocabulary = 50257;
-  settings.train = {.steps = 80000,
-                    .batch = 8,
-                    .accumulation = 64,
-                    .learning_rate = 5e-3,
-                    .min_learning_rate = 1e-4,
-                    .warmup_steps = 2000,
-                    .evaluate_every = 500,
-                    .checkpoint_every = 500};
-  return settings;
-}
-
 void add_commands(const StudyContext& context, StudyResults& results) {
   const std::string mosaic = (context.folder() / "memory_mosaic").native();
   results.add_command(
@@ -75,7 +55,7 @@ void add_commands(const StudyContext& context, StudyResults& results) {
 
 void language_model(StudyContext& context) {
   const NetworkSettings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+      context.settings(quick_settings(), default_settings(), paper_network_settings());
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   const TrainedLanguageModel mosaic =
       train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);

@@ -30,6 +30,60 @@ LanguageModelTrainingConfig training_config(const NetworkSettings& settings,
 
 }  // namespace
 
+NetworkSettings story_settings() {
+  NetworkSettings settings;
+  settings.data.stories = 40000;
+  settings.data.vocabulary = 2048;
+  settings.sample.tokens = 0;
+  settings.channels = 128;
+  settings.train = {.steps = 1500,
+                    .batch = 8,
+                    .learning_rate = 3e-3,
+                    .min_learning_rate = 3e-4,
+                    .warmup_steps = 100,
+                    .evaluate_every = 100,
+                    .evaluate_batches = 16,
+                    .checkpoint_every = 250};
+  return settings;
+}
+
+NetworkSettings few_story_settings() {
+  NetworkSettings settings = story_settings();
+  settings.data.stories = 5000;
+  settings.data.vocabulary = 1024;
+  settings.channels = 64;
+  settings.window = 128;
+  settings.train.steps = 400;
+  settings.train.evaluate_batches = 4;
+  return settings;
+}
+
+NetworkSettings paper_network_settings() {
+  NetworkSettings settings;
+  settings.parameterisation = Parameterisation::kPaper;
+  settings.layers = 12;
+  settings.heads = 12;
+  settings.channels = 768;
+  settings.window = 512;
+  settings.data.vocabulary = 50257;
+  settings.train = {.steps = 80000,
+                    .batch = 8,
+                    .accumulation = 64,
+                    .learning_rate = 5e-3,
+                    .min_learning_rate = 1e-4,
+                    .warmup_steps = 2000,
+                    .evaluate_every = 500,
+                    .checkpoint_every = 500};
+  return settings;
+}
+
+NetworkSettings paper_story_settings() {
+  NetworkSettings settings = paper_network_settings();
+  settings.data.stories = 2'200'000;
+  settings.sample.tokens = 0;
+  return settings;
+}
+
 Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
                             const std::string& folder) {
   const auto path = context.folder() / folder;

@@ -37,6 +37,16 @@ struct NetworkSettings {
   }
 };
 
+/// Small networks that learn from generated stories, for two cores.
+NetworkSettings story_settings();
+/// The same in a minute or two: fewer stories, narrower networks, fewer steps.
+NetworkSettings few_story_settings();
+/// The networks and the schedule of Zhang et al. 2024, figure 7: 12 blocks of 768 channels, 80,000
+/// steps of 512 windows.
+NetworkSettings paper_network_settings();
+/// The same on as many stories as BabiStories has.
+NetworkSettings paper_story_settings();
+
 /// The text of all in the study's folder. A corpus that the folder holds is reused.
 Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
                             const std::string& folder = "corpus");

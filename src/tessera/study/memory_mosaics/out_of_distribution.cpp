@@ -15,7 +15,7 @@ namespace tessera::memory_mosaics_study {
 namespace {
 
 struct OutOfDistributionSettings : NetworkSettings {
-  std::string other;
+  std::string other = {};
   int64_t windows = 256;
 
   template <typename Visitor>
@@ -27,54 +27,27 @@ struct OutOfDistributionSettings : NetworkSettings {
 };
 
 OutOfDistributionSettings default_settings() {
-  OutOfDistributionSettings settings;
-  settings.data.stories = 40000;
-  settings.data.vocabulary = 2048;
-  settings.sample.tokens = 0;
+  OutOfDistributionSettings settings = {story_settings()};
   settings.channels = 192;
   settings.window = 512;
-  settings.train = {.steps = 1200,
-                    .batch = 4,
-                    .learning_rate = 3e-3,
-                    .min_learning_rate = 3e-4,
-                    .warmup_steps = 100,
-                    .evaluate_every = 200,
-                    .evaluate_batches = 16,
-                    .checkpoint_every = 200};
+  settings.train.steps = 1200;
+  settings.train.batch = 4;
+  settings.train.evaluate_every = 200;
   return settings;
 }
 
 OutOfDistributionSettings quick_settings() {
-  OutOfDistributionSettings settings = default_settings();
-  settings.data.stories = 5000;
-  settings.data.vocabulary = 1024;
+  OutOfDistributionSettings settings = {few_story_settings()};
   settings.layers = 2;
-  settings.channels = 64;
   settings.window = 256;
   settings.windows = 64;
-  settings.train.steps = 400;
-  settings.train.evaluate_every = 100;
-  settings.train.evaluate_batches = 4;
+  settings.train.batch = 4;
   return settings;
 }
 
 OutOfDistributionSettings paper_settings() {
-  OutOfDistributionSettings settings = default_settings();
-  settings.data.stories = 2'200'000;
-  settings.data.vocabulary = 50257;
-  settings.parameterisation = Parameterisation::kPaper;
-  settings.layers = 12;
-  settings.heads = 12;
-  settings.channels = 768;
+  OutOfDistributionSettings settings = {paper_story_settings()};
   settings.windows = 5000;
-  settings.train = {.steps = 80000,
-                    .batch = 8,
-                    .accumulation = 64,
-                    .learning_rate = 5e-3,
-                    .min_learning_rate = 1e-4,
-                    .warmup_steps = 2000,
-                    .evaluate_every = 500,
-                    .checkpoint_every = 500};
   return settings;
 }
 

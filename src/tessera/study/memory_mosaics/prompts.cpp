@@ -31,7 +31,7 @@ using task::stories::Question;
 using task::stories::QuestionKind;
 
 struct PromptSettings : NetworkSettings {
-  std::string mosaic, gpt;
+  std::string mosaic = {}, gpt = {};
   int64_t beams = 2;
   int64_t tokens = 30;
   int64_t questions = 500;
@@ -88,24 +88,10 @@ PromptSettings quick_prompt_settings() {
 
 /// The networks of table 4 and the schedule of figure 7, on as many stories as BabiStories has.
 PromptSettings paper_prompt_settings() {
-  PromptSettings settings = prompt_settings();
-  settings.data.stories = 2'200'000;
-  settings.data.vocabulary = 50257;
-  settings.parameterisation = Parameterisation::kPaper;
+  PromptSettings settings = {paper_story_settings()};
+  settings.sample = {.prompt = "Once upon a time", .tokens = 150};
   settings.layers = 18;
-  settings.heads = 12;
-  settings.channels = 768;
-  settings.window = 512;
-  settings.dropout = NetworkSettings().dropout;
   settings.questions = 1000;
-  settings.train = {.steps = 80000,
-                    .batch = 8,
-                    .accumulation = 64,
-                    .learning_rate = 5e-3,
-                    .min_learning_rate = 1e-4,
-                    .warmup_steps = 2000,
-                    .evaluate_every = 500,
-                    .checkpoint_every = 500};
   return settings;
 }
 
