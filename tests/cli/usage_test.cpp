@@ -66,6 +66,10 @@ TEST(Help, OfEveryVerbNamesItsOptions) {
   }
 }
 
+TEST(Help, SaysThatAVerbIsNeeded) {
+  EXPECT_THAT(tessera({"memo", "--help"}).out, HasSubstr("Usage: tessera memo [OPTIONS] VERB\n"));
+}
+
 TEST(Help, VersionIsJsonThatNamesTheMachine) {
   const Outcome version = tessera({"--version"});
   EXPECT_EQ(version.status, 0);

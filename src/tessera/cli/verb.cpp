@@ -50,6 +50,15 @@ class HelpPage : public CLI::Formatter {
     label("SUBCOMMAND", "VERB");
   }
 
+  /// CLI11 shows a verb as one that may be left out, because its absence is our error, not its own.
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    constexpr std::string_view kOptional = "[VERB]";
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (const size_t place = usage.find(kOptional); place != std::string::npos)
+      usage.replace(place, kOptional.size(), "VERB");
+    return usage;
+  }
+
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string value;
     if (option->get_type_size() > 0) value = " " + option->get_type_name();
