@@ -19,6 +19,8 @@ const std::vector<Verb> kVerbs = {
       "--repetition-penalty", "--seed", "--alternatives", "--beam", "--stop", "--ignore-end",
       "--reading", "--memory-bound", "--eviction", "--json"}},
     {{"eval"}, {"--model", "--data", "--suffix", "--per-position", "--batch", "--json"}},
+    {{"inspect"},
+     {"--model", "--text", "--file", "--position", "--token", "--memories", "--page", "--json"}},
     {{"forward"}, {"--model", "--input", "--output", "--gradients", "--names"}},
     {{"import"}, {"--from", "--weights", "--out", "--tokenizer", "--heads", "--window"}},
     {{"export"}, {"--model", "--to", "--out"}},
