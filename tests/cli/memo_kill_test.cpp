@@ -107,7 +107,7 @@ TEST_F(Kills, LeaveAStoreBeforeOrAfterADocument) {
   const int killed =
       kill_often(kKills, 1, [](const Arguments& command) { return start_loaded(command); });
   EXPECT_GE(killed, kKills / 3) << "most of the kills came too late to tell anything";
-  EXPECT_GE(between_, kKills / 8) << "hardly a kill came between two documents";
+  EXPECT_GE(between_, kKills / 16) << "hardly a kill came between two documents";
 
   forgetting_ = true;
   const Outcome last = start_loaded(next_command({}))->wait();
