@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "tessera/base/error.h"
-#include "tessera/base/suggestion.h"
+#include "tessera/study/chosen_by_name.h"
 #include "tessera/study/memory_mosaics/regbench_outcome.h"
 #include "tessera/study/memory_mosaics/studies.h"
 
@@ -128,24 +128,6 @@ Settings quick_settings() {
   settings.most_updates = 200;
   settings.evaluations = 8;
   return settings;
-}
-
-/// The models of these names. Throws UsageError on a name that is not among them.
-std::vector<Contestant> chosen_of(const std::vector<std::string>& chosen) {
-  const std::vector<Contestant> all = contestants();
-  std::vector<std::string> names;
-  for (const auto& contestant : all) names.push_back(contestant.name);
-  std::vector<Contestant> result;
-  for (const auto& name : chosen) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
-      throw UsageError("models: there is no '{}'{}; the study has: {}", name,
-                       suggestion(name, names), fmt::join(names, ", "));
-    result.push_back(all[static_cast<size_t>(found - names.begin())]);
-  }
-  if (result.empty())
-    throw UsageError("models is empty; the study has: {}", fmt::join(names, ", "));
-  return result;
 }
 
 /// One network with one weight decay.
@@ -284,7 +266,7 @@ std::vector<Experiment> experiments_of(const StudyContext& context, const Settin
   for (const auto& [name, value] :
        {std::pair("epochs", settings.epochs), std::pair("evaluations", settings.evaluations)})
     if (value < 1) throw UsageError("{} is {}, expected 1 or more", name, value);
-  const std::vector<Contestant> models = chosen_of(settings.models);
+  const std::vector<Contestant> models = chosen_by_name(contestants(), settings.models);
   std::vector<Experiment> experiments;
   for (const int64_t languages : settings.languages)
     for (const Contestant& model : models)

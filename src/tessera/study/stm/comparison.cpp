@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/base/suggestion.h"
+#include "tessera/study/chosen_by_name.h"
 
 namespace tessera::stm_study {
 namespace {
@@ -24,23 +24,6 @@ std::string folder_name(const std::string& name) {
       folder += '-';
   }
   return folder;
-}
-
-std::vector<Contestant> chosen_of(const std::vector<Contestant>& contestants,
-                                  const std::vector<std::string>& chosen) {
-  std::vector<std::string> names;
-  for (const auto& contestant : contestants) names.push_back(contestant.name);
-  std::vector<Contestant> result;
-  for (const auto& name : chosen) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
-      throw UsageError("models: there is no '{}'{}; the study has: {}", name,
-                       suggestion(name, names), fmt::join(names, ", "));
-    result.push_back(contestants[static_cast<size_t>(found - names.begin())]);
-  }
-  if (result.empty())
-    throw UsageError("models is empty; the study has: {}", fmt::join(names, ", "));
-  return result;
 }
 
 }  // namespace
@@ -139,7 +122,7 @@ std::vector<TrainedRuns> compare_models(StudyContext& context,
   if (runs < 1) throw UsageError("runs is {}, expected 1 or more", runs);
   const auto sequence_task = common.make_task();
   const auto kind = sequence_task->shape().targets;
-  const auto entries = chosen_of(contestants, chosen);
+  const auto entries = chosen_by_name(contestants, chosen);
   std::vector<TrainedRuns> models;
   for (const Contestant& contestant : entries) {
     TrainedRuns& model = models.emplace_back(TrainedRuns{contestant.name, {}});
