@@ -79,7 +79,9 @@ TEST(Inspection, WeightsAreThoseOfTheSmoothingKernel) {
     double logit = 0;
     for (size_t rank = 0; rank < memories.size(); ++rank) {
       EXPECT_NEAR(memories[rank].weight, expected[memories[rank].position], 1e-5);
-      if (rank > 0) EXPECT_LE(memories[rank].weight, memories[rank - 1].weight);
+      if (rank > 0) {
+        EXPECT_LE(memories[rank].weight, memories[rank - 1].weight);
+      }
       logit += memories[rank].logit;
     }
     EXPECT_NEAR(logit, result.blocks[0].heads[head].logit, 1e-9);

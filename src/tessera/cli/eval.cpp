@@ -20,7 +20,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct EvalArguments {
   std::string model, data, suffix, per_position;
   EvaluationOptions evaluation;
   bool json = false;
@@ -75,7 +75,7 @@ void write_positions(const LossByPosition& losses, const std::string& path) {
   write_file(path, table.csv());
 }
 
-void run(const Options& options) {
+void run_eval(const EvalArguments& options) {
   const ModelFolder folder = ModelFolder::load(options.model);
   const TextSource source = TextSource::from_path(options.data, options.suffix);
   const Result result = evaluate(folder, source, options.evaluation);
@@ -98,7 +98,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_eval(Verb& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalArguments>();
   EvaluationOptions& evaluation = options->evaluation;
   Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
   verb.option("--model", options->model, "Model directory").required();
@@ -119,7 +119,7 @@ void add_eval(Verb& program) {
       "Write the loss at each position of the window, or of the document, to this CSV file");
   verb.option("--batch", evaluation.batch, "Windows evaluated together").at_least(1);
   verb.flag("--json", options->json, "Print a JSON object");
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_eval(*options); });
 }
 
 }  // namespace tessera::cli

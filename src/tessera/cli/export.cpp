@@ -10,11 +10,11 @@
 namespace tessera::cli {
 namespace {
 
-struct ExportOptions {
+struct ExportArguments {
   std::string model, to, out;
 };
 
-void run_export(const ExportOptions& options) {
+void run_export(const ExportArguments& options) {
   const auto model = load_sequence_model(options.model);
   const auto source = source_of_model(options.model);
   if (options.to.empty() && !source)
@@ -27,7 +27,7 @@ void run_export(const ExportOptions& options) {
 }  // namespace
 
 void add_export(Verb& program) {
-  auto options = std::make_shared<ExportOptions>();
+  auto options = std::make_shared<ExportArguments>();
   Verb& verb = program.verb("export",
                             "Write the weights of a model in the format of another implementation");
   verb.option("--model", options->model, "Model directory").required();

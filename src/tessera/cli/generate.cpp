@@ -15,7 +15,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct GenerateArguments {
   GenerateCommand command;
   std::vector<std::string> prompt_files, logit_bias;
   std::optional<Eviction> eviction;
@@ -45,7 +45,7 @@ std::pair<int64_t, double> parse_bias(const std::string& text) {
 }
 
 /// Whatever is wrong with the options alone, before a model is loaded or a word is printed.
-void check_options(const Options& options) {
+void check_options(const GenerateArguments& options) {
   const GenerateCommand& command = options.command;
   command.generate.sampling.check();
   if (command.generate.sampling.alternatives > 0 && !command.json)
@@ -64,7 +64,7 @@ void check_options(const Options& options) {
     throw UsageError("--save-session keeps one text; leave --samples out");
 }
 
-void run(Options& options) {
+void run_generate(GenerateArguments& options) {
   GenerateCommand& command = options.command;
   for (const auto& text : options.logit_bias)
     command.generate.sampling.logit_bias.insert(parse_bias(text));
@@ -90,7 +90,7 @@ void run(Options& options) {
 }
 
 /// How tokens are drawn; not for a search.
-void add_sampling(Verb& verb, Options& options, const Option& beam) {
+void add_sampling(Verb& verb, GenerateArguments& options, const Option& beam) {
   SamplingOptions& sampling = options.command.generate.sampling;
   verb.option("--temperature", sampling.temperature,
               "Divides the logits; 0 always takes the most probable token")
@@ -134,7 +134,7 @@ void add_sampling(Verb& verb, Options& options, const Option& beam) {
 }
 
 /// What stays in the memories, and where it is kept.
-void add_state(Verb& verb, Options& options, const Option& beam) {
+void add_state(Verb& verb, GenerateArguments& options, const Option& beam) {
   GenerateCommand& command = options.command;
   const Option load =
       verb.option("--load-session", command.load_session,
@@ -158,7 +158,7 @@ void add_state(Verb& verb, Options& options, const Option& beam) {
 }  // namespace
 
 void add_generate(Verb& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateArguments>();
   GenerateCommand& command = options->command;
   Verb& verb = program.verb("generate", "Generate text, one token at a time");
   verb.option("--model", command.model, "Model directory").required();
@@ -190,7 +190,7 @@ void add_generate(Verb& program) {
       .excludes(samples);
   verb.flag("--json", command.json,
             "Print one JSON object per continuation, with log-probabilities");
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_generate(*options); });
 }
 
 }  // namespace tessera::cli

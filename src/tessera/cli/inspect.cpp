@@ -25,7 +25,7 @@ constexpr size_t kSnippetTokens = 6;  // shown before the place of a memory
 constexpr size_t kPageMemories = 12;  // listed for each token of the page
 constexpr int64_t kMostPageTokens = 1024;
 
-struct Options {
+struct InspectArguments {
   std::string model, text, file, page;
   std::optional<int64_t> position;
   std::string token;
@@ -199,7 +199,8 @@ ViewedToken viewed(const Inspection& inspection, const InspectedText& text,
 }
 
 /// Every token of the text, on a page.
-void write_page(const Options& options, const ModelFolder& folder, const InspectedText& text) {
+void write_page(const InspectArguments& options, const ModelFolder& folder,
+                const InspectedText& text) {
   const Tokens& tokens = text.tokens();
   if (std::ssize(tokens) > kMostPageTokens)
     throw UsageError("the text has {} tokens; a page explains at most {}: give a shorter one",
@@ -234,7 +235,7 @@ int64_t token_of(const ModelFolder& folder, const std::string& text) {
   return ids.front();
 }
 
-void run(const Options& options) {
+void run_inspect(const InspectArguments& options) {
   const ModelFolder folder = ModelFolder::load(options.model);
   const InspectedText text(folder, options.file.empty() ? options.text : read_file(options.file));
   if (!options.page.empty()) return write_page(options, folder, text);
@@ -252,7 +253,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_inspect(Verb& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectArguments>();
   Verb& verb = program.verb(
       "inspect", "Which stored pairs of a text spoke for the next token, and how loudly");
   verb.option("--model", options->model, "Model directory").required();
@@ -270,7 +271,7 @@ void add_inspect(Verb& program) {
   verb.option("--page", options->page,
               "Write an HTML page on which every token of the text shows its memories")
       .excludes(json);
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_inspect(*options); });
 }
 
 }  // namespace tessera::cli

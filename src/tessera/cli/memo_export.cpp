@@ -11,11 +11,11 @@
 namespace tessera::cli {
 namespace {
 
-struct ExportOptions {
+struct MemoExportArguments {
   std::string store, out;
 };
 
-void run_export(const ExportOptions& options) {
+void run_memo_export(const MemoExportArguments& options) {
   const store::MemoStore store(options.store);
   store::export_memory(store, options.out);
   fmt::print("{}: {}\n", options.out,
@@ -25,12 +25,12 @@ void run_export(const ExportOptions& options) {
 }  // namespace
 
 void add_memo_export(Verb& memo) {
-  auto options = std::make_shared<ExportOptions>();
+  auto options = std::make_shared<MemoExportArguments>();
   Verb& verb =
       memo.verb("export", "Write the memory, without the documents, as one safetensors file");
   add_store(verb, options->store);
   verb.option("--out", options->out, "The file to write").required();
-  verb.run([options] { run_export(*options); });
+  verb.run([options] { run_memo_export(*options); });
 }
 
 }  // namespace tessera::cli

@@ -12,7 +12,7 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct StudyArguments {
   std::string id, out;
   bool list = false, json = false, quick = false, paper = false;
   uint64_t seed = 1;
@@ -34,7 +34,7 @@ void list_studies(bool as_json) {
     fmt::print("{:<28} {} ({}, {})\n", study.id, study.title, study.paper, study.figure);
 }
 
-StudyOptions study_options(const Options& options) {
+StudyOptions study_options(const StudyArguments& options) {
   StudyOptions result;
   result.size = options.quick   ? StudySize::kQuick
                 : options.paper ? StudySize::kPaper
@@ -48,7 +48,7 @@ StudyOptions study_options(const Options& options) {
   return result;
 }
 
-void run(const Options& options) {
+void run_named_study(const StudyArguments& options) {
   if (options.list) return list_studies(options.json);
   if (options.json) throw UsageError("--json goes with --list; a study writes results.csv");
   if (options.id.empty()) throw UsageError("name a study; 'tessera study --list' shows them all");
@@ -60,7 +60,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_study(Verb& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StudyArguments>();
   Verb& verb = program.verb(
       "study", "Reproduce one figure or table of a paper, with the published numbers beside ours");
   verb.option("id", options->id, "The study, for example scaling-laws/fig1");
@@ -71,7 +71,7 @@ void add_study(Verb& program) {
   verb.option("--out", options->out, "Folder for the results; without it, runs/ID");
   verb.option("--seed", options->seed, "Random seed");
   verb.option("--set", options->settings, "Override a setting: key=value");
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_named_study(*options); });
 }
 
 }  // namespace tessera::cli

@@ -18,24 +18,24 @@
 namespace tessera::cli {
 namespace {
 
-struct Options {
+struct TrainArguments {
   std::string config, out = "runs/train";
   std::vector<std::string> settings;
   bool resume = false;
 };
 
-config::Json read_config(const Options& options) {
+config::Json read_config(const TrainArguments& options) {
   config::Json json = config::read_toml(options.config);
   for (const auto& setting : options.settings) config::set_from_text(json, setting);
   return json;
 }
 
-Start start_of(const Options& options) {
+Start start_of(const TrainArguments& options) {
   return options.resume ? Start::kResume : Start::kNew;
 }
 
 /// The command line without --resume: what makes the whole run.
-std::string command_of(const Options& options) {
+std::string command_of(const TrainArguments& options) {
   std::string command = fmt::format("tessera train {}", options.config);
   for (const auto& setting : options.settings) command += fmt::format(" --set '{}'", setting);
   return command + fmt::format(" --out {}", options.out);
@@ -72,7 +72,7 @@ std::string write_report(const RunFolder& run, const StudyResults& results) {
   return path.native();
 }
 
-void run_on_text(const Options& options, const LanguageModelTrainingConfig& config) {
+void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config) {
   if (!options.resume) config.data.check_tokenizer();
   check_training_memory(config.model, expected_vocabulary(config.data));
   const InterruptGuard guard;
@@ -98,7 +98,7 @@ void run_on_text(const Options& options, const LanguageModelTrainingConfig& conf
       results.summary(), model, report, model);
 }
 
-void run_on_task(const Options& options, const task::TaskTrainingConfig& config) {
+void run_on_task(const TrainArguments& options, const task::TaskTrainingConfig& config) {
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options));
   const std::string task = config.task.at("name"), kind = config.model.at("kind");
@@ -112,7 +112,7 @@ void run_on_task(const Options& options, const task::TaskTrainingConfig& config)
 }
 
 /// A configuration with a table [task] trains on that task, another on a text.
-void run(const Options& options) {
+void run_train(const TrainArguments& options) {
   const config::Json json = read_config(options);
   if (json.contains("task"))
     run_on_task(options, task::TaskTrainingConfig::from_json(json, options.config));
@@ -152,7 +152,7 @@ std::string help_on_configurations() {
 }  // namespace
 
 void add_train(Verb& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainArguments>();
   Verb& verb =
       program.verb("train", "Train a language model on a text, or a sequence model on a task");
   verb.option("config", options->config, "TOML file; its tables and keys are listed below")
@@ -162,7 +162,7 @@ void add_train(Verb& program) {
   verb.option("--out", options->out, "Folder of the run");
   verb.flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
   verb.footer(help_on_configurations);
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_train(*options); });
 }
 
 }  // namespace tessera::cli

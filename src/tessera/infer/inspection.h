@@ -45,10 +45,10 @@ struct Inspection {
 };
 
 struct InspectionOptions {
-  int64_t memories = 5;          ///< how many stored pairs to report of each head
-  int64_t alternatives = 5;      ///< how many tokens
-  std::optional<int64_t> token;  ///< to be explained; none: the text's own next token or, at its
-                                 ///< end, the most probable one
+  int64_t memories = 5;               ///< how many stored pairs to report of each head
+  int64_t alternatives = 5;           ///< how many tokens
+  std::optional<int64_t> token = {};  ///< to be explained; none: the text's own next token or, at
+                                      ///< its end, the most probable one
 };
 
 /// Explains the prediction of the token after `position` by what the memories had stored by then.

@@ -9,10 +9,11 @@ namespace tessera::memo {
 
 /// The size of a memory for given texts, and how well it is predicted to recall them.
 struct SizePlan {
-  int64_t associations = 0;          ///< pairs of a window and its next token that are written
-  std::optional<int64_t> dimension;  ///< none: not even 10^6 dimensions reach the error allowed
-  double error = 0;                  ///< predicted in this dimension
-  double standard_error = 0;         ///< of the prediction
+  int64_t associations = 0;  ///< pairs of a window and its next token that are written
+  std::optional<int64_t> dimension =
+      {};                     ///< none: not even 10^6 dimensions reach the error allowed
+  double error = 0;           ///< predicted in this dimension
+  double standard_error = 0;  ///< of the prediction
   double error_in_any_dimension = 0;
   int64_t probes = 0;  ///< positions that the prediction looks at
 };

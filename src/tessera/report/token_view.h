@@ -20,10 +20,10 @@ struct ViewedMemory {
 struct ViewedToken {
   std::string text;
   double probability = 0;  ///< that the model gave it
-  std::vector<std::pair<std::string, double>>
-      alternatives;                                   ///< texts and probabilities, best first
-  std::vector<std::pair<std::string, double>> parts;  ///< what made its logit: names and sums
-  std::vector<ViewedMemory> memories;                 ///< those that added most, first
+  std::vector<std::pair<std::string, double>> alternatives =
+      {};                                                  ///< texts and probabilities, best first
+  std::vector<std::pair<std::string, double>> parts = {};  ///< what made its logit: names and sums
+  std::vector<ViewedMemory> memories = {};                 ///< those that added most, first
 };
 
 /// A text whose tokens can be pointed at, focused or clicked: the part of a page that then shows

@@ -39,9 +39,10 @@ struct LawPlan {
   std::string law;
   int64_t inputs = 0, outputs = 0;
   MemoryPlan memory;
-  std::optional<Spread> simulated;   ///< error of simulated runs; none if they would take too long
-  std::vector<SchemeError> schemes;  ///< predicted error of each scheme in this dimension
-  std::vector<HeldItems> holds;      ///< what this dimension holds, stored with equal weight
+  std::optional<Spread> simulated =
+      {};  ///< error of simulated runs; none if they would take too long
+  std::vector<SchemeError> schemes = {};  ///< predicted error of each scheme in this dimension
+  std::vector<HeldItems> holds = {};      ///< what this dimension holds, stored with equal weight
 };
 
 /// The size that keeps the error at most `error` (plan_memory). runs: simulated runs, 0 for none.

@@ -17,7 +17,7 @@
 namespace tessera::memo_study {
 namespace {
 
-struct Settings {
+struct ForgetSettings {
   CorpusConfig data;
   int64_t dimension = 1024;
   int64_t document_tokens = 8000;
@@ -58,7 +58,7 @@ struct Answers {
 
 class Forgetting {
  public:
-  Forgetting(const Settings& settings, const StudyText& text, uint64_t seed)
+  Forgetting(const ForgetSettings& settings, const StudyText& text, uint64_t seed)
       : settings_(settings), text_(text), seed_(seed), memory_(empty()) {
     for (const Document document : {kFirst, kForgotten, kSecond})
       memory_.memorize(document_of(tokens_of(document)));
@@ -135,7 +135,7 @@ class Forgetting {
       windows_.insert(window_at(tokens, place));
   }
 
-  const Settings& settings_;
+  const ForgetSettings& settings_;
   const StudyText& text_;
   uint64_t seed_;
   memo::TextMemory memory_;
@@ -212,7 +212,7 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
       "expected to reach.");
 }
 
-void check(const Settings& settings) {
+void check_forget(const ForgetSettings& settings) {
   if (settings.document_tokens <= kLongestWindow || settings.probes < 1)
     throw UsageError("document_tokens = {}, probes = {}; expected more than {} tokens and 1 probe",
                      settings.document_tokens, settings.probes, kLongestWindow);
@@ -221,12 +221,12 @@ void check(const Settings& settings) {
 }  // namespace
 
 void forget(StudyContext& context) {
-  Settings quick;
+  ForgetSettings quick;
   quick.dimension = 512;
   quick.document_tokens = 1500;
   quick.probes = 300;
-  const Settings settings = context.settings(quick, Settings(), Settings());
-  check(settings);
+  const ForgetSettings settings = context.settings(quick, ForgetSettings(), ForgetSettings());
+  check_forget(settings);
   const StudyText text = beginning_of(settings.data, 4 * settings.document_tokens, context);
   Progress progress(context.progress(), "Forgetting", 3);
   const Forgetting forgetting(settings, text, context.seed());

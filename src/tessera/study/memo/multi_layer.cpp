@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kLength = 1024;  // L: inputs of a text, which has one token more
 constexpr int64_t kHeads = 4, kRowsAtOnce = 5;
 
-struct Settings {
+struct MultiLayerSettings {
   std::vector<int64_t> dimensions = {1024, 2048};
   std::vector<int64_t> decoys = {0, 20, 40};
   int64_t layers = 3;
@@ -85,7 +85,8 @@ double published_accuracy(const Run& run, int64_t batches) {
 
 /// Texts [texts, L + 1] of uniform tokens, with the tokens 5 to 8 of each copied to `decoys` places
 /// that are the same for all texts of the batch.
-at::Tensor decoyed_texts(const Settings& settings, int64_t decoys, uint64_t seed, int64_t batch) {
+at::Tensor decoyed_texts(const MultiLayerSettings& settings, int64_t decoys, uint64_t seed,
+                         int64_t batch) {
   const auto stream = static_cast<uint64_t>(2 * batch);
   at::Tensor tokens =
       random_tokens({settings.texts, kLength + 1}, settings.vocabulary, seed, stream);
@@ -107,7 +108,7 @@ double recall_of(const Memo& memo, const at::Tensor& texts) {
 
 /// The noise law's recall after so many texts without decoys: near the beginning of a text only the
 /// shorter windows are complete.
-double predicted_recall(const Settings& settings, const Run& run, double key_variance,
+double predicted_recall(const MultiLayerSettings& settings, const Run& run, double key_variance,
                         int64_t texts) {
   int64_t pairs = 0, window = 1;
   for (int64_t k = 1; k <= run.layers; ++k) pairs += texts * (kLength + 1 - (window *= kHeads));
@@ -129,7 +130,7 @@ double predicted_recall(const Settings& settings, const Run& run, double key_var
 }
 
 /// Products that a token of it costs: to encode and store it, and to read the share that is read.
-int64_t work_of(const Settings& settings, const Run& run) {
+int64_t work_of(const MultiLayerSettings& settings, const Run& run) {
   const int64_t encoding = run.encoding == SequenceEncoding::kJlt ? kHeads : 0;
   const int64_t reads = settings.vocabulary * 2 * settings.texts_read / settings.texts;
   return run.dimension * (run.dimension * (1 + encoding * (run.layers - 1)) + reads);
@@ -137,7 +138,7 @@ int64_t work_of(const Settings& settings, const Run& run) {
 
 /// Collects the recall of the runs.
 struct Record {
-  const Settings& settings;
+  const MultiLayerSettings& settings;
   StudyResults& results;
   Table table{"Recall: the mean over texts of the first and of the last batch",
               {"decoys", "d", "l", "encoding", "tokens stored", "published", "ours", "noise law"}};
@@ -163,7 +164,7 @@ struct Record {
 
 /// Memorises batch after batch and reads from the first and the last.
 void measure(const Run& run, uint64_t seed, Record& record, Progress& progress, int64_t& done) {
-  const Settings& settings = record.settings;
+  const MultiLayerSettings& settings = record.settings;
   Memo memo({.vocabulary = settings.vocabulary,
              .dimension = run.dimension,
              .heads = kHeads,
@@ -189,7 +190,7 @@ void measure(const Run& run, uint64_t seed, Record& record, Progress& progress, 
 }
 
 /// Upper row of the figure: all layers, several d; lower row: several l, with the first encoding.
-std::vector<Run> runs_of(const Settings& settings) {
+std::vector<Run> runs_of(const MultiLayerSettings& settings) {
   std::vector<Run> runs;
   for (const int64_t decoys : settings.decoys)
     for (const std::string& name : settings.encodings) {
@@ -205,7 +206,7 @@ std::vector<Run> runs_of(const Settings& settings) {
   return runs;
 }
 
-void draw(StudyContext& context, const Settings& settings, const std::vector<Run>& runs) {
+void draw(StudyContext& context, const MultiLayerSettings& settings, const std::vector<Run>& runs) {
   StudyResults& results = context.results();
   const Axis x{"tokens stored"}, y{"recall", Scale::kLinear, 0, 1};
   for (const int64_t decoys : settings.decoys) {
@@ -228,7 +229,7 @@ void draw(StudyContext& context, const Settings& settings, const std::vector<Run
   }
 }
 
-void check(const Settings& settings) {
+void check_multi_layer(const MultiLayerSettings& settings) {
   for (const auto* sizes : {&settings.dimensions, &settings.decoys})
     for (const int64_t size : *sizes)
       if (size < 0) throw UsageError("dimensions and decoys must not be negative, got {}", size);
@@ -245,7 +246,7 @@ void check(const Settings& settings) {
 }  // namespace
 
 void multi_layer(StudyContext& context) {
-  Settings quick, paper;
+  MultiLayerSettings quick, paper;
   quick.dimensions = {256};
   quick.layer_dimension = 256;
   quick.decoys = {0, 40};
@@ -257,8 +258,8 @@ void multi_layer(StudyContext& context) {
   paper.encodings = {"jlt"};
   paper.batches = 10;
   paper.texts_read = 30;
-  const Settings settings = context.settings(quick, Settings(), paper);
-  check(settings);
+  const MultiLayerSettings settings = context.settings(quick, MultiLayerSettings(), paper);
+  check_multi_layer(settings);
   const auto runs = runs_of(settings);
   int64_t all = 0, done = 0;
   for (const Run& run : runs) all += work_of(settings, run) * settings.batches;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kRecited = 100;  // tokens of a recital at most
 
-struct Settings {
+struct NaturalTextSettings {
   CorpusConfig data;
   int64_t dimension = 1024;
   std::vector<int64_t> tokens = {2000, 8000, 24000, 40000};
@@ -108,7 +108,7 @@ memo::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t v
 }
 
 /// Recall of the first `tokens` tokens by each code, with the names of the series.
-std::vector<std::pair<std::string, double>> recalls_of(const Settings& settings,
+std::vector<std::pair<std::string, double>> recalls_of(const NaturalTextSettings& settings,
                                                        const StudyText& text, int64_t tokens,
                                                        uint64_t seed) {
   const auto stored = std::span(text.tokens).first(static_cast<size_t>(tokens));
@@ -128,7 +128,8 @@ std::vector<std::pair<std::string, double>> recalls_of(const Settings& settings,
           {"bound code, predicted", 1 - predictor.error(settings.dimension).first}};
 }
 
-void measure_recall(StudyContext& context, const Settings& settings, const StudyText& text) {
+void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
+                    const StudyText& text) {
   std::vector<std::vector<Cell>> rows;
   std::vector<std::string> columns;
   Progress progress(context.progress(), "Natural text",
@@ -178,7 +179,7 @@ int64_t recited_token_by_token(const memo::TextMemory& memory,
 }
 
 /// How far a memory recites its text from prompts of each window's length.
-void measure_recitals(StudyContext& context, const Settings& settings,
+void measure_recitals(StudyContext& context, const NaturalTextSettings& settings,
                       const memo::TextMemory& memory, std::span<const int32_t> text) {
   const memo::LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), memory.noise(),
                                         settings.error_rate);
@@ -203,7 +204,7 @@ void measure_recitals(StudyContext& context, const Settings& settings,
 }
 
 /// Names a dimension for a long text in advance, and holds the text against it.
-void hold_plan(StudyContext& context, const Settings& settings, const StudyText& text) {
+void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const StudyText& text) {
   Progress progress(context.progress(), "Planned memory", 4);
   const auto stored = std::span(text.tokens).first(static_cast<size_t>(settings.planned_tokens));
   const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, context.seed());
@@ -232,7 +233,7 @@ void hold_plan(StudyContext& context, const Settings& settings, const StudyText&
   progress.update(4);
 }
 
-void check(const Settings& settings) {
+void check_natural_text(const NaturalTextSettings& settings) {
   for (const int64_t tokens : settings.tokens)
     if (tokens <= kLongestWindow)
       throw UsageError("tokens holds {}; a window of {} tokens and its next one need more", tokens,
@@ -250,14 +251,15 @@ void check(const Settings& settings) {
 }  // namespace
 
 void natural_text(StudyContext& context) {
-  Settings quick;
+  NaturalTextSettings quick;
   quick.dimension = 512;
   quick.tokens = {1000, 4000};
   quick.probes = 300;
   quick.planned_tokens = 6000;
   quick.recitals = 20;
-  const Settings settings = context.settings(quick, Settings(), Settings());
-  check(settings);
+  const NaturalTextSettings settings =
+      context.settings(quick, NaturalTextSettings(), NaturalTextSettings());
+  check_natural_text(settings);
   const int64_t longest =
       std::max(settings.planned_tokens, *std::ranges::max_element(settings.tokens));
   const StudyText text = beginning_of(settings.data, longest, context);

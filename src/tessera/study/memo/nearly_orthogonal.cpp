@@ -16,7 +16,7 @@
 namespace tessera::memo_study {
 namespace {
 
-struct Settings {
+struct NearlyOrthogonalSettings {
   std::vector<int64_t> dimensions = {64, 128, 256, 512, 1024, 2048};
   std::vector<double> closeness = {0.1, 0.15, 0.2, 0.3};
   int64_t most = 8192;
@@ -78,7 +78,8 @@ int64_t drawn_until_close(double epsilon, int64_t d, int64_t most, uint64_t seed
   return most;
 }
 
-double median_drawn(const Settings& settings, double epsilon, int64_t d, uint64_t seed) {
+double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, int64_t d,
+                    uint64_t seed) {
   std::vector<int64_t> counts;
   for (int64_t run = 0; run < settings.runs; ++run)
     counts.push_back(drawn_until_close(epsilon, d, settings.most, *derived_seed(seed, run)));
@@ -88,7 +89,7 @@ double median_drawn(const Settings& settings, double epsilon, int64_t d, uint64_
                                 : static_cast<double>(counts[middle - 1] + counts[middle]) / 2;
 }
 
-void check(const Settings& settings) {
+void check_nearly_orthogonal(const NearlyOrthogonalSettings& settings) {
   if (settings.most < 2 || settings.runs < 1)
     throw UsageError("most = {}, runs = {}; expected at least 2 vectors and 1 run", settings.most,
                      settings.runs);
@@ -102,11 +103,12 @@ void check(const Settings& settings) {
 }  // namespace
 
 void nearly_orthogonal(StudyContext& context) {
-  Settings quick;
+  NearlyOrthogonalSettings quick;
   quick.dimensions = {64, 256};
   quick.most = 1024;
-  const Settings settings = context.settings(quick, Settings(), Settings());
-  check(settings);
+  const NearlyOrthogonalSettings settings =
+      context.settings(quick, NearlyOrthogonalSettings(), NearlyOrthogonalSettings());
+  check_nearly_orthogonal(settings);
   Table table("Vectors of which no two come closer than ε",
               {"ε", "d", "log₁₀ m, bound as printed", "m, bound as proved",
                "m, random: condition (5) with θ = 2/m²", "m, random: drawn"});

@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kBatch = 1000;  // pairs
 constexpr double kPublishedSlope = 0.02773, kPublishedIntercept = 1915;
 
-struct Settings {
+struct SingleLayerSettings {
   std::vector<int64_t> heads = {4, 8};
   std::vector<int64_t> widths = {16, 64, 128};
   std::vector<int64_t> columns = {512, 1024};
@@ -132,7 +132,7 @@ int64_t batches_to_failure(SingleLayer& layer, double accuracy, int64_t expected
 }
 
 /// Pairs after which the noise law's recall falls to the accuracy.
-double predicted_capacity(const Settings& settings, int64_t rows, int64_t columns) {
+double predicted_capacity(const SingleLayerSettings& settings, int64_t rows, int64_t columns) {
   return theory::correlation_capacity(
       {.rows = rows, .columns = columns, .vocabulary = settings.vocabulary, .lengths_vary = true},
       settings.accuracy);
@@ -152,7 +152,7 @@ double linear_slope(const std::vector<ResultPoint>& points) {
 }
 
 /// Heads and widths of the keys, by their product.
-std::vector<std::pair<int64_t, int64_t>> key_shapes(const Settings& settings) {
+std::vector<std::pair<int64_t, int64_t>> key_shapes(const SingleLayerSettings& settings) {
   std::vector<std::pair<int64_t, int64_t>> shapes;
   for (const int64_t heads : settings.heads)
     for (const int64_t width : settings.widths) shapes.emplace_back(heads, width);
@@ -162,7 +162,7 @@ std::vector<std::pair<int64_t, int64_t>> key_shapes(const Settings& settings) {
   return shapes;
 }
 
-void measure_grid(StudyContext& context, const Settings& settings) {
+void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
   Table table("Pairs stored when the accuracy falls to " + Cell(settings.accuracy).shown(),
               {"h", "d_h", "d", "parameters", "published", "ours", "noise law"});
   const auto shapes = key_shapes(settings);
@@ -191,7 +191,7 @@ void measure_grid(StudyContext& context, const Settings& settings) {
   context.results().add_table("capacities", std::move(table));
 }
 
-void draw_grid(StudyContext& context, const Settings& settings) {
+void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
   StudyResults& results = context.results();
   results.compare({.what = "pairs per parameter (slope of the linear fit)",
                    .published = kPublishedSlope,
@@ -224,7 +224,7 @@ void draw_grid(StudyContext& context, const Settings& settings) {
 }
 
 /// What an orthonormal W_V gains over the published Gaussian one: one layer, uniform texts.
-void compare_projections(StudyContext& context, const Settings& settings) {
+void compare_projections(StudyContext& context, const SingleLayerSettings& settings) {
   constexpr int64_t kLength = 1025, kRowsRead = 3, kVocabulary = 50254, kHeads = 4;
   const int64_t d = settings.projection_dimension, texts = settings.projection_texts;
   Table table(
@@ -265,7 +265,7 @@ void compare_projections(StudyContext& context, const Settings& settings) {
   context.results().add_table("projections", std::move(table));
 }
 
-void check(const Settings& settings) {
+void check_single_layer(const SingleLayerSettings& settings) {
   for (const auto* sizes : {&settings.heads, &settings.widths, &settings.columns}) {
     if (sizes->empty()) throw UsageError("heads, widths and columns must name at least one each");
     for (const int64_t size : *sizes)
@@ -286,7 +286,7 @@ void check(const Settings& settings) {
 }  // namespace
 
 void single_layer(StudyContext& context) {
-  Settings quick, paper;
+  SingleLayerSettings quick, paper;
   quick.heads = {4};
   quick.widths = {16, 64};
   quick.columns = {512};
@@ -295,8 +295,8 @@ void single_layer(StudyContext& context) {
   paper.heads = {2, 4, 8, 16, 32};
   paper.widths = {16, 32, 64, 128, 256};
   paper.columns = {512, 1024, 2048, 4096, 8192};
-  const Settings settings = context.settings(quick, Settings(), paper);
-  check(settings);
+  const SingleLayerSettings settings = context.settings(quick, SingleLayerSettings(), paper);
+  check_single_layer(settings);
   measure_grid(context, settings);
   draw_grid(context, settings);
   compare_projections(context, settings);

@@ -35,7 +35,7 @@ struct AttentionSettings : NetworkSettings {
   }
 };
 
-AttentionSettings default_settings() {
+AttentionSettings default_attention() {
   AttentionSettings settings = {story_settings()};
   settings.layers = 1;
   settings.channels = 192;
@@ -44,7 +44,7 @@ AttentionSettings default_settings() {
   return settings;
 }
 
-AttentionSettings quick_settings() {
+AttentionSettings quick_attention() {
   AttentionSettings settings = {few_story_settings()};
   settings.layers = 1;
   settings.sequences = 200;
@@ -52,21 +52,15 @@ AttentionSettings quick_settings() {
   return settings;
 }
 
-AttentionSettings paper_settings() {
+AttentionSettings paper_attention() {
   AttentionSettings settings = {paper_story_settings()};
   settings.layers = 1;
   settings.sequences = 5000;
   return settings;
 }
 
-struct Network {
-  std::string name;    ///< in pictures and tables
-  std::string folder;  ///< of its training
-  config::Json model;
-};
-
-const std::vector<Network>& networks() {
-  static const std::vector<Network> all = {
+const std::vector<ComparedNetwork>& attending_networks() {
+  static const std::vector<ComparedNetwork> all = {
       {"Memory Mosaic", "memory_mosaic", {{"kind", "memory_mosaic"}}},
       {"GPT, learned positions", "gpt_learned", {{"kind", "gpt"}, {"positions", "learned"}}},
       {"GPT, RoPE", "gpt_rope", {{"kind", "gpt"}, {"positions", "rotary"}}},
@@ -172,11 +166,11 @@ void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, Study
 
 void attention(StudyContext& context) {
   const AttentionSettings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+      context.settings(quick_attention(), default_attention(), paper_attention());
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   std::vector<TrainedLanguageModel> trained;
-  for (const Network& network : networks())
+  for (const ComparedNetwork& network : attending_networks())
     trained.push_back(train_network(settings, network.folder, network.model, corpus, context));
 
   const InterruptGuard guard;
@@ -192,15 +186,16 @@ void attention(StudyContext& context) {
       const at::Tensor weights =
           mean_weights(model, random_windows(corpus, settings.sequences, length, context.seed()),
                        context.progress());
-      add_map(networks()[i].name, weights, length,
-              fmt::format("{}-{}", networks()[i].folder, length), results);
-      add_rows(networks()[i].name, length, weights, decay, table);
+      add_map(attending_networks()[i].name, weights, length,
+              fmt::format("{}-{}", attending_networks()[i].folder, length), results);
+      add_rows(attending_networks()[i].name, length, weights, decay, table);
       if (mosaic && length == settings.window) add_decay_picture(decay, weights, results);
     }
   }
   results.add_table("heads", std::move(table));
   std::vector<NamedTraining> named;
-  for (size_t i = 0; i < trained.size(); ++i) named.push_back({networks()[i].name, &trained[i]});
+  for (size_t i = 0; i < trained.size(); ++i)
+    named.push_back({attending_networks()[i].name, &trained[i]});
   add_training_results(named, corpus, results);
   results.add_difference(
       fmt::format("{} heads in {} channels, windows of {} and {} tokens, {} steps on {}; the "

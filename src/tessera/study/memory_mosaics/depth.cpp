@@ -27,13 +27,13 @@ struct DepthSettings : NetworkSettings {
 
 constexpr const char* kPrompt = "Once upon a time";
 
-DepthSettings default_settings() {
+DepthSettings default_depth() {
   DepthSettings settings = {story_settings()};
   settings.sample = {.prompt = kPrompt, .tokens = 100};
   return settings;
 }
 
-DepthSettings quick_settings() {
+DepthSettings quick_depth() {
   DepthSettings settings = {few_story_settings()};
   settings.sample = {.prompt = kPrompt, .tokens = 100};
   settings.depths = {1, 4};
@@ -43,7 +43,7 @@ DepthSettings quick_settings() {
   return settings;
 }
 
-DepthSettings paper_settings() {
+DepthSettings paper_depth() {
   DepthSettings settings = {paper_story_settings()};
   settings.sample = {.prompt = kPrompt, .tokens = 100};
   settings.depths = {1, 4, 8, 12, 18};
@@ -63,8 +63,7 @@ double published_ratio(int64_t depth) {
 }  // namespace
 
 void depth(StudyContext& context) {
-  const DepthSettings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+  const DepthSettings settings = context.settings(quick_depth(), default_depth(), paper_depth());
   if (settings.depths.empty()) throw UsageError("depths must name at least one");
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);

@@ -10,7 +10,7 @@
 namespace tessera::memory_mosaics_study {
 namespace {
 
-NetworkSettings default_settings() {
+NetworkSettings default_language_model() {
   NetworkSettings settings;
   settings.train = {.steps = 500,
                     .batch = 8,
@@ -24,8 +24,8 @@ NetworkSettings default_settings() {
   return settings;
 }
 
-NetworkSettings quick_settings() {
-  NetworkSettings settings = default_settings();
+NetworkSettings quick_language_model() {
+  NetworkSettings settings = default_language_model();
   settings.layers = 2;
   settings.heads = 4;
   settings.channels = 64;
@@ -55,7 +55,7 @@ void add_commands(const StudyContext& context, StudyResults& results) {
 
 void language_model(StudyContext& context) {
   const NetworkSettings settings =
-      context.settings(quick_settings(), default_settings(), paper_network_settings());
+      context.settings(quick_language_model(), default_language_model(), paper_network_settings());
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   const TrainedLanguageModel mosaic =
       train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);

@@ -51,6 +51,13 @@ NetworkSettings paper_story_settings();
 Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
                             const std::string& folder = "corpus");
 
+/// One of the networks that a study compares.
+struct ComparedNetwork {
+  std::string name;    ///< in pictures and tables
+  std::string folder;  ///< of its trainings
+  config::Json model;  ///< as in train_network()
+};
+
 /// Trains a network into the folder `name` of the study's folder, or continues a training that it
 /// holds, so that the study may be stopped and started again. model: a [model] table: the kind, and
 /// fields that differ from the settings'. Throws Interrupted.

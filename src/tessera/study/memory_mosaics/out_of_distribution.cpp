@@ -26,7 +26,7 @@ struct OutOfDistributionSettings : NetworkSettings {
   }
 };
 
-OutOfDistributionSettings default_settings() {
+OutOfDistributionSettings default_out_of_distribution() {
   OutOfDistributionSettings settings = {story_settings()};
   settings.channels = 192;
   settings.window = 512;
@@ -36,7 +36,7 @@ OutOfDistributionSettings default_settings() {
   return settings;
 }
 
-OutOfDistributionSettings quick_settings() {
+OutOfDistributionSettings quick_out_of_distribution() {
   OutOfDistributionSettings settings = {few_story_settings()};
   settings.layers = 2;
   settings.window = 256;
@@ -45,7 +45,7 @@ OutOfDistributionSettings quick_settings() {
   return settings;
 }
 
-OutOfDistributionSettings paper_settings() {
+OutOfDistributionSettings paper_out_of_distribution() {
   OutOfDistributionSettings settings = {paper_story_settings()};
   settings.windows = 5000;
   return settings;
@@ -71,8 +71,9 @@ std::vector<std::pair<int64_t, int64_t>> position_groups(int64_t window) {
 
 using Reader = std::pair<std::string, PositionLoss>;
 
-void add_curves(const std::vector<Reader>& readers, int64_t window, const std::string& title,
-                const std::string& name, const std::string& caption, StudyResults& results) {
+void add_position_curves(const std::vector<Reader>& readers, int64_t window,
+                         const std::string& title, const std::string& name,
+                         const std::string& caption, StudyResults& results) {
   auto chart = std::make_unique<LineChart>(
       title, Axis{.label = "position in the window", .scale = Scale::kLog},
       Axis{.label = "nats per token"});
@@ -114,8 +115,8 @@ void add_ranges(const std::vector<Reader>& readers, int64_t window, StudyResults
 }  // namespace
 
 void out_of_distribution(StudyContext& context) {
-  const OutOfDistributionSettings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+  const OutOfDistributionSettings settings = context.settings(
+      quick_out_of_distribution(), default_out_of_distribution(), paper_out_of_distribution());
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   CorpusConfig other_data;
   other_data.text = settings.other;
@@ -138,13 +139,14 @@ void out_of_distribution(StudyContext& context) {
     InterruptGuard::stop_if_interrupted("stopped; the same command continues");
   }
   StudyResults& results = context.results();
-  add_curves(abroad, settings.window, "Loss on another text", "other-text",
-             "Figure 8: both have learnt from stories and read a text of another kind. A network "
-             "that learns in context goes on falling to the right.",
-             results);
+  add_position_curves(
+      abroad, settings.window, "Loss on another text", "other-text",
+      "Figure 8: both have learnt from stories and read a text of another kind. A network "
+      "that learns in context goes on falling to the right.",
+      results);
   add_ranges(abroad, settings.window, results);
-  add_curves(at_home, settings.window, "Loss on stories not seen in training", "own-text", "",
-             results);
+  add_position_curves(at_home, settings.window, "Loss on stories not seen in training", "own-text",
+                      "", results);
   add_training_results({{"GPT", &gpt}, {"Memory Mosaic", &mosaic}}, corpus, results);
   results.add_difference(fmt::format(
       "Learnt from: {}. Read: {}. The paper: BabiStories, and the Simple English Wikipedia.",

@@ -34,7 +34,7 @@ struct Search {
   }
 };
 
-struct Settings {
+struct RegBenchSettings {
   task::RegBenchConfig task;
   std::vector<std::string> models;
   std::vector<int64_t> languages;
@@ -99,8 +99,8 @@ std::vector<Contestant> contestants() {
           {"RetNet", {{"kind", "retnet"}}, {}, {.876, .296}}};
 }
 
-Settings paper_settings() {
-  Settings settings;
+RegBenchSettings paper_regbench() {
+  RegBenchSettings settings;
   for (const Contestant& contestant : contestants()) settings.models.push_back(contestant.name);
   settings.languages = {100, 500, 1000, 2500, 40000};
   settings.search = {{2, 4, 8}, {2, 4, 8}, {64, 128, 256}, {0.01, 0.1}};
@@ -108,8 +108,8 @@ Settings paper_settings() {
 }
 
 /// Half the length, one size of network, and a learning rate for few updates.
-Settings default_settings() {
-  Settings settings = paper_settings();
+RegBenchSettings default_regbench() {
+  RegBenchSettings settings = paper_regbench();
   settings.task.max_length = 24;
   settings.languages = {100, 1000};
   settings.search = {{2}, {4, 8}, {64}, {0.1}};
@@ -119,8 +119,8 @@ Settings default_settings() {
   return settings;
 }
 
-Settings quick_settings() {
-  Settings settings = default_settings();
+RegBenchSettings quick_regbench() {
+  RegBenchSettings settings = default_regbench();
   settings.task.min_strings = 6;
   settings.task.max_strings = 10;
   settings.task.max_length = 15;
@@ -138,7 +138,7 @@ struct Trial {
 };
 
 /// Every combination of the search that this model tells apart.
-std::vector<Trial> trials_of(const Contestant& contestant, const Settings& settings) {
+std::vector<Trial> trials_of(const Contestant& contestant, const RegBenchSettings& settings) {
   const bool has_heads = contestant.model.at("kind") != "lstm";
   std::vector<Trial> trials;
   for (const int64_t layers : settings.search.layers)
@@ -164,8 +164,9 @@ struct Experiment {
   MeasuredOn measured_on = MeasuredOn::kNewLanguages;
 };
 
-task::RegBenchTrainingConfig training_config(const StudyContext& context, const Settings& settings,
-                                             const Experiment& experiment, const Trial& trial) {
+task::RegBenchTrainingConfig trial_config(const StudyContext& context,
+                                          const RegBenchSettings& settings,
+                                          const Experiment& experiment, const Trial& trial) {
   const auto& [contestant, languages, measured_on] = experiment;
   task::RegBenchTrainingConfig config{.task = settings.task,
                                       .data = {languages, settings.held_out, measured_on},
@@ -212,13 +213,13 @@ TrainedOnRegBench train(StudyContext& context, const task::RegBenchTrainingConfi
                            fmt::format("{}, {} languages", contestant.name, config.data.languages));
 }
 
-RegBenchOutcome best_of_search(StudyContext& context, const Settings& settings,
+RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& settings,
                                const Experiment& experiment) {
   const auto& [contestant, languages, measured_on] = experiment;
   std::optional<RegBenchOutcome> best;
   const std::vector<Trial> trials = trials_of(contestant, settings);
   for (const Trial& trial : trials) {
-    auto config = training_config(context, settings, experiment, trial);
+    auto config = trial_config(context, settings, experiment, trial);
     TrainedOnRegBench trained = train(context, config, contestant);
     if (!best || trained.validation_loss < best->trained.validation_loss)
       best = RegBenchOutcome{
@@ -232,9 +233,9 @@ RegBenchOutcome best_of_search(StudyContext& context, const Settings& settings,
   return std::move(*best);
 }
 
-void add_differences(const Settings& settings, StudyResults& results) {
+void add_regbench_differences(const RegBenchSettings& settings, StudyResults& results) {
   const task::RegBenchConfig& task = settings.task;
-  const Settings paper = paper_settings();
+  const RegBenchSettings paper = paper_regbench();
   if (config::to_json(task) != config::to_json(paper.task))
     results.add_difference(fmt::format(
         "Sequences of {} to {} strings of {} to {} symbols; the paper has 10 to 19 of 1 to 49.",
@@ -261,7 +262,8 @@ void add_differences(const Settings& settings, StudyResults& results) {
 
 /// All that is trained; the smallest numbers of languages first. Throws UsageError on settings that
 /// make no sense, before any training.
-std::vector<Experiment> experiments_of(const StudyContext& context, const Settings& settings) {
+std::vector<Experiment> experiments_of(const StudyContext& context,
+                                       const RegBenchSettings& settings) {
   settings.train.check();
   for (const auto& [name, value] :
        {std::pair("epochs", settings.epochs), std::pair("evaluations", settings.evaluations)})
@@ -276,20 +278,20 @@ std::vector<Experiment> experiments_of(const StudyContext& context, const Settin
       experiments.push_back({model, settings.trained_languages, MeasuredOn::kTrainedLanguages});
   for (const Experiment& experiment : experiments)
     for (const Trial& trial : trials_of(experiment.contestant, settings))
-      training_config(context, settings, experiment, trial).check();
+      trial_config(context, settings, experiment, trial).check();
   return experiments;
 }
 
 }  // namespace
 
 void regbench(StudyContext& context) {
-  const Settings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+  const RegBenchSettings settings =
+      context.settings(quick_regbench(), default_regbench(), paper_regbench());
   std::vector<RegBenchOutcome> outcomes;
   for (const Experiment& experiment : experiments_of(context, settings))
     outcomes.push_back(best_of_search(context, settings, experiment));
   add_regbench_outcomes(outcomes, context.results());
-  add_differences(settings, context.results());
+  add_regbench_differences(settings, context.results());
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -41,7 +41,7 @@ struct SmallBudgetSettings : NetworkSettings {
   }
 };
 
-SmallBudgetSettings default_settings() {
+SmallBudgetSettings default_small_budget() {
   SmallBudgetSettings settings;
   settings.texts = {"", "stories"};
   settings.data.vocabulary = 2048;
@@ -58,8 +58,8 @@ SmallBudgetSettings default_settings() {
   return settings;
 }
 
-SmallBudgetSettings quick_settings() {
-  SmallBudgetSettings settings = default_settings();
+SmallBudgetSettings quick_small_budget() {
+  SmallBudgetSettings settings = default_small_budget();
   settings.texts = {""};
   settings.sizes = {64};
   settings.layers = 2;
@@ -71,8 +71,8 @@ SmallBudgetSettings quick_settings() {
   return settings;
 }
 
-SmallBudgetSettings paper_settings() {
-  SmallBudgetSettings settings = default_settings();
+SmallBudgetSettings paper_small_budget() {
+  SmallBudgetSettings settings = default_small_budget();
   settings.sizes = {128, 256, 384};
   settings.window = 256;
   settings.learning_rates = {1.5e-3, 3e-3, 6e-3, 1.2e-2};
@@ -82,14 +82,8 @@ SmallBudgetSettings paper_settings() {
   return settings;
 }
 
-struct Network {
-  std::string name;    ///< in pictures and tables
-  std::string folder;  ///< of its trainings
-  config::Json model;
-};
-
-const std::vector<Network>& networks() {
-  static const std::vector<Network> all = {
+const std::vector<ComparedNetwork>& budget_networks() {
+  static const std::vector<ComparedNetwork> all = {
       {"GPT", "gpt", {{"kind", "gpt"}}},
       {"Memory Mosaic, nano", "nano", {{"kind", "memory_mosaic"}, {"parameterisation", "nano"}}},
       {"Memory Mosaic, paper", "paper", {{"kind", "memory_mosaic"}, {"parameterisation", "paper"}}},
@@ -118,9 +112,9 @@ struct Result {
   }
 };
 
-TrainedLanguageModel train_once(NetworkSettings settings, const Network& network, double rate,
-                                uint64_t seed, const std::string& place, const Corpus& corpus,
-                                const StudyContext& context) {
+TrainedLanguageModel train_once(NetworkSettings settings, const ComparedNetwork& network,
+                                double rate, uint64_t seed, const std::string& place,
+                                const Corpus& corpus, const StudyContext& context) {
   settings.train.min_learning_rate *= rate / settings.train.learning_rate;
   settings.train.learning_rate = rate;
   settings.train.seed = seed;
@@ -129,9 +123,9 @@ TrainedLanguageModel train_once(NetworkSettings settings, const Network& network
   return train_network(settings, name, network.model, corpus, context);
 }
 
-Result measure(const SmallBudgetSettings& settings, const NetworkSettings& sized,
-               const Network& network, const std::string& place, const Corpus& corpus,
-               const StudyContext& context) {
+Result measure_network(const SmallBudgetSettings& settings, const NetworkSettings& sized,
+                       const ComparedNetwork& network, const std::string& place,
+                       const Corpus& corpus, const StudyContext& context) {
   Result result;
   double best = INFINITY;
   for (double rate : settings.learning_rates) {
@@ -151,17 +145,17 @@ Result measure(const SmallBudgetSettings& settings, const NetworkSettings& sized
   return result;
 }
 
-void add_curves(const std::vector<Result>& outcomes, const std::string& where,
-                StudyResults& results) {
+void add_budget_curves(const std::vector<Result>& outcomes, const std::string& where,
+                       StudyResults& results) {
   LineChart chart("Validation loss: " + where, {.label = "step"}, {.label = "nats per token"});
   for (size_t i = 0; i < outcomes.size(); ++i) {
-    Series series{networks()[i].name, {}, SeriesStyle::kLine};
+    Series series{budget_networks()[i].name, {}, SeriesStyle::kLine};
     for (const auto& line : MetricsLog::read(outcomes[i].first_run / "metrics.jsonl"))
       if (line.at("kind") == "evaluation")
         series.points.push_back(
             {line.at("step").get<double>(), line.at("metrics").at("loss").get<double>()});
     for (const ChartPoint& point : series.points)
-      results.add_point({networks()[i].name + ", " + where, point.x, point.y});
+      results.add_point({budget_networks()[i].name + ", " + where, point.x, point.y});
     chart.add(std::move(series));
   }
   std::string name = "curves-" + where;
@@ -198,13 +192,13 @@ struct Tables {
   void add(const std::string& text, int64_t channels, const std::vector<Result>& outcomes) {
     for (size_t i = 0; i < outcomes.size(); ++i) {
       const Result& outcome = outcomes[i];
-      losses.add_row({text, channels, networks()[i].name, outcome.parameters,
+      losses.add_row({text, channels, budget_networks()[i].name, outcome.parameters,
                       fmt::format("{:.4f}{}", outcome.mean(), deviation_text(outcome)),
                       Cell::fixed(outcome.mean() / outcomes[0].mean(), 4),
                       fmt::format("{}", outcome.best_rate)});
       for (const auto& [rate, loss] : outcome.by_rate)
-        searches.add_row(
-            {text, channels, networks()[i].name, fmt::format("{}", rate), Cell::fixed(loss, 4)});
+        searches.add_row({text, channels, budget_networks()[i].name, fmt::format("{}", rate),
+                          Cell::fixed(loss, 4)});
     }
   }
 };
@@ -218,18 +212,20 @@ void train_on(const std::string& text, const std::string& place,
   for (int64_t channels : settings.sizes) {
     sized.channels = channels;
     std::vector<Result> outcomes;
-    for (const Network& network : networks())
-      outcomes.push_back(measure(settings, sized, network,
-                                 fmt::format("{}/channels-{}", place, channels), corpus, context));
+    for (const ComparedNetwork& network : budget_networks())
+      outcomes.push_back(measure_network(settings, sized, network,
+                                         fmt::format("{}/channels-{}", place, channels), corpus,
+                                         context));
     tables.add(name_of(text), channels, outcomes);
     const std::string where = fmt::format("{}, {} channels", name_of(text), channels);
-    add_curves(outcomes, where, context.results());
+    add_budget_curves(outcomes, where, context.results());
     // Zhang et al. 2024, 12 blocks after 80,000 steps on BabiStories, validation.
     for (size_t i = 1; i < outcomes.size(); ++i)
-      context.results().compare({.what = fmt::format("{} over GPT, {}", networks()[i].name, where),
-                                 .published = 1.498 / 1.494,
-                                 .ours = outcomes[i].mean() / outcomes[0].mean(),
-                                 .digits = 4});
+      context.results().compare(
+          {.what = fmt::format("{} over GPT, {}", budget_networks()[i].name, where),
+           .published = 1.498 / 1.494,
+           .ours = outcomes[i].mean() / outcomes[0].mean(),
+           .digits = 4});
   }
 }
 
@@ -237,7 +233,7 @@ void train_on(const std::string& text, const std::string& place,
 
 void small_budget(StudyContext& context) {
   const SmallBudgetSettings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+      context.settings(quick_small_budget(), default_small_budget(), paper_small_budget());
   settings.check();
   Tables tables;
   for (size_t i = 0; i < settings.texts.size(); ++i)

@@ -21,7 +21,7 @@ namespace {
 
 using namespace task;
 
-struct Settings {
+struct ThreeMoonsSettings {
   ThreeMoonsConfig task;
   MoonRecipe published = published_recipe();
   MoonRecipe small_batch = small_batch_recipe();
@@ -48,8 +48,8 @@ struct Settings {
   }
 };
 
-Settings quick_settings() {
-  Settings settings;
+ThreeMoonsSettings quick_three_moons() {
+  ThreeMoonsSettings settings;
   settings.published.seeds = 1;
   settings.small_batch.seeds = settings.ours.seeds = 3;
   settings.sequences = 64;
@@ -57,8 +57,8 @@ Settings quick_settings() {
   return settings;
 }
 
-Settings paper_settings() {
-  Settings settings;
+ThreeMoonsSettings paper_three_moons() {
+  ThreeMoonsSettings settings;
   settings.stride = 1;
   return settings;
 }
@@ -70,7 +70,7 @@ struct Sequences {
   at::Tensor observations;  ///< [B, T, 6]
 };
 
-Sequences sequences_of(StudyContext& context, const Settings& settings, std::string name,
+Sequences sequences_of(StudyContext& context, const ThreeMoonsSettings& settings, std::string name,
                        std::vector<double> periods) {
   ThreeMoonsConfig config = settings.task;
   std::sort(periods.begin(), periods.end());
@@ -121,9 +121,9 @@ Cell mean_error(const std::vector<ContextError>& errors, double first, double en
   return count > 0 ? Cell::fixed(sum / static_cast<double>(count), 3) : Cell();
 }
 
-std::vector<ContextError> measure(StudyContext& context, const Settings& settings,
-                                  const MoonNetwork& network, const std::string& name,
-                                  const Sequences& sequences) {
+std::vector<ContextError> context_errors(StudyContext& context, const ThreeMoonsSettings& settings,
+                                         const MoonNetwork& network, const std::string& name,
+                                         const Sequences& sequences) {
   Progress progress(context.progress(), fmt::format("{}, {} periods", name, sequences.name),
                     settings.task.steps - settings.free_steps);
   const auto errors = free_running_errors(*network.trained.model, sequences.observations,
@@ -136,9 +136,9 @@ std::vector<ContextError> measure(StudyContext& context, const Settings& setting
 }
 
 /// Figures 4 and 5 for one set of periods, and a row of `stretches` for each network.
-void compare_networks(StudyContext& context, const Settings& settings, const MoonNetwork& one_head,
-                      const MoonNetwork& three_heads, const Sequences& sequences,
-                      Table& stretches) {
+void compare_networks(StudyContext& context, const ThreeMoonsSettings& settings,
+                      const MoonNetwork& one_head, const MoonNetwork& three_heads,
+                      const Sequences& sequences, Table& stretches) {
   std::vector<double> marks;  // the periods and the least common multiple, in steps
   for (const double period : sequences.periods) marks.push_back(settings.task.rate * period);
   marks.push_back(settings.task.rate * common_period(sequences.periods));
@@ -146,7 +146,7 @@ void compare_networks(StudyContext& context, const Settings& settings, const Moo
   double most = level;
   std::vector<Series> curves;
   for (const auto& [name, network] : {std::pair("1 head", &one_head), {"3 heads", &three_heads}}) {
-    const auto errors = measure(context, settings, *network, name, sequences);
+    const auto errors = context_errors(context, settings, *network, name, sequences);
     Series& curve = curves.emplace_back(Series{name, {}});
     for (const ContextError& one : errors) {
       curve.points.push_back({static_cast<double>(one.context), one.error});
@@ -212,7 +212,7 @@ void draw_matrices(StudyContext& context, const MoonNetwork& network, const std:
                               fmt::format("Training of seed {}. Figure 10.", network.seed));
 }
 
-void add_differences(StudyContext& context, const Settings& settings) {
+void add_moon_differences(StudyContext& context, const ThreeMoonsSettings& settings) {
   StudyResults& results = context.results();
   results.add_difference(
       "What the paper leaves open is as in the authors' code: the sets of periods, the optimiser "
@@ -222,14 +222,14 @@ void add_differences(StudyContext& context, const Settings& settings) {
       "The training 'ours' is not the paper's: W_φ and W_ψ begin as one random unitary matrix, W_z "
       "as its inverse, and a batch has an eighth of the sequences. 'small-batch' shows what the "
       "batch alone does.");
-  if (settings.sequences != Settings().sequences || settings.stride != 1)
+  if (settings.sequences != ThreeMoonsSettings().sequences || settings.stride != 1)
     results.add_difference(
         fmt::format("Errors are means over {} sequences at every {}th context; the paper has 512 "
                     "and every one.",
                     settings.sequences, settings.stride));
 }
 
-void check(const Settings& settings) {
+void check_moons(const ThreeMoonsSettings& settings) {
   for (const auto& [name, recipe] : {std::pair("published", &settings.published),
                                      {"small_batch", &settings.small_batch},
                                      {"ours", &settings.ours}}) {
@@ -254,8 +254,9 @@ void check(const Settings& settings) {
 
 void three_moons(StudyContext& context) {
   const InterruptGuard guard;
-  const Settings settings = context.settings(quick_settings(), Settings(), paper_settings());
-  check(settings);
+  const ThreeMoonsSettings settings =
+      context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons());
+  check_moons(settings);
   const MoonNetwork one_head =
       train_on_moons(context, settings.task, settings.published, "published", 1, 0);
   std::vector<MoonOutcome> outcomes;
@@ -282,7 +283,7 @@ void three_moons(StudyContext& context) {
   draw_matrices(context, three_heads, "3 heads", "memory");
   draw_matrices(context, one_head, "1 head", "channel");
   add_outcomes(outcomes, settings.dominance, context.results());
-  add_differences(context, settings);
+  add_moon_differences(context, settings);
   context.results().compare({.what = "real parameters, 1 head and 3 heads",
                              .published = 54,
                              .ours = static_cast<double>(three_heads.mosaic().parameter_count())});

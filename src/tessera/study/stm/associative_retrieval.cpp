@@ -7,7 +7,7 @@
 namespace tessera::stm_study {
 namespace {
 
-struct Settings : ComparisonSettings<task::AssociativeRetrievalConfig> {
+struct RetrievalSettings : ComparisonSettings<task::AssociativeRetrievalConfig> {
   int64_t fewest_training_pairs = 0;
 
   template <typename Visitor>
@@ -22,8 +22,8 @@ struct Settings : ComparisonSettings<task::AssociativeRetrievalConfig> {
 constexpr int64_t kEmbedding = 100;  // width of a token's vector, as in the paper
 constexpr int64_t kSolved = 99;      // percent
 
-Settings paper_settings() {
-  Settings settings;
+RetrievalSettings paper_retrieval() {
+  RetrievalSettings settings;
   settings.models = {"STM", "STM without transfer", "STM without gates", "Fast weights", "LSTM"};
   settings.stm.slots = 1;
   settings.stm.width = settings.stm.distilled = 48;
@@ -37,8 +37,8 @@ Settings paper_settings() {
   return settings;
 }
 
-Settings default_settings() {
-  Settings settings = paper_settings();
+RetrievalSettings default_retrieval() {
+  RetrievalSettings settings = paper_retrieval();
   settings.models = {"STM", "LSTM"};
   settings.fewest_training_pairs = 1;
   settings.stm = short_training_stm(1, 48);
@@ -49,8 +49,8 @@ Settings default_settings() {
   return settings;
 }
 
-Settings quick_settings() {
-  Settings settings = default_settings();
+RetrievalSettings quick_retrieval() {
+  RetrievalSettings settings = default_retrieval();
   settings.task.pairs = 4;
   settings.fewest_training_pairs = 0;
   settings.stm = short_training_stm(1, 32);
@@ -60,10 +60,10 @@ Settings quick_settings() {
 }
 
 /// Epochs and accuracy of table 1.
-struct Published {
+struct PublishedRetrieval {
   double epochs, accuracy;
 };
-using PublishedColumn = std::map<std::string, Published>;
+using PublishedColumn = std::map<std::string, PublishedRetrieval>;
 
 /// Sequences of 30 and of 50 characters are 14 and 24 pairs. Without gates: d = 96.
 const PublishedColumn* published_for(int64_t pairs) {
@@ -78,7 +78,7 @@ const PublishedColumn* published_for(int64_t pairs) {
   return pairs == 14 ? &of_30 : pairs == 24 ? &of_50 : nullptr;
 }
 
-std::vector<Contestant> contestants(const Settings& settings) {
+std::vector<Contestant> retrieval_contestants(const RetrievalSettings& settings) {
   StmConfig no_transfer = settings.stm, no_gates = settings.stm;
   no_transfer.alpha3 = {.value = 0, .learned = false};
   no_gates.gated = false;
@@ -95,7 +95,8 @@ std::vector<Contestant> contestants(const Settings& settings) {
 }
 
 /// Epochs of the paper's 100,000 samples until the validation accuracy was kSolved percent.
-Table epochs_table(const std::vector<task::TrainedRuns>& models, const Settings& settings) {
+Table epochs_table(const std::vector<task::TrainedRuns>& models,
+                   const RetrievalSettings& settings) {
   Table table(fmt::format("Until {} % of the validation answers are right", kSolved),
               {"model", "updates", "epochs of 100,000 samples", "published: epochs to the best"});
   const auto* published = published_for(settings.task.pairs);
@@ -114,10 +115,10 @@ Table epochs_table(const std::vector<task::TrainedRuns>& models, const Settings&
 }  // namespace
 
 void associative_retrieval(StudyContext& context) {
-  const Settings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+  const RetrievalSettings settings =
+      context.settings(quick_retrieval(), default_retrieval(), paper_retrieval());
   const auto models =
-      compare_models(context, "associative-retrieval", settings, contestants(settings),
+      compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
                      {{"min_pairs", settings.fewest_training_pairs}});
   context.results().add_table("epochs", epochs_table(models, settings));
   if (settings.fewest_training_pairs > 0)

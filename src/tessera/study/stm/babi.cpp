@@ -24,10 +24,10 @@ using task::BabiScore;
 using task::kBabiTasks;
 
 /// Table 9: the error in percent, mean and deviation over ten runs.
-struct Published {
+struct PublishedErrors {
   double mean, deviation;
 };
-constexpr std::array<Published, kBabiTasks> kTable9 = {
+constexpr std::array<PublishedErrors, kBabiTasks> kTable9 = {
     {{0.00, 0.00}, {0.21, 0.23}, {2.13, 1.14}, {0.00, 0.00}, {0.57, 0.18},
      {0.00, 0.00}, {0.81, 0.27}, {0.12, 0.07}, {0.00, 0.00}, {0.03, 0.06},
      {0.01, 0.03}, {0.04, 0.05}, {0.01, 0.03}, {0.16, 0.17}, {0.00, 0.00},
@@ -35,7 +35,7 @@ constexpr std::array<Published, kBabiTasks> kTable9 = {
 constexpr double kTable4Mean = 0.39, kTable4Best = 0.15, kTable9Failed = 0.1;
 constexpr double kFailed = 5;  // percent wrong, from which on a task counts as failed
 
-struct Settings {
+struct BabiSettings {
   std::string data;
   task::BabiSizes simulated;
   std::vector<int64_t> tasks = task::BabiConfig().tasks;
@@ -56,8 +56,8 @@ struct Settings {
 
 /// Tasks with short stories, a smaller model, a larger learning rate, and larger words: those of
 /// the paper's code are so small that at first all sentences look alike.
-Settings default_settings() {
-  Settings settings;
+BabiSettings default_babi() {
+  BabiSettings settings;
   settings.tasks = {1, 4, 6, 9, 10, 11, 12, 13, 15, 18, 20};
   settings.model.slots = 8;
   settings.model.width = 48;
@@ -74,8 +74,8 @@ Settings default_settings() {
   return settings;
 }
 
-Settings quick_settings() {
-  Settings settings = default_settings();
+BabiSettings quick_babi() {
+  BabiSettings settings = default_babi();
   settings.tasks = {1, 20};
   settings.simulated = {.training = 5000, .validation = 500, .test = 1000};
   settings.train.steps = 5000;
@@ -84,7 +84,7 @@ Settings quick_settings() {
 }
 
 /// The folder with the stories: the one given, or simulated ones in the study's.
-task::BabiConfig stories_of(const Settings& settings, StudyContext& context) {
+task::BabiConfig stories_of(const BabiSettings& settings, StudyContext& context) {
   if (!settings.data.empty()) return {.folder = settings.data, .tasks = settings.tasks};
   const fs::path folder = context.folder() / "stories";
   Progress progress(context.progress(), "Simulating stories", std::ssize(settings.tasks));
@@ -97,8 +97,8 @@ task::BabiConfig stories_of(const Settings& settings, StudyContext& context) {
 }
 
 /// Continues a run that the folder holds, so that the study may be stopped and started again.
-task::TrainedOnBabi train(const Settings& settings, const task::BabiData& data,
-                          StudyContext& context) {
+task::TrainedOnBabi train_answerer(const BabiSettings& settings, const task::BabiData& data,
+                                   StudyContext& context) {
   const fs::path folder = context.folder() / "run";
   const RunFolder run(folder, fs::exists(folder / "metrics.jsonl") ? Start::kResume : Start::kNew);
   task::BabiTrainingConfig config{.data = data.config(),
@@ -113,13 +113,13 @@ double percent(const BabiScore& score) {
   return 100 * score.error();
 }
 
-void tabulate(const task::TrainedOnBabi& trained, StudyResults& results) {
+void tabulate_errors(const task::TrainedOnBabi& trained, StudyResults& results) {
   Table table("Wrong answers of each task, in percent of its test questions",
               {"task", "published mean", "published deviation", "ours", "questions"});
   std::vector<std::string> names;
   std::vector<double> published, deviations, ours;
   for (const auto& [task, score] : trained.test) {
-    const Published& paper = kTable9.at(static_cast<size_t>(task - 1));
+    const PublishedErrors& paper = kTable9.at(static_cast<size_t>(task - 1));
     table.add_row({task, Cell::fixed(paper.mean, 2), Cell::fixed(paper.deviation, 2),
                    Cell::fixed(percent(score), 2), score.questions});
     results.add_point({.series = "error of a task",
@@ -141,7 +141,7 @@ void tabulate(const task::TrainedOnBabi& trained, StudyResults& results) {
 }
 
 /// Mean over the trained tasks, and how many failed.
-void compare(const task::TrainedOnBabi& trained, StudyResults& results) {
+void compare_errors(const task::TrainedOnBabi& trained, StudyResults& results) {
   double ours = 0, published = 0, failed = 0;
   for (const auto& [task, score] : trained.test) {
     ours += percent(score) / static_cast<double>(trained.test.size());
@@ -188,8 +188,8 @@ void draw_curve(const StudyContext& context, StudyResults& results) {
   results.add_chart("learning-curve", std::move(chart), "Dashed: the mean of all tasks.");
 }
 
-void add_differences(const Settings& settings, const task::TrainedOnBabi& trained,
-                     const task::BabiData& data, StudyResults& results) {
+void add_babi_differences(const BabiSettings& settings, const task::TrainedOnBabi& trained,
+                          const task::BabiData& data, StudyResults& results) {
   const QuestionAnswererConfig& model = trained.model->configuration();
   if (settings.data.empty())
     results.add_difference(
@@ -226,15 +226,15 @@ void add_differences(const Settings& settings, const task::TrainedOnBabi& traine
 }  // namespace
 
 void babi(StudyContext& context) {
-  const Settings settings = context.settings(quick_settings(), default_settings(), Settings());
+  const BabiSettings settings = context.settings(quick_babi(), default_babi(), BabiSettings());
   const InterruptGuard guard;
   const task::BabiData data(stories_of(settings, context));
-  const task::TrainedOnBabi trained = train(settings, data, context);
+  const task::TrainedOnBabi trained = train_answerer(settings, data, context);
   StudyResults& results = context.results();
-  tabulate(trained, results);
-  compare(trained, results);
+  tabulate_errors(trained, results);
+  compare_errors(trained, results);
   draw_curve(context, results);
-  add_differences(settings, trained, data, results);
+  add_babi_differences(settings, trained, data, results);
 }
 
 }  // namespace tessera::stm_study

@@ -18,7 +18,7 @@
 namespace tessera::stm_study {
 namespace {
 
-struct Settings {
+struct CostSettings {
   int64_t batch = 128;
   int64_t iterations = 5;
   std::vector<int64_t> widths = {16, 32, 64, 128};
@@ -74,7 +74,7 @@ struct Iteration {
   double seconds;
 };
 
-Iteration timed_iteration(const Entry& entry, const Settings& settings, uint64_t seed) {
+Iteration timed_iteration(const Entry& entry, const CostSettings& settings, uint64_t seed) {
   const task::PrioritySort task({});
   task::TaskTrainingConfig config;
   config.model = entry.model;
@@ -95,7 +95,7 @@ Iteration timed_iteration(const Entry& entry, const Settings& settings, uint64_t
   return {model->parameter_count(), seconds};
 }
 
-void add_models(StudyContext& context, const Settings& settings) {
+void add_models(StudyContext& context, const CostSettings& settings) {
   Table table(
       "Seconds of one training iteration on priority sort",
       {"model", "parameters", "seconds", "over LSTM", "published (V100)", "over LSTM there"});
@@ -117,7 +117,7 @@ void add_models(StudyContext& context, const Settings& settings) {
 }
 
 /// Dot-product and outer-product attention of 8 queries over 8 keys and values, forward alone.
-void add_attentions(StudyContext& context, const Settings& settings) {
+void add_attentions(StudyContext& context, const CostSettings& settings) {
   constexpr int64_t kSlots = 8;
   at::NoGradGuard no_grad;
   at::manual_seed(context.seed());
@@ -145,7 +145,7 @@ void add_attentions(StudyContext& context, const Settings& settings) {
 }  // namespace
 
 void cost(StudyContext& context) {
-  const Settings settings = context.settings<Settings>(
+  const CostSettings settings = context.settings<CostSettings>(
       {.batch = 8, .iterations = 2, .widths = {16, 32}}, {}, {.iterations = 20});
   add_models(context, settings);
   add_attentions(context, settings);
@@ -153,9 +153,9 @@ void cost(StudyContext& context) {
       "Times are those of this machine's processor, threads: {}; the published ones are "
       "of a V100.",
       context.threads()));
-  if (settings.batch != Settings().batch)
+  if (settings.batch != CostSettings().batch)
     context.results().add_difference(
-        fmt::format("Batches of {}; the paper has {}.", settings.batch, Settings().batch));
+        fmt::format("Batches of {}; the paper has {}.", settings.batch, CostSettings().batch));
 }
 
 }  // namespace tessera::stm_study

@@ -11,7 +11,7 @@ namespace tessera::stm_study {
 namespace {
 
 template <typename Task>
-ComparisonSettings<Task> paper_settings() {
+ComparisonSettings<Task> paper_combinatorial() {
   ComparisonSettings<Task> settings;
   settings.models = {"STM", "LSTM", "ALSTM", "RMC", "DNC"};
   settings.baselines.lstm.hidden = 1024;
@@ -22,25 +22,26 @@ ComparisonSettings<Task> paper_settings() {
 }
 
 template <typename Task>
-ComparisonSettings<Task> reduced_settings(const Task& task, int64_t steps) {
-  ComparisonSettings<Task> settings = shortened(paper_settings<Task>(), steps);
+ComparisonSettings<Task> reduced_combinatorial(const Task& task, int64_t steps) {
+  ComparisonSettings<Task> settings = shortened(paper_combinatorial<Task>(), steps);
   settings.task = task;
   return settings;
 }
 
 template <typename Task>
-ComparisonSettings<Task> quick_settings(const Task& task) {
-  ComparisonSettings<Task> settings = reduced_settings(task, 4'000);
+ComparisonSettings<Task> quick_combinatorial(const Task& task) {
+  ComparisonSettings<Task> settings = reduced_combinatorial(task, 4'000);
   settings.models = {"STM", "LSTM"};
   return settings;
 }
 
 /// Accuracies of table 3, percent.
-using Published = std::map<std::string, double>;
+using PublishedScores = std::map<std::string, double>;
 
 template <typename Task>
-void compare(StudyContext& context, const std::string& task_name,
-             const ComparisonSettings<Task>& settings, const Published& published) {
+void compare_on_combinatorial(StudyContext& context, const std::string& task_name,
+                              const ComparisonSettings<Task>& settings,
+                              const PublishedScores& published) {
   std::vector<Contestant> contestants = baseline_contestants(settings.baselines);
   contestants.push_back({"STM", model_table<Stm>(settings.stm)});
   compare_models(context, task_name, settings, with_published(std::move(contestants), published));
@@ -56,11 +57,12 @@ void convex_hull(StudyContext& context) {
   using task::ConvexHullConfig;
   const ConvexHullConfig small = {.min_points = 5, .max_points = 5, .most_points = 5};
   const auto settings = context.settings(
-      quick_settings<ConvexHullConfig>(small),
-      reduced_settings<ConvexHullConfig>({.max_points = 10, .most_points = 10}, 8'000),
-      paper_settings<ConvexHullConfig>());
-  compare(context, "convex-hull", settings,
-          {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}});
+      quick_combinatorial<ConvexHullConfig>(small),
+      reduced_combinatorial<ConvexHullConfig>({.max_points = 10, .most_points = 10}, 8'000),
+      paper_combinatorial<ConvexHullConfig>());
+  compare_on_combinatorial(
+      context, "convex-hull", settings,
+      {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}});
   context.results().add_difference(
       fmt::format("Trained and measured on {} to {} points; the paper trains on 5 to 20 and its "
                   "published numbers here are those for 5.",
@@ -70,11 +72,13 @@ void convex_hull(StudyContext& context) {
 void travelling_salesman(StudyContext& context) {
   using task::TravellingSalesmanConfig;
   const TravellingSalesmanConfig small = {.min_points = 5, .max_points = 5, .most_points = 5};
-  const auto settings = context.settings(quick_settings<TravellingSalesmanConfig>(small),
-                                         reduced_settings<TravellingSalesmanConfig>(small, 8'000),
-                                         paper_settings<TravellingSalesmanConfig>());
-  compare(context, "travelling-salesman", settings,
-          {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}});
+  const auto settings =
+      context.settings(quick_combinatorial<TravellingSalesmanConfig>(small),
+                       reduced_combinatorial<TravellingSalesmanConfig>(small, 8'000),
+                       paper_combinatorial<TravellingSalesmanConfig>());
+  compare_on_combinatorial(
+      context, "travelling-salesman", settings,
+      {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}});
   context.results().add_difference(
       fmt::format("{} to {} points, and the direction of a tour is fixed; the published numbers "
                   "are those for 5 points, with tours in either direction.",
@@ -83,11 +87,12 @@ void travelling_salesman(StudyContext& context) {
 
 void shortest_path(StudyContext& context) {
   using task::GraphConfig;
-  const auto settings =
-      context.settings(quick_settings(small_graphs()), reduced_settings(small_graphs(), 8'000),
-                       paper_settings<GraphConfig>());
-  compare(context, "shortest-path", settings,
-          {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}});
+  const auto settings = context.settings(quick_combinatorial(small_graphs()),
+                                         reduced_combinatorial(small_graphs(), 8'000),
+                                         paper_combinatorial<GraphConfig>());
+  compare_on_combinatorial(
+      context, "shortest-path", settings,
+      {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}});
   context.results().add_difference(fmt::format(
       "Graphs of {} to {} nodes and at most {} edges; the paper has 5 to 20 nodes and 6 to 30 "
       "edges, and leaves the encoding open.",
@@ -96,11 +101,12 @@ void shortest_path(StudyContext& context) {
 
 void spanning_tree(StudyContext& context) {
   using task::GraphConfig;
-  const auto settings =
-      context.settings(quick_settings(small_graphs()), reduced_settings(small_graphs(), 8'000),
-                       paper_settings<GraphConfig>());
-  compare(context, "spanning-tree", settings,
-          {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}});
+  const auto settings = context.settings(quick_combinatorial(small_graphs()),
+                                         reduced_combinatorial(small_graphs(), 8'000),
+                                         paper_combinatorial<GraphConfig>());
+  compare_on_combinatorial(
+      context, "spanning-tree", settings,
+      {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}});
   context.results().add_difference(fmt::format(
       "Graphs of {} to {} nodes and at most {} edges; the paper has 5 to 20 nodes and 6 to 30 "
       "edges, and leaves the encoding open.",

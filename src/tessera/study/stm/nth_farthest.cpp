@@ -7,10 +7,10 @@
 namespace tessera::stm_study {
 namespace {
 
-using Settings = ComparisonSettings<task::NthFarthestConfig>;
+using FarthestSettings = ComparisonSettings<task::NthFarthestConfig>;
 
-Settings paper_settings() {
-  Settings settings;
+FarthestSettings paper_farthest() {
+  FarthestSettings settings;
   settings.models = {"STM, n_q = 1", "STM, n_q = 4", "STM, n_q = 8", "RMC", "DNC", "LSTM"};
   settings.train.steps = 1'000'000;
   settings.train.batch = 1600;
@@ -20,8 +20,8 @@ Settings paper_settings() {
   return settings;
 }
 
-Settings default_settings() {
-  Settings settings = paper_settings();
+FarthestSettings default_farthest() {
+  FarthestSettings settings = paper_farthest();
   settings.task = {.vectors = 4, .dimension = 2};
   settings.models = {"STM, n_q = 1", "STM, n_q = 8", "LSTM"};
   settings.stm = short_training_stm(8, 32);
@@ -30,15 +30,15 @@ Settings default_settings() {
   return settings;
 }
 
-Settings quick_settings() {
-  Settings settings = default_settings();
+FarthestSettings quick_farthest() {
+  FarthestSettings settings = default_farthest();
   settings.models = {"STM, n_q = 8", "LSTM"};
   settings.task.vectors = 3;
   settings.train.steps = 800;
   return settings;
 }
 
-std::vector<Contestant> contestants(const Settings& settings) {
+std::vector<Contestant> farthest_contestants(const FarthestSettings& settings) {
   const auto stm = [&](int64_t slots) {
     StmConfig config = settings.stm;
     config.slots = slots;
@@ -55,9 +55,9 @@ std::vector<Contestant> contestants(const Settings& settings) {
 }  // namespace
 
 void nth_farthest(StudyContext& context) {
-  const Settings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
-  compare_models(context, "nth-farthest", settings, contestants(settings));
+  const FarthestSettings settings =
+      context.settings(quick_farthest(), default_farthest(), paper_farthest());
+  compare_models(context, "nth-farthest", settings, farthest_contestants(settings));
   context.results().add_difference(fmt::format("{} vectors of {} numbers; the paper has 8 of 16.",
                                                settings.task.vectors, settings.task.dimension));
 }

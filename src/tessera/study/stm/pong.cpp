@@ -16,7 +16,7 @@ namespace {
 
 using namespace task;
 
-struct Settings {
+struct PongSettings {
   std::vector<int64_t> frame_skips = {0, 4, 16, 32};
   int64_t moving_mean = 100;
   int64_t player_games = 100;
@@ -33,8 +33,8 @@ struct Settings {
 
 /// Games to 3 points against a weaker opponent, frames and networks a fraction of the paper's.
 /// Short rollouts of many workers: what learning needs most are updates.
-Settings default_settings() {
-  Settings settings;
+PongSettings default_pong() {
+  PongSettings settings;
   settings.frame_skips = {4, 16};
   PongTrainingConfig& training = settings.training;
   training.environment.game = {.points = 3, .opponent_skill = 0.2};
@@ -60,8 +60,8 @@ Settings default_settings() {
   return settings;
 }
 
-Settings quick_settings() {
-  Settings settings = default_settings();
+PongSettings quick_pong() {
+  PongSettings settings = default_pong();
   settings.frame_skips = {16};
   settings.training.train.steps = 2400;
   return settings;
@@ -87,8 +87,8 @@ struct Learner {
   }
 };
 
-Learner train(StudyContext& context, const Settings& settings, PongMemory memory,
-              int64_t frame_skip) {
+Learner train_learner(StudyContext& context, const PongSettings& settings, PongMemory memory,
+                      int64_t frame_skip) {
   Learner learner{memory, frame_skip};
   PongTrainingConfig config = settings.training;
   config.environment.frame_skip = frame_skip;
@@ -114,7 +114,8 @@ void add_curve(StudyContext& context, const Learner& learner, int64_t window) {
         {learner.name(), static_cast<double>(last), learner.reward(last - width, width)});
 }
 
-void tabulate(StudyContext& context, const std::vector<Learner>& learners, int64_t window) {
+void tabulate_learners(StudyContext& context, const std::vector<Learner>& learners,
+                       int64_t window) {
   Table table(fmt::format("Rewards are means: of the first and last {} games of the training, and "
                           "of the games after it",
                           window),
@@ -148,7 +149,7 @@ double mean_reward(const PongEnvironmentConfig& config, PongPlayer player, int64
 /// Players that do not learn, at each frame skip: a table, and levels for the chart of one.
 class Players {
  public:
-  Players(StudyContext& context, const Settings& settings) {
+  Players(StudyContext& context, const PongSettings& settings) {
     Table table("Mean reward of players that do not learn",
                 {"frame skip", "still", "random", "knows ball and opponent"});
     for (const int64_t skip : settings.frame_skips) {
@@ -203,7 +204,7 @@ Picture grey_picture(const std::string& name, const PongEnvironment& environment
 }
 
 /// A rally between the player that knows ball and opponent and an opponent that never misses.
-void show_rally(StudyContext& context, const Settings& settings) {
+void show_rally(StudyContext& context, const PongSettings& settings) {
   constexpr int64_t kPictures = 8, kFrames = 16;  // frames from one picture to the next
   PongEnvironmentConfig config = settings.training.environment;
   config.game = {.points = 21, .opponent_skill = 1};
@@ -228,7 +229,7 @@ void show_rally(StudyContext& context, const Settings& settings) {
       "The same in grey, without scores and walls, before it is normalised.");
 }
 
-void add_differences(StudyContext& context, const Settings& settings) {
+void add_pong_differences(StudyContext& context, const PongSettings& settings) {
   StudyResults& results = context.results();
   const PongTrainingConfig& training = settings.training;
   const PongEnvironmentConfig& environment = training.environment;
@@ -253,7 +254,7 @@ void add_differences(StudyContext& context, const Settings& settings) {
       training.train.learning_rate, training.actor_critic.entropy));
 }
 
-void check(const Settings& settings) {
+void check_pong(const PongSettings& settings) {
   if (settings.frame_skips.empty()) throw UsageError("frame_skips is empty, expected 1 or more");
   if (settings.moving_mean < 1 || settings.player_games < 1)
     throw UsageError("moving_mean = {}, player_games = {}; expected 1 or more of each",
@@ -268,19 +269,19 @@ void check(const Settings& settings) {
 }  // namespace
 
 void pong(StudyContext& context) {
-  const Settings settings = context.settings(quick_settings(), default_settings(), Settings());
-  check(settings);
+  const PongSettings settings = context.settings(quick_pong(), default_pong(), PongSettings());
+  check_pong(settings);
   show_rally(context, settings);
   const Players players(context, settings);
   std::vector<Learner> learners;
   for (const int64_t skip : settings.frame_skips)
     for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
-      learners.push_back(train(context, settings, memory, skip));
+      learners.push_back(train_learner(context, settings, memory, skip));
       add_curve(context, learners.back(), settings.moving_mean);
     }
-  tabulate(context, learners, settings.moving_mean);
+  tabulate_learners(context, learners, settings.moving_mean);
   draw(context, learners, players);
-  add_differences(context, settings);
+  add_pong_differences(context, settings);
 }
 
 }  // namespace tessera::stm_study

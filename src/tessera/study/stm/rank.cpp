@@ -35,7 +35,7 @@ const std::vector<Row>& rows() {
   return all;
 }
 
-struct Settings {
+struct RankSettings {
   std::vector<std::string> tasks;
   TrainConfig train = task::default_task_training();
 
@@ -46,21 +46,21 @@ struct Settings {
   }
 };
 
-Settings paper_settings() {
-  Settings settings;
+RankSettings paper_rank() {
+  RankSettings settings;
   for (const Row& row : rows()) settings.tasks.push_back(row.task);
   settings.train.steps = 50'000;
   return settings;
 }
 
-Settings default_settings() {
-  Settings settings = paper_settings();
+RankSettings default_rank() {
+  RankSettings settings = paper_rank();
   settings.train = short_training(100, 16);
   return settings;
 }
 
-Settings quick_settings() {
-  Settings settings = default_settings();
+RankSettings quick_rank() {
+  RankSettings settings = default_rank();
   settings.tasks = {"associative-retrieval", "copy", "shortest-path"};
   settings.train = short_training(15, 8);
   return settings;
@@ -99,7 +99,7 @@ struct Ranks {
   double distilled;  ///< R, the upper bound
 };
 
-Ranks trained_ranks(StudyContext& context, const Settings& settings, const Row& row) {
+Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const Row& row) {
   task::TaskTrainingConfig common;
   common.task = {{"name", row.task}};
   common.data.test_samples = settings.train.batch;
@@ -125,8 +125,7 @@ double numerical_rank(const at::Tensor& matrix) {
 }
 
 void rank(StudyContext& context) {
-  const Settings settings =
-      context.settings(quick_settings(), default_settings(), paper_settings());
+  const RankSettings settings = context.settings(quick_rank(), default_rank(), paper_rank());
   Table table("Numerical rank of the distillation G2",
               {"task", "d", "before training", "expected there", "after", "published"});
   for (const std::string& name : settings.tasks) {
