@@ -71,8 +71,8 @@ endfunction()
 
 # tessera_sources(<target> [TEST] [MERGED] <file>...): compiles the files, each with its precompiled
 # headers, and adds them to the target, which must have its libraries already. TEST: also GoogleTest's
-# headers. MERGED: GCC reads six files on LibTorch at a time, and instantiates the templates of the
-# precompiled header once for all six.
+# headers. MERGED: GCC reads six files at a time, and what they include, and the templates of the
+# precompiled header, once for all six.
 function(tessera_sources target)
   cmake_parse_arguments(ARG "TEST;MERGED" "" "" ${ARGN})
   if(NOT TESSERA_PRECOMPILE_HEADERS)
@@ -89,7 +89,7 @@ function(tessera_sources target)
     endif()
     set(objects ${target}_${set})
     add_library(${objects} OBJECT ${${set}_files})
-    if(ARG_MERGED AND set MATCHES "tensor|module")
+    if(ARG_MERGED)
       set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
     endif()
     target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)

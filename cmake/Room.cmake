@@ -1,14 +1,14 @@
 # A room is a folder of src/tessera: one static library, its headers, and its tests in tests/<room>.
+# Its files are compiled six at a time, in half the time: what stands in an anonymous namespace must be
+# the only one of that name in the room.
 
-# tessera_room(<name> [TENSORS] [COLD] [MERGED] [ROOMS <room>...] [LIBRARIES <target>...])
+# tessera_room(<name> [TENSORS] [COLD] [ROOMS <room>...] [LIBRARIES <target>...])
 #   TENSORS    the room is built on LibTorch
 #   COLD       no loop of the room takes long: a release compiles it with -O1, a quarter quicker
-#   MERGED     its files are compiled several at a time, a third quicker: a name in an anonymous
-#              namespace must then be the only one of that name in the room
 #   ROOMS      the rooms it may include; what those may include comes with them
 #   LIBRARIES  the foreign libraries it uses
 function(tessera_room name)
-  cmake_parse_arguments(ARG "TENSORS;COLD;MERGED" "" "ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "TENSORS;COLD" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|\\.isa\\.cpp$")
   add_library(tessera_${name} STATIC)
@@ -25,11 +25,7 @@ function(tessera_room name)
   if(ARG_COLD)
     target_compile_options(tessera_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  set(merged "")
-  if(ARG_MERGED)
-    set(merged MERGED)
-  endif()
-  tessera_sources(tessera_${name} ${merged} ${sources})
+  tessera_sources(tessera_${name} MERGED ${sources})
   set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${name})
   set_property(GLOBAL PROPERTY TESSERA_TENSORS_OF_${name} ${ARG_TENSORS})
 endfunction()

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kLearntVocabulary = 4096;
 
-struct Options {
+struct MemoCreateArguments {
   std::string store, sample, tokenizer;
   memo::WindowCodeKind code = memo::WindowCodeKind::kBound;
   int64_t dimension = 1024;
@@ -46,7 +46,7 @@ Tokenizer learnt_tokenizer(const Texts& sample) {
   return trainer.train([&](int64_t tokens) { progress.update(tokens); });
 }
 
-Tokenizer tokenizer_of(const Options& options, const Texts& sample) {
+Tokenizer tokenizer_of(const MemoCreateArguments& options, const Texts& sample) {
   const std::string kind = !options.tokenizer.empty() ? options.tokenizer
                            : !sample.empty()          ? "bpe"
                                                       : "byte";
@@ -61,7 +61,7 @@ Tokenizer tokenizer_of(const Options& options, const Texts& sample) {
 
 /// The smallest dimension that is predicted to recall the sample with the error allowed; prints
 /// what it found.
-int64_t planned_dimension(const Options& options, memo::TextMemoryConfig memory,
+int64_t planned_dimension(const MemoCreateArguments& options, memo::TextMemoryConfig memory,
                           const Tokenizer& tokenizer, const Texts& sample) {
   std::vector<std::vector<int32_t>> documents;
   size_t tokens = 0;
@@ -87,7 +87,7 @@ int64_t planned_dimension(const Options& options, memo::TextMemoryConfig memory,
   return *plan.dimension;
 }
 
-void run(const Options& options) {
+void run_memo_create(const MemoCreateArguments& options) {
   memo::TextMemoryConfig memory;
   memory.code = options.code;
   memory.dimension = options.dimension;
@@ -106,7 +106,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_memo_create(Verb& memo) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MemoCreateArguments>();
   Verb& verb = memo.verb("create", "Create an empty store");
   verb.option("store", options->store, "The folder to create").required();
   Option dimension =
@@ -129,7 +129,7 @@ void add_memo_create(Verb& memo) {
               "et al. 2025, similar windows recall each other");
   verb.option("--seed", options->seed,
               "Random seed of the codes; only stores with the same seed and sizes can be merged");
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_memo_create(*options); });
 }
 
 }  // namespace tessera::cli

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct MemoMemorizeArguments {
   std::string store, id, shard;
   std::vector<std::string> files;
   bool replace = false;
@@ -88,7 +88,7 @@ std::vector<Document> documents_of(const std::string& path) {
 }
 
 /// All documents of the command line, each with an id of its own.
-std::vector<Document> list_documents(const Options& options) {
+std::vector<Document> list_documents(const MemoMemorizeArguments& options) {
   std::vector<Document> documents;
   for (const auto& file : options.files)
     for (auto& document : documents_of(file)) documents.push_back(std::move(document));
@@ -174,7 +174,7 @@ void warn_if_overfull(const store::MemoWriter& writer) {
              load, 64 * std::ceil(dimension / 64));
 }
 
-void run(const Options& options) {
+void run_memo_memorize(const MemoMemorizeArguments& options) {
   const Shard shard = parse_shard(options.shard);
   store::MemoWriter writer(options.store);
   std::vector<Document> documents;
@@ -191,7 +191,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_memo_memorize(Verb& memo) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MemoMemorizeArguments>();
   Verb& verb = memo.verb("memorize", "Memorize documents");
   add_store(verb, options->store);
   verb.option("file", options->files,
@@ -204,7 +204,7 @@ void add_memo_memorize(Verb& memo) {
               "shards can be merged");
   verb.flag("--replace", options->replace,
             "Replace documents that the store already holds; unchanged ones are skipped");
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_memo_memorize(*options); });
 }
 
 }  // namespace tessera::cli

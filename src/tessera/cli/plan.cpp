@@ -21,7 +21,7 @@ namespace {
 
 using config::Json;
 
-struct Options {
+struct PlanArguments {
   std::optional<double> alpha, error;
   std::optional<int64_t> inputs, outputs, dimension;
   int64_t runs = 10, vocabulary = 4096;
@@ -31,7 +31,7 @@ struct Options {
   bool json = false;
 };
 
-void check(const Options& options) {
+void check(const PlanArguments& options) {
   const int laws = options.alpha.has_value() + !options.counts.empty() + !options.text.empty();
   if (laws != 1) throw UsageError("give one of --alpha, --counts and --text; {} were given", laws);
   if (options.error.has_value() == options.dimension.has_value())
@@ -50,7 +50,7 @@ void check(const Options& options) {
     throw UsageError("--inputs goes with --alpha; a file says itself how many inputs it has");
 }
 
-theory::LawPlan plan_law(const Options& options) {
+theory::LawPlan plan_law(const PlanArguments& options) {
   const theory::PlannedLaw law =
       options.alpha ? theory::planned_zipf_law(*options.inputs, *options.outputs, *options.alpha)
                     : theory::planned_counts(theory::read_counts_file(options.counts),
@@ -109,7 +109,7 @@ void print(const theory::LawPlan& plan) {
     fmt::print("  {:>10} associations at an error of {:g} each\n", held.items, held.error_per_item);
 }
 
-Tokenizer tokenizer_of(const Options& options, const std::string& text) {
+Tokenizer tokenizer_of(const PlanArguments& options, const std::string& text) {
   if (options.tokenizer == "byte") return Tokenizer::bytes(EndOfText::kPresent);
   if (options.tokenizer == "character") return Tokenizer::characters(text, EndOfText::kPresent);
   if (options.tokenizer != "bpe") return Tokenizer::load(options.tokenizer);
@@ -127,7 +127,7 @@ struct PlansOfText {
   std::vector<memo::TextPlan> plans;
 };
 
-PlansOfText plan_text(const Options& options) {
+PlansOfText plan_text(const PlanArguments& options) {
   const std::string text = read_file(options.text);
   const Tokenizer tokenizer = tokenizer_of(options, text);
   const auto tokens = tokenizer.encode(text);
@@ -182,7 +182,7 @@ void print(const PlansOfText& text) {
   }
 }
 
-void run(const Options& options) {
+void run_plan(const PlanArguments& options) {
   check(options);
   const auto show = [&](const auto& plan) {
     if (options.json)
@@ -199,7 +199,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_plan(Verb& program) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanArguments>();
   Verb& verb = program.verb("plan",
                             "How large a memory must be for a given error, or how much a memory of "
                             "a given size can hold");
@@ -226,7 +226,7 @@ void add_plan(Verb& program) {
       .between(257, 1 << 20);
   verb.option("--seed", options->seed, "Random seed of the simulation");
   verb.flag("--json", options->json, "Print JSON");
-  verb.run([options] { run(*options); });
+  verb.run([options] { run_plan(*options); });
 }
 
 }  // namespace tessera::cli

@@ -9,14 +9,13 @@ namespace tessera {
 namespace {
 
 constexpr double kEdge = 16;
-constexpr double kFont = 12;
 constexpr double kTitleFont = 17;  // 15 pixels, but bold and therefore wider
 
 }  // namespace
 
 double label_room(const Ticks& ticks) {
   double room = 0;
-  for (const Tick& tick : ticks.ticks) room = std::max(room, text_width(tick.label, kFont));
+  for (const Tick& tick : ticks.ticks) room = std::max(room, text_width(tick.label, kFontSize));
   return room + 10;
 }
 
@@ -42,8 +41,8 @@ void ChartFrame::draw_legend(const std::vector<LegendEntry>& legend) {
   double x = kEdge;
   double y = cursor_ + 14;
   for (const LegendEntry& entry : legend) {
-    const std::string name = shorten_text(entry.name, width_ - 2 * kEdge - 24, kFont);
-    const double needed = 24 + text_width(name, kFont);
+    const std::string name = shorten_text(entry.name, width_ - 2 * kEdge - 24, kFontSize);
+    const double needed = 24 + text_width(name, kFontSize);
     if (x > kEdge && x + needed > width_ - kEdge) {
       x = kEdge;
       y += 19;
@@ -87,7 +86,7 @@ void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
   for (const Tick& tick : ticks.ticks) {
     const double pixel = x.pixel(tick.value);
     svg_.line(pixel, plot_.bottom, pixel, plot_.bottom + (tick.label.empty() ? 3 : 5), "axis");
-    const double half = text_width(tick.label, kFont) / 2;
+    const double half = text_width(tick.label, kFontSize) / 2;
     if (tick.label.empty() || pixel - half < free_from) continue;
     svg_.text(pixel, plot_.bottom + 19, tick.label, "muted", Anchor::kMiddle);
     free_from = pixel + half + 6;
@@ -102,13 +101,13 @@ void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
 void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::string& label) {
   const double step = plot_.width() / static_cast<double>(std::max<std::size_t>(names.size(), 1));
   double widest = 0;
-  for (const std::string& name : names) widest = std::max(widest, text_width(name, kFont));
+  for (const std::string& name : names) widest = std::max(widest, text_width(name, kFontSize));
   const double allowed = std::max(step - 4, std::min(widest, 90.0));
   const double needed = std::min(widest, allowed) + 8;
   const auto stride = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(needed / step)));
   for (std::size_t i = 0; i < names.size(); i += stride) {
     svg_.text(plot_.left + (static_cast<double>(i) + 0.5) * step, plot_.bottom + 18,
-              shorten_text(names[i], allowed, kFont), "muted", Anchor::kMiddle);
+              shorten_text(names[i], allowed, kFontSize), "muted", Anchor::kMiddle);
   }
   cursor_ = plot_.bottom + 24;
   if (label.empty()) return;
@@ -118,7 +117,7 @@ void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::
 
 void ChartFrame::draw_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
-    for (const std::string& line : wrap_text(note, width_ - 2 * kEdge, kFont)) {
+    for (const std::string& line : wrap_text(note, width_ - 2 * kEdge, kFontSize)) {
       svg_.text(kEdge, cursor_ + 18, line, "muted");
       cursor_ += 17;
     }

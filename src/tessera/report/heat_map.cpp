@@ -14,7 +14,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kDrawnCells = 64;
-constexpr double kFont = 12;
 
 int srgb(double linear) {
   const double value = std::clamp(linear, 0.0, 1.0);
@@ -33,7 +32,7 @@ std::string hex(const std::array<int, 3>& colour) {
 
 double widest(const std::vector<std::string>& names) {
   double width = 0;
-  for (const std::string& name : names) width = std::max(width, text_width(name, kFont));
+  for (const std::string& name : names) width = std::max(width, text_width(name, kFontSize));
   return width;
 }
 
@@ -137,7 +136,7 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
       svg.filled_rect(x, y, width - gap, height - gap, hex(heat_colour(share)),
                       place + "\n" + significant_text(value, 6));
       const std::string number = significant_text(value, 2);
-      if (height < 18 || width < 32 || text_width(number, kFont) > width - 4) continue;
+      if (height < 18 || width < 32 || text_width(number, kFontSize) > width - 4) continue;
       svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.42 ? "on-dark" : "on-light",
                Anchor::kMiddle);
     }
@@ -150,7 +149,7 @@ void HeatMap::draw_row_names(SvgWriter& svg, const Box& plot) const {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     const double y = plot.top + (static_cast<double>(row) + 0.5) * step;
     if (y < free_from) continue;
-    svg.text(plot.left - 8, y + 4, shorten_text(rows_[row], 120, kFont), "muted", Anchor::kEnd);
+    svg.text(plot.left - 8, y + 4, shorten_text(rows_[row], 120, kFontSize), "muted", Anchor::kEnd);
     free_from = y + 15;
   }
 }

@@ -19,6 +19,9 @@ std::string printable_text(std::string_view text);
 /// Number of code points of a valid UTF-8 text: its width in a plain-text table.
 std::size_t code_points(std::string_view text);
 
+/// Of text in pictures, pixels.
+constexpr double kFontSize = 12;
+
 /// Estimated width in pixels of one line of sans-serif text.
 double text_width(std::string_view text, double font_size);
 

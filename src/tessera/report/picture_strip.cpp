@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kGap = 8, kNameRoom = 20, kFont = 12;
+constexpr double kGap = 8, kNameRoom = 20;
 
 /// The colour of each pixel as one number.
 std::vector<uint32_t> colours_of(const Picture& picture) {
@@ -94,7 +94,7 @@ Drawing PictureStrip::draw(ChartWidth width) const {
     for (const ColouredRectangle& part : rectangles)
       svg.filled_rect(x + scale * part.left, y + scale * part.top, scale * part.width,
                       scale * part.height, part.colour, "");
-    svg.text(x, y + tallest + 14, shorten_text(name, side, kFont), "muted");
+    svg.text(x, y + tallest + 14, shorten_text(name, side, kFontSize), "muted");
   }
   if (pictures_.empty()) frame.draw_empty_note();
   return frame.finish(title(), fmt::format("{} pictures.", pictures_.size()));

@@ -10,7 +10,7 @@ namespace {
 
 using safetensors::DType;
 
-constexpr const char* kFormat = "tessera-memo-matrix-1";
+constexpr const char* kMatrixFormat = "tessera-memo-matrix-1";
 constexpr const char* kTensor = "C";
 constexpr const char* kRemedy = "'tessera memo verify --repair' rebuilds it from the ledger";
 
@@ -52,9 +52,9 @@ MatrixFile MatrixFile::open(const std::filesystem::path& path, const std::string
                             int64_t dimension) {
   if (!is_there(path)) throw DataError(path.native(), "is missing; {}", kRemedy);
   auto file = safetensors::File::open(path, Mapping::kCopyOnWrite);
-  if (metadata(file, "format") != kFormat)
+  if (metadata(file, "format") != kMatrixFormat)
     throw DataError(path.native(), "has format '{}', this version of Tessera reads '{}'",
-                    metadata(file, "format"), kFormat);
+                    metadata(file, "format"), kMatrixFormat);
   if (metadata(file, "config") != config)
     throw DataError(path.native(), "belongs to a store with {}, this one has {}; {}",
                     metadata(file, "config"), config, kRemedy);
@@ -84,7 +84,7 @@ void MatrixFile::write(const std::filesystem::path& path, const std::string& con
                                        {matrix.rows(), matrix.columns()},
                                        matrix.bytes()};
   safetensors::write(path, {{kTensor, tensor}},
-                     {{"format", kFormat},
+                     {{"format", kMatrixFormat},
                       {"config", config},
                       {"change", std::to_string(state.change)},
                       {"pairs", std::to_string(state.pairs)},

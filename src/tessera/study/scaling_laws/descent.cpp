@@ -16,8 +16,6 @@ namespace {
 
 using namespace theory;
 
-constexpr uint64_t kSampleStream = 2;
-
 /// One run of single-sample descent from W = 0.
 class SampledDescent {
  public:
@@ -37,10 +35,6 @@ class SampledDescent {
   AliasTable table_;
   RandomStream random_;
 };
-
-AssociationTask task_of(const Settings& settings) {
-  return zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
-}
 
 struct DescentCase {
   int64_t dimension;

@@ -18,12 +18,6 @@ namespace {
 
 using namespace theory;
 
-constexpr uint64_t kSampleStream = 2;
-
-AssociationTask task_of(const Settings& settings) {
-  return zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
-}
-
 constexpr double kUnknown = ResultPoint::kNone;
 
 /// A way of training W from random entries.

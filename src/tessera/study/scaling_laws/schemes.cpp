@@ -19,8 +19,6 @@ namespace {
 
 using namespace theory;
 
-constexpr uint64_t kSampleStream = 2;
-
 int64_t eighth(int64_t dimension, int64_t inputs) {
   return std::clamp<int64_t>(dimension / 8, 1, inputs);
 }

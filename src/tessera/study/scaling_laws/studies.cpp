@@ -8,6 +8,10 @@
 namespace tessera {
 namespace scaling_laws {
 
+theory::AssociationTask task_of(const Settings& settings) {
+  return theory::zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+}
+
 Settings settings_of(StudyContext& context, Settings paper) {
   Settings quick = paper;
   quick.runs = std::max<int64_t>(4, paper.runs / 10);

@@ -35,8 +35,14 @@ struct Settings {
   }
 };
 
+/// Inputs with a Zipf law, as the settings have it.
+theory::AssociationTask task_of(const Settings& settings);
+
 /// The settings with a tenth of the runs (at least 4) for --quick; the default is the paper's.
 Settings settings_of(StudyContext& context, Settings paper);
+
+/// The stream of random numbers from which samples are drawn; embeddings have streams of their own.
+constexpr uint64_t kSampleStream = 2;
 
 /// Seed of one run: runs of studies with neighbouring seeds share nothing.
 uint64_t run_seed(const StudyContext& context, int64_t run);
