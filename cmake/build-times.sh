@@ -22,6 +22,10 @@ room_of='
     if (parts[1] ~ /^test_/) return "tests"
     if (parts[1] ~ /^bench_/) return "benchmarks"
     if (parts[2] == "__") return "precompiled headers"
+    if (parts[2] == "Unity") {  # tessera_<room>_<set>.dir
+      split(parts[1], parts, "_")
+      return parts[2]
+    }
     return n > 2 ? parts[2] : parts[1]
   }'
 
