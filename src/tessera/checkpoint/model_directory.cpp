@@ -129,6 +129,12 @@ std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder) {
   return language_model;
 }
 
+Json model_table(const SequenceModel& model) {
+  Json table = model.hyper_parameters();
+  table["kind"] = std::string(model.kind());
+  return table;
+}
+
 Json model_table(const std::filesystem::path& folder) {
   const ModelDescription description = read_description(folder);
   Json table = description.hyper_parameters;

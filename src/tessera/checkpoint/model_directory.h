@@ -27,8 +27,10 @@ std::shared_ptr<SequenceModel> load_sequence_model(const std::filesystem::path& 
 /// The same for a language model; DataError where it is of another kind.
 std::shared_ptr<LanguageModel> load_model(const std::filesystem::path& folder);
 
-/// The kind and the hyper-parameters of the folder's model, from its config.json alone: what a
-/// [model] table holds. Throws DataError where there is none or it is no such file.
+/// The kind and the hyper-parameters of a model: what a [model] table holds.
+config::Json model_table(const SequenceModel& model);
+/// The same of the folder's model, from its config.json alone. Throws DataError where there is none
+/// or it is no such file.
 config::Json model_table(const std::filesystem::path& folder);
 
 /// The format that the folder's model was imported from. Throws as load_model does.

@@ -9,8 +9,8 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
-#include "tessera/checkpoint/model_directory.h"
 #include "tessera/task/babi/babi_batch.h"
+#include "tessera/task/sequence/best_model.h"
 #include "tessera/task/sequence/check_range.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
@@ -93,10 +93,7 @@ std::string evaluation_text(const Metrics& metrics) {
 }
 
 void save_trained(const std::filesystem::path& run, const BabiData& data, QuestionAnswerer& model) {
-  if (const auto best = Checkpoints(run / "checkpoints", 1).best())
-    Checkpoint::load(*best).restore(model);
-  model.eval();
-  save_model(run / "model", model);
+  save_best_model(model, run);
   Json words = Json::array();
   for (int64_t id = 0; id < data.vocabulary().size(); ++id)
     words.push_back(data.vocabulary().word(id));

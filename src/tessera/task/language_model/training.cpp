@@ -16,6 +16,7 @@
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
+#include "tessera/task/sequence/best_model.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 
@@ -94,19 +95,10 @@ std::string evaluation_text(const Metrics& metrics) {
                      metrics.at("bits_per_byte"));
 }
 
-/// The weights with the lowest validation loss as a model directory.
-void save_best(LanguageModel& model, const Tokenizer& tokenizer, const fs::path& folder) {
-  if (const auto best = Checkpoints(folder / "checkpoints", 1).best())
-    Checkpoint::load(*best).restore(model);
-  save_model(folder / "model", model);
-  tokenizer.save(folder / "model" / "tokenizer.json");
-}
-
 /// The configuration with every default of the model filled in.
 Json resolved_config(const LanguageModelTrainingConfig& config, const LanguageModel& model) {
   Json resolved = config.to_json();
-  resolved["model"] = model.hyper_parameters();
-  resolved["model"]["kind"] = std::string(model.kind());
+  resolved["model"] = model_table(model);
   if (!config.from.empty()) resolved["model"]["from"] = config.from;
   return resolved;
 }
@@ -228,7 +220,8 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
   display.show(fmt::format("saving the weights with the lowest validation loss in {}",
                            (run.path() / "model").native()));
   display.finish();
-  save_best(*model, corpus.tokenizer, run.path());
+  task::save_best_model(*model, run.path());
+  corpus.tokenizer.save(run.path() / "model" / "tokenizer.json");
   TrainedLanguageModel trained;
   trained.model = model;
   trained.folder = run.path();

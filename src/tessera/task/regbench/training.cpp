@@ -14,6 +14,7 @@
 #include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/task/sequence/best_model.h"
 #include "tessera/task/sequence/check_range.h"
 #include "tessera/task/sequence/sample_order.h"
 #include "tessera/train/trainer.h"
@@ -108,8 +109,7 @@ TrainingTask training_task(const RegBenchTrainingConfig& config, const RegBench&
 /// The configuration with every default of the model filled in.
 Json resolved_config(const RegBenchTrainingConfig& config, const LanguageModel& model) {
   Json resolved = config.to_json();
-  resolved["model"] = model.hyper_parameters();
-  resolved["model"]["kind"] = std::string(model.kind());
+  resolved["model"] = model_table(model);
   return resolved;
 }
 
@@ -193,10 +193,7 @@ TrainedOnRegBench train_on_regbench(const RegBenchTrainingConfig& config, const 
     throw Interrupted(
         fmt::format("stopped after the last step; the run is in {}", run.path().native()));
 
-  if (const auto best = Checkpoints(run.path() / "checkpoints", 1).best())
-    Checkpoint::load(*best).restore(*model);
-  model->eval();
-  save_model(run.path() / "model", *model);
+  save_best_model(*model, run.path());
   return {.model = model,
           .folder = run.path(),
           .steps = result.step,

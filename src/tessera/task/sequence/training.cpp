@@ -10,6 +10,7 @@
 #include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/task/sequence/best_model.h"
 #include "tessera/task/sequence/sample_order.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
@@ -133,8 +134,7 @@ TrainingTask training_task(const TaskTrainingConfig& config, const SequenceTask&
 Json resolved_config(const TaskTrainingConfig& config, const SequenceModel& model) {
   Json resolved = config.to_json();
   resolved["task"] = config.complete_task();
-  resolved["model"] = model.hyper_parameters();
-  resolved["model"]["kind"] = std::string(model.kind());
+  resolved["model"] = model_table(model);
   return resolved;
 }
 
@@ -173,10 +173,7 @@ TrainedOnTask train_on_task(const TaskTrainingConfig& config, const RunFolder& r
     throw Interrupted(
         fmt::format("stopped after the last step; the run is in {}", run.path().native()));
 
-  if (const auto best = Checkpoints(run.path() / "checkpoints", 1).best())
-    Checkpoint::load(*best).restore(*model);
-  model->eval();
-  save_model(run.path() / "model", *model);
+  save_best_model(*model, run.path());
   return {.model = model,
           .folder = run.path(),
           .steps = result.step,
