@@ -71,6 +71,25 @@ void ChartFrame::place_plot(double left_margin, double right_margin, double heig
   cursor_ += height;
 }
 
+std::vector<Box> ChartFrame::place_tiles(std::size_t count, double aspect) {
+  constexpr double kGap = 8, kNameRoom = 20;
+  const std::size_t in_row = is_narrow() ? 2 : 4, rows = (count + in_row - 1) / in_row;
+  const double side = (width_ - 2 * kEdge + kGap) / static_cast<double>(in_row) - kGap;
+  const double row_height = side * aspect + kNameRoom + kGap;
+  place_plot(0, 0, row_height * static_cast<double>(rows));
+  std::vector<Box> tiles;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double left = plot_.left + static_cast<double>(i % in_row) * (side + kGap);
+    const double top = plot_.top + static_cast<double>(i / in_row) * row_height;
+    tiles.push_back({left, top, left + side, top + side * aspect});
+  }
+  return tiles;
+}
+
+void ChartFrame::draw_tile_name(const Box& tile, const std::string& name) {
+  svg_.text(tile.left, tile.bottom + 14, shorten_text(name, tile.width(), kFontSize), "muted");
+}
+
 void ChartFrame::draw_y_axis(const AxisMap& y, const Ticks& ticks) {
   for (const Tick& tick : ticks.ticks) {
     const double pixel = y.pixel(tick.value);

@@ -59,6 +59,10 @@ class ChartFrame {
   /// Sets the plot below the head, with this much room at both sides.
   void place_plot(double left_margin, double right_margin, double height);
   const Box& plot() const { return plot_; }
+  /// Places for `count` equal tiles below the head, four in a row (two on a telephone), each
+  /// `aspect` times as high as wide, with room for a line of text below. The plot is all of them.
+  std::vector<Box> place_tiles(std::size_t count, double aspect);
+  void draw_tile_name(const Box& tile, const std::string& name);
 
   void draw_y_axis(const AxisMap& y, const Ticks& ticks);
   void draw_x_axis(const AxisMap& x, const Ticks& ticks);

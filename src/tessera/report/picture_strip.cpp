@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr double kGap = 8, kNameRoom = 20;
-
 /// The colour of each pixel as one number.
 std::vector<uint32_t> colours_of(const Picture& picture) {
   std::vector<uint32_t> colours;
@@ -78,23 +76,18 @@ Drawing PictureStrip::draw(ChartWidth width) const {
   SvgWriter svg;
   ChartFrame frame(svg, width);
   frame.draw_head(title(), {}, "");
-  const size_t in_row = frame.is_narrow() ? 2 : 4, rows = (pictures_.size() + in_row - 1) / in_row;
-  frame.place_plot(0, 0, 0);
-  const double side = (frame.plot().width() + kGap) / static_cast<double>(in_row) - kGap;
-  double tallest = 0;  // height of a picture of that width
+  double aspect = 0;  // of the tallest picture
   for (const Shown& shown : pictures_)
-    tallest = std::max(tallest, side * shown.rectangles[0].height / shown.rectangles[0].width);
-  const double row_height = tallest + kNameRoom + kGap, top = frame.plot().top;
-  frame.place_plot(0, 0, row_height * static_cast<double>(rows));
+    aspect = std::max(aspect, static_cast<double>(shown.rectangles[0].height) /
+                                  static_cast<double>(shown.rectangles[0].width));
+  const std::vector<Box> tiles = frame.place_tiles(pictures_.size(), aspect);
   for (size_t i = 0; i < pictures_.size(); ++i) {
     const auto& [name, rectangles] = pictures_[i];
-    const double scale = side / rectangles[0].width;
-    const double x = frame.plot().left + static_cast<double>(i % in_row) * (side + kGap);
-    const double y = top + static_cast<double>(i / in_row) * row_height;
+    const double scale = tiles[i].width() / rectangles[0].width;
     for (const ColouredRectangle& part : rectangles)
-      svg.filled_rect(x + scale * part.left, y + scale * part.top, scale * part.width,
-                      scale * part.height, part.colour, "");
-    svg.text(x, y + tallest + 14, shorten_text(name, side, kFontSize), "muted");
+      svg.filled_rect(tiles[i].left + scale * part.left, tiles[i].top + scale * part.top,
+                      scale * part.width, scale * part.height, part.colour, "");
+    frame.draw_tile_name(tiles[i], name);
   }
   if (pictures_.empty()) frame.draw_empty_note();
   return frame.finish(title(), fmt::format("{} pictures.", pictures_.size()));

@@ -1,11 +1,13 @@
 // Table 3: convex hull, travelling salesman, shortest path and minimum spanning tree.
 
 #include "tessera/study/stm/comparison.h"
+#include "tessera/study/stm/solved_samples.h"
 #include "tessera/study/stm/studies.h"
 #include "tessera/task/geometry/convex_hull_task.h"
 #include "tessera/task/geometry/tour_score.h"
 #include "tessera/task/geometry/travelling_salesman.h"
 #include "tessera/task/graphs/graph_tasks.h"
+#include "tessera/task/sequence/task_kinds.h"
 
 namespace tessera::stm_study {
 namespace {
@@ -45,6 +47,11 @@ void compare_on_combinatorial(StudyContext& context, const std::string& task_nam
   std::vector<Contestant> contestants = baseline_contestants(settings.baselines);
   contestants.push_back({"STM", model_table<Stm>(settings.stm)});
   compare_models(context, task_name, settings, with_published(std::move(contestants), published));
+  constexpr int64_t kShown = 4;
+  const auto task = task::make_task(task_name, config::to_json(settings.task));
+  context.results().add_chart(
+      "samples", std::make_unique<Sketches>(solved_samples(*task, context.seed(), kShown)),
+      "As figure 5: the ground truth is blue.");
 }
 
 task::GraphConfig small_graphs() {
