@@ -101,8 +101,8 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
   EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was created with"));
   EXPECT_THAT(after_sql("DROP TABLE documents"),
               HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
-  EXPECT_THAT(after_sql("PRAGMA user_version = 2"),
-              HasSubstr("has format 2, this version of Tessera reads format 1"));
+  EXPECT_THAT(after_sql("PRAGMA user_version = 3"),
+              HasSubstr("has format 3, this version of Tessera reads formats 1 to 2"));
   EXPECT_THAT(after_sql("PRAGMA application_id = 2"),
               HasSubstr("is not the ledger of a memo store"));
 }

@@ -1,5 +1,6 @@
 // After a forget nothing of the document is left in any file of the store.
 
+#include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {
@@ -69,8 +70,13 @@ TEST_F(Erasure, AWriterThatWasKilledIsMadeUpFor) {
   memorize(store(), "name-101", secret(101));
   { MemoWriter(store()).forget("name-100"); }
   EXPECT_THAT(holders(store(), as_tokens(excerpt(100))), ::testing::Not(::testing::IsEmpty()));
-  MemoWriter(store()).checkpoint();
+  EXPECT_TRUE(MemoStore(store()).ledger().erasure_pending());
+  EXPECT_THAT(MemoStore(store()).ledger().unerased(), ::testing::ElementsAre("name-100"));
+  EXPECT_TRUE(verify(MemoStore(store())).erasure_pending);
+  EXPECT_THAT(MemoWriter(store()).left_unerased(), ::testing::ElementsAre("name-100"));
   expect_gone(store(), 100);
+  EXPECT_FALSE(verify(MemoStore(store())).erasure_pending);
+  EXPECT_THAT(MemoWriter(store()).left_unerased(), ::testing::IsEmpty());
   EXPECT_THAT(holders(store(), as_tokens(excerpt(101))), ::testing::Contains("ledger.sqlite"));
 }
 

@@ -58,6 +58,17 @@ TEST_F(StoreFormatTest, ForgettingWhatWasAddedRestoresItsDigest) {
   EXPECT_EQ(digest(store()), kDigest);
 }
 
+/// The first writer adds the tables that its ledger lacks.
+TEST_F(StoreFormatTest, AnEarlierLedgerTellsWhatIsNotErased) {
+  EXPECT_FALSE(MemoStore(store()).ledger().erasure_pending());
+  { MemoWriter(store()).forget("lamb.txt"); }
+  EXPECT_THAT(MemoStore(store()).ledger().unerased(), ::testing::ElementsAre("lamb.txt"));
+  MemoWriter(store()).checkpoint();
+  EXPECT_FALSE(MemoStore(store()).ledger().erasure_pending());
+  memorize(store(), "lamb.txt", kLamb);
+  EXPECT_EQ(digest(store()), kDigest);
+}
+
 TEST_F(StoreFormatTest, ANewStoreOfTheSameTextsHasTheSameDigest) {
   const auto made = folder_ / "new";
   MemoStore::create(made, {.dimension = 64, .seed = 7}, byte_tokenizer());

@@ -1,7 +1,6 @@
 // tessera memo documents STORE
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -34,6 +33,8 @@ void run_documents(const DocumentsOptions& options) {
     print_json(list);
   else
     fmt::print("{}", table.text());
+  if (const std::string note = erasure_note(store.ledger()); !note.empty())
+    fmt::print(stderr, "tessera: {}\n", note);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
@@ -16,12 +18,19 @@ struct ForgetOptions {
   std::vector<std::string> ids;
 };
 
+/// Whether an earlier command forgot the document without erasing its text.
+bool is_half_forgotten(const store::MemoWriter& writer, const std::string& id) {
+  const auto& ids = writer.left_unerased();
+  return !writer.ledger().find(id) && std::ranges::find(ids, id) != ids.end();
+}
+
 /// Says of one that is not there which may have been meant, before any is forgotten.
-std::vector<store::StoredDocument> find_all(const store::Ledger& ledger,
+std::vector<store::StoredDocument> find_all(const store::MemoWriter& writer,
                                             const std::vector<std::string>& ids) {
   std::vector<store::StoredDocument> documents;
   for (const auto& id : ids) {
-    documents.push_back(ledger.get(id));
+    if (is_half_forgotten(writer, id)) continue;
+    documents.push_back(writer.ledger().get(id));
     for (size_t i = 0; i + 1 < documents.size(); ++i)
       if (documents[i].id == id) throw UsageError("'{}' is named twice", id);
   }
@@ -31,7 +40,10 @@ std::vector<store::StoredDocument> find_all(const store::Ledger& ledger,
 void run_forget(const ForgetOptions& options) {
   store::MemoWriter writer(options.store);
   int64_t tokens = 0, done = 0;
-  const auto documents = find_all(writer.ledger(), options.ids);
+  const auto documents = find_all(writer, options.ids);
+  std::vector<std::string> half_forgotten;
+  std::ranges::copy_if(options.ids, std::back_inserter(half_forgotten),
+                       [&](const std::string& id) { return is_half_forgotten(writer, id); });
   for (const auto& document : documents) tokens += document.tokens;
   const InterruptGuard interrupt;
   Progress progress(stderr, "Forgetting", tokens);
@@ -46,6 +58,8 @@ void run_forget(const ForgetOptions& options) {
   }
   progress.update(done);
   writer.checkpoint();
+  for (const auto& id : half_forgotten)
+    fmt::print("{}: had been forgotten before; its text is erased now\n", id);
   if (done < tokens) throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
 }
 

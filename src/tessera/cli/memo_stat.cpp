@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
-#include <optional>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -52,7 +50,9 @@ Json json_of(const store::StoreStatistics& store,
                {"vocabulary", store.memory.vocabulary},
                {"tokenizer", store.tokenizer},
                {"seed", store.memory.seed},
-               {"bytes", {{"matrix", store.matrix_bytes}, {"ledger", store.ledger_bytes}}}};
+               {"bytes", {{"matrix", store.matrix_bytes}, {"ledger", store.ledger_bytes}}},
+               {"erasure_pending", store.erasure_pending},
+               {"unerased", store.unerased}};
   if (measured)
     json["measured_recall"] = {{"recall", measured->share_right()},
                                {"abstained", measured->share_abstained()},
@@ -92,6 +92,8 @@ void run_stat(const StatOptions& options) {
     fmt::print("{}\n", json_of(statistics, recall).dump(2));
   else
     print(options.store, statistics, recall);
+  if (const std::string note = erasure_note(store.ledger()); !note.empty() && !options.json)
+    fmt::print("  not erased       {}\n", note);
 }
 
 }  // namespace

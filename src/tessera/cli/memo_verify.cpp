@@ -31,9 +31,11 @@ void run_verify(const VerifyOptions& options) {
       store::verify(store, [&](int64_t done, int64_t) { progress.update(done); });
   progress.update(result.totals.tokens);
   progress.finish();
-  fmt::print("{}: verified, {}, {} tokens, {} pairs, digest {}\n", options.store,
+  fmt::print("{}: {}, {}, {} tokens, {} pairs, digest {}\n", options.store,
+             result.erasure_pending ? "not verified" : "verified",
              counted(result.totals.documents, "document"), result.totals.tokens,
              result.totals.pairs, result.digest);
+  if (result.erasure_pending) throw std::runtime_error(erasure_note(store.ledger()));
 }
 
 }  // namespace

@@ -43,9 +43,15 @@ void Ledger::create(const std::filesystem::path& path, const std::string& config
 
 Ledger::Ledger(const std::filesystem::path& path, Access access, const std::string& config,
                int64_t vocabulary)
-    : database_(checked_ledger_path(path), access), vocabulary_(vocabulary) {
-  check_ledger_tables(database_, config);
-  if (access == Access::kWrite) database_.execute("PRAGMA synchronous = FULL");
+    : database_(checked_ledger_path(path), access),
+      format_(check_ledger_tables(database_, config)),
+      vocabulary_(vocabulary) {
+  if (access == Access::kRead) return;
+  // Deleted rows are overwritten, so that a name does not outlive its row (erase_forgotten()).
+  database_.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+  if (format_ == kLedgerFormat) return;
+  upgrade_ledger_tables(database_);
+  format_ = kLedgerFormat;
 }
 
 void Ledger::take_snapshot() {
@@ -117,6 +123,19 @@ std::vector<int64_t> Ledger::token_counts() const {
   return counts;
 }
 
+bool Ledger::erasure_pending() const {
+  Statement row(database_, "SELECT erase FROM store");
+  return row.step() && row.integer(0) != 0;
+}
+
+std::vector<std::string> Ledger::unerased() const {
+  std::vector<std::string> ids;
+  if (format_ < 2) return ids;
+  Statement rows(database_, "SELECT id FROM forgotten ORDER BY number");
+  while (rows.step()) ids.push_back(utf8::printable(rows.text(0)));
+  return ids;
+}
+
 std::vector<Change> Ledger::changes_after(int64_t number) const {
   std::vector<Change> changes;
   Statement rows(database_,
@@ -179,6 +198,7 @@ void Ledger::forget(const StoredDocument& document) {
             document.number, document.tokens, document.checksum)
       .run();
   Statement(database_, "DELETE FROM documents WHERE number = ?1", document.number).run();
+  Statement(database_, "INSERT INTO forgotten VALUES (?1, ?2)", document.number, document.id).run();
   database_.execute("UPDATE store SET erase = 1");
 }
 
@@ -191,10 +211,7 @@ void Ledger::settle(int64_t change) {
       .run();
   Statement(database_, "DELETE FROM changes WHERE number <= ?1", change).run();
   settling.commit();
-  Statement pending(database_, "SELECT erase FROM store");
-  const bool erase = pending.step() && pending.integer(0) != 0;
-  pending.run();  // to its end, because VACUUM needs to run alone
-  if (erase) erase_forgotten();
+  if (erasure_pending()) erase_forgotten();
 }
 
 void Ledger::erase_forgotten() {
@@ -203,17 +220,23 @@ void Ledger::erase_forgotten() {
   // Deleted rows leave traces in free pages and in gaps of other pages. VACUUM rewrites all pages,
   // which costs far less than the matrix that was just written.
   database_.execute("VACUUM");
+  empty_log();
+  // The names go last: as long as the text may be there, they say whose it is.
+  database_.execute("DELETE FROM forgotten");
+  empty_log();
+  database_.execute("UPDATE store SET erase = 0");
+}
+
+/// Moves the last changes from the log into the file.
+void Ledger::empty_log() {
   Statement log(database_, "PRAGMA wal_checkpoint(TRUNCATE)");
   const bool kept = log.step() && log.integer(0) != 0;
   log.run();
   if (kept)
     throw std::runtime_error(database_.path() +
                              ": the document is forgotten, but another process still reads the "
-                             "state before, so its text "
-                             "stays in the file for now; when that process has ended, forget or "
-                             "memorize any document, or "
-                             "run 'verify --repair', to erase it");
-  database_.execute("UPDATE store SET erase = 0");
+                             "state before, so its text stays in the file for now; the next "
+                             "command that writes after that process has ended erases it");
 }
 
 }  // namespace tessera::store

@@ -43,7 +43,9 @@ struct Change {
 ///
 /// Tables: store (one row: configuration, last change, whether forgotten text may still lie in the
 /// file), documents, pieces (tokens in pieces of 65,536, as 16-bit numbers where the vocabulary
-/// allows, else 32-bit, little-endian), changes. Every member throws as sqlite::Database does.
+/// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file).
+/// A ledger of an earlier version is read as it is and upgraded by the first writer. Every member
+/// throws as sqlite::Database does.
 class Ledger {
  public:
   /// A ledger without documents. config: the store's configuration as text.
@@ -70,6 +72,11 @@ class Ledger {
   memo::TokenPieces pieces(const StoredDocument& document) const;
   /// [V]: how often each token of the vocabulary occurs in the documents. One pass over the text.
   std::vector<int64_t> token_counts() const;
+  /// Whether text of forgotten documents may still lie in the file, because a forget() was not
+  /// followed by a settle() that succeeded.
+  bool erasure_pending() const;
+  /// The ids of these documents, as far as they are known, in the order of their forgetting.
+  std::vector<std::string> unerased() const;
   /// In order. Throws DataError if one is missing.
   std::vector<Change> changes_after(int64_t number) const;
 
@@ -93,8 +100,10 @@ class Ledger {
   void visit_documents(const std::function<void(StoredDocument&&)>& visit) const;
   int64_t next_change();
   void erase_forgotten();
+  void empty_log();
 
   sqlite::Database database_;
+  int64_t format_;  // of the tables
   std::optional<sqlite::Transaction> snapshot_;
   int64_t vocabulary_;
 };

@@ -13,9 +13,8 @@ using sqlite::Database;
 using sqlite::Statement;
 
 constexpr int64_t kApplication = 0x5465734D;  // "TesM"
-constexpr int64_t kFormat = 1;
 
-constexpr const char* kSchema = R"(
+constexpr const char* kSchema1 = R"(
   CREATE TABLE store (config TEXT NOT NULL, last_change INTEGER NOT NULL,
                       erase INTEGER NOT NULL);
   CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
@@ -26,19 +25,23 @@ constexpr const char* kSchema = R"(
   CREATE TABLE changes (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, document INTEGER NOT NULL,
                         tokens INTEGER NOT NULL, checksum TEXT NOT NULL);
 )";
+constexpr const char* kAddedBy2 = R"(
+  CREATE TABLE forgotten (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
+)";
 
 int64_t pragma(const Database& database, const std::string& name) {
   Statement value(database, "PRAGMA " + name);
   return value.step() ? value.integer(0) : 0;
 }
 
-void check_format(const Database& database) {
+int64_t checked_format(const Database& database) {
   if (pragma(database, "application_id") != kApplication)
     throw DataError(database.path(), "is not the ledger of a memo store");
   const int64_t format = pragma(database, "user_version");
-  if (format != kFormat)
-    throw DataError(database.path(), "has format {}, this version of Tessera reads format {}",
-                    format, kFormat);
+  if (format < 1 || format > kLedgerFormat)
+    throw DataError(database.path(), "has format {}, this version of Tessera reads formats 1 to {}",
+                    format, kLedgerFormat);
+  return format;
 }
 
 /// The SQL of all tables, indexes, views and triggers in a file.
@@ -52,9 +55,10 @@ std::string schema_of(const Database& database) {
 }
 
 /// A view in place of a table could have endless rows; a trigger could undo what is written.
-void check_schema(const Database& database) {
+void check_schema(const Database& database, int64_t format) {
   Database made(":memory:", Access::kWrite);
-  made.execute(kSchema);
+  made.execute(kSchema1);
+  if (format >= 2) made.execute(kAddedBy2);
   if (schema_of(database) != schema_of(made))
     throw DataError(database.path(), "its tables are not those of a ledger; it was altered");
 }
@@ -89,15 +93,22 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
 void create_ledger_tables(const std::filesystem::path& path, const std::string& config) {
   Database database(path, Access::kWrite);
   database.execute("PRAGMA journal_mode = WAL");
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
-                               kApplication, kFormat, kSchema));
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}{}",
+                               kApplication, kLedgerFormat, kSchema1, kAddedBy2));
   Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
 }
 
-void check_ledger_tables(const Database& database, const std::string& config) {
-  check_format(database);
-  check_schema(database);
+int64_t check_ledger_tables(const Database& database, const std::string& config) {
+  const int64_t format = checked_format(database);
+  check_schema(database, format);
   check_config(database, config);
+  return format;
+}
+
+void upgrade_ledger_tables(Database& database) {
+  sqlite::Transaction upgrade(database, Access::kWrite);
+  database.execute(fmt::format("{} PRAGMA user_version = {};", kAddedBy2, kLedgerFormat));
+  upgrade.commit();
 }
 
 }  // namespace tessera::store

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
+
+/// The version of a ledger's tables. Version 1 lacked the table 'forgotten'.
+constexpr int64_t kLedgerFormat = 2;
 
 /// Creates a ledger's file with the tables described at Ledger, without documents.
 void create_ledger_tables(const std::filesystem::path& path, const std::string& config);
@@ -15,8 +19,11 @@ void create_ledger_tables(const std::filesystem::path& path, const std::string& 
 /// Throws DataError if the ledger is missing or one of these files is not a regular file.
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path);
 
-/// Throws DataError if the file is not a ledger, has another format or configuration, or holds
-/// other tables than it was created with.
-void check_ledger_tables(const sqlite::Database& database, const std::string& config);
+/// Returns the version of a ledger's tables, 1 to kLedgerFormat. Throws DataError if the file is
+/// not a ledger, has another version or configuration, or holds other tables than that version has.
+int64_t check_ledger_tables(const sqlite::Database& database, const std::string& config);
+
+/// Brings tables of an earlier version up to kLedgerFormat, in one transaction.
+void upgrade_ledger_tables(sqlite::Database& database);
 
 }  // namespace tessera::store

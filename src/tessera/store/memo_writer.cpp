@@ -34,6 +34,16 @@ MemoWriter::MemoWriter(const std::filesystem::path& path)
               config().memory.vocabulary),
       encoder_(folder_.tokenizer()) {
   remove_unfinished_files(folder_.path());
+  finish_erasure();
+}
+
+void MemoWriter::finish_erasure() {
+  if (!ledger_.erasure_pending()) return;
+  left_unerased_ = ledger_.unerased();
+  try {
+    checkpoint();
+  } catch (const std::exception&) {  // no reason to refuse other work; checkpoint() will say why
+  }
 }
 
 void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {

@@ -33,6 +33,9 @@ class MemoWriter {
 
   const StoreConfig& config() const { return folder_.config(); }
   const Ledger& ledger() const { return ledger_; }
+  /// Ids of documents that an earlier writer forgot without erasing their text from the files. It
+  /// is erased when this writer opens the store, or, where that fails, at the next checkpoint().
+  const std::vector<std::string>& left_unerased() const { return left_unerased_; }
 
   /// Progress on one document: how many of its tokens are done.
   using OnTokens = std::function<void(int64_t done, int64_t tokens)>;
@@ -63,6 +66,7 @@ class MemoWriter {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void finish_erasure();
   void load();
   memo::TextMemory take();
   void put_back(memo::TextMemory memory, Clock::time_point started);
@@ -73,6 +77,7 @@ class MemoWriter {
   StoreLock lock_;
   Ledger ledger_;
   TextEncoder encoder_;
+  std::vector<std::string> left_unerased_;
   std::optional<memo::TextMemory> memory_;  // at the ledger's last change; if absent, to be read
   std::optional<int64_t> written_;          // the last change in the matrix file, if known
   double seconds_of_edits_ = 0;             // since the last checkpoint

@@ -21,7 +21,9 @@ StoreStatistics statistics_of(const MemoStore& store) {
           .memory = store.config().memory,
           .tokenizer = store.tokenizer().description(),
           .matrix_bytes = file_bytes(store.folder().matrix_path()),
-          .ledger_bytes = file_bytes(store.folder().ledger_path())};
+          .ledger_bytes = file_bytes(store.folder().ledger_path()),
+          .erasure_pending = store.ledger().erasure_pending(),
+          .unerased = store.ledger().unerased()};
 }
 
 }  // namespace tessera::store

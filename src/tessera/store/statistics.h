@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tessera/store/fullness.h"
 #include "tessera/store/memo_store.h"
@@ -16,6 +17,8 @@ struct StoreStatistics {
   memo::TextMemoryConfig memory;
   std::string tokenizer;                       ///< Tokenizer::description()
   int64_t matrix_bytes = 0, ledger_bytes = 0;  ///< of their files
+  bool erasure_pending = false;                ///< as Ledger has it
+  std::vector<std::string> unerased;
 };
 
 /// One pass over the matrix. Throws as MemoStore::memory().

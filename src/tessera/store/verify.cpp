@@ -44,7 +44,7 @@ Verification verify(const MemoStore& store,
                     "rebuilds it from the documents",
                     totals.documents, differing_entries(store.memory().matrix(), memory.matrix()),
                     memory.matrix().rows() * memory.matrix().columns(), found, expected);
-  return {totals, found};
+  return {totals, found, ledger.erasure_pending()};
 }
 
 }  // namespace tessera::store

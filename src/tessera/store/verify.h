@@ -11,6 +11,7 @@ namespace tessera::store {
 struct Verification {
   LedgerTotals totals;
   std::string digest;
+  bool erasure_pending = false;  ///< as Ledger has it
 };
 
 /// Checks everything in a store: the ledger's structure, the checksum of every document, the
