@@ -50,7 +50,7 @@ TEST(Planner, LessErrorCostsMore) {
 
 TEST(Planner, BestThresholdIsTheMeasuredOne) {
   const RankedLaw law = RankedLaw::zipf(10000000, 2);
-  const double expected[] = {0.24, 0.177, 0.138};
+  const double expected[] = {0.26, 0.177, 0.138};
   const int64_t dimensions[] = {100, 1000, 10000};
   for (int k = 0; k < 3; ++k) {
     const MemoryPlan plan = best_memory(law, OutputLaw::balanced(5), dimensions[k], kLaw);
@@ -79,9 +79,31 @@ TEST(Capacity, IsWhereTheErrorOfAStoredItemCrosses) {
   EXPECT_LE(stored_item_error(outputs, static_cast<double>(stored), 512), 0.003);
   EXPECT_GT(stored_item_error(outputs, static_cast<double>(stored + 1), 512), 0.003);
   EXPECT_NEAR(union_bound_capacity(1000, 0.001, 512, 0.003), 4250, 30);
-  EXPECT_NEAR(static_cast<double>(stored), 4250, 250);
-  EXPECT_EQ(capacity(OutputLaw::balanced(1000), 2, 1e-6), 0);
+  EXPECT_NEAR(static_cast<double>(stored), 4529, 60);  // simulated there: 0.0030
+  // A single association is always read rightly.
+  EXPECT_EQ(capacity(OutputLaw::balanced(1000), 2, 1e-6), 1);
   EXPECT_THROW(union_bound_capacity(1, 1, 512, 0.1), std::invalid_argument);
+}
+
+TEST(StoredItemError, IsThatOfSimulations) {
+  // Means over 7,000 to 570,000 runs of population_errors; standard errors of 0.3 % to 1.5 %.
+  struct Case {
+    int64_t outputs, dimension;
+    double stored, simulated;
+  };
+  for (const Case& c :
+       {Case{2, 20, 10, .07561},     Case{2, 50, 40, .13116},    Case{3, 10, 4, .04631},
+        Case{5, 10, 3, .01933},      Case{5, 20, 8, .02714},     Case{5, 50, 12, .002429},
+        Case{5, 100, 300, .41794},   Case{5, 200, 60, .006929},  Case{10, 30, 15, .015615},
+        Case{10, 100, 60, .01704},   Case{10, 500, 269, .00892}, Case{20, 20, 6, .004283},
+        Case{20, 50, 40, .012426},   Case{50, 18, 5, .006363},   Case{50, 100, 150, .010395},
+        Case{100, 20, 12, .04533},   Case{100, 50, 44, .002487}, Case{100, 50, 92, .053677},
+        Case{200, 64, 150, .056523}, Case{300, 30, 300, .89565}}) {
+    const double predicted =
+        stored_item_error(OutputLaw::balanced(c.outputs), c.stored, c.dimension);
+    EXPECT_NEAR(predicted / c.simulated, 1, 0.03)
+        << c.outputs << " outputs, d = " << c.dimension << ", P = " << c.stored;
+  }
 }
 
 TEST(SchemeErrors, OrderIsThatOfTheStudy) {

@@ -92,23 +92,6 @@ double power_sum(double first, double last, double s) {
   return (std::pow(b, 1 - s) - std::pow(a, 1 - s)) / (1 - s);
 }
 
-/// Nodes and weights of the trapezoidal rule against the standard normal density, which converges
-/// faster than any power of the step.
-template <size_t n>
-struct NormalNodes {
-  std::array<double, n> at, weight;
-
-  explicit NormalNodes(double reach) {
-    double total = 0;
-    for (size_t i = 0; i < n; ++i) {
-      at[i] = reach * (2.0 * static_cast<double>(i) / (n - 1) - 1);
-      weight[i] = std::exp(-at[i] * at[i] / 2);
-      total += weight[i];
-    }
-    for (double& w : weight) w /= total;
-  }
-};
-
 }  // namespace
 
 double MemorySummary::total_energy() const {
@@ -195,40 +178,6 @@ MemorySummary summarise_zipf_memory(int64_t inputs, int32_t outputs, double alph
   }
   summary.inputs = grouping.finish();
   return summary;
-}
-
-double predicted_recall(const MemorySummary& summary, const InputGroup& input, int64_t dimension) {
-  static const NormalNodes<13> lengths(4.5);
-  static const NormalNodes<49> noises(6.0);
-  const auto d = static_cast<double>(dimension);
-  const double total = summary.total_energy(), q = input.weight;
-  if (total == 0) return 1 / summary.output_count();
-  const double own_energy = summary.outputs[input.output_group].energy;
-
-  std::vector<double> rivals(summary.outputs.size()), inverse_deviation(rivals.size());
-  for (size_t g = 0; g < rivals.size(); ++g) rivals[g] = summary.outputs[g].outputs;
-  rivals[input.output_group] -= 1;
-
-  double recall = 0;
-  for (size_t i = 0; i < lengths.at.size(); ++i) {
-    // a = |e_x|^2 is chi-squared over d.
-    const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * lengths.at[i];
-    const double a = std::max(1e-6, root * root * root);
-    const double own_variance = a * (input.class_energy + (total - own_energy) / d) / d;
-    for (size_t g = 0; g < rivals.size(); ++g) {
-      const double energy = summary.outputs[g].energy;
-      const double variance = a * (energy + (total - energy) / d) / d + q * a * q * a / d;
-      inverse_deviation[g] = 1 / std::sqrt(variance);
-    }
-    for (size_t j = 0; j < noises.at.size(); ++j) {
-      const double score = q * a + std::sqrt(own_variance) * noises.at[j];
-      double log_recall = 0;
-      for (size_t g = 0; g < rivals.size(); ++g)
-        if (rivals[g] > 0) log_recall += rivals[g] * log_normal_cdf(score * inverse_deviation[g]);
-      recall += lengths.weight[i] * noises.weight[j] * std::exp(log_recall);
-    }
-  }
-  return recall;
 }
 
 double predicted_error(const MemorySummary& summary, int64_t dimension) {

@@ -91,13 +91,14 @@ MemorySummary OutputLaw::memory(double stored) const {
   return memory;
 }
 
-double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension) {
+double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension,
+                         RivalScores scores) {
   if (stored <= 0) return 1 - 1 / outputs.outputs();
   // Without the parallel loop of predicted_error: a plan calls this some hundred times.
   const MemorySummary memory = outputs.memory(stored);
   double error = 0;
   for (const InputGroup& input : memory.inputs)
-    error += input.mass * (1 - predicted_recall(memory, input, dimension));
+    error += input.mass * (1 - predicted_recall(memory, input, dimension, scores));
   return error;
 }
 
@@ -129,32 +130,35 @@ MemoryPlan best_memory(const RankedLaw& law, const OutputLaw& outputs, int64_t d
   check_argument(dimension >= 2, "best_memory: dimension {}; at least 2 is needed", dimension);
   const auto seen = law.seen_mass(samples);
   const double guessed = 1 - 1 / outputs.outputs();
-  const auto plan_with = [&](int64_t stored) {
+  const auto plan_with = [&](int64_t stored, RivalScores scores) {
     MemoryPlan plan{.samples = samples, .dimension = dimension, .stored = stored};
-    plan.stored_item_error = stored_item_error(outputs, static_cast<double>(stored), dimension);
+    plan.stored_item_error =
+        stored_item_error(outputs, static_cast<double>(stored), dimension, scores);
     const double mass = seen.first(static_cast<double>(stored));
     plan.error = mass * plan.stored_item_error + (1 - mass) * guessed;
     plan.unseen_error = std::isinf(samples) ? 0.0 : law.unseen_mass(samples) * guessed;
     return plan;
   };
-  // The error falls, then rises with P: a coarse walk, then a finer one around the least.
-  MemoryPlan best = plan_with(1);
+  // The error falls, then rises with P: a coarse walk, then a finer one around the least. Near the
+  // least it hardly depends on P, so independent scores find the place.
+  MemoryPlan best = plan_with(1, RivalScores::kIndependent);
   const auto walk = [&](double from, double to, double factor) {
     int64_t previous = 0;
     for (double stored = from; stored <= to; stored *= factor) {
       const auto P = static_cast<int64_t>(std::llround(stored));
       if (P == previous || P < 1 || P > law.inputs()) continue;
       previous = P;
-      const MemoryPlan plan = plan_with(P);
+      const MemoryPlan plan = plan_with(P, RivalScores::kIndependent);
       if (plan.error < best.error) best = plan;
     }
   };
   const auto limit = static_cast<double>(law.inputs());
   walk(1, limit, 1.3);
-  if (best.error > plan_with(law.inputs()).error) best = plan_with(law.inputs());
+  const MemoryPlan all = plan_with(law.inputs(), RivalScores::kIndependent);
+  if (all.error < best.error) best = all;
   const auto centre = static_cast<double>(best.stored);
   walk(centre / 1.3, std::min(limit, centre * 1.3), 1.02);
-  return best;
+  return plan_with(best.stored, RivalScores::kCoupled);
 }
 
 MemoryPlan plan_memory(const RankedLaw& law, const OutputLaw& outputs, double error) {

@@ -34,8 +34,10 @@ class OutputLaw {
   bool balanced_ = false;
 };
 
-/// Expected error of reading one of P equally weighted associations in dimension d.
-double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension);
+/// Expected error of reading one of P equally weighted associations in dimension d: the chance that
+/// another of the M correlated scores is the largest.
+double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension,
+                         RivalScores scores = RivalScores::kCoupled);
 
 /// The largest P for which stored_item_error is at most `error`; 0 if not even one can be read so.
 /// Throws std::invalid_argument unless 0 < error < 1 and dimension >= 2.
