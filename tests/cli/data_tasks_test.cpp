@@ -90,6 +90,27 @@ TEST_F(DataOfTasks, WritesRandomLanguages) {
   EXPECT_NE(automaton_of({}), automaton_of({"--split", "test"}));
 }
 
+TEST_F(DataOfTasks, RecordsGamesOfPong) {
+  const std::vector<std::string> short_game = {"data", "pong", "--set", "game.points=2"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = short_game;
+    command.insert(command.end(), more.begin(), more.end());
+    return tessera(command);
+  };
+  const Outcome printed = with({"--games", "2"});
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.out, StartsWith(R"({"game":0,"action":)"));
+  EXPECT_THAT(printed.out, HasSubstr(R"({"game":1,"action":)"));
+  EXPECT_EQ(
+      with({"--games", "2", "--out", path("games.jsonl"), "--tensors", path("g.safetensors")}).out,
+      "");
+  EXPECT_EQ(read_text(path("games.jsonl")), printed.out);
+  EXPECT_THAT(read_text(path("g.safetensors")), HasSubstr("\"observations\""));
+  // The second game is the first of the next seed.
+  const std::string second = with({"--seed", "2"}).out;
+  EXPECT_EQ(printed.out.substr(printed.out.find(R"({"game":1)")).size(), second.size());
+}
+
 TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
   expect_all_refused(
       {{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
@@ -100,6 +121,9 @@ TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
        {{"data", "regbench", "--set", "max_edges=9"},
         "max_edges (at most min_alphabet and min_states - 1) is 9"},
        {{"data", "regbench", "--count", "0"}, "the number of sequences is 0"},
+       {{"data", "pong", "--games", "0"}, "the number of games is 0"},
+       {{"data", "pong", "--set", "size=3"}, "size is 3"},
+       {{"data", "pong", "--player", "quick"}, "still, random, perfect"},
        {{"data", "stories", "--stories", "2", "--words", "9"}, "excludes"},
        {{"data", "stories", "--stories", "0"}, "--stories is '0'"},
        {{"data", "stories", "--questions", "-1", "--out", path("stories")}, "--questions is '-1'"},

@@ -1,4 +1,5 @@
-// tessera data copy, …, tessera data babi, stories and regbench: samples of the tasks as files
+// tessera data copy, …, tessera data babi, stories, regbench and pong: samples of the tasks as
+// files
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include "tessera/base/file.h"
 #include "tessera/cli/program.h"
 #include "tessera/task/babi/simulator.h"
+#include "tessera/task/pong/pong_record.h"
 #include "tessera/task/regbench/regbench_file.h"
 #include "tessera/task/sequence/sample_file.h"
 #include "tessera/task/sequence/task_kinds.h"
@@ -30,9 +32,9 @@ void print_levels(const task::SequenceTask& task) {
     fmt::print("{:<45} {:>9.4f} {}\n", level.strategy, level.value, level.metric);
 }
 
-config::Json settings_of(const TaskOptions& options) {
+config::Json settings_of(const std::vector<std::string>& texts) {
   config::Json settings = config::Json::object();
-  for (const auto& setting : options.settings) config::set_from_text(settings, setting);
+  for (const auto& text : texts) config::set_from_text(settings, text);
   return settings;
 }
 
@@ -46,7 +48,7 @@ void write_lines(const std::string& out,
 }
 
 void run_task(const std::string& kind, const TaskOptions& options) {
-  const auto task = task::make_task(kind, settings_of(options));
+  const auto task = task::make_task(kind, settings_of(options.settings));
   if (options.levels) return print_levels(*task);
   const uint64_t seed = task::split_seed(options.seed, options.split);
   if (!options.tensors.empty())
@@ -138,7 +140,7 @@ void add_stories(Verb& data) {
 
 void run_regbench(const TaskOptions& options, bool known_languages) {
   task::RegBenchConfig config;
-  config::from_json(settings_of(options), config, "regbench");
+  config::from_json(settings_of(options.settings), config, "regbench");
   const task::RegBench regbench(config);
   const uint64_t sequences = task::split_seed(options.seed, options.split);
   const task::RegBenchSet set{
@@ -165,6 +167,37 @@ void add_regbench(Verb& data) {
   verb.run([options, known_languages] { run_regbench(*options, *known_languages); });
 }
 
+struct PongOptions {
+  task::PongRecord record;
+  std::vector<std::string> settings;
+  int64_t games = 1;
+  std::string out, tensors;
+};
+
+void run_pong(PongOptions options) {
+  config::from_json(settings_of(options.settings), options.record.environment, "pong");
+  options.record.environment.check();
+  if (!options.tensors.empty()) task::write_pong_tensors(options.record, options.tensors);
+  if (!options.out.empty() || options.tensors.empty())
+    write_lines(options.out, [&](const auto& write) {
+      task::write_pong_jsonl(options.record, options.games, write);
+    });
+}
+
+void add_pong(Verb& data) {
+  auto options = std::make_shared<PongOptions>();
+  Verb& verb = data.verb("pong", "Games of Pong: every action, and what is on the field after it");
+  verb.option("--player", options->record.player, "Who plays against the opponent");
+  verb.option("--games", options->games, "Number of games");
+  verb.option("--seed", options->record.seed, "Random seed of the first game");
+  verb.option("--set", options->settings, "Override a key below: --set key=value");
+  verb.option("--out", options->out, "Write the JSON lines to this file, not to standard output");
+  verb.option("--tensors", options->tensors,
+              "Write what an agent sees of the first game to this safetensors file");
+  verb.footer([] { return config::describe_fields<task::PongEnvironmentConfig>({}, "  "); });
+  verb.run([options] { run_pong(*options); });
+}
+
 }  // namespace
 
 void add_task_data(Verb& data) {
@@ -172,6 +205,7 @@ void add_task_data(Verb& data) {
   add_babi(data);
   add_stories(data);
   add_regbench(data);
+  add_pong(data);
 }
 
 }  // namespace tessera::cli

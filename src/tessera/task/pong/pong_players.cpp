@@ -37,12 +37,17 @@ int64_t choose_action(PongPlayer player, const PongEnvironment& environment, Ran
   return std::ranges::find(moves, move) - moves.begin();
 }
 
-PongScore play_game(const PongEnvironmentConfig& config, PongPlayer player, uint64_t seed) {
+PongScore play_game(const PongEnvironmentConfig& config, PongPlayer player, uint64_t seed,
+                    const OnPongAction& on_action) {
   PongEnvironment environment(config, seed);
   RandomStream random(seed, kPlayerStream);
   PongScore score;
-  for (bool ended = false; !ended; ++score.actions)
-    ended = environment.act(choose_action(player, environment, random)).ended;
+  for (bool ended = false; !ended; ++score.actions) {
+    const int64_t action = choose_action(player, environment, random);
+    const PongEnvironment::Outcome outcome = environment.act(action);
+    if (on_action) on_action(environment, action, outcome);
+    ended = outcome.ended;
+  }
   score.won = environment.game().player_points();
   score.lost = environment.game().opponent_points();
   return score;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string_view>
 
 #include "tessera/task/pong/pong_environment.h"
@@ -26,8 +27,13 @@ struct PongScore {
   int64_t reward() const { return won - lost; }
 };
 
-/// The score of a game between such a player and the opponent. A pure function of its arguments.
-/// Throws UsageError on an impossible configuration.
-PongScore play_game(const PongEnvironmentConfig& config, PongPlayer player, uint64_t seed);
+/// Sees an action when its frames are over.
+using OnPongAction = std::function<void(const PongEnvironment& environment, int64_t action,
+                                        const PongEnvironment::Outcome& outcome)>;
+
+/// The score of a game between such a player and the opponent. A pure function of its other
+/// arguments. Throws UsageError on an impossible configuration.
+PongScore play_game(const PongEnvironmentConfig& config, PongPlayer player, uint64_t seed,
+                    const OnPongAction& on_action = {});
 
 }  // namespace tessera::task
