@@ -43,6 +43,29 @@ TEST(Scoring, EveryTokenIsScoredGivenThoseBeforeIt) {
   }
 }
 
+TEST(Scoring, TheFirstChoiceAfterATextIsScoredLikeItsTokens) {
+  for (const auto& model : {test::tiny_mosaic(), test::tiny_gpt(Positions::kLearned)}) {
+    const std::vector<Tokens> texts = {some_text(3, 1), some_text(kWindow, 2), {4}, {}};
+    ScoringOptions options{.alternatives = 2};
+    const auto plain = score_texts(*model, texts, options);
+    options.predict_next = true;
+    const auto scores = score_texts(*model, texts, options);
+    EXPECT_TRUE(scores[3].empty());
+    for (size_t i = 0; i < 3; ++i) {
+      ASSERT_EQ(scores[i].size(), texts[i].size() + 1);
+      for (size_t t = 1; t < texts[i].size(); ++t)
+        EXPECT_NEAR(*scores[i][t].log_probability, *plain[i][t].log_probability, 1e-5);  // other batch, other sums
+      const ScoredToken& next = scores[i].back();
+      const at::Tensor logits = recomputed(*model, texts[i], kWindow);
+      EXPECT_EQ(next.token, logits.argmax().item<int64_t>());
+      EXPECT_TRUE(next.greedy);
+      EXPECT_NEAR(*next.log_probability, logits.log_softmax(-1).max().item<double>(), 1e-5);
+    }
+  }
+  const auto model = test::tiny_mosaic();
+  EXPECT_THROW(score_texts(*model, {{3, -1}}), c10::ValueError);
+}
+
 TEST(Scoring, TextsPastTheWindowAreReadInOverlappingWindows) {
   const auto model = test::tiny_gpt(Positions::kLearned);
   const Tokens text = some_text(2 * kWindow + 3, 1);

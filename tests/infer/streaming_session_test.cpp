@@ -55,6 +55,29 @@ TEST(StreamingSession, EqualsTheWholeSequenceReadAtOnceAtEveryPosition) {
   }
 }
 
+TEST(StreamingSession, SessionsReadApartGoOnTogether) {
+  for (const auto& model : models_without_end()) {
+    StreamingSession prefix(*model, Reading::kStreaming);
+    prefix.add({some_text(4, 1)});
+    StreamingSession fork = prefix;
+    fork.read({{2, 9, 3}});
+    StreamingSession together(*model, Reading::kStreaming);
+    together.append(StreamingSession(prefix));
+    together.append(std::move(fork));
+    together.append(StreamingSession(*model, Reading::kStreaming));  // of no sequence
+    for (int64_t t = 0; t < kWindow; ++t) {
+      expect_recomputed(*model, together, together.logits());
+      together.step(next_tokens(together));
+    }
+    EXPECT_EQ(together.tokens()[0].size() + 3, together.tokens()[1].size());
+    EXPECT_EQ(prefix.tokens()[0].size(), 4u);
+  }
+  const auto model = test::tiny_mosaic(), other = test::tiny_mosaic();
+  StreamingSession session(*model, Reading::kStreaming);
+  EXPECT_THROW(session.append(StreamingSession(*other, Reading::kStreaming)), c10::ValueError);
+  EXPECT_THROW(session.append(StreamingSession(*model, Reading::kWindowed)), c10::ValueError);
+}
+
 TEST(StreamingSession, WindowedReadingSeesTheLastWindowAlone) {
   for (const auto& model : {test::tiny_mosaic(), test::tiny_gpt(Positions::kLearned)}) {
     StreamingSession session(*model, Reading::kWindowed);

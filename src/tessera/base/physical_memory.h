@@ -8,4 +8,7 @@ namespace tessera {
 /// that it is refused before it starts.
 int64_t physical_memory();
 
+/// Bytes of it that this process uses now; 0 where the system does not tell.
+int64_t resident_memory();
+
 }  // namespace tessera

@@ -10,7 +10,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/cli/model_folder.h"
+#include "tessera/infer/model_folder.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"

@@ -32,6 +32,7 @@ void add_verbs(Verb& program) {
   add_plan(program);
   add_study(program);
   add_memo(program);
+  add_serve(program);
 }
 
 int cores() {

@@ -23,6 +23,7 @@ void add_data(Verb& program);
 void add_plan(Verb& program);
 void add_study(Verb& program);
 void add_memo(Verb& program);
+void add_serve(Verb& program);
 
 /// The verbs of `tessera data` that write samples of tasks.
 void add_task_data(Verb& data);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/cli/model_folder.h"
+#include "tessera/infer/model_folder.h"
 #include "tessera/infer/beam_search.h"
 #include "tessera/infer/generate.h"
 

@@ -17,6 +17,8 @@ namespace {
 constexpr size_t kBatchTokens = 4096;      // read in one pass, filling included; more: part by part
 constexpr int64_t kChunkLogits = 1 << 23;  // floats of logits that exist at once
 
+constexpr int64_t kFirstChoice = -1;  // in place of a token: the one that the model expects
+
 /// Tokens `first`.. of a piece of text number `text` are scored, the ones before are only read.
 struct Piece {
   size_t text;
@@ -54,7 +56,9 @@ std::vector<ScoredToken> score_rows(LanguageModel& model, const at::Tensor& hidd
     at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const TokenDistribution next({logits.data_ptr<float>() + row * V, static_cast<size_t>(V)});
-        scores[first + row] = next.score(targets[first + row], alternatives);
+        const int64_t target = targets[first + row];
+        scores[first + row] =
+            next.score(target == kFirstChoice ? next.most_probable() : target, alternatives);
       }
     });
   }
@@ -99,19 +103,18 @@ void score_batch(LanguageModel& model, const std::vector<Piece>& pieces,
   }
 }
 
-void check_tokens(const LanguageModel& model, const std::vector<Piece>& pieces) {
-  for (const auto& piece : pieces)
-    for (int64_t token : piece.tokens)
-      TORCH_CHECK_VALUE(token >= 0 && token < model.vocabulary(), "text ", piece.text, ": token ",
-                        token, " is outside the model's vocabulary of ", model.vocabulary(),
-                        "; was the text encoded by another tokenizer?");
+/// text: the tokens of text number `number`.
+void check_tokens(const LanguageModel& model, const Tokens& text, size_t number) {
+  for (int64_t token : text)
+    TORCH_CHECK_VALUE(token >= 0 && token < model.vocabulary(), "text ", number, ": token ", token,
+                      " is outside the model's vocabulary of ", model.vocabulary(),
+                      "; was the text encoded by another tokenizer?");
 }
 
 /// Scores of every piece, in the order of the pieces.
 std::vector<std::vector<ScoredToken>> score_pieces(LanguageModel& model,
                                                    const std::vector<Piece>& pieces,
                                                    int64_t alternatives) {
-  check_tokens(model, pieces);
   at::NoGradGuard no_grad;
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), 0);
@@ -140,9 +143,14 @@ std::vector<std::vector<ScoredToken>> score_texts(LanguageModel& model,
                                                   const ScoringOptions& options) {
   const size_t window = windowed(model, options) ? model.window() : SIZE_MAX;
   std::vector<std::vector<ScoredToken>> result(texts.size());
-  for (size_t text = 0; text < texts.size(); ++text)
-    if (!texts[text].empty()) result[text].push_back({texts[text].front(), {}, false, {}});
-  const std::vector<Piece> pieces = pieces_of(texts, window);
+  std::vector<Tokens> scored = texts;
+  for (size_t text = 0; text < texts.size(); ++text) {
+    if (texts[text].empty()) continue;
+    check_tokens(model, texts[text], text);
+    result[text].push_back({texts[text].front(), {}, false, {}});
+    if (options.predict_next) scored[text].push_back(kFirstChoice);
+  }
+  const std::vector<Piece> pieces = pieces_of(scored, window);
   const auto scores = score_pieces(model, pieces, options.alternatives);
   for (size_t piece = 0; piece < pieces.size(); ++piece) {
     auto& text = result[pieces[piece].text];
@@ -168,6 +176,7 @@ std::vector<ContinuationScore> score_continuations(LanguageModel& model,
     const size_t kept = std::min(context.size(), window - continuation.size() + 1);
     Tokens tokens(context.end() - kept, context.end());
     tokens.insert(tokens.end(), continuation.begin(), continuation.end());
+    check_tokens(model, tokens, i);
     pieces.push_back({i, std::move(tokens), kept});
   }
   auto scores = score_pieces(model, pieces, options.alternatives);

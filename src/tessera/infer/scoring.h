@@ -11,6 +11,8 @@ namespace tessera {
 struct ScoringOptions {
   int64_t alternatives = 0;        ///< how many of the most probable tokens to report with each
   std::optional<Reading> reading;  ///< natural_reading() where none is given
+  /// Whether the model's first choice after each text follows its tokens, scored like them.
+  bool predict_next = false;
 };
 
 /// Scores all tokens of each text but its first. Where reading is kWindowed a text longer than the

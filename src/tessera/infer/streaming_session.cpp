@@ -72,22 +72,40 @@ at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
     TORCH_CHECK_VALUE(!prompts[i].empty(), "StreamingSession: prompt ", i,
                       " is empty, expected at least one token");
   if (prompts.empty()) return at::zeros({0, model_->vocabulary()});
+  if (!tokens_.empty()) logits();  // throws where they were not kept
   const Distinct distinct(prompts);
+  StreamingSession added(*model_, reading_, bound_);
+  added.tokens_ = prompts;
   at::Tensor logits;
-  std::optional<SequenceState> state;
   if (streams(longest_of(prompts))) {
     const SequenceOutput read = read_prompts(distinct.sequences);
     logits = model_->logits(read.outputs);
-    state = read.state.select(distinct.which);
-    if (state_) state = SequenceState::stack({&*state_, &*state});
+    added.state_ = read.state.select(distinct.which);
   } else {
     logits = read_windows(distinct.sequences);
   }
-  logits = logits.index_select(0, at::tensor(distinct.which, at::kLong));
-  logits_ = tokens_.empty() ? logits : at::cat({this->logits(), logits});
-  state_ = std::move(state);
-  tokens_.insert(tokens_.end(), prompts.begin(), prompts.end());
+  added.logits_ = logits.index_select(0, at::tensor(distinct.which, at::kLong));
+  logits = added.logits_;
+  append(std::move(added));
   return logits;
+}
+
+void StreamingSession::append(StreamingSession&& other) {
+  at::NoGradGuard no_grad;
+  TORCH_CHECK_VALUE(
+      model_ == other.model_ && reading_ == other.reading_ && bound_ == other.bound_,
+      "StreamingSession::append: a session of another model, or with another reading or bound");
+  if (other.tokens_.empty()) return;
+  if (tokens_.empty()) {
+    *this = std::move(other);
+    return;
+  }
+  logits_ = at::cat({logits(), other.logits()});
+  if (state_ && other.state_)
+    state_ = SequenceState::stack({&*state_, &*other.state_});
+  else
+    state_.reset();
+  tokens_.insert(tokens_.end(), other.tokens_.begin(), other.tokens_.end());
 }
 
 /// Each prompt by itself: the hidden states [prompts, C] after the last tokens, and the states.

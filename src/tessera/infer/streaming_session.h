@@ -45,6 +45,9 @@ class StreamingSession {
   /// empty prompt, and what LanguageModel::read throws; Interrupted where a signal comes between
   /// two prompts or pieces of one, while an InterruptGuard lives. The session is then as before.
   at::Tensor add(const std::vector<Tokens>& prompts);
+  /// Goes on with the sequences of another session of the same model, reading and bound, too, behind
+  /// its own. Throws c10::ValueError where it is of another.
+  void append(StreamingSession&& other);
   /// Reads more tokens of every sequence, of each equally many; returns logits(). Throws
   /// c10::ValueError unless there are such, and what add() throws; the session is then as before.
   at::Tensor read(const std::vector<Tokens>& more);

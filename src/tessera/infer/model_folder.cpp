@@ -1,10 +1,10 @@
-#include "tessera/cli/model_folder.h"
+#include "tessera/infer/model_folder.h"
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
 
-namespace tessera::cli {
+namespace tessera {
 
 ModelFolder ModelFolder::load(const std::filesystem::path& folder) {
   const auto tokenizer_file = folder / "tokenizer.json";
@@ -33,4 +33,4 @@ std::string ModelFolder::text_of(const Tokens& tokens) const {
   return text;
 }
 
-}  // namespace tessera::cli
+}  // namespace tessera

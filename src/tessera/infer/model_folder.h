@@ -8,10 +8,8 @@
 #include "tessera/infer/generate.h"
 
 namespace tessera {
-class LanguageModel;
-}
 
-namespace tessera::cli {
+class LanguageModel;
 
 /// A model directory with its tokenizer.
 struct ModelFolder {
@@ -26,4 +24,4 @@ struct ModelFolder {
   std::string text_of(const Tokens& tokens) const;
 };
 
-}  // namespace tessera::cli
+}  // namespace tessera

@@ -1,0 +1,180 @@
+// tessera serve --model DIR --store DIR
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "tessera/base/error.h"
+#include "tessera/base/physical_memory.h"
+#include "tessera/cli/program.h"
+#include "tessera/serve/server.h"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> models;
+  std::string key_file;
+  std::optional<double> memory;
+  serve::EngineOptions engine;
+  serve::ServerOptions server;
+  serve::ServiceLimits limits;
+  bool log = false;
+};
+
+int wake_up[2] = {-1, -1};  // a pipe: written to by a signal
+
+extern "C" void ask_to_stop(int) {
+  const char byte = 0;
+  [[maybe_unused]] const auto written = ::write(wake_up[1], &byte, 1);
+  std::signal(SIGINT, SIG_DFL);  // the next one ends the program at once
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+/// While it lives the first SIGINT or SIGTERM calls `stop`.
+class StopSignal {
+ public:
+  explicit StopSignal(const std::function<void()>& stop) {
+    if (::pipe(wake_up) != 0) throw SystemError("pipe", "create", errno);
+    std::signal(SIGINT, ask_to_stop);
+    std::signal(SIGTERM, ask_to_stop);
+    waiting_ = std::thread([stop] {
+      char byte;
+      while (::read(wake_up[0], &byte, 1) < 0 && errno == EINTR) {
+      }
+      stop();
+    });
+  }
+  ~StopSignal() {
+    ask_to_stop(0);
+    waiting_.join();
+    for (const int end : wake_up) ::close(end);
+  }
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+ private:
+  std::thread waiting_;
+};
+
+/// A folder under a name.
+struct Named {
+  std::string name, folder;
+};
+
+/// "name=DIR", or DIR, whose name is its last part; runs/tiny/model is tiny.
+Named parse_named(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals != std::string::npos) {
+    if (equals == 0) throw UsageError("'{}' has no name before '='", text);
+    return {text.substr(0, equals), text.substr(equals + 1)};
+  }
+  fs::path folder = fs::absolute(text).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  if (folder.filename() == "model" && folder.has_parent_path()) folder = folder.parent_path();
+  return {folder.filename().native(), text};
+}
+
+void log_answer(const serve::Request& request, int status, double seconds) {
+  fmt::print(stderr, "{} {} {} {} {:.1f} ms\n", request.client, request.method, request.path,
+             status, 1000 * seconds);
+}
+
+void load_models(const Options& options, serve::Service& service) {
+  std::set<std::string> names;
+  serve::EngineOptions engine = options.engine;
+  const double all = options.memory ? *options.memory * 1e9 : physical_memory() / 4.0;
+  engine.memory_bytes = all / static_cast<double>(options.models.size());
+  for (const auto& text : options.models) {
+    const Named named = parse_named(text);
+    if (!names.insert(named.name).second)
+      throw UsageError("two models are named '{}'; give one another name with --model NAME=DIR",
+                       named.name);
+    service.models.add(serve::served_model(named.name, named.folder, engine));
+  }
+}
+
+void run(Options& options) {
+  if (!options.key_file.empty()) options.server.access.keys = serve::read_keys(options.key_file);
+  options.server.check();
+  serve::Service service;
+  service.limits = options.limits;
+  load_models(options, service);
+  serve::Server server(service, options.server,
+                       options.log ? log_answer : serve::Server::OnAnswer());
+  const StopSignal signal([&] {
+    fmt::print(stderr, "Answering what has begun; another signal stops at once\n");
+    server.stop();
+  });
+  for (const auto& model : service.models.all())
+    fmt::print("{}: {}, {}\n", model.name, model.kind, model.tokenizer.description());
+  const std::string& host = options.server.http.host;
+  fmt::print("Serving at http://{}:{}\n",
+             host.find(':') == std::string::npos ? host : "[" + host + "]", server.port());
+  std::fflush(stdout);
+  server.run();
+}
+
+void add_limits(Verb& verb, Options& options) {
+  verb.option("--max-clients", options.server.clients,
+              "Most requests answered at once; others get status 503")
+      .between(1, 4096);
+  verb.option("--max-rows", options.engine.rows, "Most texts that a model writes side by side")
+      .between(1, 4096);
+  verb.option("--max-queue", options.engine.queue,
+              "Most requests that wait for a model; others get status 503")
+      .at_least(1);
+  verb.option("--max-body", options.server.http.body_bytes,
+              "Most bytes of a request's body; others get status 413")
+      .between(1024, 1LL << 32);
+  verb.option("--max-tokens-per-request", options.limits.tokens_per_request,
+              "Most tokens that one request may have read and written")
+      .at_least(1);
+  verb.option("--memory", options.memory,
+              "Most gigabytes for the memories of all texts (a quarter of this machine's unless "
+              "given)")
+      .at_least(0.001);
+  verb.option("--read-seconds", options.server.http.read_seconds,
+              "Most seconds that a request may take to arrive")
+      .at_least(0.1);
+  verb.option("--idle-seconds", options.server.http.idle_seconds,
+              "Seconds after which an idle connection is closed")
+      .at_least(0.1);
+  verb.option("--request-seconds", options.limits.request_seconds,
+              "Most seconds that an answer may take")
+      .at_least(0.1);
+}
+
+}  // namespace
+
+void add_serve(Verb& program) {
+  auto options = std::make_shared<Options>();
+  Verb& verb =
+      program.verb("serve", "Serve models over HTTP, with an API that clients of OpenAI's speak");
+  verb.option("--model", options->models,
+              "Model directory, or NAME=DIR; may be given several times. Requests that name no "
+              "model get the first");
+  verb.option("--host", options->server.http.host, "Address to serve at");
+  verb.option("--port", options->server.http.port, "Port to serve at (0: any that is free)")
+      .between(0, 65535);
+  verb.option("--api-key-file", options->key_file,
+              "File of keys, one a line; requests must bring one as 'Authorization: Bearer KEY'");
+  verb.flag("--insecure", options->server.insecure,
+            "Serve other machines without a key, where --host is not local");
+  verb.option("--allowed-host", options->server.access.hosts,
+              "A further name that this server is reached under; may be given several times");
+  verb.option("--cors", options->server.access.origin,
+              "Origin of pages elsewhere that may use the API, such as https://example.org");
+  add_limits(verb, *options);
+  verb.flag("--log", options->log, "Print a line for every answer on standard error");
+  verb.run([options] { run(*options); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,300 @@
+#include "tessera/serve/completion.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tessera/base/config.h"
+#include "tessera/serve/api_error.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(100);  // between two looks at the client
+constexpr int64_t kScoredTokens = 4096;                 // scored in one go, about
+
+/// "cmpl-18f3…": a number for each answer of this process, after the time that it started.
+std::string new_id(bool chat) {
+  static const int64_t start = std::chrono::system_clock::now().time_since_epoch().count();
+  static std::atomic<int64_t> next = 0;
+  return fmt::format("{}{:x}-{:x}", chat ? "chatcmpl-" : "cmpl-", start, next++);
+}
+
+ChoiceForm form_of(const CompletionRequest& request) {
+  if (!request.chat) return ChoiceForm::kText;
+  return request.stream ? ChoiceForm::kDelta : ChoiceForm::kMessage;
+}
+
+}  // namespace
+
+void Completion::Mailbox::push(Event event) {
+  {
+    const std::lock_guard lock(mutex);
+    events.push_back(std::move(event));
+  }
+  changed.notify_one();
+}
+
+Completion::Completion(Service& service, const CompletionRequest& request,
+                       const std::string& client)
+    : service_(service),
+      request_(request),
+      model_(service.models.find(request.model)),
+      id_(new_id(request.chat)) {
+  for (const auto& prompt : request_.prompts) prompts_.push_back(encoded(prompt));
+  check_size();
+  for (const TokenIds& prompt : prompts_)
+    for (int64_t i = 0; i < request_.best_of; ++i) {
+      Choice& choice =
+          choices_.emplace_back(model_, form_of(request_), request_.logprobs.has_value());
+      if (scores_prompts()) continue;
+      choice.add_prompt(prompt, request_.echo, {});
+      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+    }
+  if (!ended()) ticket_ = model_.engine->submit(work(client));
+}
+
+/// The ids of a prompt; an empty one begins a new text.
+TokenIds Completion::encoded(const PromptContent& prompt) const {
+  TokenIds ids;
+  if (const auto* given = std::get_if<TokenIds>(&prompt))
+    ids = *given;
+  else  // a chat's text is not a program's own
+    ids =
+        encoded_text(model_, std::get<std::string>(prompt),
+                     request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised, "prompt");
+  const int64_t V = model_.engine->vocabulary();
+  for (const int64_t id : ids)
+    if (id >= V)
+      throw ApiError(400, "the prompt holds token {}, the model's ids go up to {}", id, V - 1)
+          .about("prompt");
+  if (const auto end = model_.tokenizer.end_of_text(); ids.empty() && end) ids = {*end};
+  if (ids.empty())
+    throw ApiError(400, "the prompt is empty, and the tokenizer has no end of text to begin with")
+        .about("prompt");
+  return ids;
+}
+
+void Completion::check_size() const {
+  const int64_t most = service_.limits.tokens_per_request;
+  const auto texts = std::ssize(prompts_) * request_.best_of;
+  int64_t tokens = 0;
+  for (const TokenIds& prompt : prompts_) tokens += std::ssize(prompt);
+  if (tokens > most || request_.max_tokens > (most - tokens) / texts)
+    throw ApiError(400,
+                   "the request asks for {} tokens to be read and {} times {} to be written, "
+                   "expected at most {} in all (--max-tokens-per-request)",
+                   tokens, texts, request_.max_tokens, most)
+        .about("max_tokens");
+  for (const auto& [token, bias] : request_.sampling.logit_bias)
+    if (token >= model_.engine->vocabulary())
+      throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,
+                     model_.engine->vocabulary() - 1)
+          .about("logit_bias");
+}
+
+bool Completion::scores_prompts() const {
+  return request_.echo && request_.logprobs;
+}
+
+/// Whether the scores of the prompts already give the answer.
+bool Completion::is_scored_to_the_end() const {
+  return scores_prompts() &&
+         (request_.max_tokens == 0 || (request_.max_tokens == 1 && request_.is_greedy()));
+}
+
+EngineRequest Completion::work(const std::string& client) {
+  EngineRequest work;
+  work.client = client;
+  work.on_failure = [mailbox = mailbox_](std::exception_ptr error) { mailbox->push(error); };
+  if (scores_prompts()) add_scoring(work);
+  if (!is_scored_to_the_end()) add_texts(work);
+  return work;
+}
+
+/// The prompts in groups that are scored in one go.
+void Completion::add_scoring(EngineRequest& work) const {
+  for (size_t first = 0; first < prompts_.size();) {
+    int64_t tokens = std::ssize(prompts_[first]);
+    size_t last = first + 1;
+    while (last < prompts_.size() && tokens + std::ssize(prompts_[last]) <= kScoredTokens)
+      tokens += std::ssize(prompts_[last++]);
+    work.scores.push_back(score_job(first, last));
+    first = last;
+  }
+}
+
+ScoreJob Completion::score_job(size_t first, size_t last) const {
+  ScoreJob job;
+  job.texts.assign(prompts_.begin() + first, prompts_.begin() + last);
+  job.alternatives = *request_.logprobs;
+  job.on_scores = [mailbox = mailbox_, first](std::vector<std::vector<ScoredToken>>&& tokens) {
+    mailbox->push(Scores{first, std::move(tokens)});
+  };
+  return job;
+}
+
+void Completion::add_texts(EngineRequest& work) const {
+  for (size_t choice = 0; choice < choices_.size(); ++choice) {
+    TextJob job;
+    job.prompt = prompts_[choice / request_.best_of];
+    job.sampling = request_.sampling;
+    job.sequence = choice % request_.best_of;
+    job.max_tokens = request_.max_tokens;
+    job.stop = request_.stop;
+    if (!request_.ignore_end) job.end_of_text = model_.tokenizer.end_of_text();
+    job.on_token = [mailbox = mailbox_, choice](TextToken&& token) {
+      mailbox->push(Written{choice, std::move(token)});
+    };
+    work.texts.push_back(std::move(job));
+  }
+}
+
+bool Completion::ended() const {
+  return std::all_of(choices_.begin(), choices_.end(),
+                     [](const Choice& choice) { return choice.ended(); });
+}
+
+bool Completion::wait() {
+  std::deque<Event> events;
+  {
+    std::unique_lock lock(mailbox_->mutex);
+    mailbox_->changed.wait_for(lock, kLook, [this] { return !mailbox_->events.empty(); });
+    events.swap(mailbox_->events);
+  }
+  for (Event& event : events) {
+    if (const auto* error = std::get_if<std::exception_ptr>(&event))
+      throw as_api_error(*error);
+    else if (auto* scores = std::get_if<Scores>(&event))
+      apply(std::move(*scores));
+    else
+      apply(std::get<Written>(std::move(event)));
+  }
+  const std::chrono::duration<double> passed = Clock::now() - started_;
+  if (!ended() && passed.count() > service_.limits.request_seconds)
+    throw ApiError(503, "the answer was not there after {:g} seconds", passed.count())
+        .with_code("timeout");
+  if (!events.empty() && !std::exchange(has_tokens_, true))
+    service_.metrics.first_token_seconds.observe(passed.count());
+  return !events.empty();
+}
+
+void Completion::apply(Scores&& scores) {
+  for (size_t i = 0; i < scores.tokens.size(); ++i) {
+    const auto& tokens = scores.tokens[i];
+    const size_t prompt = scores.first + i;
+    for (int64_t sample = 0; sample < request_.best_of; ++sample) {
+      Choice& choice = choices_[prompt * request_.best_of + sample];
+      choice.add_prompt(prompts_[prompt], true, std::span(tokens).first(tokens.size() - 1));
+      if (request_.max_tokens == 0)
+        choice.end(FinishReason::kLength);
+      else if (is_scored_to_the_end())
+        choice.add(first_choice(tokens.back()));
+    }
+  }
+}
+
+/// The only token of a text, as the engine would write it.
+TextToken Completion::first_choice(const ScoredToken& token) const {
+  TextToken written = {token, "", FinishReason::kLength};
+  if (token.token == model_.tokenizer.end_of_text() && !request_.ignore_end) {
+    written.finish = FinishReason::kStop;
+    return written;
+  }
+  TextStream stream(request_.stop);
+  written.text = stream.push(model_.bytes_of(token.token));
+  if (stream.stopped()) written.finish = FinishReason::kStop;
+  written.text += stream.finish();
+  return written;
+}
+
+void Completion::apply(Written&& written) {
+  choices_[written.choice].add(written.token);
+}
+
+Completion::Json Completion::head(const std::string& object) const {
+  return {{"id", id_},
+          {"object", object},
+          {"created", unix_seconds(std::chrono::system_clock::now())},
+          {"model", model_.name}};
+}
+
+Completion::Json Completion::usage() const {
+  int64_t read = 0, written = 0;
+  for (const TokenIds& prompt : prompts_) read += std::ssize(prompt);
+  for (const Choice& choice : choices_) written += choice.tokens();
+  return {
+      {"prompt_tokens", read}, {"completion_tokens", written}, {"total_tokens", read + written}};
+}
+
+/// For each prompt the `choices` candidates with the highest mean log-probability, best first; all
+/// in their order where there are no others.
+std::vector<size_t> Completion::best_choices() const {
+  std::vector<size_t> best;
+  for (size_t prompt = 0; prompt < prompts_.size(); ++prompt) {
+    std::vector<size_t> candidates(request_.best_of);
+    std::iota(candidates.begin(), candidates.end(), prompt * request_.best_of);
+    if (request_.best_of > request_.choices)
+      std::stable_sort(candidates.begin(), candidates.end(), [&](size_t a, size_t b) {
+        return choices_[a].mean_log_probability() > choices_[b].mean_log_probability();
+      });
+    best.insert(best.end(), candidates.begin(), candidates.begin() + request_.choices);
+  }
+  return best;
+}
+
+Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
+  auto looked = Clock::now();
+  while (!ended()) {
+    wait();
+    if (Clock::now() - looked < kLook) continue;
+    looked = Clock::now();
+    if (hung_up()) throw ApiError(400, "the client has hung up");
+  }
+  Json json = head(request_.chat ? "chat.completion" : "text_completion");
+  json["choices"] = Json::array();
+  for (const size_t choice : best_choices())
+    json["choices"].push_back(choices_[choice].flush(std::ssize(json["choices"])));
+  json["usage"] = usage();
+  return json;
+}
+
+/// Sends what is new of a choice; returns false where the client has hung up. last: nothing comes
+/// after it.
+bool Completion::flush(EventStream& events, size_t choice, bool last) {
+  if (!choices_[choice].has_news()) return true;
+  Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+  json["choices"] = {choices_[choice].flush(static_cast<int64_t>(choice))};
+  if (request_.usage_apart)
+    json["usage"] = nullptr;
+  else if (last)
+    json["usage"] = usage();
+  return events.send(json_line(json));
+}
+
+void Completion::stream(EventStream& events) {
+  try {
+    std::vector<bool> told(choices_.size());  // that it ended
+    for (bool done = false; !done;) {
+      const bool news = ended() || wait();
+      if (!news && !events.send_comment()) return;
+      done = ended();
+      for (size_t choice = 0; choice < choices_.size(); ++choice) {
+        if (told[choice]) continue;
+        told[choice] = choices_[choice].ended();
+        const bool last = std::find(told.begin(), told.end(), false) == told.end();
+        if (!flush(events, choice, last)) return;
+      }
+    }
+    if (request_.usage_apart) {
+      Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+      json["choices"] = Json::array();
+      json["usage"] = usage();
+      events.send(json_line(json));
+    }
+    events.send("[DONE]");
+  } catch (...) {
+    events.send(as_api_error(std::current_exception()).json());
+  }
+}
+
+}  // namespace tessera::serve

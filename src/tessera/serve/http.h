@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::serve {
+
+/// Orders the names of headers without regard to case.
+struct HeaderOrder {
+  bool operator()(std::string_view a, std::string_view b) const;
+};
+
+/// A request as the routes see it.
+struct Request {
+  std::string method;  ///< "GET"
+  std::string path;    ///< as it was sent, still percent-encoded, without the query
+  std::map<std::string, std::string> query;
+  std::map<std::string, std::string, HeaderOrder> headers;
+  std::string body;
+  std::string client;                         ///< address that it came from
+  std::map<std::string, std::string> values;  ///< of the route's placeholders, by their names
+
+  /// Whether the client has closed the connection; nobody reads the answer then.
+  std::function<bool()> hung_up = [] { return false; };
+
+  /// The header's value, or "".
+  std::string header(const std::string& name) const;
+  /// The value of "?name=", or `otherwise`.
+  std::string parameter(const std::string& name, const std::string& otherwise = "") const;
+};
+
+/// Where an answer of server-sent events goes.
+class EventStream {
+ public:
+  virtual ~EventStream() = default;
+  /// Sends one event (WHATWG HTML, section 9.2); `data` has no newline. Returns false where the
+  /// client has hung up.
+  virtual bool send(std::string_view data) = 0;
+  /// Sends a comment, which clients ignore: a sign of life. Returns as send() does.
+  virtual bool send_comment() = 0;
+};
+
+/// An answer: a body, or events that are written one by one as they come.
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::function<void(EventStream&)> events;  ///< writes all events; then the answer ends
+  std::string route;                         ///< pattern of the route that gave it
+
+  /// A stream of events.
+  static Response of_events(std::function<void(EventStream&)> events);
+};
+
+using Handler = std::function<Response(const Request&)>;
+
+/// Undoes percent-encoding; a % that begins none stays.
+std::string percent_decoded(std::string_view text);
+
+}  // namespace tessera::serve

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tessera/serve/http.h"
+
+namespace tessera::serve {
+
+struct HttpOptions {
+  std::string host = "127.0.0.1";
+  int32_t port = 8080;           ///< 0: any that is free
+  int64_t clients = 72;          ///< connections that are served at once, a thread each
+  int64_t body_bytes = 1 << 24;  ///< most bytes of a request's body; above it 413
+  double read_seconds = 20;      ///< for a whole request, from its first byte to its last
+  double idle_seconds = 30;      ///< for the first byte of the next request of a connection
+  double write_seconds = 20;     ///< for a client to take in what was sent
+};
+
+/// An HTTP/1.1 server (cpp-httplib): one thread a connection, requests to `handler`.
+///
+/// Slow clients cannot hold it up: a request must be complete within read_seconds, however its
+/// bytes trickle in, and an idle connection is closed as soon as another one waits for its thread.
+class HttpServer {
+ public:
+  /// Looks at a request before its body is read: an answer refuses it.
+  using Guard = std::function<std::optional<Response>(const Request&)>;
+
+  /// Opens the port. Throws SystemError where it cannot be had.
+  HttpServer(const HttpOptions& options, Guard guard, Handler handler);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  int port() const;
+  /// Serves until stop(); returns when the requests that had begun by then are answered.
+  void run();
+  /// No new connections from now on, and no new requests on those there are. From any thread, also
+  /// before run().
+  void stop();
+  /// Connections that are open now.
+  int64_t connections() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> server_;
+};
+
+}  // namespace tessera::serve

@@ -1,0 +1,101 @@
+#include "tessera/serve/server.h"
+
+#include "tessera/base/error.h"
+#include "tessera/serve/api_error.h"
+
+namespace tessera::serve {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kReserve = 8;  // threads for /health and /metrics while all clients are served
+
+bool is_always_answered(const std::string& path) {
+  return path == "/health" || path == "/metrics";
+}
+
+HttpOptions http_options(const ServerOptions& options) {
+  options.check();
+  HttpOptions http = options.http;
+  http.clients = options.clients + kReserve;
+  return http;
+}
+
+}  // namespace
+
+/// One of the requests that are answered at once, until the last byte of its answer.
+class Server::Place {
+ public:
+  explicit Place(std::atomic<int64_t>& count) : count_(count) { taken_ = ++count_; }
+  ~Place() { --count_; }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  int64_t number() const { return taken_; }
+
+ private:
+  std::atomic<int64_t>& count_;
+  int64_t taken_;
+};
+
+void ServerOptions::check() const {
+  if (!is_local(http.host) && access.keys.empty() && !insecure)
+    throw UsageError(
+        "--host {} serves other machines, and there is no key: give --api-key-file, or --insecure "
+        "if anybody may use it",
+        http.host);
+}
+
+Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answer)
+    : service_(service),
+      options_(options),
+      on_answer_(std::move(on_answer)),
+      access_(options.access),
+      router_(routes_of(service)),
+      http_(
+          http_options(options),
+          [this](const Request& request) { return access_.refusal(request); },
+          [this](const Request& request) { return answer(request); }) {}
+
+/// The answer, counted when its last byte is written.
+Response Server::answer(const Request& request) {
+  const auto started = Clock::now();
+  Response response = answer_now(request);
+  access_.add_headers(request, response);
+  const auto count = [this, started, request, route = response.route, status = response.status] {
+    const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
+    service_.metrics.count(route, status, seconds);
+    if (on_answer_) on_answer_(request, status, seconds);
+  };
+  if (response.events)
+    response.events = [events = std::move(response.events), count](EventStream& stream) {
+      events(stream);
+      count();
+    };
+  else
+    count();
+  return response;
+}
+
+Response Server::answer_now(const Request& request) {
+  if (request.method == "OPTIONS" && !request.header("Origin").empty()) {
+    Response allowed;
+    allowed.status = 204;
+    return allowed;
+  }
+  const auto place = std::make_shared<Place>(answering_);
+  if (place->number() > options_.clients && !is_always_answered(request.path))
+    return ApiError(503, "{} requests are being answered; try again later (--max-clients)",
+                    options_.clients)
+        .with_code("overloaded")
+        .retry_after(1)
+        .response();
+  Response response = router_.answer(request);
+  if (response.events)
+    response.events = [place, events = std::move(response.events)](EventStream& stream) {
+      events(stream);
+    };
+  return response;
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tessera/serve/access.h"
+#include "tessera/serve/http_server.h"
+#include "tessera/serve/service.h"
+
+namespace tessera::serve {
+
+struct ServerOptions {
+  HttpOptions http;  ///< `clients` follows from `clients` here
+  AccessOptions access;
+  int64_t clients = 64;   ///< most requests that are answered at once; above it 503
+  bool insecure = false;  ///< serves other machines without a key
+
+  /// Throws UsageError where other machines would be served without a key.
+  void check() const;
+};
+
+/// A service on the network.
+class Server {
+ public:
+  /// An answered request: for a log.
+  using OnAnswer = std::function<void(const Request&, int status, double seconds)>;
+
+  /// Opens the port. The service must outlive it. Throws UsageError as ServerOptions::check(),
+  /// SystemError.
+  Server(Service& service, const ServerOptions& options, OnAnswer on_answer = {});
+
+  int port() const { return http_.port(); }
+  /// Answers requests until stop(), and then the ones that have begun.
+  void run() { http_.run(); }
+  /// From any thread.
+  void stop() { http_.stop(); }
+
+ private:
+  class Place;
+
+  Response answer(const Request& request);
+  Response answer_now(const Request& request);
+
+  Service& service_;
+  ServerOptions options_;
+  OnAnswer on_answer_;
+  Access access_;
+  Router router_;
+  std::atomic<int64_t> answering_ = 0;
+  HttpServer http_;
+};
+
+}  // namespace tessera::serve
