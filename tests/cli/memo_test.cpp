@@ -87,6 +87,35 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues this"));
 }
 
+TEST_F(Memo, AnswersQuestionsAsPeopleTypeThem) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  const Outcome spaces =
+      memo({"recall", store, "--prompt", "weak and weary, over many a quaint", "--tokens", "12"});
+  EXPECT_THAT(spaces.out, StartsWith("weak and weary,\nOver many a quaint and curious\n"));
+  EXPECT_THAT(spaces.err, Not(HasSubstr("differs")));
+  const Outcome wrong =
+      memo({"recall", store, "--prompt", "while I pondered meek and weary", "--tokens", "5"});
+  EXPECT_THAT(wrong.out, StartsWith("while I pondered, weak and weary,\nOve\n"));
+  EXPECT_THAT(wrong.err, HasSubstr("read as the stored text that differs in 1 word"));
+  const auto answer = json({"recall", store, "--prompt", "I wandered meek and weary"});
+  EXPECT_EQ(answer["read_as"], "I wandered meek and weary") << "two of five words differ";
+  const auto typed = json({"recall", store, "--prompt", "Once upon a midnite dreary, whi"});
+  EXPECT_EQ(typed["prompt"], "Once upon a midnite dreary, whi");
+  EXPECT_EQ(typed["read_as"], "Once upon a midnight dreary, whi");
+  EXPECT_EQ(typed["differing_words"], 1);
+  EXPECT_EQ(typed["text"].get<std::string>().substr(0, 10), "le I ponde");
+
+  EXPECT_EQ(done({"find", store, "WEARY, over many"}),
+            "raven:1: Once upon a midnight dreary, while I pondered, weak and weary,\nOver many a "
+            "quaint and curious volume of forgotten lore.\n");
+  EXPECT_EQ(done({"find", store, "WEARY, over many", "--case"}), "");
+  EXPECT_EQ(done({"find", store, "weary, Over", "--exact"}), "");
+  const auto found = config::Json::parse(done({"find", store, "dost thou", "--json"}));
+  EXPECT_EQ(found["text"], "Dost thou");
+  EXPECT_EQ(found["character"], 26);
+}
+
 TEST_F(Memo, ShardsMergeIntoTheWhole) {
   for (int number = 0; number < 5; ++number)
     write_text(path("poems/" + std::to_string(number)), small_text(3 + number));
@@ -226,7 +255,8 @@ TEST_F(Memo, RefusesWrongUsage) {
         "--dimension"},
        {{"create", path("x"), "--tokenizer", "bpe"}, "learned from the text of --plan-from"},
        {{"memorize", store, "-"}, "give it one with --id"},
-       {{"memorize", store, path("poems"), "--id", "x"}, "--id names one document, but there are 2"},
+       {{"memorize", store, path("poems"), "--id", "x"},
+        "--id names one document, but there are 2"},
        {{"memorize", store, path("poems/raven"), path("twice/raven/raven")},
         "would both be 'raven'"},
        {{"memorize", store, path("poems"), "--shard", "3/2"}, "expected I/N"},

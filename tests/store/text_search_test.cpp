@@ -10,13 +10,14 @@ namespace tessera::store {
 namespace {
 
 std::vector<TextMatch> matches(const std::string& text, const std::string& document,
-                               size_t piece_tokens = 1000, size_t most = SIZE_MAX) {
+                               size_t piece_tokens = 1000, size_t most = SIZE_MAX,
+                               Matching matching = Matching::kBytes) {
   const Tokenizer tokenizer = Tokenizer::bytes(EndOfText::kPresent);
   auto tokens = tokenizer.encode(document);
   tokens.push_back(*tokenizer.end_of_text());
   std::vector<TextMatch> found;
   const bool whole = find_text(
-      text, "id",
+      text, matching, "id",
       [rest = std::span<const int32_t>(tokens), piece_tokens]() mutable {
         const auto piece = rest.first(std::min(piece_tokens, rest.size()));
         rest = rest.subspan(piece.size());
@@ -53,6 +54,22 @@ TEST(TextSearch, KnowsOverlapsLinesAndLimits) {
   EXPECT_EQ(matches("a\nb", "a\nb").size(), 1u);
   EXPECT_TRUE(matches("<|endoftext|>", "text").empty()) << "the end of a document is no text";
   EXPECT_THROW(matches("", "text"), std::invalid_argument);
+}
+
+TEST(TextSearch, FindsWhatIsTypedOtherwise) {
+  const std::string text = "a “Watery\r\n  part” — of\nthe Wörld";
+  const auto found = matches("\"watery part\" - OF THE WÖRLD", text, 1000, 9, Matching::kLetters);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].text, text.substr(2));
+  EXPECT_EQ(found[0].byte, 2);
+  EXPECT_EQ(found[0].before, "a ");
+  EXPECT_EQ(matches("watery part", text, 3, 9, Matching::kLetters).size(), 1u);
+  EXPECT_TRUE(matches("watery part", text, 3, 9, Matching::kTyped).empty());
+  EXPECT_EQ(matches("Watery part", text, 3, 9, Matching::kTyped).size(), 1u);
+  EXPECT_TRUE(matches("Watery part", text, 3, 9, Matching::kBytes).empty());
+  EXPECT_EQ(matches("wörld", text, 1, 9, Matching::kLetters)[0].character, 28);
+  EXPECT_EQ(matches("wörld", text, 1, 9, Matching::kLetters)[0].line, 3);
+  EXPECT_THROW(matches("\u200B", text, 3, 9, Matching::kTyped), std::invalid_argument);
 }
 
 TEST(TextSearch, ShowsWholeCharactersOfLongLines) {

@@ -37,7 +37,8 @@ int32_t draw(store::StoreReader& reader, std::span<const int64_t> context,
 
 void run_complete(const CompleteCommand& command) {
   const store::MemoStore store(command.store);
-  const auto prompt = store.tokenizer().encode(command.prompt);
+  const store::Question question = store::read_question(store, command.prompt);
+  const std::vector<int32_t>& prompt = question.tokens;
   store::check_prompt(store, prompt);
   command.sampling.check();
   store::StoreReader reader(store);
@@ -46,7 +47,7 @@ void run_complete(const CompleteCommand& command) {
   store::RecallEnd end = store::RecallEnd::kEnoughTokens;
   Json tokens = Json::array();
   const InterruptGuard interrupt;
-  Writing writing(store, command.prompt, !command.json);
+  Writing writing(store, question, !command.json);
   for (int64_t i = 0; i < command.tokens && !InterruptGuard::interrupted(); ++i) {
     if (!store::goes_on(reader.next(), i > 0)) {
       end = store::RecallEnd::kNotStored;

@@ -16,7 +16,12 @@ namespace {
 struct FindOptions {
   std::string store, text;
   int64_t limit = 20;
-  bool json = false;
+  bool letter_case = false, exact = false, json = false;
+
+  store::Matching matching() const {
+    if (exact) return store::Matching::kBytes;
+    return letter_case ? store::Matching::kTyped : store::Matching::kLetters;
+  }
 };
 
 void print_match(const FindOptions& options, const store::TextMatch& match) {
@@ -24,10 +29,12 @@ void print_match(const FindOptions& options, const store::TextMatch& match) {
     print_json({{"document", match.document},
                 {"line", match.line},
                 {"byte", match.byte},
+                {"character", match.character},
+                {"text", match.text},
                 {"before", match.before},
                 {"after", match.after}});
   else
-    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, options.text,
+    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, match.text,
                match.after);
 }
 
@@ -37,8 +44,8 @@ void run_find(const FindOptions& options) {
   int64_t places = 0, documents = 0;
   for (const auto& document : store.ledger().documents()) {
     const int64_t before = places;
-    store::find_text(options.text, document.id, store.ledger().pieces(document), store.tokenizer(),
-                     [&](const store::TextMatch& match) {
+    store::find_text(options.text, options.matching(), document.id, store.ledger().pieces(document),
+                     store.tokenizer(), [&](const store::TextMatch& match) {
                        if (++places <= options.limit || options.limit == 0)
                          print_match(options, match);
                        return true;
@@ -55,7 +62,13 @@ void add_memo_find(Verb& memo) {
   auto options = std::make_shared<FindOptions>();
   Verb& verb = memo.verb("find", "Find the documents and lines that contain a text");
   add_store(verb, options->store);
-  verb.option("text", options->text, "The exact text to look for").required();
+  verb.option(
+          "text", options->text,
+          "The text to look for; line breaks, runs of white space, typographic quotes and dashes, "
+          "and upper and lower case make no difference")
+      .required();
+  verb.flag("--case", options->letter_case, "Distinguish upper and lower case");
+  verb.flag("--exact", options->exact, "Find this text only, byte for byte");
   verb.option("--limit", options->limit, "Most places to print (0: all)").at_least(0);
   verb.flag("--json", options->json, "Print one JSON object per place");
   verb.run([options] { run_find(*options); });

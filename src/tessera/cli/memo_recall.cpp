@@ -24,8 +24,11 @@ struct RecallCommand {
 };
 
 Json json_of(const RecallCommand& command, const store::MemoStore& store,
-             const store::Recall& recall, const std::string& text) {
+             const store::Question& question, const store::Recall& recall,
+             const std::string& text) {
   Json json = {{"prompt", command.prompt},
+               {"read_as", question.text},
+               {"differing_words", question.differences},
                {"text", text},
                {"end", config::enum_name(recall.end)},
                {"window_lengths", memo::window_lengths(store.config().memory)},
@@ -102,16 +105,16 @@ void run_recall(const RecallCommand& command) {
   if (store.config().memory.code == memo::WindowCodeKind::kPaper &&
       command.recall.error_rate != store::kErrorRate)
     throw UsageError("--error-rate works with the bound code only; this store has the paper's");
-  const auto prompt = store.tokenizer().encode(command.prompt);
-  store::check_prompt(store, prompt);
   store.memory();  // read before the clock starts
-  Writing writing(store, command.prompt, !command.json);
+  const store::Question question = store::read_question(store, command.prompt);
+  store::check_prompt(store, question.tokens);
+  Writing writing(store, question, !command.json);
   const store::Recall result =
-      store::recall(store, prompt, command.recall,
+      store::recall(store, question.tokens, command.recall,
                     [&](const memo::NextToken& token) { writing.add(token.token); });
   writing.end(result.end);
   if (command.json)
-    print_json(json_of(command, store, result, writing.text()));
+    print_json(json_of(command, store, question, result, writing.text()));
   else if (!result.tokens.empty())
     print_sources(result);
 }

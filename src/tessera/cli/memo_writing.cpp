@@ -2,21 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "tessera/cli/memo_verbs.h"
+
 namespace tessera::cli {
 
-Writing::Writing(const store::MemoStore& store, const std::string& prompt, bool visible)
+Writing::Writing(const store::MemoStore& store, const store::Question& question, bool visible)
     : tokenizer_(store.tokenizer()),
       longest_(memo::window_lengths(store.config().memory).back()),
+      rest_(question.rest),
       visible_(visible),
       started_(std::chrono::steady_clock::now()) {
-  if (visible_) fmt::print("{}", prompt);
+  if (question.differences > 0)
+    fmt::print(stderr, "read as the stored text that differs in {}\n",
+               counted(question.differences, "word"));
+  if (visible_) fmt::print("{}", question.text);
 }
 
 void Writing::add(int32_t token) {
   ++tokens_;
-  text_ += tokenizer_.token_bytes(token);
+  std::string_view bytes = tokenizer_.token_bytes(token);
+  const auto repeated = std::ranges::mismatch(bytes, rest_);
+  rest_.erase(rest_.begin(), repeated.in2);
+  bytes.remove_prefix(static_cast<size_t>(repeated.in1 - bytes.begin()));
+  if (!bytes.empty()) rest_.clear();
+  text_ += bytes;
   if (!visible_) return;
-  fmt::print("{}", tokenizer_.token_bytes(token));
+  fmt::print("{}", bytes);
   std::fflush(stdout);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tessera/store/memo_store.h"
+#include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 
 namespace tessera::cli {
@@ -13,7 +14,7 @@ namespace tessera::cli {
 class Writing {
  public:
   /// visible: whether anything is printed on standard output.
-  Writing(const store::MemoStore& store, const std::string& prompt, bool visible);
+  Writing(const store::MemoStore& store, const store::Question& question, bool visible);
 
   void add(int32_t token);
   /// Prints how many tokens there were, how fast they came and why they end, on standard error.
@@ -25,6 +26,7 @@ class Writing {
  private:
   const Tokenizer& tokenizer_;
   int64_t longest_;  // window
+  std::string rest_;  // of the question, which the first tokens repeat
   bool visible_;
   std::chrono::steady_clock::time_point started_;
   int64_t tokens_ = 0;

@@ -62,6 +62,13 @@ size_t valid_prefix(std::string_view text) {
   return i;
 }
 
+size_t first_character(std::string_view text) {
+  const uint8_t lead = byte_at(text, 0);
+  const size_t bytes = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  if (text.size() < bytes) return 0;
+  return std::max<size_t>(1, sequence_length(text, 0));
+}
+
 bool is_printable(std::string_view text) {
   return text.find('\n') == std::string_view::npos && printable(text) == text;
 }

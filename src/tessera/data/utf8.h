@@ -10,6 +10,10 @@ namespace tessera::utf8 {
 /// nothing above U+10FFFF); text.size() if all of it is.
 size_t valid_prefix(std::string_view text);
 
+/// Bytes of the character that a text, not empty, begins with: 1 if these bytes are not UTF-8, 0 if
+/// the text ends inside the character.
+size_t first_character(std::string_view text);
+
 /// Whether `text` is valid UTF-8 without control characters (C0, DEL and C1), so that a terminal
 /// shows it and does nothing else.
 bool is_printable(std::string_view text);

@@ -33,54 +33,86 @@ std::string text_after(std::string_view text) {
 /// The part of a document that is being searched.
 class Passage {
  public:
-  Passage(std::string_view text, const std::string& id) : text_(text), id_(id) {}
+  Passage(std::string_view text, Matching matching, const std::string& id)
+      : text_(text), id_(id), normal_(matching) {}
 
-  void append(std::string_view more) { passage_ += more; }
+  void append(std::string_view more) {
+    passage_ += more;
+    normal_.append(more);
+  }
 
   /// Reports the matches that begin before the last `reserve` bytes, then drops what was searched.
   bool search(size_t reserve, const std::function<bool(const TextMatch&)>& take) {
-    const size_t end = passage_.size() - std::min(reserve, passage_.size());
-    const std::string_view passage = passage_;
-    for (size_t at = passage.find(text_, searched_); at < end; at = passage.find(text_, at + 1)) {
-      line_ += std::count(passage.begin() + counted_, passage.begin() + at, '\n');
-      counted_ = at;
-      if (!take({id_, line_, dropped_ + static_cast<int64_t>(at),
-                 text_before(passage.substr(0, at)),
-                 text_after(passage.substr(at + text_.size()))}))
-        return false;
-    }
+    const std::string& normal = normal_.text();
+    const size_t end = normal.size() - std::min(reserve, normal.size());
+    for (size_t at = normal.find(text_, searched_); at < end; at = normal.find(text_, at + 1))
+      if (!take(match(at))) return false;
     searched_ = std::max(searched_, end);
-    drop(searched_ - std::min(searched_, kContextBytes));
+    drop();
     return true;
   }
 
  private:
-  void drop(size_t bytes) {
-    const size_t uncounted = std::max(counted_, bytes);
-    line_ += std::count(passage_.begin() + counted_, passage_.begin() + uncounted, '\n');
-    passage_.erase(0, bytes);
-    dropped_ += static_cast<int64_t>(bytes);
-    searched_ -= bytes;
-    counted_ = uncounted - bytes;
+  TextMatch match(size_t at) {
+    const int64_t begin = normal_.begin(at), end = normal_.end(at + text_.size() - 1);
+    count_to(begin);
+    const std::string_view passage = passage_;
+    const auto first = static_cast<size_t>(begin - dropped_),
+               last = static_cast<size_t>(end - dropped_);
+    return {.document = id_,
+            .line = line_,
+            .byte = begin,
+            .character = character_,
+            .text = std::string(passage.substr(first, last - first)),
+            .before = text_before(passage.substr(0, first)),
+            .after = text_after(passage.substr(last))};
+  }
+
+  /// Counts the lines and characters before this byte of the document.
+  void count_to(int64_t byte) {
+    for (; counted_ < byte; ++counted_) {
+      const char letter = passage_[static_cast<size_t>(counted_ - dropped_)];
+      line_ += letter == '\n';
+      character_ += !continues_character(letter);
+    }
+  }
+
+  /// Keeps what a match to come shows before it.
+  void drop() {
+    const int64_t kept = searched_ < normal_.text().size()
+                             ? normal_.begin(searched_)
+                             : dropped_ + static_cast<int64_t>(passage_.size());
+    const int64_t first = std::max(dropped_, kept - static_cast<int64_t>(kContextBytes));
+    count_to(first);
+    passage_.erase(0, static_cast<size_t>(first - dropped_));
+    dropped_ = first;
+    normal_.drop(searched_);
+    searched_ = 0;
   }
 
   std::string_view text_;
   const std::string& id_;
   std::string passage_;
-  size_t searched_ = 0, counted_ = 0;  // matches are found, and lines counted, up to here
-  int64_t dropped_ = 0, line_ = 1;
+  NormalForm normal_;
+  size_t searched_ = 0;               // up to here in the normal form
+  int64_t dropped_ = 0;               // bytes of the document before passage_
+  int64_t counted_ = 0;               // bytes whose lines and characters are counted
+  int64_t line_ = 1, character_ = 0;  // there
 };
 
 }  // namespace
 
-bool find_text(std::string_view text, const std::string& id, const memo::TokenPieces& pieces,
-               const Tokenizer& tokenizer, const std::function<bool(const TextMatch&)>& take) {
-  check_argument(!text.empty(), "find: the text is empty; say what to look for");
-  Passage passage(text, id);
+bool find_text(std::string_view text, Matching matching, const std::string& id,
+               const memo::TokenPieces& pieces, const Tokenizer& tokenizer,
+               const std::function<bool(const TextMatch&)>& take) {
+  NormalForm sought(matching);
+  sought.append(text);
+  check_argument(!sought.text().empty(), "find: the text is empty; say what to look for");
+  Passage passage(sought.text(), matching, id);
   for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
     for (const int32_t token : piece)
       if (token != tokenizer.end_of_text()) passage.append(tokenizer.token_bytes(token));
-    if (!passage.search(text.size() + kContextBytes, take)) return false;
+    if (!passage.search(sought.text().size() + kContextBytes, take)) return false;
   }
   return passage.search(0, take);
 }

@@ -7,6 +7,7 @@
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
+#include "tessera/store/normal_form.h"
 
 namespace tessera::store {
 
@@ -15,14 +16,17 @@ struct TextMatch {
   std::string document;       ///< its id
   int64_t line = 1;           ///< where the match begins, from 1
   int64_t byte = 0;           ///< offset in the document's text, from 0
+  int64_t character = 0;      ///< the same in characters (code points)
+  std::string text;           ///< the match, as the document has it
   std::string before, after;  ///< the text around it on its lines, at most 60 bytes each
 };
 
-/// Calls `take` for every place where `text` occurs in the document, byte for byte, whatever its
-/// tokens, in order; overlapping places too. If `take` returns false, the search stops and returns
-/// false. One pass; memory does not grow with the document. Throws std::invalid_argument on an
-/// empty text.
-bool find_text(std::string_view text, const std::string& id, const memo::TokenPieces& pieces,
-               const Tokenizer& tokenizer, const std::function<bool(const TextMatch&)>& take);
+/// Calls `take` for every place where `text` occurs in the document, whatever its tokens, in order;
+/// overlapping places too. If `take` returns false, the search stops and returns false. One pass;
+/// memory does not grow with the document. Throws std::invalid_argument on a text of which nothing
+/// is left in its normal form.
+bool find_text(std::string_view text, Matching matching, const std::string& id,
+               const memo::TokenPieces& pieces, const Tokenizer& tokenizer,
+               const std::function<bool(const TextMatch&)>& take);
 
 }  // namespace tessera::store

@@ -1,0 +1,153 @@
+// How often a store recites right after a question that was not typed as the document has it:
+//   bench_store_questions TEXTS [ERROR]
+// memorizes the files of a folder (or one file) into a store planned for this error, and asks it
+// with 100 prompts of 8 and of 16 tokens that have a line break in them. Right: the next 20
+// characters are the document's.
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+#include <algorithm>
+
+#include <filesystem>
+#include <functional>
+
+#include "tessera/base/random.h"
+#include "tessera/data/bpe_trainer.h"
+#include "tessera/data/text_source.h"
+#include "tessera/memo/text_plan.h"
+#include "tessera/store/memo_writer.h"
+#include "tessera/store/normal_form.h"
+#include "tessera/store/question.h"
+#include "tessera/store/recall.h"
+#include "tessera/store/word_alignment.h"
+
+namespace {
+
+using namespace tessera;
+
+constexpr int kPrompts = 100;
+constexpr size_t kCharacters = 20;  // bytes that must be right
+
+struct Prompt {
+  std::string text, next;
+};
+
+std::vector<std::string> texts_of(const std::string& path) {
+  std::vector<std::string> texts;
+  TextSource::from_path(path).for_each(
+      [&](const std::string&, std::string_view text) { texts.emplace_back(text); });
+  return texts;
+}
+
+void make_store(const std::filesystem::path& folder, const std::vector<std::string>& texts,
+                double error) {
+  BpeTrainer trainer({.vocabulary_size = 4096});
+  for (const auto& text : texts) trainer.add_text(text);
+  const Tokenizer tokenizer = trainer.train();
+  std::vector<std::vector<int32_t>> documents;
+  for (const auto& text : texts) documents.push_back(tokenizer.encode(text));
+  memo::TextMemoryConfig config{.vocabulary = tokenizer.vocabulary_size()};
+  const memo::SizePlan plan = memo::plan_memory(
+      documents, config, 0, [&](const auto& predictor) { return predictor.plan_for(error); });
+  config.dimension = plan.dimension.value();
+  store::MemoStore::create(folder, config, tokenizer);
+  store::MemoWriter writer(folder);
+  for (size_t i = 0; i < texts.size(); ++i)
+    writer.memorize(std::to_string(i), texts[i], store::Duplicates::kRefuse);
+  writer.checkpoint();
+  fmt::print("{} documents, {} tokens, dimension {}\n", texts.size(),
+             writer.ledger().totals().tokens, config.dimension);
+}
+
+/// Prompts of so many tokens, the first of which begins a word, with a line break in them.
+std::vector<Prompt> prompts_of(const std::vector<std::string>& texts, const Tokenizer& tokenizer,
+                               size_t tokens, uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<std::vector<int32_t>> documents;
+  for (const auto& text : texts) documents.push_back(tokenizer.encode(text));
+  std::vector<Prompt> prompts;
+  for (int tries = 0; prompts.size() < kPrompts && tries < 1000000; ++tries) {
+    const auto& document = documents[random.below(documents.size())];
+    if (document.size() < tokens + 60) continue;
+    const size_t at = random.below(document.size() - tokens - 50);
+    const auto first = tokenizer.token_bytes(document[at]);
+    if (first.size() < 2 || first[0] != ' ' || !std::isalpha(static_cast<uint8_t>(first[1])))
+      continue;
+    const auto prompt = std::span(document).subspan(at, tokens);
+    const auto next = std::span(document).subspan(at + tokens, 50);
+    const std::string text = tokenizer.decode(prompt).substr(1);
+    if (text.find('\n') == std::string::npos) continue;
+    prompts.push_back({text, tokenizer.decode(next)});
+  }
+  return prompts;
+}
+
+std::string with_spaces(std::string text) {
+  store::NormalForm form(store::Matching::kTyped);
+  form.append(text);
+  return form.text();
+}
+
+/// The prompt with its middle word wrong, or without it.
+std::string with_error(const std::string& text, const std::string& word) {
+  const auto words = store::words_of(text);
+  const auto& middle = words[words.size() / 2];
+  return text.substr(0, static_cast<size_t>(middle.begin)) + word +
+         text.substr(static_cast<size_t>(middle.end));
+}
+
+bool is_right(const store::MemoStore& store, const store::Question& question,
+              const std::string& next) {
+  if (static_cast<int64_t>(question.tokens.size()) < store.memory().window_lengths().front())
+    return false;
+  std::string text;
+  for (const auto& token : store::recall(store, question.tokens, {.tokens = 12}).tokens)
+    text += store.tokenizer().token_bytes(token.token);
+  if (!text.starts_with(question.rest)) return false;
+  return text.substr(question.rest.size(), kCharacters) == next.substr(0, kCharacters);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto texts = texts_of(argv[1]);
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("questions-{}", ::getpid());
+  make_store(folder, texts, argc > 2 ? std::stod(argv[2]) : 0.01);
+  const store::MemoStore store(folder);
+  const auto typed = [&](const std::string& text) { return store::read_question(store, text); };
+  const auto as_typed = [&](const std::string& text) {
+    return store::Question{store.tokenizer().encode(text), "", text};
+  };
+  using Ask = std::function<store::Question(const std::string&)>;
+  const std::vector<std::pair<const char*, Ask>> ways = {
+      {"verbatim, as typed", [&](const auto& text) { return as_typed(text); }},
+      {"with spaces, as typed", [&](const auto& text) { return as_typed(with_spaces(text)); }},
+      {"verbatim", [&](const auto& text) { return typed(text); }},
+      {"with spaces for line breaks", [&](const auto& text) { return typed(with_spaces(text)); }},
+      {"the middle word wrong",
+       [&](const auto& text) { return typed(with_error(text, "wombat")); }},
+      {"the middle word missing", [&](const auto& text) { return typed(with_error(text, "")); }},
+      {"from inside the first word",
+       [&](const auto& text) { return typed(text.substr(text.find(' ') > 2 ? 1 : 2)); }}};
+  for (const size_t tokens : {8, 16}) {
+    const auto prompts = prompts_of(texts, store.tokenizer(), tokens, 1);
+    fmt::print("prompts of {} tokens\n", tokens);
+    std::vector<bool> verbatim;
+    for (const auto& [name, ask] : ways) {
+      int right = 0, of_verbatim = 0;
+      std::vector<bool> these;
+      for (size_t i = 0; i < prompts.size(); ++i) {
+        these.push_back(is_right(store, ask(prompts[i].text), prompts[i].next));
+        right += these[i];
+        of_verbatim += these[i] && (verbatim.empty() || verbatim[i]);
+      }
+      if (verbatim.empty()) verbatim = these;
+      fmt::print("  {:30} {:3} of {}; {} of the {} where verbatim is right\n", name, right,
+                 prompts.size(), of_verbatim, std::ranges::count(verbatim, true));
+      std::fflush(stdout);
+    }
+  }
+  std::filesystem::remove_all(folder);
+}

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::store {
+
+/// What counts as equal when a text that somebody typed is compared with a document.
+/// kBytes: equal bytes. kTyped: texts that differ only in how they were typed or printed: any run
+/// of white space (also a line break) is one space, typographic quotes are ' and ", dashes and runs
+/// of hyphens are one hyphen, an ellipsis is three full stops, and what does not show (a soft
+/// hyphen, a space of no width) is left out. kLetters: also upper and lower case.
+enum class Matching { kBytes, kTyped, kLetters };
+
+/// The lower case of a letter of the Latin, Greek or Cyrillic alphabet; other characters stay.
+char32_t lower_case(char32_t letter);
+
+/// A text as it is compared, grown piece by piece, and where each of its bytes comes from.
+class NormalForm {
+ public:
+  explicit NormalForm(Matching matching) : matching_(matching) {}
+
+  /// The next bytes of the text, UTF-8; a piece may end inside a character. Bytes that are no UTF-8
+  /// stay as they are.
+  void append(std::string_view bytes);
+
+  const std::string& text() const { return text_; }
+  /// The bytes of the original that text()[i] stands for: [begin(i), end(i)), counted from its
+  /// first one.
+  int64_t begin(size_t i) const { return begins_[i]; }
+  int64_t end(size_t i) const { return ends_[i]; }
+  /// Drops the first bytes of text().
+  void drop(size_t bytes);
+
+ private:
+  void add(char32_t character, int64_t begin, int64_t end);
+  void add_bytes(std::string_view bytes, int64_t begin, int64_t end);
+
+  Matching matching_;
+  std::string text_;
+  std::vector<int64_t> begins_, ends_;
+  std::string unfinished_;  // the first bytes of a character
+  int64_t read_ = 0;        // bytes of the original, without these
+};
+
+}  // namespace tessera::store

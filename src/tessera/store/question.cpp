@@ -1,0 +1,181 @@
+#include "tessera/store/question.h"
+
+#include <algorithm>
+#include <climits>
+#include <set>
+
+#include "tessera/store/normal_form.h"
+#include "tessera/store/recall.h"
+#include "tessera/store/word_alignment.h"
+
+namespace tessera::store {
+namespace {
+
+constexpr size_t kWords = 32;     // looked for, the last ones; or one for each token of a window
+constexpr size_t kPlaces = 1024;  // looked at, of those that fit equally well
+constexpr size_t kReadings = 8;   // of different tokens, that the memory decides between
+
+int64_t differences_allowed(size_t words) {
+  return words < 4 ? 0 : 1 + (static_cast<int64_t>(words) - 4) / 8;
+}
+
+/// The last words of a question, and what stands behind them.
+struct LastWords {
+  std::vector<Word> words;
+  std::string_view tail;
+};
+
+LastWords last_words(std::string_view typed, size_t most) {
+  LastWords last = {words_of(typed), {}};
+  if (last.words.size() > most)
+    last.words.erase(last.words.begin(), last.words.end() - static_cast<int64_t>(most));
+  if (!last.words.empty()) last.tail = typed.substr(static_cast<size_t>(last.words.back().end));
+  return last;
+}
+
+/// Where a question's words stand.
+struct Place {
+  size_t document;  // in Ledger::documents()
+  WordMatch match;
+};
+
+/// Calls take with each token's bytes, without an end of text.
+template <typename Take>
+void read_tokens(const MemoStore& store, const StoredDocument& document, const Take& take) {
+  const memo::TokenPieces pieces = store.ledger().pieces(document);
+  for (auto piece = pieces(); !piece.empty(); piece = pieces())
+    for (const int32_t token : piece)
+      if (token != store.tokenizer().end_of_text())
+        take(token, store.tokenizer().token_bytes(token));
+}
+
+/// The first places with the fewest differences.
+std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredDocument>& documents,
+                               const LastWords& last) {
+  WordAlignment alignment(last.words, last.tail.empty());
+  std::vector<Place> places;
+  int64_t most = differences_allowed(last.words.size());
+  for (size_t n = 0; n < documents.size(); ++n) {
+    alignment.restart();
+    const auto take_match = [&](const WordMatch& match) {
+      const auto rank = [](const WordMatch& of) { return std::pair(of.differences, of.doubt); };
+      if (!places.empty() && rank(match) > rank(places.front().match)) return;
+      if (!places.empty() && rank(match) < rank(places.front().match)) places.clear();
+      if (places.size() < kPlaces) places.push_back({n, match});
+      most = match.differences;
+    };
+    const auto take_word = [&](const Word& word) { alignment.read(word, most, take_match); };
+    WordCutter cutter;
+    read_tokens(store, documents[n],
+                [&](int32_t, std::string_view bytes) { cutter.append(bytes, take_word); });
+    cutter.finish(take_word);
+  }
+  return places;
+}
+
+/// Bytes at the beginning of `text` that stand for `tail` in their normal form; what is not equal
+/// ends it.
+size_t bytes_for_tail(std::string_view text, std::string_view tail) {
+  NormalForm of_text(Matching::kLetters), of_tail(Matching::kLetters);
+  of_text.append(text);
+  of_tail.append(tail);
+  const auto end = std::ranges::mismatch(of_text.text(), of_tail.text()).in1;
+  const auto equal = static_cast<size_t>(end - of_text.text().begin());
+  return equal == 0 ? 0 : static_cast<size_t>(of_text.end(equal - 1));
+}
+
+/// A document, of which some places are read.
+struct DocumentText {
+  std::string text;
+  std::vector<int32_t> tokens;
+  std::vector<size_t> begins;  // of the tokens in the text, and its end
+};
+
+DocumentText text_of(const MemoStore& store, const StoredDocument& document) {
+  DocumentText whole;
+  read_tokens(store, document, [&](int32_t token, std::string_view bytes) {
+    whole.tokens.push_back(token);
+    whole.begins.push_back(whole.text.size());
+    whole.text += bytes;
+  });
+  whole.begins.push_back(whole.text.size());
+  return whole;
+}
+
+/// The tokens of a place: from the one that the first word begins in, unless that has a part of
+/// another word too, to the last one that ends within the question.
+Question question_at(const DocumentText& document, const WordMatch& match, std::string_view tail) {
+  const auto word = static_cast<size_t>(match.begin);
+  auto end = static_cast<size_t>(match.end);
+  end += bytes_for_tail(std::string_view(document.text).substr(end, 2 * tail.size() + 64), tail);
+  size_t first = static_cast<size_t>(std::ranges::upper_bound(document.begins, word) -
+                                     document.begins.begin()) -
+                 1;
+  const std::string_view before =
+      std::string_view(document.text).substr(document.begins[first], word - document.begins[first]);
+  if (!words_of(before).empty()) ++first;
+  const size_t last =
+      std::max(first, static_cast<size_t>(std::ranges::upper_bound(document.begins, end) -
+                                          document.begins.begin()) -
+                          1);
+  Question question;
+  question.tokens.assign(document.tokens.begin() + static_cast<int64_t>(first),
+                         document.tokens.begin() + static_cast<int64_t>(last));
+  question.text = document.text.substr(word, end - word);
+  question.rest = document.text.substr(document.begins[last], end - document.begins[last]);
+  question.differences = match.differences;
+  return question;
+}
+
+/// How much of what was typed a document has: 0 all of it, 3 the words.
+int likeness(const Question& reading, std::string_view typed) {
+  for (const Matching matching : {Matching::kBytes, Matching::kTyped, Matching::kLetters}) {
+    NormalForm of_reading(matching), of_typed(matching);
+    of_reading.append(reading.text);
+    of_typed.append(typed);
+    if (of_reading.text() == of_typed.text()) return static_cast<int>(matching);
+  }
+  return 3;
+}
+
+/// What the documents have in the place of a text, each once: those that are most like it.
+std::vector<Question> readings_of(const MemoStore& store, std::string_view typed) {
+  const auto lengths = memo::window_lengths(store.config().memory);
+  const LastWords last = last_words(typed, std::max(kWords, static_cast<size_t>(lengths.back())));
+  std::vector<Question> readings;
+  if (last.words.empty()) return readings;
+  const auto documents = store.ledger().documents();
+  std::set<std::vector<int32_t>> known;
+  DocumentText document;
+  size_t number = documents.size();
+  int most_like = INT_MAX;
+  for (const Place& place : best_places(store, documents, last)) {
+    if (place.document != number) document = text_of(store, documents[number = place.document]);
+    Question reading = question_at(document, place.match, last.tail);
+    reading.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
+    const int like = likeness(reading, typed);
+    if (static_cast<int64_t>(reading.tokens.size()) < lengths.front() || like > most_like ||
+        !known.insert(reading.tokens).second)
+      continue;
+    if (like < most_like) readings.clear();
+    most_like = like;
+    if (readings.size() < kReadings) readings.push_back(std::move(reading));
+  }
+  return readings;
+}
+
+}  // namespace
+
+Question read_question(const MemoStore& store, std::string_view typed) {
+  std::vector<Question> readings = readings_of(store, typed);
+  if (readings.empty() || readings.front().differences > 0)
+    readings.push_back({store.tokenizer().encode(typed), "", std::string(typed), 0});
+  if (readings.size() == 1) return std::move(readings.front());
+  std::vector<std::span<const int32_t>> contexts;
+  for (const Question& reading : readings) contexts.push_back(reading.tokens);
+  const auto next = StoreReader(store).next_of(contexts);
+  const auto best = std::ranges::max_element(next, {}, &memo::NextToken::evidence) - next.begin();
+  return std::move(readings[static_cast<size_t>(best)]);
+}
+
+}  // namespace tessera::store

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::store {
+
+/// A word of a text: a run of letters and digits, in lower case; in scripts that are written
+/// without spaces (Chinese, Japanese, Korean, Thai) a single character.
+struct Word {
+  std::string text;
+  int64_t begin = 0, end = 0;  ///< its bytes in the text
+};
+
+/// Cuts a text that comes piece by piece into words. take(word) sees each when it has ended.
+class WordCutter {
+ public:
+  void append(std::string_view bytes, const std::function<void(const Word&)>& take);
+  /// The text has ended.
+  void finish(const std::function<void(const Word&)>& take);
+
+ private:
+  Word word_;
+  std::string unfinished_;  // the first bytes of a character
+  int64_t read_ = 0;        // bytes, without these
+};
+
+/// The words of a whole text.
+std::vector<Word> words_of(std::string_view text);
+
+/// A part of a document that some words may have been copied from.
+struct WordMatch {
+  int64_t begin = 0, end = 0;  ///< its bytes in the document
+  int64_t differences = 0;     ///< words that are wrong, missing or too many
+  int64_t doubt = 0;  ///< decides between matches of equally many differences; the least is best
+};
+
+/// Finds where some words stand in a document with the fewest differences (Sellers 1980: an edit
+/// distance on words whose beginning in the document is free). The first word may be the end of a
+/// word of the document, and the last one, if it is `cut`, the beginning of one.
+class WordAlignment {
+ public:
+  WordAlignment(const std::vector<Word>& words, bool cut);
+
+  /// The next word of the document. Calls take(match) if what ends here has at most `most`
+  /// differences.
+  void read(const Word& word, int64_t most, const std::function<void(const WordMatch&)>& take);
+  /// Begins another document.
+  void restart();
+
+ private:
+  /// The cheapest way to match the first words with what ends here.
+  struct Cell {
+    int64_t cost = 0, begin = 0, end = 0;
+  };
+
+  int64_t cost_of(size_t i, const Word& word) const;
+
+  std::vector<std::string> words_;
+  bool cut_;
+  std::vector<Cell> cells_;  // [words + 1]
+};
+
+}  // namespace tessera::store

@@ -1,0 +1,101 @@
+#include "tessera/store/question.h"
+
+#include "tessera/data/bpe_trainer.h"
+#include "tessera/store/recall.h"
+#include "tests/store/small_stores.h"
+
+namespace tessera::store {
+namespace {
+
+constexpr const char* kText =
+    "Call me Ishmael. Some years ago I thought I would sail about a little and see the watery\n"
+    "part of the world. It is a way I have of driving off the spleen—“and so” I went.\n";
+
+/// A store of bytes that is large enough for long prompts.
+class QuestionTest : public ::testing::Test {
+ protected:
+  QuestionTest() {
+    MemoStore::create(folder_ / "store", {.dimension = 512}, byte_tokenizer());
+    memorize(folder_ / "store", "whale", kText);
+    memorize(folder_ / "store", "lamp", "My lamp went out at nine, and the oil was gone by ten.\n");
+  }
+  Question read(const std::string& typed) const {
+    return read_question(MemoStore(folder_ / "store"), typed);
+  }
+  /// What is recited after a text, without what was typed.
+  std::string recited(const std::string& typed, int64_t tokens) const {
+    const MemoStore opened(folder_ / "store");
+    const Question question = read_question(opened, typed);
+    std::string text;
+    for (const auto& token : recall(opened, question.tokens, {.tokens = tokens}).tokens)
+      text += opened.tokenizer().token_bytes(token.token);
+    EXPECT_TRUE(text.starts_with(question.rest));
+    return text.substr(question.rest.size());
+  }
+
+  TemporaryFolder folder_{test::folder_in_memory()};
+};
+
+TEST_F(QuestionTest, LineBreaksQuotesDashesAndCaseMakeNoDifference) {
+  EXPECT_EQ(read("the watery part of the").text, "the watery\npart of the");
+  EXPECT_EQ(recited("see the watery   part of the", 8), " world. ");
+  EXPECT_EQ(recited("the watery ", 5), "part ");
+  EXPECT_EQ(recited("driving off the spleen - \"and so\"", 8), " I went.");
+  EXPECT_EQ(recited("call me ishmael.", 5), " Some");
+  EXPECT_EQ(read("See The Watery Part").differences, 0);
+}
+
+TEST_F(QuestionTest, OneWordMayBeWrongMissingOrTooMany) {
+  EXPECT_EQ(recited("I have of driving off a spleen", 3), "—");
+  EXPECT_EQ(read("I have of driving off a spleen").differences, 1);
+  EXPECT_EQ(read("I have of driving off a spleen").text, "I have of driving off the spleen");
+  EXPECT_EQ(recited("It is a way have of driving", 4), " off");
+  EXPECT_EQ(recited("It is a new way I have of", 8), " driving");
+  EXPECT_EQ(recited("part of the world. It is the", 6), " a way") << "the last word is wrong";
+  EXPECT_EQ(read("way you have").differences, 0) << "too few words to allow one";
+}
+
+TEST_F(QuestionTest, BeginsAndEndsInsideWords) {
+  EXPECT_EQ(recited("ael. Some years ago I tho", 5), "ught ");
+  EXPECT_EQ(recited("tery part of the wor", 3), "ld.");
+}
+
+TEST_F(QuestionTest, WhatNoDocumentHasIsAsItWasTyped) {
+  const Question question = read("quoth the raven of the world");
+  EXPECT_EQ(question.tokens, byte_tokenizer().encode("quoth the raven of the world"));
+  EXPECT_EQ(question.text, "quoth the raven of the world");
+  EXPECT_EQ(question.rest, "");
+  EXPECT_EQ(read("").tokens.size(), 0u);
+  EXPECT_EQ(read("...").text, "...");
+}
+
+TEST_F(QuestionTest, WhatIsForgottenIsNoLongerRead) {
+  forget(folder_ / "store", "whale");
+  EXPECT_EQ(read("the watery part of the").text, "the watery part of the");
+}
+
+/// The tokens of words depend on the space before them: the document's own are asked for.
+TEST_F(QuestionTest, TokensOfSeveralLettersAreTheDocuments) {
+  const Tokenizer tokenizer = [] {
+    BpeTrainer trainer({.vocabulary_size = 320});
+    for (int i = 0; i < 3; ++i) trainer.add_text(kText);
+    return trainer.train();
+  }();
+  const auto path = folder_ / "bpe";
+  MemoStore::create(path, {.dimension = 256}, tokenizer);
+  memorize(path, "whale", kText);
+  const MemoStore opened(path);
+  const auto recited = [&](const std::string& typed) {
+    const Question question = read_question(opened, typed);
+    std::string text;
+    for (const auto& token : recall(opened, question.tokens, {.tokens = 6}).tokens)
+      text += opened.tokenizer().token_bytes(token.token);
+    return text.substr(question.rest.size(), 5);
+  };
+  EXPECT_EQ(recited("little and see the watery part of the"), " worl");
+  EXPECT_EQ(recited("ttle and see the watery part of the wo"), "rld. ");
+  EXPECT_EQ(recited("little and see the watery part of the "), "world");
+}
+
+}  // namespace
+}  // namespace tessera::store

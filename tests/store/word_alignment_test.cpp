@@ -1,0 +1,110 @@
+#include "tessera/store/word_alignment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tessera/base/random.h"
+
+namespace tessera::store {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<std::string> texts(const std::string& text) {
+  std::vector<std::string> texts;
+  for (const Word& word : words_of(text)) texts.push_back(word.text);
+  return texts;
+}
+
+/// The matches with the fewest differences, as the text has them.
+std::vector<std::string> best(const std::string& words, bool cut, const std::string& text,
+                              int64_t most = 1) {
+  WordAlignment alignment(words_of(words), cut);
+  std::vector<std::string> found;
+  for (const Word& word : words_of(text))
+    alignment.read(word, most, [&](const WordMatch& match) {
+      if (match.differences < most) found.clear();
+      most = match.differences;
+      found.push_back(text.substr(static_cast<size_t>(match.begin),
+                                  static_cast<size_t>(match.end - match.begin)));
+    });
+  return found;
+}
+
+TEST(Words, AreRunsOfLettersAndDigits) {
+  EXPECT_THAT(texts("The “Ärger”, don't: x_2!"), ElementsAre("the", "ärger", "don", "t", "x", "2"));
+  EXPECT_THAT(texts("東京 abc"), ElementsAre("東", "京", "abc"));
+  EXPECT_TRUE(words_of(" …\n").empty());
+  const auto words = words_of("é (ab)");
+  EXPECT_EQ(words[1].begin, 4);
+  EXPECT_EQ(words[1].end, 6);
+}
+
+TEST(WordAlignment, FindsWordsWhateverStandsBetweenThem) {
+  const std::string text = "He saw the watery part\nof the WORLD; of the world.";
+  EXPECT_THAT(best("part of the world", false, text), ElementsAre("part\nof the WORLD"));
+  EXPECT_THAT(best("of the world", false, text), ElementsAre("of the WORLD", "of the world"));
+}
+
+TEST(WordAlignment, AllowsWordsThatAreWrongMissingOrTooMany) {
+  const std::string text = "one two three four five six";
+  EXPECT_THAT(best("two wrong four five", false, text), ElementsAre("two three four five"));
+  EXPECT_THAT(best("two four five", false, text), ElementsAre("two three four five"));
+  EXPECT_THAT(best("two three extra four five", false, text), ElementsAre("two three four five"));
+  EXPECT_TRUE(best("two bad worse five", false, text).empty());
+  EXPECT_THAT(best("two bad worse five", false, text, 2), ElementsAre("two three four five"));
+}
+
+TEST(WordAlignment, BeginsAndEndsInsideWords) {
+  const std::string text = "the watery part";
+  EXPECT_THAT(best("tery pa", true, text, 0), ElementsAre("tery pa"));
+  EXPECT_TRUE(best("tery pa", false, text, 0).empty()) << "the last word has ended";
+}
+
+/// Edit distance of words to any part of a text that ends at each of its words.
+std::vector<int64_t> slow_differences(const std::vector<std::string>& words,
+                                      const std::vector<std::string>& text) {
+  std::vector<int64_t> least;
+  for (size_t end = 1; end <= text.size(); ++end) {
+    int64_t best = static_cast<int64_t>(words.size());
+    for (size_t begin = 0; begin < end; ++begin) {
+      const size_t n = end - begin;
+      std::vector<std::vector<int64_t>> d(words.size() + 1, std::vector<int64_t>(n + 1));
+      for (size_t i = 0; i <= words.size(); ++i)
+        for (size_t j = 0; j <= n; ++j)
+          d[i][j] = i == 0   ? static_cast<int64_t>(j)
+                    : j == 0 ? static_cast<int64_t>(i)
+                             : std::min({d[i - 1][j - 1] + (words[i - 1] != text[begin + j - 1]),
+                                         d[i - 1][j] + 1, d[i][j - 1] + 1});
+      best = std::min(best, d[words.size()][n]);
+    }
+    least.push_back(best);
+  }
+  return least;
+}
+
+TEST(WordAlignment, AgreesWithTheEditDistance) {
+  RandomStream random(3);
+  const auto draw = [&](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i)
+      text += std::string(1, static_cast<char>('a' + random.below(3))) + " ";
+    return text;
+  };
+  for (int round = 0; round < 30; ++round) {
+    const std::string asked = draw(4), text = draw(12);
+    const auto expected = slow_differences(texts(asked), texts(text));
+    std::vector<int64_t> found(expected.size(), 4);
+    WordAlignment alignment(words_of(asked), false);
+    const auto words = words_of(text);
+    for (size_t j = 0; j < words.size(); ++j)
+      alignment.read(words[j], 4, [&](const WordMatch& match) { found[j] = match.differences; });
+    EXPECT_EQ(*std::ranges::min_element(found), *std::ranges::min_element(expected)) << text;
+    for (size_t j = 0; j < found.size(); ++j) EXPECT_GE(found[j], expected[j]);
+  }
+}
+
+}  // namespace
+}  // namespace tessera::store
