@@ -38,6 +38,15 @@ TEST(RandomStream, MomentsAreThoseOfTheLaw) {
   EXPECT_NEAR(uniform, 0.5, 0.003);
 }
 
+TEST(RunSeed, NeighbouringSeedsShareNoRun) {
+  std::set<uint64_t> seeds;
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    for (int64_t run = 0; run < 50; ++run) seeds.insert(run_seed(seed, run));
+  EXPECT_EQ(seeds.size(), 20u * 50u);
+  EXPECT_EQ(run_seed(7, 0), 7u);
+  EXPECT_EQ(run_seed(7, 3), run_seed(7, 3));
+}
+
 TEST(RandomStream, BelowStaysBelowAndRefusesZero) {
   RandomStream random(2);
   std::array<int, 7> seen{};

@@ -41,6 +41,23 @@ TEST(Plan, SaysWhatADimensionHolds) {
   EXPECT_THAT(run.out, HasSubstr("associations at an error of 0.01 each"));
 }
 
+TEST(Plan, SaysHowPreciseItsSimulationIs) {
+  const Outcome run = plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("standard error"));
+  EXPECT_THAT(
+      plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1", "--runs", "0"})
+          .out,
+      HasSubstr("no: --runs is 0"));
+  // A single association is never misread: no error in any run, and no ratio to it.
+  const Outcome none =
+      plan({"--alpha", "2", "--inputs", "1", "--outputs", "2", "--dimension", "50", "--runs", "5"});
+  EXPECT_THAT(none.out, HasSubstr("none of them made an error"));
+  const Outcome json = plan({"--alpha", "2", "--inputs", "1", "--outputs", "2", "--dimension", "50",
+                             "--runs", "5", "--json"});
+  EXPECT_TRUE(config::Json::parse(json.out)["simulated"]["predicted_over_simulated"].is_null());
+}
+
 TEST(Plan, ReadsCountsAndTexts) {
   const std::string counts = file_with("plan_test_counts.txt", "the\t50\nof\t20\nand\t10\n");
   EXPECT_EQ(plan({"--counts", counts, "--outputs", "3", "--error", "0.05"}).status, 0);

@@ -36,6 +36,27 @@ TEST(Planner, KeepsItsPromiseInSimulation) {
   }
 }
 
+TEST(Planner, SeedsShareNoRuns) {
+  const AssociationTask task = zipf_task(100, 5, 2);
+  const MemoryPlan plan{.samples = 1000, .dimension = 20, .stored = 5};
+  const Spread one = simulate_plan(task, plan, 50, 1), two = simulate_plan(task, plan, 50, 2);
+  // With the runs 1 to 50 and 2 to 51 the means would differ by a fiftieth of two runs' difference.
+  EXPECT_GT(std::abs(one.mean - two.mean), 0.1 * one.standard_error());
+  EXPECT_NEAR(one.mean, two.mean, 5 * one.standard_error());
+}
+
+TEST(Planner, SimulatesAsManyRunsAsThePrecisionNeeds) {
+  const AssociationTask task = zipf_task(100, 5, 2);
+  const MemoryPlan plan{.samples = 1000, .dimension = 20, .stored = 5};
+  const Spread rough = simulate_plan_to(0.1, task, plan, 100000, 1),
+               fine = simulate_plan_to(0.02, task, plan, 100000, 1);
+  EXPECT_LE(rough.standard_error(), 0.1 * rough.mean);
+  EXPECT_LE(fine.standard_error(), 0.02 * fine.mean);
+  EXPECT_GT(fine.runs, rough.runs);
+  EXPECT_EQ(simulate_plan_to(1e-9, task, plan, 40, 1).runs, 40);
+  EXPECT_EQ(simulate_plan_to(1e-9, task, plan, 40, 1).mean, simulate_plan(task, plan, 40, 1).mean);
+}
+
 TEST(Planner, LessErrorCostsMore) {
   const RankedLaw law = RankedLaw::zipf(1000, 2);
   const OutputLaw outputs = OutputLaw::balanced(5);

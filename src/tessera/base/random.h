@@ -19,6 +19,10 @@ class Philox {
   uint64_t stream_;
 };
 
+/// Seed of run `run` (from 0) of several that share a seed: the seed itself for the first, a number
+/// from a Philox stream for each other, so that neighbouring seeds share no run.
+uint64_t run_seed(uint64_t seed, int64_t run);
+
 /// Reads one Philox stream from its start, as the standard library's generators are read
 /// (it satisfies UniformRandomBitGenerator). Same (seed, stream), same numbers, on every platform.
 class RandomStream {

@@ -23,8 +23,8 @@ using config::Json;
 
 struct PlanArguments {
   std::optional<double> alpha, error;
-  std::optional<int64_t> inputs, outputs, dimension;
-  int64_t runs = 10, vocabulary = 4096;
+  std::optional<int64_t> inputs, outputs, dimension, runs;
+  int64_t vocabulary = 4096;
   int32_t heads = 4, layers = 1;
   std::string counts, text, tokenizer = "bpe";
   uint64_t seed = 1;
@@ -74,9 +74,10 @@ Json json_of(const theory::LawPlan& plan) {
                {"stored_item_error", memory.stored_item_error}};
   if (const auto& runs = plan.simulated)
     json["simulated"] = {{"error", runs->mean},
-                         {"standard_deviation", runs->deviation},
+                         {"standard_error", runs->standard_error()},
                          {"runs", runs->runs},
-                         {"predicted_over_simulated", memory.error / runs->mean}};
+                         {"predicted_over_simulated",
+                          runs->mean > 0 ? Json(memory.error / runs->mean) : Json(nullptr)}};
   for (const theory::SchemeError& scheme : plan.schemes)
     json["schemes"].push_back({{"scheme", scheme.name}, {"predicted_error", scheme.error}});
   for (const theory::HeldItems& held : plan.holds)
@@ -84,7 +85,7 @@ Json json_of(const theory::LawPlan& plan) {
   return json;
 }
 
-void print(const theory::LawPlan& plan) {
+void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {
   const theory::MemoryPlan& memory = plan.memory;
   fmt::print("{}, {} inputs, {} outputs\n", plan.law, plan.inputs, plan.outputs);
   if (!std::isinf(memory.samples)) fmt::print("  samples to see      T = {:.0f}\n", memory.samples);
@@ -94,13 +95,16 @@ void print(const theory::LawPlan& plan) {
   fmt::print("  predicted error     {:.4f} ({:.4f} of it not seen yet; {:.4f} per stored item)\n",
              memory.error, memory.unseen_error, memory.stored_item_error);
   if (const auto& runs = plan.simulated)
-    fmt::print(
-        "  simulated           {:.4f} ± {:.4f} over {} runs (predicted / simulated {:.2f})\n",
-        runs->mean, runs->deviation, runs->runs, memory.error / runs->mean);
+    fmt::print("  simulated           {:.4f}, standard error {:.4f}, {} runs{}\n", runs->mean,
+               runs->standard_error(), runs->runs,
+               runs->mean > 0
+                   ? fmt::format(" (predicted / simulated {:.2f})", memory.error / runs->mean)
+                   : "; none of them made an error");
   else
-    fmt::print(
-        "  simulated           not: it would take too long; the prediction is off by about a "
-        "tenth\n");
+    fmt::print("  simulated           {}\n",
+               asked_runs == 0 ? "no: --runs is 0"
+                               : "no: it would take too long; predictions were within about a "
+                                 "tenth of simulations");
   fmt::print("\nPredicted error of each scheme in this dimension\n");
   for (const theory::SchemeError& scheme : plan.schemes)
     fmt::print("  {:<24} {:.4f}\n", scheme.name, scheme.error);
@@ -184,14 +188,14 @@ void print(const PlansOfText& text) {
 
 void run_plan(const PlanArguments& options) {
   check(options);
-  const auto show = [&](const auto& plan) {
+  const auto show = [&](const auto& plan, const auto&... more) {
     if (options.json)
       fmt::print("{}\n", json_of(plan).dump(2));
     else
-      print(plan);
+      print(plan, more...);
   };
   if (options.text.empty())
-    show(plan_law(options));
+    show(plan_law(options), options.runs);
   else
     show(plan_text(options));
 }
@@ -214,7 +218,10 @@ void add_plan(Verb& program) {
   verb.option("--error", options->error, "Allowed error, between 0 and 1");
   verb.option("--dimension", options->dimension,
               "Dimension of the memory, to compute how much it can hold");
-  verb.option("--runs", options->runs, "Simulated runs to check the plan (0: none)").at_least(0);
+  verb.option("--runs", options->runs,
+              "Simulated runs to check the plan; without it, as many as a standard error of 3 % "
+              "needs; 0: none")
+      .at_least(0);
   verb.option("--heads", options->heads, "Tokens per window (with --text)").between(1, 64);
   verb.option("--layers", options->layers,
               "Layers (with --text); layer k has windows of heads^k tokens, with bound windows "

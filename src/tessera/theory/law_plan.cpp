@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -10,18 +11,27 @@ namespace {
 
 constexpr int64_t kMostSimulated = 4000000;  // inputs
 constexpr double kMostNormals = 4e9;         // inputs * dimensions * runs of a simulation
+constexpr double kUsualNormals = 4e8;        // the same where no number of runs was asked for
+constexpr double kPrecision = 0.03, kMostRuns = 1e5;
 
 /// Runs of the plan, if that takes seconds.
-std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan, int64_t runs,
-                                uint64_t seed) {
-  const double normals = static_cast<double>(law.ranked.inputs()) *
-                         static_cast<double>(plan.dimension) * static_cast<double>(runs);
-  if (runs < 1 || law.ranked.inputs() > kMostSimulated || normals > kMostNormals) return {};
-  return simulate_plan(law.task(), plan, runs, seed);
+std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
+                                std::optional<int64_t> runs, uint64_t seed) {
+  constexpr int64_t kFewest = 10;
+  if (law.ranked.inputs() > kMostSimulated) return {};
+  const double normals =
+      static_cast<double>(law.ranked.inputs()) * static_cast<double>(plan.dimension);
+  if (runs) {
+    if (*runs < 1 || normals * static_cast<double>(*runs) > kMostNormals) return {};
+    return simulate_plan(law.task(), plan, *runs, seed);
+  }
+  const auto most = static_cast<int64_t>(std::min(kMostRuns, kUsualNormals / normals));
+  if (most < kFewest) return {};
+  return simulate_plan_to(kPrecision, law.task(), plan, most, seed);
 }
 
 LawPlan plan_of(const PlannedLaw& law, const OutputLaw& outputs, const MemoryPlan& memory,
-                int64_t runs, uint64_t seed) {
+                std::optional<int64_t> runs, uint64_t seed) {
   const int64_t inputs = law.ranked.inputs();
   LawPlan plan{.law = law.name,
                .inputs = inputs,
@@ -64,12 +74,14 @@ PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs,
           .task = [task] { return *task; }};
 }
 
-LawPlan plan_for_error(const PlannedLaw& law, double error, int64_t runs, uint64_t seed) {
+LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_t> runs,
+                       uint64_t seed) {
   const OutputLaw outputs = OutputLaw::balanced(law.outputs);
   return plan_of(law, outputs, plan_memory(law.ranked, outputs, error), runs, seed);
 }
 
-LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, int64_t runs, uint64_t seed) {
+LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
+                          uint64_t seed) {
   const OutputLaw outputs = OutputLaw::balanced(law.outputs);
   const double infinity = std::numeric_limits<double>::infinity();
   return plan_of(law, outputs, best_memory(law.ranked, outputs, dimension, infinity), runs, seed);

@@ -45,10 +45,12 @@ struct LawPlan {
   std::vector<HeldItems> holds = {};      ///< what this dimension holds, stored with equal weight
 };
 
-/// The size that keeps the error at most `error` (plan_memory). runs: simulated runs, 0 for none.
-/// Throws as plan_memory does.
-LawPlan plan_for_error(const PlannedLaw& law, double error, int64_t runs, uint64_t seed);
+/// The size that keeps the error at most `error` (plan_memory). runs: simulated runs, 0 for none;
+/// nullopt: as many as a standard error of 3 % of the mean needs. Throws as plan_memory does.
+LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_t> runs,
+                       uint64_t seed);
 /// The best use of a given dimension for the law itself, without a sample (best_memory).
-LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, int64_t runs, uint64_t seed);
+LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
+                          uint64_t seed);
 
 }  // namespace tessera::theory

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tessera/base/error.h"
+#include "tessera/base/random.h"
 #include "tessera/theory/normal_law.h"
 #include "tessera/theory/parallel.h"
 #include "tessera/theory/population_error.h"
@@ -201,19 +202,46 @@ std::vector<SchemeError> scheme_errors(
           {"all equally (rho = 0)", predicted({.rho = 0})}};
 }
 
-Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
-                     uint64_t seed) {
+namespace {
+
+/// Errors of the runs first, …, first + count - 1.
+std::vector<double> simulated_runs(const AssociationTask& task, const MemoryPlan& plan,
+                                   int64_t first, int64_t count, uint64_t seed) {
   const MemoryScheme scheme{.rho = 0, .stored = plan.stored};
-  return spread_of(parallel_runs(runs, [&](int64_t run) {
-    RandomStream random(seed + static_cast<uint64_t>(run), kSampleStream);
+  return parallel_runs(count, [&](int64_t run) {
+    const uint64_t own_seed = run_seed(seed, first + run);
+    RandomStream random(own_seed, kSampleStream);
     const auto weights =
         std::isinf(plan.samples)
             ? scheme_weights(scheme, task.law)
             : scheme_weights(scheme,
                              sample_counts(task.law, static_cast<int64_t>(plan.samples), random));
     const std::vector<SimulatedMemory> memory = {{weights, {plan.dimension}}};
-    return population_errors(task, memory, seed + static_cast<uint64_t>(run))[0][0];
-  }));
+    return population_errors(task, memory, own_seed)[0][0];
+  });
+}
+
+}  // namespace
+
+Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
+                     uint64_t seed) {
+  return spread_of(simulated_runs(task, plan, 0, runs, seed));
+}
+
+Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
+                        int64_t most_runs, uint64_t seed) {
+  constexpr int64_t kFewest = 32;
+  std::vector<double> errors;
+  for (;;) {
+    const auto done = static_cast<int64_t>(errors.size());
+    const int64_t more = std::min(std::max(kFewest, done / 2), most_runs - done);
+    const auto batch = simulated_runs(task, plan, done, more, seed);
+    errors.insert(errors.end(), batch.begin(), batch.end());
+    const Spread spread = spread_of(errors);
+    if (spread.runs >= most_runs ||
+        (spread.mean > 0 && spread.standard_error() <= precision * spread.mean))
+      return spread;
+  }
 }
 
 }  // namespace tessera::theory

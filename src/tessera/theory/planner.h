@@ -82,9 +82,14 @@ std::vector<SchemeError> scheme_errors(
     const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
     double power, const MemoryPlan& plan);
 
-/// What the plan gives when it is simulated: error of `runs` draws of samples and embeddings.
-/// Cost about inputs * dimension * runs random numbers.
+/// What the plan gives when it is simulated: error of `runs` independent draws of samples and
+/// embeddings; seeds share none. Cost about inputs * dimension * runs random numbers.
 Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
                      uint64_t seed);
+
+/// The same with as many runs as bring the standard error below `precision` times the mean, at
+/// least 32 and at most `most_runs` of them.
+Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
+                        int64_t most_runs, uint64_t seed);
 
 }  // namespace tessera::theory

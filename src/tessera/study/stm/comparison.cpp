@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
+#include "tessera/base/random.h"
 #include "tessera/study/chosen_by_name.h"
 
 namespace tessera::stm_study {
@@ -85,7 +86,7 @@ std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t
 TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
                                const Contestant& contestant, int64_t run, int64_t runs) {
   config.model = contestant.model;
-  config.train.seed = context.seed() + static_cast<uint64_t>(run);
+  config.train.seed = run_seed(context.seed(), run);
   const auto folder =
       context.folder() / fmt::format("{}-run{}", folder_name(contestant.name), run + 1);
   const bool begun = std::filesystem::exists(folder / "metrics.jsonl");

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tessera/base/error.h"
+#include "tessera/base/random.h"
 #include "tessera/report/picture_strip.h"
 #include "tessera/study/stm/studies.h"
 #include "tessera/task/pong/pong_players.h"
@@ -141,8 +142,7 @@ double mean_reward(const PongEnvironmentConfig& config, PongPlayer player, int64
                    uint64_t seed) {
   double sum = 0;
   for (int64_t game = 0; game < games; ++game)
-    sum +=
-        static_cast<double>(play_game(config, player, seed + static_cast<uint64_t>(game)).reward());
+    sum += static_cast<double>(play_game(config, player, run_seed(seed, game)).reward());
   return sum / static_cast<double>(games);
 }
 
