@@ -12,10 +12,6 @@
 namespace tessera {
 namespace {
 
-struct FreeMatchData {
-  void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-};
-
 bool is_ascii_letter(char c) {
   return static_cast<unsigned>((c | 0x20) - 'a') < 26;
 }
@@ -33,7 +29,10 @@ size_t ascii_word(std::string_view text, size_t position) {
 }  // namespace
 
 struct PreTokenScanner::MatchData {
-  std::unique_ptr<pcre2_match_data, FreeMatchData> data{pcre2_match_data_create(1, nullptr)};
+  struct Free {
+    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
+  };
+  std::unique_ptr<pcre2_match_data, Free> data{pcre2_match_data_create(1, nullptr)};
 };
 
 PreTokenScanner::PreTokenScanner() : match_(std::make_unique<MatchData>()) {}

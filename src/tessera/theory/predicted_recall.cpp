@@ -133,7 +133,8 @@ GivenLargest given_nothing(const std::vector<Rival>& rivals, double dimension) {
 
 /// Where it is C > 0, of weight the density of C.
 GivenLargest given_largest(const std::vector<Rival>& rivals, double C, double dimension) {
-  GivenLargest given{.largest = C};
+  GivenLargest given;
+  given.largest = C;
   double log_below = 0, density = 0, fluctuation = 0;
   std::vector<double> fourth(rivals.size(), 0.0);  // mean of c_y^4
   for (size_t g = 0; g < rivals.size(); ++g) {
