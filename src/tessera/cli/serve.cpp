@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <set>
@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::vector<std::string> models;
-  std::string key_file;
+  std::vector<std::string> models, stores;
+  std::string key_file, runs;
   std::optional<double> memory;
   serve::EngineOptions engine;
   serve::ServerOptions server;
@@ -87,17 +87,29 @@ void log_answer(const serve::Request& request, int status, double seconds) {
              status, 1000 * seconds);
 }
 
-void load_models(const Options& options, serve::Service& service) {
-  std::set<std::string> names;
+/// The models and the stores, under names that differ.
+void load(const Options& options, serve::Service& service) {
+  const size_t count = options.models.size() + options.stores.size();
+  if (count == 0 && service.runs.empty())
+    throw UsageError("there is nothing to serve; give --model, --store or --runs");
   serve::EngineOptions engine = options.engine;
   const double all = options.memory ? *options.memory * 1e9 : physical_memory() / 4.0;
-  engine.memory_bytes = all / static_cast<double>(options.models.size());
+  engine.memory_bytes = all / static_cast<double>(std::max<size_t>(count, 1));
+  std::set<std::string> names;
+  const auto named = [&](const std::string& text) {
+    const Named parsed = parse_named(text);
+    if (!names.insert(parsed.name).second)
+      throw UsageError("'{}' is the name of two models or stores; give one another name, NAME=DIR",
+                       parsed.name);
+    return parsed;
+  };
   for (const auto& text : options.models) {
-    const Named named = parse_named(text);
-    if (!names.insert(named.name).second)
-      throw UsageError("two models are named '{}'; give one another name with --model NAME=DIR",
-                       named.name);
-    service.models.add(serve::served_model(named.name, named.folder, engine));
+    const auto [name, folder] = named(text);
+    service.models.add(serve::served_model(name, folder, engine));
+  }
+  for (const auto& text : options.stores) {
+    const auto [name, folder] = named(text);
+    service.add_store(name, folder, engine);
   }
 }
 
@@ -106,7 +118,10 @@ void run(Options& options) {
   options.server.check();
   serve::Service service;
   service.limits = options.limits;
-  load_models(options, service);
+  service.runs = options.runs;
+  if (!options.runs.empty() && !fs::is_directory(options.runs))
+    throw UsageError("--runs: '{}' is not a folder", options.runs);
+  load(options, service);
   serve::Server server(service, options.server,
                        options.log ? log_answer : serve::Server::OnAnswer());
   const StopSignal signal([&] {
@@ -156,11 +171,14 @@ void add_limits(Verb& verb, Options& options) {
 
 void add_serve(Verb& program) {
   auto options = std::make_shared<Options>();
-  Verb& verb =
-      program.verb("serve", "Serve models over HTTP, with an API that clients of OpenAI's speak");
+  Verb& verb = program.verb(
+      "serve", "Serve models and stores over HTTP, with an API that clients of OpenAI's speak");
   verb.option("--model", options->models,
               "Model directory, or NAME=DIR; may be given several times. Requests that name no "
               "model get the first");
+  verb.option("--store", options->stores,
+              "Store, or NAME=DIR; may be given several times. It is also a model of this name");
+  verb.option("--runs", options->runs, "Folder of run folders, shown with their metrics");
   verb.option("--host", options->server.http.host, "Address to serve at");
   verb.option("--port", options->server.http.port, "Port to serve at (0: any that is free)")
       .between(0, 65535);
@@ -174,6 +192,12 @@ void add_serve(Verb& program) {
               "Origin of pages elsewhere that may use the API, such as https://example.org");
   add_limits(verb, *options);
   verb.flag("--log", options->log, "Print a line for every answer on standard error");
+  verb.read_environment("TESSERA_");
+  verb.footer([] {
+    return std::string(
+        "Every option may also be given as an environment variable, --max-body as "
+        "TESSERA_MAX_BODY.");
+  });
   verb.run([options] { run(*options); });
 }
 

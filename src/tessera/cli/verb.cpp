@@ -286,6 +286,18 @@ void Verb::flag(const std::string& name, std::function<void()> action, const std
       name, [this, action] { action_ = action; }, help);
 }
 
+void Verb::read_environment(const std::string& prefix) {
+  for (CLI::Option* option : app_->get_options()) {
+    std::string name = option->get_name();
+    if (!name.starts_with("--") || name.starts_with("--help")) continue;
+    name = prefix + name.substr(2);
+    std::replace(name.begin(), name.end(), '-', '_');
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    option->envname(name);
+  }
+}
+
 void Verb::footer(std::function<std::string()> text) {
   app_->footer(std::move(text));
 }

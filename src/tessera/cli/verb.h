@@ -106,6 +106,10 @@ class Verb {
   /// Does something instead of what the verb does.
   void flag(const std::string& name, std::function<void()> action, const std::string& help);
 
+  /// Each option added so far may also be given by an environment variable, `prefix` and its name
+  /// in capitals: --max-body by TESSERA_MAX_BODY. The command line goes first.
+  void read_environment(const std::string& prefix);
+
   /// What stands below the options on the help page; made when it is asked for.
   void footer(std::function<std::string()> text);
   /// What the verb does. A verb that does nothing itself has verbs below it, one of which must be

@@ -1,11 +1,8 @@
 #include "tessera/serve/api_error.h"
 
-#include <c10/util/Exception.h>
-
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/config.h"
-#include "tessera/base/error.h"
 
 namespace tessera::serve {
 namespace {
@@ -66,26 +63,6 @@ Response ApiError::response() const {
   if (retry_after_ > 0) response.headers.emplace_back("Retry-After", std::to_string(retry_after_));
   if (status_ == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
-}
-
-ApiError as_api_error(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const ApiError& known) {
-    return known;
-  } catch (const UsageError& mistake) {
-    return ApiError(400, "{}", mistake.what());
-  } catch (const std::invalid_argument& mistake) {
-    return ApiError(400, "{}", mistake.what());
-  } catch (const c10::ValueError& mistake) {
-    return ApiError(400, "{}", mistake.what_without_backtrace());
-  } catch (const c10::Error& failure) {
-    return ApiError(500, "{}", failure.what_without_backtrace());
-  } catch (const std::bad_alloc&) {
-    return ApiError(503, "out of memory").with_code("out_of_memory").retry_after(1);
-  } catch (const std::exception& failure) {
-    return ApiError(500, "{}", failure.what());
-  }
 }
 
 }  // namespace tessera::serve

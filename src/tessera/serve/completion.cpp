@@ -9,8 +9,8 @@
 namespace tessera::serve {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(100);  // between two looks at the client
-constexpr int64_t kScoredTokens = 4096;                 // scored in one go, about
+constexpr auto kClientLook = std::chrono::milliseconds(100);  // between two looks at the client
+constexpr int64_t kScoredTokens = 4096;                       // scored in one go, about
 
 /// "cmpl-18f3…": a number for each answer of this process, after the time that it started.
 std::string new_id(bool chat) {
@@ -158,7 +158,7 @@ bool Completion::wait() {
   std::deque<Event> events;
   {
     std::unique_lock lock(mailbox_->mutex);
-    mailbox_->changed.wait_for(lock, kLook, [this] { return !mailbox_->events.empty(); });
+    mailbox_->changed.wait_for(lock, kClientLook, [this] { return !mailbox_->events.empty(); });
     events.swap(mailbox_->events);
   }
   for (Event& event : events) {
@@ -246,7 +246,7 @@ Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
   auto looked = Clock::now();
   while (!ended()) {
     wait();
-    if (Clock::now() - looked < kLook) continue;
+    if (Clock::now() - looked < kClientLook) continue;
     looked = Clock::now();
     if (hung_up()) throw ApiError(400, "the client has hung up");
   }

@@ -3,15 +3,12 @@
 #include "tessera/serve/service.h"
 
 namespace tessera::serve {
-namespace {
 
 Response complete(Service& service, const CompletionRequest& asked, const Request& request) {
   const auto completion = std::make_shared<Completion>(service, asked, request.client);
   if (!asked.stream) return json_response(completion->answer(request.hung_up));
   return Response::of_events([completion](EventStream& events) { completion->stream(events); });
 }
-
-}  // namespace
 
 void add_completion_routes(Router& router, Service& service) {
   router.add("POST", "/v1/completions", [&](const Request& request) {

@@ -2,6 +2,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/serve/api_error.h"
+#include "tessera/serve/web_files.h"
 
 namespace tessera::serve {
 namespace {
@@ -55,7 +56,14 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
       http_(
           http_options(options),
           [this](const Request& request) { return access_.refusal(request); },
-          [this](const Request& request) { return answer(request); }) {}
+          [this](const Request& request) { return answer(request); }) {
+  for (const WebFile& file : web_files()) access_.open(file.path);
+}
+
+void Server::stop() {
+  service_.stopping = true;
+  http_.stop();
+}
 
 /// The answer, counted when its last byte is written.
 Response Server::answer(const Request& request) {

@@ -35,7 +35,7 @@ class Server {
   /// Answers requests until stop(), and then the ones that have begun.
   void run() { http_.run(); }
   /// From any thread.
-  void stop() { http_.stop(); }
+  void stop();
 
  private:
   class Place;

@@ -2,7 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <charconv>
+
 #include "tessera/base/config.h"
+#include "tessera/serve/api_error.h"
 
 namespace tessera::serve {
 
@@ -13,6 +16,11 @@ Router routes_of(Service& service) {
   add_status_routes(router, service);
   add_completion_routes(router, service);
   add_tokenizer_routes(router, service);
+  add_store_routes(router, service);
+  add_inspect_route(router, service);
+  add_run_routes(router, service);
+  add_plan_route(router, service);
+  add_page_routes(router, service);
   return router;
 }
 
@@ -29,6 +37,29 @@ std::string json_line(const Json& json) {
 
 int64_t unix_seconds(std::chrono::system_clock::time_point time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most) {
+  const std::string text = request.parameter(name, "0");
+  int64_t number = -1;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size() || number < least || number > most)
+    throw ApiError(400, "?{}= is '{}', expected a whole number from {} to {}", name, text, least,
+                   most)
+        .about(name);
+  return number;
+}
+
+void Service::add_store(const std::string& name, const std::string& folder,
+                        const EngineOptions& options) {
+  const auto store = std::make_shared<ServedStore>(name, folder);
+  const Tokenizer tokenizer = store->tokenizer();
+  const auto bytes_of = [tokenizer](int64_t token) {
+    return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
+  };
+  models.add({name, "store", tokenizer, nullptr,
+              std::make_unique<Engine>(decoder_of(store), bytes_of, options)});
+  stores.emplace(name, store);
 }
 
 }  // namespace tessera::serve

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "tessera/serve/metrics.h"
 #include "tessera/serve/router.h"
 #include "tessera/serve/served_model.h"
+#include "tessera/serve/served_store.h"
 
 namespace tessera::serve {
 
@@ -18,10 +22,16 @@ struct ServiceLimits {
 
 /// Everything that the routes serve, without the network.
 struct Service {
-  ServedModels models;
+  ServedModels models;  ///< of which some are stores
+  std::map<std::string, std::shared_ptr<ServedStore>> stores;
+  std::string runs;  ///< folder of run folders; "" for none
   ServiceLimits limits;
   Metrics metrics;
   std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
+  std::atomic<bool> stopping = false;  ///< ends the answers that have no end of their own
+
+  /// A store, which is also a model of this name.
+  void add_store(const std::string& name, const std::string& folder, const EngineOptions& options);
 };
 
 /// All routes. The service must outlive the router.
@@ -33,11 +43,27 @@ Response json_response(const nlohmann::ordered_json& json, int status = 200);
 std::string json_line(const nlohmann::ordered_json& json);
 /// Seconds since 1970, as OpenAI's API gives times.
 int64_t unix_seconds(std::chrono::system_clock::time_point time);
+/// The whole number "?name=" of a request's query, 0 where there is none. Throws ApiError 400.
+int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most);
+
+struct CompletionRequest;
+/// The answer of POST /v1/completions.
+Response complete(Service& service, const CompletionRequest& asked, const Request& request);
 
 /// GET /v1/models, /v1/models/{model}, /health, /metrics.
 void add_status_routes(Router& router, Service& service);
 /// POST /v1/completions, /v1/chat/completions.
 void add_completion_routes(Router& router, Service& service);
+/// /v1/stores and what is below it: documents, recall, complete, find, stat, verify.
+void add_store_routes(Router& router, Service& service);
+/// POST /v1/inspect: which stored pairs made a token.
+void add_inspect_route(Router& router, Service& service);
+/// GET /v1/runs, and of each run its metrics (also as they are written), config and report.
+void add_run_routes(Router& router, Service& service);
+/// POST /v1/plan: how large a memory must be, or what it holds.
+void add_plan_route(Router& router, Service& service);
+/// The files of the page, in src/tessera/serve/web.
+void add_page_routes(Router& router, Service& service);
 /// GET /tokenizer_info, POST /tokenize, /detokenize, as vLLM's server has them.
 void add_tokenizer_routes(Router& router, Service& service);
 

@@ -1,0 +1,287 @@
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
+#include "tessera/serve/api_error.h"
+#include "tessera/serve/completion.h"
+#include "tessera/serve/fields.h"
+#include "tessera/serve/progress_events.h"
+#include "tessera/serve/service.h"
+#include "tessera/store/recall_measure.h"
+#include "tessera/store/statistics.h"
+#include "tessera/store/text_search.h"
+#include "tessera/store/verify.h"
+
+namespace tessera::serve {
+namespace {
+
+using config::Json;
+using Snapshot = ServedStore::Snapshot;
+
+constexpr int64_t kMostSources = 100;
+constexpr int64_t kMostPlaces = 10000;
+constexpr int64_t kMostMeasured = 100000;
+
+const std::shared_ptr<ServedStore>& store_of(const Service& service, const Request& request) {
+  const std::string& name = request.values.at("store");
+  const auto found = service.stores.find(name);
+  if (found != service.stores.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, store] : service.stores) names.push_back(known);
+  throw ApiError(404, "there is no store '{}', expected one of: {}", name, fmt::join(names, ", "))
+      .with_code("store_not_found");
+}
+
+bool wants_events(const Request& request) {
+  return request.parameter("stream") == "true";
+}
+
+Json json_of(const store::StoredDocument& document) {
+  return {{"id", document.id},       {"object", "document"},          {"tokens", document.tokens},
+          {"pairs", document.pairs}, {"checksum", document.checksum}, {"number", document.number}};
+}
+
+Json json_of(const store::LedgerTotals& totals) {
+  return {{"documents", totals.documents}, {"tokens", totals.tokens}, {"pairs", totals.pairs}};
+}
+
+Response list_stores(const Service& service) {
+  Json list = Json::array();
+  for (const auto& [name, store] : service.stores)
+    store->read([&, &name = name](const Snapshot& snapshot) {
+      Json entry = {{"id", name}, {"object", "store"}};
+      entry.update(json_of(snapshot.store.ledger().totals()));
+      list.push_back(std::move(entry));
+    });
+  return json_response({{"object", "list"}, {"data", std::move(list)}});
+}
+
+Response list_documents(ServedStore& store) {
+  Json list = Json::array();
+  store.read([&](const Snapshot& snapshot) {
+    for (const auto& document : snapshot.store.ledger().documents())
+      list.push_back(json_of(document));
+  });
+  return json_response({{"object", "list"}, {"data", std::move(list)}});
+}
+
+Response get_document(ServedStore& store, const std::string& id) {
+  Json json;
+  store.read([&](const Snapshot& snapshot) {
+    const auto document = document_of(snapshot.store.ledger(), id);
+    json = json_of(document);
+    std::string text;
+    const auto end = store.tokenizer().end_of_text();
+    const auto pieces = snapshot.store.ledger().pieces(document);
+    for (auto piece = pieces(); !piece.empty(); piece = pieces())
+      for (const int32_t token : piece)
+        if (token != end) text += store.tokenizer().token_bytes(token);
+    json["text"] = std::move(text);
+  });
+  return json_response(json);
+}
+
+/// A document as JSON {"id", "text", "replace"}, or as text with ?id= and ?replace=true.
+struct NewDocument {
+  std::string id, text;
+  bool replace = false;
+};
+
+NewDocument new_document(const Request& request) {
+  const bool replace = request.parameter("replace") == "true";
+  if (request.header("Content-Type").starts_with("text/")) {
+    if (request.parameter("id").empty())
+      throw ApiError(400, "a document that comes as text needs its id in the path: ?id=NAME")
+          .about("id");
+    return {request.parameter("id"), request.body, replace};
+  }
+  const auto body = json_body(request);
+  const Fields fields(body);
+  return {fields.required_text("id"), fields.required_text("text"),
+          replace || fields.boolean("replace", false)};
+}
+
+Response add_document(const std::shared_ptr<ServedStore>& store, const Request& request) {
+  return long_answer(
+      wants_events(request), 201,
+      [store, document = new_document(request)](const OnProgress& on_progress) {
+        const auto outcome =
+            store->memorize(document.id, document.text, document.replace, on_progress);
+        Json json;
+        store->read([&](const Snapshot& snapshot) {
+          json = json_of(document_of(snapshot.store.ledger(), document.id));
+        });
+        constexpr std::array<const char*, 3> kOutcomes = {"new", "replaced", "unchanged"};
+        json["outcome"] = kOutcomes[static_cast<size_t>(outcome)];
+        return json;
+      });
+}
+
+Response delete_document(const std::shared_ptr<ServedStore>& store, const Request& request) {
+  return long_answer(wants_events(request), 200,
+                     [store, id = request.values.at("id")](const OnProgress& on_progress) {
+                       Json json = json_of(store->forget(id, on_progress));
+                       json["deleted"] = true;
+                       return json;
+                     });
+}
+
+struct RecallRequest {
+  std::string prompt;
+  store::RecallOptions options;
+};
+
+RecallRequest recall_request(const Request& request) {
+  const auto body = json_body(request);
+  const Fields fields(body);
+  RecallRequest asked = {fields.required_text("prompt"), {}};
+  asked.options.tokens = fields.integer("tokens", asked.options.tokens, 0, INT32_MAX);
+  asked.options.error_rate =
+      fields.number("error_rate", asked.options.error_rate, 1e-300, 0.999999);
+  asked.options.sources = static_cast<size_t>(fields.integer("sources", 3, 1, kMostSources));
+  return asked;
+}
+
+Json json_of(const store::Recall& recall, const Snapshot& snapshot) {
+  Json tokens = Json::array();
+  std::string text;
+  for (size_t i = 0; i < recall.tokens.size(); ++i) {
+    const memo::NextToken& token = recall.tokens[i];
+    Json sources = Json::array();
+    for (const store::Source& source : recall.sources[i].best)
+      sources.push_back({{"document", source.document},
+                         {"position", source.position},
+                         {"matched_length", source.matched_length}});
+    const std::string_view bytes = snapshot.store.tokenizer().token_bytes(token.token);
+    text += bytes;
+    tokens.push_back({{"id", token.token},
+                      {"text", bytes},
+                      {"probability", token.probability},
+                      {"matched_length", token.matched_length},
+                      {"recalled", token.recalled},
+                      {"sources", sources},
+                      {"places", recall.sources[i].places}});
+  }
+  return {{"text", text},
+          {"end", config::enum_name(recall.end)},
+          {"window_lengths", memo::window_lengths(snapshot.store.config().memory)},
+          {"tokens", tokens}};
+}
+
+Response recall_text(const std::shared_ptr<ServedStore>& store, const Request& request) {
+  const RecallRequest asked = recall_request(request);
+  return long_answer(wants_events(request), 200, [store, asked](const OnProgress& on_progress) {
+    Json json;
+    store->read([&](const Snapshot& snapshot) {
+      const auto prompt = snapshot.store.tokenizer().encode(asked.prompt);
+      int64_t tokens = 0;
+      const auto recall = store::recall(
+          snapshot.store, prompt, asked.options,
+          [&](const memo::NextToken&) { on_progress(++tokens, asked.options.tokens); });
+      json = json_of(recall, snapshot);
+      json["prompt"] = asked.prompt;
+    });
+    return json;
+  });
+}
+
+/// As POST /v1/completions of the store's model.
+Response complete_text(Service& service, const ServedStore& store, const Request& request) {
+  auto body = json_body(request);
+  body["model"] = store.name();
+  return complete(service, completion_request(body), request);
+}
+
+Response find_in_documents(ServedStore& store, const Request& request) {
+  const auto body = json_body(request);
+  const Fields fields(body);
+  const std::string text = fields.required_text("text");
+  const int64_t limit = fields.integer("limit", 100, 1, kMostPlaces);
+  Json places = Json::array();
+  int64_t count = 0, documents = 0;
+  store.read([&](const Snapshot& snapshot) {
+    for (const auto& document : snapshot.store.ledger().documents()) {
+      const int64_t before = count;
+      store::find_text(text, document.id, snapshot.store.ledger().pieces(document),
+                       snapshot.store.tokenizer(), [&](const store::TextMatch& match) {
+                         if (++count <= limit)
+                           places.push_back({{"document", match.document},
+                                             {"line", match.line},
+                                             {"byte", match.byte},
+                                             {"before", match.before},
+                                             {"text", text},
+                                             {"after", match.after}});
+                         return true;
+                       });
+      documents += count > before;
+    }
+  });
+  return json_response({{"places", count}, {"documents", documents}, {"data", places}});
+}
+
+Response statistics(ServedStore& store, const Request& request) {
+  Json json;
+  store.read([&](const Snapshot& snapshot) {
+    const auto known = store::statistics_of(snapshot.store);
+    json = {{"id", store.name()}, {"object", "store"}, {"digest", known.digest}};
+    json.update(json_of(known.totals));
+    json.update(Json{{"load", known.fullness.filled},
+                     {"capacity_pairs", static_cast<int64_t>(known.fullness.capacity)},
+                     {"expected_recall", known.fullness.expected_recall_after.back()},
+                     {"expected_recall_after", known.fullness.expected_recall_after},
+                     {"code", config::enum_name(known.memory.code)},
+                     {"dimension", known.memory.dimension},
+                     {"window_lengths", memo::window_lengths(known.memory)},
+                     {"vocabulary", known.memory.vocabulary},
+                     {"tokenizer", known.tokenizer},
+                     {"erasure_pending", known.erasure_pending},
+                     {"bytes", {{"matrix", known.matrix_bytes}, {"ledger", known.ledger_bytes}}}});
+    const int64_t measured = query_number(request, "measure", 0, kMostMeasured);
+    if (measured == 0) return;
+    const auto recall = store::measure_recall(snapshot.store, measured, 0);
+    json["measured_recall"] = {{"recall", recall.share_right()},
+                               {"abstained", recall.share_abstained()},
+                               {"positions", recall.positions}};
+  });
+  return json_response(json);
+}
+
+Response verify_store(const std::shared_ptr<ServedStore>& store, const Request& request) {
+  return long_answer(wants_events(request), 200, [store](const OnProgress& on_progress) {
+    Json json;
+    store->read([&](const Snapshot& snapshot) {
+      const auto verified = store::verify(snapshot.store, on_progress);
+      json = {{"verified", true}, {"digest", verified.digest}};
+      json.update(json_of(verified.totals));
+    });
+    return json;
+  });
+}
+
+}  // namespace
+
+void add_store_routes(Router& router, Service& service) {
+  const auto add = [&](const std::string& method, const std::string& path, auto&& answer) {
+    router.add(method, "/v1/stores/{store}" + path, [&service, answer](const Request& request) {
+      return answer(store_of(service, request), request);
+    });
+  };
+  using Store = const std::shared_ptr<ServedStore>&;
+  router.add("GET", "/v1/stores", [&](const Request&) { return list_stores(service); });
+  add("GET", "/documents", [](Store store, const Request&) { return list_documents(*store); });
+  add("POST", "/documents", add_document);
+  add("GET", "/documents/{id}", [](Store store, const Request& request) {
+    return get_document(*store, request.values.at("id"));
+  });
+  add("DELETE", "/documents/{id}", delete_document);
+  add("POST", "/recall", recall_text);
+  add("POST", "/complete", [&service](Store store, const Request& request) {
+    return complete_text(service, *store, request);
+  });
+  add("POST", "/find",
+      [](Store store, const Request& request) { return find_in_documents(*store, request); });
+  add("GET", "/stat",
+      [](Store store, const Request& request) { return statistics(*store, request); });
+  add("POST", "/verify", verify_store);
+}
+
+}  // namespace tessera::serve
