@@ -1,0 +1,178 @@
+#include "tessera/train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
+#include "tests/train/trainer_fixture.h"
+
+namespace tessera {
+namespace {
+
+using test::message_of;
+using test::Recorder;
+using test::task_with_losses;
+using test::timeless_lines;
+using test::tiny_task;
+using test::TinyNetwork;
+using test::TrainerTest;
+using test::weights_of;
+using testing::HasSubstr;
+
+TEST_F(TrainerTest, ResumesBitForBitAfterAnInterruptAtAnyStep) {
+  for (int64_t accumulation : {1, 2}) {
+    config.accumulation = accumulation;
+    const std::string whole = "whole" + std::to_string(accumulation);
+    const at::Tensor expected = train(whole, Start::kNew);
+    for (int64_t step = 1; step < config.steps; ++step) {
+      const std::string name = fmt::format("{}-{}", accumulation, step);
+      Recorder recorder;
+      recorder.interrupt_after = step;
+      EXPECT_THAT(message_of<Interrupted>([&] { train(name, Start::kNew, &recorder); }),
+                  HasSubstr(fmt::format("stopped after step {} of 12", step)));
+      EXPECT_TRUE(train(name, Start::kResume).equal(expected)) << name;
+      EXPECT_EQ(timeless_lines(folder / name / "metrics.jsonl"),
+                timeless_lines(folder / whole / "metrics.jsonl"));
+    }
+  }
+}
+
+/// A task whose evaluations a signal interrupts, as long as `signals` lasts.
+TrainingTask interrupted_task(TinyNetwork& network, int64_t& signals) {
+  TrainingTask task = tiny_task(network);
+  task.evaluate = [&signals, evaluate = task.evaluate] {
+    if (signals-- > 0) std::raise(SIGINT);
+    InterruptGuard::stop_if_interrupted("stopped");
+    return evaluate();
+  };
+  return task;
+}
+
+TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
+  const at::Tensor expected = train("whole", Start::kNew);
+  int64_t signals = 1;
+  const auto run = [&](Start start) {
+    TinyNetwork network;
+    Trainer(config, interrupted_task(network, signals), folder / "run").run(start);
+    return weights_of(network);
+  };
+  // The first evaluation is cut short, and then its repetition.
+  EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kNew); }),
+              HasSubstr("stopped after step 4 of 12"));
+  signals = 1;
+  EXPECT_THAT(message_of<Interrupted>([&] { run(Start::kResume); }),
+              HasSubstr("stopped after step 4 of 12"));
+  EXPECT_TRUE(run(Start::kResume).equal(expected));
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+            timeless_lines(folder / "whole/metrics.jsonl"));
+}
+
+TEST_F(TrainerTest, ASignalDuringTheLastEvaluationEndsTheTrainingWithoutIt) {
+  config.evaluate_every = 0;
+  train("whole", Start::kNew);
+  int64_t signals = 1;
+  TinyNetwork network;
+  const auto stopped =
+      Trainer(config, interrupted_task(network, signals), folder / "run").run(Start::kNew);
+  EXPECT_EQ(stopped.step, 12);
+  EXPECT_TRUE(stopped.evaluation_is_missing);
+  EXPECT_FALSE(stopped.best_validation_loss.has_value());
+  const auto resumed =
+      Trainer(config, interrupted_task(network, signals), folder / "run").run(Start::kResume);
+  EXPECT_FALSE(resumed.evaluation_is_missing);
+  EXPECT_TRUE(resumed.best_validation_loss.has_value());
+  EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
+            timeless_lines(folder / "whole/metrics.jsonl"));
+}
+
+TEST_F(TrainerTest, ResumesFromTheOneBeforeADamagedCheckpoint) {
+  const at::Tensor expected = train("whole", Start::kNew);
+  Recorder stopped;
+  stopped.interrupt_after = 10;
+  EXPECT_THROW(train("run", Start::kNew, &stopped), Interrupted);
+  write_file(folder / "run/checkpoints/step-00000010.safetensors", "rubbish");
+  Recorder recorder;
+  EXPECT_TRUE(train("run", Start::kResume, &recorder).equal(expected));
+  EXPECT_THAT(recorder.events, testing::StartsWith("<9 10"));
+  EXPECT_EQ(recorder.warnings.size(), 1u);
+  EXPECT_EQ(logged_steps("run"), logged_steps("whole"));
+}
+
+TEST_F(TrainerTest, AFinishedRunHasNothingLeftAndMayBeProlonged) {
+  config.decay_steps = 20;
+  const at::Tensor done = train("run", Start::kNew);
+  Recorder recorder;
+  EXPECT_TRUE(train("run", Start::kResume, &recorder).equal(done));
+  EXPECT_EQ(recorder.events, "<12");
+  config.steps = 14;
+  const at::Tensor prolonged = train("run", Start::kResume);
+  EXPECT_EQ(logged_steps("run").size(), 14u);
+  EXPECT_TRUE(train("whole", Start::kNew).equal(prolonged));
+}
+
+TEST_F(TrainerTest, PatienceIsCountedAcrossAnInterrupt) {
+  config.patience = 2;
+  config.evaluate_every = 1;
+  TinyNetwork network;
+  Recorder recorder;
+  recorder.interrupt_after = 2;
+  EXPECT_THROW(Trainer(config, task_with_losses(network, {3, 4}), folder / "run", &recorder)
+                   .run(Start::kNew),
+               Interrupted);
+  const auto result =
+      Trainer(config, task_with_losses(network, {5}), folder / "run").run(Start::kResume);
+  EXPECT_EQ(result.step, 3);
+}
+
+TEST_F(TrainerTest, ResumesRmspropBitForBit) {
+  config.optimizer = OptimizerKind::kRmsprop;
+  config.learning_rate = 0.002;
+  config.min_learning_rate = 0.0;
+  config.clip_value = 0.05;
+  const at::Tensor whole = train("whole", Start::kNew);
+  Recorder recorder;
+  recorder.interrupt_after = 7;
+  EXPECT_THROW(train("parts", Start::kNew, &recorder), Interrupted);
+  EXPECT_TRUE(train("parts", Start::kResume).equal(whole));
+  config.optimizer = OptimizerKind::kAdamW;
+  EXPECT_THROW(train("parts", Start::kResume), DataError);  // its checkpoints hold another state
+}
+
+TEST_F(TrainerTest, RefusesAFolderThatHoldsARun) {
+  train("run", Start::kNew);
+  EXPECT_THAT(message_of<UsageError>([&] { train("run", Start::kNew); }),
+              HasSubstr("already holds a run; resume it"));
+  EXPECT_EQ(logged_steps("run").size(), 12u);
+}
+
+TEST_F(TrainerTest, RefusesToResumeSomethingElse) {
+  train("run", Start::kNew);
+  config.seed += 1;
+  EXPECT_THAT(message_of<UsageError>([&] { train("run", Start::kResume); }),
+              HasSubstr("was trained with another seed (1337, now 1338)"));
+  config.seed -= 1;
+  TinyNetwork network;
+  TrainingTask other = tiny_task(network);
+  other.digest = "other";
+  EXPECT_THAT(
+      message_of<UsageError>([&] { Trainer(config, other, folder / "run").run(Start::kResume); }),
+      HasSubstr("another configuration (tiny, now other)"));
+  TinyNetwork wider(7);
+  EXPECT_THAT(message_of<DataError>(
+                  [&] { Trainer(config, tiny_task(wider), folder / "run").run(Start::kResume); }),
+              HasSubstr("tensor 'first' has shape [6, 4], expected [7, 4]"));
+}
+
+TEST_F(TrainerTest, ResumingNothingStartsFromTheBeginningAndSaysSo) {
+  Recorder recorder;
+  EXPECT_TRUE(train("run", Start::kResume, &recorder).equal(train("whole", Start::kNew)));
+  ASSERT_EQ(recorder.warnings.size(), 1u);
+  EXPECT_THAT(recorder.warnings[0], HasSubstr("holds no checkpoint yet"));
+}
+
+}  // namespace
+}  // namespace tessera
