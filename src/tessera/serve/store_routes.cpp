@@ -6,6 +6,7 @@
 #include "tessera/serve/fields.h"
 #include "tessera/serve/progress_events.h"
 #include "tessera/serve/service.h"
+#include "tessera/store/question.h"
 #include "tessera/store/recall_measure.h"
 #include "tessera/store/statistics.h"
 #include "tessera/store/text_search.h"
@@ -172,13 +173,15 @@ Response recall_text(const std::shared_ptr<ServedStore>& store, const Request& r
   return long_answer(wants_events(request), 200, [store, asked](const OnProgress& on_progress) {
     Json json;
     store->read([&](const Snapshot& snapshot) {
-      const auto prompt = snapshot.store.tokenizer().encode(asked.prompt);
+      const store::Question question = store::read_question(snapshot.store, asked.prompt);
       int64_t tokens = 0;
       const auto recall = store::recall(
-          snapshot.store, prompt, asked.options,
+          snapshot.store, question.tokens, asked.options,
           [&](const memo::NextToken&) { on_progress(++tokens, asked.options.tokens); });
       json = json_of(recall, snapshot);
       json["prompt"] = asked.prompt;
+      json["read_as"] = question.text;
+      json["differing_words"] = question.differences;
     });
     return json;
   });
@@ -191,24 +194,33 @@ Response complete_text(Service& service, const ServedStore& store, const Request
   return complete(service, completion_request(body), request);
 }
 
+/// Typed texts are matched in either case; `case` and `exact` as the options of `tessera memo
+/// find`.
+store::Matching matching_of(const Fields& fields) {
+  if (fields.boolean("exact", false)) return store::Matching::kBytes;
+  return fields.boolean("case", false) ? store::Matching::kTyped : store::Matching::kLetters;
+}
+
 Response find_in_documents(ServedStore& store, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
   const std::string text = fields.required_text("text");
   const int64_t limit = fields.integer("limit", 100, 1, kMostPlaces);
+  const store::Matching matching = matching_of(fields);
   Json places = Json::array();
   int64_t count = 0, documents = 0;
   store.read([&](const Snapshot& snapshot) {
     for (const auto& document : snapshot.store.ledger().documents()) {
       const int64_t before = count;
-      store::find_text(text, document.id, snapshot.store.ledger().pieces(document),
+      store::find_text(text, matching, document.id, snapshot.store.ledger().pieces(document),
                        snapshot.store.tokenizer(), [&](const store::TextMatch& match) {
                          if (++count <= limit)
                            places.push_back({{"document", match.document},
                                              {"line", match.line},
                                              {"byte", match.byte},
+                                             {"character", match.character},
                                              {"before", match.before},
-                                             {"text", text},
+                                             {"text", match.text},
                                              {"after", match.after}});
                          return true;
                        });
