@@ -25,6 +25,11 @@ std::string Request::header(const std::string& name) const {
   return found == headers.end() ? "" : found->second;
 }
 
+std::string Request::asker() const {
+  const std::string key = header("Authorization");
+  return key.empty() ? client : key;
+}
+
 std::string Request::parameter(const std::string& name, const std::string& otherwise) const {
   const auto found = query.find(name);
   return found == query.end() ? otherwise : found->second;

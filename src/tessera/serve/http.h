@@ -31,6 +31,8 @@ struct Request {
 
   /// The header's value, or "".
   std::string header(const std::string& name) const;
+  /// Whom waiting work is counted for: the key that the request brings, or else its address.
+  std::string asker() const;
   /// The value of "?name=", or `otherwise`.
   std::string parameter(const std::string& name, const std::string& otherwise = "") const;
 };

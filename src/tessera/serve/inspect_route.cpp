@@ -95,7 +95,7 @@ Response inspect_text(Service& service, const Request& request) {
   options.token = fields.integer("token", 0, model.engine->vocabulary() - 1);
   const int64_t position = fields.integer("position", last, 0, last);
   return json_response(
-      json_of(inspect_now(model, request.client, text, position, options), model, text));
+      json_of(inspect_now(model, request.asker(), text, position, options), model, text));
 }
 
 }  // namespace
