@@ -32,6 +32,14 @@ TEST(BoundWindows, WhatMoreDocumentsSayIsRecalled) {
   EXPECT_DOUBLE_EQ(BoundWindowPredictor(texts, {2}, 4, 100, 1).floor(), 1.0 / 3);
 }
 
+TEST(BoundWindows, OneOfSeveralEquallyGoodTokensIsRight) {
+  // 01 goes on with 2, 3 and 4.
+  const Documents text = {{0, 1, 2, 0, 1, 3, 0, 1, 4}};
+  const BoundWindowPredictor predictor(text, {2}, 5, 100, 1);
+  EXPECT_DOUBLE_EQ(predictor.floor(), 3 * (2.0 / 3) / 7);
+  EXPECT_NEAR(predictor.error(100000).first, predictor.floor(), 0.05);
+}
+
 TEST(BoundWindows, TheLongestWindowDecides) {
   // 12 goes on with 3 after 0, with 4 after 5.
   const Documents text = {{0, 1, 2, 3, 5, 1, 2, 4}};

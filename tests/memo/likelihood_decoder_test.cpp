@@ -74,6 +74,21 @@ TEST(LikelihoodDecoder, TheLongerWindowDecidesBetweenTokensOfTheShorterOne) {
   EXPECT_EQ(next.matched_length, 16);
 }
 
+TEST(LikelihoodDecoder, AWindowThatIsNoisierThanTheMeanCountsLess) {
+  const LikelihoodDecoder decoder({1, 1, 1}, 0.2, 1e-3);
+  WindowScores scores;
+  scores.reset(std::vector<int64_t>{4, 8}, 3);
+  for (const int64_t k : {0, 1}) std::ranges::fill(scores.window(k), 0.0F);
+  scores.window(0)[0] = 0.9F;
+  scores.window(0)[1] = 0.5F;
+  scores.window(1)[1] = 0.9F;
+  EXPECT_EQ(decoder.best(scores).token, 1);
+  scores.set_noise(1, 2.0);
+  EXPECT_EQ(decoder.best(scores).token, 0);
+  scores.set_noise(1, 0.01);
+  EXPECT_EQ(decoder.best(scores).token, 1) << "less than the mean is chance";
+}
+
 TEST(LikelihoodDecoder, MeanOfTheMixtureIsOneAtMostWhereNothingWasStored) {
   constexpr int kTokens = 20, kDraws = 20000;
   const LikelihoodDecoder decoder(std::vector<double>(kTokens, 1.0), 1.0, 1e-3);

@@ -16,7 +16,9 @@ double mean_recall(const LikelihoodRecall& recall, const std::vector<Stored>& st
   constexpr int kRuns = 2000;
   double mean = 0;
   for (uint64_t run = 0; run < kRuns; ++run)
-    mean += recall.recall(stored, noise, RandomStream(3, run)) / kRuns;
+    mean +=
+        recall.recall(stored, std::vector(stored[0].scores.size(), noise), RandomStream(3, run)) /
+        kRuns;
   return mean;
 }
 
@@ -47,8 +49,22 @@ TEST(LikelihoodRecall, RivalsOfShorterWindowsMisleadWhereThereIsNoise) {
 TEST(LikelihoodRecall, TheSameRandomTheSameAnswer) {
   const LikelihoodRecall recall({1, 2, 3});
   const std::vector<Stored> stored = {{0, {1, 1}}, {1, {2, 0}}};
-  EXPECT_EQ(recall.recall(stored, 0.5, RandomStream(1)),
-            recall.recall(stored, 0.5, RandomStream(1)));
+  const std::vector<double> noise = {0.5, 0.5};
+  EXPECT_EQ(recall.recall(stored, noise, RandomStream(1)),
+            recall.recall(stored, noise, RandomStream(1)));
+}
+
+TEST(LikelihoodRecall, AWindowThatIsNoisierCountsLess) {
+  const LikelihoodRecall recall({1, 1});
+  const std::vector<Stored> stored = {{0, {1, 0}}, {1, {0, 1}}};  // each window says another token
+  const auto share = [&](double first, double second) {
+    double mean = 0;
+    for (uint64_t run = 0; run < 300; ++run)
+      mean += recall.recall(stored, std::vector{first, second}, RandomStream(3, run)) / 300;
+    return mean;
+  };
+  EXPECT_GT(share(0.2, 1.0), 0.9);
+  EXPECT_LT(share(1.0, 0.2), share(0.2, 1.0) - 0.3);
 }
 
 }  // namespace

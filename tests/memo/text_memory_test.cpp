@@ -282,6 +282,29 @@ double predicted_recall(double noise, double spread, double vocabulary) {
 
 // k windows of T tokens are k T pairs. Their sum has signal k and noise sqrt(k) sqrt(k T) / d, so
 // that the noise against the signal, sqrt(T) / d, is the same for every k.
+/// Of a window that was stored with many tokens: these are not orthogonal to the others.
+TEST(TextMemory, TheNoiseOfAWindowIsKnownFromWhatItRetrieves) {
+  constexpr int32_t kFollowers = 300, kTokens = 1000;
+  std::vector<int32_t> text;
+  for (int32_t token = 10; token < 10 + kFollowers; ++token) text.insert(text.end(), {1, 2, token});
+  TextMemory memory({.dimension = 320, .heads = 2, .layers = 1, .vocabulary = kTokens});
+  std::span<const int32_t> rest = text;
+  memory.memorize([&] { return std::exchange(rest, {}); });
+  TextReader reader(memory);
+  for (const auto& [context, floor] : {std::pair{std::pair{1, 2}, 0.7}, {{900, 901}, 0.0}}) {
+    reader.append(context.first);
+    reader.append(context.second);
+    const WindowScores& scores = reader.scores();
+    double squares = 0;
+    for (int32_t token = 400; token < kTokens; ++token)
+      squares += scores.window(0)[static_cast<size_t>(token)] *
+                 scores.window(0)[static_cast<size_t>(token)] / (kTokens - 400);
+    EXPECT_NEAR(scores.noise(0), std::sqrt(squares), 0.15 * std::sqrt(squares));
+    EXPECT_GT(scores.noise(0), floor);
+  }
+  EXPECT_LT(memory.noise(), 0.2);
+}
+
 TEST(TextMemory, RecallFollowsTheNoiseLaw) {
   const int64_t d = 512, V = 40000, T = 8000;
   const auto text = random_text(11, T, V);

@@ -16,7 +16,8 @@ using Documents = std::vector<std::vector<int32_t>>;
 constexpr int32_t kVocabulary = 400;
 constexpr size_t kShortest = 4, kLongest = 16;  // windows
 
-/// Tokens of a Zipf law that depend on the one before: windows repeat, and are followed by different tokens.
+/// Tokens of a Zipf law that depend on the one before: windows repeat, and are followed by
+/// different tokens.
 std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
   RandomStream random(seed);
   std::vector<int32_t> text = {0};
@@ -27,9 +28,21 @@ std::vector<int32_t> chained_text(int64_t tokens, uint64_t seed) {
   return text;
 }
 
-double measured_error(const Documents& documents, int64_t dimension, uint64_t seed) {
-  memo::TextMemory memory({.dimension = dimension, .vocabulary = kVocabulary, .seed = seed});
-  std::vector<double> prior(kVocabulary, 1.0);
+/// Lines that begin with the same four tokens and go on with one of many.
+std::vector<int32_t> log_text(int64_t tokens, uint64_t seed) {
+  RandomStream random(seed);
+  std::vector<int32_t> text;
+  while (static_cast<int64_t>(text.size()) < tokens) {
+    for (int32_t constant = 0; constant < 4; ++constant) text.push_back(constant);
+    for (int i = 0; i < 3; ++i) text.push_back(4 + static_cast<int32_t>(random.below(1000)));
+  }
+  return text;
+}
+
+double measured_error(const Documents& documents, int64_t dimension, uint64_t seed,
+                      int64_t vocabulary = kVocabulary) {
+  memo::TextMemory memory({.dimension = dimension, .vocabulary = vocabulary, .seed = seed});
+  std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
   std::vector<std::span<const int32_t>> contexts;
   std::vector<int32_t> answers;
   for (const auto& document : documents) {
@@ -60,6 +73,20 @@ void expect_planned_error(const Documents& documents) {
 
 TEST(PlannedMemory, ErrorIsWhatThePlanSaid) {
   expect_planned_error({chained_text(4000, 5)});
+}
+
+/// The many tokens stored with one window disturb each other.
+TEST(PlannedMemory, ErrorOfRepetitiveTextIsPlannedToo) {
+  constexpr int64_t kTokens = 2500;
+  const Documents documents = {log_text(kTokens, 5)};
+  const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, 1004, 500, 1);
+  for (const int64_t dimension : {256, 320}) {
+    const auto [planned, standard_error] = predictor.error(dimension);
+    const double measured = measured_error(documents, dimension, 1, 1004);
+    EXPECT_GT(planned, measured - 2 * std::hypot(standard_error, std::sqrt(measured / kTokens)));
+    EXPECT_LT(planned, 1.5 * measured + 0.01);
+    EXPECT_GT(measured, 0.002) << "there is something to plan";
+  }
 }
 
 TEST(PlannedMemory, DocumentsThatShareTextAreTakenIntoAccount) {

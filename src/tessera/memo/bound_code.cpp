@@ -16,6 +16,11 @@ namespace {
 constexpr int64_t kLargestBlock = 1024;            // tokens
 constexpr uint64_t kTokenStream = 0x746f6b656e73;  // Philox stream of the token codes
 
+/// 2^p, the tokens whose codes are orthogonal to each other.
+int64_t block_of(int64_t dimension) {
+  return std::min(kLargestBlock, dimension & -dimension);
+}
+
 /// `count` words of 64 random bits each, starting at block `first`.
 void draw_words(const Philox& philox, uint64_t first, int64_t count, uint64_t* words) {
   for (int64_t w = 0; w < count; ++w) {
@@ -68,7 +73,7 @@ BoundCode::BoundCode(const TextMemoryConfig& config)
     : config_(config),
       lengths_(window_lengths(config)),
       words_(config.dimension / 64),
-      block_(std::min(kLargestBlock, config.dimension & -config.dimension)) {
+      block_(block_of(config.dimension)) {
   const int64_t blocks = (config.vocabulary + block_ - 1) / block_;
   token_masks_.resize(static_cast<size_t>(blocks * words_));
   draw_words(Philox(config.seed, kTokenStream), 0, blocks * words_, token_masks_.data());
@@ -150,6 +155,17 @@ float BoundCode::score(std::span<const float> value, int32_t token) const {
 
 double BoundCode::noise(const ExactCorrelationMemory& memory) const {
   return std::sqrt(memory.energy()) / static_cast<double>(config_.dimension);
+}
+
+double BoundCode::noise(std::span<const float> value) const {
+  double squares = 0;
+  for (const float entry : value) squares += static_cast<double>(entry) * entry;
+  return std::sqrt(squares * crosstalk_share(config_.dimension, config_.vocabulary)) * scale();
+}
+
+double BoundCode::crosstalk_share(int64_t dimension, int64_t vocabulary) {
+  return 1 -
+         std::min(1.0, static_cast<double>(block_of(dimension)) / static_cast<double>(vocabulary));
 }
 
 }  // namespace tessera::memo

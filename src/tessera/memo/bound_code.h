@@ -25,6 +25,12 @@ class BoundCode final : public WindowCode {
   void score(std::span<const float> values, std::span<float* const> scores) const override;
   float score(std::span<const float> value, int32_t token) const override;
   double noise(const ExactCorrelationMemory& memory) const override;
+  /// The tokens that were stored with a window disturb each other, because their codes are not all
+  /// orthogonal: r of them add r / d times crosstalk_share() to the variance of its scores. The
+  /// length of the value, |value| / d^2, has this noise and that of all other windows.
+  double noise(std::span<const float> value) const override;
+  /// The share of the other tokens whose codes are not orthogonal to a given token's.
+  static double crosstalk_share(int64_t dimension, int64_t vocabulary);
 
  private:
   /// Key and mask of a window, d / 64 words each.

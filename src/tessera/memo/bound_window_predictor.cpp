@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tessera/base/error.h"
+#include "tessera/memo/bound_code.h"
 #include "tessera/memo/window_hash.h"
 #include "tessera/theory/parallel.h"
 
@@ -38,6 +39,7 @@ BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
                                            std::vector<int64_t> window_lengths, int64_t vocabulary,
                                            int64_t probes, uint64_t seed)
     : window_lengths_(std::move(window_lengths)),
+      vocabulary_(vocabulary),
       seed_(seed),
       by_likelihood_(prior_of(documents, vocabulary)) {
   check_argument(!window_lengths_.empty() && window_lengths_.front() >= 1 &&
@@ -122,26 +124,41 @@ BoundWindowPredictor::Probe BoundWindowPredictor::make_probe(
   return probe;
 }
 
+/// Of each of the probe's windows.
+std::vector<double> BoundWindowPredictor::noise_of(const Probe& probe, int64_t dimension) const {
+  const auto d = static_cast<double>(dimension);
+  const double share = BoundCode::crosstalk_share(dimension, vocabulary_);
+  std::vector<double> noise;
+  for (size_t k = 0; k < probe.front().scores.size(); ++k) {
+    // A product of two keys and one of two values are each of variance 1 / d.
+    double variance = energy_ / (d * d);
+    for (const auto& stored : probe) variance += share * stored.scores[k] * stored.scores[k] / d;
+    noise.push_back(std::sqrt(variance));
+  }
+  return noise;
+}
+
 std::pair<double, double> BoundWindowPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "BoundWindowPredictor: dimension {}; at least 2 is needed",
                  dimension);
-  // A product of two keys and one of two values are each of variance 1 / d.
-  const double noise = std::sqrt(energy_) / static_cast<double>(dimension);
-  return mean_error(theory::parallel_runs(probes(), [&](int64_t probe) {
-    return 1 - by_likelihood_.recall(probes_[static_cast<size_t>(probe)], noise,
-                                     RandomStream(seed_, static_cast<uint64_t>(probe)));
+  return mean_error(theory::parallel_runs(probes(), [&](int64_t number) {
+    const Probe& probe = probes_[static_cast<size_t>(number)];
+    return 1 - by_likelihood_.recall(probe, noise_of(probe, dimension),
+                                     RandomStream(seed_, static_cast<uint64_t>(number)));
   }));
 }
 
 double BoundWindowPredictor::floor() const {
   double lost = 0;
   for (const Probe& probe : probes_) {
-    float strongest = 0;
-    for (size_t i = 1; i < probe.size(); ++i)
-      strongest = std::max(strongest, probe[i].scores.back());
     const float right = probe.front().scores.back();
+    const auto count = [&](auto&& is_so) {
+      return static_cast<double>(std::ranges::count_if(
+          probe, [&](const auto& stored) { return is_so(stored.scores.back()); }));
+    };
     // A tie is decided by noise.
-    if (strongest >= right) lost += strongest == right ? 0.5 : 1.0;
+    const double ties = count([&](float score) { return score == right; });
+    lost += count([&](float score) { return score > right; }) > 0 ? 1 : 1 - 1 / ties;
   }
   return lost / static_cast<double>(probes_.size());
 }

@@ -12,8 +12,9 @@ namespace tessera::memo {
 
 /// Predicts the recall of a correlation memory of bound windows (BoundCode), decoded by likelihood
 /// ratio, where each (window, next token) is written once for each document. It knows which windows
-/// are followed by other tokens elsewhere, which pairs several documents hold, and the noise. The
-/// measured error differs from the predicted one by about a tenth.
+/// are followed by other tokens elsewhere, which pairs several documents hold, and the noise, also
+/// that which the tokens stored with one window are to each other (BoundCode::noise()): in
+/// repetitive text a window of four tokens may be followed by hundreds of different ones.
 class BoundWindowPredictor final : public RecallPredictor {
  public:
   /// Indexes the documents' tokens and picks at most `probes` positions by `seed`. window_lengths:
@@ -51,7 +52,10 @@ class BoundWindowPredictor final : public RecallPredictor {
   Probe make_probe(std::span<const int32_t> document, int64_t position,
                    const std::vector<std::vector<Pair>>& index) const;
 
+  std::vector<double> noise_of(const Probe& probe, int64_t dimension) const;
+
   std::vector<int64_t> window_lengths_;
+  int64_t vocabulary_;
   uint64_t seed_;
   int64_t associations_ = 0;
   double energy_ = 0;  // the sum of squares of how many documents hold a pair

@@ -16,15 +16,15 @@ double log_prior_of_depth(int64_t m, int64_t k) {
 
 }  // namespace
 
-DepthMixture::DepthMixture(std::vector<Candidate> candidates, int64_t windows, double noise)
-    : candidates_(std::move(candidates)), windows_(windows), noise_(noise) {}
+DepthMixture::DepthMixture(std::vector<Candidate> candidates, int64_t windows)
+    : candidates_(std::move(candidates)), windows_(windows) {}
 
-void DepthMixture::add_window(std::span<const double> scores) {
+void DepthMixture::add_window(std::span<const double> scores, double noise) {
   const auto m = static_cast<int64_t>(log_depths_.size()) + 1;
   const double log_depth = log_prior_of_depth(m, windows_) + log_rivals_;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[i];
-    candidate.log_ratio += log_likelihood_ratio(scores[i], noise_);
+    candidate.log_ratio += log_likelihood_ratio(scores[i], noise);
     const double weight = log_depth + candidate.log_ratio - candidate.log_rival;
     candidate.log_weight = log_add(candidate.log_weight, weight);
     if (weight > candidate.best_weight) {

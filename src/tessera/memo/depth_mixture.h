@@ -35,11 +35,12 @@ class DepthMixture {
     int64_t depth = 0;              ///< the m of that term
   };
 
-  /// candidates: their tokens and log pi_y. windows: k. noise: above 0.
-  DepthMixture(std::vector<Candidate> candidates, int64_t windows, double noise);
+  /// candidates: their tokens and log pi_y. windows: k.
+  DepthMixture(std::vector<Candidate> candidates, int64_t windows);
 
-  /// Adds the next longer window, with its score for each candidate, in their order.
-  void add_window(std::span<const double> scores);
+  /// Adds the next longer window, with its score for each candidate, in their order, and the
+  /// standard deviation of these scores, above 0.
+  void add_window(std::span<const double> scores, double noise);
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
   /// log p_m B_m of each window added.
@@ -50,7 +51,6 @@ class DepthMixture {
  private:
   std::vector<Candidate> candidates_;
   int64_t windows_;
-  double noise_;
   double log_rivals_ = 0;  // log B
   std::vector<double> log_depths_;
 };

@@ -32,6 +32,10 @@ LikelihoodDecoder::LikelihoodDecoder(std::vector<double> prior, double noise, do
   }
 }
 
+double LikelihoodDecoder::noise_of(const WindowScores& scores, int64_t window) const {
+  return std::max(noise_, scores.noise(window));
+}
+
 /// Tokens that may have been stored with one window at least, each with its prior.
 std::vector<DepthMixture::Candidate> LikelihoodDecoder::candidates(
     const WindowScores& scores) const {
@@ -44,8 +48,9 @@ std::vector<DepthMixture::Candidate> LikelihoodDecoder::candidates(
   std::vector<double> ratios = log_prior_, largest(prior_.size(), kLogZero);
   for (int64_t j = 0; j < scores.windows(); ++j) {
     const float* window = scores.window(j).data();
+    const double noise = noise_of(scores, j);
     for (size_t y = 0; y < ratios.size(); ++y) {
-      ratios[y] += log_likelihood_ratio(window[y], noise_);
+      ratios[y] += log_likelihood_ratio(window[y], noise);
       largest[y] = std::max(largest[y], ratios[y]);
     }
   }
@@ -57,13 +62,13 @@ std::vector<DepthMixture::Candidate> LikelihoodDecoder::candidates(
 }
 
 DepthMixture LikelihoodDecoder::mixture(const WindowScores& scores) const {
-  DepthMixture mixture(candidates(scores), scores.windows(), noise_);
+  DepthMixture mixture(candidates(scores), scores.windows());
   std::vector<double> of_candidates(mixture.candidates().size());
   for (int64_t j = 0; j < scores.windows(); ++j) {
     const auto window = scores.window(j);
     std::ranges::transform(mixture.candidates(), of_candidates.begin(),
                            [&](const auto& candidate) { return window[candidate.token]; });
-    mixture.add_window(of_candidates);
+    mixture.add_window(of_candidates, noise_of(scores, j));
   }
   return mixture;
 }
@@ -113,8 +118,8 @@ std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowSco
     Depths& depths = all.emplace_back(Depths{.token = candidate.token});
     double log_ratio = candidate.log_ratio, log_sum = 0;  // 0: stored with none
     for (int64_t m = 1; m <= scores.windows(); ++m) {
-      log_ratio +=
-          log_likelihood_ratio(scores.window(m - 1)[static_cast<size_t>(candidate.token)], noise_);
+      log_ratio += log_likelihood_ratio(scores.window(m - 1)[static_cast<size_t>(candidate.token)],
+                                        noise_of(scores, m - 1));
       depths.evidence.push_back(log_ratio - log_sum);
       depths.log_probability.push_back(log_ratio + log_expected(m));
       log_sum = log_add(log_sum, log_ratio + log_expected(m));

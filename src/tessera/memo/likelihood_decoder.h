@@ -25,7 +25,8 @@ namespace tessera::memo {
 /// that share none.
 class LikelihoodDecoder {
  public:
-  /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise().
+  /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise(), the
+  /// mean over all windows; a window whose scores are noisier (WindowScores::noise()) counts less.
   /// error_rate, in (0, 1): how often a context that was never stored may count as recalled.
   /// Throws std::invalid_argument on other values.
   LikelihoodDecoder(std::vector<double> prior, double noise, double error_rate);
@@ -55,6 +56,7 @@ class LikelihoodDecoder {
  private:
   std::vector<DepthMixture::Candidate> candidates(const WindowScores& scores) const;
   DepthMixture mixture(const WindowScores& scores) const;
+  double noise_of(const WindowScores& scores, int64_t window) const;
 
   std::vector<double> prior_, log_prior_;
   double noise_;

@@ -38,24 +38,24 @@ std::vector<double> LikelihoodRecall::count_others(std::span<const Stored> store
 }
 
 /// The mixture that the decoder sees in one draw of the noise on the stored tokens' scores.
-DepthMixture LikelihoodRecall::draw(std::span<const Stored> stored, double noise,
+DepthMixture LikelihoodRecall::draw(std::span<const Stored> stored, std::span<const double> noise,
                                     RandomStream& random) const {
   std::vector<DepthMixture::Candidate> tokens;
   for (const Stored& token : stored)
     tokens.push_back(
         {.token = token.token, .log_ratio = log_prior_[static_cast<size_t>(token.token)]});
   const size_t windows = stored.front().scores.size();
-  DepthMixture mixture(std::move(tokens), static_cast<int64_t>(windows), noise);
+  DepthMixture mixture(std::move(tokens), static_cast<int64_t>(windows));
   std::vector<double> scores(stored.size());
   for (size_t m = 0; m < windows; ++m) {
     for (size_t i = 0; i < stored.size(); ++i)
-      scores[i] = stored[i].scores[m] + noise * random.normal();
-    mixture.add_window(scores);
+      scores[i] = stored[i].scores[m] + noise[m] * random.normal();
+    mixture.add_window(scores, noise[m]);
   }
   return mixture;
 }
 
-double LikelihoodRecall::recall(std::span<const Stored> stored, double noise,
+double LikelihoodRecall::recall(std::span<const Stored> stored, std::span<const double> noise,
                                 RandomStream random) const {
   using Candidate = DepthMixture::Candidate;
   const std::vector<double> others = count_others(stored);
@@ -65,11 +65,11 @@ double LikelihoodRecall::recall(std::span<const Stored> stored, double noise,
     const auto& tokens = mixture.candidates();
     if (std::ranges::max_element(tokens, {}, &Candidate::log_weight) != tokens.begin()) continue;
     const double right = tokens.front().log_weight;
-    double log_recall = 0;
+    double log_recall = 0, variance = 0;  // of the sum of log likelihood ratios
     for (size_t m = 0; m < mixture.log_depths().size(); ++m) {
-      const auto windows = static_cast<double>(m + 1);
-      const double mean = mixture.log_depths()[m] - windows / (2 * noise * noise);
-      const double deviation = std::sqrt(windows) / noise;
+      variance += 1 / (noise[m] * noise[m]);
+      const double mean = mixture.log_depths()[m] - variance / 2;
+      const double deviation = std::sqrt(variance);
       for (size_t g = 0; g < groups_.size(); ++g)
         if (others[g] > 0)
           log_recall +=

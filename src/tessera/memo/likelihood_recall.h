@@ -23,9 +23,10 @@ class LikelihoodRecall {
   };
   /// Probability that the first of `stored` is decoded. `stored`: all tokens that any of a
   /// context's windows was stored with. A mean over draws of their noise; the noise of all other
-  /// tokens is averaged out. noise: standard deviation of one window's score, above 0. Equal
-  /// `random`, equal answer.
-  double recall(std::span<const Stored> stored, double noise, RandomStream random) const;
+  /// tokens is averaged out. noise: the standard deviation of each window's scores, above 0, in the
+  /// order of their scores. Equal `random`, equal answer.
+  double recall(std::span<const Stored> stored, std::span<const double> noise,
+                RandomStream random) const;
 
  private:
   /// Tokens of about equal prior.
@@ -33,7 +34,8 @@ class LikelihoodRecall {
     double log_prior = 0;
     double tokens = 0;
   };
-  DepthMixture draw(std::span<const Stored> stored, double noise, RandomStream& random) const;
+  DepthMixture draw(std::span<const Stored> stored, std::span<const double> noise,
+                    RandomStream& random) const;
   std::vector<double> count_others(std::span<const Stored> stored) const;
 
   std::vector<double> log_prior_;

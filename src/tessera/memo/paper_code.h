@@ -27,6 +27,7 @@ class PaperCode final : public WindowCode {
   /// For tokens that followed no stored window with a part in common; the others score by their
   /// parts.
   double noise(const ExactCorrelationMemory& memory) const override;
+  double noise(std::span<const float>) const override { return 0; }
 
  private:
   class Stream;

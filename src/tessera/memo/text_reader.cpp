@@ -35,6 +35,13 @@ void append_rows(WindowScores& scores, std::vector<float*>& rows) {
   for (int64_t k = 0; k < scores.windows(); ++k) rows.push_back(scores.window(k).data());
 }
 
+/// Says how noisy each window's scores are. values [k, d]: what was retrieved for them.
+void set_noise(WindowScores& scores, const TextMemory& memory, std::span<const float> values) {
+  const auto d = static_cast<size_t>(memory.config().dimension);
+  for (int64_t k = 0; k < scores.windows(); ++k)
+    scores.set_noise(k, memory.code().noise(values.subspan(static_cast<size_t>(k) * d, d)));
+}
+
 void check_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts) {
   for (const auto& context : contexts)
     for (const int32_t token : context) check_token(token, memory.config().vocabulary);
@@ -64,8 +71,11 @@ void read_batch(const TextMemory& memory, std::span<const std::span<const int32_
       append_rows(scores[c], rows);
     }
     memory.code().score(std::span(retrieved).subspan(query * d, rows.size() * d), rows);
-    query += rows.size();
-    for (size_t c = 0; c < count; ++c) visit(first + begin + c, scores[c]);
+    for (size_t c = 0; c < count; ++c) {
+      set_noise(scores[c], memory, std::span(retrieved).subspan(query * d));
+      query += static_cast<size_t>(scores[c].windows());
+      visit(first + begin + c, scores[c]);
+    }
   }
 }
 
@@ -144,6 +154,7 @@ const WindowScores& TextReader::scores() {
   std::vector<float*> rows;
   append_rows(scores_, rows);
   memory_->code().score(retrieved, rows);
+  set_noise(scores_, *memory_, retrieved);
   return scores_;
 }
 

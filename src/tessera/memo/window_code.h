@@ -47,8 +47,11 @@ class WindowCode {
   virtual void score(std::span<const float> values, std::span<float* const> scores) const = 0;
   /// The score of one token for one value [d], exactly.
   virtual float score(std::span<const float> value, int32_t token) const = 0;
-  /// Standard deviation of one window's score for a token that was not stored with it.
+  /// Standard deviation of one window's score for a token that was not stored with it: the mean
+  /// over all windows.
   virtual double noise(const ExactCorrelationMemory& memory) const = 0;
+  /// The same for the window that a value [d] was retrieved for; 0 if the value does not tell.
+  virtual double noise(std::span<const float> value) const = 0;
 
  protected:
   WindowCode() = default;

@@ -22,6 +22,7 @@ class WindowScores {
     lengths_.assign(lengths.begin(), lengths.end());
     vocabulary_ = vocabulary;
     scores_.resize(lengths.size() * static_cast<size_t>(vocabulary));
+    noise_.assign(lengths.size(), 0.0);
   }
 
   /// k, the number of window lengths that the context can fill.
@@ -37,6 +38,11 @@ class WindowScores {
     return {scores_.data() + k * vocabulary_, static_cast<size_t>(vocabulary_)};
   }
 
+  /// Standard deviation of the window's scores for tokens that were not stored with it, as far as
+  /// what was retrieved for this window tells; 0 if it tells nothing.
+  double noise(int64_t k) const { return noise_.empty() ? 0.0 : noise_[static_cast<size_t>(k)]; }
+  void set_noise(int64_t k, double noise) { noise_[static_cast<size_t>(k)] = noise; }
+
   /// One token's scores, shortest window first.
   std::vector<float> of_token(int32_t token) const {
     std::vector<float> scores;
@@ -48,6 +54,7 @@ class WindowScores {
   std::vector<int64_t> lengths_;
   int64_t vocabulary_ = 0;
   std::vector<float> scores_;
+  std::vector<double> noise_;
 };
 
 }  // namespace tessera::memo
