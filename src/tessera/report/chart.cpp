@@ -51,7 +51,7 @@ void ChartFrame::draw_legend(const std::vector<LegendEntry>& legend) {
     if (entry.kind == Kind::kBar) {
       svg_.rect(x + 3, y - 6, 12, 12, entry.classes + " bar");
     } else if (entry.kind == Kind::kReference) {
-      svg_.line(x, y, x + 18, y, "reference");
+      svg_.line(x, y, x + 18, y, entry.classes);
     } else {
       const bool hollow = entry.kind == Kind::kHollow;
       if (entry.kind != Kind::kMarker) {

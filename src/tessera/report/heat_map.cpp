@@ -137,7 +137,7 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
                       place + "\n" + significant_text(value, 6));
       const std::string number = significant_text(value, 2);
       if (height < 18 || width < 32 || text_width(number, kFontSize) > width - 4) continue;
-      svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.42 ? "on-dark" : "on-light",
+      svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.55 ? "on-dark" : "on-light",
                Anchor::kMiddle);
     }
   }
@@ -164,7 +164,8 @@ void HeatMap::draw_key(SvgWriter& svg, const Box& plot, const AxisMap& colours) 
     svg.filled_rect(x, top, 12, height / kSteps + (i + 1 < kSteps ? 0.6 : 0),
                     hex(heat_colour(1 - (i + 0.5) / kSteps)), "");
   }
-  for (const Tick& tick : colours.ticks(5).ticks) {
+  const int most = std::clamp(static_cast<int>(height / 18), 2, 5);
+  for (const Tick& tick : colours.ticks(most).ticks) {
     if (tick.label.empty()) continue;
     const double y = plot.top + height * (1 - colours.pixel(tick.value));
     svg.line(x + 12, y, x + 16, y, "axis");

@@ -55,6 +55,7 @@ class LineChartDrawing {
   std::vector<Stretch> stretches(const Series& series) const;
   void choose_colours();
   bool is_named_by_ours(std::size_t index) const;
+  std::string reference_classes(std::size_t index) const;
   std::vector<LegendEntry> legend() const;
   double end_name_room() const;
   void draw_marks();
@@ -91,9 +92,9 @@ std::vector<double> y_values(const LineChart& chart, Scale scale) {
   for (const Series& series : chart.series()) {
     for (const ChartPoint& point : series.points) {
       values.push_back(point.y);
-      // On a log axis a band that reaches towards zero must not stretch the axis.
-      const double least = scale == Scale::kLog ? 0.2 * point.y : point.y - point.spread;
-      values.push_back(std::max(point.y - point.spread, least));
+      // On a log axis a band is as high below a point as above it.
+      values.push_back(scale == Scale::kLog ? point.y * point.y / (point.y + point.spread)
+                                            : point.y - point.spread);
       values.push_back(point.y + point.spread);
     }
   }
@@ -137,6 +138,16 @@ void LineChartDrawing::choose_colours() {
   }
 }
 
+// The references of one chart are dashed in different ways.
+std::string LineChartDrawing::reference_classes(std::size_t index) const {
+  const auto& all = chart_.series();
+  const auto before =
+      std::count_if(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(index),
+                    [](const Series& series) { return series.style == SeriesStyle::kReference; });
+  constexpr const char* kClasses[] = {"reference", "reference second", "reference third"};
+  return kClasses[before % 3];
+}
+
 // Whether this is a published series beside one of ours that already carries its name.
 bool LineChartDrawing::is_named_by_ours(std::size_t index) const {
   const auto& all = chart_.series();
@@ -159,7 +170,9 @@ std::vector<LegendEntry> LineChartDrawing::legend() const {
                       : all[i].style == SeriesStyle::kReference ? Kind::kReference
                       : all[i].style == SeriesStyle::kPoints    ? Kind::kMarker
                                                                 : Kind::kLine;
-    entries.push_back({full_name(all[i]), colour_class(colours_[i]), colours_[i], kind});
+    const std::string classes =
+        kind == Kind::kReference ? reference_classes(i) : colour_class(colours_[i]);
+    entries.push_back({full_name(all[i]), classes, colours_[i], kind});
   }
   if (any_published) {
     entries.push_back({"ours", "s7", 0, LegendEntry::Kind::kLine});
@@ -215,8 +228,11 @@ void LineChartDrawing::draw_spread(const Series& series, const Stretch& stretch,
                                    const std::string& colour) {
   const Box& plot = frame_.plot();
   const auto edge = [&](const ChartPoint& point, double sign) {
-    const double value =
-        std::isfinite(point.spread) ? point.y + sign * std::abs(point.spread) : point.y;
+    const double spread = std::isfinite(point.spread) ? std::abs(point.spread) : 0;
+    double value = point.y + sign * spread;
+    // On a log axis a band is as high below a point as above it.
+    if (sign < 0 && y_axis_.scale == Scale::kLog && point.y > 0)
+      value = point.y * point.y / (point.y + spread);
     return y_.can_show(value) ? y_.pixel(value) : plot.bottom;
   };
   std::string upper, lower;
@@ -288,7 +304,7 @@ void LineChartDrawing::draw_series(std::size_t index) {
       const Pixel at = pixel(series.points[part[i]]);
       path += path_point(i == 0 ? 'M' : 'L', at.x, at.y);
     }
-    svg_.path(path, series.style == SeriesStyle::kReference   ? "reference"
+    svg_.path(path, series.style == SeriesStyle::kReference   ? reference_classes(index)
                     : series.style == SeriesStyle::kPublished ? colour + " published"
                     : part.size() > kVisibleMarkers           ? colour + " line dense"
                                                               : colour + " line");

@@ -51,6 +51,20 @@ void StudyResults::check_name(const std::string& name) const {
                  "StudyResults: the name '{}' is taken", name);
 }
 
+void StudyResults::add_point(ResultPoint point) {
+  if (leaves_out_published_) point.published = ResultPoint::kNone;
+  points_.push_back(std::move(point));
+}
+
+void StudyResults::compare(Comparison comparison) {
+  if (!leaves_out_published_) comparisons_.push_back(std::move(comparison));
+}
+
+void StudyResults::leave_out_published(const std::string& reason) {
+  leaves_out_published_ = true;
+  add_difference(reason);
+}
+
 void StudyResults::add_table(const std::string& name, Table table) {
   check_name(name);
   tables_.push_back({name, std::move(table)});
@@ -100,10 +114,10 @@ Table StudyResults::comparison_table() const {
 }
 
 Table StudyResults::point_table() const {
-  Table table("", {"series", "x", "y", "spread", "published"});
+  Table table("", {"series", "x", "y", "spread", "published", "standard_error"});
   for (const ResultPoint& point : points_) {
     table.add_row({point.series, point.x, point.y, optional_cell(point.spread),
-                   optional_cell(point.published)});
+                   optional_cell(point.published), optional_cell(point.standard_error)});
   }
   return table;
 }
@@ -121,6 +135,8 @@ std::string StudyResults::summary() const {
 std::string StudyResults::html(const Json& config, const Json& manifest) const {
   Page page(heading_.title, heading_.paper + ", " + heading_.figure);
   page.command(heading_.command);
+  if (!charts_.empty()) page.section("Pictures");
+  for (const NamedChart& named : charts_) page.chart(*named.chart, named.caption);
   if (!comparisons_.empty()) {
     page.section("Published beside ours");
     page.table(comparison_table());
@@ -129,8 +145,6 @@ std::string StudyResults::html(const Json& config, const Json& manifest) const {
     page.section("Where the set-up differs from the paper's");
     page.list(differences_);
   }
-  if (!charts_.empty()) page.section("Pictures");
-  for (const NamedChart& named : charts_) page.chart(*named.chart, named.caption);
   if (!tables_.empty()) page.section("Tables");
   for (const NamedTable& named : tables_) page.table(named.table);
   if (!texts_.empty()) page.section("Texts");

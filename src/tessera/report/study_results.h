@@ -22,6 +22,7 @@ struct ResultPoint {
   double y = 0;
   double spread = kNone;     ///< half height of the error band
   double published = kNone;  ///< the paper's y at this x
+  double standard_error = kNone;
 };
 
 /// A published number and ours.
@@ -47,7 +48,7 @@ class StudyResults {
  public:
   explicit StudyResults(StudyHeading heading) : heading_(std::move(heading)) {}
 
-  void add_point(ResultPoint point) { points_.push_back(std::move(point)); }
+  void add_point(ResultPoint point);
   /// name: of the file NAME.csv or NAME.svg: letters, digits, '-' and '_'. Throws
   /// std::invalid_argument on another or one that is taken.
   void add_table(const std::string& name, Table table);
@@ -62,7 +63,10 @@ class StudyResults {
   }
   /// Where the set-up had to differ from the paper's, one sentence each.
   void add_difference(std::string sentence) { differences_.push_back(std::move(sentence)); }
-  void compare(Comparison comparison) { comparisons_.push_back(std::move(comparison)); }
+  void compare(Comparison comparison);
+  /// From now on points have no published value and comparisons are dropped: they are for other
+  /// settings, as `reason` says among the differences.
+  void leave_out_published(const std::string& reason);
 
   /// A chart of the points of these series (of all, where none is named), in the order they were
   /// added; published values become series of their own. Add it with add_chart.
@@ -74,7 +78,7 @@ class StudyResults {
 
   /// Columns what, published, ours, ratio, command.
   Table comparison_table() const;
-  /// Columns series, x, y, spread, published; absent values are empty.
+  /// Columns series, x, y, spread, published, standard_error; absent values are empty.
   Table point_table() const;
   /// For the terminal: heading, comparisons, tables, differences.
   std::string summary() const;
@@ -105,6 +109,7 @@ class StudyResults {
   std::vector<std::pair<std::string, std::string>> commands_;  // purpose, line
   std::vector<std::string> differences_;
   std::vector<Comparison> comparisons_;
+  bool leaves_out_published_ = false;
 };
 
 }  // namespace tessera
