@@ -57,7 +57,7 @@ TEST_F(StudyVerb, LeavesItsFilesAndGoesOnWhenCalledAgain) {
 
   const std::string results = read_text(path("study/results.csv"));
   expect_refused(language_models({"train.steps=20", "channels=32"}), 2,
-                 "began with model.channels = 16, now it is 32");
+                 "began with settings.channels = 16, now it is 32");
   EXPECT_EQ(read_text(path("study/results.csv")), results);
 }
 

@@ -2,9 +2,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <csignal>
+#include <utility>
+
+#include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/report/bar_chart.h"
 #include "tessera/study/study.h"
+#include "tessera/study/study_cost.h"
 
 namespace tessera {
 namespace {
@@ -57,10 +63,10 @@ TEST_F(StudyFrame, WritesItsDirectory) {
   options_.manifest = {{"revision", "abc"}, {"machine", {{"cores", 2}}}};
   run_study(example(), options_);
   EXPECT_EQ(read_file(options_.folder / "results.csv"),
-            "series,x,y,spread,published\n"
-            "\"q, \"\"0\"\"\",10,0.30000000000000004,0.01,0.31\n"
-            "\"q, \"\"0\"\"\",20,0.125,,\n"
-            "q1,10,10,,\n");
+            "series,x,y,spread,published,standard_error\n"
+            "\"q, \"\"0\"\"\",10,0.30000000000000004,0.01,0.31,\n"
+            "\"q, \"\"0\"\"\",20,0.125,,,\n"
+            "q1,10,10,,,\n");
   EXPECT_EQ(read_file(options_.folder / "anchors.csv"), "d,error\n10,0.123456\n");
   EXPECT_THAT(read_file(options_.folder / "left.svg"), HasSubstr("<svg"));
   const auto config = config::read_toml(options_.folder / "config.toml");
@@ -99,8 +105,10 @@ TEST_F(StudyFrame, SummaryPutsPublishedBesideOurs) {
 TEST_F(StudyFrame, SizesAndOverridesChooseTheSettings) {
   options_.size = StudySize::kQuick;
   EXPECT_EQ(run_study(example(), options_).points().back().y, 2);
+  std::filesystem::remove_all(options_.folder);
   options_.size = StudySize::kPaper;
   EXPECT_EQ(run_study(example(), options_).points().back().y, 100);
+  std::filesystem::remove_all(options_.folder);
   options_.overrides = {{"runs", 5}};
   const StudyResults results = run_study(example(), options_);
   EXPECT_EQ(results.points().back().y, 5);
@@ -120,6 +128,94 @@ TEST_F(StudyFrame, RefusesUnknownOverridesAndWritesNothing) {
   without_settings.run = [](StudyContext&) {};
   EXPECT_THROW(run_study(without_settings, options_), UsageError);
   EXPECT_FALSE(std::filesystem::exists(options_.folder));
+}
+
+TEST_F(StudyFrame, PublishedNumbersHoldOnlyForTheirSettings) {
+  options_.overrides = {{"runs", 7}};  // only how often something is drawn
+  const StudyResults same = run_study(example(), options_);
+  EXPECT_EQ(same.comparisons().size(), 1u);
+  EXPECT_EQ(same.points()[0].published, 0.31);
+  std::filesystem::remove_all(options_.folder);
+  options_.overrides = {{"rate", 0.25}};
+  const StudyResults other = run_study(example(), options_);
+  EXPECT_TRUE(other.comparisons().empty());
+  EXPECT_TRUE(std::isnan(other.points()[0].published));
+  EXPECT_THAT(other.summary(), HasSubstr("left out: they are for rate = 0.5, here it is 0.25"));
+  EXPECT_THAT(read_file(options_.folder / "report.html"), HasSubstr("they are for rate = 0.5"));
+}
+
+/// Three parts, of which one is stopped by a signal when it is first computed.
+struct Interruptible {
+  std::vector<std::string> computed;
+  bool interrupt = true;
+
+  Study study() {
+    return {"example/parts", "Parts", "Somebody 2024", "figure 2", [this](StudyContext& context) {
+              context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100});
+              for (const std::string name : {"a", "b", "c"}) {
+                const auto numbers = context.part(name, [&] {
+                  computed.push_back(name);
+                  if (name == "b" && std::exchange(interrupt, false)) std::raise(SIGINT);
+                  return std::vector<double>{1.0 / 3, NAN};
+                });
+                context.results().add_point({.series = name, .x = 0, .y = numbers.at(0)});
+                EXPECT_TRUE(std::isnan(numbers.at(1)));
+              }
+            }};
+  }
+};
+
+TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
+  Interruptible example;
+  try {
+    run_study(example.study(), options_);
+    FAIL() << "expected Interrupted";
+  } catch (const Interrupted& stopped) {
+    EXPECT_THAT(stopped.what(), HasSubstr("stopped with 2 parts of example/parts finished"));
+    EXPECT_THAT(stopped.what(), HasSubstr("the same command goes on from there"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(options_.folder / "report.html"));
+  const StudyResults results = run_study(example.study(), options_);
+  EXPECT_THAT(example.computed, testing::ElementsAre("a", "b", "c"));
+  EXPECT_EQ(results.points().at(0).y, 1.0 / 3);
+  // All parts are there: nothing is computed.
+  run_study(example.study(), options_);
+  EXPECT_EQ(example.computed.size(), 3u);
+  // What another revision of the program computed does not count; nor does a line cut off.
+  options_.manifest = {{"revision", "other"}};
+  run_study(example.study(), options_);
+  EXPECT_EQ(example.computed.size(), 6u);
+  const auto parts = options_.folder / "parts.jsonl";
+  std::filesystem::resize_file(parts, std::filesystem::file_size(parts) - 3);
+  run_study(example.study(), options_);
+  EXPECT_EQ(example.computed.size(), 7u);
+  write_file(parts, "nonsense\n");
+  EXPECT_THROW(run_study(example.study(), options_), DataError);
+}
+
+TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {
+  const auto refusal = [&](const Study& study) -> std::string {
+    const std::string before = read_file(options_.folder / "results.csv");
+    try {
+      run_study(study, options_);
+    } catch (const UsageError& error) {
+      EXPECT_EQ(read_file(options_.folder / "results.csv"), before);
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  run_study(example(), options_);
+  Study other = example();
+  other.id = "example/fig2";
+  EXPECT_THAT(refusal(other), HasSubstr("is the folder of the study example/fig1, not of"));
+  options_.overrides = {{"rate", 0.25}};
+  EXPECT_THAT(refusal(example()), HasSubstr("began with settings.rate = 0.5, now it is 0.25"));
+  options_.overrides = config::Json::object();
+  options_.seed = 5;
+  EXPECT_THAT(refusal(example()), HasSubstr("began with seed = 1, now it is 5"));
+  options_.seed = 1;
+  options_.threads = 2;  // no number depends on it
+  EXPECT_EQ(run_study(example(), options_).points().size(), 3u);
 }
 
 TEST_F(StudyFrame, FindsStudiesByTheirId) {
@@ -162,11 +258,23 @@ TEST(StudyResults, RefusesNamesThatAreTakenOrNoFileNames) {
   EXPECT_THROW(results.add_chart("right", nullptr), std::invalid_argument);
 }
 
+TEST(StudyCost, IsSaidToTwoDigits) {
+  EXPECT_EQ(cost_text(34, false), "34 s");
+  EXPECT_EQ(cost_text(0.2, true), "about 1 s");
+  EXPECT_EQ(cost_text(531, false), "9 min");
+  EXPECT_EQ(cost_text(1535, false), "26 min");
+  EXPECT_EQ(cost_text(10800, true), "about 3 h");
+  EXPECT_FALSE(cost_of("no/such").has_value());
+}
+
 TEST(AllStudies, HaveDistinctIdsAndSayWhatTheyShow) {
   for (const Study& study : all_studies()) {
     EXPECT_EQ(&find_study(all_studies(), study.id), &study);
     EXPECT_FALSE(study.title.empty() || study.paper.empty() || study.figure.empty()) << study.id;
     EXPECT_TRUE(study.run) << study.id;
+    const auto cost = cost_of(study.id);
+    ASSERT_TRUE(cost.has_value()) << study.id;
+    EXPECT_LE(cost->quick, cost->standard) << study.id;
   }
 }
 

@@ -43,6 +43,13 @@ TEST_F(CountsFile, JunkIsRefusedWithItsLine) {
   EXPECT_THAT(complaint_about(std::string(1000000, 'a')), HasSubstr("…"));
 }
 
+TEST_F(CountsFile, NamesThatComeTwiceAreRefused) {
+  using ::testing::HasSubstr;
+  EXPECT_THAT(complaint_about("the\t5\nof 3\nthe 2\n"),
+              HasSubstr("lines 1 and 3 count the same, \"the\""));
+  EXPECT_EQ(read("5\n5\n5\n").size(), 3u);  // counts without names
+}
+
 TEST_F(CountsFile, NothingCountedIsRefused) {
   EXPECT_THROW(read(""), DataError);
   EXPECT_THROW(read("\n\n"), DataError);

@@ -6,7 +6,8 @@ namespace tessera {
 
 /// While one lives, Ctrl-C (SIGINT) and SIGTERM set a flag instead of ending the program, so that a
 /// long job can save first; a second signal ends the program at once. Guards may be nested: the
-/// outermost one sets the signals up and puts them back. For the main thread.
+/// outermost one sets the signals up and puts them back. Guards are for the main thread, questions
+/// for any.
 class InterruptGuard {
  public:
   InterruptGuard();

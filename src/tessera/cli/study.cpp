@@ -4,9 +4,12 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tessera/cli/program.h"
+#include "tessera/study/study_cost.h"
 #include "tessera/tensor/manifest.h"
 
 namespace tessera::cli {
@@ -19,19 +22,32 @@ struct StudyArguments {
   std::vector<std::string> settings;
 };
 
+/// Each size has a folder of its own, so that the larger one may follow the quick one.
+const std::map<StudySize, std::string> kFolderSuffix = {
+    {StudySize::kQuick, "-quick"}, {StudySize::kDefault, ""}, {StudySize::kPaper, "-paper"}};
+
 void list_studies(bool as_json) {
   if (as_json) {
     config::Json list = config::Json::array();
-    for (const auto& study : all_studies())
+    for (const auto& study : all_studies()) {
       list.push_back({{"id", study.id},
                       {"title", study.title},
                       {"paper", study.paper},
                       {"figure", study.figure}});
+      if (const auto cost = cost_of(study.id))
+        list.back().update({{"quick_seconds", cost->quick}, {"default_seconds", cost->standard}});
+    }
     fmt::print("{}\n", list.dump(2));
     return;
   }
-  for (const auto& study : all_studies())
-    fmt::print("{:<28} {} ({}, {})\n", study.id, study.title, study.paper, study.figure);
+  fmt::print("{:<34} {:>13} {:>13}  {}\n", "study", "--quick", "default", "what (on two cores)");
+  for (const auto& study : all_studies()) {
+    const auto cost = cost_of(study.id);
+    fmt::print("{:<34} {:>13} {:>13}  {} ({}, {})\n", study.id,
+               cost ? cost_text(cost->quick, cost->quick_estimated) : "",
+               cost ? cost_text(cost->standard, cost->standard_estimated) : "", study.title,
+               study.paper, study.figure);
+  }
 }
 
 StudyOptions study_options(const StudyArguments& options) {
@@ -41,7 +57,8 @@ StudyOptions study_options(const StudyArguments& options) {
                                 : StudySize::kDefault;
   result.seed = options.seed;
   result.threads = at::get_num_threads();
-  result.folder = options.out.empty() ? "runs/" + options.id : options.out;
+  result.folder =
+      options.out.empty() ? "runs/" + options.id + kFolderSuffix.at(result.size) : options.out;
   result.progress = stderr;
   for (const auto& setting : options.settings) config::set_from_text(result.overrides, setting);
   result.manifest = manifest(options.seed);
@@ -68,7 +85,8 @@ void add_study(Verb& program) {
   verb.flag("--json", options->json, "Print the list as JSON");
   const Option quick = verb.flag("--quick", options->quick, "A smaller set-up that takes seconds");
   verb.flag("--paper", options->paper, "The paper's own set-up").excludes(quick);
-  verb.option("--out", options->out, "Folder for the results; without it, runs/ID");
+  verb.option("--out", options->out,
+              "Folder for the results; without it, runs/ID, runs/ID-quick or runs/ID-paper");
   verb.option("--seed", options->seed, "Random seed");
   verb.option("--set", options->settings, "Override a setting: key=value");
   verb.run([options] { run_named_study(*options); });

@@ -3,11 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/study/memo/studies.h"
 #include "tessera/study/memory_mosaics/studies.h"
 #include "tessera/study/scaling_laws/studies.h"
 #include "tessera/study/stm/studies.h"
+#include "tessera/study/study_settings.h"
 
 namespace tessera {
 namespace {
@@ -54,6 +57,63 @@ Json manifest_of(const Study& study, const StudyOptions& options, const std::str
 
 }  // namespace
 
+StudyContext::StudyContext(const Study& study, const StudyOptions& options, StudyResults& results)
+    : study_(study),
+      options_(options),
+      results_(results),
+      parts_(options.folder, options.manifest.value("revision", "")) {}
+
+void StudyContext::take_settings(const Json& chosen, const std::vector<Json>& prepared,
+                                 const std::vector<std::string_view>& bound) {
+  resolved_ = chosen;
+  check_folder();
+  const std::string reason = why_references_fail(chosen, prepared, bound);
+  if (reason.empty()) return;
+  references_hold_ = false;
+  results_.leave_out_published(reason);
+}
+
+void StudyContext::check_folder() const {
+  const auto file = options_.folder / "config.toml";
+  if (!is_there(file)) return;
+  const Json before = config::read_toml(file);
+  const std::string folder = options_.folder.native();
+  constexpr const char* kRemedy = "name another folder with --out, or remove this one";
+  const std::string other = before.value("study", "");
+  if (other != study_.id)
+    throw UsageError("{} is the folder of {}, not of {}; {}", folder,
+                     other.empty() ? "something else" : "the study " + other, study_.id, kRemedy);
+  const auto comparable = [](Json config) {
+    config.erase("threads");  // no number depends on it
+    return config;
+  };
+  const std::string difference = first_difference(
+      comparable(before), comparable(resolved_config(study_, options_, resolved_)));
+  if (!difference.empty())
+    throw UsageError("the study in {} began with {}; {}", folder, difference, kRemedy);
+}
+
+const std::filesystem::path& StudyContext::folder() const {
+  if (!folder_is_ours_) {
+    check_folder();
+    write_file(options_.folder / "config.toml",
+               config::to_toml(resolved_config(study_, options_, resolved_)));
+    folder_is_ours_ = true;
+  }
+  return options_.folder;
+}
+
+std::vector<double> StudyContext::part(const std::string& name,
+                                       const std::function<std::vector<double>()>& compute) {
+  folder();
+  if (const auto* kept = parts_.find(name)) return *kept;
+  InterruptGuard::stop_if_interrupted(
+      fmt::format("stopped with {} parts of {} finished", parts_.size(), study_.id));
+  std::vector<double> numbers = compute();
+  parts_.keep(name, numbers);
+  return numbers;
+}
+
 const std::vector<Study>& all_studies() {
   static const std::vector<Study> studies = [] {
     std::vector<Study> all = memory_mosaics_studies();
@@ -79,12 +139,20 @@ StudyResults run_study(const Study& study, const StudyOptions& options) {
   const std::string command = command_of(study, options);
   StudyResults results(
       {.title = study.title, .paper = study.paper, .figure = study.figure, .command = command});
-  StudyContext context(options, results);
-  study.run(context);
+  StudyContext context(study, options, results);
+  const InterruptGuard guard;
+  try {
+    study.run(context);
+  } catch (const Interrupted& stopped) {
+    throw Interrupted(
+        fmt::format("{}. {} keeps what is finished; the same command goes on from there",
+                    stopped.what(), options.folder.native()));
+  }
   if (context.resolved_settings().empty() && !options.overrides.empty()) {
     throw UsageError("the study '{}' has no settings to change, got '{}'", study.id,
                      options.overrides.begin().key());
   }
+  context.folder();
   results.write(options.folder, resolved_config(study, options, context.resolved_settings()),
                 manifest_of(study, options, command));
   return results;

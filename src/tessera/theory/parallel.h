@@ -4,13 +4,15 @@
 #include <exception>
 #include <vector>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/theory/blas.h"
 
 namespace tessera::theory {
 
 /// Calls body(0), …, body(count - 1) on all OpenMP threads, with OpenBLAS at one thread each, and
-/// rethrows the first exception. Inside another such loop it runs serially. body must depend on
-/// its index alone: then so does what it writes, whatever the number of threads.
+/// rethrows the first exception; after a signal it throws Interrupted before the next index (see
+/// InterruptGuard). Inside another such loop it runs serially. body must depend on its index alone:
+/// then so does what it writes, whatever the number of threads.
 template <typename Body>
 void parallel_for(int64_t count, const Body& body) {
   const SerialBlas serial_blas;
@@ -18,6 +20,7 @@ void parallel_for(int64_t count, const Body& body) {
 #pragma omp parallel for schedule(dynamic)
   for (int64_t i = 0; i < count; ++i) {
     try {
+      InterruptGuard::stop_if_interrupted("stopped");
       body(i);
     } catch (...) {
 #pragma omp critical(tessera_theory_failure)

@@ -166,18 +166,32 @@ GivenLargest given_largest(const std::vector<Rival>& rivals, double C, double di
   return given;
 }
 
-/// How many nodes Student's law needs: it is nearly normal where d is large.
-int tail_nodes(double dimension, RivalScores scores) {
-  if (scores == RivalScores::kIndependent) return dimension < 200 ? 3 : 1;
-  return dimension < 100 ? 7 : 3;
+/// How finely the laws are followed: many energies are averaged over anyway, and cost most.
+struct Fineness {
+  int lengths, tails;
+  double step;  // of the noise on the right score
+};
+
+Fineness fineness(const MemorySummary& summary, double dimension, RivalScores scores) {
+  constexpr size_t kManyEnergies = 8;
+  if (summary.outputs.size() > kManyEnergies) return {5, 1, 0.6};
+  const bool coupled = scores == RivalScores::kCoupled;
+  return {dimension < 200 ? 7 : 5,
+          coupled && dimension < 100 ? 7
+          : dimension < 200          ? 3
+          : coupled                  ? 3
+                                     : 1,
+          0.45};
 }
 
 /// The outputs other than the right one f.
 class Rivals {
  public:
-  Rivals(const MemorySummary& summary, int32_t own_group, double dimension, RivalScores scores)
+  Rivals(const MemorySummary& summary, int32_t own_group, double dimension, RivalScores scores,
+         const Fineness& fineness)
       : dimension_(dimension),
-        tails_(gamma_nodes(std::max(1.0, dimension - 1) / 2, tail_nodes(dimension, scores))) {
+        step_(fineness.step),
+        tails_(gamma_nodes(std::max(1.0, dimension - 1) / 2, fineness.tails)) {
     for (const double tail : tails_.at) roots_.push_back(std::sqrt(tail));
     for (size_t g = 0; g < summary.outputs.size(); ++g) {
       const OutputGroup& group = summary.outputs[g];
@@ -229,7 +243,7 @@ class Rivals {
   }
 
   double chance_given(const GivenLargest& given, double spread, Right right) const {
-    constexpr double kStep = 0.45, kReach = 4.95;
+    constexpr double kReach = 5;
     const double all = given.largest * given.largest +
                        given.rest * std::max(0.0, 1 + (spread - 1) * given.leaning);
     const double noise = right.squared_length * all / dimension_, scores = right.own + noise;
@@ -237,7 +251,7 @@ class Rivals {
     const double leaning = scores > 0 ? noise / scores : 0;
     const double directions = dimension_ / std::max(1e-9, leaning * leaning);
     double chance = 0, total = 0;
-    for (right.n = -kReach; right.n < kReach + kStep / 2; right.n += kStep) {
+    for (right.n = -kReach; right.n <= kReach; right.n += step_) {
       const double cosine2 = right.n * right.n / directions;
       if (cosine2 >= 1) continue;
       const double weight = std::exp((directions - 3) / 2 * std::log1p(-cosine2));
@@ -295,7 +309,7 @@ class Rivals {
     return chance;
   }
 
-  double dimension_;
+  double dimension_, step_;
   Nodes tails_;                // chi^2 / (d - 1) of Student's law
   std::vector<double> roots_;  // of tails_
   std::vector<Rival> rivals_;
@@ -308,15 +322,16 @@ double predicted_recall(const MemorySummary& summary, const InputGroup& input, i
                         RivalScores scores) {
   if (summary.total_energy() == 0) return 1 / summary.output_count();
   const auto d = static_cast<double>(dimension);
-  const Rivals rivals(summary, input.output_group, d, scores);
-  const Nodes squared_lengths = gamma_nodes(d / 2, d < 200 ? 7 : 5);  // |e_x|^2
+  const Fineness fine = fineness(summary, d, scores);
+  const Rivals rivals(summary, input.output_group, d, scores, fine);
+  const Nodes squared_lengths = gamma_nodes(d / 2, fine.lengths);  // |e_x|^2
   double recall = 0;
   for (size_t i = 0; i < squared_lengths.at.size(); ++i) {
     const double a = squared_lengths.at[i];
     recall += squared_lengths.weight[i] *
               rivals.chance_of_none(input.weight * a, a * input.class_energy / d, std::sqrt(a));
   }
-  return recall;
+  return std::min(1.0, recall);  // of which rounding may have made a little more
 }
 
 }  // namespace tessera::theory

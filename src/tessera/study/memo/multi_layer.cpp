@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/model/memo.h"
 #include "tessera/study/memo/studies.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int64_t kLength = 1024;  // L: inputs of a text, which has one token more
 constexpr int64_t kHeads = 4, kRowsAtOnce = 5;
+constexpr int64_t kPublishedTexts = 30;  // of a batch
 
 struct MultiLayerSettings {
   std::vector<int64_t> dimensions = {1024, 2048};
@@ -139,12 +141,14 @@ int64_t work_of(const MultiLayerSettings& settings, const Run& run) {
 /// Collects the recall of the runs.
 struct Record {
   const MultiLayerSettings& settings;
+  const StudyContext& context;
   StudyResults& results;
   Table table{"Recall: the mean over texts of the first and of the last batch",
               {"decoys", "d", "l", "encoding", "tokens stored", "published", "ours", "noise law"}};
 
   void add(const Run& run, int64_t batches, double recall, const Cell& predicted) {
-    const double published = published_accuracy(run, batches);
+    const double published = context.reference(
+        settings.texts == kPublishedTexts ? published_accuracy(run, batches) : ResultPoint::kNone);
     const int64_t tokens = batches * settings.texts * kLength;
     const auto answers = static_cast<double>(2 * settings.texts_read * kLength);
     results.add_point({.series = run.series(),
@@ -162,31 +166,50 @@ struct Record {
   }
 };
 
-/// Memorises batch after batch and reads from the first and the last.
-void measure(const Run& run, uint64_t seed, Record& record, Progress& progress, int64_t& done) {
-  const MultiLayerSettings& settings = record.settings;
+/// Memorises batch after batch and reads from the first and the last: the variance of the keys,
+/// then the recall after each batch. Throws Interrupted.
+std::vector<double> recalls_of(const Run& run, const MultiLayerSettings& settings, uint64_t seed,
+                               const std::function<void(double recall)>& note) {
   Memo memo({.vocabulary = settings.vocabulary,
              .dimension = run.dimension,
              .heads = kHeads,
              .layers = run.layers,
              .encoding = run.encoding},
             seed);
-  const double variance = run.decoys > 0 ? 0 : key_variance(memo, seed);
+  std::vector<double> numbers = {run.decoys > 0 ? 0 : key_variance(memo, seed)};
   at::Tensor first;
   for (int64_t batch = 1; batch <= settings.batches; ++batch) {
     const at::Tensor texts = decoyed_texts(settings, run.decoys, seed, batch);
-    for (const at::Tensor& rows : texts.split(kRowsAtOnce)) memo.memorize(rows);
+    for (const at::Tensor& rows : texts.split(kRowsAtOnce)) {
+      InterruptGuard::stop_if_interrupted("stopped while memorising texts");
+      memo.memorize(rows);
+    }
     const at::Tensor last = texts.narrow(0, 0, settings.texts_read);
     if (batch == 1) first = last;
-    const double recall = (recall_of(memo, first) + recall_of(memo, last)) / 2;
-    const int64_t stored = batch * settings.texts;
-    record.add(run, batch, recall,
-               run.decoys > 0 ? Cell()
-                              : Cell::fixed(predicted_recall(settings, run, variance, stored), 3));
-    progress.update(
-        done += work_of(settings, run),
-        fmt::format("{}: {:.3f} after {} tokens", run.series(), recall, stored * kLength));
+    numbers.push_back((recall_of(memo, first) + recall_of(memo, last)) / 2);
+    note(numbers.back());
   }
+  return numbers;
+}
+
+/// The same as a part of the study, and what the noise law says beside it.
+void measure(const Run& run, StudyContext& context, Record& record, Progress& progress,
+             int64_t& done) {
+  const MultiLayerSettings& settings = record.settings;
+  const int64_t before = done;
+  const auto note = [&](double recall) {
+    progress.update(done += work_of(settings, run),
+                    fmt::format("{}: {:.3f}", run.series(), recall));
+  };
+  const auto numbers =
+      context.part(run.series(), [&] { return recalls_of(run, settings, context.seed(), note); });
+  for (int64_t batch = 1; batch <= settings.batches; ++batch)
+    record.add(run, batch, numbers.at(static_cast<size_t>(batch)),
+               run.decoys > 0 ? Cell()
+                              : Cell::fixed(predicted_recall(settings, run, numbers.front(),
+                                                             batch * settings.texts),
+                                            3));
+  progress.update(done = before + settings.batches * work_of(settings, run));
 }
 
 /// Upper row of the figure: all layers, several d; lower row: several l, with the first encoding.
@@ -258,14 +281,15 @@ void multi_layer(StudyContext& context) {
   paper.encodings = {"jlt"};
   paper.batches = 10;
   paper.texts_read = 30;
-  const MultiLayerSettings settings = context.settings(quick, MultiLayerSettings(), paper);
+  const MultiLayerSettings settings =
+      context.settings(quick, MultiLayerSettings(), paper, {"vocabulary", "texts"});
   check_multi_layer(settings);
   const auto runs = runs_of(settings);
   int64_t all = 0, done = 0;
   for (const Run& run : runs) all += work_of(settings, run) * settings.batches;
-  Record record{settings, context.results()};
+  Record record{settings, context, context.results()};
   Progress progress(context.progress(), "Multi-layer", all);
-  for (const Run& run : runs) measure(run, context.seed(), record, progress, done);
+  for (const Run& run : runs) measure(run, context, record, progress, done);
   context.results().add_table("recall", std::move(record.table));
   draw(context, settings, runs);
   context.results().add_difference(

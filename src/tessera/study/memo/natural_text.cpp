@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/likelihood_decoder.h"
@@ -107,10 +108,16 @@ memo::BoundWindowPredictor predictor_of(std::span<const int32_t> text, int64_t v
       memo::window_lengths({.heads = kTextHeads, .layers = kTextLayers}), vocabulary, probes, seed);
 }
 
-/// Recall of the first `tokens` tokens by each code, with the names of the series.
-std::vector<std::pair<std::string, double>> recalls_of(const NaturalTextSettings& settings,
-                                                       const StudyText& text, int64_t tokens,
-                                                       uint64_t seed) {
+const std::vector<std::string>& recall_series() {
+  static const std::vector<std::string> names = {"authors' code", "paper's code, pairs once",
+                                                 "bound code, by score", "bound code",
+                                                 "bound code, predicted"};
+  return names;
+}
+
+/// Recall of the first `tokens` tokens by each of these.
+std::vector<double> recalls_of(const NaturalTextSettings& settings, const StudyText& text,
+                               int64_t tokens, uint64_t seed) {
   const auto stored = std::span(text.tokens).first(static_cast<size_t>(tokens));
   const auto places = random_places(kLongestWindow, tokens, settings.probes, seed);
   const auto recall = [&](memo::WindowCodeKind code) {
@@ -120,12 +127,9 @@ std::vector<std::pair<std::string, double>> recalls_of(const NaturalTextSettings
   const Recall paper = recall(memo::WindowCodeKind::kPaper),
                bound = recall(memo::WindowCodeKind::kBound);
   const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, seed);
-  return {{"authors' code",
-           published_code_recall(settings.dimension, stored, text.vocabulary, places, seed)},
-          {"paper's code, pairs once", paper.by_score},
-          {"bound code, by score", bound.by_score},
-          {"bound code", bound.by_likelihood},
-          {"bound code, predicted", 1 - predictor.error(settings.dimension).first}};
+  return {published_code_recall(settings.dimension, stored, text.vocabulary, places, seed),
+          paper.by_score, bound.by_score, bound.by_likelihood,
+          1 - predictor.error(settings.dimension).first};
 }
 
 void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
@@ -137,7 +141,12 @@ void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
   for (const int64_t tokens : settings.tokens) {
     columns = {"tokens stored"};
     rows.push_back({tokens});
-    for (const auto& [series, recall] : recalls_of(settings, text, tokens, context.seed())) {
+    const auto recalls = context.part(fmt::format("{} tokens", tokens), [&] {
+      return recalls_of(settings, text, tokens, context.seed());
+    });
+    for (size_t k = 0; k < recalls.size(); ++k) {
+      const std::string& series = recall_series()[k];
+      const double recall = recalls[k];
       context.results().add_point(
           {.series = series, .x = static_cast<double>(tokens), .y = recall});
       columns.push_back(series);
@@ -178,18 +187,19 @@ int64_t recited_token_by_token(const memo::TextMemory& memory,
   return static_cast<int64_t>(rest.size());
 }
 
-/// How far a memory recites its text from prompts of each window's length.
-void measure_recitals(StudyContext& context, const NaturalTextSettings& settings,
-                      const memo::TextMemory& memory, std::span<const int32_t> text) {
+/// How far a memory recites its text from prompts of each window's length: the length, tokens by
+/// the best each time, tokens looking ahead. Throws Interrupted.
+std::vector<double> recitals_of(const NaturalTextSettings& settings, const memo::TextMemory& memory,
+                                std::span<const int32_t> text, uint64_t seed) {
   const memo::LikelihoodDecoder decoder(counts_of(text, memory.config().vocabulary), memory.noise(),
                                         settings.error_rate);
   const auto places = random_places(kLongestWindow, static_cast<int64_t>(text.size()) - kRecited,
-                                    settings.recitals, context.seed() + 2);
-  Table table(fmt::format("Tokens recited before the first error, of {}", kRecited),
-              {"tokens of the prompt", "the best each time", "looking ahead", "recitals"});
+                                    settings.recitals, seed + 2);
+  std::vector<double> numbers;
   for (const int64_t length : memory.window_lengths()) {
     double each_time = 0, ahead = 0;
     for (const int64_t place : places) {
+      InterruptGuard::stop_if_interrupted("stopped while reciting");
       const auto rest = text.subspan(static_cast<size_t>(place), kRecited);
       const auto prompt =
           text.subspan(static_cast<size_t>(place - length), static_cast<size_t>(length));
@@ -197,14 +207,15 @@ void measure_recitals(StudyContext& context, const NaturalTextSettings& settings
       ahead += static_cast<double>(recited_ahead(memory, decoder, prompt, rest));
     }
     const auto count = static_cast<double>(places.size());
-    table.add_row(
-        {length, Cell::fixed(each_time / count, 1), Cell::fixed(ahead / count, 1), places.size()});
+    numbers.insert(numbers.end(), {static_cast<double>(length), each_time / count, ahead / count});
   }
-  context.results().add_table("recitals", std::move(table));
+  return numbers;
 }
 
-/// Names a dimension for a long text in advance, and holds the text against it.
-void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const StudyText& text) {
+/// Names a dimension for a long text in advance, and holds the text against it: d, the predicted
+/// error, the errors by likelihood and by score, the places asked at, then the recitals.
+std::vector<double> planned_memory(const StudyContext& context, const NaturalTextSettings& settings,
+                                   const StudyText& text) {
   Progress progress(context.progress(), "Planned memory", 4);
   const auto stored = std::span(text.tokens).first(static_cast<size_t>(settings.planned_tokens));
   const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, context.seed());
@@ -222,15 +233,34 @@ void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const
                                     context.seed() + 1);
   const Recall recall = recall_of(memory, stored, places, settings.error_rate);
   progress.update(3, "recitals");
-  Table table("A memory planned in advance (bound code)",
-              {"tokens", "error allowed", "d planned", "predicted error", "error",
-               "error, by score", "places asked at"});
-  table.add_row({settings.planned_tokens, settings.planned_error, dimension,
-                 Cell::fixed(predicted, 4), Cell::fixed(1 - recall.by_likelihood, 4),
-                 Cell::fixed(1 - recall.by_score, 4), places.size()});
-  context.results().add_table("plan", std::move(table));
-  measure_recitals(context, settings, memory, stored);
+  std::vector<double> numbers = {static_cast<double>(dimension), predicted,
+                                 1 - recall.by_likelihood, 1 - recall.by_score,
+                                 static_cast<double>(places.size())};
+  const auto recitals = recitals_of(settings, memory, stored, context.seed());
+  numbers.insert(numbers.end(), recitals.begin(), recitals.end());
   progress.update(4);
+  return numbers;
+}
+
+void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const StudyText& text) {
+  const auto numbers =
+      context.part("planned memory", [&] { return planned_memory(context, settings, text); });
+  Table plan("A memory planned in advance (bound code)",
+             {"tokens", "error allowed", "d planned", "predicted error", "error", "error, by score",
+              "places asked at"});
+  plan.add_row({settings.planned_tokens, settings.planned_error,
+                static_cast<int64_t>(numbers.at(0)), Cell::fixed(numbers.at(1), 4),
+                Cell::fixed(numbers.at(2), 4), Cell::fixed(numbers.at(3), 4),
+                static_cast<int64_t>(numbers.at(4))});
+  context.results().add_table("plan", std::move(plan));
+  Table recitals(fmt::format("Tokens recited before the first error, of {}", kRecited),
+                 {"tokens of the prompt", "the best each time", "looking ahead", "recitals"});
+  const int64_t places =
+      std::min(settings.recitals, settings.planned_tokens - kRecited - kLongestWindow);
+  for (size_t k = 5; k + 2 < numbers.size(); k += 3)
+    recitals.add_row({static_cast<int64_t>(numbers[k]), Cell::fixed(numbers[k + 1], 1),
+                      Cell::fixed(numbers[k + 2], 1), places});
+  context.results().add_table("recitals", std::move(recitals));
 }
 
 void check_natural_text(const NaturalTextSettings& settings) {

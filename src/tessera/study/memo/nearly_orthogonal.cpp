@@ -122,7 +122,13 @@ void nearly_orthogonal(StudyContext& context) {
     Series law{fmt::format("law, ε = {:g}", epsilon), {}, SeriesStyle::kReference};
     for (const int64_t dimension : settings.dimensions) {
       const auto d = static_cast<double>(dimension), most = static_cast<double>(settings.most);
-      const double count = median_drawn(settings, epsilon, dimension, context.seed());
+      const double count = context
+                               .part(fmt::format("ε = {:g}, d = {}", epsilon, dimension),
+                                     [&] {
+                                       return std::vector<double>{median_drawn(
+                                           settings, epsilon, dimension, context.seed())};
+                                     })
+                               .front();
       // theta = 2 / m^2: of the m^2 / 2 pairs one is expected to come too close.
       const double expected = std::sqrt(2 / chance_of_closeness(epsilon, dimension));
       table.add_row(

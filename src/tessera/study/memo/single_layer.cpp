@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/memory/correlation_memory.h"
 #include "tessera/model/initialisation.h"
@@ -19,6 +20,7 @@ namespace tessera::memo_study {
 namespace {
 
 constexpr int64_t kBatch = 1000;  // pairs
+// Our least-squares line through the authors' 125 points; the paper prints no number.
 constexpr double kPublishedSlope = 0.02773, kPublishedIntercept = 1915;
 
 struct SingleLayerSettings {
@@ -78,9 +80,10 @@ class SingleLayer {
     random.normal(outputs_, 1 / std::sqrt(static_cast<double>(columns)));
   }
 
-  /// Stores or forgets batches until it holds the first `batches`.
+  /// Stores or forgets batches until it holds the first `batches`. Throws Interrupted.
   void hold(int64_t batches) {
     while (held_ < batches) {
+      InterruptGuard::stop_if_interrupted("stopped while storing pairs");
       const Pairs pairs = batch(held_++);
       memory_.store(pairs.keys, outputs_.index_select(0, pairs.next));
     }
@@ -138,17 +141,20 @@ double predicted_capacity(const SingleLayerSettings& settings, int64_t rows, int
       settings.accuracy);
 }
 
-/// Slope of the least-squares line through the points; 0 through a single one.
-double linear_slope(const std::vector<ResultPoint>& points) {
-  double x = 0, y = 0, xx = 0, xy = 0;
-  const auto n = static_cast<double>(points.size());
+/// Slope of the least-squares line through the points that the authors measured too, by their
+/// capacities or by ours; NaN where they are at fewer than two sizes.
+double linear_slope(const std::vector<ResultPoint>& points, double ResultPoint::*capacity) {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const ResultPoint& point : points) {
-    x += point.x / n;
-    y += point.y / n;
-    xx += point.x * point.x / n;
-    xy += point.x * point.y / n;
+    if (std::isnan(point.published)) continue;
+    n += 1;
+    x += point.x;
+    y += point.*capacity;
+    xx += point.x * point.x;
+    xy += point.x * point.*capacity;
   }
-  return xx > x * x ? (xy - x * y) / (xx - x * x) : 0;
+  const double spread = n * xx - x * x;
+  return spread > 0 ? (n * xy - x * y) / spread : ResultPoint::kNone;
 }
 
 /// Heads and widths of the keys, by their product.
@@ -174,10 +180,15 @@ void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
     for (const auto& [heads, width] : shapes) {
       const int64_t rows = heads * width;
       const double predicted = predicted_capacity(settings, rows, columns);
-      SingleLayer layer(heads, width, columns, settings.vocabulary, context.seed());
-      const int64_t pairs = kBatch * batches_to_failure(layer, settings.accuracy,
-                                                        static_cast<int64_t>(predicted / kBatch));
-      const double published = published_capacity(rows, columns);
+      const auto measure = [&, &heads = heads, &width = width]() -> std::vector<double> {
+        SingleLayer layer(heads, width, columns, settings.vocabulary, context.seed());
+        const auto expected = static_cast<int64_t>(predicted / kBatch);
+        return {static_cast<double>(batches_to_failure(layer, settings.accuracy, expected))};
+      };
+      const auto batches =
+          context.part(fmt::format("h = {}, d_h = {}, d = {}", heads, width, columns), measure);
+      const int64_t pairs = kBatch * static_cast<int64_t>(batches.front());
+      const double published = context.reference(published_capacity(rows, columns));
       context.results().add_point({.series = fmt::format("d = {}", columns),
                                    .x = static_cast<double>(rows * columns),
                                    .y = static_cast<double>(pairs),
@@ -193,9 +204,13 @@ void measure_grid(StudyContext& context, const SingleLayerSettings& settings) {
 
 void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
   StudyResults& results = context.results();
-  results.compare({.what = "pairs per parameter (slope of the linear fit)",
-                   .published = kPublishedSlope,
-                   .ours = linear_slope(results.points())});
+  const double published_slope = linear_slope(results.points(), &ResultPoint::published);
+  if (!std::isnan(published_slope))
+    results.compare({.what = "pairs per parameter (slope of a line through the authors' points at "
+                             "these sizes, and through ours)",
+                     .published = published_slope,
+                     .ours = linear_slope(results.points(), &ResultPoint::y),
+                     .digits = 4});
   for (const ResultPoint& point : results.points())
     if (!std::isnan(point.published))
       results.compare({.what = fmt::format("pairs, {}, {} parameters", point.series, point.x),
@@ -206,7 +221,7 @@ void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
                                        {"parameters h · d_h · d", Scale::kLog},
                                        {"pairs stored", Scale::kLog});
   std::map<double, double> law;  // of square memories
-  Series published{"published fit", {}, SeriesStyle::kReference};
+  Series published{"line through the authors' 125 points", {}, SeriesStyle::kReference};
   for (const ResultPoint& point : results.points()) {
     const auto side = std::llround(std::sqrt(point.x));
     law[point.x] = predicted_capacity(settings, side, side);
@@ -217,7 +232,7 @@ void draw_grid(StudyContext& context, const SingleLayerSettings& settings) {
     published.points.push_back({parameters, kPublishedSlope * parameters + kPublishedIntercept});
   }
   chart->add(std::move(predicted));
-  chart->add(std::move(published));
+  if (context.references_hold()) chart->add(std::move(published));
   results.add_chart("capacity", std::move(chart),
                     "Hollow: the authors' numbers. Theirs and ours count in thousands and include "
                     "the batch that fails.");
@@ -236,18 +251,24 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
   for (const SlotProjection projection :
        {SlotProjection::kGaussian, SlotProjection::kOrthonormal}) {
     const bool gaussian = projection == SlotProjection::kGaussian;
-    Memo memo({.vocabulary = kVocabulary,
-               .dimension = d,
-               .heads = kHeads,
-               .layers = 1,
-               .projection = projection},
-              context.seed());
-    const at::Tensor tokens = random_tokens({texts, kLength}, kVocabulary, context.seed(), 0);
-    const int64_t pairs = memo.memorize(tokens);
-    const at::Tensor read = tokens.narrow(0, 0, std::min(texts, kRowsRead));
-    const at::Tensor outputs = memo.read(read).slice(1, kHeads - 1, kLength - 1);
-    const double recall =
-        accuracy(outputs.reshape({-1, d}), memo.embeddings(), read.slice(1, kHeads).reshape({-1}));
+    const auto name = std::string(config::enum_name(projection));
+    const auto measure = [&]() -> std::vector<double> {
+      Memo memo({.vocabulary = kVocabulary,
+                 .dimension = d,
+                 .heads = kHeads,
+                 .layers = 1,
+                 .projection = projection},
+                context.seed());
+      const at::Tensor tokens = random_tokens({texts, kLength}, kVocabulary, context.seed(), 0);
+      const int64_t pairs = memo.memorize(tokens);
+      const at::Tensor read = tokens.narrow(0, 0, std::min(texts, kRowsRead));
+      const at::Tensor outputs = memo.read(read).slice(1, kHeads - 1, kLength - 1);
+      const double recall = accuracy(outputs.reshape({-1, d}), memo.embeddings(),
+                                     read.slice(1, kHeads).reshape({-1}));
+      return {key_variance(memo, context.seed()), recall, static_cast<double>(pairs)};
+    };
+    const auto numbers = context.part("projection " + name, measure);
+    const double variance = numbers.at(0), recall = numbers.at(1), pairs = numbers.at(2);
     const theory::CorrelationCode code = {
         .rows = d,
         .columns = d,
@@ -255,10 +276,9 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
         .key_variance = gaussian ? theory::shared_gaussian_key_variance(kHeads) : 1.0,
         .lengths_vary = true};
     const bool published = d == 1024 && texts == 30;
-    table.add_row({config::enum_name(projection),
-                   Cell::fixed(key_variance(memo, context.seed()), 3), Cell::fixed(recall, 3),
+    table.add_row({name, Cell::fixed(variance, 3), Cell::fixed(recall, 3),
                    published ? Cell::fixed(gaussian ? 0.800 : 0.917, 3) : Cell(),
-                   Cell::fixed(theory::correlation_recall(code, static_cast<double>(pairs)), 3),
+                   Cell::fixed(theory::correlation_recall(code, pairs), 3),
                    Cell::fixed(theory::correlation_capacity(code, 0.9), 0)});
     progress.update(gaussian ? 1 : 2);
   }
@@ -295,7 +315,8 @@ void single_layer(StudyContext& context) {
   paper.heads = {2, 4, 8, 16, 32};
   paper.widths = {16, 32, 64, 128, 256};
   paper.columns = {512, 1024, 2048, 4096, 8192};
-  const SingleLayerSettings settings = context.settings(quick, SingleLayerSettings(), paper);
+  const SingleLayerSettings settings =
+      context.settings(quick, SingleLayerSettings(), paper, {"vocabulary", "accuracy"});
   check_single_layer(settings);
   measure_grid(context, settings);
   draw_grid(context, settings);

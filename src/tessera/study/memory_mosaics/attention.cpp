@@ -90,7 +90,7 @@ at::Tensor mean_weights(LanguageModel& model, const at::Tensor& windows, std::FI
   at::Tensor sum;
   int64_t read = 0;
   for (const at::Tensor& rows : windows.split(kBatch)) {
-    InterruptGuard::stop_if_interrupted("stopped; the same command continues");
+    InterruptGuard::stop_if_interrupted("stopped");
     const ResidualTrace trace = dynamic_cast<TracedModel&>(model).trace(rows);
     const at::Tensor part = trace.blocks.front().weights.to(at::kDouble).sum(0);  // [H, N]
     sum = sum.defined() ? sum + part : part;
@@ -166,14 +166,13 @@ void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, Study
 
 void attention(StudyContext& context) {
   const AttentionSettings settings =
-      context.settings(quick_attention(), default_attention(), paper_attention());
+      context.settings(quick_attention(), default_attention(), paper_attention(), kNoSetting);
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   std::vector<TrainedLanguageModel> trained;
   for (const ComparedNetwork& network : attending_networks())
     trained.push_back(train_network(settings, network.folder, network.model, corpus, context));
 
-  const InterruptGuard guard;
   Table table("What the last position reads",
               {"network", "tokens", "head", "λ", fmt::format("weight of the last {}", kRecent),
                "most / least of the rest"});

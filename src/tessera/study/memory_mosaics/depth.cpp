@@ -63,7 +63,8 @@ double published_ratio(int64_t depth) {
 }  // namespace
 
 void depth(StudyContext& context) {
-  const DepthSettings settings = context.settings(quick_depth(), default_depth(), paper_depth());
+  const DepthSettings settings =
+      context.settings(quick_depth(), default_depth(), paper_depth(), kNoSetting);
   if (settings.depths.empty()) throw UsageError("depths must name at least one");
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);

@@ -54,8 +54,8 @@ void add_commands(const StudyContext& context, StudyResults& results) {
 }  // namespace
 
 void language_model(StudyContext& context) {
-  const NetworkSettings settings =
-      context.settings(quick_language_model(), default_language_model(), paper_network_settings());
+  const NetworkSettings settings = context.settings(
+      quick_language_model(), default_language_model(), paper_network_settings(), kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
   const TrainedLanguageModel mosaic =
       train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);

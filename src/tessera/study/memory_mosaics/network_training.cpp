@@ -106,8 +106,7 @@ TrainedLanguageModel train_network(const NetworkSettings& settings, const std::s
   TrainedLanguageModel trained =
       train_language_model(training_config(settings, model), corpus, run, context.progress());
   if (!trained.missing.empty())
-    throw Interrupted(fmt::format("stopped after the training in {}; the same command continues",
-                                  run.path().native()));
+    throw Interrupted(fmt::format("stopped after the training in {}", run.path().native()));
   return trained;
 }
 

@@ -129,14 +129,13 @@ void out_of_distribution(StudyContext& context) {
   const TrainedLanguageModel mosaic =
       train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);
 
-  const InterruptGuard guard;
   std::vector<Reader> at_home, abroad;
   for (const auto& [name, trained] :
        {std::pair("GPT", &gpt), std::pair("Memory Mosaic", &mosaic)}) {
     at_home.emplace_back(name, trained->position_loss);
     abroad.emplace_back(name, measure_position_loss(*trained->model, other, settings.windows,
                                                     settings.train.batch, context.progress()));
-    InterruptGuard::stop_if_interrupted("stopped; the same command continues");
+    InterruptGuard::stop_if_interrupted("stopped");
   }
   StudyResults& results = context.results();
   add_position_curves(

@@ -308,9 +308,8 @@ void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults
 }  // namespace
 
 void prompts(StudyContext& context) {
-  const PromptSettings settings =
-      context.settings(quick_prompt_settings(), prompt_settings(), paper_prompt_settings());
-  const InterruptGuard guard;
+  const PromptSettings settings = context.settings(quick_prompt_settings(), prompt_settings(),
+                                                   paper_prompt_settings(), kNoSetting);
   const Readers readers = make_readers(settings, context);
   const Scores scores = ask_questions(readers.all, settings, context);
   StudyResults& results = context.results();

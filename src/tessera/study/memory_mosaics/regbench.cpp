@@ -286,7 +286,7 @@ std::vector<Experiment> experiments_of(const StudyContext& context,
 
 void regbench(StudyContext& context) {
   const RegBenchSettings settings =
-      context.settings(quick_regbench(), default_regbench(), paper_regbench());
+      context.settings(quick_regbench(), default_regbench(), paper_regbench(), {"task"});
   std::vector<RegBenchOutcome> outcomes;
   for (const Experiment& experiment : experiments_of(context, settings))
     outcomes.push_back(best_of_search(context, settings, experiment));

@@ -232,8 +232,8 @@ void train_on(const std::string& text, const std::string& place,
 }  // namespace
 
 void small_budget(StudyContext& context) {
-  const SmallBudgetSettings settings =
-      context.settings(quick_small_budget(), default_small_budget(), paper_small_budget());
+  const SmallBudgetSettings settings = context.settings(
+      quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
   settings.check();
   Tables tables;
   for (size_t i = 0; i < settings.texts.size(); ++i)

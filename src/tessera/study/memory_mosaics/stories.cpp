@@ -210,8 +210,7 @@ void stories(StudyContext& context) {
                 paper = story_settings(2'200'000, 50257);
   for (StorySettings* settings : {&quick, &standard, &paper})
     settings->data.stories_seed = static_cast<int64_t>(context.seed());
-  const StorySettings settings = context.settings(quick, standard, paper);
-  const InterruptGuard guard;
+  const StorySettings settings = context.settings(quick, standard, paper, kNoSetting);
   const Corpus corpus =
       prepare_corpus(settings.data, context.folder() / "corpus", Start::kNew, context.progress());
   const auto seed = static_cast<uint64_t>(settings.data.stories_seed);

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "tessera/base/error.h"
-#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/report/heat_map.h"
 #include "tessera/study/memory_mosaics/studies.h"
@@ -253,9 +252,8 @@ void check_moons(const ThreeMoonsSettings& settings) {
 }  // namespace
 
 void three_moons(StudyContext& context) {
-  const InterruptGuard guard;
   const ThreeMoonsSettings settings =
-      context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons());
+      context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), {"task"});
   check_moons(settings);
   const MoonNetwork one_head =
       train_on_moons(context, settings.task, settings.published, "published", 1, 0);

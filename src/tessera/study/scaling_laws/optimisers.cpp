@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tessera/base/progress.h"
+#include "tessera/report/panels.h"
 #include "tessera/study/scaling_laws/studies.h"
 #include "tessera/theory/descent.h"
 #include "tessera/theory/parallel.h"
@@ -120,14 +121,15 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
                   const Training& how, Progress& progress, int64_t& done) {
   std::vector<int64_t> dimensions = usual_dimensions();
   if (context.size() == StudySize::kQuick) dimensions.resize(dimensions.size() - 2);
-  std::vector<std::vector<double>> errors(static_cast<size_t>(runs));
+  std::vector<Spread> spreads;
   for (const int64_t d : dimensions) {
-    const auto of_dimension = parallel_runs(
-        runs, [&](int64_t run) { return trained_error(task, how, d, run_seed(context, run)); });
-    for (size_t run = 0; run < errors.size(); ++run) errors[run].push_back(of_dimension[run]);
+    const auto error =
+        measured(context, fmt::format("{}, d = {}", how.name, d), runs, [&](int64_t run) {
+          return std::vector<double>{trained_error(task, how, d, run_seed(context, run))};
+        });
+    spreads.push_back(error.front());
     progress.update(++done);
   }
-  const auto spreads = spreads_of(errors);
   add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads, 0.5,
             how.published);
   for (size_t k = 0; k < dimensions.size(); ++k)
@@ -148,16 +150,32 @@ std::vector<std::string> names_of(std::span<const Training> trainings) {
 void optimisers(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
-  const std::pair<const char*, std::span<const Training>> panels[] = {
-      {"step_size", kStepSizes}, {"batch_size", kBatchSizes}, {"layer_norm", kLayerNorm}};
+  struct Panel {
+    const char *name, *title, *claim;
+    std::span<const Training> trainings;
+  };
+  const Panel panels[] = {
+      {"step_size", "Step size: SGD, batches of 64",
+       "SGD on the cross entropy (eq. 18), T = 10240: larger steps come closer to q₀ with a "
+       "threshold.",
+       kStepSizes},
+      {"batch_size", "Batch size and Adam",
+       "T = 1024 in the batches of 16 and 1024, 10240 in those of 256: small batches and Adam "
+       "learn "
+       "more from the same data.",
+       kBatchSizes},
+      {"layer_norm", "Layer norm, batches of 1024",
+       "Layer norm (eq. 21) helps both, with Adam more.", kLayerNorm}};
   Progress progress(context.progress(), "Figure 8", 12 * 7);
   int64_t done = 0;
-  for (const auto& [name, trainings] : panels) {
-    for (const Training& how : trainings)
+  for (const Panel& panel : panels) {
+    for (const Training& how : panel.trainings)
       add_training(context, task, settings.runs, how, progress, done);
     context.results().add_chart(
-        name, context.results().chart_of_points("Error after training", {"d", Scale::kLog},
-                                                {"error", Scale::kLog}, names_of(trainings)));
+        panel.name,
+        context.results().chart_of_points(panel.title, {"d", Scale::kLog}, {"error", Scale::kLog},
+                                          names_of(panel.trainings)),
+        panel.claim);
   }
   context.results().add_difference(
       "Published values are the means of the authors' logs. Their Adam has both betas at 0, which "
@@ -199,11 +217,30 @@ AssociativeModel<float> learned_in_the_plane(const AssociationTask& task, double
   return model;
 }
 
-Series points_of(const std::string& name, std::span<const float> vectors) {
-  Series series{name, {}, SeriesStyle::kPoints};
-  for (size_t k = 0; k + 1 < vectors.size(); k += 2)
-    series.points.push_back({vectors[k], vectors[k + 1]});
-  return series;
+/// Figure 9: the inputs of each class in a colour of their own, the outputs, and where W takes the
+/// inputs' directions.
+std::unique_ptr<LineChart> plane_chart(const AssociationTask& task,
+                                       const AssociativeModel<float>& model) {
+  auto chart =
+      std::make_unique<LineChart>(fmt::format("Learned in two dimensions, M = {}", task.outputs),
+                                  Axis{"first coordinate"}, Axis{"second coordinate"});
+  Series outputs{"outputs u", {}, SeriesStyle::kPublished};
+  for (int32_t y = 0; y < task.outputs; ++y) {
+    Series inputs{fmt::format("e of y = {}", y), {}, SeriesStyle::kPoints};
+    for (int64_t x = 0; x < task.inputs(); ++x)
+      if (task.output[x] == y)
+        inputs.points.push_back({model.inputs[2 * x], model.inputs[2 * x + 1]});
+    chart->add(std::move(inputs));
+    outputs.points.push_back({model.outputs[2 * y], model.outputs[2 * y + 1]});
+  }
+  outputs.style = SeriesStyle::kPoints;
+  chart->add(std::move(outputs));
+  // W as the images of the unit vectors.
+  for (int j = 0; j < 2; ++j)
+    chart->add({j == 0 ? "W (1, 0)" : "W (0, 1)",
+                {{0, 0}, {model.memory[j], model.memory[2 + j]}},
+                SeriesStyle::kReference});
+  return chart;
 }
 
 }  // namespace
@@ -216,26 +253,27 @@ void learned_embeddings(StudyContext& context) {
   for (const int32_t outputs : {5, 10}) {
     const AssociationTask task = zipf_task(settings.inputs, outputs, settings.alpha);
     const auto model = learned_in_the_plane(task, 1e-3, 10000, run_seed(context, 0));
-    auto chart =
-        std::make_unique<LineChart>(fmt::format("Learned in two dimensions, M = {}", outputs),
-                                    Axis{"first coordinate"}, Axis{"second coordinate"});
-    chart->add(points_of("inputs e", model.inputs));
-    chart->add(points_of("outputs u", model.outputs));
-    results.add_chart(fmt::format("plane_m{}", outputs), std::move(chart));
+    results.add_chart(
+        fmt::format("plane_m{}", outputs), plane_chart(task, model),
+        "Inputs e coloured by their class, outputs u, and W as the images of the unit "
+        "vectors (dashed), after 10,000 steps of Adam with γ = 0.001. The inputs of a "
+        "class have come together, so d = 2 is enough.");
     results.compare({fmt::format("error in two dimensions, M = {}", outputs), 0,
                      population_error_of_scores(task, model_scores(task, model))});
     progress.update(++done);
   }
-  ReferenceTable reference;
+  ReferenceTable reference(context);
   std::vector<double> M, expected = {0, 0, 0, .009, .021};
   std::vector<Spread> errors;
   for (const int32_t outputs : {5, 10, 20, 30, 50}) {
     const AssociationTask task = zipf_task(settings.inputs, outputs, settings.alpha);
     M.push_back(outputs);
-    errors.push_back(spread_of(parallel_runs(settings.runs, [&](int64_t run) {
-      const auto model = learned_in_the_plane(task, 0.1, 1000, run_seed(context, run));
-      return population_error_of_scores(task, model_scores(task, model));
-    })));
+    const auto error =
+        measured(context, fmt::format("M = {}", outputs), settings.runs, [&](int64_t run) {
+          const auto model = learned_in_the_plane(task, 0.1, 1000, run_seed(context, run));
+          return std::vector<double>{population_error_of_scores(task, model_scores(task, model))};
+        });
+    errors.push_back(error.front());
     progress.update(++done);
   }
   add_curve(results, "γ = 0.1, 1000 steps", M, errors);
@@ -280,11 +318,11 @@ void rescaled_gradients(StudyContext& context) {
       {ResultPoint::kNone, ResultPoint::kNone, ResultPoint::kNone, .0045}};
   std::vector<double> epochs;
   for (int64_t t = 1; t <= kEpochs; ++t) epochs.push_back(static_cast<double>(t));
-  ReferenceTable reference;
+  ReferenceTable reference(context);
   std::vector<std::string> error_names, deviation_names;
   for (size_t k = 0; k < population_rules().size(); ++k) {
     const PopulationRule& how = population_rules()[k];
-    const auto curves = spreads_of(parallel_runs(settings.runs, [&](int64_t run) {
+    const auto curves = measured(context, how.name, settings.runs, [&](int64_t run) {
       auto model =
           random_model(task, kPopulationDimension, OutputScale::kUnit, run_seed(context, run));
       std::vector<double> errors, deviations;
@@ -295,7 +333,7 @@ void rescaled_gradients(StudyContext& context) {
       }
       errors.insert(errors.end(), deviations.begin(), deviations.end());
       return errors;
-    }));
+    });
     const std::vector<Spread> errors(curves.begin(), curves.begin() + kEpochs),
         deviations(curves.begin() + kEpochs, curves.end());
     error_names.push_back(how.name);
@@ -331,6 +369,7 @@ void rescaled_gradient_snapshots(StudyContext& context) {
   const WeightedBatch population = population_batch(task);
   for (size_t k = 0; k < 3; ++k) {
     const PopulationRule& how = population_rules()[k];
+    auto panels = std::make_unique<Panels>("Answers while learning: " + how.name, 4);
     auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, run_seed(context, 0));
     for (int64_t t = 0; t < 100; ++t) {
       descend(task, population, {.rule = how.rule, .memory = how.step_size}, model);
@@ -339,10 +378,11 @@ void rescaled_gradient_snapshots(StudyContext& context) {
           {how.name, static_cast<double>(t), population_error_of_scores(task, scores)});
       const int64_t shown[] = {0, 1, 2, 3, 6, 10, 99};
       if (std::find(std::begin(shown), std::end(shown), t) == std::end(shown)) continue;
-      context.results().add_chart(
-          fmt::format("{}_{}", how.name, t),
-          answer_map(task, scores, fmt::format("{}, epoch {}", how.name, t)));
+      panels->add(answer_map(task, scores, fmt::format("Epoch {}", t)));
     }
+    context.results().add_chart(how.name, std::move(panels),
+                                "softmax of u_yᵀ W e_x while W follows the population gradient "
+                                "(eq. 16) from 0; one colour scale.");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/theory/parallel.h"
 
 namespace tessera {
 namespace scaling_laws {
@@ -27,28 +28,49 @@ uint64_t run_seed(const StudyContext& context, int64_t run) {
   return context.seed() * 1000003 + static_cast<uint64_t>(run);
 }
 
-std::vector<theory::Spread> spreads_of(const std::vector<std::vector<double>>& runs) {
+theory::Spread measured_once(StudyContext& context, const std::string& part,
+                             const std::function<theory::Spread()>& measure) {
+  const auto kept = context.part(part, [&] {
+    const theory::Spread spread = measure();
+    return std::vector<double>{spread.mean, spread.deviation, static_cast<double>(spread.runs)};
+  });
+  return {kept.at(0), kept.at(1), static_cast<int64_t>(kept.at(2))};
+}
+
+std::vector<theory::Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
+                                     const RunNumbers& numbers) {
+  // Mean and deviation of each number, one after the other.
+  const auto kept = context.part(part, [&] {
+    const auto of_runs = theory::parallel_runs(runs, numbers);
+    std::vector<double> spreads;
+    for (size_t k = 0; k < of_runs.at(0).size(); ++k) {
+      std::vector<double> column;
+      for (const auto& run : of_runs) column.push_back(run[k]);
+      const theory::Spread spread = theory::spread_of(column);
+      spreads.insert(spreads.end(), {spread.mean, spread.deviation});
+    }
+    return spreads;
+  });
   std::vector<theory::Spread> spreads;
-  for (size_t k = 0; k < runs.at(0).size(); ++k) {
-    std::vector<double> column;
-    for (const auto& run : runs) column.push_back(run[k]);
-    spreads.push_back(theory::spread_of(column));
-  }
+  for (size_t k = 0; k + 1 < kept.size(); k += 2) spreads.push_back({kept[k], kept[k + 1], runs});
   return spreads;
 }
 
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
                std::span<const theory::Spread> y, double band, std::span<const double> published) {
   for (size_t k = 0; k < x.size(); ++k)
-    results.add_point({.series = series,
-                       .x = x[k],
-                       .y = y[k].mean,
-                       .spread = y[k].runs > 1 ? band * y[k].deviation : ResultPoint::kNone,
-                       .published = published.empty() ? ResultPoint::kNone : published[k]});
+    results.add_point(
+        {.series = series,
+         .x = x[k],
+         .y = y[k].mean,
+         .spread = y[k].runs > 1 ? band * y[k].deviation : ResultPoint::kNone,
+         .published = published.empty() ? ResultPoint::kNone : published[k],
+         .standard_error = y[k].runs > 1 ? y[k].standard_error() : ResultPoint::kNone});
 }
 
-ReferenceTable::ReferenceTable()
-    : table_(
+ReferenceTable::ReferenceTable(const StudyContext& context)
+    : holds_(context.references_hold()),
+      table_(
           "Another implementation of the same equations beside ours (the paper draws curves "
           "without numbers)",
           {"what", "reference", "ours", "standard error", "difference"}) {}
@@ -68,7 +90,7 @@ void ReferenceTable::add_curve(const std::string& what, std::span<const double> 
 }
 
 void ReferenceTable::finish(StudyResults& results) {
-  results.add_table("reference", std::move(table_));
+  if (holds_) results.add_table("reference", std::move(table_));
 }
 
 std::vector<double> answer_probabilities(const theory::AssociationTask& task,
@@ -155,6 +177,8 @@ std::vector<Study> scaling_law_studies() {
       study("adaptive-step", "A step size that follows the memory's load", "not in the paper",
             adaptive_step),
       study("planner", "The capacity planner beside simulation", "not in the paper", planner_check),
+      study("error-per-item", "The predicted error of a stored association beside simulation",
+            "not in the paper", error_per_item),
       study("decoders", "Likelihood-ratio decoding of frequent outputs", "not in the paper",
             decoders),
   };

@@ -47,8 +47,16 @@ constexpr uint64_t kSampleStream = 2;
 /// Seed of one run: runs of studies with neighbouring seeds share nothing.
 uint64_t run_seed(const StudyContext& context, int64_t run);
 
-/// Column by column over the runs: [run][point] -> [point].
-std::vector<theory::Spread> spreads_of(const std::vector<std::vector<double>>& runs);
+/// Numbers of one run.
+using RunNumbers = std::function<std::vector<double>(int64_t run)>;
+
+/// A mean that is measured by itself, as a part of the study that is kept.
+theory::Spread measured_once(StudyContext& context, const std::string& part,
+                             const std::function<theory::Spread()>& measure);
+
+/// Each number of `numbers` over the runs, as a part of the study that is kept.
+std::vector<theory::Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
+                                     const RunNumbers& numbers);
 
 /// Adds one curve; the band is `band` standard deviations high on each side. published: the
 /// paper's own values, or empty.
@@ -57,10 +65,10 @@ void add_curve(StudyResults& results, const std::string& series, std::span<const
                std::span<const double> published = {});
 
 /// Numbers of another implementation of the paper's equations, where the paper shows a curve
-/// without its numbers: name, theirs, ours, ours' standard error.
+/// without its numbers: name, theirs, ours, ours' standard error. Left out where they do not hold.
 class ReferenceTable {
  public:
-  ReferenceTable();
+  explicit ReferenceTable(const StudyContext& context);
   void add(const std::string& what, double reference, const theory::Spread& ours);
   /// A curve at once; points whose reference is NaN are left out.
   void add_curve(const std::string& what, std::span<const double> x,
@@ -68,6 +76,7 @@ class ReferenceTable {
   void finish(StudyResults& results);
 
  private:
+  bool holds_;
   Table table_;
 };
 
@@ -103,6 +112,7 @@ void rescaled_gradients(StudyContext&);               // figure 15
 void rescaled_gradient_snapshots(StudyContext&);      // figure 16
 void adaptive_step(StudyContext&);                    // the load-adaptive step size
 void planner_check(StudyContext&);                    // predictions beside simulation
+void error_per_item(StudyContext&);                   // predictions beside simulation, item by item
 void decoders(StudyContext&);                         // likelihood-ratio decoding
 
 }  // namespace scaling_laws

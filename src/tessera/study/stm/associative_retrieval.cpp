@@ -116,7 +116,7 @@ Table epochs_table(const std::vector<task::TrainedRuns>& models,
 
 void associative_retrieval(StudyContext& context) {
   const RetrievalSettings settings =
-      context.settings(quick_retrieval(), default_retrieval(), paper_retrieval());
+      context.settings(quick_retrieval(), default_retrieval(), paper_retrieval(), {"task"});
   const auto models =
       compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
                      {{"min_pairs", settings.fewest_training_pairs}});

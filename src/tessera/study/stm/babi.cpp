@@ -226,8 +226,8 @@ void add_babi_differences(const BabiSettings& settings, const task::TrainedOnBab
 }  // namespace
 
 void babi(StudyContext& context) {
-  const BabiSettings settings = context.settings(quick_babi(), default_babi(), BabiSettings());
-  const InterruptGuard guard;
+  const BabiSettings settings =
+      context.settings(quick_babi(), default_babi(), BabiSettings(), kNoSetting);
   const task::BabiData data(stories_of(settings, context));
   const task::TrainedOnBabi trained = train_answerer(settings, data, context);
   StudyResults& results = context.results();

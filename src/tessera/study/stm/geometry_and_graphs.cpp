@@ -66,7 +66,7 @@ void convex_hull(StudyContext& context) {
   const auto settings = context.settings(
       quick_combinatorial<ConvexHullConfig>(small),
       reduced_combinatorial<ConvexHullConfig>({.max_points = 10, .most_points = 10}, 8'000),
-      paper_combinatorial<ConvexHullConfig>());
+      paper_combinatorial<ConvexHullConfig>(), {"task"});
   compare_on_combinatorial(
       context, "convex-hull", settings,
       {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}});
@@ -82,7 +82,7 @@ void travelling_salesman(StudyContext& context) {
   const auto settings =
       context.settings(quick_combinatorial<TravellingSalesmanConfig>(small),
                        reduced_combinatorial<TravellingSalesmanConfig>(small, 8'000),
-                       paper_combinatorial<TravellingSalesmanConfig>());
+                       paper_combinatorial<TravellingSalesmanConfig>(), {"task"});
   compare_on_combinatorial(
       context, "travelling-salesman", settings,
       {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}});
@@ -96,7 +96,7 @@ void shortest_path(StudyContext& context) {
   using task::GraphConfig;
   const auto settings = context.settings(quick_combinatorial(small_graphs()),
                                          reduced_combinatorial(small_graphs(), 8'000),
-                                         paper_combinatorial<GraphConfig>());
+                                         paper_combinatorial<GraphConfig>(), {"task"});
   compare_on_combinatorial(
       context, "shortest-path", settings,
       {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}});
@@ -110,7 +110,7 @@ void spanning_tree(StudyContext& context) {
   using task::GraphConfig;
   const auto settings = context.settings(quick_combinatorial(small_graphs()),
                                          reduced_combinatorial(small_graphs(), 8'000),
-                                         paper_combinatorial<GraphConfig>());
+                                         paper_combinatorial<GraphConfig>(), {"task"});
   compare_on_combinatorial(
       context, "spanning-tree", settings,
       {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}});

@@ -56,7 +56,7 @@ std::vector<Contestant> farthest_contestants(const FarthestSettings& settings) {
 
 void nth_farthest(StudyContext& context) {
   const FarthestSettings settings =
-      context.settings(quick_farthest(), default_farthest(), paper_farthest());
+      context.settings(quick_farthest(), default_farthest(), paper_farthest(), {"task"});
   compare_models(context, "nth-farthest", settings, farthest_contestants(settings));
   context.results().add_difference(fmt::format("{} vectors of {} numbers; the paper has 8 of 16.",
                                                settings.task.vectors, settings.task.dimension));

@@ -269,7 +269,8 @@ void check_pong(const PongSettings& settings) {
 }  // namespace
 
 void pong(StudyContext& context) {
-  const PongSettings settings = context.settings(quick_pong(), default_pong(), PongSettings());
+  const PongSettings settings =
+      context.settings(quick_pong(), default_pong(), PongSettings(), kNoSetting);
   check_pong(settings);
   show_rally(context, settings);
   const Players players(context, settings);

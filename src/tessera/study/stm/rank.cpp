@@ -125,7 +125,8 @@ double numerical_rank(const at::Tensor& matrix) {
 }
 
 void rank(StudyContext& context) {
-  const RankSettings settings = context.settings(quick_rank(), default_rank(), paper_rank());
+  const RankSettings settings =
+      context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
   Table table("Numerical rank of the distillation G2",
               {"task", "d", "before training", "expected there", "after", "published"});
   for (const std::string& name : settings.tasks) {

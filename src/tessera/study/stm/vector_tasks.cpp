@@ -49,7 +49,7 @@ void copy(StudyContext& context) {
   const auto settings =
       context.settings(quick_vector_task<CopyConfig>({.bits = 8, .max_length = 5}),
                        reduced_vector_task<CopyConfig>({.bits = 16, .max_length = 10}, 8'000),
-                       paper_vector_task<CopyConfig>());
+                       paper_vector_task<CopyConfig>(), {"task"});
   compare_on_vectors(context, "copy", settings, 0);
   context.results().add_difference(
       fmt::format("1 to {} vectors of {} bits; the paper has 1 to 20 of 32.",
@@ -61,7 +61,7 @@ void priority_sort(StudyContext& context) {
   const auto settings = context.settings(
       quick_vector_task<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}),
       reduced_vector_task<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 8'000),
-      paper_vector_task<PrioritySortConfig>());
+      paper_vector_task<PrioritySortConfig>(), {"task"});
   compare_on_vectors(context, "priority-sort", settings, 0);
   context.results().add_difference(fmt::format(
       "The {} highest of {} vectors of {} bits; the paper has the 16 highest of 20 of 32 bits.",
@@ -75,7 +75,7 @@ void relational_recall(StudyContext& context) {
                            {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}),
                        reduced_vector_task<RelationalRecallConfig>(
                            {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 8'000),
-                       paper_vector_task<RelationalRecallConfig>());
+                       paper_vector_task<RelationalRecallConfig>(), {"task"});
   compare_on_vectors(context, "relational-recall", settings, 1);
   context.results().add_difference(fmt::format(
       "{} to {} items of {} vectors of {} bits; the paper has 2 to 5 items of 3 vectors of 32 "
