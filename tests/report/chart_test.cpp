@@ -42,11 +42,12 @@ TEST(SvgWriter, WritesSmallElements) {
   svg.line(0, 1.005, 2.5, -3, "grid");
   svg.text(1, 2, "a < b", "muted", Anchor::kEnd);
   svg.rect(0, 0, 1, 1, "s0 bar", "tip & more");
-  EXPECT_EQ(svg.take_body(),
-            "<line class=\"grid\" x1=\"0\" y1=\"1\" x2=\"2.5\" y2=\"-3\"/>\n"
-            "<text class=\"muted\" x=\"1\" y=\"2\" text-anchor=\"end\">a &lt; b</text>\n"
-            "<rect class=\"s0 bar\" x=\"0\" y=\"0\" width=\"1\" height=\"1\">"
-            "<title>tip &amp; more</title></rect>\n");
+  const std::string expected =
+      "<line class=\"grid\" x1=\"0\" y1=\"1\" x2=\"2.5\" y2=\"-3\"/>\n"
+      "<text class=\"muted\" x=\"1\" y=\"2\" text-anchor=\"end\">a &lt; b</text>\n"
+      "<rect class=\"s0 bar\" x=\"0\" y=\"0\" width=\"1\" height=\"1\">"
+      "<title>tip &amp; more</title></rect>\n";
+  EXPECT_EQ(svg.take_body(), expected);
 }
 
 TEST(Svg, StandsAloneInLightAndDark) {
