@@ -137,7 +137,7 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
                       place + "\n" + significant_text(value, 6));
       const std::string number = significant_text(value, 2);
       if (height < 18 || width < 32 || text_width(number, kFontSize) > width - 4) continue;
-      svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.55 ? "on-dark" : "on-light",
+      svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.62 ? "on-dark" : "on-light",
                Anchor::kMiddle);
     }
   }

@@ -257,7 +257,7 @@ void learned_embeddings(StudyContext& context) {
         fmt::format("plane_m{}", outputs), plane_chart(task, model),
         "Inputs e coloured by their class, outputs u, and W as the images of the unit "
         "vectors (dashed), after 10,000 steps of Adam with γ = 0.001. The inputs of a "
-        "class have come together, so d = 2 is enough.");
+                      "class lie in one direction, so d = 2 is enough.");
     results.compare({fmt::format("error in two dimensions, M = {}", outputs), 0,
                      population_error_of_scores(task, model_scores(task, model))});
     progress.update(++done);
