@@ -13,6 +13,14 @@
 using namespace tessera;
 using namespace tessera::serve;
 
+namespace {
+
+void check(const ApiError& error) {
+  if (!nlohmann::json::parse(error.json()).contains("error")) std::abort();
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   fuzz::write_seeds(
       *argc, *argv,
@@ -33,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     body = json_body(http);
   } catch (const ApiError& error) {
-    nlohmann::json::parse(error.json());
+    check(error);
     return 0;
   }
   for (const bool chat : {false, true}) try {
@@ -44,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::abort();
     } catch (const ApiError& error) {
       if (error.status() != 400) std::abort();
-      nlohmann::json::parse(error.json());
+      check(error);
     }
   return 0;
 }

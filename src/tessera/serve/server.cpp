@@ -7,8 +7,6 @@
 namespace tessera::serve {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int64_t kReserve = 8;  // threads for /health and /metrics while all clients are served
 
 bool is_always_answered(const std::string& path) {
@@ -70,19 +68,27 @@ Response Server::answer(const Request& request) {
   const auto started = Clock::now();
   Response response = answer_now(request);
   access_.add_headers(request, response);
-  const auto count = [this, started, request, route = response.route, status = response.status] {
-    const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
-    service_.metrics.count(route, status, seconds);
-    if (on_answer_) on_answer_(request, status, seconds);
+  if (!response.events) {
+    count(request, response.route, response.status, started);
+    return response;
+  }
+  Request asked;  // without its body
+  asked.method = request.method;
+  asked.path = request.path;
+  asked.client = request.client;
+  response.events = [this, started, asked, route = response.route, status = response.status,
+                     events = std::move(response.events)](EventStream& stream) {
+    events(stream);
+    count(asked, route, status, started);
   };
-  if (response.events)
-    response.events = [events = std::move(response.events), count](EventStream& stream) {
-      events(stream);
-      count();
-    };
-  else
-    count();
   return response;
+}
+
+void Server::count(const Request& request, const std::string& route, int status,
+                   Clock::time_point started) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  service_.metrics.count(route, status, seconds);
+  if (on_answer_) on_answer_(request, status, seconds);
 }
 
 Response Server::answer_now(const Request& request) {

@@ -24,7 +24,7 @@ struct ServerOptions {
 /// A service on the network.
 class Server {
  public:
-  /// An answered request: for a log.
+  /// An answered request, without its body: for a log.
   using OnAnswer = std::function<void(const Request&, int status, double seconds)>;
 
   /// Opens the port. The service must outlive it. Throws UsageError as ServerOptions::check(),
@@ -38,10 +38,13 @@ class Server {
   void stop();
 
  private:
+  using Clock = std::chrono::steady_clock;
   class Place;
 
   Response answer(const Request& request);
   Response answer_now(const Request& request);
+  void count(const Request& request, const std::string& route, int status,
+             Clock::time_point started);
 
   Service& service_;
   ServerOptions options_;

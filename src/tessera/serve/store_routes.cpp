@@ -180,6 +180,9 @@ Response recall_text(const std::shared_ptr<ServedStore>& store, const Request& r
           [&](const memo::NextToken&) { on_progress(++tokens, asked.options.tokens); });
       json = json_of(recall, snapshot);
       json["prompt"] = asked.prompt;
+      // What is recalled repeats the part of a token that the prompt ends with.
+      if (const std::string text = json["text"]; text.starts_with(question.rest))
+        json["text"] = text.substr(question.rest.size());
       json["read_as"] = question.text;
       json["differing_words"] = question.differences;
     });
