@@ -1,8 +1,8 @@
 // How often a store recites right after a question that was not typed as the document has it:
-//   bench_store_questions TEXTS [ERROR]
+//   bench_store_questions TEXTS [ERROR] [PROMPTS]
 // memorizes the files of a folder (or one file) into a store planned for this error, and asks it
-// with 100 prompts of 8 and of 16 tokens that have a line break in them. Right: the next 20
-// characters are the document's.
+// with 100 prompts, or so many, of 8 and of 16 tokens that have a line break in them. Right: the
+// next 20 characters are the document's.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,6 @@ namespace {
 
 using namespace tessera;
 
-constexpr int kPrompts = 100;
 constexpr size_t kCharacters = 20;  // bytes that must be right
 
 struct Prompt {
@@ -62,12 +61,12 @@ void make_store(const std::filesystem::path& folder, const std::vector<std::stri
 
 /// Prompts of so many tokens, the first of which begins a word, with a line break in them.
 std::vector<Prompt> prompts_of(const std::vector<std::string>& texts, const Tokenizer& tokenizer,
-                               size_t tokens, uint64_t seed) {
+                               size_t tokens, size_t count, uint64_t seed) {
   RandomStream random(seed);
   std::vector<std::vector<int32_t>> documents;
   for (const auto& text : texts) documents.push_back(tokenizer.encode(text));
   std::vector<Prompt> prompts;
-  for (int tries = 0; prompts.size() < kPrompts && tries < 1000000; ++tries) {
+  for (int tries = 0; prompts.size() < count && tries < 1000000; ++tries) {
     const auto& document = documents[random.below(documents.size())];
     if (document.size() < tokens + 60) continue;
     const size_t at = random.below(document.size() - tokens - 50);
@@ -115,6 +114,7 @@ int main(int argc, char** argv) {
   const auto folder =
       std::filesystem::temp_directory_path() / fmt::format("questions-{}", ::getpid());
   make_store(folder, texts, argc > 2 ? std::stod(argv[2]) : 0.01);
+  const size_t count = argc > 3 ? std::stoul(argv[3]) : 100;
   const store::MemoStore store(folder);
   const auto typed = [&](const std::string& text) { return store::read_question(store, text); };
   const auto as_typed = [&](const std::string& text) {
@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
       {"from inside the first word",
        [&](const auto& text) { return typed(text.substr(text.find(' ') > 2 ? 1 : 2)); }}};
   for (const size_t tokens : {8, 16}) {
-    const auto prompts = prompts_of(texts, store.tokenizer(), tokens, 1);
+    const auto prompts = prompts_of(texts, store.tokenizer(), tokens, count, 1);
     fmt::print("prompts of {} tokens\n", tokens);
     std::vector<bool> verbatim;
     for (const auto& [name, ask] : ways) {

@@ -65,7 +65,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
       memo({"recall", store, "--prompt", "Once upon a midnight", "--tokens", "20"});
   EXPECT_EQ(recall.status, 0);
   EXPECT_THAT(recall.out, StartsWith("Once upon a midnight dreary, while I pon\n"));
-  EXPECT_THAT(recall.out, HasSubstr("1-20    raven           20"));
+  EXPECT_THAT(recall.out, HasSubstr("1-20    raven        1        20"));
   EXPECT_THAT(recall.err, HasSubstr("20 tokens, "));
 
   const auto all = json({"recall", store, "--prompt", "Little Lamb who", "--tokens", "500"});
@@ -114,6 +114,86 @@ TEST_F(Memo, AnswersQuestionsAsPeopleTypeThem) {
   const auto found = config::Json::parse(done({"find", store, "dost thou", "--json"}));
   EXPECT_EQ(found["text"], "Dost thou");
   EXPECT_EQ(found["character"], 26);
+}
+
+TEST_F(Memo, SaysWhereASourceStands) {
+  const std::string store = create();
+  write_text(path("poems/ä"), "Ärger!\nThe owl and the pussycat went to sea\n");
+  done({"memorize", store, path("poems")});
+  const auto owl = json({"recall", store, "--prompt", "The owl and the"});
+  const auto& source = owl["tokens"][0]["sources"][0];
+  EXPECT_EQ(source["document"], "ä");
+  EXPECT_EQ(source["line"], 2);
+  EXPECT_EQ(source["byte"], 23);
+  EXPECT_EQ(source["character"], 22);
+  EXPECT_EQ(done({"show", store, "ä", "--range", "2"}), "The owl and the pussycat went to sea\n");
+  EXPECT_EQ(done({"show", store, "raven"}), kRaven);
+  EXPECT_EQ(json({"show", store, "ä", "--range", "1-1"})["text"], "Ärger!\n");
+  expect_refusals({{{"show", store, "raven", "--range", "7-"}, "'raven' has 3 lines"},
+                   {{"show", store, "raven", "--range", "2-1"}, "expected lines such as"},
+                   {{"show", store, "ravn"}, "did you mean 'raven'?"}},
+                  2);
+}
+
+TEST_F(Memo, AsksLineByLine) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  const Outcome run = memo({"ask", store, "--tokens", "5"},
+                           {.input = "Once upon a midnight\nx\n\nlittle lamb who\n"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Once upon a midnight drea\n"));
+  EXPECT_THAT(run.out, HasSubstr("Little Lamb who made\n"));
+  EXPECT_THAT(run.err, HasSubstr("the prompt has 1 tokens"));
+}
+
+TEST_F(Memo, CanFailWhereNothingIsRecited) {
+  const std::string store = create();
+  const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a", "--fail"});
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues the prompt"));
+  EXPECT_EQ(memo({"recall", store, "--prompt", "Once upon a"}).status, 0);
+  done({"memorize", store, path("poems")});
+  EXPECT_EQ(memo({"recall", store, "--prompt", "Once upon a", "--fail"}).status, 0);
+}
+
+TEST_F(Memo, AtTemperatureZeroItCompletesWithWhatItRecites) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  for (const char* prompt : {"Once upon a", "ary, over many a", "Dost thou know"}) {
+    const auto recited = json({"recall", store, "--prompt", prompt, "--tokens", "30"});
+    EXPECT_EQ(json({"complete", store, "--prompt", prompt, "--tokens", "30", "--temperature",
+                    "0"})["text"],
+              recited["text"]);
+    EXPECT_GE(recited["tokens"].size(), 10u);
+  }
+}
+
+TEST_F(Memo, GoesOnWithoutTheDocumentsThatAreBad) {
+  const std::string store = create();
+  write_text(path("poems/zip"), std::string("PK\0\1", 4));
+  write_text(path("poems/latin"), "caf\xE9");
+  const Outcome run = memo({"memorize", store, path("poems"), "--keep-going"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n");
+  EXPECT_THAT(run.err, HasSubstr("zip: byte 2 is zero"));
+  EXPECT_THAT(run.err, HasSubstr("latin: byte 3 is not valid UTF-8"));
+  EXPECT_THAT(run.err, HasSubstr("2 of 4 documents were not memorized"));
+  EXPECT_EQ(json({"documents", store}).size(), 2u);
+}
+
+TEST_F(Memo, EveryVerbPrintsJson) {
+  const auto made = json({"create", path("store"), "--plan-from", path("text.txt"), "--error",
+                          "0.3", "--tokenizer", "byte"});
+  EXPECT_GT(made["plan"]["pairs"], 0);
+  EXPECT_EQ(made["dimension"].get<int>() % 64, 0);
+  const std::string store = path("store");
+  EXPECT_EQ(json({"memorize", store, path("poems/raven")})["outcome"], "new");
+  EXPECT_EQ(json({"memorize", store, path("poems/raven"), "--replace"})["outcome"], "unchanged");
+  EXPECT_EQ(json({"verify", store})["verified"], true);
+  EXPECT_EQ(json({"merge", path("merged"), store})["documents"], 1);
+  EXPECT_GT(json({"export", store, "--out", path("m")})["bytes"], 1000);
+  EXPECT_EQ(json({"forget", store, "raven"})["outcome"], "forgotten");
+  EXPECT_EQ(json({"stat", store})["erasure_pending"], false);
 }
 
 TEST_F(Memo, ShardsMergeIntoTheWhole) {
@@ -255,6 +335,9 @@ TEST_F(Memo, RefusesWrongUsage) {
         "--dimension"},
        {{"create", path("x"), "--tokenizer", "bpe"}, "learned from the text of --plan-from"},
        {{"memorize", store, "-"}, "give it one with --id"},
+       {{"memorize", store, path("poems/raven"), "--id", ""}, "the id of a document is empty"},
+       {{"memorize", store, path("poems/raven"), "--id", "a\nb"}, "'a\\x0ab', is not UTF-8"},
+       {{"forget", store, "a\nb"}, "there is no document 'a\\x0ab'"},
        {{"memorize", store, path("poems"), "--id", "x"},
         "--id names one document, but there are 2"},
        {{"memorize", store, path("poems/raven"), path("twice/raven/raven")},

@@ -15,10 +15,12 @@ void add_memo(Verb& program) {
   add_memo_create(memo);
   add_memo_memorize(memo);
   add_memo_recall(memo);
+  add_memo_ask(memo);
   add_memo_complete(memo);
   add_memo_find(memo);
   add_memo_forget(memo);
   add_memo_documents(memo);
+  add_memo_show(memo);
   add_memo_stat(memo);
   add_memo_verify(memo);
   add_memo_merge(memo);

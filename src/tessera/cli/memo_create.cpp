@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <nlohmann/json.hpp>
+#include <optional>
+
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
@@ -19,6 +23,8 @@
 namespace tessera::cli {
 namespace {
 
+using config::Json;
+
 constexpr int64_t kLearntVocabulary = 4096;
 
 struct MemoCreateArguments {
@@ -27,6 +33,7 @@ struct MemoCreateArguments {
   int64_t dimension = 1024;
   std::optional<double> error;
   uint64_t seed = 0;
+  bool json = false;
 };
 
 using Texts = std::vector<std::string>;
@@ -59,15 +66,13 @@ Tokenizer tokenizer_of(const MemoCreateArguments& options, const Texts& sample) 
   return learnt_tokenizer(sample);
 }
 
-/// The smallest dimension that is predicted to recall the sample with the error allowed; prints
-/// what it found.
-int64_t planned_dimension(const MemoCreateArguments& options, memo::TextMemoryConfig memory,
-                          const Tokenizer& tokenizer, const Texts& sample) {
+/// A plan for the smallest dimension that is predicted to recall the sample with the error allowed.
+memo::SizePlan planned_size(const MemoCreateArguments& options, memo::TextMemoryConfig memory,
+                            const Tokenizer& tokenizer, const Texts& sample) {
   std::vector<std::vector<int32_t>> documents;
-  size_t tokens = 0;
   for (const std::string& text : sample) {
     documents.push_back(tokenizer.encode(text));
-    tokens += documents.back().size();
+    if (const auto end = tokenizer.end_of_text()) documents.back().push_back(*end);
   }
   memory.vocabulary = tokenizer.vocabulary_size();
   const memo::SizePlan plan = memo::plan_memory(
@@ -78,13 +83,33 @@ int64_t planned_dimension(const MemoCreateArguments& options, memo::TextMemoryCo
         "--error {}: no dimension recalls {} that well; {:.4f} of its tokens follow windows that "
         "are followed by other tokens elsewhere, allow a larger error than that",
         *options.error, options.sample, plan.error_in_any_dimension);
-  fmt::print("{}: {} tokens, {} pairs of a window and its next token\n", options.sample, tokens,
-             plan.associations);
+  return plan;
+}
+
+void print_plan(const MemoCreateArguments& options, const memo::SizePlan& plan) {
+  fmt::print("{}: {} pairs of a window and its next token\n", options.sample, plan.associations);
   fmt::print("  dimension {} recalls it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
              *plan.dimension, plan.error, plan.standard_error, plan.probes);
   fmt::print("  in any dimension {:.4f} (equal windows that are followed by different tokens)\n",
              plan.error_in_any_dimension);
-  return *plan.dimension;
+}
+
+Json json_of(const MemoCreateArguments& options, const memo::TextMemoryConfig& memory,
+             const Tokenizer& tokenizer, const std::optional<memo::SizePlan>& plan) {
+  Json json = {{"store", options.store},
+               {"code", config::enum_name(memory.code)},
+               {"dimension", memory.dimension},
+               {"matrix_bytes", memory.dimension * memory.dimension * sizeof(int32_t)},
+               {"window_lengths", memo::window_lengths(memory)},
+               {"tokenizer", tokenizer.description()},
+               {"seed", memory.seed}};
+  if (plan)
+    json["plan"] = {{"pairs", plan->associations},
+                    {"error", plan->error},
+                    {"standard_error", plan->standard_error},
+                    {"error_in_any_dimension", plan->error_in_any_dimension},
+                    {"positions", plan->probes}};
+  return json;
 }
 
 void run_memo_create(const MemoCreateArguments& options) {
@@ -94,8 +119,14 @@ void run_memo_create(const MemoCreateArguments& options) {
   memory.seed = options.seed;
   const Texts sample = options.sample.empty() ? Texts() : texts_of(options.sample);
   const Tokenizer tokenizer = tokenizer_of(options, sample);
-  if (!sample.empty()) memory.dimension = planned_dimension(options, memory, tokenizer, sample);
+  std::optional<memo::SizePlan> plan;
+  if (!sample.empty()) {
+    plan = planned_size(options, memory, tokenizer, sample);
+    memory.dimension = *plan->dimension;
+  }
   store::MemoStore::create(options.store, memory, tokenizer);
+  if (options.json) return print_json(json_of(options, memory, tokenizer, plan));
+  if (plan) print_plan(options, *plan);
   const auto entries = static_cast<double>(memory.dimension * memory.dimension);
   fmt::print("{}: {} code, dimension {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
              config::enum_name(options.code), memory.dimension,
@@ -129,6 +160,7 @@ void add_memo_create(Verb& memo) {
               "et al. 2025, similar windows recall each other");
   verb.option("--seed", options->seed,
               "Random seed of the codes; only stores with the same seed and sizes can be merged");
+  verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run_memo_create(*options); });
 }
 

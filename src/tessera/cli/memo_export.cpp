@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
 #include "tessera/store/export.h"
 #include "tessera/store/memo_store.h"
 
@@ -13,13 +15,17 @@ namespace {
 
 struct MemoExportArguments {
   std::string store, out;
+  bool json = false;
 };
 
 void run_memo_export(const MemoExportArguments& options) {
   const store::MemoStore store(options.store);
   store::export_memory(store, options.out);
-  fmt::print("{}: {}\n", options.out,
-             readable_bytes(static_cast<double>(std::filesystem::file_size(options.out))));
+  const auto bytes = std::filesystem::file_size(options.out);
+  if (options.json)
+    print_json({{"file", options.out}, {"bytes", bytes}});
+  else
+    fmt::print("{}: {}\n", options.out, readable_bytes(static_cast<double>(bytes)));
 }
 
 }  // namespace
@@ -30,6 +36,7 @@ void add_memo_export(Verb& memo) {
       memo.verb("export", "Write the memory, without the documents, as one safetensors file");
   add_store(verb, options->store);
   verb.option("--out", options->out, "The file to write").required();
+  verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run_memo_export(*options); });
 }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
 #include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
@@ -16,6 +18,7 @@ namespace {
 struct ForgetOptions {
   std::string store;
   std::vector<std::string> ids;
+  bool json = false;
 };
 
 /// Whether an earlier command forgot the document without erasing its text.
@@ -37,6 +40,14 @@ std::vector<store::StoredDocument> find_all(const store::MemoWriter& writer,
   return documents;
 }
 
+void print_forgotten(const ForgetOptions& options, const std::string& id, const char* outcome,
+                     const std::string& words) {
+  if (options.json)
+    print_json({{"document", id}, {"outcome", outcome}});
+  else
+    fmt::print("{}: {}\n", id, words);
+}
+
 void run_forget(const ForgetOptions& options) {
   store::MemoWriter writer(options.store);
   int64_t tokens = 0, done = 0;
@@ -53,13 +64,14 @@ void run_forget(const ForgetOptions& options) {
                   [&](int64_t so_far, int64_t) { progress.update(done + so_far, document.id); });
     done += document.tokens;
     progress.wipe();
-    fmt::print("{}: forgotten, {} tokens\n", document.id, document.tokens);
+    print_forgotten(options, document.id, "forgotten",
+                    fmt::format("forgotten, {} tokens", document.tokens));
     std::fflush(stdout);
   }
   progress.update(done);
   writer.checkpoint();
   for (const auto& id : half_forgotten)
-    fmt::print("{}: had been forgotten before; its text is erased now\n", id);
+    print_forgotten(options, id, "erased", "had been forgotten before; its text is erased now");
   if (done < tokens) throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
 }
 
@@ -71,6 +83,7 @@ void add_memo_forget(Verb& memo) {
   add_store(verb, options->store);
   verb.option("id", options->ids, "Ids of documents, as 'tessera memo documents' prints them")
       .required();
+  verb.flag("--json", options->json, "Print one JSON object per document");
   verb.run([options] { run_forget(*options); });
 }
 

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
 #include "tessera/data/text_source.h"
 #include "tessera/store/fullness.h"
 #include "tessera/store/memo_writer.h"
@@ -23,9 +26,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct MemoMemorizeArguments {
-  std::string store, id, shard;
+  std::string store, shard;
+  std::optional<std::string> id;
   std::vector<std::string> files;
-  bool replace = false;
+  bool replace = false, keep_going = false, json = false;
 };
 
 /// Which documents of a list one process memorizes.
@@ -92,14 +96,15 @@ std::vector<Document> list_documents(const MemoMemorizeArguments& options) {
   std::vector<Document> documents;
   for (const auto& file : options.files)
     for (auto& document : documents_of(file)) documents.push_back(std::move(document));
-  if (!options.id.empty()) {
+  if (options.id) {
     if (documents.size() != 1)
       throw UsageError("--id names one document, but there are {}", documents.size());
-    documents.front().id = options.id;
+    documents.front().id = *options.id;
   }
   std::map<std::string, std::string> names;
   for (const auto& document : documents) {
-    if (document.id.empty()) throw UsageError("standard input has no name; give it one with --id");
+    if (document.id.empty() && !options.id)
+      throw UsageError("standard input has no name; give it one with --id");
     const auto [known, is_new] = names.emplace(document.id, document.name);
     if (!is_new)
       throw UsageError(
@@ -110,33 +115,56 @@ std::vector<Document> list_documents(const MemoMemorizeArguments& options) {
   return documents;
 }
 
-/// Looks at every document before the first one is stored, so that a bad one stops all. Returns
-/// their bytes.
-int64_t check_documents(const std::vector<Document>& documents, const store::MemoWriter& writer,
-                        store::Duplicates duplicates) {
+/// Which documents are memorized, and why the others are not.
+struct Admitted {
+  std::vector<Document> documents;
   int64_t bytes = 0;
-  for (const auto& document : documents) {
-    writer.check_id(document.id, duplicates);
-    document.visit([&](const std::string&, std::string_view text) {
-      bytes += static_cast<int64_t>(text.size());
-    });
-  }
-  return bytes;
+  std::vector<std::string> refusals;
+};
+
+/// Looks at every document before the first one is stored, so that a bad one stops all, or, with
+/// --keep-going, is left out.
+Admitted admit(const std::vector<Document>& documents, const store::MemoWriter& writer,
+               store::Duplicates duplicates, bool keep_going) {
+  Admitted admitted;
+  for (const auto& document : documents) try {
+      int64_t bytes = 0;
+      writer.check_id(document.id, duplicates);
+      document.visit([&](const std::string&, std::string_view text) {
+        bytes = static_cast<int64_t>(text.size());
+      });
+      admitted.bytes += bytes;
+      admitted.documents.push_back(document);
+    } catch (const std::runtime_error& error) {
+      if (!keep_going) throw;
+      admitted.refusals.push_back(error.what());
+    }
+  return admitted;
 }
 
-std::string outcome_text(store::Memorized outcome, const store::StoredDocument& document) {
-  if (outcome == store::Memorized::kUnchanged) return "unchanged";
-  return fmt::format("{} tokens, {} pairs{}", document.tokens, document.pairs,
-                     outcome == store::Memorized::kReplaced ? ", replaced" : "");
+constexpr std::array<std::string_view, 3> kOutcomes = {"new", "replaced", "unchanged"};
+
+void print_outcome(store::Memorized outcome, const store::StoredDocument& document, bool json) {
+  if (json)
+    print_json({{"document", document.id},
+                {"outcome", kOutcomes[static_cast<size_t>(outcome)]},
+                {"tokens", document.tokens},
+                {"pairs", document.pairs}});
+  else if (outcome == store::Memorized::kUnchanged)
+    fmt::print("{}: unchanged\n", document.id);
+  else
+    fmt::print("{}: {} tokens, {} pairs{}\n", document.id, document.tokens, document.pairs,
+               outcome == store::Memorized::kReplaced ? ", replaced" : "");
+  std::fflush(stdout);
 }
 
-void memorize_all(const std::vector<Document>& documents, store::MemoWriter& writer, int64_t bytes,
-                  store::Duplicates duplicates) {
+void memorize_all(const Admitted& admitted, store::MemoWriter& writer, store::Duplicates duplicates,
+                  bool json) {
   const InterruptGuard interrupt;
-  Progress progress(stderr, "Memorizing", bytes);
+  Progress progress(stderr, "Memorizing", admitted.bytes);
   int64_t bytes_done = 0;
   size_t done = 0;
-  for (const auto& document : documents) {
+  for (const auto& document : admitted.documents) {
     if (InterruptGuard::interrupted()) break;
     document.visit([&](const std::string&, std::string_view text) {
       const auto size = static_cast<double>(text.size());
@@ -147,19 +175,17 @@ void memorize_all(const std::vector<Document>& documents, store::MemoWriter& wri
           });
       bytes_done += static_cast<int64_t>(text.size());
       progress.wipe();
-      fmt::print("{}: {}\n", document.id,
-                 outcome_text(outcome, *writer.ledger().find(document.id)));
-      std::fflush(stdout);
+      print_outcome(outcome, *writer.ledger().find(document.id), json);
     });
     progress.update(bytes_done, document.id);
     ++done;
   }
   writer.checkpoint();
-  if (done < documents.size())
+  if (done < admitted.documents.size())
     throw Interrupted(
         fmt::format("interrupted; {} of {} are memorized and kept; continue with the same command "
                     "and --replace",
-                    done, counted(static_cast<int64_t>(documents.size()), "document")));
+                    done, counted(static_cast<int64_t>(admitted.documents.size()), "document")));
 }
 
 void warn_if_overfull(const store::MemoWriter& writer) {
@@ -183,9 +209,13 @@ void run_memo_memorize(const MemoMemorizeArguments& options) {
     if (shard.holds(number++)) documents.push_back(std::move(document));
   const store::Duplicates duplicates =
       options.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
-  const int64_t bytes = check_documents(documents, writer, duplicates);
-  memorize_all(documents, writer, bytes, duplicates);
+  const Admitted admitted = admit(documents, writer, duplicates, options.keep_going);
+  memorize_all(admitted, writer, duplicates, options.json);
   warn_if_overfull(writer);
+  for (const auto& refusal : admitted.refusals) fmt::print(stderr, "not memorized: {}\n", refusal);
+  if (!admitted.refusals.empty())
+    throw std::runtime_error(fmt::format("{} of {} were not memorized", admitted.refusals.size(),
+                                         counted(std::ssize(documents), "document")));
 }
 
 }  // namespace
@@ -204,6 +234,10 @@ void add_memo_memorize(Verb& memo) {
               "shards can be merged");
   verb.flag("--replace", options->replace,
             "Replace documents that the store already holds; unchanged ones are skipped");
+  verb.flag("--keep-going", options->keep_going,
+            "Leave out documents that cannot be memorized, list them at the end and end with "
+            "status 1; without it one bad document stops all");
+  verb.flag("--json", options->json, "Print one JSON object per document");
   verb.run([options] { run_memo_memorize(*options); });
 }
 

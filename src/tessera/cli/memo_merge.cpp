@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
 #include "tessera/store/merge.h"
 
 namespace tessera::cli {
@@ -12,6 +15,7 @@ namespace {
 struct MergeOptions {
   std::string out;
   std::vector<std::string> stores;
+  bool json = false;
 };
 
 void run_merge(const MergeOptions& options) {
@@ -21,6 +25,12 @@ void run_merge(const MergeOptions& options) {
       store::merge_stores(options.out, {options.stores.begin(), options.stores.end()},
                           [&](int64_t done) { progress.update(done); });
   progress.finish();
+  if (options.json)
+    return print_json({{"store", options.out},
+                       {"stores", stores},
+                       {"documents", totals.documents},
+                       {"tokens", totals.tokens},
+                       {"pairs", totals.pairs}});
   fmt::print("{}: {} of {}, {} tokens, {} pairs\n", options.out,
              counted(totals.documents, "document"), counted(stores, "store"), totals.tokens,
              totals.pairs);
@@ -35,6 +45,7 @@ void add_memo_merge(Verb& memo) {
   verb.option("store", options->stores,
               "The stores to merge; their sizes, tokenizers and seeds must be equal")
       .required();
+  verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run_merge(*options); });
 }
 

@@ -1,122 +1,67 @@
-// tessera memo recall STORE --prompt TEXT
+// tessera memo recall STORE --prompt TEXT, tessera memo ask STORE
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <nlohmann/json.hpp>
+#include <iostream>
 
-#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/cli/memo_answer.h"
 #include "tessera/cli/memo_verbs.h"
-#include "tessera/cli/memo_writing.h"
-#include "tessera/cli/program.h"
-#include "tessera/report/table.h"
-#include "tessera/store/memo_store.h"
-#include "tessera/store/recall.h"
 
 namespace tessera::cli {
 namespace {
 
-using config::Json;
-
 struct RecallCommand {
   std::string store, prompt;
   store::RecallOptions recall;
-  bool json = false;
+  bool fail = false, json = false;
 };
 
-Json json_of(const RecallCommand& command, const store::MemoStore& store,
-             const store::Question& question, const store::Recall& recall,
-             const std::string& text) {
-  Json json = {{"prompt", command.prompt},
-               {"read_as", question.text},
-               {"differing_words", question.differences},
-               {"text", text},
-               {"end", config::enum_name(recall.end)},
-               {"window_lengths", memo::window_lengths(store.config().memory)},
-               {"tokens", Json::array()}};
-  for (size_t i = 0; i < recall.tokens.size(); ++i) {
-    const memo::NextToken& token = recall.tokens[i];
-    Json sources = Json::array();
-    for (const store::Source& source : recall.sources[i].best)
-      sources.push_back({{"document", source.document},
-                         {"position", source.position},
-                         {"matched_length", source.matched_length}});
-    json["tokens"].push_back({{"id", token.token},
-                              {"text", store.tokenizer().token_bytes(token.token)},
-                              {"matched_length", token.matched_length},
-                              {"score", token.score},
-                              {"probability", token.probability},
-                              {"recalled", token.recalled},
-                              {"window_scores", token.window_scores},
-                              {"sources", sources},
-                              {"places", recall.sources[i].places}});
-  }
-  return json;
-}
-
-/// Tokens in a row that stand so in one document.
-struct Passage {
-  size_t first, last;
-};
-
-std::vector<Passage> passages_of(const std::vector<store::TokenSources>& sources) {
-  const auto continues_passage = [&](size_t i) {
-    const auto &before = sources[i - 1].best, &here = sources[i].best;
-    if (before.empty() || here.empty()) return before.empty() && here.empty();
-    return here[0].document == before[0].document && here[0].position == before[0].position + 1;
-  };
-  std::vector<Passage> passages;
-  for (size_t i = 0; i < sources.size(); ++i)
-    if (i > 0 && continues_passage(i))
-      passages.back().last = i;
-    else
-      passages.push_back({i, i});
-  return passages;
-}
-
-/// Documents that say the same as far as the text goes.
-std::string also_in(const std::vector<store::Source>& best) {
-  std::string names;
-  for (size_t i = 1; i < best.size(); ++i)
-    if (best[i].matched_length == best[0].matched_length && best[i].document != best[0].document)
-      names += (names.empty() ? "" : ", ") + best[i].document;
-  return names;
-}
-
-void print_sources(const store::Recall& recall) {
-  Table table("", {"tokens", "document", "position", "matched", "probability", "also in"});
-  for (const auto [first, last] : passages_of(recall.sources)) {
-    double least = 1;
-    int64_t matched = INT64_MAX;
-    for (size_t i = first; i <= last; ++i) {
-      least = std::min(least, recall.tokens[i].probability);
-      matched = std::min(matched, recall.tokens[i].matched_length);
-    }
-    const auto& best = recall.sources[first].best;
-    table.add_row({fmt::format("{}-{}", first + 1, last + 1),
-                   best.empty() ? "none" : best[0].document,
-                   best.empty() ? Cell() : Cell(best[0].position), Cell(matched),
-                   Cell::fixed(least, 4), also_in(recall.sources[last].best)});
-  }
-  fmt::print("\n{}", table.text());
+void check_error_rate(const RecallCommand& command, const store::MemoStore& store) {
+  if (store.config().memory.code == memo::WindowCodeKind::kPaper &&
+      command.recall.error_rate != store::kErrorRate)
+    throw UsageError("--error-rate works with the bound code only; this store has the paper's");
 }
 
 void run_recall(const RecallCommand& command) {
   const store::MemoStore store(command.store);
-  if (store.config().memory.code == memo::WindowCodeKind::kPaper &&
-      command.recall.error_rate != store::kErrorRate)
-    throw UsageError("--error-rate works with the bound code only; this store has the paper's");
+  check_error_rate(command, store);
   store.memory();  // read before the clock starts
-  const store::Question question = store::read_question(store, command.prompt);
-  store::check_prompt(store, question.tokens);
-  Writing writing(store, question, !command.json);
-  const store::Recall result =
-      store::recall(store, question.tokens, command.recall,
-                    [&](const memo::NextToken& token) { writing.add(token.token); });
-  writing.end(result.end);
-  if (command.json)
-    print_json(json_of(command, store, question, result, writing.text()));
-  else if (!result.tokens.empty())
-    print_sources(result);
+  if (!answer(store, command.prompt, command.recall, command.json) && command.fail)
+    throw std::runtime_error("nothing stored continues the prompt");
+}
+
+/// Answers the lines of standard input, one after the other, from a store that is read once.
+void run_ask(const RecallCommand& command) {
+  const store::MemoStore store(command.store);
+  check_error_rate(command, store);
+  store.memory();
+  const bool terminal = ::isatty(STDIN_FILENO) == 1;
+  std::string line;
+  const auto read = [&] {
+    if (terminal) fmt::print(stderr, "> ");
+    return static_cast<bool>(std::getline(std::cin, line));
+  };
+  while (read()) {
+    if (line.empty()) continue;
+    try {
+      answer(store, line, command.recall, command.json);
+    } catch (const std::invalid_argument& error) {  // too short
+      fmt::print(stderr, "tessera: {}\n", error.what());
+    }
+  }
+}
+
+void add_recall_options(Verb& verb, RecallCommand& command) {
+  verb.option("--tokens", command.recall.tokens, "Most tokens to recite").at_least(0);
+  verb.option("--error-rate", command.recall.error_rate,
+              "How often a text that was never stored may pass for a stored one; the recital stops "
+              "when the match falls below this level")
+      .between(1e-300, 0.999999);
+  verb.option("--sources", command.recall.sources, "Sources to look up for each token, best first")
+      .between(1, 1000);
+  verb.flag("--json", command.json, "Print everything about each token as one JSON object");
 }
 
 }  // namespace
@@ -127,15 +72,17 @@ void add_memo_recall(Verb& memo) {
       memo.verb("recall", "Recite what is stored after a text and name the source of each token");
   add_store(verb, command->store);
   verb.option("--prompt", command->prompt, "Text to continue").required();
-  verb.option("--tokens", command->recall.tokens, "Most tokens to recite").at_least(0);
-  verb.option("--error-rate", command->recall.error_rate,
-              "How often a text that was never stored may pass for a stored one; the recital stops "
-              "when the match falls below this level")
-      .between(1e-300, 0.999999);
-  verb.option("--sources", command->recall.sources, "Sources to look up for each token, best first")
-      .between(1, 1000);
-  verb.flag("--json", command->json, "Print everything about each token as one JSON object");
+  add_recall_options(verb, *command);
+  verb.flag("--fail", command->fail, "End with status 1 if nothing is recited");
   verb.run([command] { run_recall(*command); });
+}
+
+void add_memo_ask(Verb& memo) {
+  auto command = std::make_shared<RecallCommand>();
+  Verb& verb = memo.verb("ask", "Recite after each line of standard input; the store stays open");
+  add_store(verb, command->store);
+  add_recall_options(verb, *command);
+  verb.run([command] { run_ask(*command); });
 }
 
 }  // namespace tessera::cli

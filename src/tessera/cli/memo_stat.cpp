@@ -76,8 +76,11 @@ void print(const std::string& name, const store::StoreStatistics& store,
     fmt::print(" {:.4f} after {} tokens{}", store.fullness.expected_recall_after[k], lengths[k],
                k > 0 ? "," : "\n");
   if (measured)
-    fmt::print("  measured recall  {:.4f} at {} positions; {:.4f} abstained\n",
-               measured->share_right(), measured->positions, measured->share_abstained());
+    fmt::print(
+        "  measured recall  {:.4f}: the share of {} positions where the best token is the right "
+        "one; "
+        "at {:.4f} of them the evidence is too weak for a recital to begin\n",
+        measured->share_right(), measured->positions, measured->share_abstained());
   fmt::print("  digest           {}\n", store.digest);
   fmt::print("  on disk          {} matrix, {} ledger\n",
              readable_bytes(static_cast<double>(store.matrix_bytes)),

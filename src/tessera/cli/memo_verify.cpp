@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_verbs.h"
+#include "tessera/cli/program.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/verify.h"
@@ -13,7 +16,7 @@ namespace {
 
 struct VerifyOptions {
   std::string store;
-  bool repair = false;
+  bool repair = false, json = false;
 };
 
 void repair(const std::string& store) {
@@ -31,10 +34,18 @@ void run_verify(const VerifyOptions& options) {
       store::verify(store, [&](int64_t done, int64_t) { progress.update(done); });
   progress.update(result.totals.tokens);
   progress.finish();
-  fmt::print("{}: {}, {}, {} tokens, {} pairs, digest {}\n", options.store,
-             result.erasure_pending ? "not verified" : "verified",
-             counted(result.totals.documents, "document"), result.totals.tokens,
-             result.totals.pairs, result.digest);
+  if (options.json)
+    print_json({{"verified", !result.erasure_pending},
+                {"documents", result.totals.documents},
+                {"tokens", result.totals.tokens},
+                {"pairs", result.totals.pairs},
+                {"digest", result.digest},
+                {"unerased", store.ledger().unerased()}});
+  else
+    fmt::print("{}: {}, {}, {} tokens, {} pairs, digest {}\n", options.store,
+               result.erasure_pending ? "not verified" : "verified",
+               counted(result.totals.documents, "document"), result.totals.tokens,
+               result.totals.pairs, result.digest);
   if (result.erasure_pending) throw std::runtime_error(erasure_note(store.ledger()));
 }
 
@@ -47,6 +58,7 @@ void add_memo_verify(Verb& memo) {
   add_store(verb, options->store);
   verb.flag("--repair", options->repair,
             "First rebuild the matrix from the documents in the ledger");
+  verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run_verify(*options); });
 }
 

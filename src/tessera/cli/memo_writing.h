@@ -25,7 +25,7 @@ class Writing {
 
  private:
   const Tokenizer& tokenizer_;
-  int64_t longest_;  // window
+  int64_t longest_;   // window
   std::string rest_;  // of the question, which the first tokens repeat
   bool visible_;
   std::chrono::steady_clock::time_point started_;

@@ -205,6 +205,14 @@ Option Verb::option(const std::string& name, std::string& value, const std::stri
                                  }});
 }
 
+Option Verb::option(const std::string& name, std::optional<std::string>& value,
+                    const std::string& help) {
+  return add(name, help, "", {.type = "TEXT", .read = [&value](const std::string& text) {
+                                value = text;
+                                return true;
+                              }});
+}
+
 Option Verb::option(const std::string& name, std::vector<std::string>& values,
                     const std::string& help) {
   const auto append = [&values, first = true](const std::string& text) mutable {

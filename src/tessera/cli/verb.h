@@ -81,6 +81,8 @@ class Verb {
   Verb& verb(const std::string& name, const std::string& help);
 
   Option option(const std::string& name, std::string& value, const std::string& help);
+  Option option(const std::string& name, std::optional<std::string>& value,
+                const std::string& help);
   Option option(const std::string& name, int32_t& value, const std::string& help);
   Option option(const std::string& name, int64_t& value, const std::string& help);
   Option option(const std::string& name, uint64_t& value, const std::string& help);

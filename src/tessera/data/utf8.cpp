@@ -88,6 +88,13 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string printable_line(std::string_view text) {
+  std::string shown = printable(text);
+  for (size_t at = shown.find('\n'); at != std::string::npos; at = shown.find('\n', at))
+    shown.replace(at, 1, "\\x0a");
+  return shown;
+}
+
 char32_t take(std::string_view& text) {
   const uint8_t lead = byte_at(text, 0);
   const size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;

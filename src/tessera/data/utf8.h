@@ -21,6 +21,9 @@ bool is_printable(std::string_view text);
 /// `text` with control characters and bytes that are no UTF-8 as \xNN; newlines stay.
 std::string printable(std::string_view text);
 
+/// The same, newlines too: for names in a message of one line.
+std::string printable_line(std::string_view text);
+
 /// Removes the first code point from `text`, which must be valid and not empty.
 char32_t take(std::string_view& text);
 

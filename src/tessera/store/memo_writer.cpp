@@ -55,7 +55,7 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
     throw UsageError(
         "the id of a document, '{}', is not UTF-8 or has control characters; rename the file, or "
         "give it another with --id",
-        utf8::printable(id));
+        utf8::printable_line(id));
   if (duplicates == Duplicates::kRefuse && ledger_.find(id))
     throw UsageError("'{}' is stored already; replace it with --replace, or forget it first", id);
 }

@@ -4,6 +4,7 @@
 #include <climits>
 #include <set>
 
+#include "tessera/store/document_text.h"
 #include "tessera/store/normal_form.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/word_alignment.h"
@@ -39,16 +40,6 @@ struct Place {
   WordMatch match;
 };
 
-/// Calls take with each token's bytes, without an end of text.
-template <typename Take>
-void read_tokens(const MemoStore& store, const StoredDocument& document, const Take& take) {
-  const memo::TokenPieces pieces = store.ledger().pieces(document);
-  for (auto piece = pieces(); !piece.empty(); piece = pieces())
-    for (const int32_t token : piece)
-      if (token != store.tokenizer().end_of_text())
-        take(token, store.tokenizer().token_bytes(token));
-}
-
 /// The first places with the fewest differences.
 std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredDocument>& documents,
                                const LastWords& last) {
@@ -66,8 +57,8 @@ std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredD
     };
     const auto take_word = [&](const Word& word) { alignment.read(word, most, take_match); };
     WordCutter cutter;
-    read_tokens(store, documents[n],
-                [&](int32_t, std::string_view bytes) { cutter.append(bytes, take_word); });
+    read_text(store, documents[n],
+              [&](int32_t, std::string_view bytes) { cutter.append(bytes, take_word); });
     cutter.finish(take_word);
   }
   return places;
@@ -93,7 +84,7 @@ struct DocumentText {
 
 DocumentText text_of(const MemoStore& store, const StoredDocument& document) {
   DocumentText whole;
-  read_tokens(store, document, [&](int32_t token, std::string_view bytes) {
+  read_text(store, document, [&](int32_t token, std::string_view bytes) {
     whole.tokens.push_back(token);
     whole.begins.push_back(whole.text.size());
     whole.text += bytes;

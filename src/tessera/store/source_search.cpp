@@ -45,7 +45,7 @@ void SourceSearch::take(TokenSources& sources, const std::string& id, int64_t po
   const auto place = std::find_if(best.begin(), best.end(), [&](const Source& source) {
     return source.matched_length < matched;
   });
-  best.insert(place, {id, position, matched});
+  best.insert(place, {.document = id, .position = position, .matched_length = matched});
   if (best.size() > most_) best.pop_back();
 }
 

@@ -11,9 +11,11 @@ namespace tessera::store {
 
 /// A position in a document with the same token after the same tokens.
 struct Source {
-  std::string document;        ///< its id
-  int64_t position = 0;        ///< of the token in the document, in tokens from 0
-  int64_t matched_length = 0;  ///< tokens before it that are equal
+  std::string document;                       ///< its id
+  int64_t position = 0;                       ///< of the token in the document, in tokens from 0
+  int64_t matched_length = 0;                 ///< tokens before it that are equal
+  int64_t byte = 0, character = 0, line = 0;  ///< of the token in the document's text, as TextPlace
+                                              ///< has them; a search leaves them 0
 };
 
 /// The sources of one token of a text.

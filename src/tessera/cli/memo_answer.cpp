@@ -1,0 +1,116 @@
+#include "tessera/cli/memo_answer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
+#include "tessera/cli/memo_writing.h"
+#include "tessera/cli/program.h"
+#include "tessera/report/table.h"
+
+namespace tessera::cli {
+namespace {
+
+using config::Json;
+
+Json json_of(const std::string& prompt, const store::MemoStore& store,
+             const store::Question& question, const store::Recall& recall,
+             const std::string& text) {
+  Json json = {{"prompt", prompt},
+               {"read_as", question.text},
+               {"differing_words", question.differences},
+               {"text", text},
+               {"end", config::enum_name(recall.end)},
+               {"window_lengths", memo::window_lengths(store.config().memory)},
+               {"tokens", Json::array()}};
+  for (size_t i = 0; i < recall.tokens.size(); ++i) {
+    const memo::NextToken& token = recall.tokens[i];
+    Json sources = Json::array();
+    for (const store::Source& source : recall.sources[i].best)
+      sources.push_back({{"document", source.document},
+                         {"position", source.position},
+                         {"byte", source.byte},
+                         {"character", source.character},
+                         {"line", source.line},
+                         {"matched_length", source.matched_length}});
+    json["tokens"].push_back({{"id", token.token},
+                              {"text", store.tokenizer().token_bytes(token.token)},
+                              {"matched_length", token.matched_length},
+                              {"score", token.score},
+                              {"probability", token.probability},
+                              {"recalled", token.recalled},
+                              {"window_scores", token.window_scores},
+                              {"sources", sources},
+                              {"places", recall.sources[i].places}});
+  }
+  return json;
+}
+
+/// Tokens in a row that stand so in one document.
+struct Passage {
+  size_t first, last;
+};
+
+std::vector<Passage> passages_of(const std::vector<store::TokenSources>& sources) {
+  const auto continues_passage = [&](size_t i) {
+    const auto &before = sources[i - 1].best, &here = sources[i].best;
+    if (before.empty() || here.empty()) return before.empty() && here.empty();
+    return here[0].document == before[0].document && here[0].position == before[0].position + 1;
+  };
+  std::vector<Passage> passages;
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (i > 0 && continues_passage(i))
+      passages.back().last = i;
+    else
+      passages.push_back({i, i});
+  return passages;
+}
+
+/// Documents that say the same as far as the text goes.
+std::string also_in(const std::vector<store::Source>& best) {
+  std::string names;
+  for (size_t i = 1; i < best.size(); ++i)
+    if (best[i].matched_length == best[0].matched_length && best[i].document != best[0].document)
+      names += (names.empty() ? "" : ", ") + best[i].document;
+  return names;
+}
+
+void print_sources(const store::Recall& recall) {
+  Table table("", {"tokens", "document", "line", "position", "matched", "probability", "also in"});
+  for (const auto [first, last] : passages_of(recall.sources)) {
+    double least = 1;
+    int64_t matched = INT64_MAX;
+    for (size_t i = first; i <= last; ++i) {
+      least = std::min(least, recall.tokens[i].probability);
+      matched = std::min(matched, recall.tokens[i].matched_length);
+    }
+    const auto& best = recall.sources[first].best;
+    table.add_row(
+        {fmt::format("{}-{}", first + 1, last + 1), best.empty() ? "none" : best[0].document,
+         best.empty() ? Cell() : Cell(best[0].line), best.empty() ? Cell() : Cell(best[0].position),
+         Cell(matched), Cell::fixed(least, 4), also_in(recall.sources[last].best)});
+  }
+  fmt::print("\n{}", table.text());
+}
+
+}  // namespace
+
+bool answer(const store::MemoStore& store, const std::string& prompt,
+            const store::RecallOptions& options, bool json) {
+  const store::Question question = store::read_question(store, prompt);
+  store::check_prompt(store, question.tokens);
+  Writing writing(store, question, !json);
+  const store::Recall result =
+      store::recall(store, question.tokens, options,
+                    [&](const memo::NextToken& token) { writing.add(token.token); });
+  writing.end(result.end);
+  if (json)
+    print_json(json_of(prompt, store, question, result, writing.text()));
+  else if (!result.tokens.empty())
+    print_sources(result);
+  std::fflush(stdout);
+  return !result.tokens.empty();
+}
+
+}  // namespace tessera::cli
