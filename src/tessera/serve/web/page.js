@@ -1,23 +1,74 @@
-// Lists what the server serves.
+// The page: its places, which of them is shown, and the key where the server asks for one.
 
-async function list(path, element, describe) {
-  const response = await fetch(path);
-  const answer = await response.json();
-  if (!response.ok) throw new Error(answer.error.message);
-  for (const entry of answer.data) {
-    const item = document.createElement("li");
-    item.textContent = describe(entry);
-    element.append(item);
+import {setKey} from "./api.js";
+import {showProblem} from "./dom.js";
+import {startPlan} from "./plan.js";
+import {startRemember} from "./remember.js";
+import {startRuns} from "./runs.js";
+import {readState} from "./state.js";
+import {startWrite} from "./write.js";
+
+// Each start(section) returns {open(values), close()}; open is called again when the address
+// changes, close when another place is shown.
+const kPlaces = {write: startWrite, remember: startRemember, runs: startRuns, plan: startPlan};
+const kTitles = {write: "Write", remember: "Remember", runs: "Runs", plan: "Plan"};
+
+const started = {};
+let shown = null;
+
+function linkOf(place) {
+  return document.querySelector(`nav a[data-place="${place}"]`);
+}
+
+// A link of the navigation leads back to what its place showed last.
+function keepOldState(event) {
+  const {hash} = new URL(event.oldURL);
+  const link = linkOf(hash.slice(1).split("?")[0]);
+  if (link) link.href = hash;
+}
+
+async function show() {
+  const {place, values} = readState();
+  const name = place in kPlaces ? place : "write";
+  if (shown && shown !== name) started[shown]?.close();
+  shown = name;
+  document.title = `${kTitles[name]} \u2013 Tessera`;
+  for (const other of Object.keys(kPlaces)) document.getElementById(other).hidden = other !== name;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link === linkOf(name)) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  const section = document.getElementById(name);
+  started[name] ??= kPlaces[name](section);
+  try {
+    showProblem(section, null);
+    await started[name].open(values);
+  } catch (error) {
+    showProblem(section, error);
   }
 }
 
-try {
-  await list("/v1/models", document.getElementById("models"),
-             (model) => `${model.id}: ${model.kind}, ${model.tokenizer}`);
-  await list("/v1/stores", document.getElementById("stores"),
-             (store) => `${store.id}: ${store.documents} documents, ${store.tokens} tokens`);
-} catch (error) {
-  const problem = document.getElementById("problem");
-  problem.textContent = error.message;
-  problem.hidden = false;
+function askForKey() {
+  const form = document.getElementById("key");
+  document.addEventListener("key-needed", () => {
+    form.hidden = false;
+    form.elements.key.focus();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    setKey(form.elements.key.value);
+    form.hidden = true;
+    show();
+  });
 }
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();  // the address holds the state, not an anchor
+  document.getElementById("place").focus();
+});
+askForKey();
+window.addEventListener("hashchange", (event) => {
+  keepOldState(event);
+  show();
+});
+show();

@@ -1,0 +1,137 @@
+// The documents of a store: how full it is, memorising files, forgetting.
+
+import {get, longAnswer} from "./api.js";
+import {make, makeTable} from "./dom.js";
+import {gauge} from "./gauge.js";
+import {bytes, count, date, percent, whole} from "./words.js";
+
+export class Documents {
+  // onChange(what): the store has changed, said in words.
+  constructor(section, onChange) {
+    this.onChange = onChange;
+    this.list = section.querySelector(".documents");
+    this.gauges = section.querySelector(".gauge");
+    this.jobs = section.querySelector(".memorising");
+    this.status = section.querySelector(".card .status");
+    this.listenForFiles(section.querySelector(".drop"));
+  }
+
+  async show(store) {
+    this.store = store;
+    this.path = `/v1/stores/${encodeURIComponent(store)}`;
+    await this.refresh();
+  }
+
+  async refresh() {
+    const [stat, documents] = await Promise.all([get(`${this.path}/stat`), get(`${this.path}/documents`)]);
+    this.gauges.replaceChildren(
+      gauge({label: "Load", share: stat.load, text: percent(stat.load), good: false}),
+      gauge({label: "Expected recall", share: stat.expected_recall, text: percent(stat.expected_recall), good: true}),
+      make("p", {class: "soft"}, `${count(stat.documents, "document")}, ${count(stat.tokens, "token")}, ${whole(stat.pairs)} of ` +
+        `${whole(stat.capacity_pairs)} stored pairs; the matrix takes ${bytes(stat.bytes.matrix)}.`));
+    this.showList(documents.data);
+  }
+
+  showList(documents) {
+    if (documents.length === 0) {
+      this.list.replaceChildren(make("p", {}, "The store is empty."));
+      return;
+    }
+    const dated = documents.some((document) => document.created);
+    this.list.replaceChildren(makeTable({
+      heads: ["Document", "Tokens", ...(dated ? ["Memorised"] : []), ""],
+      rows: documents.map((document) => [document.id, whole(document.tokens),
+        ...(dated ? [document.created ? date(document.created) : ""] : []), this.forgetButton(document.id)]),
+      numbers: [1],
+    }));
+  }
+
+  forgetButton(id) {
+    const button = make("button", {type: "button", "aria-label": `Forget ${id}`}, "Forget");
+    const cell = make("span", {class: "forget"}, button);
+    button.addEventListener("click", () => {
+      const sure = make("button", {type: "button", class: "danger", click: () => this.forget(id, cell)}, "Forget for good");
+      const keep = make("button", {type: "button", click: () => {
+        cell.replaceChildren(button);
+        button.focus();
+      }}, "Keep");
+      cell.replaceChildren(sure, keep);
+      sure.focus();
+    });
+    return cell;
+  }
+
+  async forget(id, cell) {
+    const bar = make("progress", {"aria-label": `Forgetting ${id}`});
+    cell.replaceChildren(bar);
+    try {
+      await longAnswer("DELETE", `${this.path}/documents/${encodeURIComponent(id)}`, {onProgress: (done, of) => {
+        bar.max = of;
+        bar.value = done;
+      }});
+      await this.changed(`${id} is forgotten`);
+    } catch (error) {
+      cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message));
+    }
+  }
+
+  async changed(what) {
+    this.status.textContent = `${what}.`;
+    await this.refresh();
+    await this.onChange(what);
+  }
+
+  listenForFiles(drop) {
+    const input = drop.querySelector("input");
+    input.addEventListener("change", () => {
+      this.memoriseAll([...input.files]);
+      input.value = "";
+    });
+    drop.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+    drop.addEventListener("drop", (event) => {
+      event.preventDefault();
+      drop.classList.remove("over");
+      this.memoriseAll([...event.dataTransfer.files]);
+    });
+  }
+
+  async memoriseAll(files) {
+    for (const file of files) await this.memorise(file, false);
+  }
+
+  // Under the file's name, with a bar. Where a document of this name exists, it asks.
+  async memorise(file, replace) {
+    const bar = make("progress", {"aria-label": `Memorising ${file.name}`});
+    const job = make("div", {class: "job"}, make("span", {}, file.name), bar);
+    this.jobs.append(job);
+    const query = new URLSearchParams({id: file.name, ...(replace ? {replace: "true"} : {})});
+    try {
+      const document = await longAnswer("POST", `${this.path}/documents?${query}`, {body: file, onProgress: (done, of) => {
+        bar.max = of;
+        bar.value = done;
+      }});
+      job.remove();
+      const outcome = {new: "is memorised", replaced: "is replaced", unchanged: "was memorised already, with this text"};
+      await this.changed(`${file.name} ${outcome[document.outcome]}`);
+    } catch (error) {
+      this.refused(job, file, error);
+    }
+  }
+
+  refused(job, file, error) {
+    const away = make("button", {type: "button", click: () => job.remove()}, error.code === "document_exists" ? "Keep the old one" : "Close");
+    if (error.code !== "document_exists") {
+      job.replaceChildren(make("span", {class: "problem", role: "alert"}, `${file.name}: ${error.message}`), away);
+      return;
+    }
+    const replace = make("button", {type: "button", class: "main", click: () => {
+      job.remove();
+      this.memorise(file, true);
+    }}, "Replace it");
+    job.replaceChildren(make("span", {role: "alert"}, `${file.name} is stored already.`), replace, away);
+  }
+}

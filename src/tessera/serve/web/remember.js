@@ -1,0 +1,125 @@
+// The place where a store memorises, recites and forgets.
+
+import {get, longAnswer} from "./api.js";
+import {commonTokens} from "./difference.js";
+import {make, showProblem} from "./dom.js";
+import {Documents} from "./documents.js";
+import {DocumentColours, recitalView} from "./recital.js";
+import {addressOf, fillSelect, saveState} from "./state.js";
+import {count} from "./words.js";
+
+const kTokens = "50";
+
+class Remember {
+  constructor(section) {
+    this.section = section;
+    this.form = section.querySelector(".ask");
+    this.select = section.querySelector("select[name=store]");
+    this.output = section.querySelector(".recital");
+    this.colours = new DocumentColours();
+    this.documents = new Documents(section, (what) => this.askAgain(what));
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.saveState();
+      this.ask();
+    });
+    this.select.addEventListener("change", () => {
+      this.forgetAnswer();
+      this.saveState();
+      this.inWords(() => this.documents.show(this.select.value));
+    });
+  }
+
+  async open(values) {
+    if (!this.stores) await this.loadStores();
+    if (addressOf("remember", values) === this.shown) return;
+    const {prompt, tokens} = this.form.elements;
+    const known = this.stores.some(({id}) => id === values.store);
+    this.select.value = known ? values.store : this.stores[0].id;
+    if (values.store && !known) showProblem(this.section, new Error(`This server has no store ${values.store}.`));
+    prompt.value = values.prompt ?? "";
+    tokens.value = values.tokens ?? kTokens;
+    this.forgetAnswer();
+    await this.documents.show(this.select.value);
+    if (prompt.value !== "") await this.ask();
+    this.shown = addressOf("remember", values);
+  }
+
+  close() {}
+
+  async loadStores() {
+    const {data} = await get("/v1/stores");
+    if (data.length === 0)
+      throw new Error("This server has no store. Start it with: tessera serve --store DIR");
+    this.stores = data;
+    fillSelect(this.select, data.map(({id}) => ({value: id, text: id})));
+    this.section.querySelector(".content").hidden = false;
+  }
+
+  saveState() {
+    const {prompt, tokens} = this.form.elements;
+    const values = {store: this.select.value};
+    if (prompt.value !== "") values.prompt = prompt.value;
+    if (tokens.value !== kTokens) values.tokens = tokens.value;
+    saveState("remember", values);
+    this.shown = addressOf("remember", values);
+  }
+
+  forgetAnswer() {
+    this.recital = null;
+    this.output.replaceChildren();
+  }
+
+  async inWords(action) {
+    showProblem(this.section, null);
+    try {
+      await action();
+    } catch (error) {
+      showProblem(this.section, error);
+    }
+  }
+
+  async recitalNow() {
+    const {prompt, tokens} = this.form.elements;
+    return longAnswer("POST", `/v1/stores/${encodeURIComponent(this.select.value)}/recall`,
+      {body: {prompt: prompt.value, tokens: Number(tokens.value)}});
+  }
+
+  ask() {
+    return this.inWords(async () => {
+      this.output.replaceChildren(make("p", {class: "soft", role: "status"}, "Reciting\u2026"));
+      try {
+        this.recital = await this.recitalNow();
+      } catch (error) {
+        this.forgetAnswer();
+        throw error;
+      }
+      this.output.replaceChildren(recitalView(this.recital, this.colours));
+    });
+  }
+
+  // After a change of the store: the same question, and how its answer differs.
+  async askAgain(what) {
+    const before = this.recital;
+    if (!before) return;
+    await this.inWords(async () => {
+      this.form.elements.prompt.value = before.prompt;
+      const now = await this.recitalNow();
+      this.recital = now;
+      const idsOf = (recital) => recital.tokens.map((token) => token.id);
+      const common = commonTokens(idsOf(before), idsOf(now));
+      const same = common.now.filter(Boolean).length;
+      const view = (recital, title, kept, mark) =>
+        recitalView(recital, this.colours, {title, changed: kept.map((is) => !is), mark});
+      this.output.replaceChildren(
+        make("p", {role: "status", class: "difference"}, make("b", {}, `${what}. `), same === before.tokens.length && same === now.tokens.length
+          ? "The answer has not changed."
+          : `Of ${count(before.tokens.length, "token")} before, ${same} are recited as they were; ${now.tokens.length - same} are new.`),
+        view(before, "Before", common.before, "gone"), view(now, "Now", common.now, "new"));
+    });
+  }
+}
+
+export function startRemember(section) {
+  return new Remember(section);
+}

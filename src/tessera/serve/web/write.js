@@ -1,0 +1,146 @@
+// The place where a model goes on from a text, or two models beside each other.
+
+import {events, get, isAborted} from "./api.js";
+import {make, showProblem} from "./dom.js";
+import {Explanation} from "./explanation.js";
+import {addressOf, changedValues, fillForm, fillSelect, saveState} from "./state.js";
+import {shadeLegend, WrittenText} from "./written_text.js";
+import {count, percent, short} from "./words.js";
+
+const kAlternatives = 8;
+const kEndings = {length: "reached the number of tokens", stop: "the text ended"};
+
+class Writer {
+  constructor(section) {
+    this.section = section;
+    this.form = section.querySelector("form");
+    this.stopButton = section.querySelector(".stop");
+    this.status = section.querySelector(".status");
+    this.columns = section.querySelector(".columns");
+    this.explanation = new Explanation(section.querySelector(".explanation"));
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.write();
+    });
+    this.form.addEventListener("change", () => saveState("write", changedValues(this.form)));
+    this.form.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
+    });
+    this.stopButton.addEventListener("click", () => this.writing?.abort());
+  }
+
+  async open(values) {
+    if (!this.models) await this.loadModels();
+    if (addressOf("write", values) === this.shown) return;
+    fillForm(this.form, values);
+    if (values.prompt !== undefined) this.write();
+  }
+
+  close() {
+    this.writing?.abort();
+  }
+
+  async loadModels() {
+    const {data} = await get("/v1/models");
+    if (data.length === 0)
+      throw new Error("This server has no model to write with. Start it with: tessera serve --model DIR");
+    const options = data.map(({id, kind}) => ({value: id, text: `${id} (${kind.replaceAll("_", " ")})`}));
+    fillSelect(this.form.elements.model, options);
+    fillSelect(this.form.elements.beside, [{value: "", text: "no other model"}, ...options]);
+    this.models = data;
+  }
+
+  // Writes with the chosen models what the form asks for.
+  async write({keepOld = false} = {}) {
+    if (!this.form.reportValidity()) return;
+    this.writing?.abort();
+    const writing = this.writing = new AbortController();
+    const values = {prompt: "", ...changedValues(this.form)};
+    saveState("write", values, {keepOld});
+    this.shown = addressOf("write", values);
+    showProblem(this.section, null);
+    this.explanation.clear();
+    const {model, beside} = this.form.elements;
+    const names = [model.value, beside.value].filter((name) => name !== "");
+    const columns = names.map((name) => this.column(name));
+    this.columns.replaceChildren(...columns.map((column) => column.element), shadeLegend());
+    this.stopButton.disabled = false;
+    this.status.textContent = "Writing\u2026";
+    await Promise.all(columns.map((column) => this.stream(column, writing.signal)));
+    if (this.writing !== writing) return;
+    this.stopButton.disabled = true;
+    this.status.textContent = writing.signal.aborted ? "Stopped." : "Done.";
+  }
+
+  column(model) {
+    const written = new WrittenText({
+      onChoose: (index) => this.explain(model, written, index),
+      onGoOn: (prompt) => {
+        this.form.elements.prompt.value = prompt;
+        this.write({keepOld: true});
+      },
+    });
+    const facts = make("p", {class: "soft facts"});
+    const element = make("article", {class: "card", "aria-label": `Text by ${model}`},
+      make("h3", {}, model), written.box, facts);
+    return {model, written, facts, element};
+  }
+
+  explain(model, written, index) {
+    for (const token of this.columns.querySelectorAll(".chosen")) token.classList.remove("chosen");
+    written.mark(index);
+    this.explanation.show(model, written, index);
+  }
+
+  request(model) {
+    const {elements} = this.form;
+    const number = (name) => Number(elements[name].value);
+    return {
+      model,
+      prompt: elements.prompt.value,
+      max_tokens: number("tokens"),
+      temperature: number("temperature"),
+      top_p: number("top_p"),
+      top_k: number("top_k"),
+      min_p: number("min_p"),
+      repetition_penalty: number("repetition_penalty"),
+      seed: number("seed"),
+      stop: elements.stop.value === "" ? null : elements.stop.value,
+      logprobs: kAlternatives,
+      stream: true,
+    };
+  }
+
+  async stream({model, written, facts}, signal) {
+    const body = this.request(model);
+    written.begin(body.prompt);
+    const began = performance.now();
+    let ending = "stopped by you";
+    try {
+      for await (const {choices} of events("POST", "/v1/completions", {body, signal})) {
+        for (const choice of choices) {
+          written.add(choice);
+          if (choice.finish_reason) ending = kEndings[choice.finish_reason] ?? choice.finish_reason;
+        }
+      }
+    } catch (error) {
+      if (!isAborted(error)) {
+        ending = "failed";
+        showProblem(this.section, error);
+      }
+    }
+    written.finish();
+    facts.textContent = this.factsOf(written.tokens, (performance.now() - began) / 1000, ending);
+  }
+
+  factsOf(tokens, seconds, ending) {
+    if (tokens.length === 0) return `No token; ${ending}.`;
+    const mean = tokens.reduce((sum, token) => sum + Math.log(token.probability), 0) / tokens.length;
+    return `${count(tokens.length, "token")}, ${short(tokens.length / seconds)} a second; ${ending}. ` +
+      `Geometric mean of their probabilities: ${percent(Math.exp(mean))}.`;
+  }
+}
+
+export function startWrite(section) {
+  return new Writer(section);
+}

@@ -1,0 +1,110 @@
+// A text that a model writes, token by token, each shaded by how improbable it was.
+
+import {alternativesList} from "./alternatives.js";
+import {make} from "./dom.js";
+import {letTabReach, makeTokenRow} from "./token_row.js";
+import {bytesOf, nameOf, textOf} from "./token_bytes.js";
+import {percent, quoted, visible} from "./words.js";
+
+// Probabilities from which on a token has no shade, the lightest one, and so on (class "p0", …).
+const kShades = [0.5, 0.2, 0.05, 0.01, 0.001];
+
+function shadeOf(probability) {
+  const shade = kShades.findIndex((least) => probability >= least);
+  return shade < 0 ? kShades.length : shade;
+}
+
+export function shadeLegend() {
+  const entries = kShades.map((least, shade) =>
+    make("span", {class: `written p${shade}`}, `\u2265 ${100 * least} %`));
+  return make("p", {class: "soft legend"}, "Probability of a token: ", ...entries,
+    make("span", {class: `written p${kShades.length}`}, "less"));
+}
+
+export class WrittenText {
+  // onChoose(index): a token was clicked. onGoOn(prompt): an alternative was picked; prompt is the
+  // text up to and with it.
+  constructor({onChoose, onGoOn}) {
+    this.tokens = [];  // {name, probability, alternatives: [{text, probability}]}
+    this.prompt = "";
+    this.onGoOn = onGoOn;
+    this.box = make("div", {class: "text", role: "group", "aria-label": "The written text; arrow keys go from token to token"});
+    makeTokenRow(this.box, {contentOf: (index) => this.cardOf(index), onChoose: (index) => {
+      this.mark(index);
+      onChoose(index);
+    }});
+  }
+
+  begin(prompt) {
+    this.tokens = [];
+    this.prompt = prompt;
+    this.length = 0;  // of the text that the server counts as written, in UTF-16 units
+    this.stopped = false;
+    this.decoder = new TextDecoder("utf-8", {ignoreBOM: true});
+    this.box.replaceChildren(make("span", {class: "prompt"}, prompt));
+  }
+
+  // What is new, as the server sends it.
+  add({text, logprobs, finish_reason: ending}) {
+    this.length += text.length;
+    this.stopped ||= ending === "stop";
+    if (!logprobs) return;
+    logprobs.tokens.forEach((name, i) => {
+      const alternatives = Object.entries(logprobs.top_logprobs[i])
+        .map(([other, logprob]) => ({text: other, probability: Math.exp(logprob)}))
+        .sort((a, b) => b.probability - a.probability);
+      this.addToken({name, probability: Math.exp(logprobs.token_logprobs[i]), alternatives});
+    });
+  }
+
+  addToken(token) {
+    const index = this.tokens.length;
+    this.tokens.push(token);
+    token.text = this.decoder.decode(bytesOf(token.name), {stream: true});
+    const label = `${quoted(nameOf(token.name))}, ${percent(token.probability)}`;
+    const shown = token.text === "" ? "\u00b7" : visible(token.text, true);
+    this.box.append(make("span", {class: `written p${shadeOf(token.probability)}`, role: "button",
+      tabindex: -1, "data-index": index, "aria-label": label}, shown));
+    if (index === 0) letTabReach(this.box);
+  }
+
+  // Tokens behind the end of the text (the end of text itself, or those of a stop) are struck out.
+  finish() {
+    if (!this.stopped) return;
+    let length = 0;
+    for (const [index, token] of this.tokens.entries()) {
+      length += token.text.length;
+      if (length > this.length) this.element(index).classList.add("cut");
+    }
+  }
+
+  element(index) {
+    return this.box.querySelector(`[data-index="${index}"]`);
+  }
+
+  mark(index) {
+    this.box.querySelector(".chosen")?.classList.remove("chosen");
+    this.element(index)?.classList.add("chosen");
+  }
+
+  // The prompt, the first `index` tokens and then `next`; null where that ends inside a character.
+  textWith(index, next) {
+    return textOf([this.prompt, ...this.tokens.slice(0, index).map((token) => token.name), next]);
+  }
+
+  alternativesOf(index) {
+    const token = this.tokens[index];
+    return alternativesList({
+      alternatives: token.alternatives,
+      chosen: token.name,
+      pickable: (text) => this.textWith(index, text) !== null,
+      onPick: (text) => this.onGoOn(this.textWith(index, text)),
+    });
+  }
+
+  cardOf(index) {
+    const token = this.tokens[index];
+    return [make("p", {class: "title"}, make("b", {}, quoted(nameOf(token.name))), ` ${percent(token.probability)}`),
+      this.alternativesOf(index), make("p", {class: "soft"}, "Pick one to go on from here. Click the token for its memories.")];
+  }
+}
