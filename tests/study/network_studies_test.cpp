@@ -68,6 +68,7 @@ TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
   ASSERT_EQ(results.comparisons().size(), 1u);  // the paper's numbers are of 1 and 12 blocks
   EXPECT_DOUBLE_EQ(results.comparisons()[0].published, 0.95);
   EXPECT_TRUE(series_of(results).contains("Memory Mosaic, 2 blocks, loss by step"));
+  std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
   EXPECT_THAT(message_of<UsageError>([&] {
                 run("depth", {{"depths", Json::array()}});
               }),
@@ -137,6 +138,7 @@ TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
   EXPECT_EQ(results.comparisons().size(), 4u);
   EXPECT_THAT(read("losses.csv"), HasSubstr("\"Memory Mosaic, nano\""));
   EXPECT_THAT(read("searches.csv"), HasSubstr("0.01"));
+  std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
   EXPECT_THAT(message_of<UsageError>([&] {
                 run("small-budget", {{"seeds", 0}});
               }),
