@@ -126,12 +126,14 @@ export class Explanation {
       .sort((a, b) => Math.abs(b.logit) - Math.abs(a.logit)).slice(0, kListed);
     this.text.show(memories);
     const most = Math.max(1e-9, ...memories.map((memory) => Math.abs(memory.logit)));
-    this.list.replaceChildren(makeTable({
+    const table = makeTable({
       heads: ["Position", "Stored there, and what came next", heads ? "Weight" : "Largest weight", "Added", ""],
       rows: memories.map((memory) => [String(memory.position), this.place(memory.position), percent(memory.weight),
         signed(memory.logit), diverging(memory.logit, most)]),
       numbers: [0, 2, 3],
-    }));
+    });
+    table.classList.add("places");
+    this.list.replaceChildren(table);
   }
 
   place(position) {

@@ -4,12 +4,12 @@ import {events, get, getBlob, hasKey, isAborted} from "./api.js";
 import {LineChart} from "./chart.js";
 import {make, makeTable, showProblem} from "./dom.js";
 import {changedValues, fillForm, saveState} from "./state.js";
-import {count, date, short, whole} from "./words.js";
+import {date, short, whole} from "./words.js";
 
 const kMostFollowed = 4;  // a browser opens six connections to a server; two stay free
 const kMostPoints = 600;  // of a curve, that are drawn
 
-// "step loss": the values of a line of metrics.jsonl, under the names of the curves.
+// The values of a line of metrics.jsonl, by the names of their curves: [["training loss", 4.2], …].
 function valuesOf(line) {
   if (line.kind === "evaluation")
     return Object.entries(line.metrics).map(([name, value]) => [`validation ${name}`, value]);
@@ -105,9 +105,9 @@ class Runs {
   }
 
   save() {
-    const {curve, ...values} = changedValues(this.form);
+    const {against} = changedValues(this.form);
     this.wantedCurve = this.form.elements.curve.value || this.wantedCurve;
-    saveState("runs", {runs: JSON.stringify([...this.followed.keys()]), curve: this.wantedCurve, ...values});
+    saveState("runs", {runs: JSON.stringify([...this.followed.keys()]), curve: this.wantedCurve, ...(against && {against})});
   }
 
   // Follows these runs and no others.
@@ -145,8 +145,8 @@ class Runs {
       this.save();
       [...this.list.querySelectorAll("input")].find((other) => other.value === id).focus();
     }, value: id});
-    return make("label", {class: `inline ${checked ? `s${this.colours.get(id)}` : ""}`}, box,
-      make("span", {class: "swatch line", "aria-hidden": "true"}), make("span", {class: "name"}, id));
+    return make("label", {class: "inline"}, box, id,
+      checked ? make("span", {class: `swatch line s${this.colours.get(id)}`, "aria-hidden": "true"}) : null);
   }
 
   // A link cannot send a key: then the report is saved instead.
@@ -180,7 +180,7 @@ class Runs {
       ({name: run.id, colour: this.colours.get(run.id), points: curve ? run.points(curve, against) : []}));
     this.chart.show(series, {x: {label: axis.textContent, log: false}, y: {label: curve.replaceAll("_", " "), log: false}});
     this.status.textContent = series.filter(({points}) => points.length > 0)
-      .map(({name, points}) => `${name}: ${short(points.at(-1)[1])} after ${count(points.at(-1)[0], axis.textContent)}`.replace(/s{2,}$/, "s")).join("; ");
+      .map(({name, points}) => `${name}: ${short(points.at(-1)[1])} after ${short(points.at(-1)[0])} ${axis.textContent}`).join("; ");
   }
 
   listCurves() {

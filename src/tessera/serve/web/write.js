@@ -63,7 +63,7 @@ class Writer {
     const {model, beside} = this.form.elements;
     const names = [model.value, beside.value].filter((name) => name !== "");
     const columns = names.map((name) => this.column(name));
-    this.columns.replaceChildren(...columns.map((column) => column.element), shadeLegend());
+    this.columns.replaceChildren(make("div", {class: "beside"}, ...columns.map((column) => column.element)), shadeLegend());
     this.stopButton.disabled = false;
     this.status.textContent = "Writing\u2026";
     await Promise.all(columns.map((column) => this.stream(column, writing.signal)));
