@@ -253,7 +253,7 @@ void check_moons(const ThreeMoonsSettings& settings) {
 
 void three_moons(StudyContext& context) {
   const ThreeMoonsSettings settings =
-      context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), {"task"});
+      context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), kNoSetting);
   check_moons(settings);
   const MoonNetwork one_head =
       train_on_moons(context, settings.task, settings.published, "published", 1, 0);
