@@ -210,7 +210,7 @@ void error_per_item(StudyContext& context) {
                                {100, 50, 44}, {100, 50, 92}, {200, 64, 150}, {300, 30, 300}};
   Table table("Error of reading one of P equally weighted associations",
               {"M", "d", "P", "predicted", "simulated", "standard error", "runs",
-               "predicted / simulated", "union of pairs"});
+               "predicted / simulated", "union of pairs, |e| = 1"});
   Series ratios{"predicted / simulated", {}, SeriesStyle::kPoints};
   Progress progress(context.progress(), "Error per item", std::ssize(cases));
   int64_t done = 0;
