@@ -11,7 +11,10 @@ packages=(
   bible-kjv bible-kjv-text
 )
 if [[ "${1:-}" == --tests ]]; then
-  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev)
+  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev chromium)
+  # Those of another source will do, and exclude Debian's.
+  command -v node >/dev/null || packages+=(nodejs)
+  command -v npm >/dev/null || packages+=(npm)
 fi
 
 missing=()

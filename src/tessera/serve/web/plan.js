@@ -60,7 +60,7 @@ class Planner {
     const texts = {alpha: String(settings.alpha), inputs: whole(settings.inputs), outputs: whole(settings.outputs),
       dimension: whole(settings.dimension), error: percent(settings.error)};
     for (const [name, text] of Object.entries(texts)) {
-      elements[`${name}_shown`].textContent = text;
+      this.form.querySelector(`[data-of=${name}]`).textContent = text;
       elements[name].setAttribute("aria-valuetext", text);
     }
     this.form.querySelector(".of-dimension").hidden = settings.known !== "dimension";

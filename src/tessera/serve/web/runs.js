@@ -76,7 +76,7 @@ class Runs {
     this.differences = section.querySelector(".differences");
     this.followed = new Map();  // by id
     this.colours = new Map();
-    this.chart = new LineChart(section.querySelector(".chart"), {label: "The chosen curve of the chosen runs; the last values are below it",
+    this.chart = new LineChart(section.querySelector(".chart"), {label: "Learning over time of the chosen runs; the last values are below",
       x: {label: "", log: false}, y: {label: "", log: false}});
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("change", () => {

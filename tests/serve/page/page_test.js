@@ -1,0 +1,283 @@
+// Every place of the page from start to end, in a browser, against a running server.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import {after, before, describe, test} from "node:test";
+import {fits, launch, namelessControls, openPage} from "./browser.js";
+import {smallText, Workplace} from "./workplace.js";
+
+const kPlaces = ["write", "remember", "runs", "plan"];
+const kRaven = "Once upon a midnight dreary, while I pondered, weak and weary,\n";
+const kFox = "The quick brown fox jumps over the lazy dog.\nOnce upon a time there was a fox who pondered.\n";
+
+const place = new Workplace();
+let browser, server;
+
+before(async () => {
+  browser = await launch();
+  place.train("mosaic");
+  place.train("gpt", "model.kind=gpt", "train.steps=20");
+  place.store("poems", {"raven.txt": kRaven, "fox.txt": kFox});
+  server = await place.serve("--model", `mosaic=${place.path("runs/mosaic/model")}`, "--model", `gpt=${place.path("runs/gpt/model")}`,
+    "--store", place.path("poems"), "--runs", place.path("runs"));
+});
+after(async () => {
+  await browser?.close();
+  place.remove();
+});
+
+// Runs `use` on a fresh page; fails if it left anything on the console or asked another server.
+async function onPage(hash, use, options) {
+  const opened = await openPage(browser, (options?.server ?? server).origin, hash, options);
+  await use(opened.page);
+  await opened.close();
+}
+
+async function api(path, body) {
+  const response = await fetch(server.origin + path, body === undefined ? {} :
+    {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)});
+  assert.ok(response.ok, await response.clone().text());
+  return response.json();
+}
+
+const texts = (locator) => locator.allTextContents();
+
+describe("Write", () => {
+  const kAsk = "#write?prompt=the+cat+&temperature=0&tokens=30";
+  const kDone = "#write .status:text-is('Done.')";
+  const joined = async (page) => (await texts(page.locator("#write .written[data-index]"))).join("").replaceAll("\u21b5", "");
+
+  test("writes what the API writes", () => onPage("#write", async (page) => {
+    await page.getByLabel("Text to go on from").fill("the cat ");
+    await page.getByText("How tokens are drawn").click();
+    await page.getByLabel("Temperature").fill("0");
+    await page.getByLabel("Tokens to write").fill("30");
+    await page.getByRole("button", {name: "Write", exact: true}).click();
+    await page.waitForSelector(kDone);
+    const answer = await api("/v1/completions", {model: "mosaic", prompt: "the cat ", temperature: 0, max_tokens: 30});
+    assert.equal(await joined(page), answer.choices[0].text);
+    assert.match(await page.locator("#write .facts").textContent(), /^30 tokens, .* a second; reached the number of tokens/);
+    assert.match(page.url(), /#write\?prompt=the\+cat\+&tokens=30&temperature=0$/);
+  }));
+
+  test("a link holds the state, also of drawn texts", async () => {
+    const hash = "#write?prompt=a+dog+&temperature=1&seed=7&tokens=20";
+    const answer = await api("/v1/completions", {model: "mosaic", prompt: "a dog ", temperature: 1, seed: 7, max_tokens: 20});
+    await onPage(hash, async (page) => {
+      await page.waitForSelector(kDone);
+      assert.equal(await page.getByLabel("Text to go on from").inputValue(), "a dog ");
+      if (!answer.choices[0].text.includes("\ufffd")) assert.equal(await joined(page), answer.choices[0].text);
+    });
+  });
+
+  test("shows the alternatives of a token and goes on from one", () => onPage(kAsk, async (page) => {
+    await page.waitForSelector(kDone);
+    const before = await joined(page);
+    await page.locator("#write [data-index='3']").hover();
+    const shown = await texts(page.locator("#card .alternative .token-name"));
+    const answer = await api("/v1/completions", {model: "mosaic", prompt: "the cat " + before.slice(0, 3), temperature: 0, max_tokens: 1, logprobs: 8});
+    const expected = Object.keys(answer.choices[0].logprobs.top_logprobs[0]);
+    assert.deepEqual(new Set(shown), new Set(expected.map((text) => `\u201c${text.replace("\n", "\u21b5")}\u201d`)));
+    const second = page.locator("#card .alternative").nth(1);
+    const letter = (await second.locator(".token-name").textContent()).slice(1, -1).replace("\u21b5", "\n");
+    await second.click();
+    await page.waitForSelector(kDone);
+    assert.equal(await page.getByLabel("Text to go on from").inputValue(), "the cat " + before.slice(0, 3) + letter);
+    await page.goBack();
+    await page.waitForFunction(() => document.querySelector("#write textarea").value === "the cat ");
+    await page.waitForSelector(kDone);
+    assert.equal(await joined(page), before);
+  }));
+
+  test("shows which memories made a token, with keys alone", () => onPage(kAsk, async (page) => {
+    await page.waitForSelector(kDone);
+    const written = await joined(page);
+    await page.locator("#write [data-index='0']").focus();
+    for (let i = 0; i < 12; ++i) await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#write .parts");
+    const reply = await api("/v1/inspect", {model: "mosaic", text: "the cat " + written.slice(0, 13), position: 19, memories: 12});
+    const added = (await texts(page.locator("#write .parts td.number"))).map((text) => Number(text.replace("\u2212", "-").replace("+", "")));
+    const sum = added.slice(1).reduce((a, b) => a + b, 0);  // the first is that of all heads
+    assert.ok(Math.abs(sum - reply.logit) < 0.005 * added.length, `${sum} is not ${reply.logit}`);
+    await page.getByRole("button", {name: "Layer 2, head 1"}).click();
+    const places = (await texts(page.locator("#write .memories .wide-table:not(.parts) tbody td:first-child"))).map(Number);
+    const expected = reply.layers[1].heads[0].memories.map((memory) => memory.position);
+    assert.ok(places.length > 0 && places.every((position) => expected.includes(position)));
+    assert.equal(await page.locator("#write .arcs path").count(), places.length);
+    assert.equal(await page.locator("#write .explained").textContent(), written[12].replace("\n", "\u21b5\n"));
+  }));
+
+  test("two models beside each other", () => onPage(kAsk + "&beside=gpt", async (page) => {
+    await page.waitForSelector(kDone);
+    assert.deepEqual(await texts(page.locator("#write article h3")), ["mosaic", "gpt"]);
+    await page.locator("#write article:nth-of-type(2) [data-index='5']").click();
+    await page.waitForSelector("#write .memories .parts, #write .memories .problem");
+  }, {refusals: [400]}));
+
+  test("says in words what the server refuses", () => onPage("#write", async (page) => {
+    await page.getByLabel("Text to go on from").fill("a");
+    await page.evaluate(() => { document.querySelector("#write form").noValidate = true; });
+    await page.getByText("How tokens are drawn").click();
+    await page.getByLabel("Top p").fill("0.5");
+    await page.evaluate(() => document.querySelector("#write select[name=model]").append(new Option("none", "none", true, true)));
+    await page.getByRole("button", {name: "Write", exact: true}).click();
+    await page.waitForSelector("#write .problem:visible");
+    assert.match(await page.locator("#write .problem").textContent(), /there is no model 'none'/);
+  }, {refusals: [404]}));
+});
+
+describe("Remember", () => {
+  const kAsk = "#remember?store=poems&prompt=Once+upon+a+midnight";
+  const names = (page) => texts(page.locator("#remember .documents td:first-child"));
+
+  test("recites with every token in the colour of its document", () => onPage("#remember", async (page) => {
+    await page.waitForSelector("#remember [role=meter]");
+    assert.deepEqual(await names(page), ["raven.txt", "fox.txt"]);
+    await page.getByLabel("How the text begins").fill("Once upon a midnight");
+    await page.getByRole("button", {name: "Ask"}).click();
+    await page.waitForSelector("#remember .recited");
+    const tokens = await texts(page.locator("#remember .recited"));
+    assert.ok(kRaven.startsWith("Once upon a midnight" + tokens.join("").replaceAll("\u21b5", "")));
+    assert.match(await page.locator("#remember .source").first().textContent(), /^raven\.txt: \d+ tokens, positions 20 to \d+$/);
+    await page.locator("#remember [data-index='2']").hover();
+    assert.deepEqual((await texts(page.locator("#card tbody td"))).slice(0, 2), ["raven.txt", "22"]);
+    const stat = await api("/v1/stores/poems/stat");
+    assert.equal(Number(await page.getByRole("meter", {name: "Load"}).getAttribute("aria-valuenow")), stat.load);
+  }));
+
+  test("memorises a dropped file, asks before it replaces one", () => onPage("#remember", async (page) => {
+    await page.waitForSelector("#remember .documents td");
+    const drop = await page.evaluateHandle((text) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], "small.txt", {type: "text/plain"}));
+      return data;
+    }, smallText(300));
+    await page.dispatchEvent("#remember .drop", "drop", {dataTransfer: drop});
+    await page.getByText("small.txt is memorised.").waitFor();
+    assert.deepEqual(await names(page), ["raven.txt", "fox.txt", "small.txt"]);
+    const file = {name: "small.txt", mimeType: "text/plain", buffer: Buffer.from("Another text of the same name.\n")};
+    await page.getByLabel("Drop a text file here").setInputFiles(file);
+    await page.getByRole("button", {name: "Replace it"}).click();
+    await page.getByText("small.txt is replaced.").waitFor();
+    const stored = await api("/v1/stores/poems/documents/small.txt");
+    assert.equal(stored.text, "Another text of the same name.\n");
+    const binary = {name: "binary.txt", mimeType: "text/plain", buffer: Buffer.from([0x61, 0xff, 0xfe])};
+    await page.getByLabel("Drop a text file here").setInputFiles(binary);
+    await page.locator("#remember .job .problem").waitFor();
+    assert.match(await page.locator("#remember .job .problem").textContent(), /^binary\.txt: .*UTF-8/);
+  }, {refusals: [409, 422]}));
+
+  test("forgets a document and shows what is different", () => onPage(kAsk, async (page) => {
+    await page.waitForSelector("#remember .recited");
+    await page.getByRole("button", {name: "Forget raven.txt"}).click();
+    await page.getByRole("button", {name: "Keep"}).click();
+    assert.ok((await names(page)).includes("raven.txt"));
+    await page.getByRole("button", {name: "Forget raven.txt"}).click();
+    await page.getByRole("button", {name: "Forget for good"}).click();
+    await page.getByRole("heading", {name: "Before"}).waitFor();
+    assert.ok(!(await names(page)).includes("raven.txt"));
+    assert.ok(await page.locator("#remember .one-recital").first().locator(".gone").count() > 10);
+    const after = (await texts(page.locator("#remember .one-recital").nth(1).locator(".recited"))).join("");
+    assert.ok(!after.includes("dreary"));
+  }));
+
+  test("a store that is not there", () => onPage("#remember?store=none", async (page) => {
+    await page.getByText("This server has no store none.").waitFor();
+  }));
+});
+
+describe("Runs", () => {
+  const pathOf = (page) => page.locator("#runs path.line").first().getAttribute("d");
+
+  test("draws a curve that grows with the run", () => onPage("#runs?runs=%5B%22mosaic%22%5D", async (page) => {
+    await page.waitForSelector("#runs path.line");
+    assert.equal((await pathOf(page)).split("L").length, 60);
+    fs.appendFileSync(place.path("runs/mosaic/metrics.jsonl"), JSON.stringify({kind: "step", step: 61, tokens: 31232, loss: 9.25, elapsed_seconds: 9}) + "\n");
+    await page.getByText("mosaic: 9.25 after 61 updates").waitFor();
+    assert.equal((await pathOf(page)).split("L").length, 61);
+    await page.getByLabel("Curve").selectOption("validation loss");
+    await page.waitForFunction(() => document.querySelector("#runs path.line").getAttribute("d").split("L").length <= 4);
+    assert.match(page.url(), /curve=validation\+loss/);
+  }));
+
+  test("compares runs, opens a report", () => onPage("#runs?runs=%5B%22mosaic%22%5D", async (page) => {
+    await page.getByRole("checkbox", {name: "gpt"}).check();
+    await page.waitForFunction(() => document.querySelectorAll("#runs path.line").length === 2);
+    const row = page.locator("#runs .differences tr", {hasText: "model.kind"});
+    await row.waitFor();
+    assert.deepEqual(await texts(row.locator("td")), ["model.kind", "memory_mosaic", "gpt"]);
+    const [report] = await Promise.all([page.waitForEvent("popup"), page.locator("#runs a", {hasText: "Report"}).first().click()]);
+    await report.waitForSelector("h1");
+    await page.reload();
+    await page.waitForFunction(() => document.querySelectorAll("#runs path.line").length === 2);
+  }));
+});
+
+describe("Plan", () => {
+  const kDone = "#plan .status:text-matches('^(Each dot|Dimensions)')";
+
+  test("draws predicted beside simulated errors", () => onPage("#plan?inputs=2&dimension=4", async (page) => {
+    await page.waitForSelector(kDone);
+    const plan = await api("/v1/plan", {alpha: 1.5, inputs: 100, outputs: 5, dimension: 16, runs: 3});
+    const row = await texts(page.locator("#plan .answer tr:has(td:text-is('16')) td"));
+    assert.equal(row[1], String(plan.stored));
+    assert.equal(row[2], (100 * plan.predicted_error).toFixed(plan.predicted_error < 0.1 ? 1 : 0) + " %");
+    assert.ok(await page.locator("#plan circle.fill").count() >= 3);
+    assert.equal(await page.locator("#plan circle.hollow").count(), 1);
+    await page.locator("#plan input[name=dimension]").press("ArrowRight");
+    await page.waitForSelector("#plan .answer b:text-is('17')");
+  }));
+
+  test("finds the dimension for an error", () => onPage("#plan?inputs=2", async (page) => {
+    await page.getByLabel("the error").check();
+    await page.getByText("Needed: dimension").waitFor();
+    await page.waitForSelector(kDone);
+    assert.match(page.url(), /known=error/);
+  }));
+});
+
+describe("Everywhere", () => {
+  test("all controls have names, and a phone is wide enough", async () => {
+    for (const name of kPlaces)
+      await onPage(`#${name}`, async (page) => {
+        await page.locator(`#${name} h2`).waitFor();
+        await page.waitForLoadState("networkidle").catch(() => {});
+        assert.deepEqual(await namelessControls(page), [], name);
+        assert.ok(await fits(page), `${name} is wider than a phone`);
+        assert.equal(await page.locator("nav [aria-current=page]").getAttribute("data-place"), name);
+      }, {phone: true});
+  });
+
+  test("a place keeps its state while another one is shown", () => onPage("#write?prompt=my+sister+&temperature=0", async (page) => {
+    await page.waitForSelector("#write .status:text-is('Done.')");
+    await page.getByRole("link", {name: "Plan"}).click();
+    await page.getByRole("heading", {name: "Plan"}).waitFor();
+    await page.getByRole("link", {name: "Write"}).click();
+    assert.equal(await page.getByLabel("Text to go on from").inputValue(), "my sister ");
+    assert.ok(await page.locator("#write .written[data-index]").count() > 0);
+  }));
+
+  test("asks for the key of a server that has one", async () => {
+    const keys = place.write("keys", "open-sesame\n");
+    const closed = await place.serve("--model", `mosaic=${place.path("runs/mosaic/model")}`, "--api-key-file", keys);
+    await onPage("#write", async (page) => {
+      await page.getByLabel("This server asks for a key").fill("open-sesame");
+      await page.getByRole("button", {name: "Use it"}).click();
+      await page.locator("#write option", {hasText: "mosaic"}).first().waitFor({state: "attached"});
+      await page.getByRole("link", {name: "Remember"}).click();
+      await page.getByText("This server has no store.").waitFor();
+    }, {server: closed, refusals: [401]});
+    await closed.stop();
+  });
+
+  test("says that the server has gone", async () => {
+    const short = await place.serve("--model", `mosaic=${place.path("runs/mosaic/model")}`);
+    const {page} = await openPage(browser, short.origin, "#write");
+    await page.locator("#write option", {hasText: "mosaic"}).first().waitFor({state: "attached"});
+    await short.stop();
+    await page.getByRole("button", {name: "Write", exact: true}).click();
+    await page.getByText("The server does not answer.").waitFor();
+    await page.context().close();
+  });
+});
