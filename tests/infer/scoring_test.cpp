@@ -46,7 +46,8 @@ TEST(Scoring, EveryTokenIsScoredGivenThoseBeforeIt) {
 TEST(Scoring, TheFirstChoiceAfterATextIsScoredLikeItsTokens) {
   for (const auto& model : {test::tiny_mosaic(), test::tiny_gpt(Positions::kLearned)}) {
     const std::vector<Tokens> texts = {some_text(3, 1), some_text(kWindow, 2), {4}, {}};
-    ScoringOptions options{.alternatives = 2};
+    ScoringOptions options;
+    options.alternatives = 2;
     const auto plain = score_texts(*model, texts, options);
     options.predict_next = true;
     const auto scores = score_texts(*model, texts, options);
