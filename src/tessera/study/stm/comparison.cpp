@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
@@ -86,7 +87,8 @@ std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t
 TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
                                const Contestant& contestant, int64_t run, int64_t runs) {
   config.model = contestant.model;
-  config.train.seed = run_seed(context.seed(), run);
+  // config.toml holds numbers up to 2^63 - 1.
+  config.train.seed = run_seed(context.seed(), run) & std::numeric_limits<int64_t>::max();
   const auto folder =
       context.folder() / fmt::format("{}-run{}", folder_name(contestant.name), run + 1);
   const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
