@@ -1,7 +1,7 @@
-// Which tokens two recitals have in common: their longest common subsequence.
+// What two lists have in common: their longest common subsequence.
 
 // Returns, for each list, whether each of its members is in the other one, too, in the same order.
-export function commonTokens(before, now) {
+export function inBoth(before, now) {
   const lengths = Array.from({length: before.length + 1}, () => new Uint32Array(now.length + 1));
   for (let i = before.length - 1; i >= 0; --i)
     for (let j = now.length - 1; j >= 0; --j)

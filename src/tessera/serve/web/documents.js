@@ -76,8 +76,8 @@ export class Documents {
   }
 
   async changed(what) {
-    this.status.textContent = `${what}.`;
     await this.refresh();
+    this.status.textContent = `${what}.`;
     await this.onChange(what);
   }
 

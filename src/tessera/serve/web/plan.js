@@ -141,7 +141,7 @@ function curveTable(rows) {
     caption: "Error against dimension",
     heads: ["Dimension", "Stored", "Predicted", "Simulated"],
     rows: [...rows].map(([dimension, plan]) => [whole(dimension), whole(plan.stored), percent(plan.predicted_error),
-      plan.simulated ? `${percent(plan.simulated.error)} \u00b1 ${percent(errorBarOf(plan.simulated))}` : "\u2013"]),
+      plan.simulated ? `${percent(plan.simulated.error)} \u00b1 ${short(Number((100 * errorBarOf(plan.simulated)).toPrecision(1)))} %` : "\u2013"]),
     numbers: [0, 1, 2, 3],
   });
 }

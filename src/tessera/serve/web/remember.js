@@ -1,7 +1,7 @@
 // The place where a store memorises, recites and forgets.
 
 import {get, longAnswer} from "./api.js";
-import {commonTokens} from "./difference.js";
+import {inBoth} from "./difference.js";
 import {make, showProblem} from "./dom.js";
 import {Documents} from "./documents.js";
 import {DocumentColours, recitalView} from "./recital.js";
@@ -9,6 +9,11 @@ import {addressOf, fillSelect, saveState} from "./state.js";
 import {count} from "./words.js";
 
 const kTokens = "50";
+
+// Each token with the place that it comes from: equal letters of different texts have nothing in common.
+function origins(recital) {
+  return recital.tokens.map(({id, sources: [source]}) => JSON.stringify([id, source?.document, source?.position]));
+}
 
 class Remember {
   constructor(section) {
@@ -106,15 +111,14 @@ class Remember {
       this.form.elements.prompt.value = before.prompt;
       const now = await this.recitalNow();
       this.recital = now;
-      const idsOf = (recital) => recital.tokens.map((token) => token.id);
-      const common = commonTokens(idsOf(before), idsOf(now));
+      const common = inBoth(origins(before), origins(now));
       const same = common.now.filter(Boolean).length;
       const view = (recital, title, kept, mark) =>
         recitalView(recital, this.colours, {title, changed: kept.map((is) => !is), mark});
       this.output.replaceChildren(
         make("p", {role: "status", class: "difference"}, make("b", {}, `${what}. `), same === before.tokens.length && same === now.tokens.length
           ? "The answer has not changed."
-          : `Of ${count(before.tokens.length, "token")} before, ${same} are recited as they were; ${now.tokens.length - same} are new.`),
+          : `Of ${count(before.tokens.length, "token")} before, ${same} are recited from the same places; ${now.tokens.length - same} are new.`),
         view(before, "Before", common.before, "gone"), view(now, "Now", common.now, "new"));
     });
   }

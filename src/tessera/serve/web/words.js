@@ -2,7 +2,7 @@
 
 export function percent(share) {
   if (share > 0 && share < 0.0005) return "below 0.1 %";
-  return (100 * share).toFixed(share < 0.1 ? 1 : 0) + " %";
+  return (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 }
 
 export function signed(value) {
