@@ -15,6 +15,7 @@
 #include "tessera/memo/text_plan.h"
 #include "tessera/theory/counts_file.h"
 #include "tessera/theory/law_plan.h"
+#include "tessera/theory/law_plan_json.h"
 
 namespace tessera::cli {
 namespace {
@@ -58,31 +59,6 @@ theory::LawPlan plan_law(const PlanArguments& options) {
   return options.error
              ? theory::plan_for_error(law, *options.error, options.runs, options.seed)
              : theory::plan_in_dimension(law, *options.dimension, options.runs, options.seed);
-}
-
-Json json_of(const theory::LawPlan& plan) {
-  const theory::MemoryPlan& memory = plan.memory;
-  Json json = {{"law", plan.law},
-               {"inputs", plan.inputs},
-               {"outputs", plan.outputs},
-               {"samples", std::isinf(memory.samples) ? Json(nullptr) : Json(memory.samples)},
-               {"dimension", memory.dimension},
-               {"stored", memory.stored},
-               {"parameters", memory.dimension * memory.dimension},
-               {"predicted_error", memory.error},
-               {"unseen_error", memory.unseen_error},
-               {"stored_item_error", memory.stored_item_error}};
-  if (const auto& runs = plan.simulated)
-    json["simulated"] = {{"error", runs->mean},
-                         {"standard_error", runs->standard_error()},
-                         {"runs", runs->runs},
-                         {"predicted_over_simulated",
-                          runs->mean > 0 ? Json(memory.error / runs->mean) : Json(nullptr)}};
-  for (const theory::SchemeError& scheme : plan.schemes)
-    json["schemes"].push_back({{"scheme", scheme.name}, {"predicted_error", scheme.error}});
-  for (const theory::HeldItems& held : plan.holds)
-    json["holds"].push_back({{"error_per_item", held.error_per_item}, {"items", held.items}});
-  return json;
 }
 
 void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {

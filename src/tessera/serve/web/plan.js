@@ -106,7 +106,7 @@ class Planner {
       this.status.textContent = `Simulating dimension ${whole(dimension)}\u2026`;
       const plan = await ask({dimension, runs: kRuns});
       rows.set(dimension, plan);
-      if (plan.simulated) simulated.push([dimension, plan.simulated.error, errorBarOf(plan.simulated)]);
+      if (plan.simulated) simulated.push([dimension, plan.simulated.error, plan.simulated.standard_error]);
       show();
     }
     this.status.textContent = simulated.length === dimensions.length ? `Each dot is the mean of ${kRuns} simulated memories.`
@@ -124,11 +124,6 @@ class Planner {
   }
 }
 
-// The standard error of the mean of the runs.
-function errorBarOf({standard_deviation: deviation, runs}) {
-  return deviation / Math.sqrt(runs);
-}
-
 function summaryOf(plan, {known}) {
   const seen = plan.samples === null ? "" : ` It needs to see ${whole(plan.samples)} samples.`;
   const start = known === "error" ? "Needed: dimension " : "Dimension ";
@@ -141,7 +136,7 @@ function curveTable(rows) {
     caption: "Error against dimension",
     heads: ["Dimension", "Stored", "Predicted", "Simulated"],
     rows: [...rows].map(([dimension, plan]) => [whole(dimension), whole(plan.stored), percent(plan.predicted_error),
-      plan.simulated ? `${percent(plan.simulated.error)} \u00b1 ${short(Number((100 * errorBarOf(plan.simulated)).toPrecision(1)))} %` : "\u2013"]),
+      plan.simulated ? `${percent(plan.simulated.error)} \u00b1 ${short(Number((100 * plan.simulated.standard_error).toPrecision(1)))} %` : "\u2013"]),
     numbers: [0, 1, 2, 3],
   });
 }
