@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace tessera {
 namespace {
 
@@ -19,6 +22,37 @@ TEST(Utf8, KnowsWhatIsPrintable) {
     EXPECT_TRUE(utf8::is_printable(text)) << text;
   for (const char* text : {"a\n", "\t", "\x1b", "\x7f", "\u0080", "\u009F", "\xE9"})
     EXPECT_FALSE(utf8::is_printable(text));
+}
+
+using Characters = std::vector<std::pair<std::string, std::optional<char32_t>>>;
+
+Characters cut(const std::vector<std::string>& pieces) {
+  Characters found;
+  utf8::CharacterCutter cutter;
+  for (const std::string& piece : pieces)
+    cutter.append(piece, [&](std::string_view bytes, std::optional<char32_t> code_point) {
+      found.emplace_back(bytes, code_point);
+    });
+  return found;
+}
+
+TEST(Utf8, CutsPiecesThatEndInsideACharacter) {
+  const Characters whole{{"a", U'a'}, {"\u00E9", U'\u00E9'}, {"\U0001F426", U'\U0001F426'}};
+  EXPECT_EQ(cut({"a\u00E9\U0001F426"}), whole);
+  EXPECT_EQ(cut({"a\xC3", "", "\xA9\xF0", "\x9F\x90", "\xA6"}), whole);
+  EXPECT_EQ(cut({}), Characters{});
+  EXPECT_EQ(cut({"\xF0\x9F"}), Characters{});
+}
+
+TEST(Utf8, CutsWhatIsNoUtf8IntoBytes) {
+  const Characters expected{{"\xFF", std::nullopt}, {"\xC3", std::nullopt}, {"z", U'z'}};
+  EXPECT_EQ(cut({"\xFF\xC3z"}), expected);
+  EXPECT_EQ(cut({"\xFF\xC3", "z"}), expected);
+  // The second byte rules out what the first one promised: overlong, a surrogate, too large.
+  for (const char* start : {"\xE0\x80", "\xED\xA0", "\xF0\x80", "\xF4\x90", "\xC3\xC3"})
+    EXPECT_EQ(cut({start}).front().second, std::nullopt);
+  for (const char* start : {"\xE0\xA0", "\xED\x80", "\xF0\x90\x80", "\xF4\x8F", "\xE2"})
+    EXPECT_TRUE(cut({start}).empty());
 }
 
 }  // namespace

@@ -63,10 +63,11 @@ size_t valid_prefix(std::string_view text) {
 }
 
 size_t first_character(std::string_view text) {
-  const uint8_t lead = byte_at(text, 0);
-  const size_t bytes = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  if (text.size() < bytes) return 0;
-  return std::max<size_t>(1, sequence_length(text, 0));
+  if (const size_t length = sequence_length(text, 0); length > 0) return length;
+  // The bytes that may follow a lead byte always include the lowest or the highest of all.
+  for (const char* continuations : {"\x80\x80\x80", "\xBF\xBF\xBF"})
+    if (sequence_length(std::string(text.substr(0, 4)) + continuations, 0) > text.size()) return 0;
+  return 1;
 }
 
 bool is_printable(std::string_view text) {

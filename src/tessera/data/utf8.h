@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,5 +34,32 @@ void append(std::string& text, char32_t code_point);
 
 /// Unicode's White_Space property.
 bool is_space(char32_t code_point);
+
+/// Cuts a text that comes piece by piece into characters; a piece may end inside one.
+class CharacterCutter {
+ public:
+  /// Calls take(bytes, code_point) for each character that is whole by now, and for each byte that
+  /// is no UTF-8, which has no code point: void(std::string_view, std::optional<char32_t>).
+  template <typename Take>
+  void append(std::string_view piece, Take&& take_character) {
+    const std::string joined = unfinished_ + std::string(piece);
+    unfinished_.clear();
+    for (std::string_view left = joined; !left.empty();) {
+      const size_t length = first_character(left);
+      if (length == 0) {
+        unfinished_ = left;
+        return;
+      }
+      const std::string_view bytes = left.substr(0, length);
+      left.remove_prefix(length);
+      const bool valid = length > 1 || static_cast<uint8_t>(bytes.front()) < 0x80;
+      std::string_view character = bytes;
+      take_character(bytes, valid ? std::optional(take(character)) : std::nullopt);
+    }
+  }
+
+ private:
+  std::string unfinished_;  // the first bytes of a character
+};
 
 }  // namespace tessera::utf8

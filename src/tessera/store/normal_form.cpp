@@ -1,7 +1,5 @@
 #include "tessera/store/normal_form.h"
 
-#include "tessera/data/utf8.h"
-
 namespace tessera::store {
 namespace {
 
@@ -44,27 +42,14 @@ void NormalForm::append(std::string_view bytes) {
       add_bytes(bytes.substr(i, 1), read_, read_ + 1);
     return;
   }
-  std::string joined;
-  if (!unfinished_.empty()) {
-    joined = std::move(unfinished_) + std::string(bytes);
-    unfinished_.clear();
-    bytes = joined;
-  }
-  while (!bytes.empty()) {
-    const size_t length = utf8::first_character(bytes);
-    if (length == 0) {
-      unfinished_ = bytes;
-      return;
-    }
-    std::string_view character = bytes.substr(0, length);
-    bytes.remove_prefix(length);
+  characters_.append(bytes, [&](std::string_view own, std::optional<char32_t> character) {
     const int64_t begin = read_;
-    read_ += static_cast<int64_t>(length);
-    if (length == 1 && static_cast<uint8_t>(character.front()) >= 0x80)
-      add_bytes(character, begin, read_);
+    read_ += static_cast<int64_t>(own.size());
+    if (character)
+      add(*character, begin, read_);
     else
-      add(utf8::take(character), begin, read_);
-  }
+      add_bytes(own, begin, read_);
+  });
 }
 
 void NormalForm::add(char32_t character, int64_t begin, int64_t end) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/data/utf8.h"
+
 namespace tessera::store {
 
 /// What counts as equal when a text that somebody typed is compared with a document.
@@ -41,8 +43,8 @@ class NormalForm {
   Matching matching_;
   std::string text_;
   std::vector<int64_t> begins_, ends_;
-  std::string unfinished_;  // the first bytes of a character
-  int64_t read_ = 0;        // bytes of the original, without these
+  utf8::CharacterCutter characters_;
+  int64_t read_ = 0;  // bytes of the original that were cut into characters
 };
 
 }  // namespace tessera::store

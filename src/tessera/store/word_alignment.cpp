@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tessera/data/utf8.h"
 #include "tessera/store/normal_form.h"
 
 namespace tessera::store {
@@ -33,32 +32,18 @@ bool is_of_word(char32_t character) {
 }  // namespace
 
 void WordCutter::append(std::string_view bytes, const std::function<void(const Word&)>& take) {
-  std::string joined;
-  if (!unfinished_.empty()) {
-    joined = std::move(unfinished_) + std::string(bytes);
-    unfinished_.clear();
-    bytes = joined;
-  }
-  while (!bytes.empty()) {
-    const size_t length = utf8::first_character(bytes);
-    if (length == 0) {
-      unfinished_ = bytes;
-      return;
-    }
-    std::string_view rest = bytes.substr(0, length);
-    bytes.remove_prefix(length);
-    const bool valid = length > 1 || static_cast<uint8_t>(rest.front()) < 0x80;
-    const char32_t character = valid ? utf8::take(rest) : char32_t{0};
+  characters_.append(bytes, [&](std::string_view own, std::optional<char32_t> valid) {
+    const char32_t character = valid.value_or(0);
     const bool alone = is_word_alone(character);
     if (alone || !is_of_word(character)) finish(take);
     if (is_of_word(character)) {
       if (word_.text.empty()) word_.begin = read_;
       utf8::append(word_.text, lower_case(character));
     }
-    read_ += static_cast<int64_t>(length);
+    read_ += static_cast<int64_t>(own.size());
     word_.end = read_;
     if (alone) finish(take);
-  }
+  });
 }
 
 void WordCutter::finish(const std::function<void(const Word&)>& take) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/data/utf8.h"
+
 namespace tessera::store {
 
 /// A word of a text: a run of letters and digits, in lower case; in scripts that are written
@@ -24,8 +26,8 @@ class WordCutter {
 
  private:
   Word word_;
-  std::string unfinished_;  // the first bytes of a character
-  int64_t read_ = 0;        // bytes, without these
+  utf8::CharacterCutter characters_;
+  int64_t read_ = 0;  // bytes that were cut into characters
 };
 
 /// The words of a whole text.
