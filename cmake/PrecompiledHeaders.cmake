@@ -69,12 +69,12 @@ function(tessera_precompiled_headers set)
   target_precompile_headers(tessera_${set}_headers PRIVATE ${headers})
 endfunction()
 
-# tessera_sources(<target> [TEST] [MERGED] <file>...): compiles the files, each with its precompiled
-# headers, and adds them to the target, which must have its libraries already. TEST: also GoogleTest's
-# headers. MERGED: GCC reads six files at a time, and what they include, and the templates of the
-# precompiled header, once for all six.
+# tessera_sources(<target> [TEST] <file>...): compiles the files, each with its precompiled headers,
+# and adds them to the target, which must have its libraries already. TEST: also GoogleTest's headers.
+# GCC reads six files at a time, and what they include, and the templates of the precompiled header,
+# once for all six.
 function(tessera_sources target)
-  cmake_parse_arguments(ARG "TEST;MERGED" "" "" ${ARGN})
+  cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
   if(NOT TESSERA_PRECOMPILE_HEADERS)
     target_sources(${target} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
     return()
@@ -89,9 +89,7 @@ function(tessera_sources target)
     endif()
     set(objects ${target}_${set})
     add_library(${objects} OBJECT ${${set}_files})
-    if(ARG_MERGED)
-      set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    endif()
+    set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
     target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_compile_definitions(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
     target_compile_options(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)

@@ -1,6 +1,6 @@
 # A room is a folder of src/tessera: one static library, its headers, and its tests in tests/<room>.
-# Its files are compiled six at a time, in half the time: what stands in an anonymous namespace must be
-# the only one of that name in the room.
+# Its files are compiled six at a time, in half the time, and so are its tests: what stands in an
+# anonymous namespace must be the only one of that name in the room, or in its tests.
 
 # tessera_room(<name> [TENSORS] [COLD] [ROOMS <room>...] [LIBRARIES <target>...])
 #   TENSORS    the room is built on LibTorch
@@ -25,7 +25,7 @@ function(tessera_room name)
   if(ARG_COLD)
     target_compile_options(tessera_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  tessera_sources(tessera_${name} MERGED ${sources})
+  tessera_sources(tessera_${name} ${sources})
   set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${name})
   set_property(GLOBAL PROPERTY TESSERA_TENSORS_OF_${name} ${ARG_TENSORS})
 endfunction()

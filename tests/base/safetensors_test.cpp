@@ -28,7 +28,7 @@ std::string image(const std::string& header, size_t data_bytes) {
   return bytes + header + std::string(data_bytes, 'd');
 }
 
-std::string refusal(const std::string& bytes) {
+std::string refusal_of_file(const std::string& bytes) {
   const TemporaryFolder folder;
   write_file(folder / "x", bytes);
   return message_of<DataError>([&] { File::open(folder / "x"); });
@@ -90,22 +90,24 @@ TEST(Safetensors, WriteRefusesWhatItCouldNotRead) {
 
 TEST(Safetensors, RefusesEveryKindOfDamage) {
   const std::string good = R"({"dtype":"U8","shape":[2],"data_offsets":[0,2]})";
-  EXPECT_EQ(refusal(image(entry(good), 2)), "");
-  EXPECT_THAT(refusal(""), HasSubstr("has 0 bytes"));
-  EXPECT_THAT(refusal("1234567"), HasSubstr("has 7 bytes"));
-  EXPECT_THAT(refusal(std::string(8, '\xff')), HasSubstr("announces a header"));
-  EXPECT_THAT(refusal(image(entry(good), 2).substr(0, 20)), HasSubstr("announces a header"));
-  EXPECT_THAT(refusal(image(entry(good), 1)), HasSubstr("truncated"));
-  EXPECT_THAT(refusal(image(entry(good), 3)), HasSubstr("too long"));
-  EXPECT_THAT(refusal(image("{", 0)), HasSubstr("not valid JSON"));
-  EXPECT_THAT(refusal(image("[]", 0)), HasSubstr("no JSON object"));
-  EXPECT_THAT(refusal(image(R"({"__metadata__":{"a":1}})", 0)), HasSubstr("table of strings"));
-  EXPECT_THAT(refusal(image(entry("3"), 0)), HasSubstr("not described"));
-  EXPECT_THAT(refusal(image(entry(R"({"dtype":"U8","shape":[2]})"), 2)),
+  EXPECT_EQ(refusal_of_file(image(entry(good), 2)), "");
+  EXPECT_THAT(refusal_of_file(""), HasSubstr("has 0 bytes"));
+  EXPECT_THAT(refusal_of_file("1234567"), HasSubstr("has 7 bytes"));
+  EXPECT_THAT(refusal_of_file(std::string(8, '\xff')), HasSubstr("announces a header"));
+  EXPECT_THAT(refusal_of_file(image(entry(good), 2).substr(0, 20)),
+              HasSubstr("announces a header"));
+  EXPECT_THAT(refusal_of_file(image(entry(good), 1)), HasSubstr("truncated"));
+  EXPECT_THAT(refusal_of_file(image(entry(good), 3)), HasSubstr("too long"));
+  EXPECT_THAT(refusal_of_file(image("{", 0)), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal_of_file(image("[]", 0)), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal_of_file(image(R"({"__metadata__":{"a":1}})", 0)),
+              HasSubstr("table of strings"));
+  EXPECT_THAT(refusal_of_file(image(entry("3"), 0)), HasSubstr("not described"));
+  EXPECT_THAT(refusal_of_file(image(entry(R"({"dtype":"U8","shape":[2]})"), 2)),
               HasSubstr("not described"));
   const auto described = [](const std::string& dtype, const std::string& shape,
                             const std::string& offsets) {
-    return refusal(image(
+    return refusal_of_file(image(
         entry("{\"dtype\":" + dtype + ",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}"),
         2));
   };
@@ -126,9 +128,9 @@ TEST(Safetensors, RefusesEveryKindOfDamage) {
 }
 
 TEST(Safetensors, RefusesOverlaps) {
-  EXPECT_THAT(refusal(image(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
-                            R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
-                            3)),
+  EXPECT_THAT(refusal_of_file(image(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},)"
+                                    R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+                                    3)),
               HasSubstr("overlap"));
 }
 

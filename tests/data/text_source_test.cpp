@@ -6,10 +6,12 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
+using test::message_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -31,13 +33,8 @@ std::vector<std::pair<std::string, std::string>> documents(const TextSource& sou
   return found;
 }
 
-std::string message_of(const TextSource& source) {
-  try {
-    documents(source);
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no DataError";
+std::string refusal(const TextSource& source) {
+  return message_of<DataError>([&] { documents(source); });
 }
 
 TEST_F(TextSourceFolder, TakesTheFilesOfAFolderInOrder) {
@@ -58,9 +55,9 @@ TEST_F(TextSourceFolder, TakesTheFilesOfAFolderInOrder) {
 
 TEST_F(TextSourceFolder, RefusesWhatIsNotText) {
   write_file(folder_ / "binary", std::string("ab\0c", 4));
-  EXPECT_THAT(message_of(TextSource::from_path(folder_ / "binary")), HasSubstr("byte 2 is zero"));
+  EXPECT_THAT(refusal(TextSource::from_path(folder_ / "binary")), HasSubstr("byte 2 is zero"));
   write_file(folder_ / "latin", "caf\xE9 ");
-  EXPECT_THAT(message_of(TextSource::from_path(folder_ / "latin")),
+  EXPECT_THAT(refusal(TextSource::from_path(folder_ / "latin")),
               HasSubstr("byte 3 is not valid UTF-8"));
   write_file(folder_ / "empty", "");
   EXPECT_THROW(TextSource::from_path(folder_ / "empty"), DataError);

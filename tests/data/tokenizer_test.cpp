@@ -12,10 +12,12 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_encoder.h"
 #include "tests/data/small_tokenizer.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
+using test::message_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -26,18 +28,8 @@ using test::small_bpe_json;
 // RapidCheck reads this once, before the first property: the same cases every time.
 const int kFixedSeed = ::setenv("RC_PARAMS", "seed=1", /*replace=*/0);
 
-template <typename Call>
-std::string message_of(Call&& call) {
-  try {
-    call();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no DataError";
-}
-
 std::string refusal(const Json& json) {
-  return message_of([&] { Tokenizer::parse(json.dump(), "file"); });
+  return message_of<DataError>([&] { Tokenizer::parse(json.dump(), "file"); });
 }
 
 TEST(Tokenizer, BytesAreTheirOwnIds) {
@@ -66,9 +58,9 @@ TEST(Tokenizer, CharactersAreNumberedInOrder) {
 
 TEST(Tokenizer, CharactersRefuseWhatTheyDoNotKnow) {
   const auto tokenizer = Tokenizer::characters("ab", EndOfText::kAbsent);
-  EXPECT_THAT(message_of([&] { tokenizer.encode("abé"); }),
+  EXPECT_THAT(message_of<DataError>([&] { tokenizer.encode("abé"); }),
               HasSubstr("byte 2: the character U+00E9"));
-  EXPECT_THAT(message_of([&] { tokenizer.encode("a\xFF"); }),
+  EXPECT_THAT(message_of<DataError>([&] { tokenizer.encode("a\xFF"); }),
               HasSubstr("byte 1 is not valid UTF-8"));
   EXPECT_THROW(Tokenizer::characters("", EndOfText::kAbsent), DataError);
   EXPECT_THROW(Tokenizer::characters("\xFF", EndOfText::kAbsent), DataError);
@@ -200,7 +192,7 @@ TEST(Tokenizer, RefusesDamage) {
   EXPECT_THAT(changed("/model/vocab/ab", 1.5), HasSubstr("has the id 1.5"));
   EXPECT_THAT(changed("/model/vocab/ab", 2000000000), HasSubstr("ids up to 2000000000"));
   EXPECT_THAT(changed("/model/vocab/ab", 1e30), HasSubstr("expected an integer"));
-  EXPECT_THAT(message_of([] { Tokenizer::parse(R"({"model": 1e999})", "file"); }),
+  EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse(R"({"model": 1e999})", "file"); }),
               testing::AllOf(testing::StartsWith("file: "), HasSubstr("1e999")));
   EXPECT_THAT(changed("/model/vocab", Json::object()), HasSubstr("byte 0x00"));
   EXPECT_THAT(changed("/model/merges/3", "a c"), HasSubstr("merge 3 needs the token 'ac'"));
@@ -212,9 +204,9 @@ TEST(Tokenizer, RefusesDamage) {
   EXPECT_THAT(changed("/added_tokens", {{{"id", 259}, {"content", "é"}}}),
               HasSubstr("and another token too"));
   EXPECT_THAT(changed("/added_tokens", {{{"id", 259}, {"content", ""}}}), HasSubstr("no content"));
-  EXPECT_THAT(message_of([] { Tokenizer::parse(std::string(100, '['), "file"); }),
+  EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse(std::string(100, '['), "file"); }),
               HasSubstr("nested deeper"));
-  EXPECT_THAT(message_of([] { Tokenizer::parse("{\"a\": ", "file"); }),
+  EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse("{\"a\": ", "file"); }),
               HasSubstr("not valid JSON"));
   EXPECT_THAT(refusal(Json::array()), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal({{"format", "tessera-bytes"}, {"version", 2}}), HasSubstr("version 2"));
@@ -224,7 +216,7 @@ TEST(Tokenizer, RefusesDamage) {
 TEST(Tokenizer, SaysWhereItLookedForAVocabulary) {
   const auto folder = std::filesystem::temp_directory_path() / "tessera-empty-tokenizer";
   std::filesystem::create_directories(folder);
-  EXPECT_THAT(message_of([&] { Tokenizer::load(folder); }), HasSubstr("encoder.json"));
+  EXPECT_THAT(message_of<DataError>([&] { Tokenizer::load(folder); }), HasSubstr("encoder.json"));
   std::filesystem::remove_all(folder);
 }
 

@@ -14,17 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/file.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 const fs::path kRoot = TESSERA_SOURCE_FOLDER;
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 /// What the program prints on standard output; each command line runs once.
 const std::string& output_of(const std::string& arguments) {
@@ -135,7 +131,7 @@ TEST(Documentation, CommandsUseWhatTheProgramHas) {
   size_t commands = 0;
   for (const auto& file : documents()) {
     SCOPED_TRACE(file.native());
-    for (const Words& words : program_commands(read(file))) {
+    for (const Words& words : program_commands(tessera::read_file(file))) {
       expect_known(words);
       ++commands;
     }
@@ -145,7 +141,7 @@ TEST(Documentation, CommandsUseWhatTheProgramHas) {
 
 TEST(Documentation, FilesInCommandsExist) {
   for (const auto& file : documents())
-    for (const Words& words : shell_commands(read(file)))
+    for (const Words& words : shell_commands(tessera::read_file(file)))
       for (const auto& word : words)
         if (word.starts_with("examples/") || word.starts_with("./")) {
           EXPECT_TRUE(fs::exists(kRoot / word)) << word << " in " << file;
@@ -155,7 +151,7 @@ TEST(Documentation, FilesInCommandsExist) {
 TEST(Documentation, LinksLeadToFiles) {
   const std::regex link(R"(\]\(([^):#]+)[)#])");
   for (const auto& file : documents()) {
-    const std::string text = read(file);
+    const std::string text = tessera::read_file(file);
     for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it)
       EXPECT_TRUE(fs::exists(file.parent_path() / (*it)[1].str())) << (*it)[0] << " in " << file;
   }

@@ -14,16 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/file.h"
+
 namespace {
 
 namespace fs = std::filesystem;
 const fs::path kHouse = fs::path(TESSERA_SOURCE_FOLDER) / "src/tessera";
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 struct Room {
   bool tensors = false;         ///< may include LibTorch
@@ -32,7 +28,7 @@ struct Room {
 
 std::map<std::string, Room> declared_rooms() {
   std::map<std::string, Room> rooms;
-  const std::string text = read(kHouse / "CMakeLists.txt");
+  const std::string text = tessera::read_file(kHouse / "CMakeLists.txt");
   const std::regex declaration(
       R"(tessera_room\((\w+)(\s+TENSORS)?(?:\s+COLD)?(?:\s+MERGED)?(?:\s+ROOMS((?:\s+[a-z]+)+))?)");
   for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
@@ -75,7 +71,7 @@ const Includes& includes_of(const fs::path& file) {
   static std::map<fs::path, Includes> known;
   if (const auto found = known.find(file); found != known.end()) return found->second;
   Includes result;
-  const std::string text = read(file);
+  const std::string text = tessera::read_file(file);
   const std::regex include(R"re(#include (?:"tessera/([^"]+)"|<([^>]+)>))re");
   for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
     if ((*it)[2].matched) {
@@ -126,18 +122,20 @@ TEST(House, RoomsWithoutTensorsDoNotLinkLibTorch) {
   for (const auto& [name, room] : declared_rooms()) {
     const fs::path libraries = fs::path(TESSERA_BINARY_FOLDER) / "rooms" / name;
     ASSERT_TRUE(fs::exists(libraries)) << libraries;
-    EXPECT_EQ(room.tensors, read(libraries).find("tessera_torch") != std::string::npos) << name;
+    EXPECT_EQ(room.tensors,
+              tessera::read_file(libraries).find("tessera_torch") != std::string::npos)
+        << name;
   }
 }
 
 TEST(House, NobodyIncludesTheWholeOfLibTorch) {
   for (const auto& file : sources_of(kHouse))
-    EXPECT_EQ(read(file).find("#include <torch/torch.h>"), std::string::npos) << file;
+    EXPECT_EQ(tessera::read_file(file).find("#include <torch/torch.h>"), std::string::npos) << file;
 }
 
 TEST(House, FilesStayReadable) {
   for (const auto& file : sources_of(kHouse)) {
-    const std::string text = read(file);
+    const std::string text = tessera::read_file(file);
     EXPECT_LE(std::ranges::count(text, '\n'), 600) << file;
   }
 }

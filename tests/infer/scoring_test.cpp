@@ -55,7 +55,8 @@ TEST(Scoring, TheFirstChoiceAfterATextIsScoredLikeItsTokens) {
     for (size_t i = 0; i < 3; ++i) {
       ASSERT_EQ(scores[i].size(), texts[i].size() + 1);
       for (size_t t = 1; t < texts[i].size(); ++t)
-        EXPECT_NEAR(*scores[i][t].log_probability, *plain[i][t].log_probability, 1e-5);  // other batch, other sums
+        EXPECT_NEAR(*scores[i][t].log_probability, *plain[i][t].log_probability,
+                    1e-5);  // other batch, other sums
       const ScoredToken& next = scores[i].back();
       const at::Tensor logits = recomputed(*model, texts[i], kWindow);
       EXPECT_EQ(next.token, logits.argmax().item<int64_t>());

@@ -7,14 +7,12 @@
 
 #include "tessera/base/random.h"
 #include "tessera/memo/score_decoder.h"
+#include "tests/memo/window_scores.h"
 
 namespace tessera::memo {
 namespace {
 
-WindowScores scores_of(std::vector<int64_t> lengths, std::vector<float> scores) {
-  const auto windows = std::max<int64_t>(1, static_cast<int64_t>(lengths.size()));
-  return {std::move(lengths), static_cast<int64_t>(scores.size()) / windows, scores};
-}
+using test::scores_of;
 
 TEST(LikelihoodDecoder, PosteriorByHand) {
   const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);

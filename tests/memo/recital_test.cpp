@@ -14,7 +14,7 @@ namespace {
 
 using Tokens = std::vector<int32_t>;
 
-constexpr int32_t kVocabulary = 200, kEndOfText = 199;
+constexpr int32_t kSmallVocabulary = 200, kEndOfText = 199;
 
 Tokens random_tokens(size_t count, uint64_t seed) {
   RandomStream random(seed);
@@ -29,13 +29,13 @@ void memorize(TextMemory& memory, const Tokens& document) {
 }
 
 TextMemory memory_of(const std::vector<Tokens>& documents, int64_t dimension) {
-  TextMemory memory({.dimension = dimension, .vocabulary = kVocabulary, .seed = 3});
+  TextMemory memory({.dimension = dimension, .vocabulary = kSmallVocabulary, .seed = 3});
   for (const Tokens& document : documents) memorize(memory, document);
   return memory;
 }
 
 LikelihoodDecoder decoder_of(const TextMemory& memory) {
-  return {std::vector<double>(kVocabulary, 1.0), memory.noise(), 0.01};
+  return {std::vector<double>(kSmallVocabulary, 1.0), memory.noise(), 0.01};
 }
 
 /// At most `most` tokens, the end of text left out.
@@ -138,7 +138,7 @@ TEST(Recital, FollowsTheLastTokensOfATextThatIsPartlyNew) {
 TEST(Recital, RefusesATokenOutsideTheVocabulary) {
   const TextMemory memory = memory_of({random_tokens(60, 1)}, 128);
   const LikelihoodDecoder decoder = decoder_of(memory);
-  const Tokens prompt = {1, 2, 3, kVocabulary};
+  const Tokens prompt = {1, 2, 3, kSmallVocabulary};
   Recital recital(memory, decoder, prompt, std::nullopt);
   EXPECT_THROW(recital.next(), std::invalid_argument);
 }

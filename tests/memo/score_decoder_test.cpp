@@ -4,13 +4,12 @@
 
 #include <cmath>
 
+#include "tests/memo/window_scores.h"
+
 namespace tessera::memo {
 namespace {
 
-WindowScores scores_of(std::vector<int64_t> lengths, std::vector<float> scores) {
-  const auto windows = std::max<int64_t>(1, static_cast<int64_t>(lengths.size()));
-  return {std::move(lengths), static_cast<int64_t>(scores.size()) / windows, scores};
-}
+using test::scores_of;
 
 TEST(ByScore, TakesTheLargestSum) {
   const NextToken next = by_score(scores_of({4, 16}, {0.5f, 1.25f, 0, 1, 0.5f, 0}), 0.25);

@@ -6,20 +6,17 @@
 #include <cmath>
 
 #include "tessera/model/tensor_state.h"
+#include "tests/model/by_hand.h"
 
 namespace tessera {
 namespace {
+
+using test::fill;
 
 AttentionalLstmConfig one_unit() {
   AttentionalLstmConfig config;
   config.inputs = config.outputs = config.hidden = 1;
   return config;
-}
-
-void fill(const AttentionalLstm& model, const std::string& name, std::vector<double> values) {
-  at::NoGradGuard no_grad;
-  at::Tensor parameter = model.named_parameters()[name];
-  parameter.copy_(at::tensor(values).view(parameter.sizes()));
 }
 
 // Steps 1 and 2 attend over h_0, and over h_0 and h_1.

@@ -11,27 +11,25 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
-constexpr double kTolerance = 1e-10;  // other order of the same sums, in double
+using test::drawn;
 
-at::Tensor drawn(at::IntArrayRef sizes, int64_t seed) {
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-  return at::empty(sizes, at::kDouble).normal_(0, 0.4, generator);
-}
+constexpr double kComplexTolerance = 1e-10;  // other order of the same sums, in double
 
 /// Four complex inputs, two complex outputs, two memories of two complex channels, in double.
-ComplexMosaic small_model() {
+ComplexMosaic small_complex_mosaic() {
   ComplexMosaic model({.inputs = 8, .outputs = 4, .heads = 2, .channels = 8, .beta = 5}, 3);
   model.to(at::kDouble);
   return model;
 }
 at::Tensor inputs(int64_t B, int64_t T, int64_t seed = 1) {
-  return drawn({B, T, 8}, seed);
+  return drawn({B, T, 8}, seed, 0.4);
 }
 
 at::Tensor whole(ComplexMosaic& model, const at::Tensor& x) {
@@ -48,7 +46,7 @@ at::Tensor go_on(ComplexMosaic& model, const at::Tensor& x, SequenceState& state
 
 void expect_equal(const at::Tensor& actual, const at::Tensor& expected) {
   ASSERT_EQ(actual.sizes(), expected.sizes());
-  EXPECT_LT(test::relative_error(actual, expected), kTolerance);
+  EXPECT_LT(test::relative_error(actual, expected), kComplexTolerance);
 }
 
 // One complex channel, W_phi = 1, W_psi = i, W_z = 2, beta = 1; x = 1, i, 1. Step 2 reads the pair
@@ -72,7 +70,7 @@ TEST(ComplexMosaic, ThreeStepsWorkedByHand) {
 // The equations with std::complex, one number after the other.
 TEST(ComplexMosaic, IsTheSlowLoop) {
   using Complex = std::complex<double>;
-  ComplexMosaic model = small_model();
+  ComplexMosaic model = small_complex_mosaic();
   const at::Tensor x = inputs(1, 9), z = whole(model, x);
   const auto parameters = model.named_parameters();
   const auto number = [](const at::Tensor& pair) {
@@ -115,9 +113,9 @@ TEST(ComplexMosaic, IsTheSlowLoop) {
 }
 
 TEST(ComplexMosaic, GradientsAgreeWithCentralDifferences) {
-  ComplexMosaic model = small_model();
+  ComplexMosaic model = small_complex_mosaic();
   std::vector<at::Tensor> leaves = model.parameters();
-  const at::Tensor x = inputs(2, 6).requires_grad_(true), weights = drawn({2, 6, 4}, 8);
+  const at::Tensor x = inputs(2, 6).requires_grad_(true), weights = drawn({2, 6, 4}, 8, 0.4);
   leaves.push_back(x);
   const auto value = [&] { return (model.forward(x) * weights).sum(); };
   const auto gradients = torch::autograd::grad({value()}, leaves);
@@ -147,9 +145,9 @@ TEST(ComplexMosaic, IsMovedAsTheAuthorsFormIs) {
   const auto projected = [](const at::Tensor& real) {  // [2, 2] -> re, im
     return at::stack({(real[0][0] + real[1][1]) / 2, (real[1][0] - real[0][1]) / 2});
   };
-  at::Tensor theirs = drawn({2, 2}, 5).requires_grad_(true);
+  at::Tensor theirs = drawn({2, 2}, 5, 0.4).requires_grad_(true);
   at::Tensor ours = projected(theirs).detach().requires_grad_(true);
-  const at::Tensor wanted = drawn({2}, 6);
+  const at::Tensor wanted = drawn({2}, 6, 0.4);
   std::vector<at::Tensor> first = {at::zeros({2, 2}, at::kDouble), at::zeros({2}, at::kDouble)};
   std::vector<at::Tensor> second = {first[0].clone(), first[1].clone()};
   for (int step = 0; step < 20; ++step) {
@@ -195,7 +193,7 @@ TEST(ComplexMosaic, MayBeginWithAUnitaryMatrix) {
 }
 
 TEST(ComplexMosaic, ReadingInAnyPiecesGivesTheWhole) {
-  ComplexMosaic model = small_model();
+  ComplexMosaic model = small_complex_mosaic();
   const at::Tensor x = inputs(2, 11), z = whole(model, x);
   for (const std::vector<int64_t>& lengths :
        {std::vector<int64_t>(11, 1), {11}, {1, 10}, {0, 5, 0, 1, 3, 2, 0}, {10, 1}}) {
@@ -215,7 +213,7 @@ TEST(ComplexMosaic, ReadingInAnyPiecesGivesTheWhole) {
 }
 
 TEST(ComplexMosaic, ForksAndChosenRowsAreIndependent) {
-  ComplexMosaic model = small_model();
+  ComplexMosaic model = small_complex_mosaic();
   const at::Tensor x = inputs(3, 6), more = inputs(3, 4, 2);
   SequenceState state = model.empty_state();
   go_on(model, x, state);
@@ -232,7 +230,9 @@ TEST(ComplexMosaic, ForksAndChosenRowsAreIndependent) {
 
 TEST(ComplexMosaic, AStateSurvivesAFile) {
   ComplexMosaic model({}, 1);
-  const auto steps = [](int64_t T, int64_t seed) { return drawn({2, T, 6}, seed).to(at::kFloat); };
+  const auto steps = [](int64_t T, int64_t seed) {
+    return drawn({2, T, 6}, seed, 0.4).to(at::kFloat);
+  };
   const test::TemporaryFolder folder;
   for (const int64_t read : {1, 5}) {
     SequenceState state = model.empty_state();
@@ -260,7 +260,7 @@ TEST(ComplexMosaic, ParametersSurviveAFile) {
   at::NoGradGuard no_grad;
   for (auto& item : loaded->named_parameters())
     item.value().copy_(file.at(item.key(), item.value().sizes().vec()));
-  const at::Tensor x = drawn({2, 7, 6}, 1).to(at::kFloat);
+  const at::Tensor x = drawn({2, 7, 6}, 1, 0.4).to(at::kFloat);
   EXPECT_TRUE(loaded->forward(x).equal(model.forward(x)));
 }
 
@@ -293,7 +293,7 @@ TEST(ComplexMosaic, LearnsOneBatchByHeart) {
 }
 
 TEST(ComplexMosaic, TheFutureDoesNotReachThePast) {
-  ComplexMosaic model = small_model();
+  ComplexMosaic model = small_complex_mosaic();
   const at::Tensor x = inputs(2, 8), before = whole(model, x);
   for (int64_t changed : {0, 1, 5, 7}) {
     at::Tensor other = x.clone();
@@ -315,7 +315,7 @@ TEST(ComplexMosaic, ReadsEmptyAndSingleSequences) {
 }
 
 TEST(ComplexMosaic, RefusedInputsLeaveTheStateAsItWas) {
-  ComplexMosaic model = small_model();
+  ComplexMosaic model = small_complex_mosaic();
   const at::Tensor x = inputs(2, 6), more = inputs(2, 3, 2);
   SequenceState state = model.empty_state();
   go_on(model, x, state);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 enum Part : size_t { kMemory, kUsage, kPrecedence, kLinks, kWriteWeights, kReadWeights, kReads };
 
-DncConfig small_config() {
+DncConfig small_dnc() {
   DncConfig config;
   config.inputs = 3;
   config.controller = 4;
@@ -31,7 +31,7 @@ DncConfig small_config() {
 /// A network that in every step writes (5, -2) into the least used row, whatever it reads. free:
 /// the logit of the read head's free gate; modes: the logits of its modes.
 Dnc writer(float free, std::vector<float> modes) {
-  Dnc model(small_config());
+  Dnc model(small_dnc());
   std::vector<float> interface = {1,    0,  0,      // read key and strength
                                   0,    0,  0,      // write key and strength
                                   60,   60, 5, -2,  // erase, add
@@ -84,7 +84,7 @@ TEST(Dnc, RowsThatAreReadCanBeFreed) {
 }
 
 TEST(Dnc, ItsStateStaysWithinTheBoundsOfThePaper) {
-  DncConfig config = small_config();
+  DncConfig config = small_dnc();
   config.read_heads = 3;
   Dnc model(config);
   SequenceState state = model.empty_state();
@@ -112,7 +112,7 @@ TEST(Dnc, HasTheParametersOfItsEquations) {
 }
 
 TEST(Dnc, RefusesSizesThatAreTogetherTooLarge) {
-  DncConfig config = small_config();
+  DncConfig config = small_dnc();
   config.read_heads = config.width = config.controller = int64_t{1} << 28;
   EXPECT_THAT(
       test::message_of<UsageError>([&] { Dnc model(config, std::nullopt, at::kMeta); }),

@@ -17,7 +17,7 @@ using test::message_of;
 using testing::HasSubstr;
 
 /// A two-memory model of vectors of 5 numbers behind a vocabulary of 7.
-Json small_model() {
+Json small_table() {
   return {{"vocabulary", 7},
           {"model",
            {{"kind", "stm"},
@@ -36,7 +36,7 @@ at::Tensor some_tokens() {
 
 TEST(Embedded, GivesTheModelInsideTheRowsOfTheTable) {
   at::NoGradGuard no_grad;
-  Embedded model(small_model(), 3);
+  Embedded model(small_table(), 3);
   const at::Tensor tokens = some_tokens();
   const at::Tensor table = model.named_parameters()["embedding"];
   ASSERT_EQ(table.sizes(), at::IntArrayRef({7, 5}));
@@ -49,7 +49,7 @@ TEST(Embedded, GivesTheModelInsideTheRowsOfTheTable) {
 }
 
 TEST(Embedded, ReadsInPiecesWhatItReadsAtOnce) {
-  Embedded model(small_model(), 3);
+  Embedded model(small_table(), 3);
   const at::Tensor tokens = some_tokens();
   const at::Tensor whole = model.read(tokens, model.empty_state()).outputs;
   auto [first, state] = model.read(tokens.slice(1, 0, 1), model.empty_state());
@@ -59,21 +59,21 @@ TEST(Embedded, ReadsInPiecesWhatItReadsAtOnce) {
 }
 
 TEST(Embedded, TheTableLearns) {
-  Embedded model(small_model(), 3);
+  Embedded model(small_table(), 3);
   model.forward(some_tokens()).square().sum().backward();
   const at::Tensor gradient = model.named_parameters()["embedding"].grad();
   EXPECT_GT(gradient.abs().sum().item<double>(), 0);
 }
 
 TEST(Embedded, EqualSeedsGiveEqualParameters) {
-  const Embedded one(small_model(), 3), same(small_model(), 3), other(small_model(), 4);
+  const Embedded one(small_table(), 3), same(small_table(), 3), other(small_table(), 4);
   for (const auto& item : one.named_parameters())
     EXPECT_TRUE(item.value().equal(same.named_parameters()[item.key()])) << item.key();
   EXPECT_FALSE(one.named_parameters()["embedding"].equal(other.named_parameters()["embedding"]));
 }
 
 TEST(Embedded, ItsHyperParametersMakeItAgain) {
-  const Embedded model(small_model(), 3);
+  const Embedded model(small_table(), 3);
   const Json all = model.hyper_parameters();
   EXPECT_EQ(all["vocabulary"], 7);
   EXPECT_EQ(all["model"]["kind"], "stm");
@@ -84,7 +84,7 @@ TEST(Embedded, ItsHyperParametersMakeItAgain) {
 
 TEST(Embedded, RefusesWhatCannotStandInside) {
   const auto refusal = [](auto change) {
-    Json json = small_model();
+    Json json = small_table();
     change(json);
     return message_of<UsageError>([&] { Embedded model(json, 0); });
   };
@@ -101,7 +101,7 @@ TEST(Embedded, RefusesWhatCannotStandInside) {
 }
 
 TEST(Embedded, RefusesTokensOutsideItsVocabulary) {
-  Embedded model(small_model(), 3);
+  Embedded model(small_table(), 3);
   EXPECT_THROW(model.forward(at::full({1, 2}, 7, at::kLong)), c10::ValueError);
   EXPECT_THROW(model.forward(at::full({1, 2}, -1, at::kLong)), c10::ValueError);
   EXPECT_THROW(model.forward(at::zeros({1, 2})), c10::ValueError);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Positions kAll[] = {Positions::kLearned, Positions::kRotary, Positions::kAlibi};
 
-GptConfig small_config(Positions positions, int64_t heads = 3, int64_t channels = 12) {
+GptConfig small_gpt(Positions positions, int64_t heads = 3, int64_t channels = 12) {
   GptConfig config;
   config.vocabulary = 11;
   config.window = 8;
@@ -51,7 +51,7 @@ double second_read(double first_score, double second_score) {
 /// The first channel of what the block's attention adds at the second token.
 double second_addition(Positions positions) {
   at::NoGradGuard no_grad;
-  GptBlock block = attention_alone(small_config(positions, 1, 2));
+  GptBlock block = attention_alone(small_gpt(positions, 1, 2));
   const at::Tensor x = at::tensor({1.0, -1.0, -1.0, 1.0}, at::kDouble).view({1, 2, 2}) * 1e3;
   return (block->forward(x, {}) - x)[0][1][0].item<double>();
 }
@@ -125,7 +125,7 @@ at::Tensor loop(GptBlock block, const GptConfig& config, const at::Tensor& x) {
 TEST(GptBlock, EqualsTheLoop) {
   at::NoGradGuard no_grad;
   for (const Positions positions : kAll) {
-    const GptConfig config = small_config(positions);
+    const GptConfig config = small_gpt(positions);
     GptBlock block = drawn_block(config);
     const at::Tensor x = at::randn({2, 6, 12}, at::kDouble);
     EXPECT_LT(test::relative_error(block->forward(x, {}), loop(block, config, x)), 1e-12)
@@ -135,7 +135,7 @@ TEST(GptBlock, EqualsTheLoop) {
 
 TEST(GptBlock, GradientsAgreeWithCentralDifferences) {
   for (const Positions positions : kAll) {
-    GptBlock block = drawn_block(small_config(positions));
+    GptBlock block = drawn_block(small_gpt(positions));
     const auto outputs = [&](const std::vector<at::Tensor>& in) {
       block->query_key_value->weight = in[1];
       return block->forward(in[0], {});
@@ -150,7 +150,7 @@ TEST(GptBlock, GradientsAgreeWithCentralDifferences) {
 TEST(GptBlock, FloatAgreesWithDouble) {
   at::NoGradGuard no_grad;
   for (const Positions positions : kAll) {
-    GptBlock block = drawn_block(small_config(positions));
+    GptBlock block = drawn_block(small_gpt(positions));
     const at::Tensor x = at::randn({2, 70, 12}, at::kDouble);
     const at::Tensor expected = block->forward(x, {});
     block->to(at::kFloat);
@@ -163,9 +163,9 @@ TEST(GptBlock, FloatAgreesWithDouble) {
 TEST(Gpt, OnlyLearnedPositionsAreParameters) {
   // A block: 12 C^2 and two gains; beside the blocks V C and the last gain.
   const int64_t without = 2 * (12 * 12 * 12 + 2 * 12) + 11 * 12 + 12;
-  EXPECT_EQ(Gpt(small_config(Positions::kLearned)).parameter_count(), without + 8 * 12);
-  EXPECT_EQ(Gpt(small_config(Positions::kRotary)).parameter_count(), without);
-  EXPECT_EQ(Gpt(small_config(Positions::kAlibi)).parameter_count(), without);
+  EXPECT_EQ(Gpt(small_gpt(Positions::kLearned)).parameter_count(), without + 8 * 12);
+  EXPECT_EQ(Gpt(small_gpt(Positions::kRotary)).parameter_count(), without);
+  EXPECT_EQ(Gpt(small_gpt(Positions::kAlibi)).parameter_count(), without);
 }
 
 TEST(Gpt, AConfigurationThatDoesNotNamePositionsHasLearnedOnes) {
@@ -174,8 +174,8 @@ TEST(Gpt, AConfigurationThatDoesNotNamePositionsHasLearnedOnes) {
 }
 
 TEST(Gpt, RefusesRotaryPositionsOfHeadsWithAnOddWidth) {
-  EXPECT_THROW(Gpt(small_config(Positions::kRotary, 4, 12)), UsageError);
-  EXPECT_NO_THROW(Gpt(small_config(Positions::kAlibi, 4, 12)));
+  EXPECT_THROW(Gpt(small_gpt(Positions::kRotary, 4, 12)), UsageError);
+  EXPECT_NO_THROW(Gpt(small_gpt(Positions::kAlibi, 4, 12)));
   EXPECT_THROW(gpt_kind().make({{"positions", "rotray"}}, {}, at::kMeta), UsageError);
 }
 

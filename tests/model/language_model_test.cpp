@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-struct Form {
+struct LanguageModelForm {
   const char* name;
   const char* kind;
   const char* hyper_parameters;
@@ -27,7 +27,7 @@ struct Form {
 constexpr const char* kSizes =
     R"("vocabulary": 13, "window": 16, "layers": 2, "channels": 16, "dropout": 0.2)";
 
-constexpr Form kForms[] = {
+constexpr LanguageModelForm kLanguageModels[] = {
     {"mosaic_paper", "memory_mosaic", R"(, "heads": 2, "persistent_slots": 6)"},
     {"mosaic_nano", "memory_mosaic",
      R"(, "heads": 2, "persistent_slots": 6, "parameterisation": "nano", "bias": true)"},
@@ -40,10 +40,10 @@ constexpr Form kForms[] = {
 
 constexpr double kStreamingTolerance = 1e-5;  // other order of the same float sums
 
-class LanguageModelTest : public testing::TestWithParam<Form> {
+class LanguageModelTest : public testing::TestWithParam<LanguageModelForm> {
  protected:
   void SetUp() override {
-    const Form& form = GetParam();
+    const LanguageModelForm& form = GetParam();
     model_ = make_language_model(
         form.kind,
         config::parse_json(fmt::format("{{{}{}}}", kSizes, form.hyper_parameters), "test"));
@@ -340,7 +340,7 @@ TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {
   EXPECT_EQ(model_->hidden(tokens(2, 0)).sizes(), (std::vector<int64_t>{2, 0, 16}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, LanguageModelTest, testing::ValuesIn(kForms),
+INSTANTIATE_TEST_SUITE_P(Forms, LanguageModelTest, testing::ValuesIn(kLanguageModels),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -8,31 +8,31 @@
 
 #include "tessera/base/error.h"
 #include "tessera/model/tensor_state.h"
+#include "tests/model/by_hand.h"
+#include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
 namespace {
 
-constexpr double kTolerance = 1e-6;  // other order of the same float sums
+using test::sigmoid;
 
-at::Tensor drawn(at::IntArrayRef sizes, int64_t seed) {
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-  return at::empty(sizes).normal_(0, 0.5, generator);
+constexpr double kLstmTolerance = 1e-6;  // other order of the same float sums
+
+at::Tensor drawn_floats(at::IntArrayRef sizes, int64_t seed) {
+  return test::drawn(sizes, seed, 0.5).to(at::kFloat);
 }
 
 LstmLayer layer_of(int64_t inputs, int64_t channels) {
   at::NoGradGuard no_grad;
   LstmLayer layer(inputs, channels, at::kCPU);
   int64_t seed = 1;
-  for (auto& parameter : layer->parameters()) parameter.copy_(drawn(parameter.sizes(), ++seed));
+  for (auto& parameter : layer->parameters())
+    parameter.copy_(drawn_floats(parameter.sizes(), ++seed));
   return layer;
 }
 
-double sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-LstmConfig small_config() {
+LstmConfig small_lstm() {
   LstmConfig config;
   config.vocabulary = 11;
   config.window = 8;
@@ -54,8 +54,8 @@ TEST(LstmLayer, AStepWorkedByHand) {
   const double cell = forget * -1 + input * candidate;
   const auto step =
       layer->forward(at::full({1, 1, 1}, 2.0), at::full({1, 1}, 0.5), at::full({1, 1}, -1.0));
-  EXPECT_NEAR(step.cell.item<double>(), cell, kTolerance);
-  EXPECT_NEAR(step.hidden.item<double>(), output * std::tanh(cell), kTolerance);
+  EXPECT_NEAR(step.cell.item<double>(), cell, kLstmTolerance);
+  EXPECT_NEAR(step.hidden.item<double>(), output * std::tanh(cell), kLstmTolerance);
   EXPECT_EQ(step.outputs.item<float>(), step.hidden.item<float>());
 }
 
@@ -63,8 +63,8 @@ TEST(LstmLayer, IsTheSlowLoop) {
   at::NoGradGuard no_grad;
   const int64_t B = 2, T = 5, in = 4, C = 3;
   LstmLayer layer = layer_of(in, C);
-  const at::Tensor x = drawn({B, T, in}, 20);
-  at::Tensor hidden = drawn({B, C}, 21), cell = drawn({B, C}, 22);
+  const at::Tensor x = drawn_floats({B, T, in}, 20);
+  at::Tensor hidden = drawn_floats({B, C}, 21), cell = drawn_floats({B, C}, 22);
   const auto sequence = layer->forward(x, hidden, cell);
   for (int64_t t = 0; t < T; ++t) {
     at::Tensor next_hidden = at::zeros({B, C}), next_cell = at::zeros({B, C});
@@ -87,9 +87,9 @@ TEST(LstmLayer, IsTheSlowLoop) {
       }
     hidden = next_hidden;
     cell = next_cell;
-    EXPECT_LT(test::relative_error(sequence.outputs.select(1, t), hidden), kTolerance) << t;
+    EXPECT_LT(test::relative_error(sequence.outputs.select(1, t), hidden), kLstmTolerance) << t;
   }
-  EXPECT_LT(test::relative_error(sequence.cell, cell), kTolerance);
+  EXPECT_LT(test::relative_error(sequence.cell, cell), kLstmTolerance);
 }
 
 TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
@@ -104,11 +104,11 @@ TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
     theirs["bias_ih_l0"].copy_(0.25 * layer->bias);  // their two biases are summed
     theirs["bias_hh_l0"].copy_(0.75 * layer->bias);
   }
-  const at::Tensor x = drawn({B, T, in}, 20), zeros = at::zeros({B, C});
+  const at::Tensor x = drawn_floats({B, T, in}, 20), zeros = at::zeros({B, C});
   const at::Tensor ours = layer->forward(x, zeros, zeros).outputs;
   const at::Tensor expected = std::get<0>(other->forward(x));
-  EXPECT_LT(test::relative_error(ours.detach(), expected.detach()), kTolerance);
-  const at::Tensor weights = drawn(ours.sizes(), 23);
+  EXPECT_LT(test::relative_error(ours.detach(), expected.detach()), kLstmTolerance);
+  const at::Tensor weights = drawn_floats(ours.sizes(), 23);
   const auto gradients = torch::autograd::grad(
       {(weights * ours).sum()}, {layer->input_weight, layer->recurrent_weight, layer->bias});
   const auto wanted =
@@ -120,9 +120,9 @@ TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
 
 TEST(LstmLayer, GradientsAreTheNumericalOnes) {
   const LstmLayer layer = layer_of(2, 3);
-  std::vector<at::Tensor> inputs = {drawn({2, 4, 2}, 20),    drawn({2, 3}, 21),
-                                    drawn({2, 3}, 22),       layer->input_weight,
-                                    layer->recurrent_weight, layer->bias};
+  std::vector<at::Tensor> inputs = {drawn_floats({2, 4, 2}, 20), drawn_floats({2, 3}, 21),
+                                    drawn_floats({2, 3}, 22),    layer->input_weight,
+                                    layer->recurrent_weight,     layer->bias};
   for (auto& input : inputs) input = input.detach().to(at::kDouble).requires_grad_();
   const auto outputs = [](const std::vector<at::Tensor>& inputs) {
     LstmLayer layer(2, 3, at::kMeta);
@@ -137,20 +137,20 @@ TEST(LstmLayer, GradientsAreTheNumericalOnes) {
 
 TEST(Lstm, HasTheParametersOfItsEquations) {
   // E, and in each layer W, U and b: V C + L (2 (4 C^2) + 4 C)
-  EXPECT_EQ(Lstm(small_config()).parameter_count(), 11 * 4 + 2 * (2 * 4 * 4 * 4 + 4 * 4));
+  EXPECT_EQ(Lstm(small_lstm()).parameter_count(), 11 * 4 + 2 * (2 * 4 * 4 * 4 + 4 * 4));
   LstmConfig config;  // the defaults
   EXPECT_EQ(Lstm(config, std::nullopt, at::kMeta).parameter_count(),
             50304 * 768 + 2 * (8 * 768 * 768 + 4 * 768));
 }
 
 TEST(Lstm, ForgetGatesBeginOpen) {
-  const Lstm model(small_config());
+  const Lstm model(small_lstm());
   EXPECT_TRUE(model.layer(1)->bias.equal(
       at::tensor({0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, at::kFloat)));
 }
 
 TEST(Lstm, ItsStateHasAFixedSize) {
-  Lstm model(small_config());
+  Lstm model(small_lstm());
   SequenceState state = model.empty_state();
   for (int64_t length : {1, 7, 40}) {
     const at::Tensor tokens = at::arange(3 * length).remainder(11).view({3, length});
@@ -163,8 +163,8 @@ TEST(Lstm, ItsStateHasAFixedSize) {
 }
 
 TEST(Lstm, RefusesAStateOfAnotherModel) {
-  Lstm model(small_config());
-  auto config = small_config();
+  Lstm model(small_lstm());
+  auto config = small_lstm();
   config.layers = 3;
   Lstm deeper(config);
   const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
@@ -175,7 +175,7 @@ TEST(Lstm, RefusesAStateOfAnotherModel) {
 
 TEST(Lstm, RefusesImpossibleSizes) {
   const auto refuses = [](auto change, const std::string& field) {
-    auto config = small_config();
+    auto config = small_lstm();
     change(config);
     try {
       Lstm model(config);

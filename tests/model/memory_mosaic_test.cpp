@@ -174,7 +174,7 @@ class SlowMosaic {
   int64_t width_ = 0;
 };
 
-MemoryMosaicConfig small_config(Parameterisation parameterisation) {
+MemoryMosaicConfig small_mosaic(Parameterisation parameterisation) {
   MemoryMosaicConfig config;
   config.vocabulary = 11;
   config.window = 12;
@@ -205,7 +205,7 @@ at::Tensor slow_logits(const MemoryMosaic& model, const std::vector<int64_t>& to
 TEST(MemoryMosaic, AgreesWithTheFormulasWrittenOut) {
   for (auto parameterisation : {Parameterisation::kPaper, Parameterisation::kNano})
     for (bool bias : {false, true}) {
-      auto config = small_config(parameterisation);
+      auto config = small_mosaic(parameterisation);
       config.bias = bias;
       config.persistent_count = bias ? 2 : 1;
       MemoryMosaic model(config);
@@ -226,7 +226,7 @@ TEST(MemoryMosaic, TheScaleOfTheKeysIsCappedAsPublished) {
   for (auto [parameterisation, context, persistent] :
        {std::tuple{Parameterisation::kPaper, std::exp(5.0), std::exp(10.0)},
         std::tuple{Parameterisation::kNano, std::exp(9.0), 65535.0}}) {
-    MemoryMosaic model(small_config(parameterisation));
+    MemoryMosaic model(small_mosaic(parameterisation));
     at::NoGradGuard no_grad;
     model.block(0)->context->key->log_scale.fill_(0.9);
     model.block(0)->persistent->key->log_scale.fill_(0.9);
@@ -236,7 +236,7 @@ TEST(MemoryMosaic, TheScaleOfTheKeysIsCappedAsPublished) {
 }
 
 TEST(MemoryMosaic, StartsAsPublished) {
-  const MemoryMosaic model(small_config(Parameterisation::kPaper));
+  const MemoryMosaic model(small_mosaic(Parameterisation::kPaper));
   const auto block = model.block(1);
   EXPECT_NEAR(block->context->key->decay()[0].item<double>(), std::exp(-0.5), 1e-6);
   EXPECT_NEAR(block->context->key->decay()[2].item<double>(), std::exp(-5.0), 1e-6);
@@ -250,7 +250,7 @@ TEST(MemoryMosaic, StartsAsPublished) {
 }
 
 TEST(MemoryMosaic, TheFirstReadOfAContextIsExactlyZero) {
-  const MemoryMosaic model(small_config(Parameterisation::kPaper));
+  const MemoryMosaic model(small_mosaic(Parameterisation::kPaper));
   auto context = model.block(0)->context;
   const at::Tensor x = at::randn({2, 5, 12});
   EXPECT_TRUE(context->forward(x).select(1, 0).equal(at::zeros({2, 12})));
@@ -259,7 +259,7 @@ TEST(MemoryMosaic, TheFirstReadOfAContextIsExactlyZero) {
 }
 
 TEST(MemoryMosaic, TheSecondReadReturnsTheFirstValue) {
-  MemoryMosaic model(small_config(Parameterisation::kPaper));
+  MemoryMosaic model(small_mosaic(Parameterisation::kPaper));
   auto context = model.block(0)->context;
   const at::Tensor x = at::randn({1, 2, 12});
   const at::Tensor value = context->value->complete(context->value->raw(x)).select(1, 0);
@@ -309,7 +309,7 @@ TEST(MemoryMosaic, TheSmallestPublishedNetworkHasThemAll) {
 
 TEST(MemoryMosaic, RefusesImpossibleSizes) {
   const auto refuses = [](auto change, const std::string& field) {
-    auto config = small_config(Parameterisation::kPaper);
+    auto config = small_mosaic(Parameterisation::kPaper);
     change(config);
     try {
       config.check();

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 enum Part : size_t { kMemory, kWeights, kReads };
 
-NtmConfig small_config() {
+NtmConfig small_ntm() {
   NtmConfig config;
   config.inputs = 3;
   config.controller = 4;
@@ -34,7 +34,7 @@ void always_ask(const Ntm& model, const std::vector<float>& interface) {
 // The write head begins at row 0 and moves on by one place a step; it erases and writes (5, -2).
 // The read head begins at row 0 and moves back: to 3, 2, 1. The gates to content are closed.
 TEST(Ntm, HeadsMoveByPlaceAndWriteWhereTheyAre) {
-  Ntm model(small_config());
+  Ntm model(small_ntm());
   always_ask(model, {0,  0,  0, -60, 60, 0, 0,  20,  // read: key, strength, gate, shifts, sharpness
                      0,  0,  0, -60, 0,  0, 60, 20,  // write
                      60, 60,                         // erase
@@ -60,7 +60,7 @@ TEST(Ntm, HeadsMoveByPlaceAndWriteWhereTheyAre) {
 
 // Gates to content are open, keys are like row 2.
 TEST(Ntm, HeadsFindAContent) {
-  Ntm model(small_config());
+  Ntm model(small_ntm());
   always_ask(model, {1,   1,   100, 60, 0, 60, 0, 0,  // read
                      1,   1,   100, 60, 0, 60, 0, 0,  // write
                      -60, -60, 0,   0});
@@ -74,7 +74,7 @@ TEST(Ntm, HeadsFindAContent) {
 }
 
 TEST(Ntm, WeightsAreDistributions) {
-  NtmConfig config = small_config();
+  NtmConfig config = small_ntm();
   config.heads = 3;
   Ntm model(config);
   const SequenceState state = model.read(at::randn({2, 9, 3}), model.empty_state()).state;
@@ -98,7 +98,7 @@ TEST(Ntm, HasTheParametersOfItsEquations) {
 }
 
 TEST(Ntm, RefusesSizesThatAreTogetherTooLarge) {
-  NtmConfig config = small_config();
+  NtmConfig config = small_ntm();
   config.heads = config.width = config.controller = int64_t{1} << 28;
   EXPECT_THAT(test::message_of<UsageError>([&] { Ntm model(config, std::nullopt, at::kMeta); }),
               HasSubstr("model.heads is 268435456, model.width is 268435456: together too large"));

@@ -18,13 +18,13 @@ namespace {
 using test::relative_error;
 using testing::HasSubstr;
 
-QuestionAnswererConfig small_config() {
+QuestionAnswererConfig small_answerer() {
   return {.vocabulary = 11, .words = 4, .channels = 5, .slots = 3, .width = 6, .hidden = 7};
 }
 
 /// A model in double whose parameters are all away from symmetric values.
-std::shared_ptr<QuestionAnswerer> double_model() {
-  const auto model = std::make_shared<QuestionAnswerer>(small_config(), 7);
+std::shared_ptr<QuestionAnswerer> double_answerer() {
+  const auto model = std::make_shared<QuestionAnswerer>(small_answerer(), 7);
   model->to(at::kDouble);
   at::NoGradGuard no_grad;
   at::manual_seed(5);
@@ -130,7 +130,7 @@ TEST(QuestionAnswerer, HasTheNumberOfParametersOfThePapersSizes) {
 }
 
 TEST(QuestionAnswerer, FollowsThePlainEquations) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   for (int64_t T : {1, 9, 70}) {
     const Questions of = some_questions(T);
     const at::Tensor logits = model->answer(of.sentences, of.questions, of.after);
@@ -141,7 +141,7 @@ TEST(QuestionAnswerer, FollowsThePlainEquations) {
 
 // Of 70 sentences the relational memory is formed once on the way.
 TEST(QuestionAnswerer, HasTheGradientsOfThePlainEquations) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   for (int64_t T : {9, 70}) {
     const Questions of = some_questions(T);
     const auto ours = gradients(*model, model->answer(of.sentences, of.questions, of.after));
@@ -153,8 +153,8 @@ TEST(QuestionAnswerer, HasTheGradientsOfThePlainEquations) {
 }
 
 TEST(QuestionAnswerer, TheFusedLoopsGiveThePlainEquations) {
-  const auto reference = double_model();
-  QuestionAnswerer model(small_config(), std::nullopt);
+  const auto reference = double_answerer();
+  QuestionAnswerer model(small_answerer(), std::nullopt);
   at::NoGradGuard no_grad;
   for (const auto& item : reference->named_parameters())
     model.named_parameters()[item.key()].copy_(item.value());
@@ -165,7 +165,7 @@ TEST(QuestionAnswerer, TheFusedLoopsGiveThePlainEquations) {
 
 // Unlike in the authors' code, where it is a word.
 TEST(QuestionAnswerer, PaddingIsNotRead) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   Questions of = some_questions();
   const auto logits = [&] { return model->answer(of.sentences, of.questions, of.after); };
   const at::Tensor before = logits();
@@ -182,7 +182,7 @@ TEST(QuestionAnswerer, PaddingIsNotRead) {
 }
 
 TEST(QuestionAnswerer, StoriesSideBySideDoNotMeet) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   const Questions of = some_questions();
   const at::Tensor all = model->answer(of.sentences, of.questions, of.after);
   for (int64_t b = 0; b < 2; ++b)
@@ -279,7 +279,7 @@ TEST(QuestionAnswerer, AgreesWithTheAuthorsCode) {
 }
 
 TEST(QuestionAnswerer, AsASequenceModelEverySentenceIsAlsoAQuestion) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   const at::Tensor sentences = some_questions().sentences;
   const at::Tensor all = model->forward(sentences);
   ASSERT_EQ(all.sizes(), at::IntArrayRef({2, 9, 11}));
@@ -293,7 +293,7 @@ TEST(QuestionAnswerer, AsASequenceModelEverySentenceIsAlsoAQuestion) {
 }
 
 TEST(QuestionAnswerer, ReadingInPiecesIsReadingAtOnce) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   const at::Tensor sentences = some_questions().sentences, all = model->forward(sentences);
   SequenceOutput first = model->read(sentences.slice(1, 0, 4), model->empty_state());
   EXPECT_LT(relative_error(first.outputs, all.slice(1, 0, 4)), 1e-9);
@@ -309,7 +309,7 @@ TEST(QuestionAnswerer, ReadingInPiecesIsReadingAtOnce) {
 }
 
 TEST(QuestionAnswerer, AnswersWithoutSentencesAndWithoutQuestions) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   const auto zeros = [](at::IntArrayRef sizes) { return at::zeros(sizes, at::kLong); };
   const at::Tensor question = at::ones({1, 1, 4}, at::kLong);
   const at::Tensor untold = model->answer(zeros({1, 0, 4}), question, zeros({1, 1}));
@@ -325,7 +325,7 @@ TEST(QuestionAnswerer, AnswersWithoutSentencesAndWithoutQuestions) {
 }
 
 TEST(QuestionAnswerer, LearnsOneBatchByHeart) {
-  QuestionAnswererConfig config = small_config();
+  QuestionAnswererConfig config = small_answerer();
   config.width = 12;
   QuestionAnswerer model(config, 1);
   at::manual_seed(2);
@@ -359,7 +359,7 @@ TEST(QuestionAnswerer, LearnsOneBatchByHeart) {
 }
 
 TEST(QuestionAnswerer, ItsKindMakesItFromHyperParameters) {
-  const QuestionAnswerer model(small_config(), 3);
+  const QuestionAnswerer model(small_answerer(), 3);
   const ModelKind& kind = model_kind("question_answerer");
   const auto made = kind.make(model.hyper_parameters(), 3, at::kCPU);
   EXPECT_EQ(made->hyper_parameters(), model.hyper_parameters());
@@ -367,7 +367,7 @@ TEST(QuestionAnswerer, ItsKindMakesItFromHyperParameters) {
   for (const auto& item : model.named_parameters())
     EXPECT_TRUE(item.value().equal(parameters[item.key()])) << item.key();
   EXPECT_FALSE(kind.language_model);
-  const QuestionAnswerer sizes(small_config(), std::nullopt, at::kMeta);
+  const QuestionAnswerer sizes(small_answerer(), std::nullopt, at::kMeta);
   for (const auto& item : sizes.named_parameters()) {
     EXPECT_TRUE(item.value().is_meta()) << item.key();
     EXPECT_EQ(item.value().sizes(), parameters[item.key()].sizes()) << item.key();
@@ -375,7 +375,7 @@ TEST(QuestionAnswerer, ItsKindMakesItFromHyperParameters) {
 }
 
 TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
-  const auto model = double_model();
+  const auto model = double_answerer();
   const Questions good = some_questions();
   const auto answer = [&](const at::Tensor& sentences, const at::Tensor& questions,
                           const at::Tensor& after) {
@@ -397,7 +397,7 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   EXPECT_THROW(model->read(good.sentences.slice(0, 1), std::move(state)), c10::ValueError);
 
   const auto message = [](auto change) -> std::string {
-    QuestionAnswererConfig config = small_config();
+    QuestionAnswererConfig config = small_answerer();
     change(config);
     try {
       QuestionAnswerer(config, std::nullopt, at::kMeta);

@@ -19,7 +19,7 @@
 namespace tessera {
 namespace {
 
-struct Form {
+struct NetworkForm {
   const char* name;
   const char* kind;
   const char* hyper_parameters;
@@ -29,7 +29,7 @@ struct Form {
 constexpr int64_t kInputs = 5, kOutputs = 4;
 constexpr const char* kWidths = R"("inputs": 5, "outputs": 4)";
 
-constexpr Form kForms[] = {
+constexpr NetworkForm kNetworks[] = {
     {"vector_lstm", "vector_lstm", R"(, "layers": 2, "hidden": 6)"},
     {"attentional_lstm", "attentional_lstm", R"(, "hidden": 6)", /*grows=*/true},
     {"fast_weights", "fast_weights", R"(, "hidden": 8, "inner_steps": 2)"},
@@ -40,12 +40,12 @@ constexpr Form kForms[] = {
     {"dnc", "dnc", R"(, "controller": 8, "slots": 5, "width": 4, "read_heads": 2)"},
 };
 
-constexpr double kStreamingTolerance = 1e-10;  // other order of the same sums, in double
+constexpr double kDoubleTolerance = 1e-10;  // other order of the same sums, in double
 
-class RecurrentNetworkTest : public testing::TestWithParam<Form> {
+class RecurrentNetworkTest : public testing::TestWithParam<NetworkForm> {
  protected:
   void SetUp() override {
-    const Form& form = GetParam();
+    const NetworkForm& form = GetParam();
     model_ = model_kind(form.kind).make(
         config::parse_json(fmt::format("{{{}{}}}", kWidths, form.hyper_parameters), "test"), 1,
         at::kCPU);
@@ -80,7 +80,7 @@ class RecurrentNetworkTest : public testing::TestWithParam<Form> {
 
   void expect_equal(const at::Tensor& actual, const at::Tensor& expected) {
     ASSERT_EQ(actual.sizes(), expected.sizes());
-    EXPECT_LT(test::relative_error(actual, expected), kStreamingTolerance);
+    EXPECT_LT(test::relative_error(actual, expected), kDoubleTolerance);
   }
 
   std::shared_ptr<SequenceModel> model_;
@@ -333,7 +333,7 @@ TEST_P(RecurrentNetworkTest, RefusesImpossibleSizes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, RecurrentNetworkTest, testing::ValuesIn(kForms),
+INSTANTIATE_TEST_SUITE_P(Forms, RecurrentNetworkTest, testing::ValuesIn(kNetworks),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

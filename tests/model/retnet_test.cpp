@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-RetNetConfig small_config() {
+RetNetConfig small_retnet() {
   RetNetConfig config;
   config.vocabulary = 11;
   config.window = 8;
@@ -27,7 +27,7 @@ RetNetConfig small_config() {
 RetNetBlock drawn_block() {
   at::NoGradGuard no_grad;
   at::manual_seed(5);
-  RetNetBlock block(small_config(), at::kCPU);
+  RetNetBlock block(small_retnet(), at::kCPU);
   block->to(at::kDouble);
   for (auto& parameter : block->parameters()) parameter.normal_(0, 0.5);
   return block;
@@ -85,7 +85,7 @@ TEST(RetNetBlock, ATokenReadsItselfFirstByHand) {
   // One head of two channels, so that a head's values are four. Queries and keys are the normalised
   // token (1, -1), values (1, 1, 2, 4) in all; the gate is 1, whose silu is sigmoid(1).
   at::NoGradGuard no_grad;
-  RetNetConfig config = small_config();
+  RetNetConfig config = small_retnet();
   config.heads = 1;
   config.channels = 2;
   RetNetBlock block(config, at::kCPU);
@@ -119,11 +119,11 @@ TEST(RetNetBlock, GradientsAgreeWithCentralDifferences) {
 
 TEST(RetNet, HasTheParametersOfItsEquations) {
   // V C, the last gain, and in each block 6 C^2 + 2 C^2 + 2 C^2 + 2 C^2 and two gains.
-  EXPECT_EQ(RetNet(small_config()).parameter_count(), 11 * 8 + 8 + 2 * (12 * 64 + 2 * 8));
+  EXPECT_EQ(RetNet(small_retnet()).parameter_count(), 11 * 8 + 8 + 2 * (12 * 64 + 2 * 8));
 }
 
 TEST(RetNet, ItsStateHasAFixedSize) {
-  RetNet model(small_config());
+  RetNet model(small_retnet());
   SequenceState state = model.empty_state();
   for (const int64_t length : {1, 7, 40}) {
     const at::Tensor tokens = at::arange(3 * length).remainder(11).view({3, length});
@@ -136,8 +136,8 @@ TEST(RetNet, ItsStateHasAFixedSize) {
 }
 
 TEST(RetNet, RefusesAStateOfAnotherModel) {
-  RetNet model(small_config());
-  RetNetConfig wider = small_config();
+  RetNet model(small_retnet());
+  RetNetConfig wider = small_retnet();
   wider.channels = 16;
   RetNet other(wider);
   const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
@@ -148,7 +148,7 @@ TEST(RetNet, RefusesAStateOfAnotherModel) {
 
 TEST(RetNet, RefusesImpossibleSizes) {
   const auto refuses = [](auto change, const std::string& field) {
-    RetNetConfig config = small_config();
+    RetNetConfig config = small_retnet();
     change(config);
     try {
       RetNet model(config);

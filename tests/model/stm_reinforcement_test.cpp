@@ -4,16 +4,20 @@
 
 #include <cmath>
 
+#include "tests/model/by_hand.h"
+
 #include "tessera/model/stm.h"
 
 namespace tessera {
 namespace {
 
+using test::sigmoid;
+
 using Vector = std::vector<double>;
 
 constexpr double kNormEpsilon = 1e-5;
 
-StmConfig small_config() {
+StmConfig small_reinforcement() {
   StmConfig config;
   config.inputs = 2;
   config.outputs = 2;
@@ -50,10 +54,6 @@ Vector normed(const Vector& x, const Vector& weight, const Vector& bias) {
   for (size_t i = 0; i < x.size(); ++i)
     y.push_back((x[i] - mean) / std::sqrt(variance + kNormEpsilon) * weight[i] + bias[i]);
   return y;
-}
-
-double sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
 }
 
 Vector part(const Vector& all, size_t first, size_t count) {
@@ -117,8 +117,8 @@ Vector slow_step(const Stm& model, const Vector& x, Vector& memory) {
   return affine(linear(model.head, 4), hidden);
 }
 
-std::shared_ptr<Stm> double_model() {
-  const auto model = std::make_shared<Stm>(small_config(), 3);
+std::shared_ptr<Stm> double_reinforcement() {
+  const auto model = std::make_shared<Stm>(small_reinforcement(), 3);
   model->to(at::kDouble);
   at::NoGradGuard no_grad;
   at::manual_seed(8);
@@ -127,7 +127,7 @@ std::shared_ptr<Stm> double_model() {
 }
 
 TEST(StmReinforcement, FollowsTheLoops) {
-  const auto model = double_model();
+  const auto model = double_reinforcement();
   const at::Tensor x = at::randn({1, 4, 2}, at::kDouble);
   const Stm::Sequence ours = model->run(x);
   Vector memory = numbers(model->cell->item->initial);
@@ -142,7 +142,7 @@ TEST(StmReinforcement, FollowsTheLoops) {
 
 // What the relational memory held before plays no part.
 TEST(StmReinforcement, TheRelationalMemoryIsNotCarriedOn) {
-  const auto model = double_model();
+  const auto model = double_reinforcement();
   const at::Tensor x = at::randn({2, 3, 2}, at::kDouble);
   TwoMemoryState state = model->run(x).state.detach();
   const Stm::Sequence before = model->run(x, state);

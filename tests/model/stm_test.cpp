@@ -19,7 +19,7 @@ using config::to_json;
 using test::relative_error;
 using testing::HasSubstr;
 
-StmConfig small_config() {
+StmConfig small_stm() {
   StmConfig config;
   config.inputs = 5;
   config.outputs = 4;
@@ -35,7 +35,7 @@ StmConfig small_config() {
 }
 
 StmConfig with_equations(const TwoMemoryEquations& equations) {
-  StmConfig config = small_config();
+  StmConfig config = small_stm();
   config.variant = StmVariant::kCustom;
   config.equations = equations;
   return config;
@@ -43,7 +43,7 @@ StmConfig with_equations(const TwoMemoryEquations& equations) {
 
 /// The code's equations, the paper's, those for reinforcement learning, and each choice by itself.
 std::vector<StmConfig> all_variants() {
-  std::vector<StmConfig> configs = {small_config(), small_config(), small_config()};
+  std::vector<StmConfig> configs = {small_stm(), small_stm(), small_stm()};
   configs[1].variant = StmVariant::kPaper;
   configs[2].variant = StmVariant::kReinforcement;
   const TwoMemoryEquations paper = TwoMemoryEquations::of_paper();
@@ -141,7 +141,7 @@ TEST(Stm, HasTheGradientsOfThePlainEquationsInEveryVariant) {
 }
 
 TEST(Stm, TheFusedLoopsGiveThePlainEquations) {
-  StmConfig config = small_config();
+  StmConfig config = small_stm();
   config.width = 20;
   const auto reference = double_model(config);
   const auto model = std::make_shared<Stm>(config, std::nullopt);
@@ -180,7 +180,7 @@ TEST(Stm, StepsGiveTheWholeSequence) {
 }
 
 TEST(Stm, AStateIsForkedSelectedStackedAndContinued) {
-  const auto model = double_model(small_config());
+  const auto model = double_model(small_stm());
   const at::Tensor x = inputs(3, 12, model->configuration());
   const SequenceOutput first = model->read(x.slice(1, 0, 5), model->empty_state());
   const auto& memories = first.state.as<TwoMemoryState>();
@@ -203,7 +203,7 @@ TEST(Stm, AStateIsForkedSelectedStackedAndContinued) {
 }
 
 TEST(Stm, AStateSurvivesAFile) {
-  Stm model(small_config(), 3);
+  Stm model(small_stm(), 3);
   const SequenceState state = model.read(at::randn({2, 6, 5}), model.empty_state()).state;
   const test::TemporaryFolder folder;
   save_tensors(folder / "state.safetensors", state.tensors());
@@ -212,7 +212,7 @@ TEST(Stm, AStateSurvivesAFile) {
   const auto& actual = loaded.as<TwoMemoryState>();
   EXPECT_TRUE(actual.item.equal(state.as<TwoMemoryState>().item));
   EXPECT_TRUE(actual.relational.equal(state.as<TwoMemoryState>().relational));
-  StmConfig wider = small_config();
+  StmConfig wider = small_stm();
   wider.width = 9;
   const Stm other(wider, 3);
   EXPECT_THROW(other.state_from(file, other.empty_state()), DataError);
@@ -221,7 +221,7 @@ TEST(Stm, AStateSurvivesAFile) {
 // As for every model: a file is compared with these shapes before anything is allocated.
 TEST(Stm, OnTheMetaDeviceParametersHaveSizesAndNoMemory) {
   std::vector<StmConfig> configs = all_variants();
-  configs.push_back(small_config());
+  configs.push_back(small_stm());
   configs.back().projection_hidden = 3;
   configs.back().alpha1.learned = false;
   for (const StmConfig& config : configs) {
@@ -264,7 +264,7 @@ TEST(Stm, TheFutureDoesNotChangeThePast) {
 }
 
 TEST(Stm, SequencesSideBySideDoNotMeet) {
-  const auto model = double_model(small_config());
+  const auto model = double_model(small_stm());
   const at::Tensor x = inputs(4, 9, model->configuration());
   const at::Tensor y = model->forward(x);
   for (int64_t b = 0; b < 4; ++b)
@@ -272,7 +272,7 @@ TEST(Stm, SequencesSideBySideDoNotMeet) {
 }
 
 TEST(Stm, TheVariantsDiffer) {
-  const at::Tensor x = inputs(2, 6, small_config());
+  const at::Tensor x = inputs(2, 6, small_stm());
   std::vector<at::Tensor> states;
   for (const StmConfig& config : all_variants()) {
     const auto model = std::make_shared<Stm>(config, 7);
@@ -286,7 +286,7 @@ TEST(Stm, TheVariantsDiffer) {
 
 // Without gates, reads and transfers nothing needs f2, f3 or G1.
 TEST(Stm, ConstantsOfZeroLeaveTheirPartsOut) {
-  StmConfig config = small_config();
+  StmConfig config = small_stm();
   config.gated = false;
   config.alpha1 = config.alpha2 = config.alpha3 = {0, false};
   const auto model = double_model(config);
@@ -307,7 +307,7 @@ TEST(Stm, ConstantsOfZeroLeaveTheirPartsOut) {
 }
 
 TEST(Stm, ReadsEmptyAndSingleSequences) {
-  Stm model(small_config());
+  Stm model(small_stm());
   const Stm::Sequence none = model.run(at::zeros({2, 0, 5}));
   EXPECT_EQ(none.outputs.sizes(), at::IntArrayRef({2, 0, 4}));
   EXPECT_EQ(none.state.item.sizes(), at::IntArrayRef({2, 6, 6}));
@@ -322,7 +322,7 @@ TEST(Stm, ReadsEmptyAndSingleSequences) {
 }
 
 TEST(Stm, OverfitsOneBatch) {
-  StmConfig config = small_config();
+  StmConfig config = small_stm();
   config.alpha1 = config.alpha2 = config.alpha3 = BlendFactor();
   config.width = 12;
   for (StmVariant variant :
@@ -358,7 +358,7 @@ TEST(Stm, OverfitsOneBatch) {
 }
 
 TEST(Stm, EqualSeedsGiveEqualParameters) {
-  const Stm one(small_config(), 4), two(small_config(), 4), three(small_config(), 5);
+  const Stm one(small_stm(), 4), two(small_stm(), 4), three(small_stm(), 5);
   const auto a = one.named_parameters(), b = two.named_parameters(), c = three.named_parameters();
   for (const auto& item : a) EXPECT_TRUE(item.value().equal(b[item.key()])) << item.key();
   EXPECT_FALSE(a["distillation.weight"].equal(c["distillation.weight"]));
@@ -369,7 +369,7 @@ TEST(Stm, EqualSeedsGiveEqualParameters) {
 }
 
 TEST(Stm, RefusesBadInput) {
-  Stm model(small_config());
+  Stm model(small_stm());
   const at::Tensor x = at::zeros({2, 4, 5});
   EXPECT_THROW(model.forward(at::zeros({2, 4, 6})), c10::ValueError);
   EXPECT_THROW(model.forward(at::zeros({4, 5})), c10::ValueError);
@@ -385,7 +385,7 @@ TEST(Stm, RefusesBadInput) {
 
 TEST(Stm, RefusesBadConfigurations) {
   const auto message = [](auto change) {
-    StmConfig config = small_config();
+    StmConfig config = small_stm();
     change(config);
     return test::message_of<UsageError>([&] { config.check(); });
   };

@@ -5,20 +5,14 @@
 
 #include <cmath>
 
+#include "tests/model/by_hand.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
 namespace {
 
-double sigmoid(double x) {
-  return 1 / (1 + std::exp(-x));
-}
-
-void fill(const VectorLstm& model, const std::string& name, std::vector<double> values) {
-  at::NoGradGuard no_grad;
-  at::Tensor parameter = model.named_parameters()[name];
-  parameter.copy_(at::tensor(values).view(parameter.sizes()));
-}
+using test::fill;
+using test::sigmoid;
 
 // One unit that has read nothing: h = 0.5, c = -1.
 TEST(VectorLstm, TwoStepsWorkedByHand) {

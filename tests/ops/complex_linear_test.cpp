@@ -5,7 +5,7 @@
 namespace tessera::ops {
 namespace {
 
-const OpUnderTest op = [](const std::vector<at::Tensor>& in) {
+const OpUnderTest complex_linear_op = [](const std::vector<at::Tensor>& in) {
   return ops::complex_linear(in[0], in[1]);
 };
 
@@ -37,13 +37,13 @@ TEST(ComplexLinear, IsTheSlowLoop) {
 }
 
 TEST(ComplexLinear, GradientsAgreeWithCentralDifferences) {
-  EXPECT_TRUE(test::gradients_agree(op, {leaf({2, 3, 4}), leaf({3, 2, 2})}));
+  EXPECT_TRUE(test::gradients_agree(complex_linear_op, {leaf({2, 3, 4}), leaf({3, 2, 2})}));
 }
 
 TEST(ComplexLinear, FloatAgreesWithDouble) {
   for (int64_t rows : {0, 1, 19})
     expect_float_agrees_with_double(
-        op, {at::randn({2, rows, 6}, real()), at::randn({4, 3, 2}, real())});
+        complex_linear_op, {at::randn({2, rows, 6}, real()), at::randn({4, 3, 2}, real())});
 }
 
 TEST(ComplexLinear, RefusesOtherShapesAndTypes) {

@@ -6,15 +6,13 @@
 
 #include <cmath>
 
+#include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
 namespace {
 
-at::Tensor drawn(at::IntArrayRef sizes, int64_t seed) {
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-  return at::empty(sizes, at::kDouble).normal_(0, 1, generator);
-}
+using test::drawn;
 
 // cos = (1, 0, -1) within 1e-6; strength ln 2 makes the weights 2 : 1 : 1/2.
 TEST(ContentWeights, WorkedByHand) {

@@ -4,15 +4,13 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
 namespace {
 
-at::Tensor drawn(at::IntArrayRef sizes, int64_t seed) {
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
-  return at::empty(sizes, at::kDouble).normal_(0, 1, generator);
-}
+using test::drawn;
 
 at::Tensor small_integers(at::IntArrayRef sizes, int64_t seed) {
   return drawn(sizes, seed).mul_(2).round_();

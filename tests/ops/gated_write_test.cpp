@@ -5,7 +5,7 @@
 namespace tessera::ops {
 namespace {
 
-OpUnderTest op(GateForm form) {
+OpUnderTest gated_write_op(GateForm form) {
   return [form](const std::vector<at::Tensor>& in) {
     return gated_write(in[0], in[1], in[2], in[3], in[4], form);
   };
@@ -43,8 +43,8 @@ TEST(GatedWrite, OpenLinearGatesAddExactly) {
 
 TEST(GatedWrite, GradientsAgreeWithCentralDifferences) {
   for (GateForm form : {GateForm::kSigmoid, GateForm::kLinear}) {
-    EXPECT_TRUE(test::gradients_agree(op(form), inputs(2, 3)));
-    EXPECT_TRUE(test::gradients_agree(op(form), inputs(1, 1)));
+    EXPECT_TRUE(test::gradients_agree(gated_write_op(form), inputs(2, 3)));
+    EXPECT_TRUE(test::gradients_agree(gated_write_op(form), inputs(1, 1)));
   }
 }
 
@@ -52,9 +52,9 @@ TEST(GatedWrite, FloatAgreesWithDouble) {
   at::manual_seed(2);
   for (int64_t D : {1, 5, 16, 48})
     for (int64_t B : {1, 3})
-      expect_float_agrees_with_double(op(GateForm::kSigmoid), inputs(B, D), 2e-5);
-  expect_float_agrees_with_double(op(GateForm::kSigmoid), inputs(0, 4));
-  expect_float_agrees_with_double(op(GateForm::kLinear), inputs(2, 16), 2e-5);
+      expect_float_agrees_with_double(gated_write_op(GateForm::kSigmoid), inputs(B, D), 2e-5);
+  expect_float_agrees_with_double(gated_write_op(GateForm::kSigmoid), inputs(0, 4));
+  expect_float_agrees_with_double(gated_write_op(GateForm::kLinear), inputs(2, 16), 2e-5);
 }
 
 TEST(GatedWrite, RefusesBadArguments) {
@@ -62,9 +62,9 @@ TEST(GatedWrite, RefusesBadArguments) {
   for (size_t bad = 0; bad < good.size(); ++bad) {
     auto in = good;
     in[bad] = in[bad].narrow(in[bad].dim() - 1, 0, 2);
-    EXPECT_THROW(op(GateForm::kSigmoid)(in), c10::ValueError) << bad;
+    EXPECT_THROW(gated_write_op(GateForm::kSigmoid)(in), c10::ValueError) << bad;
     in[bad] = good[bad].to(at::kFloat);
-    EXPECT_THROW(op(GateForm::kLinear)(in), c10::ValueError) << bad;
+    EXPECT_THROW(gated_write_op(GateForm::kLinear)(in), c10::ValueError) << bad;
   }
 }
 

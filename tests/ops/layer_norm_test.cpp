@@ -7,7 +7,7 @@
 namespace tessera::ops {
 namespace {
 
-const OpUnderTest op = [](const std::vector<at::Tensor>& in) {
+const OpUnderTest layer_norm_op = [](const std::vector<at::Tensor>& in) {
   return ops::layer_norm(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor(), 1e-5);
 };
 
@@ -20,7 +20,7 @@ TEST(LayerNorm, HandExample) {
 }
 
 TEST(LayerNorm, GradientsAgreeWithCentralDifferences) {
-  EXPECT_TRUE(test::gradients_agree(op, {leaf({2, 3, 4}), leaf({4}), leaf({4})}));
+  EXPECT_TRUE(test::gradients_agree(layer_norm_op, {leaf({2, 3, 4}), leaf({4}), leaf({4})}));
 }
 
 TEST(LayerNorm, FloatAgreesWithDoubleWithAndWithoutGradient) {
@@ -29,7 +29,7 @@ TEST(LayerNorm, FloatAgreesWithDoubleWithAndWithoutGradient) {
     for (int64_t C : {3, 16, 37, 256}) {
       const std::vector<at::Tensor> inputs = {at::randn({rows, 1, C}, real()) * 3 + 5,
                                               at::randn({C}, real()), at::randn({C}, real())};
-      if (rows > 0) expect_float_agrees_with_double(op, inputs);
+      if (rows > 0) expect_float_agrees_with_double(layer_norm_op, inputs);
       at::NoGradGuard no_grad;
       for (bool bias : {false, true}) {
         std::vector<at::Tensor> floats, doubles;
@@ -37,7 +37,9 @@ TEST(LayerNorm, FloatAgreesWithDoubleWithAndWithoutGradient) {
           floats.push_back(inputs[k].to(at::kFloat));
           doubles.push_back(floats.back().to(at::kDouble));
         }
-        EXPECT_LT(test::relative_error(op(floats).to(at::kDouble), op(doubles)), 1e-5)
+        EXPECT_LT(
+            test::relative_error(layer_norm_op(floats).to(at::kDouble), layer_norm_op(doubles)),
+            1e-5)
             << rows << " rows, " << C << " channels, bias " << bias;
       }
     }
@@ -46,7 +48,8 @@ TEST(LayerNorm, FloatAgreesWithDoubleWithAndWithoutGradient) {
 TEST(LayerNorm, ReadsStridedRows) {
   at::NoGradGuard no_grad;
   const at::Tensor x = at::randn({8, 3}).t(), weight = at::randn({8});
-  EXPECT_TRUE(at::allclose(op({x, weight}), op({x.contiguous(), weight}), 1e-6, 1e-6));
+  EXPECT_TRUE(at::allclose(layer_norm_op({x, weight}), layer_norm_op({x.contiguous(), weight}),
+                           1e-6, 1e-6));
 }
 
 TEST(LayerNorm, RefusesBadArguments) {

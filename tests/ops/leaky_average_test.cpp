@@ -5,7 +5,7 @@
 namespace tessera::ops {
 namespace {
 
-const OpUnderTest op = [](const std::vector<at::Tensor>& in) {
+const OpUnderTest leaky_average_op = [](const std::vector<at::Tensor>& in) {
   return leaky_average(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor());
 };
 
@@ -48,8 +48,9 @@ TEST(LeakyAverage, ReadsASequenceInPieces) {
 
 TEST(LeakyAverage, GradientsAgreeWithCentralDifferences) {
   const at::Tensor decay = at::tensor({0.2, 0.8}, real()).requires_grad_(true);
-  EXPECT_TRUE(test::gradients_agree(op, {leaf({2, 5, 2, 3}), decay, leaf({2, 2, 3})}));
-  EXPECT_TRUE(test::gradients_agree(op, {leaf({1, 1, 2, 2}), decay}));
+  EXPECT_TRUE(
+      test::gradients_agree(leaky_average_op, {leaf({2, 5, 2, 3}), decay, leaf({2, 2, 3})}));
+  EXPECT_TRUE(test::gradients_agree(leaky_average_op, {leaf({1, 1, 2, 2}), decay}));
 }
 
 TEST(LeakyAverage, FloatAgreesWithDouble) {
@@ -59,10 +60,12 @@ TEST(LeakyAverage, FloatAgreesWithDouble) {
       const at::Tensor x = at::randn({3, T, 4, D}, real());
       const at::Tensor decay = at::tensor({0.0, 0.3, 0.6, 0.99}, real());
       // The decay's gradient is a sum of many terms of either sign.
-      expect_float_agrees_with_double(op, {x, decay}, 3e-5);
-      expect_float_agrees_with_double(op, {x, decay, at::randn({3, 4, D}, real())}, 3e-5);
+      expect_float_agrees_with_double(leaky_average_op, {x, decay}, 3e-5);
+      expect_float_agrees_with_double(leaky_average_op, {x, decay, at::randn({3, 4, D}, real())},
+                                      3e-5);
     }
-  expect_float_agrees_with_double(op, {at::randn({0, 4, 1, 3}, real()), at::rand({1}, real())});
+  expect_float_agrees_with_double(leaky_average_op,
+                                  {at::randn({0, 4, 1, 3}, real()), at::rand({1}, real())});
 }
 
 TEST(LeakyAverage, ReadsStridedViews) {

@@ -6,7 +6,7 @@
 namespace tessera::ops {
 namespace {
 
-const OpUnderTest op = [](const std::vector<at::Tensor>& in) {
+const OpUnderTest linear_op = [](const std::vector<at::Tensor>& in) {
   return ops::linear(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor());
 };
 
@@ -17,13 +17,13 @@ TEST(Linear, HandExample) {
 }
 
 TEST(Linear, GradientsAgreeWithCentralDifferences) {
-  EXPECT_TRUE(test::gradients_agree(op, {leaf({2, 3, 4}), leaf({5, 4}), leaf({5})}));
+  EXPECT_TRUE(test::gradients_agree(linear_op, {leaf({2, 3, 4}), leaf({5, 4}), leaf({5})}));
 }
 
 TEST(Linear, FloatAgreesWithDouble) {
   for (int64_t rows : {0, 1, 19})
-    expect_float_agrees_with_double(
-        op, {at::randn({2, rows, 7}, real()), at::randn({3, 7}, real()), at::randn({3}, real())});
+    expect_float_agrees_with_double(linear_op, {at::randn({2, rows, 7}, real()),
+                                                at::randn({3, 7}, real()), at::randn({3}, real())});
 }
 
 TEST(Linear, FewRowsWithoutGradientAgreeWithDouble) {
@@ -61,7 +61,7 @@ TEST(Linear, ARowComesOutTheSameInEveryBatch) {
 TEST(Linear, BFloat16RoundsOperandsAndGivesFloatGradients) {
   at::manual_seed(1);
   const std::vector<at::Tensor> inputs = {at::randn({5, 33}), at::randn({17, 33}), at::randn({17})};
-  const auto exact = value_and_gradients(op, inputs);
+  const auto exact = value_and_gradients(linear_op, inputs);
   const auto rounded = value_and_gradients(
       [](const std::vector<at::Tensor>& in) {
         return ops::linear(in[0], in[1], in[2], Precision::kBFloat16);

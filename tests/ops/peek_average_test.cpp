@@ -5,7 +5,9 @@
 namespace tessera::ops {
 namespace {
 
-const OpUnderTest op = [](const std::vector<at::Tensor>& in) { return peek_average(in[0], in[1]); };
+const OpUnderTest peek_average_op = [](const std::vector<at::Tensor>& in) {
+  return peek_average(in[0], in[1]);
+};
 
 TEST(PeekAverage, HandExample) {
   const at::Tensor x = at::tensor({4.0f, 8.0f, 16.0f}).view({1, 3, 1, 1});
@@ -17,15 +19,15 @@ TEST(PeekAverage, HandExample) {
 }
 
 TEST(PeekAverage, GradientsAgreeWithCentralDifferences) {
-  EXPECT_TRUE(test::gradients_agree(op, {leaf({2, 4, 3, 2}), leaf({3})}));
-  EXPECT_TRUE(test::gradients_agree(op, {leaf({1, 1, 3, 2}), leaf({3})}));
+  EXPECT_TRUE(test::gradients_agree(peek_average_op, {leaf({2, 4, 3, 2}), leaf({3})}));
+  EXPECT_TRUE(test::gradients_agree(peek_average_op, {leaf({1, 1, 3, 2}), leaf({3})}));
 }
 
 TEST(PeekAverage, FloatAgreesWithDouble) {
   at::manual_seed(1);
   for (int64_t T : {0, 1, 2, 33})
     for (int64_t D : {1, 7, 16, 24})
-      expect_float_agrees_with_double(op,
+      expect_float_agrees_with_double(peek_average_op,
                                       {at::randn({2, T, 3, D}, real()), at::randn({3}, real())});
 }
 

@@ -5,7 +5,7 @@
 namespace tessera::ops {
 namespace {
 
-OpUnderTest op(double epsilon) {
+OpUnderTest scaled_unit_norm_op(double epsilon) {
   return [epsilon](const std::vector<at::Tensor>& in) {
     return scaled_unit_norm(in[0], in[1], epsilon);
   };
@@ -22,15 +22,15 @@ TEST(ScaledUnitNorm, HandExample) {
 }
 
 TEST(ScaledUnitNorm, GradientsAgreeWithCentralDifferences) {
-  EXPECT_TRUE(test::gradients_agree(op(1e-3), {leaf({2, 3, 2, 4}), leaf({2})}));
-  EXPECT_TRUE(test::gradients_agree(op(0.5), {leaf({2, 1}), leaf({2})}));
+  EXPECT_TRUE(test::gradients_agree(scaled_unit_norm_op(1e-3), {leaf({2, 3, 2, 4}), leaf({2})}));
+  EXPECT_TRUE(test::gradients_agree(scaled_unit_norm_op(0.5), {leaf({2, 1}), leaf({2})}));
 }
 
 TEST(ScaledUnitNorm, GradientAtZeroIsScaleOverEpsilon) {
   for (const auto dtype : {at::kFloat, at::kDouble}) {
-    const auto result =
-        value_and_gradients(op(0.5), {at::zeros({1, 2}, at::TensorOptions().dtype(dtype)),
-                                      at::full({1}, 3, at::TensorOptions().dtype(dtype))});
+    const auto result = value_and_gradients(scaled_unit_norm_op(0.5),
+                                            {at::zeros({1, 2}, at::TensorOptions().dtype(dtype)),
+                                             at::full({1}, 3, at::TensorOptions().dtype(dtype))});
     const at::Tensor expected = at::cos(at::arange(2, real()) * 1.7 + 1) * 6;
     EXPECT_LT(test::relative_error(result[1].to(at::kDouble), expected.view({1, 2})), 1e-6);
     EXPECT_EQ(result[2].item<double>(), 0);
@@ -42,8 +42,10 @@ TEST(ScaledUnitNorm, FloatAgreesWithDouble) {
   for (int64_t T : {0, 1, 5})
     for (int64_t D : {2, 7, 16, 24, 130}) {
       const at::Tensor scale = at::randn({3}, real());
-      expect_float_agrees_with_double(op(1e-10), {at::randn({2, T, 3, D}, real()), scale});
-      expect_float_agrees_with_double(op(0.1), {at::randn({T, 3, D}, real()), scale});
+      expect_float_agrees_with_double(scaled_unit_norm_op(1e-10),
+                                      {at::randn({2, T, 3, D}, real()), scale});
+      expect_float_agrees_with_double(scaled_unit_norm_op(0.1),
+                                      {at::randn({T, 3, D}, real()), scale});
     }
 }
 

@@ -9,7 +9,7 @@
 namespace tessera::ops {
 namespace {
 
-OpUnderTest op(Dropout dropout = {}, Precision precision = Precision::kFloat32) {
+OpUnderTest slot_read_op(Dropout dropout = {}, Precision precision = Precision::kFloat32) {
   return [=](const std::vector<at::Tensor>& in) {
     return slot_read(in[0], in[1], in[2], dropout, precision);
   };
@@ -48,9 +48,10 @@ TEST(SlotRead, EqualsTheLoop) {
 
 TEST(SlotRead, GradientsAgreeWithCentralDifferences) {
   at::manual_seed(2);
-  EXPECT_TRUE(test::gradients_agree(op(), {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
-  EXPECT_TRUE(
-      test::gradients_agree(op({0.3, 5}), {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
+  EXPECT_TRUE(test::gradients_agree(slot_read_op(),
+                                    {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
+  EXPECT_TRUE(test::gradients_agree(slot_read_op({0.3, 5}),
+                                    {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
 }
 
 TEST(SlotRead, FloatAgreesWithDouble) {
@@ -58,10 +59,11 @@ TEST(SlotRead, FloatAgreesWithDouble) {
   for (int64_t T : {0, 1, 7, 100})
     for (int64_t M : {2, 13, 128, 300})
       for (int64_t D : {1, 16, 24, 64, 100})
-        expect_float_agrees_with_double(op(), {at::randn({3, T, 2, D}, real()) * std::pow(D, -0.25),
-                                               at::randn({2, M, D}, real()) * std::pow(D, -0.25),
-                                               at::randn({2, M, D}, real())});
-  expect_float_agrees_with_double(op(),
+        expect_float_agrees_with_double(
+            slot_read_op(),
+            {at::randn({3, T, 2, D}, real()) * std::pow(D, -0.25),
+             at::randn({2, M, D}, real()) * std::pow(D, -0.25), at::randn({2, M, D}, real())});
+  expect_float_agrees_with_double(slot_read_op(),
                                   {at::randn({0, 3, 2, 4}, real()), at::randn({2, 5, 4}, real()),
                                    at::randn({2, 5, 4}, real())});
 }
@@ -70,7 +72,7 @@ TEST(SlotRead, FloatAgreesWithDoubleUnderDropout) {
   at::manual_seed(6);
   for (int64_t T : {1, 40, 137})
     expect_float_agrees_with_double(
-        op({0.2, uint64_t{1} << 40}),
+        slot_read_op({0.2, uint64_t{1} << 40}),
         {at::randn({3, T, 2, 20}, real()) * 0.5, at::randn({2, 300, 20}, real()) * 0.5,
          at::randn({2, 300, 20}, real())});
 }
@@ -115,9 +117,9 @@ TEST(SlotRead, ReturnsAnOnlySlot) {
 TEST(SlotRead, WithoutSlotsIsZero) {
   for (const auto dtype : {at::kFloat, at::kDouble}) {
     const auto options = at::TensorOptions().dtype(dtype);
-    const auto result =
-        value_and_gradients(op(), {at::randn({2, 3, 2, 4}, options), at::randn({2, 0, 4}, options),
-                                   at::randn({2, 0, 4}, options)});
+    const auto result = value_and_gradients(
+        slot_read_op(), {at::randn({2, 3, 2, 4}, options), at::randn({2, 0, 4}, options),
+                         at::randn({2, 0, 4}, options)});
     EXPECT_TRUE(result[0].equal(at::zeros({2, 3, 2, 4}, options)));
     EXPECT_TRUE(result[1].equal(at::zeros({2, 3, 2, 4}, options)));
   }
@@ -129,9 +131,9 @@ TEST(SlotRead, DoesNotDependOnTheNumberOfThreads) {
                                           at::randn({2, 70, 24})};
   const int threads = at::get_num_threads();
   at::set_num_threads(1);
-  const auto alone = value_and_gradients(op(), inputs);
+  const auto alone = value_and_gradients(slot_read_op(), inputs);
   at::set_num_threads(3);
-  const auto together = value_and_gradients(op(), inputs);
+  const auto together = value_and_gradients(slot_read_op(), inputs);
   at::set_num_threads(threads);
   for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
 }
@@ -143,8 +145,9 @@ TEST(SlotRead, BFloat16IsCloseAndItsGradientsAreFloat) {
       const std::vector<at::Tensor> inputs = {at::randn({2, 37, 2, D}) * std::pow(D, -0.25),
                                               at::randn({2, M, D}) * std::pow(D, -0.25),
                                               at::randn({2, M, D})};
-      const auto exact = value_and_gradients(op({0.1, 7}), inputs);
-      const auto rounded = value_and_gradients(op({0.1, 7}, Precision::kBFloat16), inputs);
+      const auto exact = value_and_gradients(slot_read_op({0.1, 7}), inputs);
+      const auto rounded =
+          value_and_gradients(slot_read_op({0.1, 7}, Precision::kBFloat16), inputs);
       for (size_t k = 0; k < exact.size(); ++k) {
         EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
         EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03)

@@ -11,7 +11,7 @@
 namespace tessera::theory {
 namespace {
 
-constexpr double kLaw = std::numeric_limits<double>::infinity();
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 TEST(RankedLaw, IsTheLawItShortens) {
   const AssociationTask task = zipf_task(300000, 1, 1.4);
@@ -21,16 +21,16 @@ TEST(RankedLaw, IsTheLawItShortens) {
     EXPECT_NEAR(law.unseen_mass(samples) / unseen_mass(task.law, samples), 1, 1e-5) << samples;
   double mass = 0;
   for (int x = 0; x < 50000; ++x) mass += task.law[x];
-  EXPECT_NEAR(law.seen_mass(kLaw).first(50000), mass, 1e-6);
-  EXPECT_NEAR(law.seen_mass(kLaw).first(1e9), 1, 1e-9);
-  EXPECT_EQ(law.seen_mass(kLaw).first(0), 0);
+  EXPECT_NEAR(law.seen_mass(kUnlimited).first(50000), mass, 1e-6);
+  EXPECT_NEAR(law.seen_mass(kUnlimited).first(1e9), 1, 1e-9);
+  EXPECT_EQ(law.seen_mass(kUnlimited).first(0), 0);
 }
 
 TEST(RankedLaw, CountsByHand) {
   const RankedLaw law = RankedLaw::counted(std::vector<double>{1, 2, 0, 1});
   EXPECT_EQ(law.inputs(), 3);
-  EXPECT_DOUBLE_EQ(law.seen_mass(kLaw).first(1), 0.5);
-  EXPECT_DOUBLE_EQ(law.seen_mass(kLaw).first(2), 0.75);
+  EXPECT_DOUBLE_EQ(law.seen_mass(kUnlimited).first(1), 0.5);
+  EXPECT_DOUBLE_EQ(law.seen_mass(kUnlimited).first(2), 0.75);
   EXPECT_DOUBLE_EQ(law.unseen_mass(1), 0.25 + 2 * 0.25 * 0.75);
   // One sample shows the first input half of the time and the two others a quarter each: the one
   // input stored is whatever was shown.
