@@ -48,7 +48,41 @@ TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
 INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                          ::testing::Values("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7",
                                            "fig10", "fig11", "fig13", "fig14", "fig15", "fig16",
-                                           "table1"));
+                                           "table1", "theorem1", "proposition4", "lemma1",
+                                           "equation3", "equation23", "equation26"));
+
+/// Exponents of the expected error found by a study, small: alpha 2, N = 10^6.
+std::vector<double> compared_exponents(const std::string& id, std::vector<double> rhos) {
+  StudyOptions options = quick_options(id, 1);
+  options.overrides["alphas"] = {2};
+  options.overrides["rhos"] = rhos;
+  options.overrides["inputs"] = 1000000;
+  options.overrides["simulated_inputs"] = 1000;
+  const auto studies = scaling_law_studies();
+  const StudyResults results = run_study(find_study(studies, "scaling-laws/" + id), options);
+  std::vector<double> ours;
+  for (const Comparison& comparison : results.comparisons()) {
+    EXPECT_NEAR(comparison.ours, comparison.published, 0.02) << comparison.what;
+    ours.push_back(comparison.ours);
+  }
+  std::filesystem::remove_all(options.folder);
+  return ours;
+}
+
+TEST(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
+  // The exponents hold for every alpha and rho, so they are compared at any setting.
+  EXPECT_EQ(compared_exponents("proposition2", {0.5, 1}).size(), 2u);
+}
+
+TEST(ScalingLawStudies, RefuseLawsWithoutExponents) {
+  const auto studies = scaling_law_studies();
+  StudyOptions options = quick_options("refused", 1);
+  options.overrides["alphas"] = {1};
+  EXPECT_THROW(run_study(find_study(studies, "scaling-laws/theorem2"), options), UsageError);
+  options.overrides["alphas"] = {2};
+  options.overrides["rhos"] = {-1};
+  EXPECT_THROW(run_study(find_study(studies, "scaling-laws/proposition3"), options), UsageError);
+}
 
 TEST(ScalingLawStudies, SameSeedSameNumbers) {
   const auto studies = scaling_law_studies();

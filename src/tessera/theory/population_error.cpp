@@ -11,7 +11,6 @@
 namespace tessera::theory {
 namespace {
 
-constexpr uint64_t kInputStream = 0, kOutputStream = 1;
 constexpr int64_t kBlockEntries = int64_t{1} << 20;     // embeddings in hand per thread
 constexpr int64_t kResidentEntries = int64_t{1} << 23;  // below this, drawn once and kept
 

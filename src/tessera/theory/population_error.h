@@ -8,6 +8,9 @@
 
 namespace tessera::theory {
 
+/// The streams of random numbers (see GaussianField) of e_x and u_y.
+constexpr uint64_t kInputStream = 0, kOutputStream = 1;
+
 /// One memory to simulate: W = sum over x of q(x) u_f(x) e_x^T (Cabannes et al. 2024, eq. 4),
 /// decoded in each of `dimensions`.
 struct SimulatedMemory {

@@ -41,13 +41,6 @@ std::vector<double> flat(const std::vector<std::vector<double>>& errors) {
   return all;
 }
 
-Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
-                      double power) {
-  Series line{name, {}, SeriesStyle::kReference};
-  for (const double at : x) line.points.push_back({at, constant * std::pow(at, power)});
-  return line;
-}
-
 /// Counts at growing numbers of samples of one draw: [T][N].
 std::vector<std::vector<int64_t>> nested_counts(const AssociationTask& task,
                                                 const std::vector<int64_t>& samples,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/theory/error_predictor.h"
 #include "tessera/theory/parallel.h"
 
 namespace tessera {
@@ -54,6 +55,19 @@ std::vector<theory::Spread> measured(StudyContext& context, const std::string& p
   std::vector<theory::Spread> spreads;
   for (size_t k = 0; k + 1 < kept.size(); k += 2) spreads.push_back({kept[k], kept[k + 1], runs});
   return spreads;
+}
+
+std::vector<theory::Spread> simulated_errors(StudyContext& context, const std::string& part,
+                                             int64_t runs, const theory::AssociationTask& task,
+                                             const theory::MemoryScheme& scheme,
+                                             const std::vector<int64_t>& dimensions) {
+  const auto weights = theory::scheme_weights(scheme, task.law);
+  return measured(context, part, runs, [&](int64_t run) {
+    std::vector<double> errors;
+    for (const int64_t d : dimensions)
+      errors.push_back(theory::marginal_error(task, weights, d, run_seed(context, run)));
+    return errors;
+  });
 }
 
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
@@ -120,6 +134,13 @@ std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
   return map;
 }
 
+Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
+                      double power) {
+  Series line{name, {}, SeriesStyle::kReference};
+  for (const double at : x) line.points.push_back({at, constant * std::pow(at, power)});
+  return line;
+}
+
 const std::vector<int64_t>& usual_dimensions() {
   static const std::vector<int64_t> dimensions = {10, 20, 50, 100, 200, 500, 1000};
   return dimensions;
@@ -174,6 +195,18 @@ std::vector<Study> scaling_law_studies() {
       study("fig16", "Sign and rescaled gradients, snapshots", "figure 16",
             rescaled_gradient_snapshots),
       study("table1", "Error rates of two schemes", "table 1", error_rates),
+      study("theorem1", "The error between its bounds", "theorem 1, equation 9", theorem1),
+      study("theorem2", "The error that no choice of weights can beat", "theorem 2", theorem2),
+      study("proposition2", "Exponents without a threshold", "proposition 2", proposition2),
+      study("proposition3", "Exponents with the best threshold", "proposition 3", proposition3),
+      study("proposition4", "Few data and a small memory", "proposition 4", proposition4),
+      study("proposition5", "What learned input embeddings hold", "proposition 5", proposition5),
+      study("lemma1", "How many quasi-orthogonal vectors there are", "lemma 1", lemma1),
+      study("equation3", "Weights that depend on the output", "equation 3, footnote 2",
+            general_weights),
+      study("equation23", "A rectified lookup beside the linear memory", "equation 23",
+            rectified_lookup),
+      study("equation26", "What samples of other laws do not show", "equation 26", other_laws),
       study("adaptive-step", "A step size that follows the memory's load", "not in the paper",
             adaptive_step),
       study("planner", "The capacity planner beside simulation", "not in the paper", planner_check),

@@ -9,6 +9,7 @@
 #include "tessera/report/heat_map.h"
 #include "tessera/study/study.h"
 #include "tessera/theory/association_task.h"
+#include "tessera/theory/memory_scheme.h"
 #include "tessera/theory/statistics.h"
 
 /// The studies of "Scaling Laws for Associative Memories" (Cabannes, Dohmatob, Bietti 2024).
@@ -58,6 +59,13 @@ theory::Spread measured_once(StudyContext& context, const std::string& part,
 std::vector<theory::Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
                                      const RunNumbers& numbers);
 
+/// Simulated errors of a memory in each dimension, each input with the exact law of its scores
+/// (theory::marginal_error), as a part of the study that is kept.
+std::vector<theory::Spread> simulated_errors(StudyContext& context, const std::string& part,
+                                             int64_t runs, const theory::AssociationTask& task,
+                                             const theory::MemoryScheme& scheme,
+                                             const std::vector<int64_t>& dimensions);
+
 /// Adds one curve; the band is `band` standard deviations high on each side. published: the
 /// paper's own values, or empty.
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
@@ -87,6 +95,10 @@ std::vector<double> answer_probabilities(const theory::AssociationTask& task,
 std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
                                     std::span<const float> scores, const std::string& title);
 
+/// The dashed line constant * x^power.
+Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
+                      double power);
+
 /// d = 10, 20, 50, …, 1000.
 const std::vector<int64_t>& usual_dimensions();
 std::vector<double> as_doubles(std::span<const int64_t> values);
@@ -110,6 +122,16 @@ void learned_embeddings(StudyContext&);               // figure 9
 void learned_embeddings_error(StudyContext&);         // figure 12
 void rescaled_gradients(StudyContext&);               // figure 15
 void rescaled_gradient_snapshots(StudyContext&);      // figure 16
+void theorem1(StudyContext&);                         // the bounds (7) to (9)
+void theorem2(StudyContext&);                         // the bound that no q can beat
+void proposition2(StudyContext&);                     // exponents without a threshold
+void proposition3(StudyContext&);                     // exponents with the best threshold
+void proposition4(StudyContext&);                     // finite data and finite memory
+void other_laws(StudyContext&);                       // equation (26)
+void lemma1(StudyContext&);                           // quasi-orthogonal families
+void rectified_lookup(StudyContext&);                 // equation (23)
+void proposition5(StudyContext&);                     // learned input embeddings
+void general_weights(StudyContext&);                  // equation (3) and footnote 2
 void adaptive_step(StudyContext&);                    // the load-adaptive step size
 void planner_check(StudyContext&);                    // predictions beside simulation
 void error_per_item(StudyContext&);                   // predictions beside simulation, item by item
