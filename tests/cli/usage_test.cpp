@@ -51,7 +51,9 @@ const std::vector<Verb> kVerbs = {
     {{"memo", "export"}, {"store", "--out"}},
     {{"serve"},
      {"--model", "--store", "--runs", "--host", "--port", "--api-key-file", "--max-clients"}},
-    {{"study"}, {"id", "--list", "--json", "--quick", "--paper", "--out", "--seed", "--set"}},
+    {{"study"},
+     {"id", "--list", "--json", "--quick", "--paper", "--out", "--seed", "--set", "--png",
+      "--pdf"}},
 };
 
 TEST(Help, OfEveryVerbNamesItsOptions) {

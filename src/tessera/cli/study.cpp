@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/cli/program.h"
+#include "tessera/report/picture_files.h"
 #include "tessera/study/study_cost.h"
 #include "tessera/tensor/manifest.h"
 
@@ -18,6 +19,7 @@ namespace {
 struct StudyArguments {
   std::string id, out;
   bool list = false, json = false, quick = false, paper = false;
+  bool png = false, pdf = false;
   uint64_t seed = 1;
   std::vector<std::string> settings;
 };
@@ -65,12 +67,21 @@ StudyOptions study_options(const StudyArguments& options) {
   return result;
 }
 
+void add_picture_files(const StudyResults& results, const std::filesystem::path& folder,
+                       PictureFormat format) {
+  for (const std::string& name : results.chart_names())
+    convert_picture(folder / (name + ".svg"), format);
+}
+
 void run_named_study(const StudyArguments& options) {
   if (options.list) return list_studies(options.json);
   if (options.json) throw UsageError("--json goes with --list; a study writes results.csv");
   if (options.id.empty()) throw UsageError("name a study; 'tessera study --list' shows them all");
+  if (options.png || options.pdf) require_picture_converter();
   const StudyOptions how = study_options(options);
   const StudyResults results = run_study(find_study(all_studies(), options.id), how);
+  if (options.png) add_picture_files(results, how.folder, PictureFormat::kPng);
+  if (options.pdf) add_picture_files(results, how.folder, PictureFormat::kPdf);
   fmt::print("{}\nReport: {}\n", results.summary(), (how.folder / "report.html").native());
 }
 
@@ -89,6 +100,8 @@ void add_study(Verb& program) {
               "Folder for the results; without it, runs/ID, runs/ID-quick or runs/ID-paper");
   verb.option("--seed", options->seed, "Random seed");
   verb.option("--set", options->settings, "Override a setting: key=value");
+  verb.flag("--png", options->png, "Write each picture as PNG, too (needs rsvg-convert)");
+  verb.flag("--pdf", options->pdf, "Write each picture as PDF, too (needs rsvg-convert)");
   verb.run([options] { run_named_study(*options); });
 }
 

@@ -161,6 +161,12 @@ std::string StudyResults::html(const Json& config, const Json& manifest) const {
   return page.html();
 }
 
+std::vector<std::string> StudyResults::chart_names() const {
+  std::vector<std::string> names;
+  for (const NamedChart& named : charts_) names.push_back(named.name);
+  return names;
+}
+
 void StudyResults::write(const std::filesystem::path& folder, const Json& config,
                          const Json& manifest) const {
   write_file(folder / "results.csv", point_table().csv());

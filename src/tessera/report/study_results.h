@@ -73,6 +73,8 @@ class StudyResults {
   std::unique_ptr<LineChart> chart_of_points(std::string title, Axis x, Axis y,
                                              const std::vector<std::string>& series = {}) const;
 
+  /// The names of the pictures that write() makes, without .svg.
+  std::vector<std::string> chart_names() const;
   const std::vector<ResultPoint>& points() const { return points_; }
   const std::vector<Comparison>& comparisons() const { return comparisons_; }
 
