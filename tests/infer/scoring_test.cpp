@@ -68,6 +68,34 @@ TEST(Scoring, TheFirstChoiceAfterATextIsScoredLikeItsTokens) {
   EXPECT_THROW(score_texts(*model, {{3, -1}}), c10::ValueError);
 }
 
+TEST(Scoring, PartByPartGivesTheSameScores) {
+  for (const auto& model : {test::tiny_mosaic(), test::tiny_gpt(Positions::kLearned)}) {
+    const std::vector<Tokens> texts = {
+        some_text(3, 1), some_text(5 * kWindow, 2), {4}, {}, some_text(kWindow, 3),
+        some_text(7, 4)};
+    ScoringOptions options;
+    options.alternatives = 1;
+    options.predict_next = true;
+    const auto whole = score_texts(*model, texts, options);
+    for (const int64_t tokens : {1, 3, 16, 1000}) {
+      TextScorer scorer(*model, texts, options);
+      int parts = 1;
+      while (!scorer.advance(tokens)) ++parts;
+      EXPECT_TRUE(scorer.advance(tokens));
+      EXPECT_EQ(parts == 1, tokens == 1000);
+      const auto scores = std::move(scorer).scores();
+      ASSERT_EQ(scores.size(), texts.size());
+      for (size_t i = 0; i < texts.size(); ++i) {
+        ASSERT_EQ(scores[i].size(), whole[i].size()) << i;
+        for (size_t t = 1; t < whole[i].size(); ++t) {
+          EXPECT_EQ(scores[i][t].token, whole[i][t].token);
+          EXPECT_NEAR(*scores[i][t].log_probability, *whole[i][t].log_probability, 1e-5);
+        }
+      }
+    }
+  }
+}
+
 TEST(Scoring, TextsPastTheWindowAreReadInOverlappingWindows) {
   const auto model = test::tiny_gpt(Positions::kLearned);
   const Tokens text = some_text(2 * kWindow + 3, 1);

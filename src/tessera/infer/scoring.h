@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "tessera/infer/piece_scorer.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/infer/token_distribution.h"
 
@@ -23,6 +24,23 @@ struct ScoringOptions {
 std::vector<std::vector<ScoredToken>> score_texts(LanguageModel& model,
                                                   const std::vector<Tokens>& texts,
                                                   const ScoringOptions& options = {});
+
+/// score_texts() part by part, for a caller that has other work to do in between. The parts change
+/// the scores by rounding only.
+class TextScorer {
+ public:
+  /// Throws c10::ValueError on ids outside the vocabulary. The model must outlive it.
+  TextScorer(LanguageModel& model, const std::vector<Tokens>& texts, const ScoringOptions& options);
+
+  /// As PieceScorer: reads at most so many tokens more; returns whether all texts are scored.
+  bool advance(int64_t tokens) { return pieces_->advance(tokens); }
+  /// The scores of all texts, once advance() has returned true.
+  std::vector<std::vector<ScoredToken>> scores() &&;
+
+ private:
+  std::vector<std::vector<ScoredToken>> result_;  // the first tokens, which have no scores
+  std::optional<PieceScorer> pieces_;
+};
 
 /// A continuation and the text before it.
 struct Continuation {
