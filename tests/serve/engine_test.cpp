@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "tessera/infer/scoring.h"
 #include "tessera/serve/api_error.h"
 #include "tessera/serve/fair_queue.h"
 #include "tessera/serve/prefix_cache.h"
@@ -126,6 +127,62 @@ TEST(Engine, AFailedTextDoesNotHarmTheOthers) {
   EXPECT_TRUE(bad.tokens.empty());
 }
 
+TEST(Engine, ALongTextThatIsScoredLetsOthersPass) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  const TokenIds text = prompt_of(20000, 1);
+  std::atomic<bool> scored = false;
+  std::promise<std::vector<std::vector<ScoredToken>>> scores;
+  EngineRequest request;
+  request.scores.push_back({{text}, 1, [&](std::vector<std::vector<ScoredToken>>&& result) {
+                              scored = true;
+                              scores.set_value(std::move(result));
+                            }});
+  const auto first = model.engine->submit(std::move(request));
+  for (int i = 0; i < 3; ++i) {  // of the same client, one after another
+    Record record;
+    EngineRequest later;
+    later.texts.push_back(job_of(record, prompt_of(5, i), 10));
+    const auto ticket = model.engine->submit(std::move(later));
+    record.ended.get_future().wait();
+    EXPECT_FALSE(scored) << i;
+  }
+  const auto result = scores.get_future().get().front();
+  const auto expected = score_texts(*byte_mosaic(), {text}, {1, {}, true}).front();
+  ASSERT_EQ(result.size(), text.size() + 1);
+  for (size_t t = 1; t < result.size(); ++t)
+    ASSERT_NEAR(*result[t].log_probability, *expected[t].log_probability, 1e-5) << t;
+}
+
+TEST(Engine, ALongPromptLetsOthersPass) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  Record slow, quick;
+  EngineRequest long_one, short_one;
+  long_one.texts.push_back(job_of(slow, prompt_of(20000, 1), 1));
+  short_one.texts.push_back(job_of(quick, prompt_of(5, 2), 20));
+  const auto first = model.engine->submit(std::move(long_one));
+  const auto second = model.engine->submit(std::move(short_one));
+  auto ended = slow.ended.get_future();
+  quick.ended.get_future().wait();
+  EXPECT_NE(ended.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  ended.wait();
+}
+
+TEST(Engine, EqualPromptsOfARequestAreReadOnce) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  std::vector<Record> records(4);
+  EngineRequest request;
+  for (Record& record : records) request.texts.push_back(job_of(record, prompt_of(20000, 1), 2));
+  const auto started = std::chrono::steady_clock::now();
+  const auto ticket = model.engine->submit(std::move(request));
+  std::vector<double> seconds;
+  for (Record& record : records) {
+    record.ended.get_future().wait();
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count());
+  }
+  EXPECT_LT(seconds.back(), 2 * seconds.front());
+}
+
 TEST(FairQueue, ClientsTakeTurns) {
   FairQueue<int> queue;
   for (const int item : {1, 2, 3}) queue.push("a", item);
@@ -133,12 +190,19 @@ TEST(FairQueue, ClientsTakeTurns) {
   queue.push("c", 20);
   queue.push("b", 11);
   std::vector<int> order;
-  while (!queue.empty()) {
-    const int front = queue.front();
-    order.push_back(queue.pop());
-    EXPECT_EQ(order.back(), front);
-  }
+  EXPECT_FALSE(queue.pop([](int) { return false; }));
+  while (!queue.empty()) order.push_back(*queue.pop([](int) { return true; }));
   EXPECT_EQ(order, (std::vector<int>{1, 10, 20, 2, 11, 3}));
+}
+
+TEST(FairQueue, WhatMayNotGoLetsOthersPass) {
+  FairQueue<int> queue;
+  for (const int item : {1, 2, 3}) queue.push("a", item);
+  queue.push("b", 10);
+  EXPECT_EQ(queue.pop([](int item) { return item != 1; }), 2);
+  EXPECT_EQ(queue.pop([](int item) { return item != 1; }), 10);
+  EXPECT_EQ(queue.pop([](int item) { return item == 1; }), 1);
+  EXPECT_EQ(queue.size(), 1u);
 }
 
 TEST(PrefixCache, TheLongestPrefixThatIsKept) {

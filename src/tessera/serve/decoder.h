@@ -12,9 +12,27 @@ namespace tessera::serve {
 
 using TokenIds = std::vector<int64_t>;
 
+/// Reads texts a part at a time, so that others need not wait for a long one.
+class PartialReading {
+ public:
+  virtual ~PartialReading() = default;
+  /// Reads about so many tokens more; returns whether that was all. After a throw it is of no use.
+  virtual bool advance(int64_t tokens) = 0;
+};
+
+/// A prompt that is read, to be continued.
+class PromptReading : public PartialReading {};
+
+/// Texts that are scored.
+class ScoreReading : public PartialReading {
+ public:
+  /// The scores of every token of each text, and after them of the first choice for the next one
+  /// (score_texts with predict_next); once, when all is read.
+  virtual std::vector<std::vector<ScoredToken>> scores() = 0;
+};
+
 /// Predicts the next tokens of many texts side by side: a language model, or a store. For one
-/// thread. A prompt is read in pieces, so that the texts which are being written need not wait for
-/// a long one; once it is read it is the last row.
+/// thread; it must outlive what it reads.
 class Decoder {
  public:
   virtual ~Decoder() = default;
@@ -25,13 +43,14 @@ class Decoder {
   /// Bytes of memory that a text of so many tokens takes while it is a row.
   virtual double bytes(int64_t tokens) const = 0;
 
-  /// Begins to read a prompt (one token or more); only while none is being read.
-  virtual void begin(TokenIds prompt) = 0;
-  /// Reads a piece of it; returns whether that was the last. What it throws drops the prompt.
-  virtual bool read_piece() = 0;
-  /// Drops the prompt that is being read.
-  virtual void drop_prompt() = 0;
+  /// Begins to read a prompt, of one token or more.
+  virtual std::unique_ptr<PromptReading> read(TokenIds prompt) = 0;
+  /// Begins to score texts, with so many alternatives for each token.
+  virtual std::unique_ptr<ScoreReading> score(std::vector<TokenIds> texts,
+                                              int64_t alternatives) = 0;
 
+  /// Goes on with a prompt that read() gave, and that is read, as the last row. Takes its content.
+  virtual void add(PromptReading& prompt) = 0;
   virtual size_t rows() const = 0;
   /// What the text of this row is so far.
   virtual const TokenIds& tokens(size_t row) const = 0;
@@ -39,11 +58,6 @@ class Decoder {
   virtual std::span<const float> logits(size_t row) = 0;
   /// Goes on with these rows, in this order, each with one more token.
   virtual void step(const std::vector<int64_t>& rows, const TokenIds& drawn) = 0;
-
-  /// Scores every token of each text, and after them the first choice for the next one, with so
-  /// many alternatives (score_texts with predict_next).
-  virtual std::vector<std::vector<ScoredToken>> score(const std::vector<TokenIds>& texts,
-                                                      int64_t alternatives) = 0;
 };
 
 }  // namespace tessera::serve

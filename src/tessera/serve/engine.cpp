@@ -1,60 +1,11 @@
 #include "tessera/serve/engine.h"
 
-#include <algorithm>
 #include <utility>
-#include <variant>
 
-#include "tessera/base/physical_memory.h"
 #include "tessera/serve/api_error.h"
+#include "tessera/serve/engine_parts.h"
 
 namespace tessera::serve {
-namespace {
-
-constexpr int64_t kTurnTokens = 256;  // of prompts that are read between two written tokens
-
-int64_t tokens_of(const ScoreJob& job) {
-  int64_t tokens = 0;
-  for (const auto& text : job.texts) tokens += std::ssize(text);
-  return tokens;
-}
-
-}  // namespace
-
-/// The state of one request. A cancelled request's functions are not called: whoever calls them
-/// holds the mutex, and so does whoever cancels.
-struct Engine::Shared {
-  std::mutex mutex;
-  bool cancelled = false;
-  bool begun = false;  // the engine's thread alone
-  EngineRequest request;
-
-  bool is_cancelled() {
-    const std::lock_guard lock(mutex);
-    return cancelled;
-  }
-  /// Calls a function of the request unless it is cancelled.
-  template <typename Call>
-  void call(Call&& function) {
-    const std::lock_guard lock(mutex);
-    if (!cancelled) function();
-  }
-};
-
-struct Engine::Job {
-  std::shared_ptr<Shared> request;
-  std::variant<TextJob*, ScoreJob*, CallJob*> what;  // of the request
-};
-
-struct Engine::Row {
-  Row(std::shared_ptr<Shared> owner, TextJob& text, double reserved)
-      : request(std::move(owner)), job(text), stream(text.stop), bytes(reserved) {}
-
-  std::shared_ptr<Shared> request;
-  std::reference_wrapper<TextJob> job;
-  TextStream stream;
-  double bytes;  // reserved for it
-  int64_t written = 0;
-};
 
 Engine::Ticket::~Ticket() {
   const std::lock_guard lock(request_->mutex);
@@ -137,7 +88,7 @@ void Engine::run() {
       if (stopped_) return;
     }
     try {
-      take_work();
+      read();
       write_tokens();
     } catch (...) {  // of all texts together
       end_all(std::current_exception());
@@ -146,91 +97,7 @@ void Engine::run() {
 }
 
 bool Engine::has_work() const {
-  return !queue_.empty() || !rows_.empty() || reading_;
-}
-
-/// Reads prompts and scores texts, as much as may be done before the texts go on.
-void Engine::take_work() {
-  for (int64_t budget = kTurnTokens; budget > 0;) {
-    if (reading_) {
-      budget -= read_prompt();
-      continue;
-    }
-    auto job = next_job();
-    if (!job) return;
-    budget -= start(*std::move(job));
-  }
-}
-
-/// The next job that there is room for. Those of cancelled requests are dropped.
-std::optional<Engine::Job> Engine::next_job() {
-  const std::lock_guard lock(mutex_);
-  while (!queue_.empty()) {
-    const Job& next = *queue_.front();
-    const bool cancelled = next.request->is_cancelled();
-    if (const auto* text = std::get_if<TextJob*>(&next.what); text && !cancelled) {
-      const double bytes = decoder_->bytes(std::ssize((*text)->prompt) + (*text)->max_tokens);
-      const bool full = std::ssize(rows_) >= options_.rows ||
-                        (!rows_.empty() && used_bytes_ + bytes > options_.memory_bytes);
-      if (full) return std::nullopt;
-    }
-    const auto job = queue_.pop();
-    if (!std::exchange(job->request->begun, true)) --counts_.waiting;
-    if (!cancelled) return *job;
-  }
-  return std::nullopt;
-}
-
-/// Returns how many tokens were read.
-int64_t Engine::start(Job job) {
-  int64_t tokens = kTurnTokens;
-  try {
-    if (auto* score = std::get_if<ScoreJob*>(&job.what)) {
-      tokens = tokens_of(**score);
-      auto scores = decoder_->score((*score)->texts, (*score)->alternatives);
-      counts_.tokens_read += tokens;
-      job.request->call([&] { (*score)->on_scores(std::move(scores)); });
-    } else if (auto* call = std::get_if<CallJob*>(&job.what)) {
-      (*call)->call();
-    } else {
-      TextJob& text = *std::get<TextJob*>(job.what);
-      const double bytes = decoder_->bytes(std::ssize(text.prompt) + text.max_tokens);
-      auto row = std::make_unique<Row>(job.request, text, bytes);
-      decoder_->begin(text.prompt);
-      reading_ = std::move(row);
-      used_bytes_ += bytes;
-      tokens = 0;
-    }
-  } catch (...) {
-    fail(job.request, std::current_exception());
-  }
-  return tokens;
-}
-
-int64_t Engine::read_prompt() {
-  const auto request = reading_->request;
-  const auto leave = [this] {
-    used_bytes_ -= reading_->bytes;
-    reading_.reset();
-  };
-  if (request->is_cancelled()) {
-    decoder_->drop_prompt();
-    leave();
-    return 0;
-  }
-  const auto count = std::ssize(reading_->job.get().prompt);
-  try {
-    if (decoder_->read_piece()) {
-      counts_.tokens_read += count;
-      rows_.push_back(std::move(*reading_));
-      reading_.reset();
-      counts_.rows = std::ssize(rows_);
-    }
-  } catch (...) {
-    leave();
-    fail(request, std::current_exception());
-  }
-  return std::min(count, kTurnTokens);
+  return !queue_.empty() || !rows_.empty() || latest_ || !longer_.empty();
 }
 
 /// One token of every text.
@@ -249,7 +116,6 @@ void Engine::write_tokens() {
     going_on.push_back(std::move(row));
   }
   rows_ = std::move(going_on);
-  if (rows_.empty()) used_bytes_ = reading_ ? reading_->bytes : 0;  // no rounding is left over
   counts_.rows = std::ssize(rows_);
   ++counts_.steps;
   decoder_->step(kept, drawn);
@@ -291,10 +157,12 @@ void Engine::fail(const std::shared_ptr<Shared>& request, std::exception_ptr err
 }
 
 void Engine::end_all(std::exception_ptr error) {
-  for (const Row& row : rows_) fail(row.request, error);
+  for (const Row& row : rows_) {
+    used_bytes_ -= row.bytes;
+    fail(row.request, error);
+  }
   rows_.clear();
   decoder_->step({}, {});
-  used_bytes_ = reading_ ? reading_->bytes : 0;
   counts_.rows = 0;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -45,7 +46,7 @@ struct TextJob {
   std::function<void(TextToken&&)> on_token;
 };
 
-/// Texts to be scored (Decoder::score), all of them before any other text goes on.
+/// Texts to be scored (Decoder::score).
 struct ScoreJob {
   std::vector<TokenIds> texts;
   int64_t alternatives = 0;
@@ -80,7 +81,8 @@ struct EngineCounts {
 
 /// Continues the texts of all requests to one model side by side (continuous batching, Yu et al.
 /// 2022, section 3): a text joins as soon as its prompt is read and leaves with its last token,
-/// between two tokens of the others. One thread; waiting clients take turns.
+/// between two tokens of the others. Long prompts and long texts to be scored are read in parts, by
+/// turns with each other and with whatever else is asked. One thread; waiting clients take turns.
 class Engine {
  public:
   /// token_bytes: the bytes that a token stands for.
@@ -110,10 +112,14 @@ class Engine {
   void check(const EngineRequest& request) const;
   void run();
   bool has_work() const;
-  void take_work();
-  std::optional<Job> next_job();
-  int64_t start(Job job);
-  int64_t read_prompt();
+  void read();
+  std::unique_ptr<Job> next_job();
+  std::unique_ptr<Job> waiting_job();
+  bool has_room_for(const Job& job) const;
+  double bytes_of(const Job& job) const;
+  bool begin(Job& job);
+  bool read_part(Job& job, int64_t tokens);
+  void end_reading(Job& job);
   void write_tokens();
   bool write_token(Row& row, size_t index, TokenIds& drawn);
   void fail(const std::shared_ptr<Shared>& request, std::exception_ptr error);
@@ -126,8 +132,11 @@ class Engine {
 
   // The engine's thread alone:
   std::vector<Row> rows_;
-  std::unique_ptr<Row> reading_;  // its prompt is being read
-  double used_bytes_ = 0;         // by these
+  std::unique_ptr<Job> latest_;              // is being read; the last one that was begun
+  std::deque<std::unique_ptr<Job>> longer_;  // are being read, a part of each by turns
+  bool longer_next_ = false;
+  int64_t prompts_ = 0;    // of texts that are being read
+  double used_bytes_ = 0;  // by all of these
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,27 +22,32 @@ class FairQueue {
     own.push_back(std::move(item));
     ++size_;
   }
-  /// The one that pop() takes; only where there is one.
-  Item& front() { return items_.at(turns_.front()).front(); }
-  Item pop() {
-    const std::string client = turns_.front();
-    turns_.pop_front();
-    auto own = items_.find(client);
-    Item item = std::move(own->second.front());
-    own->second.pop_front();
-    if (own->second.empty())
-      items_.erase(own);
-    else
-      turns_.push_back(client);
-    --size_;
-    return item;
+  /// Takes the first item that may go, in the order of turns and of each client's items; none
+  /// where none may.
+  template <typename MayGo>
+  std::optional<Item> pop(MayGo&& may_go) {
+    for (auto turn = turns_.begin(); turn != turns_.end(); ++turn) {
+      auto own = items_.find(*turn);
+      const auto found = std::find_if(own->second.begin(), own->second.end(), may_go);
+      if (found == own->second.end()) continue;
+      Item item = std::move(*found);
+      own->second.erase(found);
+      --size_;
+      if (own->second.empty())
+        items_.erase(own);
+      else
+        turns_.push_back(*turn);
+      turns_.erase(turn);
+      return item;
+    }
+    return std::nullopt;
   }
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
 
  private:
   std::map<std::string, std::deque<Item>> items_;  // of the clients that have any
-  std::deque<std::string> turns_;
+  std::list<std::string> turns_;
   size_t size_ = 0;
 };
 

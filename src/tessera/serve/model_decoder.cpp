@@ -14,7 +14,53 @@
 namespace tessera::serve {
 namespace {
 
-constexpr size_t kPieceTokens = 256;  // of a prompt, between two tokens of the other texts
+using Cache = PrefixCache<StreamingSession>;
+
+class ModelPrompt : public PromptReading {
+ public:
+  ModelPrompt(LanguageModel& model, Reading reading, Cache& cache, TokenIds prompt)
+      : session_(model, reading), cache_(cache), prompt_(std::move(prompt)) {}
+
+  bool advance(int64_t tokens) override {
+    if (read_ == 0) look_up();
+    const size_t count = std::min(static_cast<size_t>(tokens), prompt_.size() - read_);
+    const Tokens part(prompt_.begin() + read_, prompt_.begin() + read_ + count);
+    if (read_ == 0)
+      session_.add({part});
+    else if (count > 0)
+      session_.read({part});
+    read_ += count;
+    return read_ == prompt_.size();
+  }
+
+  const TokenIds& tokens() const { return prompt_; }
+  StreamingSession& session() { return session_; }
+
+ private:
+  void look_up() {
+    auto known = cache_.longest_prefix(prompt_);
+    if (!known) return;
+    session_ = std::move(known->first);
+    read_ = known->second;
+  }
+
+  StreamingSession session_;
+  Cache& cache_;
+  TokenIds prompt_;
+  size_t read_ = 0;  // tokens of it
+};
+
+class ModelScoring : public ScoreReading {
+ public:
+  ModelScoring(LanguageModel& model, const std::vector<TokenIds>& texts, int64_t alternatives)
+      : scorer_(model, texts, {alternatives, {}, /*predict_next=*/true}) {}
+
+  bool advance(int64_t tokens) override { return scorer_.advance(tokens); }
+  std::vector<std::vector<ScoredToken>> scores() override { return std::move(scorer_).scores(); }
+
+ private:
+  TextScorer scorer_;
+};
 
 class ModelDecoder : public Decoder {
  public:
@@ -39,39 +85,19 @@ class ModelDecoder : public Decoder {
            static_cast<double>(sizeof(float)) * static_cast<double>(vocabulary());
   }
 
-  void begin(TokenIds prompt) override {
-    prompt_ = std::move(prompt);
-    read_ = 0;
-    if (auto known = cache_.longest_prefix(prompt_)) {
-      prompt_session_.emplace(std::move(known->first));
-      read_ = known->second;
-    } else {
-      prompt_session_.emplace(*model_, reading_);
-    }
+  std::unique_ptr<PromptReading> read(TokenIds prompt) override {
+    return std::make_unique<ModelPrompt>(*model_, reading_, cache_, std::move(prompt));
+  }
+  std::unique_ptr<ScoreReading> score(std::vector<TokenIds> texts, int64_t alternatives) override {
+    return std::make_unique<ModelScoring>(*model_, texts, alternatives);
   }
 
-  bool read_piece() override {
-    const size_t count = std::min(kPieceTokens, prompt_.size() - read_);
-    const Tokens piece(prompt_.begin() + read_, prompt_.begin() + read_ + count);
-    try {
-      if (read_ == 0)
-        prompt_session_->add({piece});
-      else if (count > 0)
-        prompt_session_->read({piece});
-    } catch (...) {
-      drop_prompt();
-      throw;
-    }
-    read_ += count;
-    if (read_ < prompt_.size()) return false;
-    cache_.keep(prompt_, *prompt_session_, bytes(std::ssize(prompt_)));
-    texts_.append(std::move(*prompt_session_));
-    drop_prompt();
+  void add(PromptReading& prompt) override {
+    auto& read = static_cast<ModelPrompt&>(prompt);
+    cache_.keep(read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
+    texts_.append(std::move(read.session()));
     take_logits();
-    return true;
   }
-
-  void drop_prompt() override { prompt_session_.reset(); }
 
   size_t rows() const override { return texts_.tokens().size(); }
   const TokenIds& tokens(size_t row) const override { return texts_.tokens().at(row); }
@@ -86,26 +112,15 @@ class ModelDecoder : public Decoder {
     if (!rows.empty()) take_logits();
   }
 
-  std::vector<std::vector<ScoredToken>> score(const std::vector<TokenIds>& texts,
-                                              int64_t alternatives) override {
-    ScoringOptions options;
-    options.alternatives = alternatives;
-    options.predict_next = true;
-    return score_texts(*model_, texts, options);
-  }
-
  private:
   void take_logits() { logits_ = texts_.logits().to(at::kFloat).contiguous(); }
 
   std::shared_ptr<LanguageModel> model_;
   Reading reading_;
   double first_bytes_, token_bytes_;  // of a state after one token, and with each one more
-  PrefixCache<StreamingSession> cache_;
+  Cache cache_;
   StreamingSession texts_;
   at::Tensor logits_;  // [rows, V]
-  TokenIds prompt_;    // being read
-  size_t read_ = 0;    // tokens of it
-  std::optional<StreamingSession> prompt_session_;
 };
 
 }  // namespace
