@@ -231,6 +231,69 @@ TEST(Completions, AStreamBringsTheSameInPieces) {
   EXPECT_TRUE(apart.front()["usage"].is_null());
 }
 
+/// A prompt after which the mosaic is made to write these ids, one after another.
+Json forced(const std::string& prompt, const std::vector<int64_t>& ids) {
+  Json body = {{"model", "mosaic"}, {"prompt", prompt}, {"temperature", 0}};
+  body["max_tokens"] = ids.size();
+  for (const int64_t id : ids) body["logit_bias"][std::to_string(id)] = 100;
+  body["frequency_penalty"] = 2;
+  return body;
+}
+
+TEST(Completions, EveryEventOfAStreamIsOneToken) {
+  TinyService tiny;
+  // é in two tokens, in whichever order they come: the text of an event may be empty.
+  Json body = forced("x", {0xC3, 0xA9, 0xC3, 0xA9, 'z', 'z'});
+  body["stream"] = true;
+  body["return_token_ids"] = true;
+  for (const bool logprobs : {false, true}) {
+    if (logprobs) body["logprobs"] = 0;
+    const auto events = tiny.stream("/v1/completions", body);
+    ASSERT_EQ(events.size(), 6u);
+    Json whole = body;
+    whole["stream"] = false;
+    const Json choice = tiny.complete(whole)["choices"][0];
+    std::string text;
+    for (size_t i = 0; i < events.size(); ++i) {
+      const Json& piece = events[i]["choices"][0];
+      text += piece["text"].get<std::string>();
+      EXPECT_EQ(piece["token_ids"], Json({choice["token_ids"][i]}));
+      EXPECT_EQ(piece.contains("prompt_token_ids"), i == 0);
+      EXPECT_EQ(piece["finish_reason"].is_null(), i + 1 < events.size());
+      EXPECT_EQ(piece["logprobs"].is_null(), !logprobs);
+      EXPECT_TRUE(!logprobs || piece["logprobs"]["tokens"].size() == 1);
+    }
+    EXPECT_EQ(text, choice["text"]);
+    EXPECT_EQ(events[0]["choices"][0]["prompt_token_ids"], Json({'x'}));
+  }
+  body["echo"] = true;  // one event more, with the prompt
+  body["n"] = 2;
+  EXPECT_EQ(tiny.stream("/v1/completions", body).size(), 2u * 7u);
+}
+
+TEST(Completions, TokenIdsWhereAClientAsksForThem) {
+  TinyService tiny;
+  const Json asked = {{"prompt", "ab"}, {"max_tokens", 5}, {"seed", 3}};
+  const Json without = tiny.complete(asked)["choices"][0];
+  EXPECT_FALSE(without.contains("token_ids") || without.contains("prompt_token_ids"));
+  Json with = asked;
+  with["return_token_ids"] = true;
+  const Json choice = tiny.complete(with)["choices"][0];
+  EXPECT_EQ(choice["prompt_token_ids"], (Json{97, 98}));
+  ASSERT_EQ(choice["token_ids"].size(), 5u);
+  Json chat = {{"messages", {{{"role", "user"}, {"content", "a"}}}},
+               {"max_tokens", 3},
+               {"return_token_ids", true}};
+  const Json reply = tiny.json(tiny.post("/v1/chat/completions", chat));
+  EXPECT_EQ(reply["prompt_token_ids"].size(), reply["usage"]["prompt_tokens"].get<size_t>());
+  EXPECT_EQ(reply["choices"][0]["token_ids"].size(), 3u);
+  chat["stream"] = true;
+  const auto events = tiny.stream("/v1/chat/completions", chat);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0]["prompt_token_ids"], reply["prompt_token_ids"]);
+  EXPECT_FALSE(events[1].contains("prompt_token_ids"));
+}
+
 // As the openai client sends a chat.
 TEST(Completions, AChatIsItsTranscript) {
   TinyService tiny;

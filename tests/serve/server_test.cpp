@@ -168,6 +168,32 @@ TEST(Server, TooManyRequestsAreToldToComeBack) {
   }
 }
 
+TEST(Server, AKeyHasItsShare) {
+  ServerOptions options;
+  options.access.keys = {"greedy", "other"};
+  options.clients_per_key = 2;
+  Running running(options);
+  const auto asked = [&](const std::string& key, const std::string& path, const std::string& body) {
+    return request("POST", path, body, "Host: localhost\r\nAuthorization: Bearer " + key + "\r\n");
+  };
+  Client first(running.server.port()), second(running.server.port());
+  for (Client* client : {&first, &second}) {
+    client->send(asked("greedy", "/v1/completions", kEndless));
+    ASSERT_THAT(client->receive("data: {"), StartsWith("HTTP/1.1 200"));
+  }
+  const std::string one = R"({"prompt":"a","max_tokens":1})";
+  const std::string refused = running.ask(asked("greedy", "/v1/completions", one), "}}");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 429"));
+  EXPECT_THAT(refused, HasSubstr("Retry-After: 1"));
+  EXPECT_THAT(refused, HasSubstr("rate_limit_exceeded"));
+  EXPECT_THAT(running.ask(asked("other", "/v1/completions", one), "}}"),
+              StartsWith("HTTP/1.1 200"));
+  first.hang_up();
+  EXPECT_TRUE(soon([&] { return running.counts().rows == 1; }));
+  EXPECT_THAT(running.ask(asked("greedy", "/v1/completions", one), "}}"),
+              StartsWith("HTTP/1.1 200"));
+}
+
 TEST(Server, LargeAndSlowRequestsAreRefused) {
   ServerOptions options;
   options.http.body_bytes = 2000;
@@ -263,7 +289,9 @@ TEST(Server, CountsWhatItDoes) {
   EXPECT_THAT(metrics, HasSubstr("tessera_prompt_tokens_total{model=\"mosaic\"} 2\n"));
   EXPECT_THAT(metrics, HasSubstr("tessera_generated_tokens_total{model=\"mosaic\"} 2\n"));
   EXPECT_THAT(metrics, HasSubstr("tessera_first_token_seconds_count 1\n"));
-  EXPECT_THAT(metrics, HasSubstr("tessera_request_seconds_bucket{le=\"+Inf\"} 2\n"));
+  for (const char* route : {"/v1/completions", "none"})
+    EXPECT_THAT(metrics, HasSubstr("tessera_request_seconds_bucket{le=\"+Inf\",route=\"" +
+                                   std::string(route) + "\"} 1\n"));
 }
 
 }  // namespace

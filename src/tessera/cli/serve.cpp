@@ -141,6 +141,10 @@ void add_limits(Verb& verb, Options& options) {
   verb.option("--max-clients", options.server.clients,
               "Most requests answered at once; others get status 503")
       .between(1, 4096);
+  verb.option("--max-clients-per-key", options.server.clients_per_key,
+              "Most requests answered at once of one key, or of one address where there are no "
+              "keys; others get status 429 (0: no such limit)")
+      .between(0, 4096);
   verb.option("--max-rows", options.engine.rows, "Most texts that a model writes side by side")
       .between(1, 4096);
   verb.option("--max-queue", options.engine.queue,

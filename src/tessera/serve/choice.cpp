@@ -41,8 +41,8 @@ std::vector<TokenChoice> with_itself(const ScoredToken& token) {
 
 }  // namespace
 
-Choice::Choice(const ServedModel& model, ChoiceForm form, bool logprobs)
-    : model_(&model), form_(form), logprobs_(logprobs) {}
+Choice::Choice(const ServedModel& model, ChoiceForm form, ChoiceReport report)
+    : model_(&model), form_(form), report_(report) {}
 
 void Choice::count(int64_t token) {
   characters_ += code_points(read_.push(model_->bytes_of(token)));
@@ -50,8 +50,9 @@ void Choice::count(int64_t token) {
 
 void Choice::add_prompt(const TokenIds& prompt, bool echo, std::span<const ScoredToken> tokens) {
   TextStream shown;
+  if (report_.token_ids) prompt_ids_ = prompt;
   for (size_t i = 0; i < prompt.size(); ++i) {
-    if (echo && logprobs_) report(tokens[i]);
+    if (echo && report_.logprobs) report(tokens[i]);
     if (echo) text_ += shown.push(model_->bytes_of(prompt[i]));
     count(prompt[i]);
   }
@@ -59,7 +60,8 @@ void Choice::add_prompt(const TokenIds& prompt, bool echo, std::span<const Score
 }
 
 void Choice::add(const TextToken& token) {
-  if (logprobs_) report(token.token);
+  if (report_.logprobs) report(token.token);
+  ids_.push_back(token.token.token);
   count(token.token.token);
   text_ += token.text;
   log_probability_ += *token.token.log_probability;
@@ -106,7 +108,7 @@ double Choice::mean_log_probability() const {
 }
 
 bool Choice::has_news() const {
-  return !text_.empty() || !tokens_shown_.empty() || !content_.empty() || finish_;
+  return !text_.empty() || !ids_.empty() || !tokens_shown_.empty() || finish_;
 }
 
 Choice::Json Choice::flush(int64_t index) {
@@ -121,16 +123,20 @@ Choice::Json Choice::flush(int64_t index) {
   else if (!std::exchange(begun_, true))
     json["delta"] = {{"role", "assistant"}, {"content", text_}};
   else
-    json["delta"] = text_.empty() ? Json::object() : Json{{"content", text_}};
+    json["delta"] = text_.empty() && ids_.empty() ? Json::object() : Json{{"content", text_}};
   text_.clear();
   json["logprobs"] = nullptr;
-  if (logprobs_ && form_ == ChoiceForm::kText)
+  if (report_.logprobs && form_ == ChoiceForm::kText)
     json["logprobs"] = {{"tokens", taken(tokens_shown_)},
                         {"token_logprobs", taken(token_logprobs_)},
                         {"top_logprobs", taken(top_logprobs_)},
                         {"text_offset", taken(text_offset_)}};
-  else if (logprobs_)
+  else if (report_.logprobs)
     json["logprobs"] = {{"content", taken(content_)}, {"refusal", nullptr}};
+  if (!prompt_ids_.empty() && form_ == ChoiceForm::kText)
+    json["prompt_token_ids"] = std::exchange(prompt_ids_, {});
+  if (report_.token_ids) json["token_ids"] = ids_;
+  ids_.clear();
   json["finish_reason"] = finish_ ? Json(config::enum_name(*finish_)) : Json(nullptr);
   return json;
 }

@@ -14,11 +14,17 @@ namespace tessera::serve {
 /// The form of an answer's choices: of a completion; of a chat, whole or piece by piece.
 enum class ChoiceForm { kText, kMessage, kDelta };
 
+/// What is reported of a choice beside its text.
+struct ChoiceReport {
+  bool logprobs = false;   ///< each token with its score
+  bool token_ids = false;  ///< ids of the prompt and of what is written
+};
+
 /// One choice of an answer, as it grows token by token, in OpenAI's JSON.
 class Choice {
  public:
-  /// logprobs: whether tokens are reported with their scores. The model must outlive it.
-  Choice(const ServedModel& model, ChoiceForm form, bool logprobs);
+  /// The model must outlive it.
+  Choice(const ServedModel& model, ChoiceForm form, ChoiceReport report);
 
   /// The prompt: shown (echo), or only counted, for the offsets of what follows. tokens: with their
   /// scores, if they are shown and scores are asked for.
@@ -47,11 +53,12 @@ class Choice {
 
   const ServedModel* model_;
   ChoiceForm form_;
-  bool logprobs_;
+  ChoiceReport report_;
   std::string text_;  // not flushed yet, as is all that is reported
   Json tokens_shown_, token_logprobs_, top_logprobs_, text_offset_;
-  Json content_;     // the same in the form of a chat
-  TextStream read_;  // all tokens so far, to count characters
+  Json content_;               // the same in the form of a chat
+  TokenIds prompt_ids_, ids_;  // read; written
+  TextStream read_;            // all tokens so far, to count characters
   int64_t characters_ = 0;
   int64_t tokens_ = 0;
   double log_probability_ = 0;

@@ -44,8 +44,9 @@ Completion::Completion(Service& service, const CompletionRequest& request,
   check_size();
   for (const TokenIds& prompt : prompts_)
     for (int64_t i = 0; i < request_.best_of; ++i) {
-      Choice& choice =
-          choices_.emplace_back(model_, form_of(request_), request_.logprobs.has_value());
+      Choice& choice = choices_.emplace_back(
+          model_, form_of(request_),
+          ChoiceReport{.logprobs = request_.logprobs.has_value(), .token_ids = request_.token_ids});
       if (scores_prompts()) continue;
       choice.add_prompt(prompt, request_.echo, {});
       if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
@@ -154,7 +155,7 @@ bool Completion::ended() const {
                      [](const Choice& choice) { return choice.ended(); });
 }
 
-bool Completion::wait() {
+bool Completion::wait(const std::function<void(size_t)>& on_news) {
   std::deque<Event> events;
   {
     std::unique_lock lock(mailbox_->mutex);
@@ -165,9 +166,11 @@ bool Completion::wait() {
     if (const auto* error = std::get_if<std::exception_ptr>(&event))
       throw as_api_error(*error);
     else if (auto* scores = std::get_if<Scores>(&event))
-      apply(std::move(*scores));
-    else
-      apply(std::get<Written>(std::move(event)));
+      apply(std::move(*scores), on_news);
+    else if (auto* written = std::get_if<Written>(&event)) {
+      choices_[written->choice].add(written->token);
+      on_news(written->choice);
+    }
   }
   const std::chrono::duration<double> passed = Clock::now() - started_;
   if (!ended() && passed.count() > service_.limits.request_seconds)
@@ -178,17 +181,19 @@ bool Completion::wait() {
   return !events.empty();
 }
 
-void Completion::apply(Scores&& scores) {
+void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_news) {
   for (size_t i = 0; i < scores.tokens.size(); ++i) {
     const auto& tokens = scores.tokens[i];
     const size_t prompt = scores.first + i;
     for (int64_t sample = 0; sample < request_.best_of; ++sample) {
-      Choice& choice = choices_[prompt * request_.best_of + sample];
+      const size_t index = prompt * request_.best_of + sample;
+      Choice& choice = choices_[index];
       choice.add_prompt(prompts_[prompt], true, std::span(tokens).first(tokens.size() - 1));
-      if (request_.max_tokens == 0)
-        choice.end(FinishReason::kLength);
-      else if (is_scored_to_the_end())
-        choice.add(first_choice(tokens.back()));
+      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+      on_news(index);
+      if (request_.max_tokens == 0 || !is_scored_to_the_end()) continue;
+      choice.add(first_choice(tokens.back()));
+      on_news(index);
     }
   }
 }
@@ -205,10 +210,6 @@ TextToken Completion::first_choice(const ScoredToken& token) const {
   if (stream.stopped()) written.finish = FinishReason::kStop;
   written.text += stream.finish();
   return written;
-}
-
-void Completion::apply(Written&& written) {
-  choices_[written.choice].add(written.token);
 }
 
 Completion::Json Completion::head(const std::string& object) const {
@@ -245,7 +246,7 @@ std::vector<size_t> Completion::best_choices() const {
 Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
   auto looked = Clock::now();
   while (!ended()) {
-    wait();
+    wait([](size_t) {});
     if (Clock::now() - looked < kClientLook) continue;
     looked = Clock::now();
     if (hung_up()) throw ApiError(400, "the client has hung up");
@@ -254,37 +255,37 @@ Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
   json["choices"] = Json::array();
   for (const size_t choice : best_choices())
     json["choices"].push_back(choices_[choice].flush(std::ssize(json["choices"])));
+  if (request_.token_ids && request_.chat) json["prompt_token_ids"] = prompts_.front();
   json["usage"] = usage();
   return json;
 }
 
-/// Sends what is new of a choice; returns false where the client has hung up. last: nothing comes
-/// after it.
-bool Completion::flush(EventStream& events, size_t choice, bool last) {
-  if (!choices_[choice].has_news()) return true;
+/// What is new of a choice. last: nothing comes after it.
+Completion::Json Completion::event(size_t choice, bool last) {
   Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
   json["choices"] = {choices_[choice].flush(static_cast<int64_t>(choice))};
+  if (request_.token_ids && request_.chat && !std::exchange(prompts_shown_, true))
+    json["prompt_token_ids"] = prompts_.front();
   if (request_.usage_apart)
     json["usage"] = nullptr;
   else if (last)
     json["usage"] = usage();
-  return events.send(json_line(json));
+  return json;
 }
 
 void Completion::stream(EventStream& events) {
   try {
-    std::vector<bool> told(choices_.size());  // that it ended
-    for (bool done = false; !done;) {
-      const bool news = ended() || wait();
-      if (!news && !events.send_comment()) return;
-      done = ended();
-      for (size_t choice = 0; choice < choices_.size(); ++choice) {
-        if (told[choice]) continue;
-        told[choice] = choices_[choice].ended();
-        const bool last = std::find(told.begin(), told.end(), false) == told.end();
-        if (!flush(events, choice, last)) return;
-      }
-    }
+    size_t open = choices_.size();  // choices whose end is not sent yet
+    bool connected = true;
+    const auto send = [&](size_t choice) {
+      if (!connected || !choices_[choice].has_news()) return;
+      if (choices_[choice].ended()) --open;
+      connected = events.send(json_line(event(choice, open == 0)));
+    };
+    for (size_t choice = 0; choice < choices_.size(); ++choice) send(choice);
+    while (connected && open > 0)
+      if (!wait(send)) connected = events.send_comment();
+    if (!connected) return;
     if (request_.usage_apart) {
       Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
       json["choices"] = Json::array();

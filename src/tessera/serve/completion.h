@@ -27,7 +27,8 @@ class Completion {
   /// The whole answer, once it is there. Throws ApiError, also where the time is up. hung_up: asked
   /// now and then; where it is true the answer does not matter.
   nlohmann::ordered_json answer(const std::function<bool()>& hung_up);
-  /// The answer as server-sent events, piece by piece as they come.
+  /// The answer as server-sent events: one for each token as it is written, before them one for
+  /// the prompt where that is shown.
   void stream(EventStream& events);
 
  private:
@@ -61,16 +62,16 @@ class Completion {
   ScoreJob score_job(size_t first, size_t last) const;
 
   bool ended() const;
-  /// Waits for something new and applies it. Returns false where nothing came for a while.
-  bool wait();
-  void apply(Scores&& scores);
-  void apply(Written&& written);
+  /// Waits for something new and applies it: calls `on_news` with each choice after each change.
+  /// Returns false where nothing came for a while.
+  bool wait(const std::function<void(size_t choice)>& on_news);
+  void apply(Scores&& scores, const std::function<void(size_t choice)>& on_news);
   TextToken first_choice(const ScoredToken& token) const;
 
   Json head(const std::string& object) const;
   Json usage() const;
   std::vector<size_t> best_choices() const;
-  bool flush(EventStream& events, size_t choice, bool last);
+  Json event(size_t choice, bool last);
 
   Service& service_;
   const CompletionRequest request_;
@@ -80,6 +81,7 @@ class Completion {
   std::vector<TokenIds> prompts_;
   std::vector<Choice> choices_;  // best_of for each prompt
   bool has_tokens_ = false;
+  bool prompts_shown_ = false;
   std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
   std::shared_ptr<Engine::Ticket> ticket_;
 };

@@ -100,6 +100,7 @@ CompletionRequest common_request(const Fields& fields) {
   request.choices = fields.integer("n", 1, 1, kMostChoices);
   request.best_of = request.choices;
   request.ignore_end = fields.boolean("ignore_eos", false);
+  request.token_ids = fields.boolean("return_token_ids", false);
   request.stream = fields.boolean("stream", false);
   if (const json& options = fields.value("stream_options"); !options.is_null())
     request.usage_apart = Fields(options).boolean("include_usage", false);

@@ -27,6 +27,7 @@ struct CompletionRequest {
   bool echo = false;
   std::optional<int64_t> logprobs;  ///< most probable tokens to report with each; none: no scores
   bool ignore_end = false;          ///< goes on past the end of text ("ignore_eos")
+  bool token_ids = false;           ///< reports them ("return_token_ids", as vLLM's server)
   bool stream = false;
   bool usage_apart = false;  ///< stream_options.include_usage
 

@@ -37,37 +37,43 @@ void Histogram::observe(double seconds) {
   sum_ += seconds;
 }
 
-std::string Histogram::text(const std::string& name, const std::string& help) const {
+std::string Histogram::lines(const std::string& name,
+                             const std::map<std::string, std::string>& labels) const {
   const std::lock_guard lock(mutex_);
-  std::string text = metric_head(name, "histogram", help);
+  std::string text;
   int64_t count = 0;
+  auto with_bound = labels;
   for (size_t i = 0; i < counts_.size(); ++i) {
     count += counts_[i];
-    const std::string bound = i < kBounds.size() ? fmt::format("{}", kBounds[i]) : "+Inf";
-    text += metric_line(name + "_bucket", {{"le", bound}}, static_cast<double>(count));
+    with_bound["le"] = i < kBounds.size() ? fmt::format("{}", kBounds[i]) : "+Inf";
+    text += metric_line(name + "_bucket", with_bound, static_cast<double>(count));
   }
-  return text + fmt::format("{0}_sum {1}\n{0}_count {2}\n", name, sum_, count);
+  return text + metric_line(name + "_sum", labels, sum_) +
+         metric_line(name + "_count", labels, static_cast<double>(count));
 }
 
 void Metrics::count(const std::string& route, int status, double seconds) {
-  request_seconds.observe(seconds);
   const std::lock_guard lock(mutex_);
   ++requests_[{route, status}];
+  request_seconds_[route].observe(seconds);
 }
 
 std::string Metrics::text() const {
   std::string text =
       metric_head("tessera_requests_total", "counter", "Requests answered, by route and status.");
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [key, count] : requests_)
-      text += metric_line("tessera_requests_total",
-                          {{"route", key.first}, {"status", std::to_string(key.second)}},
-                          static_cast<double>(count));
-  }
-  return text + request_seconds.text("tessera_request_seconds", "Time to answer a request.") +
-         first_token_seconds.text("tessera_first_token_seconds",
-                                  "Time from a request to the first token of its answer.");
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, count] : requests_)
+    text += metric_line("tessera_requests_total",
+                        {{"route", key.first}, {"status", std::to_string(key.second)}},
+                        static_cast<double>(count));
+  text += metric_head("tessera_request_seconds", "histogram",
+                      "Time to answer a request, to the last byte, by route.");
+  for (const auto& [route, seconds] : request_seconds_)
+    text += seconds.lines("tessera_request_seconds", {{"route", route}});
+  return text +
+         metric_head("tessera_first_token_seconds", "histogram",
+                     "Time from a request to the first token of its answer.") +
+         first_token_seconds.lines("tessera_first_token_seconds");
 }
 
 }  // namespace tessera::serve

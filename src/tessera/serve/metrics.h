@@ -14,8 +14,9 @@ namespace tessera::serve {
 class Histogram {
  public:
   void observe(double seconds);
-  /// In Prometheus' text format, under this name and with this comment.
-  std::string text(const std::string& name, const std::string& help) const;
+  /// Its lines in Prometheus' text format, under this name.
+  std::string lines(const std::string& name,
+                    const std::map<std::string, std::string>& labels = {}) const;
 
  private:
   static constexpr std::array<double, 14> kBounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
@@ -28,10 +29,10 @@ class Histogram {
 /// What a server has done so far.
 class Metrics {
  public:
-  /// An answered request. route: the first parts of its path, such as "/v1/completions".
+  /// An answered request. route: the pattern of its path, such as "/v1/completions".
   void count(const std::string& route, int status, double seconds);
 
-  Histogram request_seconds, first_token_seconds;
+  Histogram first_token_seconds;
 
   /// The requests and the histograms in Prometheus' text format.
   std::string text() const;
@@ -39,6 +40,7 @@ class Metrics {
  private:
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> requests_;  // by route and status
+  std::map<std::string, Histogram> request_seconds_;         // by route
 };
 
 /// One line of Prometheus' text format, `labels` being pairs of names and values.

@@ -25,16 +25,25 @@ HttpOptions http_options(const ServerOptions& options) {
 /// One of the requests that are answered at once, until the last byte of its answer.
 class Server::Place {
  public:
-  explicit Place(std::atomic<int64_t>& count) : count_(count) { taken_ = ++count_; }
-  ~Place() { --count_; }
+  Place(Server& server, std::string asker) : server_(server), asker_(std::move(asker)) {
+    const std::lock_guard lock(server_.answering_mutex_);
+    number = ++server_.all_answering_;
+    number_of_asker = ++server_.answering_[asker_];
+  }
+  ~Place() {
+    const std::lock_guard lock(server_.answering_mutex_);
+    --server_.all_answering_;
+    const auto own = server_.answering_.find(asker_);
+    if (--own->second == 0) server_.answering_.erase(own);
+  }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  int64_t number() const { return taken_; }
+  int64_t number, number_of_asker;  ///< of the requests that are answered with it
 
  private:
-  std::atomic<int64_t>& count_;
-  int64_t taken_;
+  Server& server_;
+  std::string asker_;
 };
 
 void ServerOptions::check() const {
@@ -52,8 +61,7 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
       access_(options.access),
       router_(routes_of(service)),
       http_(
-          http_options(options),
-          [this](const Request& request) { return access_.refusal(request); },
+          http_options(options), [this](const Request& request) { return refusal(request); },
           [this](const Request& request) { return answer(request); }) {
   for (const WebFile& file : web_files()) access_.open(file.path);
 }
@@ -61,6 +69,13 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
 void Server::stop() {
   service_.stopping = true;
   http_.stop();
+}
+
+std::optional<Response> Server::refusal(const Request& request) {
+  const auto started = Clock::now();
+  auto refused = access_.refusal(request);
+  if (refused) count(request, "refused", refused->status, started);
+  return refused;
 }
 
 /// The answer, counted when its last byte is written.
@@ -97,8 +112,15 @@ Response Server::answer_now(const Request& request) {
     allowed.status = 204;
     return allowed;
   }
-  const auto place = std::make_shared<Place>(answering_);
-  if (place->number() > options_.clients && !is_always_answered(request.path))
+  if (is_always_answered(request.path)) return router_.answer(request);
+  const auto place = std::make_shared<Place>(*this, request.asker());
+  if (options_.clients_per_key > 0 && place->number_of_asker > options_.clients_per_key)
+    return ApiError(429, "{} requests of yours are being answered; try again later",
+                    options_.clients_per_key)
+        .with_code("rate_limit_exceeded")
+        .retry_after(1)
+        .response();
+  if (place->number > options_.clients)
     return ApiError(503, "{} requests are being answered; try again later (--max-clients)",
                     options_.clients)
         .with_code("overloaded")

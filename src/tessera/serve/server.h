@@ -1,8 +1,9 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include "tessera/serve/access.h"
@@ -14,8 +15,9 @@ namespace tessera::serve {
 struct ServerOptions {
   HttpOptions http;  ///< `clients` follows from `clients` here
   AccessOptions access;
-  int64_t clients = 64;   ///< most requests that are answered at once; above it 503
-  bool insecure = false;  ///< serves other machines without a key
+  int64_t clients = 64;         ///< most requests that are answered at once; above it 503
+  int64_t clients_per_key = 0;  ///< most of one key, or of one address; above it 429; 0: no limit
+  bool insecure = false;        ///< serves other machines without a key
 
   /// Throws UsageError where other machines would be served without a key.
   void check() const;
@@ -41,6 +43,7 @@ class Server {
   using Clock = std::chrono::steady_clock;
   class Place;
 
+  std::optional<Response> refusal(const Request& request);
   Response answer(const Request& request);
   Response answer_now(const Request& request);
   void count(const Request& request, const std::string& route, int status,
@@ -51,7 +54,9 @@ class Server {
   OnAnswer on_answer_;
   Access access_;
   Router router_;
-  std::atomic<int64_t> answering_ = 0;
+  std::mutex answering_mutex_;
+  std::map<std::string, int64_t> answering_;  // requests by whom they are of
+  int64_t all_answering_ = 0;
   HttpServer http_;
 };
 
