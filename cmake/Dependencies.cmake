@@ -7,7 +7,7 @@ find_package(CLI11 REQUIRED CONFIG)
 find_package(PkgConfig REQUIRED)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 find_package(SQLite3 REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 include(LibTorch)
 

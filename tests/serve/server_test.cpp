@@ -2,17 +2,13 @@
 
 #include "tessera/serve/server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <fstream>
-#include <thread>
 
 #include "tessera/base/error.h"
-#include "tests/serve/tiny_service.h"
+#include "tests/serve/running_server.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::serve {
@@ -21,82 +17,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using namespace std::chrono_literals;
-
-/// A connection of a client that writes bytes as it likes.
-class Client {
- public:
-  explicit Client(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  }
-  ~Client() { hang_up(); }
-  void hang_up() {
-    if (socket_ >= 0) ::close(socket_);
-    socket_ = -1;
-  }
-  void send(const std::string& bytes) { ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-  /// What comes until `end` is in it, or the connection ends, or nothing comes for some seconds.
-  std::string receive(const std::string& end = "\r\n0\r\n\r\n", int limit_seconds = 10) {
-    const timeval limit = {limit_seconds, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    std::string received;
-    char buffer[4096];
-    while (received.find(end) == std::string::npos) {
-      const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
-      if (count <= 0) break;
-      received.append(buffer, static_cast<size_t>(count));
-    }
-    return received;
-  }
-
- private:
-  int socket_;
-};
-
-std::string request(const std::string& method, const std::string& path,
-                    const std::string& body = "", const std::string& more = "Host: localhost\r\n") {
-  return method + " " + path + " HTTP/1.1\r\n" + more + "Content-Type: application/json\r\n" +
-         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
-/// A server of a tiny service, in a thread.
-class Running {
- public:
-  explicit Running(ServerOptions options = {}, const EngineOptions& engine = {})
-      : tiny(engine), server(tiny.service, any_port(options)), thread([this] { server.run(); }) {}
-  ~Running() { stop(); }
-  void stop() {
-    server.stop();
-    if (thread.joinable()) thread.join();
-  }
-  /// The whole answer to one request, on a connection of its own.
-  std::string ask(const std::string& text, const std::string& end = "}") {
-    Client client(server.port());
-    client.send(text);
-    return client.receive(end);
-  }
-  const EngineCounts& counts() { return tiny.service.models.find("mosaic").engine->counts(); }
-
-  TinyService tiny;
-  Server server;
-  std::thread thread;
-
- private:
-  static ServerOptions any_port(ServerOptions options) {
-    options.http.port = 0;
-    return options;
-  }
-};
-
-template <typename Condition>
-bool soon(Condition&& condition) {
-  for (int i = 0; i < 1000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
-  return condition();
-}
 
 const std::string kEndless =
     R"({"prompt":"a","max_tokens":100000,"stream":true,"ignore_eos":true,"seed":1})";
@@ -192,34 +112,6 @@ TEST(Server, AKeyHasItsShare) {
   EXPECT_TRUE(soon([&] { return running.counts().rows == 1; }));
   EXPECT_THAT(running.ask(asked("greedy", "/v1/completions", one), "}}"),
               StartsWith("HTTP/1.1 200"));
-}
-
-TEST(Server, LargeAndSlowRequestsAreRefused) {
-  ServerOptions options;
-  options.http.body_bytes = 2000;
-  options.http.read_seconds = 0.5;
-  options.http.idle_seconds = 0.5;
-  Running running(options);
-  EXPECT_THAT(running.ask(request("POST", "/v1/completions", std::string(3000, ' '))),
-              StartsWith("HTTP/1.1 413"));
-  Client slow(running.server.port());
-  slow.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{");
-  const auto started = std::chrono::steady_clock::now();
-  slow.receive("}", 5);
-  EXPECT_LT(std::chrono::steady_clock::now() - started, 3s);
-  Client idle(running.server.port());
-  EXPECT_EQ(idle.receive("}", 5), "");
-  EXPECT_LT(std::chrono::steady_clock::now() - started, 6s);
-  EXPECT_THAT(running.ask("nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
-}
-
-TEST(Server, IdleConnectionsGiveUpTheirThreads) {
-  ServerOptions options;
-  options.clients = 1;
-  Running running(options);
-  std::vector<std::unique_ptr<Client>> idle;
-  for (int i = 0; i < 40; ++i) idle.push_back(std::make_unique<Client>(running.server.port()));
-  EXPECT_THAT(running.ask(request("GET", "/health")), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(Server, StrangersAreRefused) {

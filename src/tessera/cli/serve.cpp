@@ -131,7 +131,7 @@ void run(Options& options) {
   for (const auto& model : service.models.all())
     fmt::print("{}: {}, {}\n", model.name, model.kind, model.tokenizer.description());
   const std::string& host = options.server.http.host;
-  fmt::print("Serving at http://{}:{}\n",
+  fmt::print("Serving at {}://{}:{}\n", options.server.http.tls_key.empty() ? "http" : "https",
              host.find(':') == std::string::npos ? host : "[" + host + "]", server.port());
   std::fflush(stdout);
   server.run();
@@ -190,6 +190,9 @@ void add_serve(Verb& program) {
               "File of keys, one a line; requests must bring one as 'Authorization: Bearer KEY'");
   verb.flag("--insecure", options->server.insecure,
             "Serve other machines without a key, where --host is not local");
+  verb.option("--tls-cert", options->server.http.tls_certificate,
+              "Certificate in PEM, with those between it and the authority: serves HTTPS");
+  verb.option("--tls-key", options->server.http.tls_key, "Its private key in PEM");
   verb.option("--allowed-host", options->server.access.hosts,
               "A further name that this server is reached under; may be given several times");
   verb.option("--cors", options->server.access.origin,

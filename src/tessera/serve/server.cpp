@@ -52,6 +52,8 @@ void ServerOptions::check() const {
         "--host {} serves other machines, and there is no key: give --api-key-file, or --insecure "
         "if anybody may use it",
         http.host);
+  if (http.tls_certificate.empty() != http.tls_key.empty())
+    throw UsageError("--tls-cert and --tls-key belong together: give both or none");
 }
 
 Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answer)

@@ -19,7 +19,8 @@ struct ServerOptions {
   int64_t clients_per_key = 0;  ///< most of one key, or of one address; above it 429; 0: no limit
   bool insecure = false;        ///< serves other machines without a key
 
-  /// Throws UsageError where other machines would be served without a key.
+  /// Throws UsageError where other machines would be served without a key, and on a certificate
+  /// without its key.
   void check() const;
 };
 
