@@ -57,6 +57,61 @@ AssociationTask zipf_outputs(int32_t outputs, int32_t each, double exponent) {
   return task;
 }
 
+/// Errors of W with the threshold that errs least in each dimension.
+std::vector<Spread> best_linear_errors(StudyContext& context, const Settings& settings,
+                                       const AssociationTask& task,
+                                       const std::vector<int64_t>& dimensions) {
+  const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
+  std::vector<Spread> errors;
+  for (const int64_t dimension : dimensions) {
+    const auto plan = best_memory(law, OutputLaw::balanced(settings.outputs), dimension,
+                                  std::numeric_limits<double>::infinity());
+    const std::vector<SimulatedMemory> memory = {
+        {scheme_weights({.rho = 0, .stored = plan.stored}, task.law), {dimension}}};
+    errors.push_back(
+        measured(context, fmt::format("W, d = {}", dimension), settings.runs, [&](int64_t run) {
+          return population_errors(task, memory, run_seed(context, run))[0];
+        }).front());
+  }
+  return errors;
+}
+
+/// The one with the least mean, and its place.
+Spread least(const std::vector<Spread>& errors, size_t& place) {
+  const auto best = std::min_element(errors.begin(), errors.end(),
+                                     [](const auto& a, const auto& b) { return a.mean < b.mean; });
+  place = static_cast<size_t>(best - errors.begin());
+  return *best;
+}
+
+/// Errors where the inputs of an output share their embedding, by how many outputs are stored.
+std::vector<Spread> learned_errors(StudyContext& context, int64_t runs, const AssociationTask& task,
+                                   const std::vector<int64_t>& counts, int64_t d) {
+  return measured(context, fmt::format("learned, d = {}", d), runs, [&](int64_t run) {
+    std::vector<double> errors;
+    for (const int64_t stored : counts)
+      errors.push_back(
+          merged_embeddings_error(task, static_cast<int32_t>(stored), d, run_seed(context, run)));
+    return errors;
+  });
+}
+
+/// Errors of W with random embeddings that stores all inputs of so many outputs.
+std::vector<Spread> random_errors(StudyContext& context, int64_t runs, const AssociationTask& task,
+                                  const std::vector<int64_t>& counts, int64_t d) {
+  std::vector<SimulatedMemory> memories;
+  for (const int64_t outputs : counts) {
+    const int64_t stored = outputs * task.inputs() / task.outputs;
+    memories.push_back({scheme_weights({.rho = 0, .stored = stored}, task.law), {d}});
+  }
+  return measured(context, fmt::format("random, d = {}", d), runs, [&](int64_t run) {
+    std::vector<double> errors;
+    for (const auto& of_memory : population_errors(task, memories, run_seed(context, run)))
+      errors.push_back(of_memory.front());
+    return errors;
+  });
+}
+
 }  // namespace
 
 void lemma1(StudyContext& context) {
@@ -124,18 +179,7 @@ void rectified_lookup(StudyContext& context) {
   Progress progress(context.progress(), "Equation (23)", 4);
   int64_t done = 0;
   std::vector<std::string> names = {"linear memory W (4), best P"};
-  const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
-  std::vector<Spread> linear;
-  for (const int64_t dimension : dimensions) {
-    const auto plan = best_memory(law, OutputLaw::balanced(settings.outputs), dimension,
-                                  std::numeric_limits<double>::infinity());
-    const std::vector<SimulatedMemory> memory = {
-        {scheme_weights({.rho = 0, .stored = plan.stored}, task.law), {dimension}}};
-    linear.push_back(
-        measured(context, fmt::format("W, d = {}", dimension), settings.runs, [&](int64_t run) {
-          return population_errors(task, memory, run_seed(context, run))[0];
-        }).front());
-  }
+  const auto linear = best_linear_errors(context, settings, task, dimensions);
   add_curve(context.results(), names.front(), d, linear);
   progress.update(++done);
   std::vector<Series> rates;
@@ -204,38 +248,12 @@ void proposition5(StudyContext& context) {
   Progress progress(context.progress(), "Proposition 5", std::ssize(dimensions));
   int64_t done = 0;
   for (const int64_t dimension : dimensions) {
-    const auto of_count = measured(
-        context, fmt::format("learned, d = {}", dimension), settings.runs, [&](int64_t run) {
-          std::vector<double> errors;
-          for (const int64_t stored : counts)
-            errors.push_back(merged_embeddings_error(task, static_cast<int32_t>(stored), dimension,
-                                                     run_seed(context, run)));
-          return errors;
-        });
-    const auto best =
-        std::min_element(of_count.begin(), of_count.end(),
-                         [](const auto& a, const auto& b) { return a.mean < b.mean; });
-    const int64_t stored = counts[static_cast<size_t>(best - of_count.begin())];
-    learned.push_back(*best);
-    // Random e: the inputs of as many outputs as err least in W.
-    const auto of_random = measured(
-        context, fmt::format("random, d = {}", dimension), settings.runs, [&](int64_t run) {
-          std::vector<SimulatedMemory> memories;
-          for (const int64_t kept : counts)
-            memories.push_back(
-                {scheme_weights({.rho = 0, .stored = kept * settings.inputs / settings.outputs},
-                                task.law),
-                 {dimension}});
-          std::vector<double> errors;
-          for (const auto& of_memory : population_errors(task, memories, run_seed(context, run)))
-            errors.push_back(of_memory.front());
-          return errors;
-        });
-    fixed.push_back(
-        *std::min_element(of_random.begin(), of_random.end(),
-                          [](const auto& a, const auto& b) { return a.mean < b.mean; }));
-    table.add_row({dimension, stored, Cell::significant(best->mean, 3),
-                   Cell::significant(best->standard_error(), 2),
+    size_t best = 0;
+    learned.push_back(least(learned_errors(context, settings.runs, task, counts, dimension), best));
+    const int64_t stored = counts[best];
+    fixed.push_back(least(random_errors(context, settings.runs, task, counts, dimension), best));
+    table.add_row({dimension, stored, Cell::significant(learned.back().mean, 3),
+                   Cell::significant(learned.back().standard_error(), 2),
                    Cell::significant(unstored_output_mass(task, static_cast<int32_t>(stored)), 3),
                    Cell::significant(fixed.back().mean, 3),
                    Cell::significant(fixed.back().standard_error(), 2)});

@@ -111,6 +111,33 @@ BestThreshold best_threshold(const ExponentSettings& settings, double alpha, dou
   return {std::exp(middle), error_at(middle)};
 }
 
+/// Where 2 rho alpha < 1 the memory is loaded with phi(N) = N^(1 - 2 rho alpha).
+void add_load_chart(StudyContext& context, int32_t outputs) {
+  constexpr double kAlpha = 1.5, kRho = 0.2;
+  auto loaded = std::make_unique<LineChart>(
+      fmt::format("Error at α = {:g}, ρ = {:g} against d / φ(N)", kAlpha, kRho),
+      Axis{"d / φ(N), φ(N) = N^(1-2ρα)", Scale::kLog}, Axis{"error", Scale::kLog});
+  for (const double inputs : {1e4, 1e6, 1e8}) {
+    const auto summary =
+        summarise_zipf_memory(static_cast<int64_t>(inputs), outputs, kAlpha, {.rho = kRho});
+    Series curve{fmt::format("N = {:g}", inputs), {}};
+    const double load = unthresholded_load(kAlpha, kRho, inputs);
+    for (const int64_t dimension : log_spaced(100, 1'000'000, 9)) {
+      const double at = static_cast<double>(dimension) / load;
+      if (at < 1 || at > 1000) continue;
+      const double error = predicted_error(summary, dimension);
+      curve.points.push_back({at, error});
+      context.results().add_point(
+          {.series = curve.name + " against d / φ(N)", .x = at, .y = error});
+    }
+    loaded->add(std::move(curve));
+  }
+  context.results().add_chart(
+      "load", std::move(loaded),
+      "Where 2ρα < 1 the rare inputs fill the memory: d counts only divided by φ(N). The curves "
+      "of all N follow one line until all inputs are stored, where a small N ends.");
+}
+
 }  // namespace
 
 void proposition2(StudyContext& context) {
@@ -156,31 +183,7 @@ void proposition2(StudyContext& context) {
       fmt::format("Proposition 2: where 2ρα > 1 the error falls as d^(-(α-1)/(2ρα)) (eq. 13), "
                   "dashed. N = {}.",
                   settings.inputs));
-
-  // 2 rho alpha < 1: the memory is loaded with N^(1 - 2 rho alpha).
-  constexpr double kAlpha = 1.5, kRho = 0.2;
-  auto loaded = std::make_unique<LineChart>(
-      fmt::format("Error at α = {:g}, ρ = {:g} against d / φ(N)", kAlpha, kRho),
-      Axis{"d / φ(N), φ(N) = N^(1-2ρα)", Scale::kLog}, Axis{"error", Scale::kLog});
-  for (const double inputs : {1e4, 1e6, 1e8}) {
-    const auto summary =
-        summarise_zipf_memory(static_cast<int64_t>(inputs), outputs, kAlpha, {.rho = kRho});
-    Series curve{fmt::format("N = {:g}", inputs), {}};
-    const double load = unthresholded_load(kAlpha, kRho, inputs);
-    for (const int64_t dimension : log_spaced(100, 1'000'000, 9)) {
-      const double at = static_cast<double>(dimension) / load;
-      if (at < 1 || at > 1000) continue;
-      const double error = predicted_error(summary, dimension);
-      curve.points.push_back({at, error});
-      context.results().add_point(
-          {.series = curve.name + " against d / φ(N)", .x = at, .y = error});
-    }
-    loaded->add(std::move(curve));
-  }
-  context.results().add_chart(
-      "load", std::move(loaded),
-      "Where 2ρα < 1 the rare inputs fill the memory: d counts only divided by φ(N). The curves "
-      "of all N follow one line until all inputs are stored, where a small N ends.");
+  add_load_chart(context, outputs);
 }
 
 void proposition3(StudyContext& context) {
