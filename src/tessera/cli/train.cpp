@@ -1,5 +1,6 @@
 // tessera train CONFIG.toml [--set key=value]… [--out DIR] [--resume]
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +15,7 @@
 #include "tessera/task/sequence/task_kinds.h"
 #include "tessera/task/sequence/training_report.h"
 #include "tessera/tensor/manifest.h"
+#include "tessera/train/processes.h"
 
 namespace tessera::cli {
 namespace {
@@ -30,8 +32,10 @@ config::Json read_config(const TrainArguments& options) {
   return json;
 }
 
-Start start_of(const TrainArguments& options) {
-  return options.resume ? Start::kResume : Start::kNew;
+/// A launcher that starts lost processes once more gives the same command.
+Start start_of(const TrainArguments& options, int64_t attempt = 0) {
+  const bool began = std::filesystem::exists(std::filesystem::path(options.out) / "metrics.jsonl");
+  return options.resume || (attempt > 0 && began) ? Start::kResume : Start::kNew;
 }
 
 /// The command line without --resume: what makes the whole run.
@@ -72,14 +76,35 @@ std::string write_report(const RunFolder& run, const StudyResults& results) {
   return path.native();
 }
 
+/// The processes of this training, this one among them; null where it is alone.
+std::unique_ptr<Processes> meet_processes(const Rendezvous& rendezvous) {
+  if (rendezvous.count == 1) return nullptr;
+  at::set_num_threads(std::max(1, at::get_num_threads() / static_cast<int>(rendezvous.count_here)));
+  return std::make_unique<Processes>(rendezvous);
+}
+
+/// Every process but the first: no files, no messages.
+void help_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config,
+                  Processes& processes) {
+  processes.from_leader({0});  // the text is prepared
+  const Corpus corpus = prepare_corpus(config.data, std::filesystem::path(options.out) / "corpus",
+                                       Start::kResume, nullptr);
+  help_train_language_model(config, corpus, processes);
+}
+
 void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config) {
+  const Rendezvous rendezvous = Rendezvous::from_environment();
+  const auto processes = meet_processes(rendezvous);
+  if (processes && !processes->leads()) return help_on_text(options, config, *processes);
   if (!options.resume) config.data.check_tokenizer();
   check_training_memory(config.model, expected_vocabulary(config.data));
   const InterruptGuard guard;
-  const RunFolder run(options.out, start_of(options));
+  const RunFolder run(options.out, start_of(options, rendezvous.attempt));
   const Corpus corpus = prepare(config, run);
-  const TrainedLanguageModel trained =
-      with_advice([&] { return train_language_model(config, corpus, run, stderr); }, kHowToResume);
+  if (processes) processes->from_leader({0});
+  const TrainedLanguageModel trained = with_advice(
+      [&] { return train_language_model(config, corpus, run, stderr, processes.get()); },
+      kHowToResume);
 
   const std::string kind(trained.model->kind());
   StudyResults results(
@@ -99,6 +124,8 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
 }
 
 void run_on_task(const TrainArguments& options, const task::TaskTrainingConfig& config) {
+  if (const auto count = Rendezvous::from_environment().count; count > 1)
+    throw UsageError("a training on a task runs in one process; WORLD_SIZE says {}", count);
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options));
   const std::string task = config.task.at("name"), kind = config.model.at("kind");

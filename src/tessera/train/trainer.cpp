@@ -11,7 +11,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/base/random.h"
+#include "tessera/train/gradients.h"
+#include "tessera/train/helper.h"
 
 namespace tessera {
 namespace {
@@ -40,6 +41,22 @@ class Evaluating {
   at::NoGradGuard no_grad_;
 };
 
+/// Tells the other processes that the training has ended, however it does.
+class HelpersToEnd {
+ public:
+  explicit HelpersToEnd(Processes* processes) : processes_(processes) {}
+  ~HelpersToEnd() {
+    if (processes_ == nullptr) return;
+    try {
+      exchange(*processes_, {.step = -1});
+    } catch (const ProcessLost&) {  // they know
+    }
+  }
+
+ private:
+  Processes* processes_;
+};
+
 TrainConfig checked(TrainConfig config) {
   config.check();
   return config;
@@ -61,6 +78,8 @@ TrainingResult Trainer::run(Start start) {
   if (config_.threads > 0) at::set_num_threads(static_cast<int>(config_.threads));
   task_.module.train();
   begin(start);
+  const HelpersToEnd helpers(task_.processes);
+  if (task_.processes) meet_helpers();
   if (state_.step > 0) finish_last_step();
   while (!has_ended()) {
     report_step(train_step());
@@ -124,6 +143,12 @@ void Trainer::begin(Start start) {
   if (observer_) observer_->on_start(state_.step, config_.steps);
 }
 
+void Trainer::meet_helpers() {
+  check_shares(config_, task_.processes->count());
+  task_.processes->require_equal("configuration", shared_configuration(config_, task_));
+  task_.processes->copy_from_leader(shared_tensors(task_.module, *optimizer_));
+}
+
 void Trainer::resume() {
   remove_unfinished_files(folder_);
   remove_unfinished_files(folder_ / "checkpoints");
@@ -146,23 +171,13 @@ void Trainer::resume() {
 
 StepMetrics Trainer::train_step() {
   const double began = seconds_now();
-  at::Tensor sum;  // of the losses, on their device: reading it waits for the device
-  optimizer_->clear_gradients();
-  for (int64_t micro_batch = 0; micro_batch < config_.accumulation; ++micro_batch) {
-    seed_generator(static_cast<uint64_t>(micro_batch));
-    const at::Tensor part = task_.loss(state_.step, micro_batch) / config_.accumulation;
-    TORCH_CHECK_VALUE(part.dim() == 0 && part.requires_grad(), "Trainer: the loss has shape ",
-                      part.sizes(), ", expected a scalar that depends on the parameters");
-    part.backward();
-    const at::Tensor value = part.detach().to(at::kDouble);
-    sum = micro_batch == 0 ? value : sum + value;
-  }
-  const double loss = sum.item<double>();
+  const double rate = learning_rate();
+  if (task_.processes) exchange(*task_.processes, {state_.step, rate});
+  const double loss = compute_gradients(config_, task_, *optimizer_, state_.step);
   if (!std::isfinite(loss))
     throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
                                std::isnan(loss) ? "not a number (NaN)" : "infinite", advice()));
   if (config_.clip_value > 0) optimizer_->clip_gradient_values(config_.clip_value);
-  const double rate = learning_rate();
   const double norm = optimizer_->gradient_norm();
   if (!std::isfinite(norm))
     throw Diverged(
@@ -201,7 +216,7 @@ void Trainer::report_step(const StepMetrics& metrics) {
 }
 
 bool Trainer::evaluate() {
-  seed_generator(kEvaluationDraw);
+  seed_generator(config_.seed, state_.step, kEvaluationDraw);
   state_.evaluation_is_missing = true;
   try {
     Evaluating mode(task_.module);
@@ -229,7 +244,7 @@ bool Trainer::evaluate() {
 
 void Trainer::sample() {
   if (observer_ == nullptr) return;
-  seed_generator(kSampleDraw);
+  seed_generator(config_.seed, state_.step, kSampleDraw);
   Evaluating mode(task_.module);
   observer_->on_sample(state_.step);
 }
@@ -242,11 +257,6 @@ void Trainer::save_checkpoint() {
 
 void Trainer::warn(const std::string& message) {
   if (observer_) observer_->on_warning(message);
-}
-
-void Trainer::seed_generator(uint64_t draw) const {
-  const auto words = Philox(config_.seed, static_cast<uint64_t>(state_.step)).block(draw);
-  at::manual_seed(uint64_t{words[1]} << 32 | words[0]);
 }
 
 double Trainer::elapsed_seconds() const {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -16,29 +15,9 @@
 #include "tessera/train/start.h"
 #include "tessera/train/train_config.h"
 #include "tessera/train/training_observer.h"
+#include "tessera/train/training_task.h"
 
 namespace tessera {
-
-/// What is trained, and on what. Everything random in it must be a function of its arguments, of
-/// the configured seed and of LibTorch's default generator, which the trainer seeds from
-/// (seed, step, micro-batch) before each call: then a resumed run repeats the uninterrupted one bit
-/// for bit.
-struct TrainingTask {
-  torch::nn::Module& module;
-  /// The mean loss (a scalar with a graph behind it) of one micro-batch. step: updates made before
-  /// this one, 0 for the first; micro_batch: 0 … accumulation - 1. The trainer reads the losses of
-  /// one step from their device once.
-  std::function<at::Tensor(int64_t step, int64_t micro_batch)> loss;
-  /// Called without gradients and with the module in evaluation mode; may be empty. May throw
-  /// Interrupted after a signal: the step is then saved without it, and a resumed run begins with
-  /// it.
-  std::function<Metrics()> evaluate;
-  /// Tokens (or other units of work) of one update, for the counts in the metrics.
-  int64_t tokens_per_step = 0;
-  /// Names model and data; a checkpoint with another digest is not resumed.
-  std::string digest;
-  AdamW::DecayRule decays = decays_by_dimension;
-};
 
 /// The loss or the gradient is no longer finite.
 class Diverged : public std::runtime_error {
@@ -59,6 +38,7 @@ struct TrainingResult {
 /// checkpoint_every steps, at the end, at an interrupt and after an evaluation better than all
 /// before. A process killed at any moment leaves a folder that can be resumed. The caller keeps
 /// other processes out of the folder (RunFolder).
+/// Where task.processes is set, this process leads: the others run help_training().
 class Trainer {
  public:
   /// Throws UsageError on a configuration that makes no sense.
@@ -70,11 +50,14 @@ class Trainer {
   /// it has another seed or digest, DataError where its tensors do not fit the module.
   /// Throws Diverged before an update with a loss or gradient that is not finite; SystemError (disk
   /// full); Interrupted after Ctrl-C before the last step, when a checkpoint is written. After the
-  /// last step it returns.
+  /// last step it returns. With several processes: UsageError where they cannot share an update or
+  /// have another configuration; ProcessLost, after which the last checkpoint can be resumed.
   TrainingResult run(Start start);
 
  private:
   void begin(Start start);
+  /// Brings the other processes to this one's state.
+  void meet_helpers();
   void resume();
   StepMetrics train_step();
   void report_step(const StepMetrics& metrics);
@@ -91,7 +74,6 @@ class Trainer {
   void sample();
   void save_checkpoint();
   void warn(const std::string& message);
-  void seed_generator(uint64_t draw) const;
   double elapsed_seconds() const;
   Interrupted stopped() const;
   std::string advice() const;

@@ -17,6 +17,7 @@
 #include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/sequence/best_model.h"
+#include "tessera/train/helper.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 
@@ -196,7 +197,7 @@ std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
 
 TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& config,
                                           const Corpus& corpus, const RunFolder& run,
-                                          std::FILE* progress) {
+                                          std::FILE* progress, Processes* processes) {
   config.train.check();
   check_training_memory(config.model, corpus.tokenizer.vocabulary_size());
   const InterruptGuard guard;
@@ -210,8 +211,9 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
       {.unit = "tok", .evaluation = evaluation_text, .sample = [&](int64_t step) {
          return write_sample(*model, corpus.tokenizer, sample, static_cast<uint64_t>(step));
        }});
-  Trainer trainer(config.train, training_task(config.train, corpus, *model, resolved, display),
-                  run.path(), &display);
+  TrainingTask task = training_task(config.train, corpus, *model, resolved, display);
+  task.processes = processes;
+  Trainer trainer(config.train, std::move(task), run.path(), &display);
   run.write_configuration(resolved, [](const Json& written, const std::string& where) {
     return LanguageModelTrainingConfig::from_json(written, where).to_json();
   });
@@ -232,6 +234,17 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
     trained.missing.push_back("the validation loss after the last step");
   measure(trained, corpus, config.train, sample, progress);
   return trained;
+}
+
+void help_train_language_model(const LanguageModelTrainingConfig& config, const Corpus& corpus,
+                               Processes& processes) {
+  auto model = make_model(config, corpus);
+  check_length(corpus, model->window());
+  TrainingDisplay silent(nullptr, std::string(model->kind()), {});
+  TrainingTask task =
+      training_task(config.train, corpus, *model, resolved_config(config, *model), silent);
+  task.processes = &processes;
+  help_training(config.train, task);
 }
 
 }  // namespace tessera

@@ -16,6 +16,7 @@
 namespace tessera {
 
 class LanguageModel;
+class Processes;
 
 /// A language model after training, with what its report shows.
 struct TrainedLanguageModel {
@@ -40,9 +41,15 @@ struct TrainedLanguageModel {
 /// anything is written. DataError where the text is shorter than a window. UsageError where the
 /// model does not fit into memory (check_training_memory). Otherwise throws what Trainer::run
 /// throws.
+/// processes: leads these, which call help_train_language_model(); null: none.
 TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& config,
                                           const Corpus& corpus, const RunFolder& run,
-                                          std::FILE* progress);
+                                          std::FILE* progress, Processes* processes = nullptr);
+
+/// Takes its share of every update of a training that another process leads, until that ends
+/// (help_training).
+void help_train_language_model(const LanguageModelTrainingConfig& config, const Corpus& corpus,
+                               Processes& processes);
 
 /// The sample's prompt and the model's continuation of it. on_token: called with the tokens written
 /// so far. A signal ends the text early while an InterruptGuard lives.

@@ -1,0 +1,50 @@
+#include "tessera/train/gradients.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/base/random.h"
+#include "tessera/train/checkpoint.h"
+#include "tessera/train/processes.h"
+
+namespace tessera {
+namespace {
+
+/// Of loss and gradients over the processes. A parameter that no micro-batch of this process used
+/// counts as 0.
+void sum_over(Processes& processes, const TrainingTask& task, const at::Tensor& loss) {
+  std::vector<at::Tensor> summed = {loss};
+  for (auto& [name, parameter] : trainable_parameters(task.module)) {
+    at::Tensor value = parameter;
+    if (!value.grad().defined()) value.mutable_grad() = at::zeros_like(value);
+    summed.push_back(value.grad());
+  }
+  processes.sum(summed);
+}
+
+}  // namespace
+
+void seed_generator(uint64_t seed, int64_t step, uint64_t draw) {
+  const auto words = Philox(seed, static_cast<uint64_t>(step)).block(draw);
+  at::manual_seed(uint64_t{words[1]} << 32 | words[0]);
+}
+
+double compute_gradients(const TrainConfig& config, const TrainingTask& task, Optimizer& optimizer,
+                         int64_t step) {
+  const int64_t first = task.processes ? task.processes->rank() : 0;
+  const int64_t stride = task.processes ? task.processes->count() : 1;
+  at::Tensor sum;  // of the losses, on their device: reading it waits for the device
+  optimizer.clear_gradients();
+  for (int64_t micro_batch = first; micro_batch < config.accumulation; micro_batch += stride) {
+    seed_generator(config.seed, step, static_cast<uint64_t>(micro_batch));
+    const at::Tensor part = task.loss(step, micro_batch) / config.accumulation;
+    TORCH_CHECK_VALUE(part.dim() == 0 && part.requires_grad(), "Trainer: the loss has shape ",
+                      part.sizes(), ", expected a scalar that depends on the parameters");
+    part.backward();
+    const at::Tensor value = part.detach().to(at::kDouble);
+    sum = sum.defined() ? sum + value : value;
+  }
+  if (task.processes) sum_over(*task.processes, task, sum);
+  return sum.item<double>();
+}
+
+}  // namespace tessera

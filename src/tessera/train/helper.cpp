@@ -1,0 +1,62 @@
+#include "tessera/train/helper.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/train/gradients.h"
+
+namespace tessera {
+
+UpdateOrder exchange(Processes& processes, const UpdateOrder& order) {
+  const auto numbers =
+      processes.from_leader({static_cast<double>(order.step), order.learning_rate});
+  return {static_cast<int64_t>(numbers[0]), numbers[1]};
+}
+
+std::vector<at::Tensor> shared_tensors(const torch::nn::Module& module,
+                                       const Optimizer& optimizer) {
+  std::vector<at::Tensor> tensors = module.parameters();
+  for (const at::Tensor& buffer : module.buffers()) tensors.push_back(buffer);
+  for (const auto& [name, tensor] : optimizer.state()) tensors.push_back(tensor);
+  return tensors;
+}
+
+std::string shared_configuration(const TrainConfig& config, const TrainingTask& task) {
+  config::Json json = config::to_json(config);
+  for (const char* of_the_leader : {"threads", "evaluate_every", "evaluate_batches",
+                                    "checkpoint_every", "keep_checkpoints", "sample_every"})
+    json.erase(of_the_leader);
+  return json.dump() + " " + task.digest;
+}
+
+void check_shares(const TrainConfig& config, int64_t processes) {
+  if (config.accumulation % processes == 0) return;
+  throw UsageError(
+      "train.accumulation is {}, expected a multiple of the {} processes, which share the "
+      "micro-batches of an update; for the same updates with {} of them divide train.batch by {} "
+      "and multiply train.accumulation by it",
+      config.accumulation, processes, processes, processes);
+}
+
+void help_training(const TrainConfig& config, const TrainingTask& task) {
+  config.check();
+  Processes& processes = *task.processes;
+  check_shares(config, processes.count());
+  const InterruptGuard leave_signals_to_the_leader;
+  task.module.train();
+  processes.require_equal("configuration", shared_configuration(config, task));
+  const auto optimizer = config.make_optimizer(trainable_parameters(task.module), task.decays);
+  processes.copy_from_leader(shared_tensors(task.module, *optimizer));
+  for (;;) {
+    const UpdateOrder order = exchange(processes, {});
+    if (order.step < 0) return;
+    optimizer->set_steps(order.step);
+    compute_gradients(config, task, *optimizer, order.step);
+    if (config.clip_value > 0) optimizer->clip_gradient_values(config.clip_value);
+    optimizer->step(order.learning_rate, clip_scale(optimizer->gradient_norm(), config.clip));
+  }
+}
+
+}  // namespace tessera

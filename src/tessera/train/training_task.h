@@ -1,0 +1,39 @@
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tessera/train/adamw.h"
+#include "tessera/train/training_observer.h"
+
+namespace tessera {
+
+class Processes;
+
+/// What is trained, and on what. Everything random in it must be a function of its arguments, of
+/// the configured seed and of LibTorch's default generator, which the trainer seeds from
+/// (seed, step, micro-batch) before each call: then a resumed run repeats the uninterrupted one bit
+/// for bit.
+struct TrainingTask {
+  torch::nn::Module& module;
+  /// The mean loss (a scalar with a graph behind it) of one micro-batch. step: updates made before
+  /// this one, 0 for the first; micro_batch: 0 … accumulation - 1. The trainer reads the losses of
+  /// one step from their device once.
+  std::function<at::Tensor(int64_t step, int64_t micro_batch)> loss;
+  /// Called without gradients and with the module in evaluation mode; may be empty. May throw
+  /// Interrupted after a signal: the step is then saved without it, and a resumed run begins with
+  /// it.
+  std::function<Metrics()> evaluate;
+  /// Tokens (or other units of work) of one update, for the counts in the metrics.
+  int64_t tokens_per_step = 0;
+  /// Names model and data; a checkpoint with another digest is not resumed.
+  std::string digest;
+  AdamW::DecayRule decays = decays_by_dimension;
+  /// With which other processes the micro-batches of an update are shared; null: none.
+  Processes* processes = nullptr;
+};
+
+}  // namespace tessera

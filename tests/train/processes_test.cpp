@@ -1,0 +1,207 @@
+// Processes as threads of this one, each with connections of its own.
+
+#include "tessera/train/processes.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "tessera/base/error.h"
+#include "tessera/train/helper.h"
+#include "tests/support/free_port.h"
+#include "tests/train/trainer_fixture.h"
+
+namespace tessera {
+namespace {
+
+using test::message_of;
+using test::Recorder;
+using test::tiny_config;
+using test::TinyNetwork;
+using testing::HasSubstr;
+
+/// Runs body(processes) in `count` of them at once.
+template <typename Body>
+void in_processes(int64_t count, const Body& body) {
+  Rendezvous rendezvous{.count = count, .port = test::free_port()};
+  rendezvous.limit = std::chrono::seconds(20);
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < count; ++rank)
+    threads.emplace_back([&body, rendezvous, rank]() mutable {
+      rendezvous.rank = rank;
+      Processes processes(rendezvous);
+      body(processes);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Processes, SumAndCopy) {
+  in_processes(3, [](Processes& processes) {
+    const double own = static_cast<double>(processes.rank() + 1);
+    const at::Tensor doubles = at::full({2, 3}, own, at::kDouble);
+    const at::Tensor floats = at::full({1}, own, at::kFloat), none = at::empty({0}, at::kFloat);
+    processes.sum({doubles, floats, none});
+    EXPECT_TRUE(doubles.eq(6).all().item<bool>());
+    EXPECT_EQ(floats.item<float>(), 6);
+    const at::Tensor strided = at::full({4, 2}, own).t();
+    processes.copy_from_leader({strided});
+    EXPECT_TRUE(strided.eq(1).all().item<bool>());
+    EXPECT_EQ(processes.from_leader({own, 2 * own}), (std::vector<double>{1, 2}));
+  });
+}
+
+TEST(Processes, ManyTensorsGoInBuckets) {
+  in_processes(2, [](Processes& processes) {
+    std::vector<at::Tensor> tensors;
+    for (int i = 0; i < 5; ++i) tensors.push_back(at::full({1 << 20, 2}, i, at::kFloat));
+    processes.sum(tensors);
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(tensors[i].eq(2 * i).all().item<bool>()) << i;
+  });
+}
+
+TEST(Processes, NameWhatDiffers) {
+  in_processes(2, [](Processes& processes) {
+    processes.require_equal("version", "1");
+    EXPECT_THAT(message_of<UsageError>(
+                    [&] { processes.require_equal("text", processes.leads() ? "a" : "b"); }),
+                HasSubstr("another text than process"));
+  });
+}
+
+TEST(Processes, SayThatOneIsLost) {
+  in_processes(2, [](Processes& processes) {
+    if (!processes.leads()) return;  // ends
+    EXPECT_THAT(message_of<ProcessLost>([&] {
+                  for (int i = 0; i < 100; ++i) processes.sum({at::ones({4})});
+                }),
+                HasSubstr("process 0 of 2 has lost another one"));
+  });
+}
+
+/// Environment variables for the time of a test.
+class Environment {
+ public:
+  explicit Environment(const std::map<std::string, std::string>& values) : values_(values) {
+    for (const auto& [name, value] : values) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const auto& [name, value] : values_) ::unsetenv(name.c_str());
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+TEST(Rendezvous, IsWhatTheLauncherSays) {
+  EXPECT_EQ(Rendezvous::from_environment().count, 1);
+  {
+    const Environment torchrun({{"RANK", "3"},
+                                {"WORLD_SIZE", "8"},
+                                {"LOCAL_WORLD_SIZE", "4"},
+                                {"MASTER_ADDR", "node0"},
+                                {"MASTER_PORT", "1234"},
+                                {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                {"TORCHELASTIC_RESTART_COUNT", "2"},
+                                {"TESSERA_PROCESS_SECONDS", "7"}});
+    const Rendezvous found = Rendezvous::from_environment();
+    EXPECT_EQ(found.rank, 3);
+    EXPECT_EQ(found.count, 8);
+    EXPECT_EQ(found.count_here, 4);
+    EXPECT_EQ(found.host, "node0");
+    EXPECT_EQ(found.port, 1234);
+    EXPECT_TRUE(found.hosted);
+    EXPECT_EQ(found.attempt, 2);
+    EXPECT_EQ(found.limit, std::chrono::seconds(7));
+  }
+  {
+    const Environment mpi({{"OMPI_COMM_WORLD_RANK", "1"},
+                           {"OMPI_COMM_WORLD_SIZE", "2"},
+                           {"MASTER_ADDR", "localhost"}});
+    EXPECT_EQ(Rendezvous::from_environment().rank, 1);
+  }
+  const Environment slurm(
+      {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"MASTER_ADDR", "localhost"}});
+  EXPECT_EQ(Rendezvous::from_environment().count, 2);
+}
+
+TEST(Rendezvous, RefusesWhatMakesNoSense) {
+  const auto refusal = [](const std::map<std::string, std::string>& values) {
+    const Environment environment(values);
+    return message_of<UsageError>([] { Rendezvous::from_environment(); });
+  };
+  EXPECT_THAT(refusal({{"WORLD_SIZE", "two"}}), HasSubstr("WORLD_SIZE is 'two'"));
+  EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}}), HasSubstr("RANK"));
+  EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), HasSubstr("from 0 to 1"));
+  EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}, {"RANK", "1"}}), HasSubstr("MASTER_ADDR"));
+}
+
+/// The mean square of TinyNetwork on inputs that depend on (step, micro-batch) alone: threads of
+/// one process share LibTorch's generator.
+TrainingTask counted_task(TinyNetwork& network) {
+  TrainingTask task{.module = network, .loss = {}, .evaluate = {}, .digest = "counted"};
+  task.loss = [&network](int64_t step, int64_t micro_batch) {
+    const at::Tensor x = at::arange(8, at::kFloat).view({2, 4}).add(step + 3 * micro_batch).sin();
+    const at::Tensor hidden = at::tanh(network.gain * x.matmul(network.first.t()));
+    return hidden.matmul(network.second.t()).sub(0.5).square().mean();
+  };
+  return task;
+}
+
+TrainConfig counted_config() {
+  TrainConfig config = tiny_config();
+  config.accumulation = 4;
+  config.evaluate_every = config.sample_every = 0;
+  return config;
+}
+
+/// The losses of a training with so many processes, and the parameters of each in the end.
+std::vector<double> losses_with(int64_t count, const test::TemporaryFolder& folder,
+                                std::vector<at::Tensor>& parameters) {
+  std::vector<double> losses;
+  parameters.assign(static_cast<size_t>(count), {});
+  in_processes(count, [&](Processes& processes) {
+    TinyNetwork network;
+    TrainingTask task = counted_task(network);
+    task.processes = &processes;
+    if (processes.leads()) {
+      Recorder recorder;
+      Trainer(counted_config(), task, folder / std::to_string(count), &recorder).run(Start::kNew);
+      for (const StepMetrics& step : recorder.steps) losses.push_back(step.loss);
+    } else {
+      network.first.detach().zero_();  // the leader's count
+      help_training(counted_config(), task);
+    }
+    parameters[static_cast<size_t>(processes.rank())] = network.first.detach().clone();
+  });
+  return losses;
+}
+
+TEST(HelpTraining, SharesUpdatesThatAreThoseOfOneProcess) {
+  const test::TemporaryFolder folder;
+  std::vector<at::Tensor> alone, shared;
+  const auto expected = losses_with(1, folder, alone);
+  for (const int64_t count : {2, 4}) {
+    const auto found = losses_with(count, folder, shared);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-6) << i;
+    for (const at::Tensor& parameter : shared) {
+      EXPECT_TRUE(parameter.equal(shared.front()));
+      EXPECT_LT((parameter - alone.front()).abs().max().item<double>(), 1e-6);
+    }
+  }
+}
+
+TEST(HelpTraining, RefusesSharesThatAreNotEven) {
+  TrainConfig config;
+  config.accumulation = 3;
+  EXPECT_THAT(message_of<UsageError>([&] { check_shares(config, 2); }),
+              HasSubstr("train.accumulation is 3, expected a multiple of the 2 processes"));
+  check_shares(config, 3);
+}
+
+}  // namespace
+}  // namespace tessera
