@@ -111,13 +111,16 @@ std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t
 /// Baselines of about 70,000 parameters, to go with short_training_stm(4, 32).
 Baselines short_training_baselines();
 
-/// The paper's settings with small models and a short training.
+/// The paper's settings with small models and a short training. Relational tasks need batches of
+/// some size: with 32 the two-memory model is no better on relational recall than an LSTM, with 128
+/// it answers nine of ten without a fault.
 template <config::Configuration Task>
-ComparisonSettings<Task> shortened(ComparisonSettings<Task> settings, int64_t steps) {
+ComparisonSettings<Task> shortened(ComparisonSettings<Task> settings, int64_t steps,
+                                   int64_t batch) {
   settings.stm = short_training_stm(4, 32);
   settings.baselines = short_training_baselines();
   settings.data = {};
-  settings.train = short_training(steps, 32);
+  settings.train = short_training(steps, batch);
   return settings;
 }
 

@@ -24,15 +24,16 @@ ComparisonSettings<Task> paper_combinatorial() {
 }
 
 template <typename Task>
-ComparisonSettings<Task> reduced_combinatorial(const Task& task, int64_t steps) {
-  ComparisonSettings<Task> settings = shortened(paper_combinatorial<Task>(), steps);
+ComparisonSettings<Task> reduced_combinatorial(const Task& task, int64_t steps,
+                                               int64_t batch = 128) {
+  ComparisonSettings<Task> settings = shortened(paper_combinatorial<Task>(), steps, batch);
   settings.task = task;
   return settings;
 }
 
 template <typename Task>
 ComparisonSettings<Task> quick_combinatorial(const Task& task) {
-  ComparisonSettings<Task> settings = reduced_combinatorial(task, 4'000);
+  ComparisonSettings<Task> settings = reduced_combinatorial(task, 4'000, 32);
   settings.models = {"STM", "LSTM"};
   return settings;
 }

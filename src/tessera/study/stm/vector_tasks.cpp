@@ -20,15 +20,15 @@ ComparisonSettings<Task> paper_vector_task() {
 
 /// Models of some 70,000 parameters, trained alike for a short while.
 template <typename Task>
-ComparisonSettings<Task> reduced_vector_task(const Task& task, int64_t steps) {
-  ComparisonSettings<Task> settings = shortened(paper_vector_task<Task>(), steps);
+ComparisonSettings<Task> reduced_vector_task(const Task& task, int64_t steps, int64_t batch = 128) {
+  ComparisonSettings<Task> settings = shortened(paper_vector_task<Task>(), steps, batch);
   settings.task = task;
   return settings;
 }
 
 template <typename Task>
 ComparisonSettings<Task> quick_vector_task(const Task& task) {
-  ComparisonSettings<Task> settings = reduced_vector_task(task, 5'000);
+  ComparisonSettings<Task> settings = reduced_vector_task(task, 5'000, 32);
   settings.models = {"STM", "LSTM"};
   return settings;
 }
@@ -74,7 +74,7 @@ void relational_recall(StudyContext& context) {
       context.settings(quick_vector_task<RelationalRecallConfig>(
                            {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}),
                        reduced_vector_task<RelationalRecallConfig>(
-                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 8'000),
+                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 12'000),
                        paper_vector_task<RelationalRecallConfig>(), {"task"});
   compare_on_vectors(context, "relational-recall", settings, 1);
   context.results().add_difference(fmt::format(
