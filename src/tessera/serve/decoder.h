@@ -54,7 +54,7 @@ class Decoder {
   virtual size_t rows() const = 0;
   /// What the text of this row is so far.
   virtual const TokenIds& tokens(size_t row) const = 0;
-  /// The logits [V] of its next token; valid until the rows change.
+  /// The logits [V] of its next token; valid until the rows change. Several threads may ask.
   virtual std::span<const float> logits(size_t row) = 0;
   /// Goes on with these rows, in this order, each with one more token.
   virtual void step(const std::vector<int64_t>& rows, const TokenIds& drawn) = 0;

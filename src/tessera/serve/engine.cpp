@@ -1,5 +1,7 @@
 #include "tessera/serve/engine.h"
 
+#include <ATen/Parallel.h>
+
 #include <utility>
 
 #include "tessera/serve/api_error.h"
@@ -100,15 +102,34 @@ bool Engine::has_work() const {
   return !queue_.empty() || !rows_.empty() || latest_ || !longer_.empty();
 }
 
+/// The next token of every text, on all threads: a softmax over the vocabulary for each.
+std::vector<Engine::Draw> Engine::draw_tokens() {
+  std::vector<Draw> draws(rows_.size());
+  at::parallel_for(0, std::ssize(rows_), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto row = static_cast<size_t>(i);
+      const TextJob& job = rows_[row].job;
+      try {
+        draws[row].token = draw_token(decoder_->logits(row), decoder_->tokens(row), job.sampling,
+                                      job.sequence, job.prompt.size());
+      } catch (...) {
+        draws[row].failure = std::current_exception();
+      }
+    }
+  });
+  return draws;
+}
+
 /// One token of every text.
 void Engine::write_tokens() {
   if (rows_.empty()) return;
   std::vector<Row> going_on;
   std::vector<int64_t> kept;
   TokenIds drawn;
+  std::vector<Draw> draws = draw_tokens();
   for (size_t index = 0; index < rows_.size(); ++index) {
     Row& row = rows_[index];
-    if (!write_token(row, index, drawn)) {
+    if (!write_token(row, std::move(draws[index]), drawn)) {
       used_bytes_ -= row.bytes;
       continue;
     }
@@ -121,14 +142,17 @@ void Engine::write_tokens() {
   decoder_->step(kept, drawn);
 }
 
-/// Draws the next token of a text; returns whether it goes on.
-bool Engine::write_token(Row& row, size_t index, TokenIds& drawn) {
+/// Hands on the next token of a text; returns whether it goes on.
+bool Engine::write_token(Row& row, Draw draw, TokenIds& drawn) {
   if (row.request->is_cancelled()) return false;
+  if (draw.failure) {
+    fail(row.request, draw.failure);
+    return false;
+  }
   TextJob& job = row.job;
   try {
     TextToken next;
-    next.token = draw_token(decoder_->logits(index), decoder_->tokens(index), job.sampling,
-                            job.sequence, job.prompt.size());
+    next.token = std::move(draw.token);
     ++row.written;
     ++counts_.tokens_written;
     const bool ended = next.token.token == job.end_of_text;

@@ -108,6 +108,10 @@ class Engine {
   struct Shared;  // of one request's jobs
   struct Job;
   struct Row;
+  struct Draw {
+    ScoredToken token = {};
+    std::exception_ptr failure;
+  };
 
   void check(const EngineRequest& request) const;
   void run();
@@ -121,7 +125,8 @@ class Engine {
   bool read_part(Job& job, int64_t tokens);
   void end_reading(Job& job);
   void write_tokens();
-  bool write_token(Row& row, size_t index, TokenIds& drawn);
+  std::vector<Draw> draw_tokens();
+  bool write_token(Row& row, Draw draw, TokenIds& drawn);
   void fail(const std::shared_ptr<Shared>& request, std::exception_ptr error);
   void end_all(std::exception_ptr error);
 
