@@ -8,7 +8,7 @@ import path from "node:path";
 const kProgram = process.env.TESSERA_PROGRAM;
 const kEnvironment = {...process.env, OMP_NUM_THREADS: "2", OMP_WAIT_POLICY: "passive"};
 
-function tessera(...args) {
+export function tessera(...args) {
   return execFileSync(kProgram, args, {env: kEnvironment, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8"});
 }
 
@@ -68,14 +68,14 @@ export class Workplace {
     tessera("memo", "memorize", this.path(name), ...files);
   }
 
-  // Serves with these arguments on a free port; returns {origin, stop()}.
+  // Serves with these arguments on a free port; returns {origin, pid, stop()}.
   async serve(...args) {
     const server = spawn(kProgram, ["serve", "--port", "0", ...args], {env: kEnvironment});
     this.servers.push(server);
     const [, origin] = await printed(server, /Serving at (\S+)/);
     server.removeAllListeners("exit");
     const ended = new Promise((resolve) => server.on("exit", resolve));
-    return {origin, stop: () => {
+    return {origin, pid: server.pid, stop: () => {
       server.kill("SIGKILL");
       return ended;
     }};
