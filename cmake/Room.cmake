@@ -30,9 +30,11 @@ function(tessera_room name)
   set_property(GLOBAL PROPERTY TESSERA_TENSORS_OF_${name} ${ARG_TENSORS})
 endfunction()
 
-# tessera_instruction_sets(<room> <set>...): builds each <room>/cpu/*.isa.cpp once per instruction
-# set. Inside, TESSERA_ISA names the namespace and TESSERA_VECTOR_BYTES the width of its vectors.
+# tessera_instruction_sets(<room> [FOLDER <folder>] <set>...): builds each *.isa.cpp of <room>/cpu, or
+# of that folder below it, once per instruction set. Inside, TESSERA_ISA names the namespace and
+# TESSERA_VECTOR_BYTES the width of its vectors.
 function(tessera_instruction_sets room)
+  cmake_parse_arguments(ARG "" "FOLDER" "" ${ARGN})
   set(flags_sse2 -msse2)
   set(flags_avx2 -mavx2 -mfma -mf16c)
   set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
@@ -45,9 +47,10 @@ function(tessera_instruction_sets room)
   set(bytes_avx512 64)
   set(bytes_avx512vnni 64)
   set(bytes_amx 64)
-  file(GLOB files CONFIGURE_DEPENDS ${room}/cpu/*.isa.cpp)
-  foreach(isa IN LISTS ARGN)
-    set(library tessera_${room}_${isa})
+  string(JOIN "/" folder ${room} cpu ${ARG_FOLDER})
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/*.isa.cpp)
+  foreach(isa IN LISTS ARG_UNPARSED_ARGUMENTS)
+    string(JOIN "_" library tessera ${room} ${ARG_FOLDER} ${isa})
     add_library(${library} OBJECT ${files})
     target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_compile_options(${library} PRIVATE -O3 -ffp-contract=fast ${flags_${isa}})

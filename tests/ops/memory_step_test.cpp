@@ -5,6 +5,7 @@
 #include "tessera/ops/kernel_smoothing.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/slot_read.h"
+#include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -186,6 +187,104 @@ TEST(PersistentStep, OneAfterAnotherIsTheSequence) {
           leaky_key = step.leaky_key;
         }
       }
+}
+
+/// The same parameters with matrices and slots of this type.
+KeyParameters in_type(KeyParameters key, WeightType type) {
+  key.projection.weight = stored_as(key.projection.weight, type);
+  return key;
+}
+ContextParameters in_type(ContextParameters parameters, WeightType type) {
+  parameters.key = in_type(parameters.key, type);
+  parameters.value.projection.weight = stored_as(parameters.value.projection.weight, type);
+  parameters.output.weight = stored_as(parameters.output.weight, type);
+  return parameters;
+}
+PersistentParameters in_type(PersistentParameters parameters, WeightType type) {
+  parameters.key = in_type(parameters.key, type);
+  for (at::Tensor* weight :
+       {&parameters.slot_keys, &parameters.slot_values, &parameters.output.weight})
+    *weight = stored_as(*weight, type);
+  return parameters;
+}
+
+constexpr WeightType kWeightsOfFewerBits[] = {WeightType::kBFloat16, WeightType::kInt8};
+
+// A tolerance for x in whole numbers: a rounding may fall to the other side.
+void expect_nearly_close(const at::Tensor& actual, const at::Tensor& expected) {
+  EXPECT_LT(test::relative_error(actual.to(at::kDouble), expected.to(at::kDouble)), 1e-3);
+}
+
+TEST(ContextStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
+  at::manual_seed(6);
+  for (const WeightType type : kWeightsOfFewerBits)
+    for (const int64_t B : {1, 5, 17})
+      for (const int64_t D : {14, 32}) {
+        const Drawn drawn = {3, D, at::kFloat, B == 5};
+        const ContextParameters parameters = in_type(drawn.context(), type);
+        const at::Tensor x = drawn.numbers({B, 1, 3 * D}, 1);
+        const auto row = [&] { return drawn.numbers({B, 3, D}, 1); };
+        const ContextCarry last = {row(), row(), row()};
+        const PairStorage storage = {drawn.numbers({B, 3, 9, D}, 1), drawn.numbers({B, 3, 9, D}, 1),
+                                     std::vector<int64_t>(B, 4), std::vector<int64_t>(B, 7)};
+        const PairStorage copy = {storage.keys.clone(), storage.values.clone(), storage.slots,
+                                  storage.counts};
+        const ContextStep step = context_step(x, parameters, last, storage);
+        const auto [keys, leaky_key] =
+            extract_keys(x, parameters.key, last.leaky_key, Precision::kFloat32);
+        expect_nearly_close(step.carry.leaky_key, leaky_key);
+        expect_nearly_close(step.carry.key, keys.select(1, 0));
+        expect_nearly_close(step.carry.raw_value,
+                            raw_values(x, parameters.value, Precision::kFloat32).select(1, 0));
+        // A batch that is too large for the loop is composed of tensor functions.
+        const auto many = [](const at::Tensor& rows) {
+          return at::cat(std::vector<at::Tensor>(17, rows));
+        };
+        const PairStorage all = {many(copy.keys), many(copy.values),
+                                 std::vector<int64_t>(17 * B, 4), std::vector<int64_t>(17 * B, 7)};
+        const ContextStep composed = context_step(
+            many(x), parameters, {many(last.leaky_key), many(last.key), many(last.raw_value)}, all);
+        expect_nearly_close(step.y, composed.y.narrow(0, 0, B));
+        expect_nearly_close(storage.values, all.values.narrow(0, 0, B));
+      }
+}
+
+TEST(PersistentStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
+  at::manual_seed(7);
+  for (const WeightType type : kWeightsOfFewerBits)
+    for (const int64_t B : {1, 5})
+      for (const int64_t D : {14, 32, 64})
+        for (const int64_t M : {0, 3, 37}) {
+          const Drawn drawn = {3, D, at::kFloat, B == 5};
+          const PersistentParameters parameters = in_type(drawn.persistent(2, M), type);
+          const at::Tensor x = drawn.numbers({B, 1, 3 * D}, 1);
+          const at::Tensor leaky_key = drawn.numbers({B, 3, D}, 1);
+          const PersistentStep step = persistent_step(x, parameters, leaky_key);
+          const Keys keys = extract_keys(x, parameters.key, leaky_key, Precision::kFloat32);
+          const at::Tensor reads = mean_slot_read(keys.keys, parameters.slot_keys,
+                                                  parameters.slot_values, parameters.scale.value());
+          expect_nearly_close(step.leaky_key, keys.leaky_average);
+          const at::Tensor y =
+              linear(reads.flatten(2), parameters.output.weight, parameters.output.bias);
+          if (M > 0)
+            expect_nearly_close(step.y, y);
+          else
+            EXPECT_TRUE(step.y.allclose(y));
+        }
+}
+
+TEST(PersistentStep, SlotsOfFewerBitsAnswerAsTheirFloats) {
+  at::manual_seed(8);
+  const Drawn drawn = {2, 40, at::kFloat, false};
+  for (const WeightType type : kWeightsOfFewerBits) {
+    PersistentParameters floats = drawn.persistent(1, 50);
+    PersistentParameters fewer = in_type(floats, type);
+    floats.slot_keys = as_floats(fewer.slot_keys, 40);
+    floats.slot_values = as_floats(fewer.slot_values, 40);
+    const at::Tensor queries = drawn.numbers({3, 5, 2, 40}, 0.3);
+    expect_close(mean_slot_read(queries, fewer.slot_keys, fewer.slot_values, at::ones({2})),
+                 mean_slot_read(queries, floats.slot_keys, floats.slot_values, at::ones({2})));
+  }
 }
 
 TEST(ContextStep, RefusesBadArgumentsAndChangesNothing) {

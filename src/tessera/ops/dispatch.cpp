@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tessera/ops/weights.h"
+
 namespace tessera::ops {
 
 const cpu::Loops* loops_for(std::initializer_list<at::Tensor> tensors) {
@@ -14,11 +16,24 @@ const cpu::Loops* loops_for(std::initializer_list<at::Tensor> tensors) {
   return cpu::loops();
 }
 
-const cpu::Loops* loops_for_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors) {
+const cpu::Loops* loops_for_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors,
+                                     std::initializer_list<at::Tensor> weights) {
   if (rows < 1 || rows > kFewRows) return nullptr;
   for (const at::Tensor& tensor : tensors)
     if (tensor.defined() && !tensor.is_contiguous()) return nullptr;
+  for (const at::Tensor& weight : weights)
+    if (!weight.device().is_cpu() || !weight.is_contiguous() ||
+        weight.scalar_type() != weights.begin()->scalar_type())
+      return nullptr;
   return loops_for(tensors);
+}
+
+cpu::WeightRows weight_rows(const at::Tensor& weight) {
+  return {weight.data_ptr(), weight_type(weight)};
+}
+
+const cpu::Int8Loops* loops_for_int8(const at::Tensor& x, const at::Tensor& weight) {
+  return weight_type(weight) == WeightType::kInt8 && loops_for({x}) ? cpu::int8_loops() : nullptr;
 }
 
 const cpu::Loops* loops_for_products(Precision precision) {

@@ -4,8 +4,10 @@
 
 #include <initializer_list>
 
+#include "tessera/ops/cpu/int8/int8_products.h"
 #include "tessera/ops/cpu/loops.h"
 #include "tessera/ops/cpu/sequence.h"
+#include "tessera/ops/cpu/weight_rows.h"
 #include "tessera/ops/precision.h"
 
 namespace tessera::ops {
@@ -21,8 +23,17 @@ const cpu::Loops* loops_for(std::initializer_list<at::Tensor> tensors);
 /// saves.
 constexpr int64_t kFewRows = 16;
 
-/// The loops, where every defined tensor is also contiguous and there are 1 to kFewRows rows.
-const cpu::Loops* loops_for_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors);
+/// The loops, where every defined tensor is also contiguous and there are 1 to kFewRows rows. The
+/// weights, likewise contiguous on the CPU, may be of any WeightType, all of the same.
+const cpu::Loops* loops_for_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors,
+                                     std::initializer_list<at::Tensor> weights = {});
+
+/// Contiguous weights of any WeightType as the loops see them. The tensor must outlive the view.
+cpu::WeightRows weight_rows(const at::Tensor& weight);
+
+/// The loops for products with weights of 8 bits, where x is a float tensor on the CPU and the
+/// weight is such; null otherwise, or where this processor has none.
+const cpu::Int8Loops* loops_for_int8(const at::Tensor& x, const at::Tensor& weight);
 
 /// The loops for matrix products of this precision. Where the processor has none for bfloat16,
 /// those in float do the work. Call it only where loops_for gave some.

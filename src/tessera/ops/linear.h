@@ -11,7 +11,9 @@ namespace tessera::ops {
 /// those of the backward pass) are rounded to bfloat16, products accumulate in float and their
 /// results are rounded once; x, the parameters and all gradients stay as they are. For a few rows
 /// of floats without gradient, as in generation, nothing is rounded: reading the weight once, as it
-/// is, costs less than rounding it. Throws
+/// is, costs less than rounding it. The weight may be of any WeightType (ops/weights.h). One of 8
+/// bits is multiplied with x in whole numbers of 8 bits, a scale for every kWeightBlock of them,
+/// where the processor has loops for that (AVX2), and with x as it is elsewhere. Throws
 /// c10::ValueError on a shape or dtype mismatch.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {},
                   Precision precision = Precision::kFloat32);

@@ -8,6 +8,8 @@
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/cross_entropy.h"
 #include "tessera/ops/dispatch.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
@@ -15,10 +17,12 @@ namespace {
 
 /// Logits that exist at one time: 4 MiB of floats stay in the cache between the products.
 constexpr int64_t kChunkLogits = 1 << 20;
+/// Rows that are worth arranging an embedding of 8 bits for their products.
+constexpr int64_t kInt8Rows = 128;
 
 struct Problem {
   at::Tensor hidden;     // [N, C], rounded
-  at::Tensor embedding;  // [V, C], rounded
+  at::Tensor embedding;  // [V, C], rounded; of 8 bits where there are loops for such products
   at::Tensor targets;    // [N], 0 where ignored
   at::Tensor counted;    // [N], 1 or 0, in the dtype of the loss
   double logit_scale;
@@ -28,9 +32,11 @@ struct Problem {
 Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double logit_scale,
                 const at::Tensor& targets, int64_t ignore_index, Precision precision) {
   const at::Tensor counted = targets.ne(ignore_index);
-  const bool round = precision == Precision::kBFloat16;
+  const bool int8 = loops_for_int8(hidden, embedding) != nullptr;
+  const at::Tensor weights = int8 ? embedding : as_floats(embedding, hidden.size(1));
+  const bool round = precision == Precision::kBFloat16 && !int8;
   return {round ? hidden.to(at::kBFloat16) : hidden,
-          round ? embedding.to(at::kBFloat16) : embedding,
+          round ? weights.to(at::kBFloat16) : weights,
           targets.masked_fill(counted.logical_not(), 0).contiguous(),
           counted.to(hidden.scalar_type()),
           logit_scale,
@@ -38,7 +44,16 @@ Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double lo
 }
 
 int64_t rows_per_chunk(const Problem& problem) {
-  return std::max<int64_t>(kChunkLogits / std::max<int64_t>(problem.embedding.size(0), 1), 16);
+  const int64_t least = weight_type(problem.embedding) == WeightType::kInt8 ? kInt8Rows : 16;
+  return std::max<int64_t>(kChunkLogits / std::max<int64_t>(problem.embedding.size(0), 1), least);
+}
+
+/// hidden embedding^T for rows [first, first + rows): [rows, V].
+at::Tensor products_of(const Problem& problem, int64_t first, int64_t rows) {
+  const at::Tensor hidden = problem.hidden.narrow(0, first, rows);
+  if (weight_type(problem.embedding) == WeightType::kInt8)
+    return ops::linear(hidden, problem.embedding);
+  return at::matmul(hidden, problem.embedding.t()).to(problem.dtype).contiguous();
 }
 
 /// What one chunk of rows gives.
@@ -78,10 +93,7 @@ Chunk fused_chunk(const Problem& problem, const at::Tensor& products, const at::
 /// weights [N]: every row's share in the mean, contiguous.
 Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t first, int64_t rows,
                     bool wants_gradient) {
-  const at::Tensor products =
-      at::matmul(problem.hidden.narrow(0, first, rows), problem.embedding.t())
-          .to(problem.dtype)
-          .contiguous();  // [rows, V]
+  const at::Tensor products = products_of(problem, first, rows);
   const at::Tensor targets = problem.targets.narrow(0, first, rows);
   const at::Tensor chunk_weights = weights.narrow(0, first, rows);
   const auto compute = loops_for({products, weights}) ? fused_chunk : composed_chunk;
@@ -130,7 +142,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
 void check_arguments(const at::Tensor& hidden, const at::Tensor& embedding,
                      const at::Tensor& targets, int64_t ignore_index) {
   check_shape(hidden, {-1, -1}, "linear_cross_entropy: hidden");
-  check_like(embedding, {-1, hidden.size(1)}, hidden, "linear_cross_entropy: embedding");
+  check_weight(embedding, {-1, hidden.size(1)}, hidden, "linear_cross_entropy: embedding");
   check_shape(targets, {hidden.size(0)}, "linear_cross_entropy: targets");
   TORCH_CHECK_VALUE(targets.scalar_type() == at::kLong && targets.device() == hidden.device(),
                     "linear_cross_entropy: targets are ", targets.scalar_type(), " on ",
@@ -149,6 +161,10 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embe
                                 double logit_scale, const at::Tensor& targets, int64_t ignore_index,
                                 Precision precision) {
   check_arguments(hidden, embedding, targets, ignore_index);
+  TORCH_CHECK_VALUE(embedding.scalar_type() == hidden.scalar_type(),
+                    "linear_cross_entropy: an embedding of ", embedding.scalar_type(),
+                    " has no gradient; expected ", hidden.scalar_type(),
+                    ", or take linear_cross_entropy_per_row");
   const bool wants_gradient =
       at::GradMode::is_enabled() && (hidden.requires_grad() || embedding.requires_grad());
   return LinearCrossEntropy::apply(hidden, embedding, logit_scale, targets, ignore_index,

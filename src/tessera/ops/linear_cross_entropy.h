@@ -18,7 +18,8 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embe
                                 int64_t ignore_index = -100,
                                 Precision precision = Precision::kFloat32);
 
-/// The same loss row by row, [N], 0 where ignored; no gradient. For evaluation by position.
+/// The same loss row by row, [N], 0 where ignored; no gradient. For evaluation by position. The
+/// embedding may be of any WeightType (ops/weights.h).
 at::Tensor linear_cross_entropy_per_row(const at::Tensor& hidden, const at::Tensor& embedding,
                                         double logit_scale, const at::Tensor& targets,
                                         int64_t ignore_index = -100,

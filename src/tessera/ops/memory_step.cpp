@@ -10,6 +10,7 @@
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/slot_read.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
@@ -20,7 +21,7 @@ struct Sizes {
 };
 
 void check_map(const LinearMap& map, int64_t C, const at::Tensor& x, const char* what) {
-  check_like(map.weight, {C, C}, x, what);
+  check_weight(map.weight, {C, C}, x, what);
   if (map.bias.defined()) check_like(map.bias, {C}, x, what);
 }
 
@@ -62,7 +63,7 @@ Sizes checked_sizes(const at::Tensor& x, const ContextParameters& parameters,
 }
 
 cpu::Projection projection_of(const LinearMap& map) {
-  return {map.weight.data_ptr<float>(), map.bias.defined() ? map.bias.data_ptr<float>() : nullptr};
+  return {weight_rows(map.weight), map.bias.defined() ? map.bias.data_ptr<float>() : nullptr};
 }
 
 cpu::HeadFactor factor_of(const HeadFactor& factor) {
@@ -161,8 +162,8 @@ PersistentStep fused(const cpu::Loops& loops, const Sizes& sizes, const at::Tens
   loop.M = parameters.slot_keys.size(2);
   loop.x = x.data_ptr<float>();
   loop.key = key_step(parameters.key, leaky_key, result.leaky_key, query);
-  loop.slot_keys = parameters.slot_keys.data_ptr<float>();
-  loop.slot_values = parameters.slot_values.data_ptr<float>();
+  loop.slot_keys = weight_rows(parameters.slot_keys);
+  loop.slot_values = weight_rows(parameters.slot_values);
   loop.scale = factor_of(parameters.scale);
   loop.output = projection_of(parameters.output);
   loop.y = result.y.data_ptr<float>();
@@ -187,11 +188,12 @@ ContextStep context_step(const at::Tensor& x, const ContextParameters& parameter
   const at::NoGradGuard no_grad;
   const Sizes sizes = checked_sizes(x, parameters, last, storage);
   const auto& [key, value, output] = parameters;
-  const cpu::Loops* loops = loops_for_few_rows(
-      sizes.B,
-      {x, key.projection.weight, key.projection.bias, key.leak, key.scale.x,
-       value.projection.weight, value.projection.bias, value.mix, value.scale.x, output.weight,
-       output.bias, last.leaky_key, last.key, last.raw_value, storage.keys, storage.values});
+  const cpu::Loops* loops =
+      loops_for_few_rows(sizes.B,
+                         {x, key.projection.bias, key.leak, key.scale.x, value.projection.bias,
+                          value.mix, value.scale.x, output.bias, last.leaky_key, last.key,
+                          last.raw_value, storage.keys, storage.values},
+                         {key.projection.weight, value.projection.weight, output.weight});
   return loops ? fused(*loops, sizes, x, parameters, last, storage)
                : composed(x, parameters, last, storage, precision);
 }
@@ -202,15 +204,15 @@ PersistentStep persistent_step(const at::Tensor& x, const PersistentParameters& 
   const auto& [key, slot_keys, slot_values, scale, output] = parameters;
   const auto [B, H, D] = checked_sizes(x, key, output);
   if (leaky_key.defined()) check_like(leaky_key, {B, H, D}, x, "persistent_step: leaky_key");
-  check_like(slot_keys, {-1, H, -1, D}, x, "persistent_step: slot_keys");
+  check_weight(slot_keys, {-1, H, -1, D}, x, "persistent_step: slot_keys");
   TORCH_CHECK_VALUE(slot_keys.size(0) > 0,
                     "persistent_step: slot_keys hold no memory; expected at least 1");
-  check_like(slot_values, {slot_keys.size(0), H, slot_keys.size(2), D}, x,
-             "persistent_step: slot_values");
+  check_weight(slot_values, {slot_keys.size(0), H, slot_keys.size(2), D}, x,
+               "persistent_step: slot_values");
   check_like(scale.x, {H}, x, "persistent_step: scale");
   const cpu::Loops* loops = loops_for_few_rows(
-      B, {x, key.projection.weight, key.projection.bias, key.leak, key.scale.x, slot_keys,
-          slot_values, scale.x, output.weight, output.bias, leaky_key});
+      B, {x, key.projection.bias, key.leak, key.scale.x, scale.x, output.bias, leaky_key},
+      {key.projection.weight, slot_keys, slot_values, output.weight});
   return loops ? fused(*loops, {B, H, D}, x, parameters, leaky_key)
                : composed(x, parameters, leaky_key, precision);
 }

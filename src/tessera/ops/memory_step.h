@@ -14,6 +14,7 @@ namespace tessera::ops {
 // C = H * D. A few sequences of floats on the CPU take one loop over the heads, which reads every
 // parameter once, as it is stored and without rounding; at this size each tensor function costs as
 // much as reading a small matrix. Everything else is composed of tensor functions. No gradient.
+// Matrices and slots may be of any WeightType (ops/weights.h), those of one step all of the same.
 
 struct ContextParameters {
   KeyParameters key;

@@ -9,7 +9,7 @@
 #include "tessera/ops/cpu/softmax_read.h"
 #include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/ops/weights.h"
 
 namespace tessera::ops {
 namespace {
@@ -118,14 +118,19 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
 at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
                           const at::Tensor& slot_values, const at::Tensor& scale,
                           const Dropout& dropout, Precision precision) {
-  check_shape(slot_keys, {-1, -1, -1, -1}, "mean_slot_read: slot_keys");
+  check_sequence(queries, "mean_slot_read: queries");
+  check_weight(slot_keys, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_keys");
+  check_weight(slot_values, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_values");
   const int64_t P = slot_keys.size(0);
   TORCH_CHECK_VALUE(P > 0, "mean_slot_read: no memory to read; expected at least 1");
-  check_shape(slot_values, {P, -1, -1, -1}, "mean_slot_read: slot_values");
+  TORCH_CHECK_VALUE(slot_values.size(0) == P, "mean_slot_read: slot_values of ",
+                    slot_values.size(0), " memories, slot_keys of ", P);
+  const at::Tensor keys = as_floats(slot_keys, queries.size(3));
+  const at::Tensor values = as_floats(slot_values, queries.size(3));
   Dropout one_dropout = dropout;
   at::Tensor sum;  // [B, T, H, D]
   for (int64_t p = 0; p < P; ++p) {
-    const at::Tensor one = slot_read(queries, slot_keys[p], slot_values[p], one_dropout, precision);
+    const at::Tensor one = slot_read(queries, keys[p], values[p], one_dropout, precision);
     one_dropout.seed += kSeedStep;
     sum = p == 0 ? one : sum + one;
   }

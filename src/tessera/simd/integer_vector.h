@@ -17,6 +17,7 @@ typedef uint8_t Bytes __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
 typedef uint8_t UnalignedBytes
     __attribute__((vector_size(TESSERA_VECTOR_BYTES), aligned(1), may_alias));
 typedef int32_t Integers __attribute__((vector_size(TESSERA_VECTOR_BYTES)));
+typedef int32_t UnalignedInteger __attribute__((aligned(1), may_alias));
 typedef int32_t UnalignedIntegers
     __attribute__((vector_size(TESSERA_VECTOR_BYTES), aligned(4), may_alias));
 
@@ -63,6 +64,15 @@ inline Integers add_products(Integers sums, Bytes x, Bytes y) {
 #endif
 }
 
+/// sums + the products of four signed bytes each, none of them -128.
+inline Integers add_signed_products(Integers sums, Bytes x, Bytes y) {
+  const __m512i a = reinterpret_cast<__m512i>(x), b = reinterpret_cast<__m512i>(y);
+  const __m512i with_sign_of_a =
+      _mm512_mask_sub_epi8(b, _mm512_movepi8_mask(a), _mm512_setzero_si512(), b);
+  return add_products(sums, reinterpret_cast<Bytes>(_mm512_abs_epi8(a)),
+                      reinterpret_cast<Bytes>(with_sign_of_a));
+}
+
 #elif TESSERA_VECTOR_BYTES == 32
 
 inline Words ones(Words words) {
@@ -81,6 +91,12 @@ inline Integers add_products(Integers sums, Bytes x, Bytes y) {
                     _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
 }
 
+inline Integers add_signed_products(Integers sums, Bytes x, Bytes y) {
+  const __m256i a = reinterpret_cast<__m256i>(x), b = reinterpret_cast<__m256i>(y);
+  return add_products(sums, reinterpret_cast<Bytes>(_mm256_abs_epi8(a)),
+                      reinterpret_cast<Bytes>(_mm256_sign_epi8(b, a)));
+}
+
 #else
 
 inline Words ones(Words words) {
@@ -95,6 +111,12 @@ inline Words ones(Words words) {
 inline Integers add_products(Integers sums, Bytes x, Bytes y) {
   for (int byte = 0; byte < TESSERA_VECTOR_BYTES; ++byte)
     sums[byte / 4] += int{x[byte]} * static_cast<int8_t>(y[byte]);
+  return sums;
+}
+
+inline Integers add_signed_products(Integers sums, Bytes x, Bytes y) {
+  for (int byte = 0; byte < TESSERA_VECTOR_BYTES; ++byte)
+    sums[byte / 4] += static_cast<int8_t>(x[byte]) * static_cast<int8_t>(y[byte]);
   return sums;
 }
 

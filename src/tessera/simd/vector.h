@@ -23,6 +23,20 @@ inline Vector load(const float* p) {
   return *reinterpret_cast<const UnalignedVector*>(p);
 }
 
+/// The same of bfloat16, the upper halves of floats, and of whole numbers.
+inline Vector load(const uint16_t* p) {
+  typedef uint16_t Halves
+      __attribute__((vector_size(TESSERA_VECTOR_BYTES / 2), aligned(2), may_alias));
+  return reinterpret_cast<Vector>(
+      __builtin_convertvector(*reinterpret_cast<const Halves*>(p), WordVector) << 16);
+}
+inline Vector load(const int8_t* p) {
+  typedef int8_t Quarters
+      __attribute__((vector_size(TESSERA_VECTOR_BYTES / 4), aligned(1), may_alias));
+  return __builtin_convertvector(
+      __builtin_convertvector(*reinterpret_cast<const Quarters*>(p), IntVector), Vector);
+}
+
 inline void store(float* p, Vector v) {
   *reinterpret_cast<UnalignedVector*>(p) = v;
 }
@@ -40,11 +54,12 @@ inline IntVector lane_numbers() {
 }
 
 /// The first `count` of a vector's elements, zeros after them.
-inline Vector load_part(const float* p, int64_t count) {
+template <typename Element>
+inline Vector load_part(const Element* p, int64_t count) {
   if (count >= kLanes) return load(p);
-  Vector v{};
-  for (int64_t lane = 0; lane < count; ++lane) v[lane] = p[lane];
-  return v;
+  Element part[kLanes] = {};
+  for (int64_t lane = 0; lane < count; ++lane) part[lane] = p[lane];
+  return load(part);
 }
 
 /// The first `count` of its elements.

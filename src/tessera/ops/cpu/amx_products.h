@@ -10,11 +10,10 @@
 #include <immintrin.h>
 
 #include "tessera/ops/cpu/read_tile.h"
+#include "tessera/ops/cpu/weight_rows.h"
 #include "tessera/simd/scratch.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
-
-typedef uint16_t BFloat16;  // the upper half of a float
 
 constexpr int64_t kBlock = 32;
 constexpr int64_t kRightTile = 512;  // operands of a right tile

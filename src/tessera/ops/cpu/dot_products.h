@@ -2,6 +2,8 @@
 
 // Only for *.isa.cpp files: products of a few vectors with many rows that are read once.
 
+#include <cmath>
+
 #include "tessera/simd/vector.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
@@ -13,18 +15,19 @@ constexpr int64_t kRowsTogether = kLanes;
 /// Vectors that are multiplied with a row while it lies in a register.
 constexpr int64_t kVectorsTogether = TESSERA_VECTOR_BYTES == 64 ? 4 : 2;
 
-/// Asks for the memory that lies kAhead floats behind the next `vectors` vectors.
-template <int vectors>
-inline void prefetch(const float* next) {
-  constexpr int64_t kAhead = 2048, kCacheLine = 16;  // floats
+/// Asks for the memory that lies kAhead bytes behind the next `bytes` bytes.
+template <int64_t bytes>
+inline void prefetch(const void* next) {
+  constexpr int64_t kAhead = 16384, kCacheLine = 64;
 #pragma GCC unroll 16
-  for (int64_t k = 0; k < vectors * kLanes; k += kCacheLine) __builtin_prefetch(next + kAhead + k);
+  for (int64_t k = 0; k < bytes; k += kCacheLine)
+    __builtin_prefetch(static_cast<const char*>(next) + kAhead + k);
 }
 
 /// totals [vectors, kRowsTogether], of which it fills `rows` columns: vector times row, lane by
 /// lane. Vectors and rows lie `length` apart.
-template <int vectors, int rows>
-inline void lane_products(const float* x, const float* first_row, int64_t length, bool ask_ahead,
+template <int vectors, int rows, typename Element>
+inline void lane_products(const float* x, const Element* first_row, int64_t length, bool ask_ahead,
                           Vector* totals) {
   Vector sums[vectors][rows] = {};
   const auto add = [&](int64_t k, auto load_at) {
@@ -38,13 +41,13 @@ inline void lane_products(const float* x, const float* first_row, int64_t length
       for (int v = 0; v < vectors; ++v) sums[v][r] += factors[v] * row;
     }
   };
-  const float* next = first_row;
+  const Element* next = first_row;
   int64_t k = 0;
   for (; k + kLanes <= length; k += kLanes, next += rows * kLanes) {
-    if (ask_ahead) prefetch<rows>(next);
-    add(k, load);
+    if (ask_ahead) prefetch<rows * kLanes * sizeof(Element)>(next);
+    add(k, [](const auto* p) { return load(p); });
   }
-  if (k < length) add(k, [rest = length - k](const float* p) { return load_part(p, rest); });
+  if (k < length) add(k, [rest = length - k](const auto* p) { return load_part(p, rest); });
   for (int v = 0; v < vectors; ++v)
     for (int r = 0; r < rows; ++r) totals[v * kRowsTogether + r] = sums[v][r];
 }
@@ -70,11 +73,11 @@ inline Vector sum_each(const Vector* rows) {
 }
 
 /// Lane r of results[v] is vector v . row r, of `count` <= kRowsTogether rows of `length` elements;
-/// 0 beyond. A product costs the same additions in the same order wherever it stands. ask_ahead:
-/// for rows out of the cache and so long that several at a time are too much for the processor's
-/// own prefetching.
-template <int vectors>
-inline void dot_products(const float* x, const float* rows, int64_t count, int64_t length,
+/// 0 beyond. Rows of floats or bfloat16. A product costs the same additions in the same order
+/// wherever it stands. ask_ahead: for rows out of the cache and so long that several at a time are
+/// too much for the processor's own prefetching.
+template <int vectors, typename Element>
+inline void dot_products(const float* x, const Element* rows, int64_t count, int64_t length,
                          bool ask_ahead, Vector* results) {
   constexpr int kGroup = 4;  // rows that are read side by side
   Vector totals[vectors * kRowsTogether];
@@ -90,6 +93,14 @@ inline void dot_products(const float* x, const float* rows, int64_t count, int64
 #pragma GCC unroll 4
   for (int v = 0; v < vectors; ++v)
     results[v] = sum_each<kRowsTogether>(totals + v * kRowsTogether);
+}
+
+/// The rest of a row, filled up with what changes no softmax.
+inline Vector load_scores(const float* scores, int64_t count) {
+  if (count >= kLanes) return load(scores);
+  Vector rest = fill(-INFINITY);
+  for (int64_t lane = 0; lane < count; ++lane) rest[lane] = scores[lane];
+  return rest;
 }
 
 }  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "tessera/ops/cpu/weight_rows.h"
+
 namespace tessera::ops::cpu {
 
 // One step in time of a memory unit, for B sequences of H heads of D channels, C = H * D, as one
@@ -16,8 +18,8 @@ struct HeadFactor {
 
 /// A linear map of C channels to C channels.
 struct Projection {
-  const float* weight = nullptr;  // [C, C]
-  const float* bias = nullptr;    // [C] or null
+  WeightRows weight;            // [C, C]
+  const float* bias = nullptr;  // [C] or null
 };
 
 /// k = scale Norm(k̄), k̄ = W_φ x + decay k̄ of the step before.
@@ -66,8 +68,8 @@ struct PersistentStep {
   int64_t P = 0, M = 0;
   const float* x = nullptr;  // [B, C]
   KeyStep key;
-  const float* slot_keys = nullptr;    // [P, H, M, D]
-  const float* slot_values = nullptr;  // [P, H, M, D]
+  WeightRows slot_keys;    // [P, H, M, D]
+  WeightRows slot_values;  // [P, H, M, D], of the same type
   HeadFactor scale;
   Projection output;
   float* y = nullptr;  // [B, C]

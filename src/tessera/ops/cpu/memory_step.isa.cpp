@@ -30,12 +30,19 @@ RowProducts product(const Projection& map, int64_t B, int64_t C, const float* x,
   return f;
 }
 
+/// The outputs of head h, from x or, where the weights are of 8 bits, from x in whole numbers.
+void project_head(const RowProducts& given, const Int8Vectors& x, int64_t h, int64_t D) {
+  RowProducts f = given;
+  f.rounded = x;
+  multiply_rows(f, h * D, (h + 1) * D);
+}
+
 /// The keys of head h in all sequences.
 template <typename Step>
-void extract_keys(const Step& s, int64_t h) {
+void extract_keys(const Step& s, const Int8Vectors& x, int64_t h) {
   const int64_t C = s.H * s.D;
   const KeyStep& k = s.key;
-  multiply_rows(product(k.projection, s.B, C, s.x, k.leaky_key), h * s.D, (h + 1) * s.D);
+  project_head(product(k.projection, s.B, C, s.x, k.leaky_key), x, h, s.D);
   const float decay = factor(k.decay, std::abs(k.decay.x[h])),
               scale = factor(k.scale, k.scale.x[h]);
   for (int64_t b = 0; b < s.B; ++b) {
@@ -68,6 +75,30 @@ int64_t most_pairs(const ContextStep& s) {
   return most;
 }
 
+/// reads [D] += scale times what memory p of head h answers; memory [M + D].
+template <typename Element>
+void add_answer(const PersistentStep& s, int64_t p, int64_t h, int64_t row_elements,
+                const float* query, float scale, float* memory, float* reads) {
+  float *weights = memory, *answer = memory + s.M;
+  const int64_t first = (p * s.H + h) * s.M * row_elements;
+  read_pairs(query, s.slot_keys.as<Element>() + first, s.slot_values.as<Element>() + first, s.M,
+             s.D, weights, answer);
+  for (int64_t d = 0; d < s.D; ++d) reads[d] += scale * answer[d];
+}
+
+/// The same for slots of any type.
+void add_answer(const PersistentStep& s, int64_t p, int64_t h, const float* query, float scale,
+                float* memory, float* reads) {
+  switch (s.slot_keys.type) {
+    case WeightType::kFloat32:
+      return add_answer<float>(s, p, h, s.D, query, scale, memory, reads);
+    case WeightType::kBFloat16:
+      return add_answer<BFloat16>(s, p, h, s.D, query, scale, memory, reads);
+    case WeightType::kInt8:
+      return add_answer<int8_t>(s, p, h, int8_row_bytes(s.D), query, scale, memory, reads);
+  }
+}
+
 }  // namespace
 
 void context_step(const ContextStep& s) {
@@ -76,11 +107,12 @@ void context_step(const ContextStep& s) {
   const int threads = simd::region_threads(worth);
   const simd::ThreadMemory shared(1, s.B * C), memory(threads, most);
   float* reads = shared.of(0);
+  const RoundedVectors rounding(s.key.projection.weight.type, s.B, C);
+  const Int8Vectors& x = rounding.of(s.x);
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t h = 0; h < s.H; ++h) {
-    extract_keys(s, h);
-    multiply_rows(product(s.value.projection, s.B, C, s.x, s.value.raw_value), h * s.D,
-                  (h + 1) * s.D);
+    extract_keys(s, x, h);
+    project_head(product(s.value.projection, s.B, C, s.x, s.value.raw_value), x, h, s.D);
     const float scale = factor(s.value.scale, s.value.scale.x[h]);
     for (int64_t b = 0; b < s.B; ++b) {
       complete_pair(s, b, h, scale);
@@ -93,25 +125,22 @@ void context_step(const ContextStep& s) {
 }
 
 void persistent_step(const PersistentStep& s) {
-  const int64_t C = s.H * s.D, slots = s.M * s.D;
+  const int64_t C = s.H * s.D;
   const bool worth = C * (C + 2 * s.P * s.M) >= simd::kWorthThreadsOfReading;
   const int threads = simd::region_threads(worth);
   const simd::ThreadMemory shared(1, s.B * C), memory(threads, s.M + s.D);
   float* reads = shared.of(0);
+  const RoundedVectors rounding(s.key.projection.weight.type, s.B, C);
+  const Int8Vectors& x = rounding.of(s.x);
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (int64_t h = 0; h < s.H; ++h) {
-    extract_keys(s, h);
+    extract_keys(s, x, h);
     const float scale = factor(s.scale, s.scale.x[h]) / static_cast<float>(s.P);
-    float *weights = memory.of(omp_get_thread_num()), *answer = weights + s.M;
     for (int64_t b = 0; b < s.B; ++b) {
       const int64_t head = b * C + h * s.D;
       for (int64_t d = 0; d < s.D; ++d) reads[head + d] = 0;
-      for (int64_t p = 0; p < s.P; ++p) {
-        const int64_t first = (p * s.H + h) * slots;
-        read_pairs(s.key.key + head, s.slot_keys + first, s.slot_values + first, s.M, s.D, weights,
-                   answer);
-        for (int64_t d = 0; d < s.D; ++d) reads[head + d] += scale * answer[d];
-      }
+      for (int64_t p = 0; p < s.P; ++p)
+        add_answer(s, p, h, s.key.key + head, scale, memory.of(omp_get_thread_num()), reads + head);
     }
   }
   row_products(product(s.output, s.B, C, reads, s.y));

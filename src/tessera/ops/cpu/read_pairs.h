@@ -2,22 +2,15 @@
 
 // Only for *.isa.cpp files: the read of one head's pairs with one query.
 
-#include <cmath>
-
 #include "tessera/ops/cpu/dot_products.h"
+#include "tessera/ops/cpu/int8_slots.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-/// The rest of a row, filled up with what changes no softmax.
-inline Vector load_scores(const float* scores, int64_t count) {
-  if (count >= kLanes) return load(scores);
-  Vector rest = fill(-INFINITY);
-  for (int64_t lane = 0; lane < count; ++lane) rest[lane] = scores[lane];
-  return rest;
-}
-
-/// scores [count] = query . key of each pair; returns the largest.
-inline float score(const float* query, const float* keys, int64_t count, int64_t D, float* scores) {
+/// scores [count] = query . key of each pair, keys of floats or bfloat16; returns the largest.
+template <typename Element>
+inline float score(const float* query, const Element* keys, int64_t count, int64_t D,
+                   float* scores) {
   Vector best = fill(-INFINITY);
   for (int64_t i = 0; i < count; i += kRowsTogether) {
     const int64_t rows = count - i < kRowsTogether ? count - i : kRowsTogether;
@@ -44,8 +37,8 @@ inline void softmax(float* scores, int64_t count, float maximum) {
 
 /// y [vectors * kLanes] = sum_i weights_i row i; rows are D apart. Several rows at a time keep the
 /// additions from waiting for one another.
-template <int vectors>
-inline void add_columns(const float* weights, const float* rows, int64_t count, int64_t D,
+template <int vectors, typename Element>
+inline void add_columns(const float* weights, const Element* rows, int64_t count, int64_t D,
                         float* y) {
   constexpr int kRows = 8 / vectors;
   Vector totals[kRows][vectors] = {};
@@ -53,7 +46,7 @@ inline void add_columns(const float* weights, const float* rows, int64_t count, 
   for (; i + kRows <= count; i += kRows)
 #pragma GCC unroll 8
     for (int64_t r = 0; r < kRows; ++r) {
-      const float* row = rows + (i + r) * D;
+      const Element* row = rows + (i + r) * D;
 #pragma GCC unroll 4
       for (int64_t v = 0; v < vectors; ++v) totals[r][v] += weights[i + r] * load(row + v * kLanes);
     }
@@ -66,23 +59,26 @@ inline void add_columns(const float* weights, const float* rows, int64_t count, 
   }
 }
 
-/// y [D] = sum_i weights_i row i.
-inline void weighted_sum(const float* weights, const float* rows, int64_t count, int64_t D,
+/// y [D] = sum_i weights_i row i, of floats or bfloat16.
+template <typename Element>
+inline void weighted_sum(const float* weights, const Element* rows, int64_t count, int64_t D,
                          float* y) {
   int64_t d = 0;
   for (; d + 4 * kLanes <= D; d += 4 * kLanes) add_columns<4>(weights, rows + d, count, D, y + d);
   for (; d + 2 * kLanes <= D; d += 2 * kLanes) add_columns<2>(weights, rows + d, count, D, y + d);
   for (; d + kLanes <= D; d += kLanes) add_columns<1>(weights, rows + d, count, D, y + d);
-  for (; d < D; ++d) {
-    y[d] = 0;
-    for (int64_t i = 0; i < count; ++i) y[d] += weights[i] * rows[i * D + d];
-  }
+  if (d == D) return;
+  Vector rest{};
+  for (int64_t i = 0; i < count; ++i) rest += weights[i] * load_part(rows + i * D + d, D - d);
+  store_part(y + d, rest, D - d);
 }
 
 /// y [D] = sum_i softmax_i(query . key_i) value_i over `count` pairs, 0 without one. keys, values
-/// [count, D]; weights [count] receives those of the softmax.
-inline void read_pairs(const float* query, const float* keys, const float* values, int64_t count,
-                       int64_t D, float* weights, float* y) {
+/// [count, D], of floats, bfloat16 or in 8 bits (int8_slots.h); weights [count] receives those of
+/// the softmax.
+template <typename Element>
+inline void read_pairs(const float* query, const Element* keys, const Element* values,
+                       int64_t count, int64_t D, float* weights, float* y) {
   if (count > 0) softmax(weights, count, score(query, keys, count, D, weights));
   weighted_sum(weights, values, count, D, y);
 }

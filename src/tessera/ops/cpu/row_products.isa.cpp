@@ -6,7 +6,10 @@
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-void row_products(const RowProducts& f) {
+void row_products(const RowProducts& given) {
+  const RoundedVectors rounded(given.weight.type, given.rows, given.inputs);
+  RowProducts f = given;
+  f.rounded = rounded.of(f.x);
   const bool worth = f.inputs * f.outputs >= simd::kWorthThreadsOfReading;
 #pragma omp parallel for schedule(static) if (worth)
   for (int64_t o = 0; o < f.outputs; o += kRowsTogether)

@@ -1,0 +1,274 @@
+#include "tessera/ops/cpu/int8/int8_products.h"
+
+#include <omp.h>
+
+#include "tessera/ops/cpu/dot_products.h"
+#include "tessera/simd/integer_vector.h"
+#include "tessera/simd/scratch.h"
+#include "tessera/simd/threads.h"
+
+namespace tessera::ops::cpu::TESSERA_ISA {
+namespace {
+
+/// Whole numbers in a vector, and scales beside each vector of them.
+constexpr int64_t kChunk = TESSERA_VECTOR_BYTES;
+constexpr int64_t kQuads = kWeightBlock / 4;
+
+int64_t row_bytes(const Int8Products& f) {
+  return int8_row_bytes(f.x.length);
+}
+const uint16_t* scales_of(const Int8Products& f, const int8_t* row) {
+  return reinterpret_cast<const uint16_t*>(row + f.x.blocks() * kWeightBlock);
+}
+
+/// The first `count` bytes, zeros after them.
+Bytes load_bytes_part(const int8_t* p, int64_t count) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(p);
+  if (count >= kChunk) return load_bytes(bytes);
+  uint8_t part[kChunk] = {};
+  for (int64_t k = 0; k < count; ++k) part[k] = bytes[k];
+  return load_bytes(part);
+}
+
+Vector as_floats(Integers sums) {
+  return __builtin_convertvector(sums, Vector);
+}
+
+// Rounding of vectors.
+
+Vector magnitude(Vector v) {
+  return v < Vector{} ? -v : v;
+}
+
+/// A block of `count` numbers from x on; zeros behind them.
+void round_block(const float* x, int64_t count, int8_t* values, float* scale) {
+  constexpr float kLeast = 1e-35f;       // 127 / kLeast is still a float
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+  constexpr int64_t kVectors = kWeightBlock / kLanes;
+  Vector parts[kVectors], most{}, not_finite{};
+  for (int64_t k = 0; k < kVectors; ++k) {
+    parts[k] = load_part(x + k * kLanes, count - k * kLanes);
+    most = larger(most, magnitude(parts[k]));
+    not_finite += parts[k] * 0.0f;  // what is NaN or infinite must not be lost
+  }
+  const float greatest = largest(most);
+  const float factor = greatest > kLeast ? 127 / greatest : 0;
+  *scale = greatest / 127 + sum(not_finite);
+  for (int64_t k = 0; k < kVectors; ++k) {
+    const Vector shifted = parts[k] * factor + kRound;
+    const IntVector rounded =
+        reinterpret_cast<IntVector>(shifted) - reinterpret_cast<IntVector>(fill(kRound));
+    for (int64_t lane = 0; lane < kLanes; ++lane)
+      values[k * kLanes + lane] = static_cast<int8_t>(rounded[lane]);
+  }
+}
+
+void round_vectors(const float* x, const Int8Vectors& rounded) {
+  const int64_t blocks = rounded.blocks();
+  for (int64_t r = 0; r < rounded.rows; ++r)
+    for (int64_t b = 0; b < blocks; ++b)
+      round_block(x + r * rounded.length + b * kWeightBlock, rounded.length - b * kWeightBlock,
+                  rounded.values + (r * blocks + b) * kWeightBlock,
+                  rounded.scales + r * blocks + b);
+}
+
+// A few vectors: products along the rows as they lie in memory.
+
+/// Of a vector of kLanes scales, those of the lanes of chunk `chunk`.
+Vector spread(Vector scales, int64_t chunk) {
+  const IntVector block = lane_numbers() / static_cast<int32_t>(kQuads) +
+                          static_cast<int32_t>(chunk * kChunk / kWeightBlock);
+  return __builtin_shuffle(scales, block);
+}
+
+/// totals [rows]: vector number v of f.x times each of `rows` rows, lane by lane.
+template <int rows>
+void lane_products(const Int8Products& f, int64_t v, const int8_t* first_row, Vector* totals) {
+  const int64_t blocks = f.x.blocks(), pitch = row_bytes(f);
+  const int8_t* x = f.x.values + v * blocks * kWeightBlock;
+  Vector sums[rows] = {};
+  const auto add_chunk = [&](int64_t k, const Vector* scales, int64_t chunk, auto load_at) {
+    const Bytes factors = load_at(x + k);
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r)
+      sums[r] +=
+          as_floats(add_signed_products(Integers{}, load_at(first_row + r * pitch + k), factors)) *
+          spread(scales[r], chunk);
+  };
+  const int8_t* next = first_row;
+  for (int64_t b = 0; b < blocks; b += kLanes) {
+    const int64_t count = smaller(kLanes, blocks - b), length = count * kWeightBlock;
+    const Vector x_scales = load_part(f.x.scales + v * blocks + b, count);
+    Vector scales[rows];
+    for (int r = 0; r < rows; ++r)
+      scales[r] = load_part(scales_of(f, first_row + r * pitch) + b, count) * x_scales;
+    int64_t k = 0, chunk = 0;
+    for (; k + kChunk <= length; k += kChunk, ++chunk, next += rows * kChunk) {
+      if (v == 0) prefetch<rows * kChunk>(next);
+      add_chunk(b * kWeightBlock + k, scales, chunk,
+                [](const int8_t* p) { return load_bytes(reinterpret_cast<const uint8_t*>(p)); });
+    }
+    if (k < length)
+      add_chunk(b * kWeightBlock + k, scales, chunk,
+                [rest = length - k](const int8_t* p) { return load_bytes_part(p, rest); });
+  }
+  for (int r = 0; r < rows; ++r) totals[r] = sums[r];
+}
+
+void multiply_few(const Int8Products& f, int64_t first, int64_t end) {
+  constexpr int kGroup = 4;  // rows that are read side by side
+  for (int64_t o = first; o < end; o += kLanes) {
+    const int64_t count = smaller(kLanes, end - o);
+    for (int64_t v = 0; v < f.x.rows; ++v) {
+      Vector totals[kLanes] = {};
+      int64_t r = 0;
+      for (; r + kGroup <= count; r += kGroup)
+        lane_products<kGroup>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
+      for (; r < count; ++r) lane_products<1>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
+      Vector y = sum_each<kLanes>(totals);
+      if (f.bias) y += load_part(f.bias + o, count);
+      store_part(f.y + v * f.outputs + o, y, count);
+    }
+  }
+}
+
+// Many vectors: tiles of results, one lane for each output.
+
+#ifdef __AVX512VNNI__
+/// What is added to the weights, so that they have no sign, as the instruction wants it.
+constexpr int32_t kOffset = 128;
+Bytes without_sign(Bytes weights) {
+  return weights ^ static_cast<uint8_t>(kOffset);
+}
+Integers add_weighted(Integers sums, Bytes weights, Bytes x) {
+  return add_products(sums, weights, x);
+}
+#else
+constexpr int32_t kOffset = 0;
+Bytes without_sign(Bytes weights) {
+  return weights;
+}
+Integers add_weighted(Integers sums, Bytes weights, Bytes x) {
+  return add_signed_products(sums, weights, x);
+}
+#endif
+
+constexpr int kVectorsOfPanel = 2;
+constexpr int64_t kPanelOutputs = kVectorsOfPanel * kLanes;
+/// Vectors whose results with a panel fill the registers.
+constexpr int kTileRows = TESSERA_VECTOR_BYTES == 64 ? 6 : 2;
+
+/// The weights of kPanelOutputs outputs in the order in which a tile takes them.
+struct Panel {
+  Bytes* quads;    // [blocks, kQuads, kVectorsOfPanel]: four columns of kLanes outputs
+  Vector* scales;  // [blocks, kVectorsOfPanel]
+
+  Panel(simd::Scratch& scratch, int64_t blocks)
+      : quads(reinterpret_cast<Bytes*>(
+            scratch.floats(round_up(blocks, kChunk / kWeightBlock) * kQuads * kPanelOutputs))),
+        scales(reinterpret_cast<Vector*>(scratch.floats(blocks * kPanelOutputs))) {}
+
+  /// Outputs [first, first + kPanelOutputs), zeros behind the last.
+  void pack(const Int8Products& f, int64_t first) const {
+    const int64_t bytes = f.x.blocks() * kWeightBlock;
+    for (int v = 0; v < kVectorsOfPanel; ++v) {
+      const int64_t output = first + v * kLanes, count = smaller(kLanes, f.outputs - output);
+      const int8_t* rows = f.weight + output * row_bytes(f);
+      for (int64_t k = 0; k < bytes; k += kChunk) {
+        Vector block[kLanes] = {};
+        for (int64_t r = 0; r < count; ++r)
+          block[r] =
+              reinterpret_cast<Vector>(load_bytes_part(rows + r * row_bytes(f) + k, bytes - k));
+        transpose(block);
+        for (int64_t quad = 0; quad < kLanes; ++quad)
+          quads[(k / 4 + quad) * kVectorsOfPanel + v] =
+              without_sign(reinterpret_cast<Bytes>(block[quad]));
+      }
+      for (int64_t b = 0; b < f.x.blocks(); ++b) {
+        uint16_t column[kLanes] = {};
+        for (int64_t r = 0; r < count; ++r) column[r] = scales_of(f, rows + r * row_bytes(f))[b];
+        scales[b * kVectorsOfPanel + v] = load(column);
+      }
+    }
+  }
+};
+
+/// Four bytes, again and again.
+Bytes repeated(const int8_t* quad) {
+  const int32_t number = *reinterpret_cast<const UnalignedInteger*>(quad);
+  return reinterpret_cast<Bytes>(number - Integers{});
+}
+
+/// Results of vectors [r, r + rows) and the panel's outputs. offsets [.., blocks]: what the sums of
+/// a block begin with.
+template <int rows>
+void multiply_tile(const Int8Products& f, const Panel& panel, const int32_t* offsets, int64_t r,
+                   int64_t first) {
+  const int64_t blocks = f.x.blocks();
+  Vector totals[rows][kVectorsOfPanel] = {};
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int8_t* x = f.x.values + (r * blocks + b) * kWeightBlock;
+    Integers sums[rows][kVectorsOfPanel];
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i)
+      for (int v = 0; v < kVectorsOfPanel; ++v)
+        sums[i][v] = offsets[(r + i) * blocks + b] - Integers{};
+    for (int64_t quad = 0; quad < kQuads; ++quad) {
+      const Bytes* weights = panel.quads + (b * kQuads + quad) * kVectorsOfPanel;
+#pragma GCC unroll 8
+      for (int i = 0; i < rows; ++i) {
+        const Bytes factors = repeated(x + i * blocks * kWeightBlock + quad * 4);
+        for (int v = 0; v < kVectorsOfPanel; ++v)
+          sums[i][v] = add_weighted(sums[i][v], weights[v], factors);
+      }
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; ++i)
+      for (int v = 0; v < kVectorsOfPanel; ++v)
+        totals[i][v] += as_floats(sums[i][v]) *
+                        (panel.scales[b * kVectorsOfPanel + v] * f.x.scales[(r + i) * blocks + b]);
+  }
+  for (int i = 0; i < rows; ++i)
+    for (int v = 0; v < kVectorsOfPanel; ++v) {
+      const int64_t output = first + v * kLanes, count = smaller(kLanes, f.outputs - output);
+      if (f.bias) totals[i][v] += load_part(f.bias + output, count);
+      store_part(f.y + (r + i) * f.outputs + output, totals[i][v], count);
+    }
+}
+
+/// -kOffset times the sum of every block of every vector.
+void fill_offsets(const Int8Vectors& x, int32_t* offsets) {
+  for (int64_t block = 0; block < x.rows * x.blocks(); ++block) {
+    int32_t sum = 0;
+    for (int64_t k = 0; k < kWeightBlock; ++k) sum += x.values[block * kWeightBlock + k];
+    offsets[block] = -kOffset * sum;
+  }
+}
+
+void multiply_many(const Int8Products& f) {
+  const int64_t blocks = f.x.blocks(), panels = (f.outputs + kPanelOutputs - 1) / kPanelOutputs;
+  const int threads =
+      simd::region_threads(f.x.rows * f.x.length * f.outputs >= simd::kWorthThreads);
+  simd::Scratch size;
+  const Panel sized(size, blocks);
+  const simd::ThreadMemory shared(1, f.x.rows * blocks), memory(threads, size.size());
+  auto* offsets = reinterpret_cast<int32_t*>(shared.of(0));
+  fill_offsets(f.x, offsets);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t p = 0; p < panels; ++p) {
+    simd::Scratch scratch(memory.of(omp_get_thread_num()));
+    const Panel panel(scratch, blocks);
+    panel.pack(f, p * kPanelOutputs);
+    int64_t r = 0;
+    for (; r + kTileRows <= f.x.rows; r += kTileRows)
+      multiply_tile<kTileRows>(f, panel, offsets, r, p * kPanelOutputs);
+    for (; r < f.x.rows; ++r) multiply_tile<1>(f, panel, offsets, r, p * kPanelOutputs);
+  }
+}
+
+}  // namespace
+
+extern const Int8Loops kInt8Loops;
+const Int8Loops kInt8Loops = {round_vectors, multiply_few, multiply_many};
+
+}  // namespace tessera::ops::cpu::TESSERA_ISA
