@@ -150,6 +150,69 @@ TEST(StoredPairs, StoringAndRetrievingInOneGoIsDoingSoInTurn) {
       }
 }
 
+/// Stores and reads pair after pair; the reads [B, T, H, D].
+at::Tensor in_turn_by_hand(StoredPairs& pairs, const at::Tensor& keys, const at::Tensor& values,
+                           const at::Tensor& queries) {
+  std::vector<at::Tensor> reads;
+  for (int64_t t = 0; t < queries.size(1); ++t) {
+    pairs.store(keys.select(1, t), values.select(1, t));
+    reads.push_back(pairs.retrieve(queries.select(1, t)).value);
+  }
+  return at::stack(reads, 1);
+}
+
+/// A full memory reads a text in pieces as it reads it pair by pair, wherever the pieces end.
+TEST(StoredPairs, AFullMemoryReadsPiecesAsItReadsPairs) {
+  at::manual_seed(1);
+  const int64_t T = 14;
+  for (const auto type : {at::kFloat, at::kDouble}) {
+    const auto numbers = [&] { return at::randn({2, T, 3, 5}, type); };
+    const at::Tensor keys = numbers(), values = numbers(), queries = numbers();
+    for (const int64_t bound : {1, 2, 5, 13}) {
+      StoredPairs in_turn(MemoryBound{bound, Eviction::kOldest});
+      const at::Tensor expected = in_turn_by_hand(in_turn, keys, values, queries);
+      for (int64_t first = 0; first <= T; ++first)
+        for (int64_t second = first; second <= T; ++second) {
+          StoredPairs pieces(MemoryBound{bound, Eviction::kOldest});
+          std::vector<at::Tensor> reads;
+          for (const auto& [begin, end] :
+               {std::pair{int64_t{0}, first}, std::pair{first, second}, std::pair{second, T}}) {
+            const auto piece = [begin = begin, end = end](const at::Tensor& all) {
+              return all.narrow(1, begin, end - begin);
+            };
+            if (begin < end)
+              reads.push_back(pieces.store_and_retrieve(piece(keys), piece(values), piece(queries),
+                                                        ops::Precision::kFloat32));
+          }
+          ASSERT_TRUE(at::allclose(at::cat(reads, 1), expected, 1e-5, 1e-6))
+              << bound << " " << first << " " << second;
+          ASSERT_TRUE(pieces.keys(1).equal(in_turn.keys(1)));
+          ASSERT_TRUE(pieces.values(0).equal(in_turn.values(0)));
+          ASSERT_EQ(pieces.stored(), in_turn.stored());
+        }
+    }
+  }
+}
+
+TEST(StoredPairs, RowsOfDifferentCountsReadPiecesAsTheyReadPairs) {
+  at::manual_seed(2);
+  const auto numbers = [](int64_t rows, int64_t length) { return at::randn({rows, length, 2, 4}); };
+  for (const MemoryBound bound : {MemoryBound{}, MemoryBound{6, Eviction::kOldest}}) {
+    StoredPairs few(bound), more(bound);
+    few.store_sequence(numbers(1, 2), numbers(1, 2));
+    more.store_sequence(numbers(1, 5), numbers(1, 5));
+    StoredPairs in_turn = StoredPairs::stack({&few, &more}), at_once = in_turn;
+    const at::Tensor keys = numbers(2, 9), values = numbers(2, 9), queries = numbers(2, 9);
+    const at::Tensor expected = in_turn_by_hand(in_turn, keys, values, queries);
+    EXPECT_TRUE(
+        at::allclose(at_once.store_and_retrieve(keys, values, queries, ops::Precision::kFloat32),
+                     expected, 1e-5, 1e-6));
+    for (const int64_t row : {0, 1}) EXPECT_TRUE(at_once.keys(row).equal(in_turn.keys(row)));
+    EXPECT_EQ(at_once.counts(), in_turn.counts());
+    EXPECT_EQ(at_once.stored(), in_turn.stored());
+  }
+}
+
 TEST(StoredPairs, RefusesAndStaysAsItWas) {
   StoredPairs pairs;
   pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 4}));

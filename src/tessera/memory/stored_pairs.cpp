@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tessera/ops/causal_read.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -168,42 +167,6 @@ void StoredPairs::count_use(const at::Tensor& weights) {
   if (!usage_.defined() || !weights.defined()) return;
   at::Tensor used = usage_.narrow(2, 0, weights.size(-1));
   used.mul_(kUsageDecay).add_(weights);
-}
-
-/// All rows level: the last query reads all pairs, each one before it a pair less.
-at::Tensor StoredPairs::retrieve_sequence(const at::Tensor& queries,
-                                          ops::Precision precision) const {
-  const int64_t pairs = most_pairs();
-  const auto by_time = [pairs](const at::Tensor& all) {
-    return all.narrow(2, 0, pairs).transpose(1, 2);  // [B, N, H, D]
-  };
-  ops::CausalReadOptions options;
-  options.lag = queries.size(1) - pairs;
-  options.precision = precision;
-  return ops::causal_read(queries, by_time(keys_), by_time(values_), options);
-}
-
-at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
-                                           const at::Tensor& queries, ops::Precision precision) {
-  at::NoGradGuard no_grad;
-  check_shape(queries, {keys.size(0), -1, keys.size(2), keys.size(3)}, "StoredPairs: queries");
-  const int64_t pairs = keys.size(1), length = queries.size(1);
-  TORCH_CHECK_VALUE(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
-                    " pairs to store between ", length, " queries");
-  if (length > 1 && level() && holds(pairs) && !counts_use()) {
-    store_sequence(keys, values);
-    return retrieve_sequence(queries, precision);
-  }
-  if (pairs < length) store_sequence(keys.narrow(1, 0, 0), values.narrow(1, 0, 0));
-  std::vector<at::Tensor> reads;
-  for (int64_t t = 0; t < length; ++t) {
-    const int64_t pair = t - (length - pairs);
-    if (pair >= 0) store(keys.select(1, pair), values.select(1, pair));
-    const auto [read, weights] = retrieve(queries.select(1, t));
-    count_use(weights);
-    reads.push_back(read);
-  }
-  return length == 1 ? reads.front().unsqueeze(1) : at::stack(reads, 1);
 }
 
 at::Tensor StoredPairs::keys(int64_t row) const {

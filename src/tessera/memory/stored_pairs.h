@@ -57,9 +57,9 @@ class StoredPairs {
   void count_use(const at::Tensor& weights);
   /// Stores a pair, then answers a query, and so on in turn; where there is one query more than
   /// pairs, it comes first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 ->
-  /// [B, T, H, D]. Where pairs have to be evicted, or rows hold different numbers of them, this
-  /// goes pair by pair, otherwise at once, with matrix products of this precision. Throws
-  /// c10::ValueError on a shape mismatch, storing nothing.
+  /// [B, T, H, D]. This goes pair by pair where what is evicted depends on what was read, otherwise
+  /// at once, as many pairs at a time as the bound allows, with matrix products of this precision.
+  /// Throws c10::ValueError on a shape mismatch, storing nothing.
   at::Tensor store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
                                 const at::Tensor& queries, ops::Precision precision);
 
@@ -104,6 +104,12 @@ class StoredPairs {
   std::vector<int64_t> next_slots() const;
   void reserve_next(const at::Tensor& like);
   at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
+  at::Tensor store_and_retrieve_evicting(const at::Tensor& keys, const at::Tensor& values,
+                                         const at::Tensor& queries, ops::Precision precision);
+  at::Tensor store_and_retrieve_by_row(const at::Tensor& keys, const at::Tensor& values,
+                                       const at::Tensor& queries, ops::Precision precision);
+  at::Tensor store_and_retrieve_in_turn(const at::Tensor& keys, const at::Tensor& values,
+                                        const at::Tensor& queries);
 
   MemoryBound bound_;
   std::vector<int64_t> counts_;  // pairs held, per row

@@ -13,8 +13,8 @@
 namespace tessera::ops {
 namespace {
 
-at::Tensor composed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
-                    const CausalReadOptions& options) {
+CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                       const CausalReadOptions& options) {
   const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), D = queries.size(3);
   const int64_t first = std::clamp<int64_t>(options.lag, 0, T);  // no query before it has pairs
   const at::Tensor q = queries.narrow(1, first, T - first).transpose(1, 2);  // [B, H, rows, D]
@@ -26,14 +26,15 @@ at::Tensor composed(const at::Tensor& queries, const at::Tensor& keys, const at:
       at::arange(first, T, plain).unsqueeze(1) - at::arange(keys.size(1), plain);  // t - i
   if (options.alibi_slopes.defined())
     scores = scores - options.alibi_slopes.view({-1, 1, 1}) * distances;
-  at::Tensor weights =
-      scores.masked_fill(distances < options.lag, -std::numeric_limits<double>::infinity())
-          .softmax(-1);
+  constexpr double kNothing = -std::numeric_limits<double>::infinity();
+  scores = scores.masked_fill(distances < options.lag, kNothing);
+  at::Tensor weights = scores.softmax(-1);
   if (options.dropout.probability > 0)
     weights = weights *
               dropout_factors(options.dropout, B, H, first, T - first, keys.size(1), q.options());
   const at::Tensor read = rounded_matmul(weights, v, options.precision).transpose(1, 2);
-  return at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1);
+  return {at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1),
+          at::cat({at::full({B, H, first}, kNothing, plain), scores.logsumexp(-1)}, 2)};
 }
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
@@ -76,6 +77,18 @@ CausalReadOptions saved_options(torch::autograd::AutogradContext* context,
   return options;
 }
 
+/// Rows contiguous, as are the slopes.
+CausalReading fused(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
+                    const CausalReadOptions& options) {
+  const CausalReading reading = {
+      at::empty(queries.sizes(), queries.options()),
+      at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options())};
+  loops_for_products(options.precision)
+      ->softmax_read_forward({describe(queries, keys, values, options), sequence_of(reading.values),
+                              reading.log_sums.data_ptr<float>()});
+  return reading;
+}
+
 class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
@@ -84,12 +97,7 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     if (options.alibi_slopes.defined()) options.alibi_slopes = options.alibi_slopes.contiguous();
     const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(keys),
                      v = with_contiguous_rows(values);
-    const at::Tensor output = at::empty(queries.sizes(), queries.options());
-    const at::Tensor log_sums =
-        at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options());
-    loops_for_products(options.precision)
-        ->softmax_read_forward(
-            {describe(q, k, v, options), sequence_of(output), log_sums.data_ptr<float>()});
+    const auto [output, log_sums] = fused(q, k, v, options);
     context->save_for_backward({q, k, v, output, log_sums, options.alibi_slopes});
     save_options(context, options);
     return output;
@@ -125,7 +133,22 @@ at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const 
                        const CausalReadOptions& options) {
   if (loops_for({queries, keys, values, options.alibi_slopes}))
     return FusedCausalRead::apply(queries, keys, values, options);
+  return composed(queries, keys, values, options).values;
+}
+
+CausalReading causal_reading(const at::Tensor& queries, const at::Tensor& keys,
+                             const at::Tensor& values, const CausalReadOptions& options) {
+  const at::NoGradGuard no_grad;
+  if (loops_for({queries, keys, values, options.alibi_slopes}))
+    return fused(with_contiguous_rows(queries), with_contiguous_rows(keys),
+                 with_contiguous_rows(values), options);
   return composed(queries, keys, values, options);
+}
+
+at::Tensor joined(const CausalReading& a, const CausalReading& b) {
+  const at::Tensor share =
+      (a.log_sums - b.log_sums).sigmoid().transpose(1, 2).unsqueeze(-1);  // [B, T, H, 1]
+  return share * a.values + (1 - share) * b.values;
 }
 
 }  // namespace tessera::ops

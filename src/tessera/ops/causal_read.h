@@ -22,4 +22,17 @@ struct CausalReadOptions {
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options);
 
+/// What such a read gives, and the logarithms of the sums that its softmaxes divide by, -infinity
+/// where there is no pair to read.
+struct CausalReading {
+  at::Tensor values;    ///< [B, T, H, D]
+  at::Tensor log_sums;  ///< [B, H, T]
+};
+CausalReading causal_reading(const at::Tensor& queries, const at::Tensor& keys,
+                             const at::Tensor& values, const CausalReadOptions& options);
+
+/// The reading of the pairs of both: each is a mean, which counts as its sum says. Where neither
+/// has read a pair the result is not a number.
+at::Tensor joined(const CausalReading& a, const CausalReading& b);
+
 }  // namespace tessera::ops

@@ -1,0 +1,143 @@
+// Many pairs stored and read at once.
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "tessera/memory/stored_pairs.h"
+#include "tessera/ops/causal_read.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera {
+namespace {
+
+/// Pairs of one row [H, N, D] as [1, N, H, D], the newest first; the oldest is at `first`.
+at::Tensor newest_first(const at::Tensor& row, int64_t first) {
+  return row.roll(-first, 1).flip(1).transpose(0, 1).unsqueeze(0);
+}
+
+/// Writes rows [T, H, D] into places first, first + 1, … of pairs [H, capacity, D], from the last
+/// place on to the first.
+void write_round(const at::Tensor& pairs, int64_t first, const at::Tensor& rows) {
+  const int64_t before_end = std::min(rows.size(0), pairs.size(1) - first);
+  const int64_t behind = rows.size(0) - before_end;
+  pairs.narrow(1, first, before_end).copy_(rows.narrow(0, 0, before_end).transpose(0, 1));
+  pairs.narrow(1, 0, behind).copy_(rows.narrow(0, before_end, behind).transpose(0, 1));
+}
+
+}  // namespace
+
+/// All rows level: the last query reads all pairs, each one before it a pair less.
+at::Tensor StoredPairs::retrieve_sequence(const at::Tensor& queries,
+                                          ops::Precision precision) const {
+  const int64_t pairs = most_pairs();
+  const auto by_time = [pairs](const at::Tensor& all) {
+    return all.narrow(2, 0, pairs).transpose(1, 2);  // [B, N, H, D]
+  };
+  ops::CausalReadOptions options;
+  options.lag = queries.size(1) - pairs;
+  options.precision = precision;
+  return ops::causal_read(queries, by_time(keys_), by_time(values_), options);
+}
+
+/// Each query reads what the memory holds once its pair is stored: of the new pairs those up to its
+/// own, and of the old ones those that are not evicted by then. In reverse order of time the latter
+/// is causal too: the last query reads the fewest. All rows are full; at most as many pairs as the
+/// bound.
+at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
+                                                    const at::Tensor& values,
+                                                    const at::Tensor& queries,
+                                                    ops::Precision precision) {
+  reserve(keys, bound_.pairs);
+  const std::vector<int64_t> slots = next_slots();
+  std::vector<at::Tensor> old_keys, old_values;
+  for (int64_t row = 0; row < rows(); ++row) {
+    old_keys.push_back(newest_first(keys_[row], slots[row]));
+    old_values.push_back(newest_first(values_[row], slots[row]));
+  }
+  ops::CausalReadOptions newer, older;
+  newer.precision = older.precision = precision;
+  older.lag = queries.size(1) + 1 - bound_.pairs;
+  const auto [values_of_old, sums_of_old] =
+      ops::causal_reading(queries.flip(1), at::cat(old_keys), at::cat(old_values), older);
+  const ops::CausalReading old = {values_of_old.flip(1), sums_of_old.flip(2)};
+  const at::Tensor read =
+      ops::joined(old, ops::causal_reading(queries, keys, values, newer));  // [B, T, H, D]
+  for (int64_t row = 0; row < rows(); ++row) {
+    write_round(keys_[row], slots[row], keys[row]);
+    write_round(values_[row], slots[row], values[row]);
+  }
+  for (int64_t t = 0; t < queries.size(1); ++t) count_next();
+  return read;
+}
+
+/// Rows that hold different numbers of pairs, each by itself.
+at::Tensor StoredPairs::store_and_retrieve_by_row(const at::Tensor& keys, const at::Tensor& values,
+                                                  const at::Tensor& queries,
+                                                  ops::Precision precision) {
+  std::vector<StoredPairs> memories;
+  std::vector<at::Tensor> reads;
+  for (int64_t row = 0; row < rows(); ++row) {
+    memories.push_back(select({row}));
+    const auto of_row = [row](const at::Tensor& all) { return all.narrow(0, row, 1); };
+    reads.push_back(memories.back().store_and_retrieve(of_row(keys), of_row(values),
+                                                       of_row(queries), precision));
+  }
+  std::vector<const StoredPairs*> parts;
+  for (const auto& memory : memories) parts.push_back(&memory);
+  *this = stack(parts);
+  return at::cat(reads);
+}
+
+/// One after the other, for a memory that looks at what was read to decide what to evict.
+at::Tensor StoredPairs::store_and_retrieve_in_turn(const at::Tensor& keys, const at::Tensor& values,
+                                                   const at::Tensor& queries) {
+  const int64_t pairs = keys.size(1), length = queries.size(1);
+  if (pairs < length) store_sequence(keys.narrow(1, 0, 0), values.narrow(1, 0, 0));
+  std::vector<at::Tensor> reads;
+  for (int64_t t = 0; t < length; ++t) {
+    const int64_t pair = t - (length - pairs);
+    if (pair >= 0) store(keys.select(1, pair), values.select(1, pair));
+    const auto [read, weights] = retrieve(queries.select(1, t));
+    count_use(weights);
+    reads.push_back(read);
+  }
+  return length == 1 ? reads.front().unsqueeze(1) : at::stack(reads, 1);
+}
+
+at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
+                                           const at::Tensor& queries, ops::Precision precision) {
+  at::NoGradGuard no_grad;
+  check_shape(queries, {keys.size(0), -1, keys.size(2), keys.size(3)}, "StoredPairs: queries");
+  check_shape(values, {keys.size(0), keys.size(1), keys.size(2), keys.size(3)},
+              "StoredPairs: values");
+  check_rows(keys);
+  const int64_t pairs = keys.size(1), length = queries.size(1);
+  TORCH_CHECK_VALUE(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
+                    " pairs to store between ", length, " queries");
+  if (length <= 1 || counts_use()) return store_and_retrieve_in_turn(keys, values, queries);
+  if (!level()) return store_and_retrieve_by_row(keys, values, queries, precision);
+  if (holds(pairs)) {
+    store_sequence(keys, values);
+    return retrieve_sequence(queries, precision);
+  }
+  std::vector<at::Tensor> reads;
+  const auto none = [](const at::Tensor& all) { return all.narrow(1, 0, 0); };
+  if (pairs < length)
+    reads.push_back(store_and_retrieve_in_turn(none(keys), none(values), queries.narrow(1, 0, 1)));
+  for (int64_t pair = 0; pair < pairs;) {
+    // What the memory still has room for, then as many as it holds at a time.
+    const int64_t room = bound_.pairs - most_pairs();
+    const int64_t count = std::min(room > 0 ? room : bound_.pairs, pairs - pair);
+    const auto part = [&](const at::Tensor& all) {
+      return all.narrow(1, pair + all.size(1) - pairs, count);
+    };
+    reads.push_back(
+        room > 0 ? store_and_retrieve(part(keys), part(values), part(queries), precision)
+                 : store_and_retrieve_evicting(part(keys), part(values), part(queries), precision));
+    pair += count;
+  }
+  return at::cat(reads, 1);
+}
+
+}  // namespace tessera
