@@ -23,10 +23,17 @@ bool is_floating(safetensors::DType dtype) {
          dtype == DType::kF64;
 }
 
+bool fits(safetensors::DType found, const std::string& name,
+          const std::map<std::string, safetensors::DType>& types) {
+  const auto expected = types.find(name);
+  return expected == types.end() ? is_floating(found) : found == expected->second;
+}
+
 }  // namespace
 
 void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
-                   const std::vector<ParameterShape>& expected, const std::string& path) {
+                   const std::vector<ParameterShape>& expected, const std::string& path,
+                   const std::map<std::string, safetensors::DType>& types) {
   std::vector<std::string> complaints;
   std::map<std::string, bool> known;
   for (const auto& [name, shape] : expected) {
@@ -38,9 +45,11 @@ void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
     else if (entry->second.shape != shape)
       complaints.push_back(fmt::format("tensor '{}' has shape {}, expected {}", name,
                                        shape_text(entry->second.shape), shape_text(shape)));
-    else if (!is_floating(entry->second.dtype))
-      complaints.push_back(fmt::format("tensor '{}' has type {}, expected a floating-point type",
-                                       name, safetensors::dtype_name(entry->second.dtype)));
+    else if (!fits(entry->second.dtype, name, types))
+      complaints.push_back(fmt::format(
+          "tensor '{}' has type {}, expected {}", name,
+          safetensors::dtype_name(entry->second.dtype),
+          types.count(name) ? safetensors::dtype_name(types.at(name)) : "a floating-point type"));
   }
   for (const auto& [name, view] : found)
     if (!known.count(name))

@@ -6,9 +6,10 @@
 
 namespace tessera {
 
-ModelFolder ModelFolder::load(const std::filesystem::path& folder) {
+ModelFolder ModelFolder::load(const std::filesystem::path& folder,
+                              std::optional<ops::WeightType> weights) {
   const auto tokenizer_file = folder / "tokenizer.json";
-  auto model = load_model(folder);
+  auto model = load_to_read(folder, weights);
   if (!std::filesystem::exists(tokenizer_file))
     throw DataError(folder.native(),
                     "has no tokenizer.json; put one there, or import with --tokenizer");

@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/generate.h"
+#include "tessera/ops/weight_type.h"
 
 namespace tessera {
 
@@ -16,8 +18,11 @@ struct ModelFolder {
   std::shared_ptr<LanguageModel> model;
   Tokenizer tokenizer;
 
-  /// Throws DataError where the tokenizer has more tokens than the model, or there is none.
-  static ModelFolder load(const std::filesystem::path& folder);
+  /// weights: the numbers that the model's matrices are kept in, those of the folder unless given.
+  /// Throws as load_to_read does, and DataError where the tokenizer has more tokens than the model,
+  /// or there is none.
+  static ModelFolder load(const std::filesystem::path& folder,
+                          std::optional<ops::WeightType> weights = {});
 
   /// The bytes of any id of the model's vocabulary; ids that the tokenizer lacks stand for nothing.
   TokenBytes token_bytes() const;

@@ -90,6 +90,14 @@ class BlockNetwork : public LanguageModel {
     return {norm_->forward(x.slice(1, first_output)), std::move(next)};
   }
 
+  /// Every parameter but vectors.
+  std::vector<std::string> weight_matrices() const override {
+    std::vector<std::string> names;
+    for (const auto& parameter : this->named_parameters())
+      if (parameter.value().dim() > 1) names.push_back(parameter.key());
+    return names;
+  }
+
   SequenceState empty_state() const override { return bounded_state({}); }
 
   SequenceState bounded_state(MemoryBound bound) const override {

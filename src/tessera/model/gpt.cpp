@@ -12,6 +12,7 @@
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/rotary.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -163,9 +164,15 @@ Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed, at::Device devic
   if (seed) initialise(*seed);
 }
 
+std::vector<std::string> Gpt::weight_matrices() const {
+  std::vector<std::string> names = TracedBlockNetwork::weight_matrices();
+  std::erase(names, "position_embedding");
+  return names;
+}
+
 at::Tensor Gpt::embed(const at::Tensor& tokens, const std::vector<StoredPairs>& blocks,
                       std::optional<uint64_t> dropout_seed) const {
-  at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
+  at::Tensor x = ops::embedding_rows(embedding_, tokens, config_.channels);  // [B, T, C]
   if (config_.positions == Positions::kLearned) {
     const std::vector<int64_t> first =
         blocks.empty() ? std::vector<int64_t>{0} : positions_of(blocks.front(), tokens.size(0));

@@ -108,6 +108,8 @@ class Gpt : public TracedBlockNetwork<GptConfig, GptBlock> {
 
   std::string_view kind() const override { return kKind; }
   bool reads_past_window() const override { return config_.positions != Positions::kLearned; }
+  /// All but the positions, of which one row is added to each token.
+  std::vector<std::string> weight_matrices() const override;
   void initialise(uint64_t seed) override;
 
  protected:

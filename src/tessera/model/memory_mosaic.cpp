@@ -4,6 +4,7 @@
 
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/activation_dropout.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -120,7 +121,7 @@ double MemoryMosaic::logit_scale() const {
 
 at::Tensor MemoryMosaic::embed(const at::Tensor& tokens, const std::vector<MosaicBlockState>&,
                                std::optional<uint64_t> dropout_seed) const {
-  const at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
+  const at::Tensor x = ops::embedding_rows(embedding_, tokens, config_.channels);  // [B, T, C]
   if (!dropout_seed || config_.parameterisation == Parameterisation::kPaper) return x;
   return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
 }

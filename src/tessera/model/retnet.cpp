@@ -9,6 +9,7 @@
 #include "tessera/ops/activation_dropout.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/rotary.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -132,7 +133,7 @@ SequenceState RetNet::bounded_state(MemoryBound bound) const {
 
 at::Tensor RetNet::embed(const at::Tensor& tokens, const std::vector<RetentionState>&,
                          std::optional<uint64_t> dropout_seed) const {
-  const at::Tensor x = at::embedding(embedding_, tokens);  // [B, T, C]
+  const at::Tensor x = ops::embedding_rows(embedding_, tokens, config_.channels);  // [B, T, C]
   if (!dropout_seed) return x;
   return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
 }

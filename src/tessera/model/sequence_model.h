@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tessera/base/config.h"
 #include "tessera/model/sequence_state.h"
@@ -55,6 +57,10 @@ class SequenceModel : public torch::nn::Module {
   /// that has read nothing; its bounds are kept. Throws DataError where the tensors do not fit the
   /// model, the bounds or one another.
   virtual SequenceState state_from(const TensorFile& file, const SequenceState& empty) const = 0;
+
+  /// The names of the parameters that may be kept in fewer bits (ops/weights.h) in a model that is
+  /// only read: the matrices that its ops multiply with. None where they know floats only.
+  virtual std::vector<std::string> weight_matrices() const { return {}; }
 
   /// Draws all parameters again: same seed, same parameters.
   virtual void initialise(uint64_t seed) = 0;
