@@ -10,11 +10,11 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/infer/model_folder.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
 #include "tessera/infer/evaluation.h"
+#include "tessera/infer/model_folder.h"
 #include "tessera/report/table.h"
 
 namespace tessera::cli {
@@ -22,6 +22,7 @@ namespace {
 
 struct EvalArguments {
   std::string model, data, suffix, per_position;
+  std::optional<ops::WeightType> weights;
   EvaluationOptions evaluation;
   bool json = false;
 };
@@ -76,7 +77,7 @@ void write_positions(const LossByPosition& losses, const std::string& path) {
 }
 
 void run_eval(const EvalArguments& options) {
-  const ModelFolder folder = ModelFolder::load(options.model);
+  const ModelFolder folder = ModelFolder::load(options.model, options.weights);
   const TextSource source = TextSource::from_path(options.data, options.suffix);
   const Result result = evaluate(folder, source, options.evaluation);
   if (result.by_position.tokens() == 0)
@@ -102,6 +103,7 @@ void add_eval(Verb& program) {
   EvaluationOptions& evaluation = options->evaluation;
   Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
   verb.option("--model", options->model, "Model directory").required();
+  add_weights(verb, options->weights);
   verb.option("--data", options->data, "Text file, or a folder of them").required();
   verb.option("--suffix", options->suffix,
               "Read only the files of a folder whose names end in this");

@@ -12,8 +12,8 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/infer/model_folder.h"
 #include "tessera/cli/program.h"
+#include "tessera/infer/model_folder.h"
 #include "tessera/model/language_model.h"
 #include "tessera/report/markup.h"
 #include "tessera/report/page.h"
@@ -236,7 +236,7 @@ int64_t token_of(const ModelFolder& folder, const std::string& text) {
 }
 
 void run_inspect(const InspectArguments& options) {
-  const ModelFolder folder = ModelFolder::load(options.model);
+  const ModelFolder folder = ModelFolder::load(options.model, ops::WeightType::kFloat32);
   const InspectedText text(folder, options.file.empty() ? options.text : read_file(options.file));
   if (!options.page.empty()) return write_page(options, folder, text);
   InspectionOptions inspection{.memories = options.memories};

@@ -74,6 +74,12 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+void add_weights(Verb& verb, std::optional<ops::WeightType>& weights) {
+  verb.option("--weights", weights,
+              "Numbers in which the matrices are kept and read; those of the directory unless "
+              "given. bf16 takes half the memory of float32, int8 about a quarter");
+}
+
 void print_json(const nlohmann::ordered_json& json) {
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "tessera/cli/verb.h"
+#include "tessera/ops/weight_type.h"
 
 namespace tessera::cli {
 
@@ -27,6 +29,9 @@ void add_serve(Verb& program);
 
 /// The verbs of `tessera data` that write samples of tasks.
 void add_task_data(Verb& data);
+
+/// --weights of the verbs that only read a model.
+void add_weights(Verb& verb, std::optional<ops::WeightType>& weights);
 
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.
 void print_json(const nlohmann::ordered_json& json);

@@ -4,15 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "tessera/infer/model_folder.h"
 #include "tessera/infer/beam_search.h"
 #include "tessera/infer/generate.h"
+#include "tessera/infer/model_folder.h"
 
 namespace tessera::cli {
 
 /// What `tessera generate` was asked for.
 struct GenerateCommand {
   std::string model;
+  std::optional<ops::WeightType> weights;
   std::vector<std::string> prompts = {""};
   GenerateOptions generate;
   int64_t samples = 1;  ///< of each prompt

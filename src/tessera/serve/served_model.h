@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tessera/data/tokenizer.h"
+#include "tessera/ops/weight_type.h"
 #include "tessera/serve/engine.h"
 
 namespace tessera {
@@ -46,8 +48,9 @@ class ServedModels {
   std::deque<ServedModel> models_;
 };
 
-/// A model directory under this name. Throws as ModelFolder::load does.
+/// A model directory under this name; its matrices are kept in numbers of this type, in those of
+/// the directory unless given. Throws as ModelFolder::load does.
 ServedModel served_model(const std::string& name, const std::string& folder,
-                         const EngineOptions& options);
+                         const EngineOptions& options, std::optional<ops::WeightType> weights = {});
 
 }  // namespace tessera::serve

@@ -34,6 +34,11 @@ at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t leng
 /// The model in config.from, with the fields of the configuration.
 std::shared_ptr<LanguageModel> make_model_from(const std::string& folder, const std::string& kind,
                                                const Json& fields, const Corpus& corpus) {
+  if (const auto weights = weights_of_model(folder); weights != ops::WeightType::kFloat32)
+    throw DataError(folder,
+                    "keeps its weights in {}, which are only read; train on from the model in "
+                    "float32 that it was exported from",
+                    config::enum_name(weights));
   const auto source = load_model(folder);
   if (source->vocabulary() < corpus.tokenizer.vocabulary_size())
     throw DataError(folder, "has {} tokens, its tokenizer {}", source->vocabulary(),
