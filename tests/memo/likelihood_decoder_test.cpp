@@ -136,6 +136,39 @@ TEST(LikelihoodDecoder, DepthsOfOneTokenByHand) {
   EXPECT_TRUE(LikelihoodDecoder({1, 3}, 0, 0.01).depths(scores_of({2}, {1, 0})).empty());
 }
 
+TEST(LikelihoodDecoder, WhatWasStoredWithEachLengthByHand) {
+  const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
+  const std::vector<double> log_prior = {std::log(0.75), std::log(0.25)};  // not the decoder's
+  const auto found = decoder.by_length(scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f}), log_prior);
+  ASSERT_EQ(found.size(), 2u);
+  // As in PosteriorByHand, L: e^2, e for token 0, and 1, 1 for token 1.
+  const double z0 = 1 + 0.1 * 0.75 * std::exp(2), z1 = 1 + 0.1 * 0.25, b = std::exp(-0.1) * z0 * z1;
+  const double first0 = 0.75 * std::exp(2), first1 = 0.25;
+  const double second0 = 0.75 * std::exp(1) / z0, second1 = 0.25 / z1;
+  EXPECT_EQ(found[0].length, 2);
+  EXPECT_EQ(found[1].length, 4);
+  EXPECT_NEAR(found[0].log_ratio, std::log(first0 + first1), 1e-12);
+  EXPECT_NEAR(found[1].log_ratio, std::log(b * (second0 + second1)), 1e-12);
+  const double share = first0 / (1 + first0), other = first1 / (1 + first1);
+  ASSERT_EQ(found[0].tokens.size(), 2u);
+  EXPECT_EQ(found[0].tokens[0].first, 0);
+  EXPECT_NEAR(found[0].tokens[0].second, share / (share + other), 1e-12);
+  EXPECT_NEAR(found[0].tokens[0].second + found[0].tokens[1].second, 1, 1e-12);
+}
+
+TEST(LikelihoodDecoder, SeveralTokensOfOneWindowShareEqually) {
+  const LikelihoodDecoder decoder({1, 1, 1, 1}, 0.1, 0.01);
+  const std::vector<double> uniform(4, std::log(0.25));
+  const auto scores = scores_of({4, 16}, {1, 7, 0, 0, 0, 0, 0, 0});  // 7: in seven documents
+  const auto found = decoder.by_length(scores, uniform);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_GT(found[0].log_ratio, 10);
+  EXPECT_LT(found[1].log_ratio, found[0].log_ratio - 10) << "the long window was not stored";
+  EXPECT_NEAR(found[0].tokens[0].second, 0.5, 1e-3);
+  EXPECT_NEAR(found[0].tokens[1].second, 0.5, 1e-3);
+  EXPECT_THROW(decoder.by_length(scores, std::vector<double>(3)), std::invalid_argument);
+}
+
 TEST(LikelihoodDecoder, RefusesBadArguments) {
   EXPECT_THROW(LikelihoodDecoder({1, 0}, 1, 0.1), std::invalid_argument);
   EXPECT_THROW(LikelihoodDecoder({1, NAN}, 1, 0.1), std::invalid_argument);

@@ -10,6 +10,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
+#include "tessera/cli/memory_beside.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
@@ -21,7 +22,7 @@ namespace tessera::cli {
 namespace {
 
 struct EvalArguments {
-  std::string model, data, suffix, per_position;
+  std::string model, store, data, suffix, per_position;
   std::optional<ops::WeightType> weights;
   EvaluationOptions evaluation;
   bool json = false;
@@ -79,7 +80,10 @@ void write_positions(const LossByPosition& losses, const std::string& path) {
 void run_eval(const EvalArguments& options) {
   const ModelFolder folder = ModelFolder::load(options.model, options.weights);
   const TextSource source = TextSource::from_path(options.data, options.suffix);
-  const Result result = evaluate(folder, source, options.evaluation);
+  const auto memory = memory_beside(folder, options.model, options.store);
+  EvaluationOptions evaluation = options.evaluation;
+  evaluation.memory = memory.get();
+  const Result result = evaluate(folder, source, evaluation);
   if (result.by_position.tokens() == 0)
     throw DataError(options.data, "has fewer than two tokens, so there is nothing to predict");
   const double loss = result.by_position.mean();
@@ -104,6 +108,7 @@ void add_eval(Verb& program) {
   Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
   verb.option("--model", options->model, "Model directory").required();
   add_weights(verb, options->weights);
+  verb.option("--store", options->store, kStoreHelp);
   verb.option("--data", options->data, "Text file, or a folder of them").required();
   verb.option("--suffix", options->suffix,
               "Read only the files of a folder whose names end in this");

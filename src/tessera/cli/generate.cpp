@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "tessera/base/file.h"
+#include "tessera/cli/memory_beside.h"
 #include "tessera/cli/program.h"
 #include "tessera/cli/text_writing.h"
 #include "tessera/model/language_model.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct GenerateArguments {
   GenerateCommand command;
+  std::string store;
   std::vector<std::string> prompt_files, logit_bias;
   std::optional<Eviction> eviction;
   bool ignore_end = false, interactive = false;
@@ -81,6 +83,8 @@ void run_generate(GenerateArguments& options) {
   if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
     generate.end_of_text = *end;
   generate.token_bytes = folder.token_bytes();
+  const auto memory = memory_beside(folder, command.model, options.store);
+  generate.memory = memory.get();
   if (options.interactive)
     write_in_turns(command, folder);
   else if (command.beams)
@@ -134,15 +138,17 @@ void add_sampling(Verb& verb, GenerateArguments& options, const Option& beam) {
 }
 
 /// What stays in the memories, and where it is kept.
-void add_state(Verb& verb, GenerateArguments& options, const Option& beam) {
+void add_state(Verb& verb, GenerateArguments& options, const Option& beam, const Option& store) {
   GenerateCommand& command = options.command;
   const Option load =
       verb.option("--load-session", command.load_session,
                   "Continue the text of this session, which has its own reading and memory bound")
-          .excludes(beam);
+          .excludes(beam)
+          .excludes(store);
   verb.option("--save-session", command.save_session,
               "Write the session to this file, for --load-session")
-      .excludes(beam);
+      .excludes(beam)
+      .excludes(store);
   verb.option("--reading", command.generate.reading,
               "streaming: memories keep everything; windowed: the last window is read again for "
               "each token, as the authors' scripts do")
@@ -168,10 +174,12 @@ void add_generate(Verb& program) {
   verb.option("--prompt-file", options->prompt_files,
               "Read the prompt from this file (-: standard input), without the newline at its end")
       .excludes(prompt);
+  const Option store = verb.option("--store", options->store, kStoreHelp);
   verb.option("--max-tokens", command.generate.max_tokens, "Most tokens to generate").at_least(0);
   const Option beam =
       verb.option("--beam", command.beams, "Beam search with this many beams instead of sampling")
-          .at_least(1);
+          .at_least(1)
+          .excludes(store);
   verb.option("--length-penalty", command.length_penalty,
               "With --beam: divide log-probabilities by the length to this power (1 unless given)")
       .at_least(0)
@@ -183,12 +191,13 @@ void add_generate(Verb& program) {
           .excludes(beam);
   add_sampling(verb, *options, beam);
   verb.flag("--ignore-end", options->ignore_end, "Continue past the end-of-text token");
-  add_state(verb, *options, beam);
+  add_state(verb, *options, beam, store);
   verb.flag("--interactive", options->interactive,
             "Continue after every line of standard input; Ctrl-C stops a continuation, the end of "
             "the input ends the program")
       .excludes(beam)
-      .excludes(samples);
+      .excludes(samples)
+      .excludes(store);
   verb.flag("--json", command.json,
             "Print one JSON object per continuation, with log-probabilities");
   verb.run([options] { run_generate(*options); });

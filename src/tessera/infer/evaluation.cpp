@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
+#include "tessera/infer/memory_mixture.h"
 #include "tessera/infer/read_pieces.h"
 #include "tessera/infer/state_bytes.h"
 #include "tessera/model/language_model.h"
@@ -16,9 +18,55 @@ namespace {
 
 using OnProgress = std::function<void(int64_t)>;
 
+/// The losses of one text's tokens, in their order, with a memory mixed in.
+class MixedLosses {
+ public:
+  MixedLosses(const TokenMemory& memory, const at::Tensor& text) : mixture_(memory), text_(text) {
+    if (text.size(0) > 0) mixture_.append(text[0].item<int64_t>());
+  }
+
+  /// The model's losses [t] of the next t tokens, and its logits [t, V] before each, -> the losses
+  /// of the mixture, fp64.
+  at::Tensor next(const at::Tensor& losses, const at::Tensor& logits) {
+    const at::Tensor rows = logits.to(at::kCPU, at::kFloat).contiguous();
+    at::Tensor mixed = losses.to(at::kCPU, at::kDouble, false, true).contiguous();
+    const auto V = static_cast<size_t>(rows.size(1));
+    for (int64_t t = 0; t < mixed.size(0); ++t) {
+      const auto token = text_[++read_].item<int64_t>();
+      mixture_.predict({rows.data_ptr<float>() + t * rows.size(1), V});
+      mixed.data_ptr<double>()[t] -= mixture_.log_gain(token);
+      mixture_.append(token);
+    }
+    return mixed;
+  }
+
+ private:
+  MemoryMixture mixture_;
+  at::Tensor text_;
+  int64_t read_ = 0;  // the last token read
+};
+
+/// Windows [rows, T + 1] that follow each other; positions from `first` on count.
+void add_mixed(LanguageModel& model, const at::Tensor& windows, int64_t first, MixedLosses& mixed,
+               LossByPosition& losses) {
+  const int64_t T = windows.size(1) - 1;
+  const at::Tensor read = windows.narrow(1, 0, T);
+  const at::Tensor of_model =
+      model.loss_per_position(read, windows.narrow(1, 1, T).contiguous());  // [rows, T]
+  const at::Tensor hidden = model.hidden(read);                             // [rows, T, C]
+  for (int64_t row = 0; row < windows.size(0); ++row)
+    losses.add(mixed
+                   .next(of_model[row].narrow(0, first, T - first),
+                         model.logits(hidden[row].narrow(0, first, T - first)))
+                   .unsqueeze(0),
+               first);
+}
+
 void evaluate_windows(LanguageModel& model, const at::Tensor& text,
                       const EvaluationOptions& options, LossByPosition& losses,
                       const OnProgress& on_progress) {
+  std::optional<MixedLosses> mixed;
+  if (options.memory) mixed.emplace(*options.memory, text);
   const int64_t window = model.window();
   const int64_t stride = options.stride > 0 ? options.stride : window;
   const int64_t targets = text.size(0) - 1;
@@ -33,7 +81,10 @@ void evaluate_windows(LanguageModel& model, const at::Tensor& text,
     std::vector<at::Tensor> windows;
     for (int64_t row = 0; row < rows; ++row)
       windows.push_back(text.narrow(0, begin + row * stride, length + 1));
-    losses.add(model, at::stack(windows), first);
+    if (mixed)
+      add_mixed(model, at::stack(windows), first, *mixed, losses);
+    else
+      losses.add(model, at::stack(windows), first);
     done = begin + (rows - 1) * stride + length;
     if (on_progress) on_progress(done);
   }
@@ -54,19 +105,20 @@ void check_stream(LanguageModel& model, int64_t tokens) {
         tokens, wanted / 1e9, there / 1e9);
 }
 
-void evaluate_stream(LanguageModel& model, const at::Tensor& text, LossByPosition& losses,
-                     const OnProgress& on_progress) {
+void evaluate_stream(LanguageModel& model, const at::Tensor& text, const TokenMemory* memory,
+                     LossByPosition& losses, const OnProgress& on_progress) {
   const int64_t targets = text.size(0) - 1;
   if (targets < 1) return;
   check_stream(model, targets);
+  std::optional<MixedLosses> mixed;
+  if (memory) mixed.emplace(*memory, text);
   const at::Tensor read = text.narrow(0, 0, targets).unsqueeze(0);
   read_pieces(model, read, model.empty_state(), [&](const at::Tensor& hidden, int64_t first) {
     const int64_t count = hidden.size(1);
     const at::Tensor logits = model.logits(hidden[0]).to(at::kFloat);  // [t, V]
-    losses.add(
-        at::cross_entropy_loss(logits, text.narrow(0, first + 1, count), {}, at::Reduction::None)
-            .unsqueeze(0),
-        first);
+    const at::Tensor of_model =
+        at::cross_entropy_loss(logits, text.narrow(0, first + 1, count), {}, at::Reduction::None);
+    losses.add((mixed ? mixed->next(of_model, logits) : of_model).unsqueeze(0), first);
     if (on_progress) on_progress(first + count);
   });
 }
@@ -117,7 +169,7 @@ void evaluate_text(LanguageModel& model, const at::Tensor& text, const Evaluatio
   at::NoGradGuard no_grad;
   options.check(model);
   if (options.reading == Reading::kStreaming)
-    evaluate_stream(model, text, losses, on_progress);
+    evaluate_stream(model, text, options.memory, losses, on_progress);
   else
     evaluate_windows(model, text, options, losses, on_progress);
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "tessera/data/token_memory.h"
 #include "tessera/infer/streaming_session.h"
 
 namespace tessera {
@@ -38,6 +39,9 @@ struct EvaluationOptions {
   /// first window each token has window() - stride tokens before it, or more. 0: a whole window.
   int64_t stride = 0;
   int64_t batch = 8;  ///< windows that are read side by side
+  /// Mixed with the model as MemoryMixture does, from the text's first token to its last. Not
+  /// owned.
+  const TokenMemory* memory = nullptr;
 
   /// Throws UsageError that names the option and what it may be.
   void check(const LanguageModel& model) const;

@@ -7,7 +7,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/infer/memory_mixture.h"
 #include "tessera/infer/text_stream.h"
+#include "tessera/model/language_model.h"
 
 namespace tessera {
 namespace {
@@ -28,6 +30,23 @@ std::vector<Tokens> filled_prompts(const std::vector<Prompt>& prompts,
   return result;
 }
 
+/// A memory that has read a prompt, and learnt from the model's last window of it.
+MemoryMixture mixture_after(LanguageModel& model, const Tokens& prompt, const TokenMemory& memory) {
+  at::NoGradGuard no_grad;
+  MemoryMixture mixture(memory);
+  const int64_t first = std::max<int64_t>(0, std::ssize(prompt) - model.window());
+  const Tokens window(prompt.begin() + first, prompt.end());
+  const at::Tensor logits =
+      model.logits(model.hidden(padded({window}))[0]).to(at::kCPU, at::kFloat).contiguous();
+  const auto V = static_cast<size_t>(logits.size(1));
+  for (int64_t t = 0; t < std::ssize(prompt); ++t) {
+    if (const int64_t row = t - first - 1; row >= 0)
+      mixture.predict({logits.data_ptr<float>() + row * logits.size(1), V});
+    mixture.append(prompt[t]);
+  }
+  return mixture;
+}
+
 /// The texts that are being written.
 class Writer {
  public:
@@ -40,6 +59,9 @@ class Writer {
         on_token_(on_token),
         generations_(prompts_.size()),
         streams_(prompts_.size(), TextStream(options.stop)) {}
+
+  /// Mixes a memory into what is drawn for every text.
+  void mix(std::vector<MemoryMixture> mixtures) { mixtures_ = std::move(mixtures); }
 
   /// Goes on with every sequence of the session, the texts in their order, until all have ended. A
   /// text that ends leaves the session, but for those that end last; the last token that was drawn
@@ -75,11 +97,24 @@ class Writer {
   std::vector<Generation> generations() && { return std::move(generations_); }
 
  private:
+  ScoredToken draw(size_t text, std::span<const float> logits, const Tokens& context) {
+    const auto drawn_from = [&](std::span<const float> mixed) {
+      return draw_token(mixed, context, options_.sampling, sequences_[text], prompts_[text]);
+    };
+    if (mixtures_.empty()) return drawn_from(logits);
+    MemoryMixture& mixture = mixtures_[text];
+    std::vector<float> mixed(logits.begin(), logits.end());
+    mixture.predict(logits);
+    mixture.mix(mixed);
+    ScoredToken token = drawn_from(mixed);
+    mixture.append(token.token);
+    return token;
+  }
+
   /// Draws the next token of a text; returns it unless the text ends there.
   std::optional<int64_t> next(size_t text, std::span<const float> logits, const Tokens& context) {
     Generation& generation = generations_[text];
-    const ScoredToken& token = generation.tokens.emplace_back(
-        draw_token(logits, context, options_.sampling, sequences_[text], prompts_[text]));
+    const ScoredToken& token = generation.tokens.emplace_back(draw(text, logits, context));
     std::string piece = new_text(text, token.token);
     std::optional<Finish> finish = reason_to_finish(text, token.token);
     if (finish) piece += streams_[text].finish();
@@ -115,6 +150,7 @@ class Writer {
   const OnToken& on_token_;
   std::vector<Generation> generations_;
   std::vector<TextStream> streams_;
+  std::vector<MemoryMixture> mixtures_;  // of the texts, or none
 };
 
 }  // namespace
@@ -145,6 +181,12 @@ std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>
   }
   Writer writer(std::move(sequences), std::move(lengths), options, on_token);
   if (options.max_tokens > 0) {
+    if (options.memory) {
+      std::vector<MemoryMixture> mixtures;
+      for (const Tokens& prompt : begun)
+        mixtures.push_back(mixture_after(model, prompt, *options.memory));
+      writer.mix(std::move(mixtures));
+    }
     session.add(begun);
     writer.write(session);
   }
@@ -159,6 +201,8 @@ Generation continue_text(StreamingSession& session, const GenerateOptions& optio
   options.check();
   check_argument(session.tokens().size() == 1, "continue_text: a session of {} sequences, not one",
                  session.tokens().size());
+  check_argument(options.memory == nullptr,
+                 "continue_text: a memory cannot be mixed into a session");
   const size_t given = session.tokens().front().size();
   Writer writer({sequence}, {given}, options, on_token);
   if (options.max_tokens > 0) writer.write(session);

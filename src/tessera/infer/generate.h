@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/data/token_memory.h"
 #include "tessera/infer/sampling.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/infer/streaming_session.h"
@@ -30,6 +31,10 @@ struct GenerateOptions {
   std::optional<Reading> reading;      ///< natural_reading() where none is given
   MemoryBound bound;                   ///< of each contextual memory
   TokenBytes token_bytes;              ///< without it there is no text, and no stop strings
+  /// Mixed with the model as MemoryMixture does, which learns its weights from the model's last
+  /// window of the prompt and from what is generated. Not owned. Prompts are scored by the model
+  /// alone.
+  const TokenMemory* memory = nullptr;
 
   /// Throws UsageError that names the option and what it may be.
   void check() const;
@@ -43,7 +48,7 @@ constexpr std::array<std::string_view, 5> enum_names(Finish) {
 /// One generated token, as soon as it is there.
 struct GeneratedToken {
   size_t prompt;             ///< index of its prompt
-  const ScoredToken& token;  ///< scored by the model's own distribution
+  const ScoredToken& token;  ///< scored by the model's own distribution, mixed with the memory's
   std::string_view text;     ///< what has become final: whole characters, no part of a stop string
   std::optional<Finish> finish;  ///< on the last token of a prompt
 };
@@ -70,7 +75,8 @@ std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>
 /// Goes on with the one sequence of a session, for which everything that it has read is the prompt;
 /// afterwards the session has read the continuation, too, the tokens of a stop string and end of
 /// text included. options.reading, bound and echo play no part: they are the session's. Throws as
-/// generate() does, and std::invalid_argument unless the session holds one sequence.
+/// generate() does, and std::invalid_argument with a memory, and unless the session holds one
+/// sequence.
 Generation continue_text(StreamingSession& session, const GenerateOptions& options,
                          const OnToken& on_token = {}, uint64_t sequence = 0);
 

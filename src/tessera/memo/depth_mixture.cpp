@@ -22,10 +22,12 @@ DepthMixture::DepthMixture(std::vector<Candidate> candidates, int64_t windows)
 void DepthMixture::add_window(std::span<const double> scores, double noise) {
   const auto m = static_cast<int64_t>(log_depths_.size()) + 1;
   const double log_depth = log_prior_of_depth(m, windows_) + log_rivals_;
+  log_last_rivals_ = log_rivals_;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     Candidate& candidate = candidates_[i];
     candidate.log_ratio += log_likelihood_ratio(scores[i], noise);
-    const double weight = log_depth + candidate.log_ratio - candidate.log_rival;
+    candidate.log_odds = candidate.log_ratio - candidate.log_rival;
+    const double weight = log_depth + candidate.log_odds;
     candidate.log_weight = log_add(candidate.log_weight, weight);
     if (weight > candidate.best_weight) {
       candidate.best_weight = weight;
@@ -37,6 +39,12 @@ void DepthMixture::add_window(std::span<const double> scores, double noise) {
   }
   log_rivals_ -= kRivals;
   log_depths_.push_back(log_depth);
+}
+
+double DepthMixture::log_depth_ratio() const {
+  double log_sum = kLogZero;
+  for (const Candidate& candidate : candidates_) log_sum = log_add(log_sum, candidate.log_odds);
+  return log_last_rivals_ + log_sum;
 }
 
 double DepthMixture::log_mixture() const {

@@ -30,6 +30,7 @@ class DepthMixture {
     int32_t token = 0;
     double log_ratio = 0;           ///< log pi_y L(y, m); log pi_y before the first window
     double log_rival = 0;           ///< log Z_m+1(y)
+    double log_odds = kLogZero;     ///< log pi_y L(y, m) / Z_m(y): its part of M, given depth m
     double log_weight = kLogZero;   ///< log of the token's part of M
     double best_weight = kLogZero;  ///< the largest term of that part
     int64_t depth = 0;              ///< the m of that term
@@ -45,13 +46,17 @@ class DepthMixture {
   const std::vector<Candidate>& candidates() const { return candidates_; }
   /// log p_m B_m of each window added.
   const std::vector<double>& log_depths() const { return log_depths_; }
+  /// log of the likelihood ratio of "a stored text continues here, and the depth is m" against
+  /// "none does", m being the number of windows added: B_m sum over y of pi_y L(y, m) / Z_m(y).
+  double log_depth_ratio() const;
   /// log M.
   double log_mixture() const;
 
  private:
   std::vector<Candidate> candidates_;
   int64_t windows_;
-  double log_rivals_ = 0;  // log B
+  double log_rivals_ = 0;       // log B_m + 1
+  double log_last_rivals_ = 0;  // log B_m
   std::vector<double> log_depths_;
 };
 

@@ -38,14 +38,15 @@ double LikelihoodDecoder::noise_of(const WindowScores& scores, int64_t window) c
 
 /// Tokens that may have been stored with one window at least, each with its prior.
 std::vector<DepthMixture::Candidate> LikelihoodDecoder::candidates(
-    const WindowScores& scores) const {
+    const WindowScores& scores, std::span<const double> log_prior) const {
   check_argument(
-      static_cast<int64_t>(prior_.size()) == scores.vocabulary(),
+      static_cast<int64_t>(log_prior.size()) == scores.vocabulary(),
       "likelihood decoder: the scores are of {} tokens, the prior is of {}; they must be "
       "equal",
-      scores.vocabulary(), prior_.size());
+      scores.vocabulary(), log_prior.size());
   if (noise_ == 0) return {};
-  std::vector<double> ratios = log_prior_, largest(prior_.size(), kLogZero);
+  std::vector<double> ratios(log_prior.begin(), log_prior.end());
+  std::vector<double> largest(log_prior.size(), kLogZero);
   for (int64_t j = 0; j < scores.windows(); ++j) {
     const float* window = scores.window(j).data();
     const double noise = noise_of(scores, j);
@@ -57,19 +58,22 @@ std::vector<DepthMixture::Candidate> LikelihoodDecoder::candidates(
   std::vector<DepthMixture::Candidate> found;
   for (size_t y = 0; y < ratios.size(); ++y)
     if (largest[y] > kNotStored)
-      found.push_back({.token = static_cast<int32_t>(y), .log_ratio = log_prior_[y]});
+      found.push_back({.token = static_cast<int32_t>(y), .log_ratio = log_prior[y]});
   return found;
 }
 
-DepthMixture LikelihoodDecoder::mixture(const WindowScores& scores) const {
-  DepthMixture mixture(candidates(scores), scores.windows());
+void LikelihoodDecoder::add_window(DepthMixture& mixture, const WindowScores& scores,
+                                   int64_t window) const {
   std::vector<double> of_candidates(mixture.candidates().size());
-  for (int64_t j = 0; j < scores.windows(); ++j) {
-    const auto window = scores.window(j);
-    std::ranges::transform(mixture.candidates(), of_candidates.begin(),
-                           [&](const auto& candidate) { return window[candidate.token]; });
-    mixture.add_window(of_candidates, noise_of(scores, j));
-  }
+  std::ranges::transform(mixture.candidates(), of_candidates.begin(), [&](const auto& candidate) {
+    return scores.window(window)[static_cast<size_t>(candidate.token)];
+  });
+  mixture.add_window(of_candidates, noise_of(scores, window));
+}
+
+DepthMixture LikelihoodDecoder::mixture(const WindowScores& scores) const {
+  DepthMixture mixture(candidates(scores, log_prior_), scores.windows());
+  for (int64_t j = 0; j < scores.windows(); ++j) add_window(mixture, scores, j);
   return mixture;
 }
 
@@ -114,7 +118,7 @@ double LikelihoodDecoder::log_expected(int64_t m) {
 
 std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowScores& scores) const {
   std::vector<Depths> all;
-  for (const auto& candidate : candidates(scores)) {
+  for (const auto& candidate : candidates(scores, log_prior_)) {
     Depths& depths = all.emplace_back(Depths{.token = candidate.token});
     double log_ratio = candidate.log_ratio, log_sum = 0;  // 0: stored with none
     for (int64_t m = 1; m <= scores.windows(); ++m) {
@@ -132,6 +136,27 @@ std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowSco
     }
   }
   return all;
+}
+
+std::vector<LikelihoodDecoder::Stored> LikelihoodDecoder::by_length(
+    const WindowScores& scores, std::span<const double> log_prior) const {
+  DepthMixture mixture(candidates(scores, log_prior), scores.windows());
+  if (mixture.candidates().empty()) return {};
+  std::vector<Stored> found;
+  for (int64_t j = 0; j < scores.windows(); ++j) {
+    add_window(mixture, scores, j);
+    Stored& stored = found.emplace_back();
+    stored.length = scores.lengths()[static_cast<size_t>(j)];
+    stored.log_ratio = mixture.log_depth_ratio();
+    double sum = 0;
+    for (const auto& candidate : mixture.candidates()) {
+      const double share = std::exp(candidate.log_odds - log_one_plus_exp(candidate.log_odds));
+      stored.tokens.emplace_back(candidate.token, share);
+      sum += share;
+    }
+    for (auto& [token, share] : stored.tokens) share /= sum;
+  }
+  return found;
 }
 
 }  // namespace tessera::memo

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tessera/memo/depth_mixture.h"
@@ -51,11 +53,30 @@ class LikelihoodDecoder {
   /// Of all tokens that may have been stored.
   std::vector<Depths> depths(const WindowScores& scores) const;
 
+  /// What a memory tells somebody who has a distribution pi of the next token already, if the
+  /// context has one depth m.
+  struct Stored {
+    int64_t length = 0;    ///< of the m-th window, the longest one that was stored
+    double log_ratio = 0;  ///< DepthMixture::log_depth_ratio(): for this depth, nats
+    /// The tokens that may have been stored with it, equally probable as far as they surely were:
+    /// o / (1 + o), divided by the sum, where o = pi_y L(y, m) / Z_m(y). A window may have been
+    /// stored with several.
+    std::vector<std::pair<int32_t, double>> tokens = {};
+  };
+  /// For each window, shortest first, unless no token may have been stored. log_prior [V]: log pi,
+  /// in nats, used in place of the decoder's prior.
+  std::vector<Stored> by_length(const WindowScores& scores,
+                                std::span<const double> log_prior) const;
+
+  /// [V], summing to 1.
+  const std::vector<double>& prior() const { return prior_; }
   double error_rate() const { return error_rate_; }
 
  private:
-  std::vector<DepthMixture::Candidate> candidates(const WindowScores& scores) const;
+  std::vector<DepthMixture::Candidate> candidates(const WindowScores& scores,
+                                                  std::span<const double> log_prior) const;
   DepthMixture mixture(const WindowScores& scores) const;
+  void add_window(DepthMixture& mixture, const WindowScores& scores, int64_t window) const;
   double noise_of(const WindowScores& scores, int64_t window) const;
 
   std::vector<double> prior_, log_prior_;

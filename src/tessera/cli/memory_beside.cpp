@@ -1,0 +1,14 @@
+#include "tessera/cli/memory_beside.h"
+
+#include "tessera/store/store_token_memory.h"
+
+namespace tessera::cli {
+
+std::unique_ptr<const TokenMemory> memory_beside(const ModelFolder& folder,
+                                                 const std::string& model,
+                                                 const std::string& store) {
+  if (store.empty()) return nullptr;
+  return std::make_unique<store::StoreTokenMemory>(store, model, folder.tokenizer);
+}
+
+}  // namespace tessera::cli

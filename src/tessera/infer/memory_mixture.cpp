@@ -1,0 +1,93 @@
+#include "tessera/infer/memory_mixture.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+std::vector<double> log_softmax(std::span<const float> logits) {
+  const double largest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - largest);
+  std::vector<double> logs;
+  for (const float logit : logits) logs.push_back(logit - largest - std::log(sum));
+  return logs;
+}
+
+}  // namespace
+
+MemoryMixture::MemoryMixture(const TokenMemory& memory)
+    : reader_(memory.reader()), frequencies_(memory.frequencies()) {}
+
+void MemoryMixture::predict(std::span<const float> logits) {
+  if (frequencies_.empty()) return;
+  log_model_ = log_softmax(logits);
+  continuations_ = reader_->continuations(log_model_);
+  weigh();
+}
+
+/// q_m and a_m of every length.
+void MemoryMixture::weigh() {
+  std::vector<double> logs;
+  lengths_.clear();
+  const auto add = [&](int64_t length, double log_ratio) {
+    Counts& counts = counts_[length];
+    lengths_.push_back({&counts, 0, counts.agreement()});
+    logs.push_back(log_ratio + std::log(counts.read + 0.5));
+  };
+  add(0, 0);
+  for (const auto& continuation : continuations_) add(continuation.length, continuation.log_ratio);
+  const double largest = *std::ranges::max_element(logs);
+  double sum = 0;
+  for (const double log : logs) sum += std::exp(log - largest);
+  for (size_t m = 0; m < logs.size(); ++m)
+    lengths_[m].probability = std::exp(logs[m] - largest) / sum;
+}
+
+/// s_m(token) of the m-th of the lengths.
+double MemoryMixture::share(size_t m, int64_t token) const {
+  const auto id = static_cast<size_t>(token);
+  if (m == 0) return id < frequencies_.size() ? frequencies_[id] : 0;
+  const auto& tokens = continuations_[m - 1].tokens;
+  const auto found =
+      std::ranges::find(tokens, token, [](const auto& stored) { return stored.first; });
+  return found == tokens.end() ? 0 : found->second;
+}
+
+double MemoryMixture::log_gain(int64_t token) const {
+  double stored = 0, weights = 0;  // sum over m of q_m a_m s_m(y), and of q_m a_m
+  for (size_t m = 0; m < lengths_.size(); ++m) {
+    const double weight = lengths_[m].probability * lengths_[m].agreement;
+    stored += weight * share(m, token);
+    weights += weight;
+  }
+  if (stored == 0) return std::log1p(-weights);
+  return std::log1p(stored / std::exp(log_model_[static_cast<size_t>(token)]) - weights);
+}
+
+void MemoryMixture::mix(std::span<float> logits) const {
+  if (lengths_.empty()) return;
+  for (size_t y = 0; y < logits.size(); ++y)
+    logits[y] += static_cast<float>(log_gain(static_cast<int64_t>(y)));
+}
+
+void MemoryMixture::append(int64_t token) {
+  double sum = 0;
+  std::vector<double> stored, read;
+  for (size_t m = 0; m < lengths_.size(); ++m) {
+    const auto& [counts, probability, agreement] = lengths_[m];
+    const double model = std::exp(log_model_[static_cast<size_t>(token)]);
+    stored.push_back(probability * agreement * share(m, token));
+    read.push_back(stored.back() + probability * (1 - agreement) * model);
+    sum += read.back();
+  }
+  for (size_t m = 0; m < lengths_.size() && sum > 0; ++m) {
+    lengths_[m].counts->read += read[m] / sum;
+    lengths_[m].counts->stored += stored[m] / sum;
+  }
+  lengths_.clear();
+  reader_->append(static_cast<int32_t>(token));
+}
+
+}  // namespace tessera
