@@ -80,5 +80,25 @@ TEST_F(Erasure, AWriterThatWasKilledIsMadeUpFor) {
   EXPECT_THAT(holders(store(), as_tokens(excerpt(101))), ::testing::Contains("ledger.sqlite"));
 }
 
+/// Neither the words in the full-text index nor metadata.
+TEST_F(Erasure, NothingIsLeftOfWordsAndMetadata) {
+  {
+    MemoWriter writer(store());
+    writer.memorize("one", "Call me Ishmael. The harpooneer is Queequeg.\n", Duplicates::kRefuse,
+                    {}, {{"ship", "the-pequod"}});
+    writer.memorize("two", "The white whale is far away.\n", Duplicates::kRefuse);
+    writer.checkpoint();
+  }
+  for (const char* words : {"Queequeg", "ueequeg", "shmael", "the-pequod"})
+    EXPECT_THAT(holders(store(), words), ::testing::Not(::testing::IsEmpty())) << words;
+  forget(store(), "one");
+  for (const char* words : {"Queequeg", "ueequeg", "shmael", "arpoon", "the-pequod"})
+    EXPECT_THAT(holders(store(), words), ::testing::IsEmpty()) << words;
+  EXPECT_TRUE(MemoStore(store()).ledger().search("queequeg", 0).empty());
+  EXPECT_EQ(MemoStore(store()).ledger().search("whales", 0).size(), 1u);
+  memorize(store(), "two", "The sea is calm.\n", Duplicates::kReplace);
+  EXPECT_THAT(holders(store(), "whale"), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace tessera::store

@@ -69,6 +69,29 @@ TEST_F(StoreFormatTest, AnEarlierLedgerTellsWhatIsNotErased) {
   EXPECT_EQ(digest(store()), kDigest);
 }
 
+/// It lacks details and the full-text index, which the first writer makes.
+TEST_F(StoreFormatTest, AnEarlierLedgerIsIndexedByTheFirstWriter) {
+  {
+    const MemoStore opened(store());
+    EXPECT_FALSE(opened.ledger().searchable());
+    EXPECT_TRUE(opened.ledger().search("tyger", 0).empty());
+    EXPECT_EQ(opened.ledger().details(opened.ledger().get("lamb.txt")), DocumentDetails());
+  }
+  MemoWriter writer(store());
+  EXPECT_TRUE(writer.ledger().searchable());
+  ASSERT_EQ(writer.ledger().search("burn", 0).size(), 1u);
+  EXPECT_EQ(writer.ledger().search("burn", 0).front().document, "tyger.txt");
+  EXPECT_EQ(writer.memorize("lamb.txt", kLamb, Duplicates::kReplace, {}, {{"by", "Blake"}}),
+            Memorized::kUnchanged);
+  const DocumentDetails lamb = writer.ledger().details(writer.ledger().get("lamb.txt"));
+  EXPECT_EQ(lamb.bytes, 26);
+  EXPECT_EQ(lamb.memorized, 0) << "nobody knows when";
+  EXPECT_EQ(lamb.metadata, (Metadata{{"by", "Blake"}}));
+  EXPECT_EQ(writer.memorize("lamb.txt", kLamb, Duplicates::kReplace), Memorized::kUnchanged);
+  EXPECT_EQ(writer.memorize("lamb.txt", kTyger, Duplicates::kReplace), Memorized::kReplaced);
+  EXPECT_EQ(writer.ledger().details(writer.ledger().get("lamb.txt")).metadata, lamb.metadata);
+}
+
 TEST_F(StoreFormatTest, ANewStoreOfTheSameTextsHasTheSameDigest) {
   const auto made = folder_ / "new";
   MemoStore::create(made, {.dimension = 64, .seed = 7}, byte_tokenizer());

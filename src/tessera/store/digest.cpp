@@ -58,6 +58,12 @@ std::string Sha256::hex() {
   return text;
 }
 
+std::string text_digest(std::string_view text) {
+  Sha256 hash;
+  hash.add(text);
+  return hash.hex();
+}
+
 std::string content_digest(std::string_view config, const memo::ExactCorrelationMemory& matrix) {
   Sha256 hash;
   hash.add(config);

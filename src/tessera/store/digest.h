@@ -26,6 +26,9 @@ class Sha256 {
   std::unique_ptr<void, Free> context_;
 };
 
+/// SHA-256 of a text, 64 hexadecimal digits.
+std::string text_digest(std::string_view text);
+
 /// SHA-256 of the configuration's text, a newline, and the entries row by row as 64-bit
 /// little-endian numbers. It depends on the content alone, not on how the memory came to hold it.
 std::string content_digest(std::string_view config, const memo::ExactCorrelationMemory& matrix);

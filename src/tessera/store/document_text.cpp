@@ -11,11 +11,22 @@ bool begins_character(char byte) {
 
 void read_text(const MemoStore& store, const StoredDocument& document,
                const std::function<void(int32_t token, std::string_view bytes)>& take) {
-  const memo::TokenPieces pieces = store.ledger().pieces(document);
+  read_text(store.ledger(), store.tokenizer(), document, take);
+}
+
+void read_text(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document,
+               const std::function<void(int32_t token, std::string_view bytes)>& take) {
+  const memo::TokenPieces pieces = ledger.pieces(document);
   for (auto piece = pieces(); !piece.empty(); piece = pieces())
     for (const int32_t token : piece)
-      if (token != store.tokenizer().end_of_text())
-        take(token, store.tokenizer().token_bytes(token));
+      if (token != tokenizer.end_of_text()) take(token, tokenizer.token_bytes(token));
+}
+
+std::string whole_text(const Ledger& ledger, const Tokenizer& tokenizer,
+                       const StoredDocument& document) {
+  std::string text;
+  read_text(ledger, tokenizer, document, [&](int32_t, std::string_view bytes) { text += bytes; });
+  return text;
 }
 
 std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& document,

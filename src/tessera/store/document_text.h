@@ -16,6 +16,13 @@ namespace tessera::store {
 void read_text(const MemoStore& store, const StoredDocument& document,
                const std::function<void(int32_t token, std::string_view bytes)>& take);
 
+/// The same of a ledger that no reader has opened.
+void read_text(const Ledger& ledger, const Tokenizer& tokenizer, const StoredDocument& document,
+               const std::function<void(int32_t token, std::string_view bytes)>& take);
+/// All of it.
+std::string whole_text(const Ledger& ledger, const Tokenizer& tokenizer,
+                       const StoredDocument& document);
+
 /// A place in a document's text.
 struct TextPlace {
   int64_t byte = 0, character = 0;  ///< before it

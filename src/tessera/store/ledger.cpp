@@ -1,8 +1,11 @@
 #include "tessera/store/ledger.h"
 
+#include <algorithm>
+
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/data/utf8.h"
+#include "tessera/store/digest.h"
 #include "tessera/store/ledger_tables.h"
 #include "tessera/store/token_pieces.h"
 
@@ -50,7 +53,7 @@ Ledger::Ledger(const std::filesystem::path& path, Access access, const std::stri
   // Deleted rows are overwritten, so that a name does not outlive its row (erase_forgotten()).
   database_.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
   if (format_ == kLedgerFormat) return;
-  upgrade_ledger_tables(database_);
+  upgrade_ledger_tables(database_, format_);
   format_ = kLedgerFormat;
 }
 
@@ -123,6 +126,19 @@ std::vector<int64_t> Ledger::token_counts() const {
   return counts;
 }
 
+DocumentDetails Ledger::details(const StoredDocument& document) const {
+  return format_ < 3 ? DocumentDetails() : details_of(database_, document.number);
+}
+
+bool Ledger::searchable() const {
+  return format_ < 3 ? totals().documents == 0 : documents_without_passages(database_).empty();
+}
+
+std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limit) const {
+  if (format_ < 3) return {};
+  return find_passages(database_, question, limit);
+}
+
 bool Ledger::erasure_pending() const {
   Statement row(database_, "SELECT erase FROM store");
   return row.step() && row.integer(0) != 0;
@@ -154,6 +170,15 @@ std::vector<Change> Ledger::changes_after(int64_t number) const {
   }
   if (number + static_cast<int64_t>(changes.size()) < last_change()) throw lacks();
   return changes;
+}
+
+void Ledger::check_index(const StoredDocument& document) const {
+  const std::string digest = details(document).digest;
+  if (digest.empty() || text_digest(indexed_text(database_, document.number)) == digest) return;
+  throw DataError(database_.path(),
+                  "the full-text index does not hold the text of '{}'; 'tessera memo verify "
+                  "--repair' indexes the documents again",
+                  document.id);
 }
 
 void Ledger::check_integrity() const {
@@ -193,11 +218,34 @@ void Ledger::set_pairs(const StoredDocument& document) {
       .run();
 }
 
+void Ledger::set_details(const StoredDocument& document, const DocumentDetails& details) {
+  write_details(database_, document.number, details);
+}
+
+void Ledger::index(const StoredDocument& document, std::string_view text) {
+  index_passages(database_, document.number, text);
+}
+
+std::vector<StoredDocument> Ledger::unindexed() const {
+  const std::vector<int64_t> numbers = documents_without_passages(database_);
+  std::vector<StoredDocument> found = documents();
+  std::erase_if(found, [&](const StoredDocument& document) {
+    return !std::ranges::binary_search(numbers, document.number);
+  });
+  return found;
+}
+
+void Ledger::empty_index() {
+  empty_passage_index(database_);
+}
+
 void Ledger::forget(const StoredDocument& document) {
   Statement(database_, "INSERT INTO changes VALUES (?1, 'forget', ?2, ?3, ?4)", next_change(),
             document.number, document.tokens, document.checksum)
       .run();
   Statement(database_, "DELETE FROM documents WHERE number = ?1", document.number).run();
+  delete_details(database_, document.number);
+  delete_passages(database_, document.number);
   Statement(database_, "INSERT INTO forgotten VALUES (?1, ?2)", document.number, document.id).run();
   database_.execute("UPDATE store SET erase = 1");
 }
@@ -219,6 +267,7 @@ void Ledger::erase_forgotten() {
   check_integrity();
   // Deleted rows leave traces in free pages and in gaps of other pages. VACUUM rewrites all pages,
   // which costs far less than the matrix that was just written.
+  merge_passages(database_);
   database_.execute("VACUUM");
   empty_log();
   // The names go last: as long as the text may be there, they say whose it is.

@@ -5,9 +5,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tessera/memo/token_pieces.h"
+#include "tessera/store/document_details.h"
+#include "tessera/store/passage_index.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -43,7 +46,8 @@ struct Change {
 ///
 /// Tables: store (one row: configuration, last change, whether forgotten text may still lie in the
 /// file), documents, pieces (tokens in pieces of 65,536, as 16-bit numbers where the vocabulary
-/// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file).
+/// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file),
+/// details and metadata (DocumentDetails), passages and words (passage_index.h).
 /// A ledger of an earlier version is read as it is and upgraded by the first writer. Every member
 /// throws as sqlite::Database does.
 class Ledger {
@@ -72,6 +76,13 @@ class Ledger {
   memo::TokenPieces pieces(const StoredDocument& document) const;
   /// [V]: how often each token of the vocabulary occurs in the documents. One pass over the text.
   std::vector<int64_t> token_counts() const;
+  /// Size, time and metadata; empty for documents that an earlier version stored.
+  DocumentDetails details(const StoredDocument& document) const;
+  /// Whether search() finds all documents: an earlier version did not index them. A MemoWriter does
+  /// when it opens the store.
+  bool searchable() const;
+  /// find_passages(), of the documents that are indexed.
+  std::vector<FoundPassage> search(std::string_view question, int64_t limit) const;
   /// Whether text of forgotten documents may still lie in the file, because a forget() was not
   /// followed by a settle() that succeeded.
   bool erasure_pending() const;
@@ -80,6 +91,8 @@ class Ledger {
   /// In order. Throws DataError if one is missing.
   std::vector<Change> changes_after(int64_t number) const;
 
+  /// Throws DataError if the full-text index does not hold the text of this document.
+  void check_index(const StoredDocument& document) const;
   /// Throws DataError that names the damage, if the file's structure is damaged.
   void check_integrity() const;
 
@@ -90,6 +103,13 @@ class Ledger {
   StoredDocument store(const std::string& id, const memo::TokenPieces& tokens);
   /// Records document.pairs.
   void set_pairs(const StoredDocument& document);
+  void set_details(const StoredDocument& document, const DocumentDetails& details);
+  /// Indexes the text of a document.
+  void index(const StoredDocument& document, std::string_view text);
+  /// Those that search() does not find.
+  std::vector<StoredDocument> unindexed() const;
+  /// Leaves no document indexed.
+  void empty_index();
   void forget(const StoredDocument& document);
   /// To be called when the matrix file contains the changes up to this number: removes them from
   /// the journal, and all remains of forgotten documents from the files. Throws std::runtime_error

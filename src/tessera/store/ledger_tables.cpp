@@ -29,6 +29,30 @@ constexpr const char* kAddedBy2 = R"(
   CREATE TABLE forgotten (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
 )";
 
+constexpr const char* kAddedBy3 = R"(
+  CREATE TABLE details (document INTEGER PRIMARY KEY, bytes INTEGER NOT NULL,
+                        memorized INTEGER NOT NULL, digest TEXT NOT NULL);
+  CREATE TABLE metadata (document INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+                         UNIQUE (document, key));
+  CREATE TABLE passages (number INTEGER PRIMARY KEY, document INTEGER NOT NULL,
+                         line INTEGER NOT NULL);
+  CREATE INDEX passages_of_document ON passages (document);
+  CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61');
+)";
+constexpr const char* kEmptyIndex = R"(
+  DROP TABLE words;
+  CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61');
+  DELETE FROM passages;
+)";
+
+/// What creates the tables that versions first to last added.
+std::string schema_from(int64_t first, int64_t last) {
+  const char* added[] = {kSchema1, kAddedBy2, kAddedBy3};
+  std::string sql;
+  for (int64_t format = first; format <= last; ++format) sql += added[format - 1];
+  return sql;
+}
+
 int64_t pragma(const Database& database, const std::string& name) {
   Statement value(database, "PRAGMA " + name);
   return value.step() ? value.integer(0) : 0;
@@ -57,8 +81,7 @@ std::string schema_of(const Database& database) {
 /// A view in place of a table could have endless rows; a trigger could undo what is written.
 void check_schema(const Database& database, int64_t format) {
   Database made(":memory:", Access::kWrite);
-  made.execute(kSchema1);
-  if (format >= 2) made.execute(kAddedBy2);
+  made.execute(schema_from(1, format));
   if (schema_of(database) != schema_of(made))
     throw DataError(database.path(), "its tables are not those of a ledger; it was altered");
 }
@@ -93,8 +116,8 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
 void create_ledger_tables(const std::filesystem::path& path, const std::string& config) {
   Database database(path, Access::kWrite);
   database.execute("PRAGMA journal_mode = WAL");
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}{}",
-                               kApplication, kLedgerFormat, kSchema1, kAddedBy2));
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
+                               kApplication, kLedgerFormat, schema_from(1, kLedgerFormat)));
   Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
 }
 
@@ -105,10 +128,17 @@ int64_t check_ledger_tables(const Database& database, const std::string& config)
   return format;
 }
 
-void upgrade_ledger_tables(Database& database) {
+void upgrade_ledger_tables(Database& database, int64_t format) {
   sqlite::Transaction upgrade(database, Access::kWrite);
-  database.execute(fmt::format("{} PRAGMA user_version = {};", kAddedBy2, kLedgerFormat));
+  database.execute(fmt::format("{} PRAGMA user_version = {};",
+                               schema_from(format + 1, kLedgerFormat), kLedgerFormat));
   upgrade.commit();
+}
+
+void empty_passage_index(Database& database) {
+  sqlite::Transaction emptying(database, Access::kWrite);
+  database.execute(kEmptyIndex);
+  emptying.commit();
 }
 
 }  // namespace tessera::store

@@ -8,8 +8,9 @@
 
 namespace tessera::store {
 
-/// The version of a ledger's tables. Version 1 lacked the table 'forgotten'.
-constexpr int64_t kLedgerFormat = 2;
+/// The version of a ledger's tables. Version 1 lacked the table 'forgotten', version 2 details and
+/// metadata of documents and the full-text index.
+constexpr int64_t kLedgerFormat = 3;
 
 /// Creates a ledger's file with the tables described at Ledger, without documents.
 void create_ledger_tables(const std::filesystem::path& path, const std::string& config);
@@ -24,6 +25,9 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
 int64_t check_ledger_tables(const sqlite::Database& database, const std::string& config);
 
 /// Brings tables of an earlier version up to kLedgerFormat, in one transaction.
-void upgrade_ledger_tables(sqlite::Database& database);
+void upgrade_ledger_tables(sqlite::Database& database, int64_t format);
+
+/// Replaces the full-text index, whatever state it is in, by one without passages.
+void empty_passage_index(sqlite::Database& database);
 
 }  // namespace tessera::store

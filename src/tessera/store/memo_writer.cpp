@@ -1,10 +1,14 @@
 #include "tessera/store/memo_writer.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/data/utf8.h"
+#include "tessera/store/digest.h"
+#include "tessera/store/document_text.h"
+#include "tessera/store/new_folder.h"
 #include "tessera/store/token_pieces.h"
 
 namespace tessera::store {
@@ -34,7 +38,18 @@ MemoWriter::MemoWriter(const std::filesystem::path& path)
               config().memory.vocabulary),
       encoder_(folder_.tokenizer()) {
   remove_unfinished_files(folder_.path());
+  NewFolder::remove_unfinished(folder_.path());
   finish_erasure();
+  index_documents();
+}
+
+/// Those that an earlier version stored, one by one.
+void MemoWriter::index_documents() {
+  for (const StoredDocument& document : ledger_.unindexed()) {
+    auto transaction = ledger_.transaction();
+    ledger_.index(document, whole_text(ledger_, folder_.tokenizer(), document));
+    transaction.commit();
+  }
 }
 
 void MemoWriter::finish_erasure() {
@@ -61,24 +76,49 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
 }
 
 Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
-                               const OnTokens& on_tokens) {
+                               const OnTokens& on_tokens, const Metadata& metadata) {
   check_id(id, duplicates);
   check_text(id, text);
   const auto known = ledger_.find(id);
+  if (known && keep(*known, text, metadata)) return Memorized::kUnchanged;
   load();
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
-  if (known) ledger_.forget(*known);
+  DocumentDetails details{std::ssize(text), std::time(nullptr), text_digest(text), metadata};
+  if (known) {
+    details.metadata.merge(ledger_.details(*known).metadata);
+    ledger_.forget(*known);
+  }
   StoredDocument document = ledger_.store(id, encoded(id, text));
-  if (known && known->tokens == document.tokens && known->checksum == document.checksum)
-    return Memorized::kUnchanged;
   memo::TextMemory memory = take();
   if (known) memory.forget(ledger_.pieces(*known));
   document.pairs = memory.memorize(stored(document, on_tokens));
   ledger_.set_pairs(document);
+  ledger_.set_details(document, details);
+  ledger_.index(document, text);
   transaction.commit();
   put_back(std::move(memory), started);
   return known ? Memorized::kReplaced : Memorized::kNew;
+}
+
+/// Whether a stored document has this text; then its details are brought up to date.
+bool MemoWriter::keep(const StoredDocument& known, std::string_view text,
+                      const Metadata& metadata) {
+  const DocumentDetails before = ledger_.details(known);
+  DocumentDetails details{std::ssize(text), before.memorized, text_digest(text), metadata};
+  details.metadata.insert(before.metadata.begin(), before.metadata.end());
+  const bool same = before.digest.empty() ? whole_text(ledger_, folder_.tokenizer(), known) == text
+                                          : before.digest == details.digest;
+  if (!same) return false;
+  if (details != before) describe(known.id, details);
+  return true;
+}
+
+void MemoWriter::describe(const std::string& id, const DocumentDetails& details) {
+  const StoredDocument document = ledger_.get(id);
+  auto transaction = ledger_.transaction();
+  ledger_.set_details(document, details);
+  transaction.commit();
 }
 
 /// The document's tokens: those of its text, then the end of text, if the tokenizer has one.
@@ -168,6 +208,8 @@ void MemoWriter::rebuild(const OnTokens& on_tokens) {
   }
   transaction.commit();
   memory_ = std::move(memory);
+  ledger_.empty_index();
+  index_documents();
 }
 
 }  // namespace tessera::store

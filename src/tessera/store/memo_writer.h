@@ -45,11 +45,15 @@ class MemoWriter {
   void check_id(const std::string& id, Duplicates duplicates) const;
 
   /// Memorizes a text: UTF-8 without zero bytes, not empty. If the tokenizer has an end of text,
-  /// that token ends the document. Throws DataError, whose message begins with the id, on other
-  /// texts and on a text whose windows would not fit in this machine's memory; UsageError as
-  /// check_id().
+  /// that token ends the document. metadata are added to those that a document of this id has
+  /// already. Throws DataError, whose message begins with the id, on other texts and on a text
+  /// whose windows would not fit in this machine's memory; UsageError as check_id().
   Memorized memorize(const std::string& id, std::string_view text, Duplicates duplicates,
-                     const OnTokens& on_tokens = {});
+                     const OnTokens& on_tokens = {}, const Metadata& metadata = {});
+
+  /// Replaces what the store keeps about a document beside its text. Throws UsageError on an
+  /// unknown id.
+  void describe(const std::string& id, const DocumentDetails& details);
 
   /// Forgets one document: the memory then has the same bits as that of a store which never held
   /// it. The next checkpoint() removes its text from the files. Throws UsageError on an unknown id.
@@ -60,13 +64,16 @@ class MemoWriter {
   /// spent since the last one is many times that of writing.
   void checkpoint();
 
-  /// Rebuilds the memory from the ledger's documents, whatever the matrix file holds.
+  /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix
+  /// file and the index hold.
   void rebuild(const OnTokens& on_tokens = {});
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void finish_erasure();
+  void index_documents();
+  bool keep(const StoredDocument& known, std::string_view text, const Metadata& metadata);
   void load();
   memo::TextMemory take();
   void put_back(memo::TextMemory memory, Clock::time_point started);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tessera/base/error.h"
+#include "tessera/store/document_text.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/new_folder.h"
 #include "tessera/store/store_lock.h"
@@ -39,12 +40,15 @@ void check_mergeable(const Stores& stores) {
   }
 }
 
-void copy_documents(const Ledger& from, Ledger& to) {
+void copy_documents(const MemoStore& store, Ledger& to) {
+  const Ledger& from = store.ledger();
   auto transaction = to.transaction();
   for (const StoredDocument& document : from.documents()) {
     StoredDocument copy = to.store(document.id, from.pieces(document));
     copy.pairs = document.pairs;
     to.set_pairs(copy);
+    to.set_details(copy, from.details(document));
+    to.index(copy, whole_text(from, store.tokenizer(), document));
   }
   transaction.commit();
 }
@@ -68,7 +72,7 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
     int64_t done = 0;
     for (const auto& store : stores) {
       memory.merge(store->memory());
-      copy_documents(store->ledger(), ledger);
+      copy_documents(*store, ledger);
       if (on_progress) on_progress(++done);
     }
     folder.write_matrix(memory, ledger.last_change());

@@ -5,11 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "tessera/base/error.h"
 
 namespace tessera::store {
 namespace {
+
+constexpr const char* kUnfinished = ".unfinished-";
 
 void sync(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -37,10 +40,34 @@ NewFolder::NewFolder(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code failure;
   std::filesystem::create_directories(folder_above(path_), failure);
   if (failure) throw SystemError(folder_above(path_).native(), "create", failure.value());
-  std::string name = path_.native() + ".unfinished-XXXXXX";
+  make();
+}
+
+NewFolder::NewFolder(std::filesystem::path path, bool replaces)
+    : path_(std::move(path)), replaces_(replaces) {
+  make();
+}
+
+NewFolder NewFolder::in_place_of(const std::filesystem::path& path) {
+  return {std::filesystem::canonical(path), true};
+}
+
+void NewFolder::make() {
+  std::string name = path_.native() + kUnfinished + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
   ::chmod(name.c_str(), 0755);
   temporary_ = name;
+}
+
+void NewFolder::remove_unfinished(const std::filesystem::path& path) {
+  const std::filesystem::path whole = std::filesystem::canonical(path);
+  const std::string begin = whole.filename().native() + kUnfinished;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(whole.parent_path(), failure)) {
+    const std::string name = entry.path().filename().native();
+    if (name.starts_with(begin) && name.size() == begin.size() + 6)
+      std::filesystem::remove_all(entry.path(), failure);
+  }
 }
 
 NewFolder::~NewFolder() {
@@ -51,10 +78,12 @@ NewFolder::~NewFolder() {
 void NewFolder::commit() {
   for (const auto& entry : std::filesystem::directory_iterator(temporary_)) sync(entry.path());
   sync(temporary_);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
-    throw SystemError(path_.native(), "create", errno);
-  temporary_.clear();
+  const unsigned manner = replaces_ ? RENAME_EXCHANGE : 0;
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), manner) != 0)
+    throw SystemError(path_.native(), replaces_ ? "replace" : "create", errno);
   sync(folder_above(path_));
+  if (replaces_) std::filesystem::remove_all(temporary_);
+  temporary_.clear();
 }
 
 }  // namespace tessera::store

@@ -10,6 +10,11 @@ class NewFolder {
  public:
   /// Throws UsageError if the path already exists and is not an empty folder; SystemError.
   explicit NewFolder(std::filesystem::path path);
+  /// For a folder that commit() puts in the place of this one, in one step; the old one is removed.
+  static NewFolder in_place_of(const std::filesystem::path& path);
+  /// Removes the folders that processes left which were killed while they made this one. No process
+  /// may be making it.
+  static void remove_unfinished(const std::filesystem::path& path);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
@@ -19,7 +24,11 @@ class NewFolder {
   void commit();
 
  private:
+  NewFolder(std::filesystem::path path, bool replaces);
+  void make();
+
   std::filesystem::path path_, temporary_;
+  bool replaces_ = false;
 };
 
 }  // namespace tessera::store

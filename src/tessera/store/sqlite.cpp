@@ -156,6 +156,11 @@ int64_t Statement::integer(int column) const {
   return ::sqlite3_column_int64(statement_.get(), column);
 }
 
+double Statement::real(int column) const {
+  expect_type(column, SQLITE_FLOAT);
+  return ::sqlite3_column_double(statement_.get(), column);
+}
+
 std::string Statement::text(int column) const {
   expect_type(column, SQLITE_TEXT);
   const auto* text = reinterpret_cast<const char*>(::sqlite3_column_text(statement_.get(), column));

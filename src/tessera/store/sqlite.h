@@ -66,6 +66,7 @@ class Statement {
 
   /// Columns of the row, from 0. Throws DataError on a value of another type: the file was altered.
   int64_t integer(int column) const;
+  double real(int column) const;
   std::string text(int column) const;
   /// Valid until the next step.
   std::span<const std::byte> blob(int column) const;

@@ -33,6 +33,7 @@ Verification verify(const MemoStore& store,
       throw DataError(ledger.path(),
                       "document '{}' gives {} pairs, the ledger says that it wrote {}", document.id,
                       pairs, document.pairs);
+    ledger.check_index(document);
     done += document.tokens;
   }
   const std::string expected = content_digest(store.config().text(), memory.matrix());

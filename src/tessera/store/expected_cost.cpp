@@ -1,0 +1,54 @@
+#include "tessera/store/expected_cost.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "tessera/memo/text_memory.h"
+
+namespace tessera::store {
+namespace {
+
+constexpr size_t kProbe = 512;         // tokens
+constexpr double kIndexedText = 1.65;  // bytes of text and full-text index for each byte of text
+constexpr double kWindowBytes = 32;    // of WindowPairs, for each pair of a document
+constexpr double kProgram = 1e8;       // bytes of the program itself
+
+memo::TokenPieces once(std::span<const int32_t> tokens) {
+  return [tokens]() mutable { return std::exchange(tokens, {}); };
+}
+
+/// For each pair: of forgetting, which costs as much as storing, in a memory whose pages are there.
+double seconds_of_pair(const memo::TextMemoryConfig& config, std::span<const int32_t> text) {
+  const auto probe = text.first(std::min(text.size(), kProbe));
+  memo::TextMemory memory(config);
+  const int64_t pairs = memory.memorize(once(probe));
+  const auto started = std::chrono::steady_clock::now();
+  memory.forget(once(probe));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+  return pairs > 0 ? seconds.count() / static_cast<double>(pairs) : 0;
+}
+
+}  // namespace
+
+ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
+                           const std::vector<std::vector<int32_t>>& documents, int64_t pairs,
+                           int64_t text_bytes) {
+  const auto longest = std::ranges::max_element(documents, {}, &std::vector<int32_t>::size);
+  if (longest == documents.end()) return {};
+  double tokens = 0;
+  for (const auto& document : documents) tokens += static_cast<double>(document.size());
+  const auto d = static_cast<double>(config.dimension);
+  const double matrix = d * d * sizeof(int32_t);
+  const int token_bytes = config.vocabulary <= std::numeric_limits<uint16_t>::max() + 1 ? 2 : 4;
+  const double longest_pairs = static_cast<double>(longest->size()) * config.layers;
+  return {
+      .seconds = seconds_of_pair(config, *longest) * static_cast<double>(pairs),
+      // A document that comes in several batches keeps the matrix of before.
+      .memory_bytes = 2 * matrix + kWindowBytes * longest_pairs + kProgram,
+      .disk_bytes = matrix + tokens * token_bytes + kIndexedText * static_cast<double>(text_bytes)};
+}
+
+}  // namespace tessera::store

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tessera/memo/text_memory_config.h"
+
+namespace tessera::store {
+
+/// What it takes to memorize some documents.
+struct ExpectedCost {
+  double seconds = 0;       ///< with this processor and its threads, as they are now
+  double memory_bytes = 0;  ///< at most at one time
+  double disk_bytes = 0;    ///< of the store afterwards; while it is written, a second matrix
+};
+
+/// The cost of memorizing these documents, which write so many pairs and have so many bytes of
+/// text, in a new store of this configuration. The time comes from storing the first 512 tokens of
+/// the longest document in a memory of this size, which is allocated for it.
+ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
+                           const std::vector<std::vector<int32_t>>& documents, int64_t pairs,
+                           int64_t text_bytes);
+
+}  // namespace tessera::store

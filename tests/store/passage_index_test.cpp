@@ -1,0 +1,122 @@
+#include "tessera/store/passage_index.h"
+
+#include <ctime>
+
+#include "tessera/store/merge.h"
+#include "tessera/store/verify.h"
+#include "tests/store/small_stores.h"
+
+namespace tessera::store {
+namespace {
+
+using ::testing::ElementsAre;
+
+class PassageIndexTest : public StoreTest {
+ protected:
+  /// "document:line" of what is found.
+  std::vector<std::string> places(const std::string& question, int64_t limit = 0,
+                                  const std::string& name = "store") const {
+    std::vector<std::string> places;
+    for (const auto& found : MemoStore(store(name)).ledger().search(question, limit))
+      places.push_back(found.document + ":" + std::to_string(found.line));
+    return places;
+  }
+};
+
+TEST_F(PassageIndexTest, RanksDocumentsByWordsInAnyOrderAndForm) {
+  memorize(store(), "river", "The river runs to the sea.\nBoats sail on the river.\n");
+  memorize(store(), "stone", "A stone lies beside a river.\nStones are grey and stones are old.\n");
+  memorize(store(), "lamp", "The lamp is out.\n");
+  EXPECT_THAT(places("grey stone"), ElementsAre("stone:1"));
+  EXPECT_THAT(places("lamps"), ElementsAre("lamp:1")) << "by its stem";
+  EXPECT_THAT(places("sailing RIVERS"), ElementsAre("river:1", "stone:1")) << "both words first";
+  EXPECT_THAT(places("sailing rivers", 1), ElementsAre("river:1"));
+  EXPECT_THAT(places("violin"), ElementsAre());
+  EXPECT_THAT(places(""), ElementsAre());
+  EXPECT_THAT(places("\"( NEAR -* lamp:"), ElementsAre("lamp:1")) << "no operators";
+  const auto found = MemoStore(store()).ledger().search("lamp", 0);
+  EXPECT_EQ(found.front().text, "The [lamp] is out.\n");
+  EXPECT_GT(found.front().score, 0);
+}
+
+TEST_F(PassageIndexTest, SaysOnWhichLineAPassageBegins) {
+  std::string text;
+  for (int line = 1; line <= 60; ++line)
+    text += line == 41 ? "Here a raven sat.\n" : "Nothing is on this line but words.\n";
+  memorize(store(), "long", text);
+  const auto found = places("raven");
+  ASSERT_EQ(found.size(), 1u);
+  const int64_t line = std::stoll(found.front().substr(5));
+  EXPECT_LE(line, 41);
+  EXPECT_GT(line, 41 - 14) << "passages of some 400 bytes";
+}
+
+TEST_F(PassageIndexTest, CutsLongLinesAtWordsAndCharacters) {
+  std::string words, letters;
+  for (int i = 0; i < 900; ++i) words += "word" + std::to_string(i) + ' ';
+  for (int i = 0; i < 3000; ++i) letters += "é";
+  memorize(store(), "words", words);
+  memorize(store(), "letters", letters + " raven");
+  for (int i = 0; i < 900; i += 50) EXPECT_EQ(places("word" + std::to_string(i)).size(), 1u) << i;
+  EXPECT_THAT(places("raven"), ElementsAre("letters:1"));
+}
+
+TEST_F(PassageIndexTest, FollowsTheDocuments) {
+  memorize(store(), "one", "The raven sat above the door.\n");
+  memorize(store(), "one", "The lamp is out.\n", Duplicates::kReplace);
+  EXPECT_THAT(places("raven"), ElementsAre());
+  EXPECT_THAT(places("lamp"), ElementsAre("one:1"));
+  forget(store(), "one");
+  EXPECT_THAT(places("lamp"), ElementsAre());
+}
+
+TEST_F(PassageIndexTest, DetailsAndPassagesAreMerged) {
+  {
+    MemoWriter writer(store());
+    const std::time_t before = std::time(nullptr);
+    writer.memorize("one", "The violet is out.\n", Duplicates::kRefuse, {}, {{"kind", "note"}});
+    writer.checkpoint();
+    const DocumentDetails details = writer.ledger().details(writer.ledger().get("one"));
+    EXPECT_EQ(details.bytes, 19);
+    EXPECT_EQ(details.digest.size(), 64u);
+    EXPECT_GE(details.memorized, before);
+    EXPECT_LE(details.memorized, std::time(nullptr));
+  }
+  const auto other = store_of("other", {1});
+  merge_stores(store("both"), {store(), other});
+  EXPECT_THAT(places("violet", 0, "both"), ElementsAre("one:1"));
+  EXPECT_EQ(places("orchard page tells", 0, "both").size(), 1u);
+  const MemoStore from(store()), both(store("both"));
+  EXPECT_EQ(both.ledger().details(both.ledger().get("one")),
+            from.ledger().details(from.ledger().get("one")));
+}
+
+TEST_F(PassageIndexTest, VerifyNoticesAnotherTextAndRepairIndexesAgain) {
+  memorize(store(), "one", "The lamp is out.\n");
+  verify(MemoStore(store()));
+  sqlite::Database(store() / "ledger.sqlite", sqlite::Access::kWrite)
+      .execute("UPDATE words SET text = 'The raven sat.' WHERE rowid = 1");
+  EXPECT_THAT(message_of<DataError>([&] { verify(MemoStore(store())); }),
+              HasSubstr("the full-text index does not hold the text of 'one'"));
+  MemoWriter(store()).rebuild();
+  verify(MemoStore(store()));
+  EXPECT_THAT(places("raven"), ElementsAre());
+  EXPECT_THAT(places("lamp"), ElementsAre("one:1"));
+}
+
+/// The text alone decides whether a document is memorized again.
+TEST_F(PassageIndexTest, AnUnchangedTextIsLeftAsItIs) {
+  MemoWriter writer(store());
+  const std::string text = "The lamp is out.\n";
+  EXPECT_EQ(writer.memorize("one", text, Duplicates::kRefuse, {}, {{"a", "1"}, {"b", "2"}}),
+            Memorized::kNew);
+  const int64_t change = writer.ledger().last_change();
+  EXPECT_EQ(writer.memorize("one", text, Duplicates::kReplace, {}, {{"a", "3"}}),
+            Memorized::kUnchanged);
+  EXPECT_EQ(writer.ledger().last_change(), change);
+  const DocumentDetails details = writer.ledger().details(writer.ledger().get("one"));
+  EXPECT_EQ(details.metadata, (Metadata{{"a", "3"}, {"b", "2"}}));
+}
+
+}  // namespace
+}  // namespace tessera::store

@@ -1,0 +1,88 @@
+#include "tessera/store/rebuild.h"
+
+#include "tessera/store/verify.h"
+#include "tests/store/small_stores.h"
+
+namespace tessera::store {
+namespace {
+
+class RebuildTest : public StoreTest {
+ protected:
+  std::vector<std::string> folders() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      names.push_back(entry.path().filename());
+    return names;
+  }
+};
+
+TEST_F(RebuildTest, IsTheStoreThatTheTokenizerWouldHaveMade) {
+  for (const int number : {1, 2, 3})
+    memorize(store(), std::to_string(number), document_text(number));
+  {
+    MemoWriter writer(store());
+    writer.describe("2", {7, 1234, "", {{"kind", "page"}}});
+  }
+  forget(store(), "3");
+  const Tokenizer learnt = tokenizer_of_documents(store(), 300);
+  int64_t done = 0;
+  const LedgerTotals totals =
+      rebuild_store(store(), learnt, [&](int64_t documents) { done = documents; });
+  EXPECT_EQ(totals.documents, 2);
+  EXPECT_EQ(done, 2);
+  const MemoStore rebuilt(store());
+  EXPECT_EQ(ids(rebuilt), (std::vector<std::string>{"1", "2"}));
+  for (const int number : {1, 2})
+    EXPECT_EQ(text_of(rebuilt, std::to_string(number)), document_text(number));
+  EXPECT_EQ(rebuilt.tokenizer().vocabulary_size(), learnt.vocabulary_size());
+  EXPECT_EQ(verify(rebuilt).digest, rebuilt.digest());
+  const DocumentDetails details = rebuilt.ledger().details(rebuilt.ledger().get("2"));
+  EXPECT_EQ(details.memorized, 1234);
+  EXPECT_EQ(details.metadata, (Metadata{{"kind", "page"}}));
+  EXPECT_EQ(details.bytes, std::ssize(document_text(2)));
+  EXPECT_TRUE(rebuilt.ledger().searchable());
+
+  MemoStore::create(store("new"), small_memory(), learnt);
+  memorize(store("new"), "2", document_text(2));
+  memorize(store("new"), "1", document_text(1));
+  EXPECT_EQ(rebuilt.digest(), digest(store("new")));
+  EXPECT_THAT(folders(), ::testing::UnorderedElementsAre("store", "new"));
+}
+
+/// A word of a forgotten document may have become a token; of the others it cannot.
+TEST_F(RebuildTest, TheTokenizerKnowsTheRemainingDocumentsAlone) {
+  std::string secret;
+  for (int i = 0; i < 50; ++i) secret += "Steelkilt ";
+  memorize(store(), "secret", secret);
+  memorize(store(), "open", document_text(1) + document_text(1));
+  rebuild_store(store(), tokenizer_of_documents(store(), 400));
+  EXPECT_THAT(content_of(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
+  forget(store(), "secret");
+  EXPECT_THAT(content_of(store() / "tokenizer.json"), HasSubstr("Steelkilt"));
+  rebuild_store(store(), tokenizer_of_documents(store(), 400));
+  EXPECT_THAT(content_of(store() / "tokenizer.json"), ::testing::Not(HasSubstr("eelk")));
+}
+
+TEST_F(RebuildTest, RefusesAndLeavesTheStoreAsItWas) {
+  EXPECT_THAT(message_of<UsageError>([&] { tokenizer_of_documents(store(), 300); }),
+              HasSubstr("holds no documents to learn a tokenizer from"));
+  memorize(store(), "one", document_text(1));
+  {
+    MemoWriter writer(store());
+    EXPECT_THROW(rebuild_store(store(), byte_tokenizer()), std::runtime_error) << "is written";
+    writer.describe("one", {7, 0, "another digest", {}});
+  }
+  const std::string before = digest(store());
+  EXPECT_THAT(message_of<DataError>([&] { rebuild_store(store(), byte_tokenizer()); }),
+              HasSubstr("the tokens of 'one' do not give back its text"));
+  EXPECT_EQ(digest(store()), before);
+  EXPECT_THAT(folders(), ::testing::ElementsAre("store"));
+}
+
+TEST_F(RebuildTest, AnEmptyStoreGetsItsTokenizer) {
+  rebuild_store(store(), Tokenizer::bytes(EndOfText::kAbsent));
+  EXPECT_EQ(MemoStore(store()).tokenizer().vocabulary_size(), 256);
+}
+
+}  // namespace
+}  // namespace tessera::store
