@@ -141,7 +141,9 @@ TEST(MemoryMixture, LossOfATextIsTheSumOfItsTokensHoweverItIsRead) {
       evaluate_text(*model, as_tensor(begun), {Reading::kWindowed, stride, batch, &memory}, losses);
       EXPECT_EQ(losses.tokens(), 39);
       EXPECT_LT(losses.mean(), mean_loss(*model, begun, {Reading::kWindowed, stride, batch}));
-      if (stride == 0 && batch == 3) EXPECT_EQ(losses.positions(), kWindow);
+      if (stride == 0 && batch == 3) {
+        EXPECT_EQ(losses.positions(), kWindow);
+      }
     }
   // Longer than a piece.
   EXPECT_LT(mean_loss(*model, text, streaming), mean_loss(*model, text, {Reading::kStreaming}));

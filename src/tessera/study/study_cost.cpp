@@ -27,7 +27,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"memo/natural-text", {20, 300, kEstimated}},
       {"memo/forget", {5, 60, kEstimated}},
       {"stm/associative-retrieval", {34, 1800}},
-      {"stm/nth-farthest", {75, 960}},
+      {"stm/nth-farthest", {75, 660, kMeasured, kMeasured}},
       {"stm/copy", {75, 1900, kMeasured, kEstimated}},
       {"stm/priority-sort", {61, 2000, kMeasured, kEstimated}},
       {"stm/relational-recall", {80, 1700, kMeasured, kEstimated}},
