@@ -148,6 +148,44 @@ TEST_F(ModelFiles, ExportAndImportGiveTheSameModel) {
             tessera({"generate", "--model", model, "--max-tokens", "20"}).out);
 }
 
+TEST_F(ModelFiles, WeightsOfFewerBits) {
+  const auto export_of = [&](const std::string& weights, const std::string& out) {
+    return tessera({"export", "--model", path("model"), "--weights", weights, "--out", path(out)});
+  };
+  for (const std::string weights : {"bf16", "int8"}) {
+    const Outcome out = export_of(weights, weights);
+    ASSERT_EQ(out.status, 0) << out.err;
+    EXPECT_THAT(out.out, HasSubstr("weights in " + weights));
+    EXPECT_LT(std::filesystem::file_size(path(weights + "/model.safetensors")),
+              std::filesystem::file_size(path("model/model.safetensors")));
+    // Rounding at load and in the file are the same.
+    const auto text = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), {"generate", "--max-tokens", "20", "--temperature", "0"});
+      const Outcome written = tessera(more);
+      EXPECT_EQ(written.status, 0) << written.err;
+      return written.out;
+    };
+    EXPECT_EQ(text({"--model", path(weights)}),
+              text({"--model", path("model"), "--weights", weights}));
+    const auto loss = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), {"eval", "--data", path("text.txt"), "--json"});
+      return json::parse(tessera(more).out)["loss"].get<double>();
+    };
+    EXPECT_NEAR(loss({"--model", path(weights)}), loss({"--model", path("model")}), 0.01);
+    // Verbs that need floats read them.
+    EXPECT_EQ(forward(path(weights)).status, 0);
+    EXPECT_EQ(tessera({"inspect", "--model", path(weights), "--text", "a b", "--json"}).status, 0);
+    expect_refused(train("more", {"model.from=" + path(weights)}), 3,
+                   "keeps its weights in " + weights + ", which are only read");
+  }
+  expect_refused(export_of("int8", "int8"), 2, "exists; name a directory that does not");
+  expect_refused(export_of("int4", "four"), 2, "expected one of: float32, bf16, int8");
+  ASSERT_EQ(
+      tessera({"export", "--model", path("int8"), "--weights", "float32", "--out", path("floats")})
+          .status,
+      0);
+}
+
 TEST_F(ModelFiles, ImportRefusesWithTheReason) {
   const auto import = [&](const std::string& kind, const std::string& weights) {
     return tessera({"import", "--from", kind, "--weights", weights, "--out", path("imported")});

@@ -1,0 +1,76 @@
+// One line of JSON: tokens a second of a model of GPT-2's size with random weights, the best of
+// several. Reading: a prompt of 256 tokens, into an empty memory, into one that holds as many, and
+// into one that is full. Writing: one token at a time, behind 256 tokens.
+// bench/rivals/llama_cpp.sh runs it beside llama.cpp.
+//
+//   bench_infer_decoding gpt|memory_mosaic float32|bf16|int8 THREADS
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "tessera/infer/streaming_session.h"
+#include "tessera/model/model_kind.h"
+#include "tessera/ops/weights.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kPrompt = 256, kSteps = 32, kRepetitions = 5;
+
+std::shared_ptr<LanguageModel> random_model(const std::string& kind, ops::WeightType type) {
+  const auto model = make_language_model(kind, {{"vocabulary", 50257}, {"window", 1024}});
+  at::NoGradGuard no_grad;
+  const auto matrices = model->weight_matrices();
+  for (auto& parameter : model->named_parameters()) {
+    if (std::ranges::find(matrices, parameter.key()) == matrices.end()) continue;
+    parameter.value().set_requires_grad(false);
+    parameter.value().set_data(ops::stored_as(parameter.value().detach(), type));
+  }
+  return model;
+}
+
+template <typename Work>
+double seconds(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void measure(const std::string& kind, ops::WeightType type) {
+  const auto model = random_model(kind, type);
+  Tokens prompt;
+  for (int64_t t = 0; t < kPrompt; ++t) prompt.push_back((t * t * 31 + 7 * t) % 50257);
+  double reading = 1e9, reading_on = 1e9, reading_full = 1e9, writing = 1e9;
+  for (int64_t repetition = 0; repetition < kRepetitions; ++repetition) {
+    StreamingSession session(*model, Reading::kStreaming);
+    reading = std::min(reading, seconds([&] { session.add({prompt}); }));
+    for (int64_t step = 0; step < kSteps; ++step)
+      writing = std::min(writing, seconds([&] { session.step({1}); }));
+    reading_on = std::min(reading_on, seconds([&] { session.read({prompt}); }));
+    if (repetition >= 2) continue;
+    StreamingSession bounded(*model, Reading::kStreaming, {kPrompt, Eviction::kOldest});
+    bounded.add({prompt});
+    reading_full = std::min(reading_full, seconds([&] { bounded.read({prompt}); }));
+  }
+  fmt::print(
+      "{{\"reading\": {:.1f}, \"writing\": {:.2f}, \"reading_on\": {:.1f}, \"reading_full\": "
+      "{:.1f}}}\n",
+      kPrompt / reading, 1 / writing, kPrompt / reading_on, kPrompt / reading_full);
+}
+
+}  // namespace
+}  // namespace tessera
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: bench_infer_decoding gpt|memory_mosaic float32|bf16|int8 THREADS\n");
+    return 2;
+  }
+  at::set_num_threads(std::atoi(argv[3]));
+  tessera::measure(argv[1], tessera::config::enum_value<tessera::ops::WeightType>(argv[2], "type"));
+  return 0;
+}
