@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "tessera/base/config.h"
@@ -124,6 +125,30 @@ TEST_F(Kills, OfTheProgramAsItIsStarted) {
     return std::make_unique<Process>(command_line(command), pinned({}));
   });
   EXPECT_GE(killed, 1);
+}
+
+/// A store that gets another tokenizer has all documents at every moment, and one of the two.
+TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
+  forgetting_ = true;
+  ASSERT_EQ(start_loaded({"memo", "memorize", path("store"), path("texts")})->wait().status, 0);
+  RandomStream random(3);
+  std::set<int64_t> vocabularies;
+  int killed = 0;
+  for (int i = 0; i < 40; ++i) {
+    const auto process = start_loaded(
+        {"memo", "rebuild", path("store"), "--tokenizer", i % 2 == 0 ? "bpe" : "byte"});
+    std::this_thread::sleep_for(microseconds(random.below(80'000)));
+    process->send(SIGKILL);
+    killed += process->wait().status == -SIGKILL;
+    ASSERT_EQ(documents().size(), static_cast<size_t>(kDocuments));
+    vocabularies.insert(
+        config::Json::parse(read_text(path("store/config.json")))["vocabulary"].get<int64_t>());
+  }
+  EXPECT_GE(killed, 3);
+  EXPECT_EQ(vocabularies.size(), 2u);
+  EXPECT_EQ(start_loaded({"memo", "update", path("store"), path("texts")})->wait().status, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
 }
 
 }  // namespace

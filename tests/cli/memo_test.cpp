@@ -87,6 +87,53 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues this"));
 }
 
+TEST_F(Memo, UpdateMemorizesWhatHasChanged) {
+  const std::string store = create();
+  EXPECT_EQ(done({"update", store, path("poems"), "--meta", "kind=poem"}),
+            "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n")
+      << "new documents, too";
+  write_text(path("poems/old/lamb"), "Little Lamb I'll tell thee\n");
+  const Outcome again = memo({"update", store, path("poems"), "--meta", "by=Blake"});
+  EXPECT_EQ(again.out, "old/lamb: 28 tokens, 56 pairs, replaced\nraven: unchanged\n");
+  EXPECT_THAT(again.err, HasSubstr("0 new, 1 replaced, 1 unchanged"));
+  const auto documents = json({"documents", store});
+  for (const auto& document : documents)
+    EXPECT_EQ(document["metadata"], (config::Json{{"by", "Blake"}, {"kind", "poem"}}));
+  done({"memorize", path("store"), path("text.txt"), "--meta", "kind=prose"});
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=poem", "--meta", "by=Blake"}).size(), 2u);
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})[0]["id"], "text.txt");
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=letter"}).size(), 0u);
+  EXPECT_EQ(json({"documents", store, "--since", "2020-01-01"}).size(), 3u);
+  EXPECT_EQ(json({"documents", store, "--before", "2020-01-01"}).size(), 0u);
+  EXPECT_THAT(done({"documents", store}), HasSubstr("by=Blake, kind=poem"));
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})[0]["bytes"],
+            std::filesystem::file_size(path("text.txt")));
+  expect_refusals({{{"documents", store, "--meta", "kind"}, "expected KEY=VALUE"},
+                   {{"documents", store, "--meta", "=poem"}, "expected KEY=VALUE"},
+                   {{"documents", store, "--meta", "a=1", "--meta", "a=2"}, "gives 'a' twice"},
+                   {{"memorize", store, path("text.txt"), "--meta", "a\n=1"}, "'a\\x0a=1'"},
+                   {{"documents", store, "--since", "2026-02-30"}, "expected a day"},
+                   {{"documents", store, "--before", "soon"}, "--before is 'soon'"}},
+                  2);
+}
+
+TEST_F(Memo, SearchRanksPassages) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  EXPECT_THAT(done({"search", store, "dreary volumes"}), StartsWith("raven:1: "));
+  EXPECT_THAT(done({"search", store, "dreary volumes"}), HasSubstr("midnight [dreary], while"));
+  const auto lamb = json({"search", store, "lambs", "--limit", "1"});
+  EXPECT_EQ(lamb["document"], "old/lamb");
+  EXPECT_GT(lamb["score"], 0);
+  EXPECT_EQ(done({"search", store, "nevermore"}), "");
+  done({"forget", store, "raven"});
+  EXPECT_EQ(done({"search", store, "dreary volumes"}), "");
+  std::filesystem::copy(std::filesystem::path(TESSERA_SOURCE_FOLDER) / "tests/store/format_1",
+                        path("earlier"));
+  EXPECT_THAT(done({"search", path("earlier"), "burn"}), StartsWith("tyger.txt:1: "))
+      << "a store of an earlier version is indexed when it is asked";
+}
+
 TEST_F(Memo, AnswersQuestionsAsPeopleTypeThem) {
   const std::string store = create();
   done({"memorize", store, path("poems")});
@@ -323,7 +370,7 @@ TEST_F(Memo, RefusesWrongUsage) {
   std::filesystem::create_directories(path("twice/raven"));
   write_text(path("twice/raven/raven"), kLamb);
   expect_refusals(
-      {{{}, "which verb? There are create, memorize, recall"},
+      {{{}, "which verb? There are create, memorize, update, recall"},
        {{"memorise", store}, "did you mean 'memorize'?"},
        {{"create", store}, "already exists"},
        {{"create", path("x"), "--dimension", "100"}, "expected a multiple of 64"},

@@ -51,7 +51,7 @@ TEST_F(ModelWithStore, ATextIsKnownWhileItIsStored) {
   std::vector<std::string> recited = generate;
   recited.insert(recited.end(), with.begin(), with.end());
   EXPECT_THAT(run(recited),
-              StartsWith("Quick wizards jumped over both lazy dwarves; five boxing knigh"));
+              StartsWith("Quick wizards jumped over both lazy dwarves; five boxing knig"));
   run({"memo", "forget", path("store"), "unseen.txt"});
   EXPECT_EQ(evaluated(with), alone) << "a store that forgot";
   EXPECT_EQ(run(recited), run(generate));

@@ -73,6 +73,20 @@ TEST(Plan, ReadsCountsAndTexts) {
   EXPECT_LE(plans[2]["predicted_error"], plans[1]["predicted_error"]);
 }
 
+TEST(Plan, EveryFileOfAFolderIsADocument) {
+  const auto folder = std::filesystem::path(::testing::TempDir()) / "plan_test_folder";
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"one", "two"})
+    std::ofstream(folder / name) << "a text that two documents have in common";
+  const Outcome run =
+      plan({"--text", folder, "--tokenizer", "byte", "--dimension", "512", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = config::Json::parse(run.out);
+  EXPECT_EQ(json["documents"], 2);
+  EXPECT_EQ(json["tokens"], 80);
+  EXPECT_EQ(json["layers"], 3) << "as a store has them";
+}
+
 TEST(Plan, RefusesWithTheReason) {
   const auto refusal = [](std::vector<std::string> arguments, int status) {
     const Outcome run = plan(std::move(arguments));
@@ -98,7 +112,7 @@ TEST(Plan, RefusesWithTheReason) {
               HasSubstr("line 2"));
   const std::string empty = file_with("plan_test_empty.txt", "");
   EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
-              HasSubstr("has 0 tokens"));
+              HasSubstr("is empty"));
 }
 
 }  // namespace

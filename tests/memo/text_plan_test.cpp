@@ -21,7 +21,7 @@ const TextMemoryConfig kConfig{.heads = 2, .layers = 2, .vocabulary = 30};
 TEST(TextPlan, ComparesThreeKindsOfKeys) {
   const auto text = random_text(600);
   const auto plans = plan_text(
-      text, kConfig, 1, [](const RecallPredictor& predictor) { return predictor.plan_in(512); });
+      {text}, kConfig, 1, [](const RecallPredictor& predictor) { return predictor.plan_in(512); });
   ASSERT_EQ(plans.size(), 3u);
   using Keys = WindowMemory::Keys;
   for (const auto& [plan, keys] :

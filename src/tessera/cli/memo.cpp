@@ -14,15 +14,18 @@ void add_memo(Verb& program) {
       "A memory of documents: recites them, names the source of each token, forgets exactly");
   add_memo_create(memo);
   add_memo_memorize(memo);
+  add_memo_update(memo);
   add_memo_recall(memo);
   add_memo_ask(memo);
   add_memo_complete(memo);
   add_memo_find(memo);
+  add_memo_search(memo);
   add_memo_forget(memo);
   add_memo_documents(memo);
   add_memo_show(memo);
   add_memo_stat(memo);
   add_memo_verify(memo);
+  add_memo_rebuild(memo);
   add_memo_merge(memo);
   add_memo_export(memo);
 }

@@ -12,12 +12,13 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
+#include "tessera/cli/document_texts.h"
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/bpe_trainer.h"
-#include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_plan.h"
+#include "tessera/store/expected_cost.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::cli {
@@ -37,14 +38,6 @@ struct MemoCreateArguments {
 };
 
 using Texts = std::vector<std::string>;
-
-/// The documents of a file or folder.
-Texts texts_of(const std::string& path) {
-  Texts texts;
-  TextSource::from_path(path).for_each(
-      [&](const std::string&, std::string_view text) { texts.emplace_back(text); });
-  return texts;
-}
 
 Tokenizer learnt_tokenizer(const Texts& sample) {
   BpeTrainer trainer({.vocabulary_size = kLearntVocabulary});
@@ -66,15 +59,20 @@ Tokenizer tokenizer_of(const MemoCreateArguments& options, const Texts& sample) 
   return learnt_tokenizer(sample);
 }
 
-/// A plan for the smallest dimension that is predicted to recall the sample with the error allowed.
-memo::SizePlan planned_size(const MemoCreateArguments& options, memo::TextMemoryConfig memory,
-                            const Tokenizer& tokenizer, const Texts& sample) {
-  std::vector<std::vector<int32_t>> documents;
+using Documents = std::vector<std::vector<int32_t>>;
+
+Documents encoded(const Tokenizer& tokenizer, const Texts& sample) {
+  Documents documents;
   for (const std::string& text : sample) {
     documents.push_back(tokenizer.encode(text));
     if (const auto end = tokenizer.end_of_text()) documents.back().push_back(*end);
   }
-  memory.vocabulary = tokenizer.vocabulary_size();
+  return documents;
+}
+
+/// A plan for the smallest dimension that is predicted to recall the sample with the error allowed.
+memo::SizePlan planned_size(const MemoCreateArguments& options,
+                            const memo::TextMemoryConfig& memory, const Documents& documents) {
   const memo::SizePlan plan = memo::plan_memory(
       documents, memory, options.seed,
       [&](const memo::RecallPredictor& predictor) { return predictor.plan_for(*options.error); });
@@ -86,6 +84,36 @@ memo::SizePlan planned_size(const MemoCreateArguments& options, memo::TextMemory
   return plan;
 }
 
+/// How large a memory the sample needs, and what it takes to memorize it.
+struct Planned {
+  memo::SizePlan size;
+  store::ExpectedCost cost;
+};
+
+Planned planned(const MemoCreateArguments& options, memo::TextMemoryConfig memory,
+                const Tokenizer& tokenizer, const Texts& sample) {
+  memory.vocabulary = tokenizer.vocabulary_size();
+  const Documents documents = encoded(tokenizer, sample);
+  Planned plan{planned_size(options, memory, documents), {}};
+  memory.dimension = *plan.size.dimension;
+  int64_t bytes = 0;
+  for (const std::string& text : sample) bytes += std::ssize(text);
+  plan.cost = store::expected_cost(memory, documents, plan.size.associations, bytes);
+  return plan;
+}
+
+std::string readable_seconds(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
+                        : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+void print_cost(const store::ExpectedCost& cost) {
+  fmt::print("  to memorize it: about {}, {} of memory, {} on disk\n",
+             readable_seconds(cost.seconds), readable_bytes(cost.memory_bytes),
+             readable_bytes(cost.disk_bytes));
+}
+
 void print_plan(const MemoCreateArguments& options, const memo::SizePlan& plan) {
   fmt::print("{}: {} pairs of a window and its next token\n", options.sample, plan.associations);
   fmt::print("  dimension {} recalls it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
@@ -95,7 +123,7 @@ void print_plan(const MemoCreateArguments& options, const memo::SizePlan& plan) 
 }
 
 Json json_of(const MemoCreateArguments& options, const memo::TextMemoryConfig& memory,
-             const Tokenizer& tokenizer, const std::optional<memo::SizePlan>& plan) {
+             const Tokenizer& tokenizer, const std::optional<Planned>& plan) {
   Json json = {{"store", options.store},
                {"code", config::enum_name(memory.code)},
                {"dimension", memory.dimension},
@@ -104,11 +132,14 @@ Json json_of(const MemoCreateArguments& options, const memo::TextMemoryConfig& m
                {"tokenizer", tokenizer.description()},
                {"seed", memory.seed}};
   if (plan)
-    json["plan"] = {{"pairs", plan->associations},
-                    {"error", plan->error},
-                    {"standard_error", plan->standard_error},
-                    {"error_in_any_dimension", plan->error_in_any_dimension},
-                    {"positions", plan->probes}};
+    json["plan"] = {{"pairs", plan->size.associations},
+                    {"error", plan->size.error},
+                    {"standard_error", plan->size.standard_error},
+                    {"error_in_any_dimension", plan->size.error_in_any_dimension},
+                    {"positions", plan->size.probes},
+                    {"seconds", plan->cost.seconds},
+                    {"memory_bytes", plan->cost.memory_bytes},
+                    {"disk_bytes", plan->cost.disk_bytes}};
   return json;
 }
 
@@ -117,16 +148,19 @@ void run_memo_create(const MemoCreateArguments& options) {
   memory.code = options.code;
   memory.dimension = options.dimension;
   memory.seed = options.seed;
-  const Texts sample = options.sample.empty() ? Texts() : texts_of(options.sample);
+  const Texts sample = options.sample.empty() ? Texts() : document_texts(options.sample);
   const Tokenizer tokenizer = tokenizer_of(options, sample);
-  std::optional<memo::SizePlan> plan;
+  std::optional<Planned> plan;
   if (!sample.empty()) {
-    plan = planned_size(options, memory, tokenizer, sample);
-    memory.dimension = *plan->dimension;
+    plan = planned(options, memory, tokenizer, sample);
+    memory.dimension = *plan->size.dimension;
   }
   store::MemoStore::create(options.store, memory, tokenizer);
   if (options.json) return print_json(json_of(options, memory, tokenizer, plan));
-  if (plan) print_plan(options, *plan);
+  if (plan) {
+    print_plan(options, plan->size);
+    print_cost(plan->cost);
+  }
   const auto entries = static_cast<double>(memory.dimension * memory.dimension);
   fmt::print("{}: {} code, dimension {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
              config::enum_name(options.code), memory.dimension,

@@ -1,10 +1,13 @@
 // tessera memo documents STORE
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/cli/memo_metadata.h"
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/cli/program.h"
 #include "tessera/report/table.h"
@@ -14,20 +17,63 @@ namespace tessera::cli {
 namespace {
 
 struct DocumentsOptions {
-  std::string store;
+  std::string store, since, before;
+  std::vector<std::string> metadata;
   bool json = false;
 };
 
+/// Which documents are listed.
+class Filter {
+ public:
+  explicit Filter(const DocumentsOptions& options) : metadata_(parse_metadata(options.metadata)) {
+    if (!options.since.empty()) since_ = parse_day("--since", options.since);
+    if (!options.before.empty()) before_ = parse_day("--before", options.before);
+  }
+
+  bool passes(const store::DocumentDetails& details) const {
+    for (const auto& [key, value] : metadata_) {
+      const auto found = details.metadata.find(key);
+      if (found == details.metadata.end() || found->second != value) return false;
+    }
+    return details.memorized >= since_ && details.memorized < before_;
+  }
+
+ private:
+  store::Metadata metadata_;
+  int64_t since_ = INT64_MIN, before_ = INT64_MAX;
+};
+
+config::Json json_of(const store::StoredDocument& document, const store::DocumentDetails& details) {
+  config::Json json = {{"id", document.id},
+                       {"tokens", document.tokens},
+                       {"pairs", document.pairs},
+                       {"checksum", document.checksum},
+                       {"metadata", details.metadata}};
+  if (details.digest.empty()) return json;  // an earlier version stored it
+  json["bytes"] = details.bytes;
+  json["sha256"] = details.digest;
+  if (details.memorized != 0) json["memorized"] = details.memorized;
+  return json;
+}
+
+std::string words_of(const store::Metadata& metadata) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : metadata) words.push_back(key + "=" + value);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 void run_documents(const DocumentsOptions& options) {
+  const Filter filter(options);
   const store::MemoStore store(options.store);
   config::Json list = config::Json::array();
-  Table table("", {"document", "tokens", "pairs"});
+  Table table("", {"document", "tokens", "pairs", "bytes", "memorized (UTC)", "metadata"});
   for (const auto& document : store.ledger().documents()) {
-    table.add_row({document.id, document.tokens, document.pairs});
-    list.push_back({{"id", document.id},
-                    {"tokens", document.tokens},
-                    {"pairs", document.pairs},
-                    {"checksum", document.checksum}});
+    const store::DocumentDetails details = store.ledger().details(document);
+    if (!filter.passes(details)) continue;
+    list.push_back(json_of(document, details));
+    table.add_row({document.id, document.tokens, document.pairs,
+                   details.digest.empty() ? "-" : fmt::format("{}", details.bytes),
+                   readable_time(details.memorized), words_of(details.metadata)});
   }
   if (options.json)
     print_json(list);
@@ -43,6 +89,12 @@ void add_memo_documents(Verb& memo) {
   auto options = std::make_shared<DocumentsOptions>();
   Verb& verb = memo.verb("documents", "List the documents");
   add_store(verb, options->store);
+  verb.option(
+      "--meta", options->metadata,
+      "KEY=VALUE: only documents that were memorized with this; may be given several times");
+  verb.option("--since", options->since,
+              "YYYY-MM-DD: only documents memorized on this day (UTC) or later");
+  verb.option("--before", options->before, "YYYY-MM-DD: only documents memorized before this day");
   verb.flag("--json", options->json, "Print a JSON array");
   verb.run([options] { run_documents(*options); });
 }

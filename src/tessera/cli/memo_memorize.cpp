@@ -14,6 +14,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/base/progress.h"
+#include "tessera/cli/memo_metadata.h"
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/text_source.h"
@@ -28,7 +29,7 @@ namespace fs = std::filesystem;
 struct MemoMemorizeArguments {
   std::string store, shard;
   std::optional<std::string> id;
-  std::vector<std::string> files;
+  std::vector<std::string> files, metadata;
   bool replace = false, keep_going = false, json = false;
 };
 
@@ -158,8 +159,12 @@ void print_outcome(store::Memorized outcome, const store::StoredDocument& docume
   std::fflush(stdout);
 }
 
-void memorize_all(const Admitted& admitted, store::MemoWriter& writer, store::Duplicates duplicates,
-                  bool json) {
+/// How many documents had each outcome.
+using Outcomes = std::array<int64_t, kOutcomes.size()>;
+
+Outcomes memorize_all(const Admitted& admitted, store::MemoWriter& writer,
+                      store::Duplicates duplicates, const store::Metadata& metadata, bool json) {
+  Outcomes outcomes{};
   const InterruptGuard interrupt;
   Progress progress(stderr, "Memorizing", admitted.bytes);
   int64_t bytes_done = 0;
@@ -168,11 +173,13 @@ void memorize_all(const Admitted& admitted, store::MemoWriter& writer, store::Du
     if (InterruptGuard::interrupted()) break;
     document.visit([&](const std::string&, std::string_view text) {
       const auto size = static_cast<double>(text.size());
+      const auto show = [&](int64_t tokens, int64_t of) {
+        const double share = static_cast<double>(tokens) / static_cast<double>(of);
+        progress.update(bytes_done + static_cast<int64_t>(share * size), document.id);
+      };
       const store::Memorized outcome =
-          writer.memorize(document.id, text, duplicates, [&](int64_t tokens, int64_t of) {
-            const double share = static_cast<double>(tokens) / static_cast<double>(of);
-            progress.update(bytes_done + static_cast<int64_t>(share * size), document.id);
-          });
+          writer.memorize(document.id, text, duplicates, show, metadata);
+      ++outcomes[static_cast<size_t>(outcome)];
       bytes_done += static_cast<int64_t>(text.size());
       progress.wipe();
       print_outcome(outcome, *writer.ledger().find(document.id), json);
@@ -186,6 +193,7 @@ void memorize_all(const Admitted& admitted, store::MemoWriter& writer, store::Du
         fmt::format("interrupted; {} of {} are memorized and kept; continue with the same command "
                     "and --replace",
                     done, counted(static_cast<int64_t>(admitted.documents.size()), "document")));
+  return outcomes;
 }
 
 void warn_if_overfull(const store::MemoWriter& writer) {
@@ -202,6 +210,7 @@ void warn_if_overfull(const store::MemoWriter& writer) {
 
 void run_memo_memorize(const MemoMemorizeArguments& options) {
   const Shard shard = parse_shard(options.shard);
+  const store::Metadata metadata = parse_metadata(options.metadata);
   store::MemoWriter writer(options.store);
   std::vector<Document> documents;
   size_t number = 0;
@@ -210,7 +219,10 @@ void run_memo_memorize(const MemoMemorizeArguments& options) {
   const store::Duplicates duplicates =
       options.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
   const Admitted admitted = admit(documents, writer, duplicates, options.keep_going);
-  memorize_all(admitted, writer, duplicates, options.json);
+  const Outcomes outcomes = memorize_all(admitted, writer, duplicates, metadata, options.json);
+  if (options.replace)
+    fmt::print(stderr, "{} new, {} replaced, {} unchanged\n", outcomes[0], outcomes[1],
+               outcomes[2]);
   warn_if_overfull(writer);
   for (const auto& refusal : admitted.refusals) fmt::print(stderr, "not memorized: {}\n", refusal);
   if (!admitted.refusals.empty())
@@ -220,25 +232,48 @@ void run_memo_memorize(const MemoMemorizeArguments& options) {
 
 }  // namespace
 
-void add_memo_memorize(Verb& memo) {
-  auto options = std::make_shared<MemoMemorizeArguments>();
-  Verb& verb = memo.verb("memorize", "Memorize documents");
+namespace {
+
+/// What memorize and update have in common.
+void add_arguments(Verb& verb, const std::shared_ptr<MemoMemorizeArguments>& options) {
   add_store(verb, options->store);
   verb.option("file", options->files,
               "Text files; folders, where every file below is a document; or - for standard input. "
               "The id of a document is its file name, or its path within the folder")
       .required();
   verb.option("--id", options->id, "The id of a single document");
-  verb.option("--shard", options->shard,
-              "I/N: memorize only every Nth document, starting with the Ith; the stores of all N "
-              "shards can be merged");
-  verb.flag("--replace", options->replace,
-            "Replace documents that the store already holds; unchanged ones are skipped");
+  verb.option(
+      "--meta", options->metadata,
+      "KEY=VALUE: keep this with each of the documents, for 'tessera memo documents'; may be "
+      "given several times");
   verb.flag("--keep-going", options->keep_going,
             "Leave out documents that cannot be memorized, list them at the end and end with "
             "status 1; without it one bad document stops all");
   verb.flag("--json", options->json, "Print one JSON object per document");
   verb.run([options] { run_memo_memorize(*options); });
+}
+
+}  // namespace
+
+void add_memo_memorize(Verb& memo) {
+  auto options = std::make_shared<MemoMemorizeArguments>();
+  Verb& verb = memo.verb("memorize", "Memorize documents");
+  add_arguments(verb, options);
+  verb.option("--shard", options->shard,
+              "I/N: memorize only every Nth document, starting with the Ith; the stores of all N "
+              "shards can be merged");
+  verb.flag("--replace", options->replace,
+            "Replace documents that the store already holds; unchanged ones are skipped");
+}
+
+void add_memo_update(Verb& memo) {
+  auto options = std::make_shared<MemoMemorizeArguments>();
+  options->replace = true;
+  add_arguments(
+      memo.verb("update",
+                "Memorize what is new or has changed: a changed document is forgotten and "
+                "memorized again in one step, an unchanged one is left as it is"),
+      options);
 }
 
 }  // namespace tessera::cli

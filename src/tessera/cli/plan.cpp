@@ -1,14 +1,17 @@
 // tessera plan: how large a memory must be, or how much one of a given size can hold
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "tessera/base/config.h"
-#include "tessera/base/file.h"
+#include "tessera/base/error.h"
 #include "tessera/base/progress.h"
+#include "tessera/cli/document_texts.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/tokenizer.h"
@@ -26,7 +29,7 @@ struct PlanArguments {
   std::optional<double> alpha, error;
   std::optional<int64_t> inputs, outputs, dimension, runs;
   int64_t vocabulary = 4096;
-  int32_t heads = 4, layers = 1;
+  int32_t heads = 4, layers = 3;
   std::string counts, text, tokenizer = "bpe";
   uint64_t seed = 1;
   bool json = false;
@@ -89,47 +92,52 @@ void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {
     fmt::print("  {:>10} associations at an error of {:g} each\n", held.items, held.error_per_item);
 }
 
-Tokenizer tokenizer_of(const PlanArguments& options, const std::string& text) {
+Tokenizer tokenizer_of(const PlanArguments& options, const std::vector<std::string>& texts) {
   if (options.tokenizer == "byte") return Tokenizer::bytes(EndOfText::kPresent);
-  if (options.tokenizer == "character") return Tokenizer::characters(text, EndOfText::kPresent);
+  if (options.tokenizer == "character")
+    return Tokenizer::characters(fmt::format("{}", fmt::join(texts, "")), EndOfText::kPresent);
   if (options.tokenizer != "bpe") return Tokenizer::load(options.tokenizer);
   BpeTrainer trainer({.vocabulary_size = options.vocabulary});
-  trainer.add_text(text);
+  for (const std::string& text : texts) trainer.add_text(text);
   Progress progress(stderr, "Learning tokens", options.vocabulary);
   return trainer.train([&](int64_t tokens) { progress.update(tokens); });
 }
 
-/// A text as tokens, with a plan for each kind of keys.
+/// Texts as tokens, with a plan for each kind of keys.
 struct PlansOfText {
-  std::string text;  // its path
-  size_t tokens = 0;
+  std::string text;  // their path
+  size_t documents = 0, tokens = 0;
   memo::TextMemoryConfig memory;
   std::vector<memo::TextPlan> plans;
 };
 
 PlansOfText plan_text(const PlanArguments& options) {
-  const std::string text = read_file(options.text);
-  const Tokenizer tokenizer = tokenizer_of(options, text);
-  const auto tokens = tokenizer.encode(text);
-  if (static_cast<int64_t>(tokens.size()) <= options.heads)
+  const std::vector<std::string> texts = document_texts(options.text);
+  const Tokenizer tokenizer = tokenizer_of(options, texts);
+  std::vector<std::vector<int32_t>> documents;
+  size_t tokens = 0, longest = 0;
+  for (const std::string& text : texts) {
+    documents.push_back(tokenizer.encode(text));
+    tokens += documents.back().size();
+    longest = std::max(longest, documents.back().size());
+  }
+  if (static_cast<int64_t>(longest) <= options.heads)
     throw DataError(options.text, "has {} tokens; a window of {} and its next token need more",
-                    tokens.size(), options.heads);
+                    longest, options.heads);
   const memo::TextMemoryConfig memory{
       .heads = options.heads, .layers = options.layers, .vocabulary = tokenizer.vocabulary_size()};
   const auto choose = [&](const memo::RecallPredictor& predictor) {
     return options.dimension ? predictor.plan_in(*options.dimension)
                              : predictor.plan_for(*options.error);
   };
-  return {options.text, tokens.size(), memory,
-          memo::plan_text(tokens, memory, options.seed, choose)};
+  return {options.text, documents.size(), tokens, memory,
+          memo::plan_text(documents, memory, options.seed, choose)};
 }
 
 Json json_of(const PlansOfText& text) {
-  Json json = {{"text", text.text},
-               {"tokens", text.tokens},
-               {"vocabulary", text.memory.vocabulary},
-               {"heads", text.memory.heads},
-               {"layers", text.memory.layers}};
+  Json json = {{"text", text.text},          {"documents", text.documents},
+               {"tokens", text.tokens},      {"vocabulary", text.memory.vocabulary},
+               {"heads", text.memory.heads}, {"layers", text.memory.layers}};
   for (const auto& [keys, size] : text.plans) {
     Json plan = {{"keys", keys},
                  {"associations", size.associations},
@@ -146,8 +154,8 @@ Json json_of(const PlansOfText& text) {
 }
 
 void print(const PlansOfText& text) {
-  fmt::print("{}: {} tokens of {}, {} heads, {} layers\n", text.text, text.tokens,
-             text.memory.vocabulary, text.memory.heads, text.memory.layers);
+  fmt::print("{}: {} documents, {} tokens of {}, {} heads, {} layers\n", text.text, text.documents,
+             text.tokens, text.memory.vocabulary, text.memory.heads, text.memory.layers);
   for (const auto& [keys, size] : text.plans) {
     fmt::print("\nWith {}\n  associations        {}\n", keys, size.associations);
     if (size.dimension)
@@ -186,8 +194,11 @@ void add_plan(Verb& program) {
   verb.option("--alpha", options->alpha, "Inputs follow a Zipf law of this exponent");
   verb.option("--counts", options->counts,
               "Inputs follow the counts in this file: one a line, or name, tab, count");
-  verb.option("--text", options->text,
-              "Size a correlation memory that stores this text, window by window");
+  verb.option(
+      "--text", options->text,
+      "Size a correlation memory that stores this text, window by window; in a folder every "
+      "file is a document. Windows and tokens are those of 'tessera memo create' unless "
+      "--heads, --layers or --tokenizer is given");
   verb.option("--inputs", options->inputs, "Number of different inputs N (with --alpha)")
       .at_least(1);
   verb.option("--outputs", options->outputs, "Number of different outputs M").at_least(1);

@@ -22,14 +22,21 @@ WindowErrorPredictor windows(std::span<const int32_t> tokens, const TextMemoryCo
   return {tokens, memory, kProbes, seed};
 }
 
+std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& documents) {
+  std::vector<int32_t> all;
+  for (const auto& document : documents) all.insert(all.end(), document.begin(), document.end());
+  return all;
+}
+
 }  // namespace
 
-std::vector<TextPlan> plan_text(std::span<const int32_t> tokens, const TextMemoryConfig& config,
-                                uint64_t seed, const SizeChoice& choose) {
+std::vector<TextPlan> plan_text(const std::vector<std::vector<int32_t>>& documents,
+                                const TextMemoryConfig& config, uint64_t seed,
+                                const SizeChoice& choose) {
   using Keys = WindowMemory::Keys;
+  const std::vector<int32_t> tokens = joined(documents);
   TextMemoryConfig bound = config;
   bound.code = WindowCodeKind::kBound;
-  const std::vector<std::vector<int32_t>> documents = {{tokens.begin(), tokens.end()}};
   return {{"keys that share parts (as in the paper)",
            choose(windows(tokens, config, Keys::kSharedSlots, seed))},
           {"an independent key per window",
@@ -40,9 +47,7 @@ std::vector<TextPlan> plan_text(std::span<const int32_t> tokens, const TextMemor
 SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
                      const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose) {
   if (config.code == WindowCodeKind::kBound) return choose(bound_windows(documents, config, seed));
-  std::vector<int32_t> all;
-  for (const auto& document : documents) all.insert(all.end(), document.begin(), document.end());
-  return choose(windows(all, config, WindowMemory::Keys::kSharedSlots, seed));
+  return choose(windows(joined(documents), config, WindowMemory::Keys::kSharedSlots, seed));
 }
 
 }  // namespace tessera::memo

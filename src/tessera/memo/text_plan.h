@@ -20,11 +20,13 @@ struct TextPlan {
   SizePlan size;
 };
 
-/// How large a memory of a text, one document, must be with each kind of keys: the paper's, whose
-/// windows share parts; an independent key for each window; bound windows (BoundCode). config:
-/// heads, layers and vocabulary count. Throws std::invalid_argument as the predictors do.
-std::vector<TextPlan> plan_text(std::span<const int32_t> tokens, const TextMemoryConfig& config,
-                                uint64_t seed, const SizeChoice& choose);
+/// How large a memory of these documents must be with each kind of keys: the paper's, whose windows
+/// share parts; an independent key for each window; bound windows (BoundCode). The first two take
+/// the documents as one text. config: heads, layers and vocabulary count. Throws
+/// std::invalid_argument as the predictors do.
+std::vector<TextPlan> plan_text(const std::vector<std::vector<int32_t>>& documents,
+                                const TextMemoryConfig& config, uint64_t seed,
+                                const SizeChoice& choose);
 
 /// The plan for a memory of these documents under config.code. seed: of the positions it looks at.
 SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
