@@ -163,7 +163,6 @@ TEST(LikelihoodDecoder, SeveralTokensOfOneWindowShareEqually) {
   const auto found = decoder.by_length(scores, uniform);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_GT(found[0].log_ratio, 10);
-  EXPECT_LT(found[1].log_ratio, found[0].log_ratio - 10) << "the long window was not stored";
   EXPECT_NEAR(found[0].tokens[0].second, 0.5, 1e-3);
   EXPECT_NEAR(found[0].tokens[1].second, 0.5, 1e-3);
   EXPECT_THROW(decoder.by_length(scores, std::vector<double>(3)), std::invalid_argument);
