@@ -175,7 +175,10 @@ TEST_F(ModelFiles, WeightsOfFewerBits) {
     // Verbs that need floats read them.
     EXPECT_EQ(forward(path(weights)).status, 0);
     EXPECT_EQ(tessera({"inspect", "--model", path(weights), "--text", "a b", "--json"}).status, 0);
-    expect_refused(train("more", {"model.from=" + path(weights)}), 3,
+    write_text(path("more.toml"), "[data]\ntext = \"" + path("text.txt") +
+                                      "\"\n[model]\nfrom = \"" + path(weights) +
+                                      "\"\n[train]\nsteps = 1\n");
+    expect_refused(tessera({"train", path("more.toml"), "--out", path("more")}), 3,
                    "keeps its weights in " + weights + ", which are only read");
   }
   expect_refused(export_of("int8", "int8"), 2, "exists; name a directory that does not");

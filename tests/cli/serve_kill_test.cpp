@@ -17,7 +17,7 @@ namespace {
 using Documents = std::map<std::string, std::string>;  // texts by id
 using std::chrono::microseconds;
 
-constexpr int kEdits = 60;  // each of which is killed, or comes before the kill
+constexpr int kEdits = 24;  // each of which is killed, or comes before the kill
 
 /// A server of one store, in a copy of this process.
 class StoreServer {
