@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "tessera/base/error.h"
-#include "tessera/train/helper.h"
+#include "tessera/train/shared_training.h"
 #include "tests/support/free_port.h"
 #include "tests/train/trainer_fixture.h"
 
@@ -70,6 +70,13 @@ TEST(Processes, NameWhatDiffers) {
                     [&] { processes.require_equal("text", processes.leads() ? "a" : "b"); }),
                 HasSubstr("another text than process"));
   });
+}
+
+TEST(Processes, GiveUpWhereNobodyComes) {
+  Rendezvous rendezvous{.rank = 0, .count = 2, .port = test::free_port()};
+  rendezvous.limit = std::chrono::seconds(1);
+  EXPECT_THAT(message_of<std::runtime_error>([&] { Processes alone(rendezvous); }),
+              HasSubstr("process 0 of 2 found no others at 127.0.0.1"));
 }
 
 TEST(Processes, SayThatOneIsLost) {

@@ -10,8 +10,7 @@ namespace tessera::cli {
 
 constexpr const char* kStoreHelp =
     "A memo store with the model's tokenizer: each token's distribution is mixed with what the "
-    "store "
-    "holds after the same tokens";
+    "store holds after the same tokens";
 
 /// The store in this folder as a memory beside the model in `model`; none without a folder. Throws
 /// DataError if the store has another tokenizer.

@@ -159,16 +159,16 @@ std::vector<double> Processes::from_leader(std::vector<double> numbers) {
 void Processes::require_equal(const std::string& what, const std::string& text) {
   group_->run(rendezvous_,
               [&] { group_->store->set(fmt::format("{} of {}", what, rank()), bytes_of(text)); });
-  for (int64_t other = 0; other < count(); ++other) {
-    std::vector<uint8_t> theirs;
-    group_->run(rendezvous_,
-                [&] { theirs = group_->store->get(fmt::format("{} of {}", what, other)); });
-    if (theirs != bytes_of(text))
-      throw UsageError("process {} of {} has another {} than process {}", rank(), count(), what,
-                       other);
-  }
-  // The leader holds the store: it goes last.
-  from_leader({0});
+  std::optional<int64_t> different;
+  for (int64_t other = 0; other < count() && !different; ++other)
+    group_->run(rendezvous_, [&] {
+      if (group_->store->get(fmt::format("{} of {}", what, other)) != bytes_of(text))
+        different = other;
+    });
+  sum({at::zeros({1})});  // all have read: the store may go with the leader
+  if (different)
+    throw UsageError("process {} of {} has another {} than process {}", rank(), count(), what,
+                     *different);
 }
 
 }  // namespace tessera

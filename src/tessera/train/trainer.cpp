@@ -12,7 +12,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/train/gradients.h"
-#include "tessera/train/helper.h"
+#include "tessera/train/shared_training.h"
 
 namespace tessera {
 namespace {

@@ -17,7 +17,7 @@
 #include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/sequence/best_model.h"
-#include "tessera/train/helper.h"
+#include "tessera/train/shared_training.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 

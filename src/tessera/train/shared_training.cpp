@@ -1,4 +1,4 @@
-#include "tessera/train/helper.h"
+#include "tessera/train/shared_training.h"
 
 #include <nlohmann/json.hpp>
 
