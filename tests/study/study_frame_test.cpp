@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <set>
 #include <utility>
 
 #include "tessera/base/error.h"
@@ -216,6 +217,21 @@ TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {
   options_.seed = 1;
   options_.threads = 2;  // no number depends on it
   EXPECT_EQ(run_study(example(), options_).points().size(), 3u);
+}
+
+TEST(StudyContext, TrainingsOfNeighbouringSeedsShareNoSeed) {
+  const Study study = example();
+  std::set<uint64_t> seeds;
+  for (const uint64_t seed : {1U, 2U}) {
+    StudyOptions options;
+    options.seed = seed;
+    StudyResults results(StudyHeading{study.title, study.paper, study.figure, ""});
+    const StudyContext context(study, options, results);
+    EXPECT_EQ(context.training_seed(0), seed);
+    for (int64_t run = 0; run < 10; ++run) seeds.insert(context.training_seed(run));
+  }
+  EXPECT_EQ(seeds.size(), 20);
+  EXPECT_LT(*seeds.rbegin(), uint64_t{1} << 63);  // what config.toml can hold
 }
 
 TEST_F(StudyFrame, FindsStudiesByTheirId) {

@@ -53,14 +53,14 @@ TEST_F(ThreeMoonsStudy, DrawsErrorsAndMatricesOfBothNetworks) {
   for (const char* file :
        {"report.html", "error-held-out.svg", "error-training.svg", "matrices-1-head.svg",
         "matrices-3-heads.svg", "errors.csv", "disentangled.csv", "trainings.csv",
-        "published-1-head-seed1/model/config.json"})
+        "published-1-head-run1/model/config.json"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / "study" / file)) << file;
 }
 
 // A second run continues: it trains nothing that has its weights already.
 TEST_F(ThreeMoonsStudy, ContinuesWhatItsFolderHolds) {
   const StudyResults first = run(tiny());
-  const auto weights = folder_ / "study" / "ours-3-heads-seed1" / "model" / "model.safetensors";
+  const auto weights = folder_ / "study" / "ours-3-heads-run1" / "model" / "model.safetensors";
   const std::string before = read_file(weights);
   const StudyResults second = run(tiny());
   EXPECT_EQ(read_file(weights), before);
@@ -86,7 +86,7 @@ TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
   EXPECT_THAT(refusal("ours", {{"train", {{"beta1", 2}}}}), HasSubstr("ours.train.beta1 is 2"));
   EXPECT_THAT(refusal("training_periods", {1, 2}), HasSubstr("three multiples of 0.1"));
   EXPECT_THAT(refusal("hurry", 1), HasSubstr("unknown key 'hurry'"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "study" / "published-1-head-seed1"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "study" / "published-1-head-run1"));
 }
 
 }  // namespace

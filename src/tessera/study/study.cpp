@@ -5,6 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/random.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/study/memo/studies.h"
 #include "tessera/study/memory_mosaics/studies.h"
@@ -62,6 +63,10 @@ StudyContext::StudyContext(const Study& study, const StudyOptions& options, Stud
       options_(options),
       results_(results),
       parts_(options.folder, options.manifest.value("revision", "")) {}
+
+uint64_t StudyContext::training_seed(int64_t run) const {
+  return run_seed(seed(), run) & std::numeric_limits<int64_t>::max();
+}
 
 void StudyContext::take_settings(const Json& chosen, const std::vector<Json>& prepared,
                                  const std::vector<std::string_view>& bound) {

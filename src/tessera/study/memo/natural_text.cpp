@@ -7,6 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/random.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/recital.h"
@@ -230,7 +231,7 @@ std::vector<double> planned_memory(const StudyContext& context, const NaturalTex
   progress.update(2, fmt::format("{} pairs stored", memory.pairs()));
   // Errors are rare: five times the places, others than those of the plan.
   const auto places = random_places(kLongestWindow, settings.planned_tokens, 5 * settings.probes,
-                                    context.seed() + 1);
+                                    run_seed(context.seed(), 1));
   const Recall recall = recall_of(memory, stored, places, settings.error_rate);
   progress.update(3, "recitals");
   std::vector<double> numbers = {static_cast<double>(dimension), predicted,

@@ -139,9 +139,9 @@ Result measure_network(const SmallBudgetSettings& settings, const NetworkSetting
   }
   result.by_seed = {best};
   for (int64_t run = 1; run < settings.seeds; ++run)
-    result.by_seed.push_back(
-        train_once(sized, network, result.best_rate, context.seed() + run, place, corpus, context)
-            .validation_loss);
+    result.by_seed.push_back(train_once(sized, network, result.best_rate,
+                                        context.training_seed(run), place, corpus, context)
+                                 .validation_loss);
   return result;
 }
 

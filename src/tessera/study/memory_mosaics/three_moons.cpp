@@ -207,8 +207,7 @@ void draw_matrices(StudyContext& context, const MoonNetwork& network, const std:
   map->name_axes("", "moons that a key looks for (W_φ), a value has (W_ψ), the output gets (W_z)");
   map->set_values(std::move(values));
   context.results().add_chart(row_name == "memory" ? "matrices-3-heads" : "matrices-1-head",
-                              std::move(map),
-                              fmt::format("Training of seed {}. Figure 10.", network.seed));
+                              std::move(map), fmt::format("Run {}. Figure 10.", network.run + 1));
 }
 
 void add_moon_differences(StudyContext& context, const ThreeMoonsSettings& settings) {

@@ -68,15 +68,15 @@ MoonNetwork train_on_moons(StudyContext& context, const ThreeMoonsConfig& task,
                   {"start", config::enum_name(recipe.start)}};
   config.data.test_samples = recipe.train.batch;
   config.train = recipe.train;
-  config.train.seed = context.seed() + static_cast<uint64_t>(run);
+  config.train.seed = context.training_seed(run);
   const std::string plural = heads == 1 ? "" : "s";
   const auto folder =
-      context.folder() / fmt::format("{}-{}-head{}-seed{}", name, heads, plural, config.train.seed);
+      context.folder() / fmt::format("{}-{}-head{}-run{}", name, heads, plural, run + 1);
   const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
   const TrainedOnTask trained = train_on_task(
       config, RunFolder(folder, begun ? Start::kResume : Start::kNew), context.progress(),
-      fmt::format("{}, {} head{}, seed {}", name, heads, plural, config.train.seed));
-  return {config.train.seed, trained, last_loss(folder)};
+      fmt::format("{}, {} head{}, run {}", name, heads, plural, run + 1));
+  return {run, trained, last_loss(folder)};
 }
 
 int64_t MoonOutcome::successes(double dominance) const {
@@ -106,11 +106,11 @@ void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
   Table rates(fmt::format("Three heads, a moon each: the largest modulus has {:g} % or more of "
                           "every row of W_φ, W_ψ and W_z, and the three agree on the moons",
                           100 * dominance),
-              {"training", "batch", "start", "seeds", "disentangled", "loss", "ms per update"});
+              {"training", "batch", "start", "runs", "disentangled", "loss", "ms per update"});
   Table trainings(
       "Every training of three heads: the moons of the memories, in order of their periods, and "
       "the smallest share that the largest modulus has of a row",
-      {"training", "seed", "loss", "moons", "smallest share", "disentangled"});
+      {"training", "run", "loss", "moons", "smallest share", "disentangled"});
   for (const MoonOutcome& outcome : outcomes) {
     double loss = 0, seconds = 0;
     int64_t updates = 0;
@@ -121,7 +121,7 @@ void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
       seconds += network.trained.seconds;
       updates += network.trained.steps;
       trainings.add_row(
-          {outcome.name, network.seed, Cell::fixed(network.loss, 4),
+          {outcome.name, network.run + 1, Cell::fixed(network.loss, 4),
            fmt::format("{} {} {}", found.moons[0] + 1, found.moons[1] + 1, found.moons[2] + 1),
            Cell::fixed(found.least_dominance, 3), found.holds(dominance) ? "yes" : "no"});
     }

@@ -35,7 +35,7 @@ MoonRecipe our_recipe();
 
 /// A trained network.
 struct MoonNetwork {
-  uint64_t seed;
+  int64_t run;  ///< number of the training of its recipe, from 0
   task::TrainedOnTask trained;
   double loss;  ///< mean of the last ten updates
 

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "tessera/base/error.h"
-#include "tessera/base/random.h"
 #include "tessera/study/chosen_by_name.h"
 
 namespace tessera::stm_study {
@@ -87,8 +85,7 @@ std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t
 TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
                                const Contestant& contestant, int64_t run, int64_t runs) {
   config.model = contestant.model;
-  // config.toml holds numbers up to 2^63 - 1.
-  config.train.seed = run_seed(context.seed(), run) & std::numeric_limits<int64_t>::max();
+  config.train.seed = context.training_seed(run);
   const auto folder =
       context.folder() / fmt::format("{}-run{}", folder_name(contestant.name), run + 1);
   const bool begun = std::filesystem::exists(folder / "metrics.jsonl");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/interrupt.h"
+#include "tessera/base/random.h"
 #include "tessera/task/sequence/check_range.h"
 #include "tessera/tensor/tensor_file.h"
 
@@ -34,7 +35,7 @@ void write_pong_jsonl(const PongRecord& record, int64_t games,
   const InterruptGuard guard;
   for (int64_t game = 0; game < games; ++game) {
     InterruptGuard::stop_if_interrupted("stopped while playing Pong");
-    play_game(record.environment, record.player, record.seed + static_cast<uint64_t>(game),
+    play_game(record.environment, record.player, run_seed(record.seed, game),
               [&](const PongEnvironment& environment, int64_t action,
                   const PongEnvironment::Outcome& outcome) {
                 Json line = {{"game", game}, {"action", action}, {"reward", outcome.reward}};

@@ -13,7 +13,7 @@ namespace tessera::task {
 struct PongRecord {
   PongEnvironmentConfig environment;
   PongPlayer player = PongPlayer::kPerfect;
-  uint64_t seed = 1;  ///< of the first game; those that follow have the next ones
+  uint64_t seed = 1;  ///< game i (from 0) has run_seed(seed, i)
 };
 
 /// One JSON object a line, for each action: "game", "action", "reward", "player" and "opponent"
