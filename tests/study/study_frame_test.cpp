@@ -10,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/report/bar_chart.h"
+#include "tessera/study/folder_name.h"
 #include "tessera/study/study.h"
 #include "tessera/study/study_cost.h"
 
@@ -272,6 +273,12 @@ TEST(StudyResults, RefusesNamesThatAreTakenOrNoFileNames) {
   EXPECT_THROW(results.add_chart("", chart()), std::invalid_argument);
   EXPECT_THROW(results.add_table("results", Table("t", {"a"})), std::invalid_argument);
   EXPECT_THROW(results.add_chart("right", nullptr), std::invalid_argument);
+}
+
+TEST(FolderName, HasLettersDigitsAndSingleHyphens) {
+  EXPECT_EQ(folder_name("STM, n_q = 8"), "stm-n-q-8");
+  EXPECT_EQ(folder_name("GPT (learned)"), "gpt-learned");
+  EXPECT_EQ(folder_name("λ"), "");
 }
 
 TEST(StudyCost, IsSaidToTwoDigits) {

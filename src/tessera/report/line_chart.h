@@ -29,6 +29,9 @@ struct Series {
   SeriesStyle style = SeriesStyle::kLine;
 };
 
+/// Its name in legends and tables: with "(published)" where it is that.
+std::string legend_name(const Series& series);
+
 /// A named place on the x axis.
 struct ChartMark {
   double x = 0;
@@ -60,11 +63,5 @@ class LineChart : public Chart {
   std::vector<Series> series_;
   std::vector<ChartMark> marks_;
 };
-
-/// The indices of at most `limit` points that keep the shape of a line: its ends, and from each
-/// stretch between them the point that spans the largest triangle with its neighbours
-/// (Steinarsson 2013, Largest-Triangle-Three-Buckets). All indices where they are fewer.
-std::vector<std::size_t> thin_line(const std::vector<double>& x, const std::vector<double>& y,
-                                   std::size_t limit);
 
 }  // namespace tessera

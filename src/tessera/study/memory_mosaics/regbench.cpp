@@ -8,6 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/study/chosen_by_name.h"
+#include "tessera/study/folder_name.h"
 #include "tessera/study/memory_mosaics/regbench_outcome.h"
 #include "tessera/study/memory_mosaics/studies.h"
 
@@ -183,17 +184,6 @@ task::RegBenchTrainingConfig trial_config(const StudyContext& context,
   train.weight_decay = trial.weight_decay;
   train.seed = context.seed();
   return config;
-}
-
-/// "GPT, learned" -> "gpt-learned".
-std::string folder_name(const std::string& name) {
-  std::string folder;
-  for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      folder += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else if (!folder.empty() && folder.back() != '-')
-      folder += '-';
-  return folder;
 }
 
 /// Trains one trial, or continues the run that the folder holds.

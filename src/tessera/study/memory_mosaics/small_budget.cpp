@@ -11,6 +11,7 @@
 #include "tessera/base/error.h"
 #include "tessera/model/language_model.h"
 #include "tessera/report/line_chart.h"
+#include "tessera/study/folder_name.h"
 #include "tessera/study/memory_mosaics/network_training.h"
 #include "tessera/study/memory_mosaics/studies.h"
 #include "tessera/train/metrics_log.h"
@@ -158,10 +159,7 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
       results.add_point({budget_networks()[i].name + ", " + where, point.x, point.y});
     chart.add(std::move(series));
   }
-  std::string name = "curves-" + where;
-  for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c))) c = '-';
-  results.add_chart(name, std::make_unique<LineChart>(std::move(chart)),
+  results.add_chart("curves-" + folder_name(where), std::make_unique<LineChart>(std::move(chart)),
                     "Each with its best learning rate.");
 }
 

@@ -6,25 +6,13 @@
 
 #include "tessera/base/error.h"
 #include "tessera/study/chosen_by_name.h"
+#include "tessera/study/folder_name.h"
 
 namespace tessera::stm_study {
 namespace {
 
 using task::TrainedOnTask;
 using task::TrainedRuns;
-
-/// "STM, n_q = 8" -> "stm-n-q-8".
-std::string folder_name(const std::string& name) {
-  std::string folder;
-  for (const char c : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (plain)
-      folder += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else if (!folder.empty() && folder.back() != '-')
-      folder += '-';
-  }
-  return folder;
-}
 
 }  // namespace
 
