@@ -4,10 +4,10 @@ set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "Where the program looks for its verbs: 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tessera_program tessera_verbs)
+install(TARGETS tessera_program tessera_light_verbs tessera_all_verbs)
 install(TARGETS tessera_library EXPORT TesseraTargets)
 install(DIRECTORY src/tessera TYPE INCLUDE FILES_MATCHING PATTERN "*.h"
-        PATTERN "cli" EXCLUDE)
+        PATTERN "cli" EXCLUDE PATTERN "model_cli" EXCLUDE)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 install(EXPORT TesseraTargets NAMESPACE Tessera:: DESTINATION ${package_folder})

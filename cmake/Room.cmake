@@ -10,7 +10,7 @@
 function(tessera_room name)
   cmake_parse_arguments(ARG "TENSORS;COLD" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|\\.isa\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "/(library_)?main\\.cpp$|\\.isa\\.cpp$")
   add_library(tessera_${name} STATIC)
   target_include_directories(tessera_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   set(libraries ${ARG_LIBRARIES})  # with those of the rooms below, for tests/house

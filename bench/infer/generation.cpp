@@ -10,7 +10,7 @@
 #include <chrono>
 #include <map>
 
-#include "tessera/infer/sampling.h"
+#include "tessera/sampling/sampling.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/memory_mosaic.h"
 

@@ -14,7 +14,7 @@ namespace tessera::cli {
 inline int run_verbs(const std::vector<std::string>& command) {
   using Run = int (*)(int, char**);
   static const Run run = [] {
-    void* library = ::dlopen(TESSERA_BINARY_FOLDER "/libtessera_cli.so", RTLD_NOW | RTLD_LOCAL);
+    void* library = ::dlopen(TESSERA_BINARY_FOLDER "/libtessera_model_cli.so", RTLD_NOW | RTLD_LOCAL);
     void* function = library != nullptr ? ::dlsym(library, "tessera_run") : nullptr;
     if (function == nullptr) throw std::runtime_error(::dlerror());
     return reinterpret_cast<Run>(function);

@@ -6,6 +6,7 @@ namespace tessera::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Verb {
   std::vector<std::string> name;
@@ -83,6 +84,18 @@ TEST(Help, VersionIsJsonThatNamesTheMachine) {
   EXPECT_EQ(version.status, 0);
   EXPECT_THAT(version.out, HasSubstr("\"libtorch\""));
   EXPECT_THAT(version.out, HasSubstr("\"processor\""));
+}
+
+/// The names of the libraries that a command loads stand in what the loader says of it.
+TEST(Program, VerbsThatNeedNoLibTorchDoNotLoadIt) {
+  const ProcessOptions traced{.environment = {{"LD_DEBUG", "libs"}}};
+  for (const char* verb : {"memo", "plan", "tokenizer"}) {
+    const Outcome help = tessera({verb, "--help"}, traced);
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.err, HasSubstr("libopenblas")) << verb;
+    EXPECT_THAT(help.err, Not(HasSubstr("libtorch"))) << verb;
+  }
+  EXPECT_THAT(tessera({"train", "--help"}, traced).err, HasSubstr("libtorch"));
 }
 
 class Usage : public Workplace {};

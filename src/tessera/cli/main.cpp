@@ -41,11 +41,19 @@ std::string executable_folder() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-/// The verbs lie beside the program in a build folder and in ../lib where it is installed.
-void* load_verbs() {
+/// Whether the command line names a verb that needs no LibTorch (cli/program.h). Its library is
+/// loaded in a tenth of the time; the other one has it too.
+bool is_light(int argc, char** argv) {
+  const int verb = argc > 1 && std::string(argv[1]) == "--threads" ? 3 : 1;
+  const std::string name = verb < argc ? argv[verb] : "";
+  return name == "memo" || name == "plan" || name == "tokenizer";
+}
+
+/// Libraries lie beside the program in a build folder and in ../lib where it is installed.
+void* load(const std::string& library) {
   const std::string folder = executable_folder();
-  for (const char* place : {"/libtessera_cli.so", "/../lib/libtessera_cli.so"}) {
-    const std::string path = folder + place;
+  for (const char* place : {"/", "/../lib/"}) {
+    const std::string path = folder + place + library;
     if (::access(path.c_str(), R_OK) == 0) return ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   }
   return nullptr;
@@ -57,12 +65,13 @@ int main(int argc, char** argv) {
   report_full_files();
   wait_passively();
   use_best_blas_kernels();
-  void* verbs = load_verbs();
+  const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";
+  void* verbs = load(library);
   using Run = int (*)(int, char**);
   const Run run = verbs ? reinterpret_cast<Run>(::dlsym(verbs, "tessera_run")) : nullptr;
   if (run == nullptr) {
     const char* cause = ::dlerror();
-    std::fprintf(stderr, "tessera: cannot load libtessera_cli.so: %s\n",
+    std::fprintf(stderr, "tessera: cannot load %s: %s\n", library,
                  cause ? cause : "it is not beside the program");
     return 1;
   }

@@ -11,7 +11,7 @@
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/cli/memo_writing.h"
 #include "tessera/cli/program.h"
-#include "tessera/infer/sampling.h"
+#include "tessera/sampling/sampling.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/recall.h"
 

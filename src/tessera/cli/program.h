@@ -1,42 +1,32 @@
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
 
 #include "tessera/cli/verb.h"
-#include "tessera/ops/weight_type.h"
 
 namespace tessera::cli {
 
 /// Exit statuses of the program.
 enum ExitStatus : int { kDone = 0, kFailed = 1, kWrongUsage = 2, kBadData = 3, kInterrupted = 130 };
 
-/// Each adds one verb with its options to the program.
-void add_train(Verb& program);
-void add_generate(Verb& program);
-void add_eval(Verb& program);
-void add_inspect(Verb& program);
-void add_forward(Verb& program);
-void add_import(Verb& program);
-void add_export(Verb& program);
-void add_tokenizer(Verb& program);
-void add_data(Verb& program);
-void add_plan(Verb& program);
-void add_study(Verb& program);
+/// The verbs that need no LibTorch: `memo`, `plan` and `tokenizer`.
+void add_light_verbs(Verb& program);
 void add_memo(Verb& program);
-void add_serve(Verb& program);
+void add_plan(Verb& program);
+void add_tokenizer(Verb& program);
 
-/// The verbs of `tessera data` that write samples of tasks.
-void add_task_data(Verb& data);
+/// A set of verbs and how their actions are run.
+struct VerbSet {
+  std::function<void(Verb& program)> add;
+  /// Runs an action with so many threads.
+  std::function<void(int threads, const std::function<void()>& action)> run;
+};
 
-/// --weights of the verbs that only read a model.
-void add_weights(Verb& verb, std::optional<ops::WeightType>& weights);
+/// The program `tessera` with these verbs, which end in an exit status.
+int run_program(int argc, char** argv, const VerbSet& verbs);
 
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.
 void print_json(const nlohmann::ordered_json& json);
-
-/// Text of `--version`: versions of everything that the program runs on, and the machine.
-std::string version_text();
 
 }  // namespace tessera::cli

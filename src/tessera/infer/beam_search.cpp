@@ -8,7 +8,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/infer/state_bytes.h"
-#include "tessera/infer/token_distribution.h"
+#include "tessera/sampling/token_distribution.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera {

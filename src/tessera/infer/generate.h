@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/data/token_memory.h"
-#include "tessera/infer/sampling.h"
+#include "tessera/sampling/sampling.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/infer/streaming_session.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "tessera/infer/token_distribution.h"
+#include "tessera/sampling/token_distribution.h"
 #include "tessera/model/sequence_state.h"
 
 namespace tessera {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/infer/sampling.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera::serve {
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "tessera/infer/sampling.h"
+#include "tessera/sampling/sampling.h"
 #include "tessera/infer/text_stream.h"
 #include "tessera/serve/decoder.h"
 #include "tessera/serve/fair_queue.h"

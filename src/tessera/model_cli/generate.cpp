@@ -8,10 +8,10 @@
 #include <iterator>
 
 #include "tessera/base/file.h"
-#include "tessera/cli/memory_beside.h"
-#include "tessera/cli/program.h"
-#include "tessera/cli/text_writing.h"
 #include "tessera/model/language_model.h"
+#include "tessera/model_cli/memory_beside.h"
+#include "tessera/model_cli/model_verbs.h"
+#include "tessera/model_cli/text_writing.h"
 
 namespace tessera::cli {
 namespace {

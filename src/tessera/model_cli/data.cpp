@@ -7,8 +7,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/cli/program.h"
 #include "tessera/data/text_source.h"
+#include "tessera/model_cli/model_verbs.h"
 
 namespace tessera::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "tessera/cli/program.h"
+#include "tessera/model_cli/model_verbs.h"
 #include "tessera/tensor/manifest.h"
 
 namespace tessera::cli {

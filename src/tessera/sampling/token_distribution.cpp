@@ -1,4 +1,4 @@
-#include "tessera/infer/token_distribution.h"
+#include "tessera/sampling/token_distribution.h"
 
 #include <algorithm>
 #include <cmath>

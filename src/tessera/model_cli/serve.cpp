@@ -11,7 +11,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/physical_memory.h"
-#include "tessera/cli/program.h"
+#include "tessera/model_cli/model_verbs.h"
 #include "tessera/serve/server.h"
 
 namespace tessera::cli {

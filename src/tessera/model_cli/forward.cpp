@@ -2,7 +2,7 @@
 
 #include "tessera/infer/forward.h"
 
-#include "tessera/cli/program.h"
+#include "tessera/model_cli/model_verbs.h"
 
 namespace tessera::cli {
 

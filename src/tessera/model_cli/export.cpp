@@ -9,8 +9,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/cli/program.h"
 #include "tessera/model/language_model.h"
+#include "tessera/model_cli/model_verbs.h"
 
 namespace tessera::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/cli/program.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/model_cli/model_verbs.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/language_model/training_report.h"
 #include "tessera/task/sequence/task_kinds.h"

@@ -1,4 +1,4 @@
-#include "tessera/cli/memory_beside.h"
+#include "tessera/model_cli/memory_beside.h"
 
 #include "tessera/store/store_token_memory.h"
 

@@ -15,6 +15,7 @@
 #include "tessera/cli/program.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/model/language_model.h"
+#include "tessera/model_cli/model_verbs.h"
 #include "tessera/report/markup.h"
 #include "tessera/report/page.h"
 

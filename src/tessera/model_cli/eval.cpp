@@ -10,12 +10,13 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/cli/memory_beside.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/model_folder.h"
+#include "tessera/model_cli/memory_beside.h"
+#include "tessera/model_cli/model_verbs.h"
 #include "tessera/report/table.h"
 
 namespace tessera::cli {

@@ -1,4 +1,4 @@
-#include "tessera/cli/text_writing.h"
+#include "tessera/model_cli/text_writing.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "tessera/infer/sampling.h"
+#include "tessera/sampling/sampling.h"
 
 #include <algorithm>
 #include <cmath>

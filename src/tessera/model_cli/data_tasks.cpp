@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "tessera/base/file.h"
-#include "tessera/cli/program.h"
+#include "tessera/model_cli/model_verbs.h"
 #include "tessera/task/babi/simulator.h"
 #include "tessera/task/pong/pong_record.h"
 #include "tessera/task/regbench/regbench_file.h"

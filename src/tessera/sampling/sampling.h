@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/infer/token_distribution.h"
+#include "tessera/sampling/token_distribution.h"
 
 namespace tessera {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tessera/cli/program.h"
+#include "tessera/model_cli/model_verbs.h"
 #include "tessera/report/picture_files.h"
 #include "tessera/study/study_cost.h"
 #include "tessera/tensor/manifest.h"

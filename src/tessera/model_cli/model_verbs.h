@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tessera/cli/verb.h"
+#include "tessera/ops/weight_type.h"
+
+namespace tessera::cli {
+
+/// Each adds one verb with its options to the program.
+void add_train(Verb& program);
+void add_generate(Verb& program);
+void add_eval(Verb& program);
+void add_inspect(Verb& program);
+void add_forward(Verb& program);
+void add_import(Verb& program);
+void add_export(Verb& program);
+void add_data(Verb& program);
+void add_study(Verb& program);
+void add_serve(Verb& program);
+
+/// The verbs of `tessera data` that write samples of tasks.
+void add_task_data(Verb& data);
+
+/// --weights of the verbs that only read a model.
+void add_weights(Verb& verb, std::optional<ops::WeightType>& weights);
+
+/// Text of `--version`: versions of everything that the program runs on, and the machine.
+std::string version_text();
+
+}  // namespace tessera::cli
