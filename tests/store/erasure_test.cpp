@@ -1,5 +1,8 @@
 // After a forget nothing of the document is left in any file of the store.
 
+#include <chrono>
+#include <memory>
+
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 
@@ -98,6 +101,23 @@ TEST_F(Erasure, NothingIsLeftOfWordsAndMetadata) {
   EXPECT_EQ(MemoStore(store()).ledger().search("whales", 0).size(), 1u);
   memorize(store(), "two", "The sea is calm.\n", Duplicates::kReplace);
   EXPECT_THAT(holders(store(), "whale"), ::testing::IsEmpty());
+}
+
+/// However long a writer is busy, a reader is in the way of its checkpoint() alone.
+TEST_F(Erasure, AReaderDoesNotDisturbEdits) {
+  memorize(store(), "name-100", secret(100));
+  auto reader = std::make_unique<MemoStore>(store());
+  MemoWriter writer(store());
+  writer.forget("name-100");
+  const auto started = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - started < std::chrono::milliseconds(2500)) {
+    writer.memorize("name-101", secret(101), Duplicates::kRefuse);
+    writer.forget("name-101");
+  }
+  EXPECT_EQ(text_of(*reader, "name-100"), secret(100));
+  reader.reset();
+  writer.checkpoint();
+  for (const int number : {100, 101}) expect_gone(store(), number);
 }
 
 }  // namespace

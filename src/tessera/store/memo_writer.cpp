@@ -15,7 +15,7 @@ namespace tessera::store {
 namespace {
 
 constexpr size_t kLongestId = 4096;      // bytes
-constexpr double kEditsForWriting = 20;  // seconds of edits for each second of checkpoints
+constexpr double kEditsForWriting = 20;  // seconds of edits for each second of writing the matrix
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -176,20 +176,23 @@ memo::TextMemory MemoWriter::take() {
 void MemoWriter::put_back(memo::TextMemory memory, Clock::time_point started) {
   memory_ = std::move(memory);
   seconds_of_edits_ += seconds_since(started);
-  if (seconds_of_edits_ > kEditsForWriting * seconds_of_writing_) checkpoint();
+  if (seconds_of_edits_ > kEditsForWriting * seconds_of_writing_) write_matrix();
+}
+
+void MemoWriter::write_matrix() {
+  load();
+  seconds_of_edits_ = 0;
+  const int64_t change = ledger_.last_change();
+  if (written_ == change) return;
+  const auto started = Clock::now();
+  folder_.write_matrix(*memory_, change);
+  seconds_of_writing_ = std::max(0.1, seconds_since(started));
+  written_ = change;
 }
 
 void MemoWriter::checkpoint() {
-  load();
-  const int64_t change = ledger_.last_change();
-  if (written_ != change) {
-    const auto started = Clock::now();
-    folder_.write_matrix(*memory_, change);
-    seconds_of_writing_ = std::max(0.1, seconds_since(started));
-    written_ = change;
-  }
-  seconds_of_edits_ = 0;
-  ledger_.settle(change);
+  write_matrix();
+  ledger_.settle(*written_);
 }
 
 void MemoWriter::rebuild(const OnTokens& on_tokens) {

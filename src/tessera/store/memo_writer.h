@@ -59,9 +59,12 @@ class MemoWriter {
   /// it. The next checkpoint() removes its text from the files. Throws UsageError on an unknown id.
   void forget(const std::string& id, const OnTokens& on_tokens = {});
 
-  /// Writes the matrix, so that the next to open the store need not redo the work, and erases what
-  /// was forgotten. To be called at the end; memorize() and forget() also call it whenever the time
-  /// spent since the last one is many times that of writing.
+  /// Writes the matrix, so that the next to open the store need not redo the work. memorize() and
+  /// forget() call it whenever the time spent since the last one is many times that of writing.
+  void write_matrix();
+
+  /// write_matrix(), and erases what was forgotten; to be called at the end. Throws
+  /// std::runtime_error if a reader still has the ledger's state before that, as Ledger::settle().
   void checkpoint();
 
   /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix
@@ -87,7 +90,7 @@ class MemoWriter {
   std::vector<std::string> left_unerased_;
   std::optional<memo::TextMemory> memory_;  // at the ledger's last change; if absent, to be read
   std::optional<int64_t> written_;          // the last change in the matrix file, if known
-  double seconds_of_edits_ = 0;             // since the last checkpoint
+  double seconds_of_edits_ = 0;             // since the matrix was written
   double seconds_of_writing_ = 0.1;
 };
 
