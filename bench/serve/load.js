@@ -105,7 +105,15 @@ function recitals(store) {
 
 class Load {
   constructor(origin, known) {
-    Object.assign(this, {origin, known, wrong: 0, refused: 0, counts: {}, firstToken: [], times: {stream: [], score: [], recite: [], edit: []}});
+    Object.assign(this, {origin, known, wrong: 0, refused: 0, counts: {}, firstToken: [],
+      times: {stream: [], score: [], recite: [], edit: [], memorize: [], forget: []}});
+  }
+
+  async timed(kind, ...request) {
+    const started = seconds();
+    const answer = await ask(this.origin, ...request);
+    this.times[kind].push(seconds() - started);
+    return answer;
   }
 
   check(right, what) {
@@ -145,10 +153,10 @@ class Load {
   async edit(worker) {
     const id = `of-${worker}`, text = words(20 + worker, 1000 * worker, kForgotten);
     const where = "/v1/stores/poems/documents";
-    let answer = await ask(this.origin, "POST", where, {id, text});
+    let answer = await this.timed("memorize", "POST", where, {id, text});
     if (answer.status !== 201) return {answer, right: false};
     const read = await ask(this.origin, "GET", `${where}/${id}`);
-    answer = await ask(this.origin, "DELETE", `${where}/${id}`);
+    answer = await this.timed("forget", "DELETE", `${where}/${id}`);
     return {answer, right: JSON.parse(read.text).text === text && answer.status === 200};
   }
 
@@ -188,7 +196,7 @@ async function loadRows(server, known) {
   row(`${clients} clients for ${time} s: requests`, Object.entries(load.counts).map(([kind, count]) => `${count} ${kind}`).join(", "));
   row("wrong answers, refused requests", `${load.wrong}, ${load.refused}`);
   row("time to the first token, p50 / p99", spread(load.firstToken));
-  for (const kind of ["score", "recite", "edit"]) row(`time of ${kind}, p50 / p99`, spread(load.times[kind]));
+  for (const kind of ["score", "recite", "memorize", "forget"]) row(`time of ${kind}, p50 / p99`, spread(load.times[kind]));
   row("memory after the warm-up, at each third, at the end", marks.map((mark) => `${mark.toFixed(1)} MB`).join(", "));
 }
 

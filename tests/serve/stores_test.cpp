@@ -1,8 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <filesystem>
+#include <future>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "tests/serve/tiny_service.h"
 #include "tests/store/small_stores.h"
@@ -141,6 +149,71 @@ TEST_F(Stores, LongJobsTellHowFarTheyAre) {
   RecordedEvents recorded;
   taken.events(recorded);
   EXPECT_THAT(recorded.events.front(), HasSubstr("document_exists"));
+}
+
+/// Counts how often files of a folder are replaced.
+class Replacements {
+ public:
+  explicit Replacements(const std::filesystem::path& folder)
+      : events_(::inotify_init1(IN_NONBLOCK)) {
+    if (::inotify_add_watch(events_, folder.c_str(), IN_MOVED_TO) < 0)
+      throw std::runtime_error("the folder cannot be watched");
+  }
+  ~Replacements() { ::close(events_); }
+  Replacements(const Replacements&) = delete;
+  Replacements& operator=(const Replacements&) = delete;
+
+  /// Of the file of this name, since the last call.
+  int64_t of(const std::string& name) {
+    alignas(inotify_event) std::array<char, 16384> buffer;
+    int64_t count = 0;
+    for (ssize_t bytes; (bytes = ::read(events_, buffer.data(), buffer.size())) > 0;)
+      for (ssize_t at = 0; at < bytes;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+        count += event->name == name;
+        at += static_cast<ssize_t>(sizeof *event) + event->len;
+      }
+    return count;
+  }
+
+ private:
+  int events_;
+};
+
+TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
+  ServedStore& store = *tiny_.service.stores.at("books");
+  Replacements replacements(folder_ / "books");
+  std::promise<void> begun, released;
+  std::thread first([&, told = false]() mutable {
+    store.memorize("first", store::document_text(100), false, [&](int64_t, int64_t) {
+      if (std::exchange(told, true)) return;
+      begun.set_value();
+      released.get_future().wait();
+    });
+  });
+  begun.get_future().wait();
+  std::array<std::thread, 8> others;
+  std::atomic<int> refused = 0;
+  for (size_t i = 0; i < others.size(); ++i)
+    others[i] = std::thread([&, i] {
+      const std::string id = i == 3 ? "one" : std::to_string(i);
+      try {
+        store.memorize(id, store::document_text(static_cast<int>(i)), false, {});
+      } catch (const ApiError& error) {
+        EXPECT_EQ(error.status(), 409);
+        ++refused;
+      }
+    });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
+            " sat above the door.");  // while an edit is busy
+  released.set_value();
+  first.join();
+  for (auto& other : others) other.join();
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(get(kDocuments)["data"].size(), 2 + others.size() - 1);
+  EXPECT_LE(replacements.of("memory.safetensors"), 4);
+  EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["verified"], true);
 }
 
 TEST_F(Stores, SeesWhatOtherProcessesChange) {

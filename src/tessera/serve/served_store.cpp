@@ -1,5 +1,6 @@
 #include "tessera/serve/served_store.h"
 
+#include <exception>
 #include <utility>
 
 #include "tessera/base/error.h"
@@ -27,12 +28,14 @@ const store::StoreReader& ServedStore::Snapshot::reader() const {
 void ServedStore::read(const std::function<void(const Snapshot&)>& use) {
   const std::lock_guard lock(reading_);
   if (snapshot_ && is_stale()) snapshot_.reset();
-  if (!snapshot_) {
-    snapshot_ = std::make_unique<Snapshot>(folder_);
-    change_ = snapshot_->store.ledger().last_change();
-    looked_ = std::chrono::steady_clock::now();
-  }
+  if (!snapshot_) take_snapshot();
   use(*snapshot_);
+}
+
+void ServedStore::take_snapshot() {
+  snapshot_ = std::make_unique<Snapshot>(folder_);
+  change_ = snapshot_->store.ledger().last_change();
+  looked_ = std::chrono::steady_clock::now();
 }
 
 bool ServedStore::is_stale() {
@@ -45,9 +48,18 @@ bool ServedStore::is_stale() {
   return ledger.last_change() != change_;
 }
 
-store::MemoWriter ServedStore::writer() const {
+/// The edits that one writer does in a row, before it writes the matrix for all of them: the one
+/// that found no writer, and those that waited for their turn at that moment.
+struct ServedStore::Round {
+  std::unique_ptr<store::MemoWriter> writer;
+  int64_t to_come = 1;  // edits
+  bool changed = false, ended = false;
+  std::exception_ptr failure = nullptr;  // of writing the matrix, or of erasing
+};
+
+std::unique_ptr<store::MemoWriter> ServedStore::writer() const {
   try {
-    return store::MemoWriter(folder_);
+    return std::make_unique<store::MemoWriter>(folder_);
   } catch (const DataError&) {
     throw;
   } catch (const SystemError&) {
@@ -57,38 +69,74 @@ store::MemoWriter ServedStore::writer() const {
   }
 }
 
-/// Readers hold the ledger's older state, from which nothing can be erased.
+/// Does an edit in the round that there is, or begins one; returns when the round has ended.
+void ServedStore::edit(const std::function<void(store::MemoWriter&)>& change) {
+  ++waiting_;
+  std::unique_lock lock(writing_);
+  const int64_t behind = --waiting_;
+  if (!round_) round_ = std::make_shared<Round>(Round{writer(), 1 + behind});
+  const std::shared_ptr<Round> round = round_;
+  std::exception_ptr refusal;
+  try {
+    change(*round->writer);
+    round->changed = true;
+  } catch (...) {
+    refusal = std::current_exception();
+  }
+  if (--round->to_come == 0)
+    end_round();
+  else if (!refusal)
+    round_ended_.wait(lock, [&] { return round->ended; });
+  if (refusal) std::rethrow_exception(refusal);
+  if (round->failure) std::rethrow_exception(round->failure);
+}
+
+void ServedStore::end_round() {
+  const std::shared_ptr<Round> round = std::exchange(round_, nullptr);
+  try {
+    if (round->changed) checkpoint(*round->writer);
+  } catch (...) {
+    round->failure = std::current_exception();
+  }
+  round->writer.reset();
+  round->ended = true;
+  round_ended_.notify_all();
+}
+
+/// Readers hold the ledger's older state, from which nothing can be erased. The next one takes its
+/// snapshot before the writer closes the ledger: its last user would have to empty SQLite's log.
 void ServedStore::checkpoint(store::MemoWriter& writer) {
+  writer.write_matrix();
   const std::lock_guard lock(reading_);
   snapshot_.reset();
   writer.checkpoint();
+  take_snapshot();
 }
 
 store::Memorized ServedStore::memorize(const std::string& id, const std::string& text, bool replace,
                                        const OnTokens& on_tokens) {
-  const std::lock_guard lock(writing_);
-  store::MemoWriter writer = this->writer();
   const auto duplicates = replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
-  if (!replace && writer.ledger().find(id))
-    throw ApiError(409, "'{}' is stored already; ?replace=true replaces it", id)
-        .about("id")
-        .with_code("document_exists");
-  store::Memorized outcome;
-  try {
-    outcome = writer.memorize(id, text, duplicates, on_tokens);
-  } catch (const DataError& error) {
-    throw ApiError(422, "{}", error.what()).about("text");
-  }
-  checkpoint(writer);
+  store::Memorized outcome = {};
+  edit([&](store::MemoWriter& writer) {
+    if (!replace && writer.ledger().find(id))
+      throw ApiError(409, "'{}' is stored already; ?replace=true replaces it", id)
+          .about("id")
+          .with_code("document_exists");
+    try {
+      outcome = writer.memorize(id, text, duplicates, on_tokens);
+    } catch (const DataError& error) {
+      throw ApiError(422, "{}", error.what()).about("text");
+    }
+  });
   return outcome;
 }
 
 store::StoredDocument ServedStore::forget(const std::string& id, const OnTokens& on_tokens) {
-  const std::lock_guard lock(writing_);
-  store::MemoWriter writer = this->writer();
-  const store::StoredDocument document = document_of(writer.ledger(), id);
-  writer.forget(id, on_tokens);
-  checkpoint(writer);
+  store::StoredDocument document;
+  edit([&](store::MemoWriter& writer) {
+    document = document_of(writer.ledger(), id);
+    writer.forget(id, on_tokens);
+  });
   return document;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,8 +19,10 @@
 namespace tessera::serve {
 
 /// A store that is read and edited while it is served. From any thread: readers take turns, and so
-/// do writers; a reader waits for a writer only while the matrix is written, not while a document
-/// is memorized. Changes by other processes are seen within half a second.
+/// do writers; a reader waits for a writer only while forgotten text is erased, not while a
+/// document is memorized or the matrix is written. Edits that wait for the same writer share what
+/// follows them: the matrix is written and forgotten text erased once for all of them, before any
+/// of them returns. Changes by other processes are seen within half a second.
 class ServedStore {
  public:
   /// Throws DataError and SystemError as MemoStore.
@@ -49,13 +53,23 @@ class ServedStore {
   store::StoredDocument forget(const std::string& id, const OnTokens& on_tokens);
 
  private:
-  store::MemoWriter writer() const;
-  bool is_stale();
+  struct Round;
+
+  std::unique_ptr<store::MemoWriter> writer() const;
+  void edit(const std::function<void(store::MemoWriter&)>& change);
+  void end_round();
   void checkpoint(store::MemoWriter& writer);
+  bool is_stale();
+  void take_snapshot();
 
   std::string name_, folder_;
   Tokenizer tokenizer_;
-  std::mutex writing_;
+
+  std::atomic<int64_t> waiting_ = 0;  // edits, for writing_
+  std::mutex writing_;                // guards the next two
+  std::shared_ptr<Round> round_;      // that takes edits, if there is one
+  std::condition_variable round_ended_;
+
   std::mutex reading_;  // guards what follows
   std::unique_ptr<Snapshot> snapshot_;
   int64_t change_ = 0;  // the ledger's last one in the snapshot
