@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "tessera/store/store_json.h"
 #include "tests/serve/tiny_service.h"
 #include "tests/store/small_stores.h"
 
@@ -92,6 +93,12 @@ TEST_F(Stores, RecitesAndNamesItsSources) {
   EXPECT_EQ(first["sources"][0]["document"], "one");
   EXPECT_EQ(first["sources"][0]["position"], 9);
   EXPECT_GT(first["probability"], 0.99);
+  EXPECT_EQ(first["sources"][0]["byte"], 9);
+  EXPECT_EQ(first["sources"][0]["line"], 1);
+  const store::MemoStore opened(folder_ / "books");
+  const store::Question question = store::read_question(opened, "The raven");
+  EXPECT_EQ(recalled, store::json_of(opened, "The raven", question,
+                                     store::recall(opened, question.tokens, {.tokens = 100})));
   EXPECT_EQ(tiny_.post("/v1/stores/books/recall", {{"prompt", ""}}).status, 400);
 }
 
@@ -134,6 +141,7 @@ TEST_F(Stores, FindsCountsAndVerifies) {
   EXPECT_EQ(known["digest"], store::digest(folder_ / "books"));
   EXPECT_GT(known["load"], 0);
   EXPECT_EQ(known["measured_recall"]["positions"], 10);
+  EXPECT_EQ(known["seed"], 0);
   EXPECT_EQ(tiny_.ask("GET", "/v1/stores/books/stat?measure=x").status, 400);
   EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["digest"], known["digest"]);
 }

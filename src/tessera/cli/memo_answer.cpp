@@ -4,48 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/config.h"
 #include "tessera/cli/memo_writing.h"
 #include "tessera/cli/program.h"
 #include "tessera/report/table.h"
+#include "tessera/store/store_json.h"
 
 namespace tessera::cli {
 namespace {
-
-using config::Json;
-
-Json json_of(const std::string& prompt, const store::MemoStore& store,
-             const store::Question& question, const store::Recall& recall,
-             const std::string& text) {
-  Json json = {{"prompt", prompt},
-               {"read_as", question.text},
-               {"differing_words", question.differences},
-               {"text", text},
-               {"end", config::enum_name(recall.end)},
-               {"window_lengths", memo::window_lengths(store.config().memory)},
-               {"tokens", Json::array()}};
-  for (size_t i = 0; i < recall.tokens.size(); ++i) {
-    const memo::NextToken& token = recall.tokens[i];
-    Json sources = Json::array();
-    for (const store::Source& source : recall.sources[i].best)
-      sources.push_back({{"document", source.document},
-                         {"position", source.position},
-                         {"byte", source.byte},
-                         {"character", source.character},
-                         {"line", source.line},
-                         {"matched_length", source.matched_length}});
-    json["tokens"].push_back({{"id", token.token},
-                              {"text", store.tokenizer().token_bytes(token.token)},
-                              {"matched_length", token.matched_length},
-                              {"score", token.score},
-                              {"probability", token.probability},
-                              {"recalled", token.recalled},
-                              {"window_scores", token.window_scores},
-                              {"sources", sources},
-                              {"places", recall.sources[i].places}});
-  }
-  return json;
-}
 
 /// Tokens in a row that stand so in one document.
 struct Passage {
@@ -106,7 +71,7 @@ bool answer(const store::MemoStore& store, const std::string& prompt,
                     [&](const memo::NextToken& token) { writing.add(token.token); });
   writing.end(result.end);
   if (json)
-    print_json(json_of(prompt, store, question, result, writing.text()));
+    print_json(store::json_of(store, prompt, question, result));
   else if (!result.tokens.empty())
     print_sources(result);
   std::fflush(stdout);

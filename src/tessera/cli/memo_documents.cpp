@@ -12,6 +12,7 @@
 #include "tessera/cli/program.h"
 #include "tessera/report/table.h"
 #include "tessera/store/memo_store.h"
+#include "tessera/store/store_json.h"
 
 namespace tessera::cli {
 namespace {
@@ -43,19 +44,6 @@ class Filter {
   int64_t since_ = INT64_MIN, before_ = INT64_MAX;
 };
 
-config::Json json_of(const store::StoredDocument& document, const store::DocumentDetails& details) {
-  config::Json json = {{"id", document.id},
-                       {"tokens", document.tokens},
-                       {"pairs", document.pairs},
-                       {"checksum", document.checksum},
-                       {"metadata", details.metadata}};
-  if (details.digest.empty()) return json;  // an earlier version stored it
-  json["bytes"] = details.bytes;
-  json["sha256"] = details.digest;
-  if (details.memorized != 0) json["memorized"] = details.memorized;
-  return json;
-}
-
 std::string words_of(const store::Metadata& metadata) {
   std::vector<std::string> words;
   for (const auto& [key, value] : metadata) words.push_back(key + "=" + value);
@@ -70,7 +58,7 @@ void run_documents(const DocumentsOptions& options) {
   for (const auto& document : store.ledger().documents()) {
     const store::DocumentDetails details = store.ledger().details(document);
     if (!filter.passes(details)) continue;
-    list.push_back(json_of(document, details));
+    list.push_back(store::json_of(document, details));
     table.add_row({document.id, document.tokens, document.pairs,
                    details.digest.empty() ? "-" : fmt::format("{}", details.bytes),
                    readable_time(details.memorized), words_of(details.metadata)});

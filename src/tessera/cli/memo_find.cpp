@@ -8,6 +8,7 @@
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/cli/program.h"
 #include "tessera/store/memo_store.h"
+#include "tessera/store/store_json.h"
 #include "tessera/store/text_search.h"
 
 namespace tessera::cli {
@@ -26,13 +27,7 @@ struct FindOptions {
 
 void print_match(const FindOptions& options, const store::TextMatch& match) {
   if (options.json)
-    print_json({{"document", match.document},
-                {"line", match.line},
-                {"byte", match.byte},
-                {"character", match.character},
-                {"text", match.text},
-                {"before", match.before},
-                {"after", match.after}});
+    print_json(store::json_of(match));
   else
     fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, match.text,
                match.after);

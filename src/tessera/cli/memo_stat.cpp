@@ -13,11 +13,10 @@
 #include "tessera/store/memo_store.h"
 #include "tessera/store/recall_measure.h"
 #include "tessera/store/statistics.h"
+#include "tessera/store/store_json.h"
 
 namespace tessera::cli {
 namespace {
-
-using config::Json;
 
 struct StatOptions {
   std::string store;
@@ -32,32 +31,6 @@ std::optional<store::MeasuredRecall> measured(const store::MemoStore& store,
   Progress progress(stderr, "Recalling", options.measure);
   return store::measure_recall(store, options.measure, options.seed,
                                [&](int64_t done) { progress.update(done); });
-}
-
-Json json_of(const store::StoreStatistics& store,
-             const std::optional<store::MeasuredRecall>& measured) {
-  Json json = {{"digest", store.digest},
-               {"documents", store.totals.documents},
-               {"tokens", store.totals.tokens},
-               {"pairs", store.totals.pairs},
-               {"load", store.fullness.filled},
-               {"capacity_pairs", static_cast<int64_t>(store.fullness.capacity)},
-               {"expected_recall", store.fullness.expected_recall_after.back()},
-               {"expected_recall_after", store.fullness.expected_recall_after},
-               {"code", config::enum_name(store.memory.code)},
-               {"dimension", store.memory.dimension},
-               {"window_lengths", memo::window_lengths(store.memory)},
-               {"vocabulary", store.memory.vocabulary},
-               {"tokenizer", store.tokenizer},
-               {"seed", store.memory.seed},
-               {"bytes", {{"matrix", store.matrix_bytes}, {"ledger", store.ledger_bytes}}},
-               {"erasure_pending", store.erasure_pending},
-               {"unerased", store.unerased}};
-  if (measured)
-    json["measured_recall"] = {{"recall", measured->share_right()},
-                               {"abstained", measured->share_abstained()},
-                               {"positions", measured->positions}};
-  return json;
 }
 
 void print(const std::string& name, const store::StoreStatistics& store,
@@ -92,7 +65,7 @@ void run_stat(const StatOptions& options) {
   const store::StoreStatistics statistics = store::statistics_of(store);
   const auto recall = measured(store, options);
   if (options.json)
-    fmt::print("{}\n", json_of(statistics, recall).dump(2));
+    fmt::print("{}\n", store::json_of(statistics, recall).dump(2));
   else
     print(options.store, statistics, recall);
   if (const std::string note = erasure_note(store.ledger()); !note.empty() && !options.json)

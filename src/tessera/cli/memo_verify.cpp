@@ -9,6 +9,7 @@
 #include "tessera/cli/program.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
+#include "tessera/store/store_json.h"
 #include "tessera/store/verify.h"
 
 namespace tessera::cli {
@@ -35,12 +36,7 @@ void run_verify(const VerifyOptions& options) {
   progress.update(result.totals.tokens);
   progress.finish();
   if (options.json)
-    print_json({{"verified", !result.erasure_pending},
-                {"documents", result.totals.documents},
-                {"tokens", result.totals.tokens},
-                {"pairs", result.totals.pairs},
-                {"digest", result.digest},
-                {"unerased", store.ledger().unerased()}});
+    print_json(store::json_of(result));
   else
     fmt::print("{}: {}, {}, {} tokens, {} pairs, digest {}\n", options.store,
                result.erasure_pending ? "not verified" : "verified",

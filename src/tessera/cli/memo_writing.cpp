@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "tessera/cli/memo_verbs.h"
 
 namespace tessera::cli {
 
 Writing::Writing(const store::MemoStore& store, const store::Question& question, bool visible)
-    : tokenizer_(store.tokenizer()),
+    : text_(store.tokenizer(), question.rest),
       longest_(memo::window_lengths(store.config().memory).back()),
-      rest_(question.rest),
       visible_(visible),
       started_(std::chrono::steady_clock::now()) {
   if (question.differences > 0)
@@ -22,12 +19,7 @@ Writing::Writing(const store::MemoStore& store, const store::Question& question,
 
 void Writing::add(int32_t token) {
   ++tokens_;
-  std::string_view bytes = tokenizer_.token_bytes(token);
-  const auto repeated = std::ranges::mismatch(bytes, rest_);
-  rest_.erase(rest_.begin(), repeated.in2);
-  bytes.remove_prefix(static_cast<size_t>(repeated.in1 - bytes.begin()));
-  if (!bytes.empty()) rest_.clear();
-  text_ += bytes;
+  const std::string_view bytes = text_.add(token);
   if (!visible_) return;
   fmt::print("{}", bytes);
   std::fflush(stdout);

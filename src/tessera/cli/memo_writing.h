@@ -7,6 +7,7 @@
 #include "tessera/store/memo_store.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
+#include "tessera/store/recited_text.h"
 
 namespace tessera::cli {
 
@@ -21,16 +22,14 @@ class Writing {
   void end(store::RecallEnd end) const;
 
   /// Of the tokens, without the prompt.
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return text_.text(); }
 
  private:
-  const Tokenizer& tokenizer_;
-  int64_t longest_;   // window
-  std::string rest_;  // of the question, which the first tokens repeat
+  store::RecitedText text_;
+  int64_t longest_;  // window
   bool visible_;
   std::chrono::steady_clock::time_point started_;
   int64_t tokens_ = 0;
-  std::string text_;
 };
 
 }  // namespace tessera::cli

@@ -6,9 +6,11 @@
 #include "tessera/serve/fields.h"
 #include "tessera/serve/progress_events.h"
 #include "tessera/serve/service.h"
+#include "tessera/store/document_text.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall_measure.h"
 #include "tessera/store/statistics.h"
+#include "tessera/store/store_json.h"
 #include "tessera/store/text_search.h"
 #include "tessera/store/verify.h"
 
@@ -36,13 +38,10 @@ bool wants_events(const Request& request) {
   return request.parameter("stream") == "true";
 }
 
-Json json_of(const store::StoredDocument& document) {
-  return {{"id", document.id},       {"object", "document"},          {"tokens", document.tokens},
-          {"pairs", document.pairs}, {"checksum", document.checksum}, {"number", document.number}};
-}
-
-Json json_of(const store::LedgerTotals& totals) {
-  return {{"documents", totals.documents}, {"tokens", totals.tokens}, {"pairs", totals.pairs}};
+Json document_json(const store::Ledger& ledger, const store::StoredDocument& document) {
+  Json json = store::json_of(document, ledger.details(document));
+  json["object"] = "document";
+  return json;
 }
 
 Response list_stores(const Service& service) {
@@ -50,7 +49,7 @@ Response list_stores(const Service& service) {
   for (const auto& [name, store] : service.stores)
     store->read([&, &name = name](const Snapshot& snapshot) {
       Json entry = {{"id", name}, {"object", "store"}};
-      entry.update(json_of(snapshot.store.ledger().totals()));
+      entry.update(store::json_of(snapshot.store.ledger().totals()));
       list.push_back(std::move(entry));
     });
   return json_response({{"object", "list"}, {"data", std::move(list)}});
@@ -60,7 +59,7 @@ Response list_documents(ServedStore& store) {
   Json list = Json::array();
   store.read([&](const Snapshot& snapshot) {
     for (const auto& document : snapshot.store.ledger().documents())
-      list.push_back(json_of(document));
+      list.push_back(document_json(snapshot.store.ledger(), document));
   });
   return json_response({{"object", "list"}, {"data", std::move(list)}});
 }
@@ -69,14 +68,8 @@ Response get_document(ServedStore& store, const std::string& id) {
   Json json;
   store.read([&](const Snapshot& snapshot) {
     const auto document = document_of(snapshot.store.ledger(), id);
-    json = json_of(document);
-    std::string text;
-    const auto end = store.tokenizer().end_of_text();
-    const auto pieces = snapshot.store.ledger().pieces(document);
-    for (auto piece = pieces(); !piece.empty(); piece = pieces())
-      for (const int32_t token : piece)
-        if (token != end) text += store.tokenizer().token_bytes(token);
-    json["text"] = std::move(text);
+    json = document_json(snapshot.store.ledger(), document);
+    json["text"] = store::whole_text(snapshot.store.ledger(), store.tokenizer(), document);
   });
   return json_response(json);
 }
@@ -109,7 +102,8 @@ Response add_document(const std::shared_ptr<ServedStore>& store, const Request& 
             store->memorize(document.id, document.text, document.replace, on_progress);
         Json json;
         store->read([&](const Snapshot& snapshot) {
-          json = json_of(document_of(snapshot.store.ledger(), document.id));
+          const store::Ledger& ledger = snapshot.store.ledger();
+          json = document_json(ledger, document_of(ledger, document.id));
         });
         constexpr std::array<const char*, 3> kOutcomes = {"new", "replaced", "unchanged"};
         json["outcome"] = kOutcomes[static_cast<size_t>(outcome)];
@@ -118,12 +112,14 @@ Response add_document(const std::shared_ptr<ServedStore>& store, const Request& 
 }
 
 Response delete_document(const std::shared_ptr<ServedStore>& store, const Request& request) {
-  return long_answer(wants_events(request), 200,
-                     [store, id = request.values.at("id")](const OnProgress& on_progress) {
-                       Json json = json_of(store->forget(id, on_progress));
-                       json["deleted"] = true;
-                       return json;
-                     });
+  return long_answer(
+      wants_events(request), 200,
+      [store, id = request.values.at("id")](const OnProgress& on_progress) {
+        const store::StoredDocument document = store->forget(id, on_progress);
+        return Json{
+            {"id", document.id},       {"object", "document"},          {"tokens", document.tokens},
+            {"pairs", document.pairs}, {"checksum", document.checksum}, {"deleted", true}};
+      });
 }
 
 struct RecallRequest {
@@ -142,32 +138,6 @@ RecallRequest recall_request(const Request& request) {
   return asked;
 }
 
-Json json_of(const store::Recall& recall, const Snapshot& snapshot) {
-  Json tokens = Json::array();
-  std::string text;
-  for (size_t i = 0; i < recall.tokens.size(); ++i) {
-    const memo::NextToken& token = recall.tokens[i];
-    Json sources = Json::array();
-    for (const store::Source& source : recall.sources[i].best)
-      sources.push_back({{"document", source.document},
-                         {"position", source.position},
-                         {"matched_length", source.matched_length}});
-    const std::string_view bytes = snapshot.store.tokenizer().token_bytes(token.token);
-    text += bytes;
-    tokens.push_back({{"id", token.token},
-                      {"text", bytes},
-                      {"probability", token.probability},
-                      {"matched_length", token.matched_length},
-                      {"recalled", token.recalled},
-                      {"sources", sources},
-                      {"places", recall.sources[i].places}});
-  }
-  return {{"text", text},
-          {"end", config::enum_name(recall.end)},
-          {"window_lengths", memo::window_lengths(snapshot.store.config().memory)},
-          {"tokens", tokens}};
-}
-
 Response recall_text(const std::shared_ptr<ServedStore>& store, const Request& request) {
   const RecallRequest asked = recall_request(request);
   return long_answer(wants_events(request), 200, [store, asked](const OnProgress& on_progress) {
@@ -178,13 +148,7 @@ Response recall_text(const std::shared_ptr<ServedStore>& store, const Request& r
       const auto recall = store::recall(
           snapshot.store, question.tokens, asked.options,
           [&](const memo::NextToken&) { on_progress(++tokens, asked.options.tokens); });
-      json = json_of(recall, snapshot);
-      json["prompt"] = asked.prompt;
-      // What is recalled repeats the part of a token that the prompt ends with.
-      if (const std::string text = json["text"]; text.starts_with(question.rest))
-        json["text"] = text.substr(question.rest.size());
-      json["read_as"] = question.text;
-      json["differing_words"] = question.differences;
+      json = store::json_of(snapshot.store, asked.prompt, question, recall);
     });
     return json;
   });
@@ -217,14 +181,7 @@ Response find_in_documents(ServedStore& store, const Request& request) {
       const int64_t before = count;
       store::find_text(text, matching, document.id, snapshot.store.ledger().pieces(document),
                        snapshot.store.tokenizer(), [&](const store::TextMatch& match) {
-                         if (++count <= limit)
-                           places.push_back({{"document", match.document},
-                                             {"line", match.line},
-                                             {"byte", match.byte},
-                                             {"character", match.character},
-                                             {"before", match.before},
-                                             {"text", match.text},
-                                             {"after", match.after}});
+                         if (++count <= limit) places.push_back(store::json_of(match));
                          return true;
                        });
       documents += count > before;
@@ -236,26 +193,11 @@ Response find_in_documents(ServedStore& store, const Request& request) {
 Response statistics(ServedStore& store, const Request& request) {
   Json json;
   store.read([&](const Snapshot& snapshot) {
-    const auto known = store::statistics_of(snapshot.store);
-    json = {{"id", store.name()}, {"object", "store"}, {"digest", known.digest}};
-    json.update(json_of(known.totals));
-    json.update(Json{{"load", known.fullness.filled},
-                     {"capacity_pairs", static_cast<int64_t>(known.fullness.capacity)},
-                     {"expected_recall", known.fullness.expected_recall_after.back()},
-                     {"expected_recall_after", known.fullness.expected_recall_after},
-                     {"code", config::enum_name(known.memory.code)},
-                     {"dimension", known.memory.dimension},
-                     {"window_lengths", memo::window_lengths(known.memory)},
-                     {"vocabulary", known.memory.vocabulary},
-                     {"tokenizer", known.tokenizer},
-                     {"erasure_pending", known.erasure_pending},
-                     {"bytes", {{"matrix", known.matrix_bytes}, {"ledger", known.ledger_bytes}}}});
-    const int64_t measured = query_number(request, "measure", 0, kMostMeasured);
-    if (measured == 0) return;
-    const auto recall = store::measure_recall(snapshot.store, measured, 0);
-    json["measured_recall"] = {{"recall", recall.share_right()},
-                               {"abstained", recall.share_abstained()},
-                               {"positions", recall.positions}};
+    json = {{"id", store.name()}, {"object", "store"}};
+    const int64_t positions = query_number(request, "measure", 0, kMostMeasured);
+    std::optional<store::MeasuredRecall> measured;
+    if (positions > 0) measured = store::measure_recall(snapshot.store, positions, 0);
+    json.update(store::json_of(store::statistics_of(snapshot.store), measured));
   });
   return json_response(json);
 }
@@ -264,9 +206,7 @@ Response verify_store(const std::shared_ptr<ServedStore>& store, const Request& 
   return long_answer(wants_events(request), 200, [store](const OnProgress& on_progress) {
     Json json;
     store->read([&](const Snapshot& snapshot) {
-      const auto verified = store::verify(snapshot.store, on_progress);
-      json = {{"verified", true}, {"digest", verified.digest}};
-      json.update(json_of(verified.totals));
+      json = store::json_of(store::verify(snapshot.store, on_progress));
     });
     return json;
   });

@@ -45,7 +45,7 @@ Verification verify(const MemoStore& store,
                     "rebuilds it from the documents",
                     totals.documents, differing_entries(store.memory().matrix(), memory.matrix()),
                     memory.matrix().rows() * memory.matrix().columns(), found, expected);
-  return {totals, found, ledger.erasure_pending()};
+  return {totals, found, ledger.erasure_pending(), ledger.unerased()};
 }
 
 }  // namespace tessera::store

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tessera/store/memo_store.h"
 
@@ -12,6 +13,7 @@ struct Verification {
   LedgerTotals totals;
   std::string digest;
   bool erasure_pending = false;  ///< as Ledger has it
+  std::vector<std::string> unerased;
 };
 
 /// Checks everything in a store: the ledger's structure, the checksum of every document, the
