@@ -129,7 +129,7 @@ describe("Write", () => {
 
 describe("Remember", () => {
   const kAsk = "#remember?store=poems&prompt=Once+upon+a+midnight";
-  const names = (page) => texts(page.locator("#remember .documents td:first-child"));
+  const names = (page) => texts(page.locator("#remember .documents .name"));
 
   test("recites with every token in the colour of its document", () => onPage("#remember", async (page) => {
     await page.waitForSelector("#remember [role=meter]");
@@ -144,6 +144,17 @@ describe("Remember", () => {
     assert.deepEqual((await texts(page.locator("#card tbody td"))).slice(0, 2), ["raven.txt", "22"]);
     const stat = await api("/v1/stores/poems/stat");
     assert.equal(Number(await page.getByRole("meter", {name: "Load"}).getAttribute("aria-valuenow")), stat.load);
+  }));
+
+  test("lists documents with their sizes and dates", () => onPage("#remember", async (page) => {
+    await page.waitForSelector("#remember .documents td");
+    const {data: [raven]} = await api("/v1/stores/poems/documents");
+    assert.equal(raven.bytes, kRaven.length);
+    assert.ok(Math.abs(Date.now() / 1000 - raven.memorized) < 600);
+    const memorised = await page.evaluate((seconds) =>
+      new Date(1000 * seconds).toLocaleString("en-GB", {dateStyle: "medium", timeStyle: "short"}), raven.memorized);
+    const facts = await page.locator("#remember .documents tr", {hasText: "raven.txt"}).locator("small").textContent();
+    assert.equal(facts, `${kRaven.length} bytes \u00b7 ${kRaven.length + 1} tokens \u00b7 ${memorised}`);
   }));
 
   test("memorises a dropped file, asks before it replaces one", () => onPage("#remember", async (page) => {

@@ -37,13 +37,15 @@ export class Documents {
       this.list.replaceChildren(make("p", {}, "The store is empty."));
       return;
     }
-    const dated = documents.some((document) => document.created);
-    this.list.replaceChildren(makeTable({
-      heads: ["Document", "Tokens", ...(dated ? ["Memorised"] : []), ""],
-      rows: documents.map((document) => [document.id, whole(document.tokens),
-        ...(dated ? [document.created ? date(document.created) : ""] : []), this.forgetButton(document.id)]),
-      numbers: [1],
-    }));
+    this.list.replaceChildren(makeTable({heads: ["Document", ""],
+      rows: documents.map((document) => [this.described(document), this.forgetButton(document.id)])}));
+  }
+
+  // Its name, and below it size and date, as far as the store knows them.
+  described({id, bytes: size, tokens, memorized}) {
+    const facts = [size === undefined ? null : bytes(size), count(tokens, "token"), memorized ? date(memorized) : null];
+    return make("span", {}, make("span", {class: "name"}, id),
+      make("small", {}, facts.filter((fact) => fact !== null).join(" \u00b7 ")));
   }
 
   forgetButton(id) {
