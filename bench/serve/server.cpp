@@ -2,10 +2,7 @@
 // gains: tokens per second of 1, 4 and 16 streams of one model.
 //   build/release/bench_serve_server --benchmark_counters_tabular=true
 
-#include <arpa/inet.h>
 #include <benchmark/benchmark.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <future>
 #include <thread>
@@ -15,6 +12,7 @@
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/serve/model_decoder.h"
 #include "tessera/serve/server.h"
+#include "tests/serve/http_client.h"
 
 namespace tessera::serve {
 namespace {
@@ -42,37 +40,6 @@ ServedModel served(std::shared_ptr<LanguageModel> model) {
   return {"m", "model", Tokenizer::bytes(EndOfText::kPresent), model, std::move(engine)};
 }
 
-/// A connection that is kept for many requests.
-class Client {
- public:
-  explicit Client(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-    if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) abort();
-  }
-  ~Client() { ::close(socket_); }
-
-  void complete(const std::string& body) {
-    const std::string request =
-        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        "Content-Length: " +
-        std::to_string(body.size()) + "\r\n\r\n" + body;
-    ::send(socket_, request.data(), request.size(), 0);
-    std::string answer;
-    char buffer[4096];
-    while (answer.find("\"usage\":{") == std::string::npos || !answer.ends_with("}}")) {
-      const ssize_t count = ::recv(socket_, buffer, sizeof buffer, 0);
-      if (count <= 0) abort();
-      answer.append(buffer, static_cast<size_t>(count));
-    }
-  }
-
- private:
-  int socket_;
-};
-
 void library_call(benchmark::State& state) {
   const auto model = model_of<MemoryMosaic, MemoryMosaicConfig>(1, 2, 32);
   GenerateOptions options;
@@ -89,8 +56,13 @@ void request_over_http(benchmark::State& state) {
   Server server(service, options);
   std::thread thread([&] { server.run(); });
   {
-    Client client(server.port());
-    for (auto _ : state) client.complete(R"({"prompt":"hi","max_tokens":1,"seed":0})");
+    Client client(server.port());  // a connection that is kept
+    const std::string asked =
+        request("POST", "/v1/completions", R"({"prompt":"hi","max_tokens":1,"seed":0})");
+    for (auto _ : state) {
+      client.send(asked);
+      if (!client.receive("}}").ends_with("}}")) state.SkipWithError("the answer was cut off");
+    }
   }
   server.stop();
   thread.join();
