@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tessera/ops/cpu/loops.h"
 #include "tessera/ops/kernel_smoothing.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/slot_read.h"
@@ -270,6 +271,26 @@ TEST(PersistentStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
             expect_nearly_close(step.y, y);
           else
             EXPECT_TRUE(step.y.allclose(y));
+        }
+}
+
+/// Sequences that are written side by side must not change one another.
+TEST(PersistentStep, ASequenceHasTheBitsThatItHasAlone) {
+  if (cpu::loops() == nullptr) GTEST_SKIP() << "a promise of the loops, which need AVX2";
+  at::manual_seed(9);
+  for (const WeightType type : {WeightType::kFloat32, WeightType::kBFloat16, WeightType::kInt8})
+    for (const int64_t B : {2, 3, 4, 7, 16})
+      for (const int64_t D : {14, 64, 100})
+        for (const int64_t M : {1, 37, 64}) {
+          const Drawn drawn = {3, D, at::kFloat, true};
+          const PersistentParameters parameters = in_type(drawn.persistent(2, M), type);
+          const at::Tensor x = drawn.numbers({B, 1, 3 * D}, 1);
+          const at::Tensor leaky_key = drawn.numbers({B, 3, D}, 1);
+          const at::Tensor together = persistent_step(x, parameters, leaky_key).y;
+          for (int64_t b = 0; b < B; ++b)
+            EXPECT_TRUE(persistent_step(x.narrow(0, b, 1), parameters, leaky_key.narrow(0, b, 1))
+                            .y.equal(together.narrow(0, b, 1)))
+                << "sequence " << b << " of " << B << ", " << M << " slots of " << D;
         }
 }
 

@@ -39,8 +39,10 @@ inline void lane_scores(const float* query, const int8_t* first_row, int64_t D, 
   }
 }
 
-inline float score(const float* query, const int8_t* keys, int64_t count, int64_t D,
-                   float* scores) {
+template <int queries>
+inline void score(const float* query, const int8_t* keys, int64_t count, int64_t D, float* scores,
+                  float* most) {
+  static_assert(queries == 1);
   constexpr int kGroup = 4;  // rows that are read side by side
   const int64_t pitch = int8_row_bytes(D);
   Vector best = fill(-INFINITY);
@@ -54,11 +56,13 @@ inline float score(const float* query, const int8_t* keys, int64_t count, int64_
     store_part(scores + i, sum_each<kLanes>(totals), rows);
     best = larger(best, load_scores(scores + i, rows));
   }
-  return largest(best);
+  *most = largest(best);
 }
 
+template <int queries>
 inline void weighted_sum(const float* weights, const int8_t* rows, int64_t count, int64_t D,
                          float* y) {
+  static_assert(queries == 1);
   constexpr int kGroup = 4;  // sums that do not wait for one another
   const int64_t pitch = int8_row_bytes(D);
   for (int64_t b = 0; b < weight_blocks(D); ++b) {

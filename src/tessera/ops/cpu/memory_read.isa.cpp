@@ -18,7 +18,7 @@ void memory_read(const MemoryRead& read) {
       const float* values = read.values + b * read.value_batch_stride + h * read.value_head_stride;
       float* weights = read.weights + head * read.N;
       float* y = read.value + head * read.D;
-      read_pairs(query, keys, values, count, read.D, weights, y);
+      read_pairs<1>(query, keys, values, count, read.D, weights, y);
       for (int64_t i = count; i < read.N; ++i) weights[i] = 0;
     }
 }

@@ -75,27 +75,55 @@ int64_t most_pairs(const ContextStep& s) {
   return most;
 }
 
-/// reads [D] += scale times what memory p of head h answers; memory [M + D].
+/// A thread's memory for the reading of slots: for kVectorsTogether sequences their queries [D],
+/// weights [M] and answers [D].
+struct SlotReading {
+  float *queries, *weights, *answers;
+
+  SlotReading(const PersistentStep& s, float* memory)
+      : queries(memory),
+        weights(queries + kVectorsTogether * s.D),
+        answers(weights + kVectorsTogether * s.M) {}
+  static int64_t size(const PersistentStep& s) { return kVectorsTogether * (s.M + 2 * s.D); }
+};
+
+/// reads [D] of head h += scale times the answer of memory p, in `sequences` sequences from b on.
+template <int sequences, typename Element>
+void add_answers(const PersistentStep& s, int64_t b, int64_t p, int64_t h, int64_t row_elements,
+                 float scale, const SlotReading& reading, float* reads) {
+  const int64_t C = s.H * s.D, first = (p * s.H + h) * s.M * row_elements;
+  for (int64_t q = 0; q < sequences; ++q)
+    for (int64_t d = 0; d < s.D; ++d)
+      reading.queries[q * s.D + d] = s.key.key[(b + q) * C + h * s.D + d];
+  read_pairs<sequences>(reading.queries, s.slot_keys.as<Element>() + first,
+                        s.slot_values.as<Element>() + first, s.M, s.D, reading.weights,
+                        reading.answers);
+  for (int64_t q = 0; q < sequences; ++q)
+    for (int64_t d = 0; d < s.D; ++d)
+      reads[(b + q) * C + h * s.D + d] += scale * reading.answers[q * s.D + d];
+}
+
+/// The same in all sequences; slots are row_elements apart.
 template <typename Element>
-void add_answer(const PersistentStep& s, int64_t p, int64_t h, int64_t row_elements,
-                const float* query, float scale, float* memory, float* reads) {
-  float *weights = memory, *answer = memory + s.M;
-  const int64_t first = (p * s.H + h) * s.M * row_elements;
-  read_pairs(query, s.slot_keys.as<Element>() + first, s.slot_values.as<Element>() + first, s.M,
-             s.D, weights, answer);
-  for (int64_t d = 0; d < s.D; ++d) reads[d] += scale * answer[d];
+void add_answers(const PersistentStep& s, int64_t p, int64_t h, int64_t row_elements, float scale,
+                 const SlotReading& reading, float* reads) {
+  constexpr int kTogether = kQueriesTogether<Element>;
+  int64_t b = 0;
+  for (; b + kTogether <= s.B; b += kTogether)
+    add_answers<kTogether, Element>(s, b, p, h, row_elements, scale, reading, reads);
+  for (; b < s.B; ++b) add_answers<1, Element>(s, b, p, h, row_elements, scale, reading, reads);
 }
 
 /// The same for slots of any type.
-void add_answer(const PersistentStep& s, int64_t p, int64_t h, const float* query, float scale,
-                float* memory, float* reads) {
+void add_answers(const PersistentStep& s, int64_t p, int64_t h, float scale,
+                 const SlotReading& reading, float* reads) {
   switch (s.slot_keys.type) {
     case WeightType::kFloat32:
-      return add_answer<float>(s, p, h, s.D, query, scale, memory, reads);
+      return add_answers<float>(s, p, h, s.D, scale, reading, reads);
     case WeightType::kBFloat16:
-      return add_answer<BFloat16>(s, p, h, s.D, query, scale, memory, reads);
+      return add_answers<BFloat16>(s, p, h, s.D, scale, reading, reads);
     case WeightType::kInt8:
-      return add_answer<int8_t>(s, p, h, int8_row_bytes(s.D), query, scale, memory, reads);
+      return add_answers<int8_t>(s, p, h, int8_row_bytes(s.D), scale, reading, reads);
   }
 }
 
@@ -117,8 +145,8 @@ void context_step(const ContextStep& s) {
     for (int64_t b = 0; b < s.B; ++b) {
       complete_pair(s, b, h, scale);
       const int64_t head = b * s.H + h, pairs = head * s.capacity * s.D;
-      read_pairs(s.key.key + head * s.D, s.stored_keys + pairs, s.stored_values + pairs,
-                 s.counts[b], s.D, memory.of(omp_get_thread_num()), reads + head * s.D);
+      read_pairs<1>(s.key.key + head * s.D, s.stored_keys + pairs, s.stored_values + pairs,
+                    s.counts[b], s.D, memory.of(omp_get_thread_num()), reads + head * s.D);
     }
   }
   row_products(product(s.output, s.B, C, reads, s.y));
@@ -128,7 +156,7 @@ void persistent_step(const PersistentStep& s) {
   const int64_t C = s.H * s.D;
   const bool worth = C * (C + 2 * s.P * s.M) >= simd::kWorthThreadsOfReading;
   const int threads = simd::region_threads(worth);
-  const simd::ThreadMemory shared(1, s.B * C), memory(threads, s.M + s.D);
+  const simd::ThreadMemory shared(1, s.B * C), memory(threads, SlotReading::size(s));
   float* reads = shared.of(0);
   const RoundedVectors rounding(s.key.projection.weight.type, s.B, C);
   const Int8Vectors& x = rounding.of(s.x);
@@ -136,12 +164,10 @@ void persistent_step(const PersistentStep& s) {
   for (int64_t h = 0; h < s.H; ++h) {
     extract_keys(s, x, h);
     const float scale = factor(s.scale, s.scale.x[h]) / static_cast<float>(s.P);
-    for (int64_t b = 0; b < s.B; ++b) {
-      const int64_t head = b * C + h * s.D;
-      for (int64_t d = 0; d < s.D; ++d) reads[head + d] = 0;
-      for (int64_t p = 0; p < s.P; ++p)
-        add_answer(s, p, h, s.key.key + head, scale, memory.of(omp_get_thread_num()), reads + head);
-    }
+    const SlotReading reading(s, memory.of(omp_get_thread_num()));
+    for (int64_t b = 0; b < s.B; ++b)
+      for (int64_t d = 0; d < s.D; ++d) reads[b * C + h * s.D + d] = 0;
+    for (int64_t p = 0; p < s.P; ++p) add_answers(s, p, h, scale, reading, reads);
   }
   row_products(product(s.output, s.B, C, reads, s.y));
 }

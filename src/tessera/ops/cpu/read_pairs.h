@@ -1,25 +1,32 @@
 #pragma once
 
-// Only for *.isa.cpp files: the read of one head's pairs with one query.
+// Only for *.isa.cpp files: the read of one head's pairs with one query or with several.
 
 #include "tessera/ops/cpu/dot_products.h"
 #include "tessera/ops/cpu/int8_slots.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-/// scores [count] = query . key of each pair, keys of floats or bfloat16; returns the largest.
+/// Queries that read the same pairs side by side.
 template <typename Element>
-inline float score(const float* query, const Element* keys, int64_t count, int64_t D,
-                   float* scores) {
-  Vector best = fill(-INFINITY);
+constexpr int kQueriesTogether = sizeof(Element) == 1 ? 1 : kVectorsTogether;
+
+/// scores [queries, count] = query . key of each pair, keys of floats or bfloat16; most [queries]:
+/// the largest of each query. Queries are D apart.
+template <int queries, typename Element>
+inline void score(const float* query, const Element* keys, int64_t count, int64_t D, float* scores,
+                  float* most) {
+  Vector best[queries], results[queries];
+  for (Vector& one : best) one = fill(-INFINITY);
   for (int64_t i = 0; i < count; i += kRowsTogether) {
     const int64_t rows = count - i < kRowsTogether ? count - i : kRowsTogether;
-    Vector result;
-    dot_products<1>(query, keys + i * D, rows, D, /*ask_ahead=*/false, &result);
-    store_part(scores + i, result, rows);
-    best = larger(best, load_scores(scores + i, rows));
+    dot_products<queries>(query, keys + i * D, rows, D, /*ask_ahead=*/false, results);
+    for (int q = 0; q < queries; ++q) {
+      store_part(scores + q * count + i, results[q], rows);
+      best[q] = larger(best[q], load_scores(scores + q * count + i, rows));
+    }
   }
-  return largest(best);
+  for (int q = 0; q < queries; ++q) most[q] = largest(best[q]);
 }
 
 /// Scores [count] -> softmax weights.
@@ -35,52 +42,67 @@ inline void softmax(float* scores, int64_t count, float maximum) {
   for (int64_t i = 0; i < count; ++i) scores[i] *= scale;
 }
 
-/// y [vectors * kLanes] = sum_i weights_i row i; rows are D apart. Several rows at a time keep the
-/// additions from waiting for one another.
-template <int vectors, typename Element>
+/// y [queries, vectors * kLanes] = sum_i weights_qi row i; rows, and queries in y, are D apart.
+/// Several rows at a time keep the additions from waiting for one another.
+template <int queries, int vectors, typename Element>
 inline void add_columns(const float* weights, const Element* rows, int64_t count, int64_t D,
                         float* y) {
   constexpr int kRows = 8 / vectors;
-  Vector totals[kRows][vectors] = {};
+  Vector totals[queries][kRows][vectors] = {};
+  const auto add = [&](int64_t i, int64_t r) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < vectors; ++v) {
+      const Vector row = load(rows + i * D + v * kLanes);
+#pragma GCC unroll 2
+      for (int64_t q = 0; q < queries; ++q) totals[q][r][v] += weights[q * count + i] * row;
+    }
+  };
   int64_t i = 0;
   for (; i + kRows <= count; i += kRows)
 #pragma GCC unroll 8
-    for (int64_t r = 0; r < kRows; ++r) {
-      const Element* row = rows + (i + r) * D;
-#pragma GCC unroll 4
-      for (int64_t v = 0; v < vectors; ++v) totals[r][v] += weights[i + r] * load(row + v * kLanes);
+    for (int64_t r = 0; r < kRows; ++r) add(i + r, r);
+  for (; i < count; ++i) add(i, 0);
+  for (int64_t q = 0; q < queries; ++q)
+    for (int64_t v = 0; v < vectors; ++v) {
+      for (int64_t r = 1; r < kRows; ++r) totals[q][0][v] += totals[q][r][v];
+      store(y + q * D + v * kLanes, totals[q][0][v]);
     }
-  for (; i < count; ++i)
-    for (int64_t v = 0; v < vectors; ++v)
-      totals[0][v] += weights[i] * load(rows + i * D + v * kLanes);
-  for (int64_t v = 0; v < vectors; ++v) {
-    for (int64_t r = 1; r < kRows; ++r) totals[0][v] += totals[r][v];
-    store(y + v * kLanes, totals[0][v]);
-  }
 }
 
-/// y [D] = sum_i weights_i row i, of floats or bfloat16.
-template <typename Element>
+/// y [queries, D] = sum_i weights_qi row i, of floats or bfloat16; weights [queries, count].
+template <int queries, typename Element>
 inline void weighted_sum(const float* weights, const Element* rows, int64_t count, int64_t D,
                          float* y) {
   int64_t d = 0;
-  for (; d + 4 * kLanes <= D; d += 4 * kLanes) add_columns<4>(weights, rows + d, count, D, y + d);
-  for (; d + 2 * kLanes <= D; d += 2 * kLanes) add_columns<2>(weights, rows + d, count, D, y + d);
-  for (; d + kLanes <= D; d += kLanes) add_columns<1>(weights, rows + d, count, D, y + d);
+  for (; d + 4 * kLanes <= D; d += 4 * kLanes)
+    add_columns<queries, 4>(weights, rows + d, count, D, y + d);
+  for (; d + 2 * kLanes <= D; d += 2 * kLanes)
+    add_columns<queries, 2>(weights, rows + d, count, D, y + d);
+  for (; d + kLanes <= D; d += kLanes) add_columns<queries, 1>(weights, rows + d, count, D, y + d);
   if (d == D) return;
-  Vector rest{};
-  for (int64_t i = 0; i < count; ++i) rest += weights[i] * load_part(rows + i * D + d, D - d);
-  store_part(y + d, rest, D - d);
+  for (int q = 0; q < queries; ++q) {
+    Vector rest{};
+    for (int64_t i = 0; i < count; ++i)
+      rest += weights[q * count + i] * load_part(rows + i * D + d, D - d);
+    store_part(y + q * D + d, rest, D - d);
+  }
 }
 
-/// y [D] = sum_i softmax_i(query . key_i) value_i over `count` pairs, 0 without one. keys, values
-/// [count, D], of floats, bfloat16 or in 8 bits (int8_slots.h); weights [count] receives those of
-/// the softmax.
-template <typename Element>
+/// y_q [D] = sum_i softmax_i(query_q . key_i) value_i over `count` pairs, 0 without one, for
+/// queries and results that are D apart. keys, values [count, D], of floats, bfloat16 or in 8 bits
+/// (int8_slots.h); weights [queries, count] receives those of the softmax. The bits of a result do
+/// not depend on the other queries.
+template <int queries, typename Element>
 inline void read_pairs(const float* query, const Element* keys, const Element* values,
                        int64_t count, int64_t D, float* weights, float* y) {
-  if (count > 0) softmax(weights, count, score(query, keys, count, D, weights));
-  weighted_sum(weights, values, count, D, y);
+  constexpr int kSummed = kLanes == 16 && queries % 2 == 0 ? 2 : 1;  // as registers allow
+  float most[queries];
+  if (count > 0) {
+    score<queries>(query, keys, count, D, weights, most);
+    for (int q = 0; q < queries; ++q) softmax(weights + q * count, count, most[q]);
+  }
+  for (int q = 0; q < queries; q += kSummed)
+    weighted_sum<kSummed>(weights + q * count, values, count, D, y + q * D);
 }
 
 }  // namespace tessera::ops::cpu::TESSERA_ISA
