@@ -63,6 +63,7 @@ struct Candidates {
   Candidates(std::span<const float> logits, std::vector<int64_t> ids, double temperature)
       : tokens(std::move(ids)) {
     const double highest = *std::max_element(logits.begin(), logits.end());
+    weights.reserve(tokens.size());
     for (int64_t token : tokens) {
       weights.push_back(std::exp((logits[token] - highest) / temperature));
       total += weights.back();
@@ -166,7 +167,7 @@ ScoredToken draw_token(std::span<const float> logits, std::span<const int64_t> c
   std::vector<float> changed;
   if (changes_logits(options)) logits = changed = adjusted(logits, context, prompt, options);
   if (options.temperature == 0)
-    return model.score(largest(logits, 1).front(), options.alternatives);
+    return model.score(std::ranges::max_element(logits) - logits.begin(), options.alternatives);
 
   const Candidates drawn_from = candidates(logits, options);
   const double threshold = uniform(options.seed, sequence, context.size()) * drawn_from.total;
