@@ -49,7 +49,8 @@ INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                          ::testing::Values("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7",
                                            "fig10", "fig11", "fig13", "fig14", "fig15", "fig16",
                                            "table1", "theorem1", "proposition4", "lemma1",
-                                           "equation3", "equation23", "equation26"));
+                                           "equation3", "equation23", "equation26",
+                                           "compensation"));
 
 /// Exponents of the expected error found by a study, small: alpha 2, N = 10^6.
 std::vector<double> compared_exponents(const std::string& id, std::vector<double> rhos) {

@@ -66,6 +66,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"scaling-laws/equation3", {2, 14}},
       {"scaling-laws/equation23", {1, 2}},
       {"scaling-laws/equation26", {1, 2}},
+      {"scaling-laws/compensation", {1, 10}},
       {"scaling-laws/adaptive-step", {2, 10}},
       {"scaling-laws/planner", {2, 10}},
       {"scaling-laws/error-per-item", {20, 120, kEstimated}},

@@ -8,11 +8,12 @@
 #include "tessera/base/error.h"
 #include "tessera/theory/blas.h"
 #include "tessera/theory/gaussian_field.h"
+#include "tessera/theory/population_error.h"
 
 namespace tessera::theory {
 namespace {
 
-constexpr uint64_t kInputStream = 0, kOutputStream = 1, kMemoryStream = 3;
+constexpr uint64_t kMemoryStream = 3;
 constexpr double kNormFloor = 1e-6;
 
 std::vector<float> scaled_field(uint64_t seed, uint64_t stream, int64_t rows, int64_t dimension) {

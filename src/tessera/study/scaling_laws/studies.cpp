@@ -206,6 +206,8 @@ std::vector<Study> scaling_law_studies() {
             general_weights),
       study("equation23", "A rectified lookup beside the linear memory", "equation 23",
             rectified_lookup),
+      study("compensation", "Interference that helps", "section A.9.1, equations 54 and 55",
+            compensation),
       study("equation26", "What samples of other laws do not show", "equation 26", other_laws),
       study("adaptive-step", "A step size that follows the memory's load", "not in the paper",
             adaptive_step),

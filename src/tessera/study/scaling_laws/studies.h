@@ -132,6 +132,7 @@ void lemma1(StudyContext&);                           // quasi-orthogonal famili
 void rectified_lookup(StudyContext&);                 // equation (23)
 void proposition5(StudyContext&);                     // learned input embeddings
 void general_weights(StudyContext&);                  // equation (3) and footnote 2
+void compensation(StudyContext&);                     // section A.9.1, equations (54) and (55)
 void adaptive_step(StudyContext&);                    // the load-adaptive step size
 void planner_check(StudyContext&);                    // predictions beside simulation
 void error_per_item(StudyContext&);                   // predictions beside simulation, item by item
