@@ -129,6 +129,18 @@ TEST(QuestionAnswerer, HasTheNumberOfParametersOfThePapersSizes) {
   EXPECT_EQ(reading + answering, 332'187);
 }
 
+TEST(QuestionAnswerer, PlacesBeginAlikeUnlessTheyAreSpread) {
+  QuestionAnswererConfig config = small_answerer();
+  config.first_positions = 1;
+  EXPECT_TRUE(QuestionAnswerer(config, 1).positions.eq(1).all().item<bool>());
+  config.position_spread = 0.5;
+  const at::Tensor positions = QuestionAnswerer(config, 1).positions;
+  EXPECT_GT(positions.min().item<double>(), 0.5);
+  EXPECT_LT(positions.min().item<double>(), 0.75);
+  EXPECT_GT(positions.max().item<double>(), 1.25);
+  EXPECT_LT(positions.max().item<double>(), 1.5);
+}
+
 TEST(QuestionAnswerer, FollowsThePlainEquations) {
   const auto model = double_answerer();
   for (int64_t T : {1, 9, 70}) {
@@ -413,6 +425,8 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message([](auto& c) { c.first_words = -1; }), HasSubstr("model.first_words is -1"));
   EXPECT_THAT(message([](auto& c) { c.first_positions = std::nan(""); }),
               HasSubstr("model.first_positions is nan"));
+  EXPECT_THAT(message([](auto& c) { c.position_spread = -1; }),
+              HasSubstr("model.position_spread is -1"));
   EXPECT_THAT(message([](auto& c) { c.width = c.slots = kLargestSize; }), HasSubstr("too large"));
 }
 

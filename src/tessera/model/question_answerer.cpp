@@ -33,8 +33,9 @@ void QuestionAnswererConfig::check() const {
         "model.width is {} and model.slots {}: together too large, the relational memory would "
         "have more than 2^60 values",
         width, slots);
-  for (const auto& [name, value] :
-       {std::pair{"first_words", first_words}, {"first_positions", first_positions}})
+  for (const auto& [name, value] : {std::pair{"first_words", first_words},
+                                    {"first_positions", first_positions},
+                                    {"position_spread", position_spread}})
     if (!std::isfinite(value) || value < 0)
       throw UsageError("model.{} is {}, expected a number from 0 on", name, value);
 }
@@ -169,6 +170,8 @@ void QuestionAnswerer::initialise(uint64_t seed) {
   Initialiser draw(seed);
   draw.uniform(embedding, -config_.first_words, config_.first_words);
   positions.fill_(config_.first_positions);
+  if (const double spread = config_.position_spread; spread > 0)
+    draw.uniform(positions, config_.first_positions - spread, config_.first_positions + spread);
   for (const auto& part : cell->modules(/*include_self=*/false))
     if (const auto* linear = part->as<torch::nn::Linear>()) draw.as_torch(*linear);
   initialise_memories(cell, draw);

@@ -19,6 +19,7 @@ struct QuestionAnswererConfig {
   int64_t hidden = 80;
   double first_words = 0.1;
   double first_positions = 1.0 / 12;
+  double position_spread = 0;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -30,6 +31,9 @@ struct QuestionAnswererConfig {
     field("hidden", hidden, "width of the hidden layers of input maps and inference");
     field("first_words", first_words, "embedded words are drawn between this and its negative");
     field("first_positions", first_positions, "first weight of each place in a sentence");
+    field(
+        "position_spread", position_spread,
+        "these are drawn so much around it; without a spread a sentence begins as a bag of words");
   }
 
   /// Throws UsageError that names the field and what it may be.

@@ -54,20 +54,21 @@ struct BabiSettings {
   }
 };
 
-/// Tasks with short stories, a smaller model, a larger learning rate, and larger words: those of
-/// the paper's code are so small that at first all sentences look alike.
+/// Tasks with short stories, a smaller model, and larger words: those of the paper's code are so
+/// small that at first all sentences look alike. Places are told apart from the start. The learning
+/// rate is near the code's: at 2e-3 eleven tasks together stay at 29 % wrong.
 BabiSettings default_babi() {
   BabiSettings settings;
   settings.tasks = {1, 4, 6, 9, 10, 11, 12, 13, 15, 18, 20};
   settings.model.slots = 8;
   settings.model.width = 48;
   settings.model.first_words = 0.7;
-  settings.model.first_positions = 1;
+  settings.model.first_positions = settings.model.position_spread = 1;
   settings.validation_stories = 40;
-  settings.train.steps = 40000;
+  settings.train.steps = 20000;
   settings.train.accumulation = 2;
-  settings.train.learning_rate = 2e-3;
-  settings.train.min_learning_rate = 2e-4;
+  settings.train.learning_rate = 7e-4;
+  settings.train.min_learning_rate = 7e-5;
   settings.train.warmup_steps = 100;
   settings.train.evaluate_every = 1000;
   settings.train.checkpoint_every = 500;
@@ -207,9 +208,10 @@ void add_babi_differences(const BabiSettings& settings, const task::TrainedOnBab
   const QuestionAnswererConfig authors;
   if (model.first_words != authors.first_words || model.first_positions != authors.first_positions)
     results.add_difference(fmt::format(
-        "Embedded words are drawn within {:g} and their weights by place begin at {:g}; in the "
-        "paper's code within 0.1 and at 1/12, which makes all sentences look alike at first.",
-        model.first_words, model.first_positions));
+        "Embedded words are drawn within {:g} and their weights by place within {:g} of {:g}; in "
+        "the paper's code within 0.1 and at 1/12, so that at first all sentences look alike, and "
+        "the same words in another order more so.",
+        model.first_words, model.position_spread, model.first_positions));
   results.add_difference(
       "An update is about whole stories: each is read once and asked all its questions. The paper "
       "draws single questions and reads a story for each.");
