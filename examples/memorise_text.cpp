@@ -71,7 +71,7 @@ void run() {
   const Tokens unknown = tokenizer.encode("The fields from Islington to Marybone");
   std::printf("never seen: %s\n", recite(memory, unknown).empty() ? "no answer" : "an answer");
   memory.forget(whole(tyger));
-  const bool forgotten = equal(memory.matrix(), other.matrix());
+  const bool forgotten = equal(memory.shards()[0].matrix(), other.shards()[0].matrix());
   std::printf("forgotten: %s\n",
               forgotten ? "the matrix of the other poem alone" : "something is left");
 }

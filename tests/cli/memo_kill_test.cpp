@@ -30,8 +30,15 @@ class Kills : public ::testing::Test {
       write_text(path("texts/" + id(number)), "Document " + std::to_string(number * 7919) +
                                                   " says " + std::string(number % 5, 'x') +
                                                   " and ends.\n");
-    EXPECT_EQ(start_loaded({"memo", "create", path("store"), "--dimension", "64"})->wait().status,
-              0);
+    create("1");
+  }
+
+  /// An empty store, in the place of the one that is there.
+  void create(const std::string& shards) {
+    std::filesystem::remove_all(path("store"));
+    const Arguments command = {"memo", "create",   path("store"), "--dimension",
+                               "64",   "--shards", shards};
+    EXPECT_EQ(start_loaded(command)->wait().status, 0);
   }
 
   static std::string id(int number) { return (number < 10 ? "d0" : "d") + std::to_string(number); }
@@ -101,23 +108,32 @@ class Kills : public ::testing::Test {
     return killed;
   }
 
+  void expect_before_or_after_a_document(int kills, uint64_t seed) {
+    const int killed =
+        kill_often(kills, seed, [](const Arguments& command) { return start_loaded(command); });
+    EXPECT_GE(killed, kills / 3) << "most of the kills came too late to tell anything";
+    EXPECT_GE(between_, kills / 16) << "hardly a kill came between two documents";
+
+    forgetting_ = true;
+    const Outcome last = start_loaded(next_command({}))->wait();
+    EXPECT_EQ(last.status, 0) << last.err;
+    EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
+    for (const auto& entry : std::filesystem::directory_iterator(path("store")))
+      EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+  }
+
   test::TemporaryFolder folder_{test::folder_in_memory()};
   bool forgetting_ = false;
   int between_ = 0;  // kills between two documents of a run
 };
 
 TEST_F(Kills, LeaveAStoreBeforeOrAfterADocument) {
-  const int killed =
-      kill_often(kKills, 1, [](const Arguments& command) { return start_loaded(command); });
-  EXPECT_GE(killed, kKills / 3) << "most of the kills came too late to tell anything";
-  EXPECT_GE(between_, kKills / 16) << "hardly a kill came between two documents";
+  expect_before_or_after_a_document(kKills, 1);
+}
 
-  forgetting_ = true;
-  const Outcome last = start_loaded(next_command({}))->wait();
-  EXPECT_EQ(last.status, 0) << last.err;
-  EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
-  for (const auto& entry : std::filesystem::directory_iterator(path("store")))
-    EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+TEST_F(Kills, LeaveAStoreOfSeveralMatricesBeforeOrAfterADocument) {
+  create("5");
+  expect_before_or_after_a_document(kKills / 2, 4);
 }
 
 TEST_F(Kills, OfTheProgramAsItIsStarted) {

@@ -70,6 +70,8 @@ TEST(BoundWindows, RefusesWhatMakesNoSense) {
   EXPECT_THROW(BoundWindowPredictor(text, {2}, 0, 10, 1), std::invalid_argument);
   EXPECT_THROW(BoundWindowPredictor(text, {4}, 4, 10, 1), std::invalid_argument);
   EXPECT_THROW(BoundWindowPredictor({}, {4}, 4, 10, 1), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1, 0), std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1, -1), std::invalid_argument);
   EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).error(1), std::invalid_argument);
   EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).smallest_dimension(0.1, 0),
                std::invalid_argument);

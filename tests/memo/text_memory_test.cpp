@@ -35,26 +35,39 @@ TokenPieces pieces(std::span<const int32_t> text, size_t size = 1000) {
 }
 
 std::vector<std::byte> bytes_of(const TextMemory& memory) {
-  return {memory.matrix().bytes().begin(), memory.matrix().bytes().end()};
+  std::vector<std::byte> bytes;
+  for (const MemoryShard& shard : memory.shards())
+    bytes.insert(bytes.end(), shard.matrix().bytes().begin(), shard.matrix().bytes().end());
+  return bytes;
 }
 
-class TextMemoryTest : public testing::TestWithParam<WindowCodeKind> {
+/// What a memory may be made of.
+struct Form {
+  WindowCodeKind code;
+  int32_t shards;
+};
+
+class TextMemoryTest : public testing::TestWithParam<Form> {
  protected:
   TextMemoryConfig config(int64_t dimension = 128, int64_t vocabulary = 300) const {
-    return {.code = GetParam(),
+    return {.code = GetParam().code,
             .dimension = dimension,
             .heads = 2,
             .layers = 3,
+            .shards = GetParam().shards,
             .vocabulary = vocabulary,
             .seed = 7};
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Codes, TextMemoryTest,
-                         testing::Values(WindowCodeKind::kBound, WindowCodeKind::kPaper),
+INSTANTIATE_TEST_SUITE_P(Forms, TextMemoryTest,
+                         testing::Values(Form{WindowCodeKind::kBound, 1},
+                                         Form{WindowCodeKind::kBound, 3},
+                                         Form{WindowCodeKind::kPaper, 1}),
                          [](const auto& info) {
-                           return std::string(
-                               enum_names(info.param)[static_cast<size_t>(info.param)]);
+                           const auto code = static_cast<size_t>(info.param.code);
+                           return std::string(enum_names(info.param.code)[code]) +
+                                  std::to_string(info.param.shards);
                          });
 
 TEST_P(TextMemoryTest, CountsItsPairs) {
@@ -382,7 +395,7 @@ TEST_P(TextMemoryTest, BacksOffToTheLongestWindowThatWasStored) {
   EXPECT_EQ(next.token, text[54]);
   EXPECT_TRUE(next.recalled);
   // Of the paper code's key of eight tokens half was stored, and may vote.
-  if (GetParam() == WindowCodeKind::kBound) {
+  if (GetParam().code == WindowCodeKind::kBound) {
     EXPECT_EQ(next.matched_length, 4);
   }
 }
@@ -434,6 +447,12 @@ TEST(TextMemoryConfig, RefusesWhatMakesNoSense) {
   refused([](auto& config) { config.layers = 0; });
   refused([](auto& config) { config.layers = 21; });
   refused([](auto& config) { config.vocabulary = 0; });
+  for (const int32_t shards : {0, -1, 4097, INT32_MAX})
+    refused([=](auto& config) { config.shards = shards; });
+  refused([](auto& config) {
+    config.code = WindowCodeKind::kPaper;
+    config.shards = 2;
+  });
   refused([](auto& config) {
     config.code = WindowCodeKind::kPaper;
     config.heads = 3;
@@ -445,7 +464,9 @@ TEST(TextMemoryConfig, RefusesWhatMakesNoSense) {
     config.layers = 2;
   });
   const TextMemoryConfig config{.dimension = 128, .vocabulary = 10};
-  EXPECT_THROW(TextMemory(config, ExactCorrelationMemory(64, 128), 0), std::invalid_argument);
+  EXPECT_THROW(TextMemory(config, std::vector<MemoryShard>()), std::invalid_argument);
+  EXPECT_THROW(TextMemory(config, std::vector<MemoryShard>(2, MemoryShard(128))),
+               std::invalid_argument);
   EXPECT_GT(TextMemory::most_tokens(config), 1000000);
 }
 

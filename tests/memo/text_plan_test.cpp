@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tessera/base/random.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/window_error_predictor.h"
@@ -51,6 +54,27 @@ TEST(TextPlan, OfDocumentsFollowsTheCode) {
   EXPECT_EQ(paper.associations, predictor.associations());
   EXPECT_EQ(paper.error, predictor.error(512).first);
   EXPECT_GT(paper.associations, bound.associations);  // each pair at every position
+}
+
+TEST(TextPlan, DividesWhatIsLarge) {
+  const auto text = random_text(600);
+  // Any text is said to need as many numbers as one matrix of 6000 dimensions has, and no dimension
+  // below `least`.
+  const auto planned = [&](int64_t least, WindowCodeKind code = WindowCodeKind::kBound) {
+    TextMemoryConfig config = kConfig;
+    config.code = code;
+    int32_t shards = 1;
+    const SizePlan plan = plan_shards({text}, config, 1, [&](const RecallPredictor&) {
+      const SizePlan plan{.dimension = std::max(least, 6000 / std::lround(std::sqrt(shards)))};
+      shards *= 4;
+      return plan;
+    });
+    return std::pair(config.shards, *plan.dimension);
+  };
+  EXPECT_EQ(planned(0), std::pair(16, int64_t{1500}));
+  EXPECT_EQ(planned(2500), std::pair(4, int64_t{3000})) << "16 of 2500 cost more";
+  EXPECT_EQ(planned(6000), std::pair(1, int64_t{6000})) << "more matrices do not make them smaller";
+  EXPECT_EQ(planned(0, WindowCodeKind::kPaper), std::pair(1, int64_t{6000}));
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ TEST_F(Damage, OfTheMatrix) {
 TEST_F(Damage, OfConfigurationAndTokenizer) {
   expect_noticed("config.json", "one of them was altered",
                  [](auto& text) { text = replaced(text, "\"seed\": 0", "\"seed\": 1"); });
-  expect_noticed("config.json", "has format 2, this version of Tessera reads format 1",
-                 [](auto& text) { text = replaced(text, "\"format\": 1", "\"format\": 2"); });
+  expect_noticed("config.json", "has format 3, this version of Tessera reads formats 1 and 2",
+                 [](auto& text) { text = replaced(text, "\"format\": 1", "\"format\": 3"); });
   expect_noticed("config.json", "lacks 'heads'",
                  [](auto& text) { text = replaced(text, "\"heads\": 2,", ""); });
   expect_noticed("config.json", "dimension",

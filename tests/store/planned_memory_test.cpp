@@ -40,8 +40,9 @@ std::vector<int32_t> log_text(int64_t tokens, uint64_t seed) {
 }
 
 double measured_error(const Documents& documents, int64_t dimension, uint64_t seed,
-                      int64_t vocabulary = kVocabulary) {
-  memo::TextMemory memory({.dimension = dimension, .vocabulary = vocabulary, .seed = seed});
+                      int64_t vocabulary = kVocabulary, int32_t shards = 1) {
+  memo::TextMemory memory(
+      {.dimension = dimension, .shards = shards, .vocabulary = vocabulary, .seed = seed});
   std::vector<double> prior(static_cast<size_t>(vocabulary), 1.0);
   std::vector<std::span<const int32_t>> contexts;
   std::vector<int32_t> answers;
@@ -85,6 +86,25 @@ TEST(PlannedMemory, ErrorOfRepetitiveTextIsPlannedToo) {
     const double measured = measured_error(documents, dimension, 1, 1004);
     EXPECT_GT(planned, measured - 2 * std::hypot(standard_error, std::sqrt(measured / kTokens)));
     EXPECT_LT(planned, 1.5 * measured + 0.01);
+    EXPECT_GT(measured, 0.002) << "there is something to plan";
+  }
+}
+
+/// Shards are not equally full, and a window has the noise of its own. The codes, which differ from
+/// seed to seed, decide more of the error than the positions do.
+TEST(PlannedMemory, ErrorOfSeveralShardsIsWhatThePlanSaid) {
+  constexpr int64_t kPositions = 6000;
+  const Documents documents = {chained_text(4000, 5), chained_text(1000, 6), chained_text(1000, 6)};
+  for (const auto& [shards, dimension] : {std::pair{2, 320}, {4, 192}, {4, 256}}) {
+    const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, kPositions, 1,
+                                               shards);
+    const auto [planned, standard_error] = predictor.error(dimension);
+    std::vector<double> errors;
+    for (const uint64_t seed : {1, 2, 3, 4})
+      errors.push_back(measured_error(documents, dimension, seed, kVocabulary, shards));
+    const auto [measured, its_standard_error] = memo::mean_error(errors);
+    EXPECT_NEAR(planned, measured, 2 * std::hypot(standard_error, its_standard_error))
+        << shards << " of " << dimension;
     EXPECT_GT(measured, 0.002) << "there is something to plan";
   }
 }

@@ -54,4 +54,10 @@ std::string readable_bytes(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
 }
 
+std::string size_in_words(const memo::TextMemoryConfig& memory) {
+  const std::string dimension = fmt::format("dimension {}", memory.dimension);
+  return memory.shards == 1 ? dimension
+                            : fmt::format("{} matrices of {}", memory.shards, dimension);
+}
+
 }  // namespace tessera::cli

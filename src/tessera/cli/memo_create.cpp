@@ -32,6 +32,7 @@ struct MemoCreateArguments {
   std::string store, sample, tokenizer;
   memo::WindowCodeKind code = memo::WindowCodeKind::kBound;
   int64_t dimension = 1024;
+  std::optional<int64_t> shards;
   std::optional<double> error;
   uint64_t seed = 0;
   bool json = false;
@@ -70,12 +71,16 @@ Documents encoded(const Tokenizer& tokenizer, const Texts& sample) {
   return documents;
 }
 
-/// A plan for the smallest dimension that is predicted to recall the sample with the error allowed.
-memo::SizePlan planned_size(const MemoCreateArguments& options,
-                            const memo::TextMemoryConfig& memory, const Documents& documents) {
-  const memo::SizePlan plan = memo::plan_memory(
-      documents, memory, options.seed,
-      [&](const memo::RecallPredictor& predictor) { return predictor.plan_for(*options.error); });
+/// A plan for the smallest dimension that is predicted to recall the sample with the error allowed,
+/// in as many shards as memory.shards becomes: those asked for, or the cheapest.
+memo::SizePlan planned_size(const MemoCreateArguments& options, memo::TextMemoryConfig& memory,
+                            const Documents& documents) {
+  const auto choose = [&](const memo::RecallPredictor& predictor) {
+    return predictor.plan_for(*options.error);
+  };
+  const memo::SizePlan plan = options.shards
+                                  ? memo::plan_memory(documents, memory, options.seed, choose)
+                                  : memo::plan_shards(documents, memory, options.seed, choose);
   if (!plan.dimension)
     throw UsageError(
         "--error {}: no dimension recalls {} that well; {:.4f} of its tokens follow windows that "
@@ -90,7 +95,8 @@ struct Planned {
   store::ExpectedCost cost;
 };
 
-Planned planned(const MemoCreateArguments& options, memo::TextMemoryConfig memory,
+/// memory: gets the dimension and the shards of the plan.
+Planned planned(const MemoCreateArguments& options, memo::TextMemoryConfig& memory,
                 const Tokenizer& tokenizer, const Texts& sample) {
   memory.vocabulary = tokenizer.vocabulary_size();
   const Documents documents = encoded(tokenizer, sample);
@@ -114,12 +120,18 @@ void print_cost(const store::ExpectedCost& cost) {
              readable_bytes(cost.disk_bytes));
 }
 
-void print_plan(const MemoCreateArguments& options, const memo::SizePlan& plan) {
+void print_plan(const MemoCreateArguments& options, const memo::TextMemoryConfig& memory,
+                const memo::SizePlan& plan) {
   fmt::print("{}: {} pairs of a window and its next token\n", options.sample, plan.associations);
-  fmt::print("  dimension {} recalls it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
-             *plan.dimension, plan.error, plan.standard_error, plan.probes);
+  fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
+             size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", plan.error,
+             plan.standard_error, plan.probes);
   fmt::print("  in any dimension {:.4f} (equal windows that are followed by different tokens)\n",
              plan.error_in_any_dimension);
+}
+
+int64_t entries_of(const memo::TextMemoryConfig& memory) {
+  return memory.shards * memory.dimension * memory.dimension;
 }
 
 Json json_of(const MemoCreateArguments& options, const memo::TextMemoryConfig& memory,
@@ -127,7 +139,8 @@ Json json_of(const MemoCreateArguments& options, const memo::TextMemoryConfig& m
   Json json = {{"store", options.store},
                {"code", config::enum_name(memory.code)},
                {"dimension", memory.dimension},
-               {"matrix_bytes", memory.dimension * memory.dimension * sizeof(int32_t)},
+               {"shards", memory.shards},
+               {"matrix_bytes", entries_of(memory) * sizeof(int32_t)},
                {"window_lengths", memo::window_lengths(memory)},
                {"tokenizer", tokenizer.description()},
                {"seed", memory.seed}};
@@ -147,24 +160,21 @@ void run_memo_create(const MemoCreateArguments& options) {
   memo::TextMemoryConfig memory;
   memory.code = options.code;
   memory.dimension = options.dimension;
+  memory.shards = static_cast<int32_t>(options.shards.value_or(1));
   memory.seed = options.seed;
   const Texts sample = options.sample.empty() ? Texts() : document_texts(options.sample);
   const Tokenizer tokenizer = tokenizer_of(options, sample);
   std::optional<Planned> plan;
-  if (!sample.empty()) {
-    plan = planned(options, memory, tokenizer, sample);
-    memory.dimension = *plan->size.dimension;
-  }
+  if (!sample.empty()) plan = planned(options, memory, tokenizer, sample);
   store::MemoStore::create(options.store, memory, tokenizer);
   if (options.json) return print_json(json_of(options, memory, tokenizer, plan));
   if (plan) {
-    print_plan(options, plan->size);
+    print_plan(options, memory, plan->size);
     print_cost(plan->cost);
   }
-  const auto entries = static_cast<double>(memory.dimension * memory.dimension);
-  fmt::print("{}: {} code, dimension {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
-             config::enum_name(options.code), memory.dimension,
-             readable_bytes(entries * sizeof(int32_t)),
+  fmt::print("{}: {} code, {} ({}), windows of {} tokens, {}, seed {}\n", options.store,
+             config::enum_name(options.code), size_in_words(memory),
+             readable_bytes(static_cast<double>(entries_of(memory)) * sizeof(int32_t)),
              fmt::join(memo::window_lengths(memory), ", "), tokenizer.description(), memory.seed);
 }
 
@@ -176,7 +186,7 @@ void add_memo_create(Verb& memo) {
   verb.option("store", options->store, "The folder to create").required();
   Option dimension =
       verb.option("--dimension", options->dimension,
-                  "Width d of keys and values, a multiple of 64; the memory has d^2 numbers");
+                  "Width d of keys and values, a multiple of 64; a matrix has d^2 numbers");
   Option sample = verb.option("--plan-from", options->sample,
                               "Instead: choose the smallest dimension that recalls this "
                               "file, or the files of this folder, with --error")
@@ -186,6 +196,11 @@ void add_memo_create(Verb& memo) {
           .between(1e-6, 0.999999)
           .needs(sample);
   sample.needs(error);
+  verb.option(
+          "--shards", options->shards,
+          "Number of matrices; each window is in one of them, so that many small ones take less "
+          "time than one of their size. Without it: 1, or with --plan-from the cheapest number")
+      .between(1, 4096);
   verb.option("--tokenizer", options->tokenizer,
               "byte, bpe (4096 tokens, learned from the text of --plan-from) or the path of a "
               "tokenizer. Without it: bpe with --plan-from, else byte");

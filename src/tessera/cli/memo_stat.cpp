@@ -37,9 +37,9 @@ void print(const std::string& name, const store::StoreStatistics& store,
            const std::optional<store::MeasuredRecall>& measured) {
   const auto lengths = memo::window_lengths(store.memory);
   const auto capacity = static_cast<int64_t>(store.fullness.capacity);
-  fmt::print("{}: {} code, dimension {}, windows of {} tokens, {}, seed {}\n", name,
-             config::enum_name(store.memory.code), store.memory.dimension, fmt::join(lengths, ", "),
-             store.tokenizer, store.memory.seed);
+  fmt::print("{}: {} code, {}, windows of {} tokens, {}, seed {}\n", name,
+             config::enum_name(store.memory.code), size_in_words(store.memory),
+             fmt::join(lengths, ", "), store.tokenizer, store.memory.seed);
   fmt::print("  documents        {}\n  tokens           {}\n  pairs            {}\n",
              store.totals.documents, store.totals.tokens, store.totals.pairs);
   fmt::print("  load             {:.4f} of the {} pairs that are recalled with 99 %; room for {}\n",

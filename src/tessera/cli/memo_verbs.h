@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tessera/cli/verb.h"
+#include "tessera/memo/text_memory_config.h"
 #include "tessera/store/ledger.h"
 
 namespace tessera::cli {
@@ -38,5 +39,8 @@ std::string counted(int64_t count, const std::string& what);
 
 /// "4.2 MB".
 std::string readable_bytes(double bytes);
+
+/// "dimension 1984", "16 matrices of dimension 1024".
+std::string size_in_words(const memo::TextMemoryConfig& memory);
 
 }  // namespace tessera::cli

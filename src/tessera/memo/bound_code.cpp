@@ -114,8 +114,9 @@ WindowQueries BoundCode::queries(std::span<const std::span<const int32_t>> conte
     for (const int64_t length : lengths_) {
       if (length > static_cast<int64_t>(context.size())) break;
       queries.masks.resize(queries.masks.size() + words);
-      draw_signs(context.last(static_cast<size_t>(length)), key.data(),
-                 &*queries.masks.end() - words);
+      const auto window = context.last(static_cast<size_t>(length));
+      draw_signs(window, key.data(), &*queries.masks.end() - words);
+      queries.shards.push_back(shard_of(hash_tokens(window), config_.shards));
       for (size_t c = 0; c < d; ++c)
         queries.keys.push_back((key[c / 64] >> (c % 64) & 1) != 0 ? -1 : 1);
     }
@@ -153,8 +154,8 @@ float BoundCode::score(std::span<const float> value, int32_t token) const {
   return static_cast<float>(sum) * scale();
 }
 
-double BoundCode::noise(const ExactCorrelationMemory& memory) const {
-  return std::sqrt(memory.energy()) / static_cast<double>(config_.dimension);
+double BoundCode::noise(double energy) const {
+  return std::sqrt(energy) / static_cast<double>(config_.dimension);
 }
 
 double BoundCode::noise(std::span<const float> value) const {

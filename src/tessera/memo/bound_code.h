@@ -24,7 +24,7 @@ class BoundCode final : public WindowCode {
   std::unique_ptr<WindowStream> stream() const override;
   void score(std::span<const float> values, std::span<float* const> scores) const override;
   float score(std::span<const float> value, int32_t token) const override;
-  double noise(const ExactCorrelationMemory& memory) const override;
+  double noise(double energy) const override;
   /// The tokens that were stored with a window disturb each other, because their codes are not all
   /// orthogonal: r of them add r / d times crosstalk_share() to the variance of its scores. The
   /// length of the value, |value| / d^2, has this noise and that of all other windows.

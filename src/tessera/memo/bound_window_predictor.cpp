@@ -37,7 +37,7 @@ std::span<const int32_t> window_before(std::span<const int32_t> document, int64_
 
 BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
                                            std::vector<int64_t> window_lengths, int64_t vocabulary,
-                                           int64_t probes, uint64_t seed)
+                                           int64_t probes, uint64_t seed, int32_t shards)
     : window_lengths_(std::move(window_lengths)),
       vocabulary_(vocabulary),
       seed_(seed),
@@ -45,10 +45,13 @@ BoundWindowPredictor::BoundWindowPredictor(const Documents& documents,
   check_argument(!window_lengths_.empty() && window_lengths_.front() >= 1 &&
                      std::ranges::is_sorted(window_lengths_, std::less_equal()),
                  "BoundWindowPredictor: window lengths must be at least 1 and ascend");
+  check_argument(shards >= 1, "BoundWindowPredictor: {} shards, expected at least 1", shards);
+  energies_.resize(static_cast<size_t>(shards));
   const auto index = theory::parallel_runs(
       static_cast<int64_t>(window_lengths_.size()),
       [&](int64_t k) { return index_pairs(documents, window_lengths_[static_cast<size_t>(k)]); });
   for (const auto& pairs : index) count_pairs(pairs);
+  for (const double energy : energies_) mean_energy_ += energy / shards;
   const auto places = choose_places(documents, probes, seed);
   probes_ = theory::parallel_runs(static_cast<int64_t>(places.size()), [&](int64_t probe) {
     const Place& place = places[static_cast<size_t>(probe)];
@@ -69,6 +72,10 @@ std::vector<BoundWindowPredictor::Pair> BoundWindowPredictor::index_pairs(
   return pairs;
 }
 
+size_t BoundWindowPredictor::shard_of_window(uint64_t window) const {
+  return shard_of(window, static_cast<int32_t>(energies_.size()));
+}
+
 void BoundWindowPredictor::count_pairs(const std::vector<Pair>& pairs) {
   associations_ += static_cast<int64_t>(pairs.size());
   for (auto first = pairs.begin(); first != pairs.end();) {
@@ -76,7 +83,7 @@ void BoundWindowPredictor::count_pairs(const std::vector<Pair>& pairs) {
       return pair.window != first->window || pair.token != first->token;
     });
     const auto documents = static_cast<double>(last - first);
-    energy_ += documents * documents;
+    energies_[shard_of_window(first->window)] += documents * documents;
     first = last;
   }
 }
@@ -110,17 +117,19 @@ BoundWindowPredictor::Probe BoundWindowPredictor::make_probe(
     const std::vector<std::vector<Pair>>& index) const {
   const auto windows = static_cast<size_t>(std::ranges::upper_bound(window_lengths_, position) -
                                            window_lengths_.begin());
+  Probe probe;
   std::map<int32_t, std::vector<float>> scores;
   for (size_t k = 0; k < windows; ++k) {
     const uint64_t window = hash_tokens(window_before(document, position, window_lengths_[k]));
+    probe.shards.push_back(shard_of_window(window));
     for (auto pair = std::ranges::lower_bound(index[k], window, {}, &Pair::window);
          pair != index[k].end() && pair->window == window; ++pair)
       scores.try_emplace(pair->token, windows, 0.0f).first->second[k] += 1;
   }
   const int32_t right = document[static_cast<size_t>(position)];
-  Probe probe = {{right, scores[right]}};
+  probe.stored.push_back({right, scores[right]});
   for (const auto& [token, of_windows] : scores)
-    if (token != right) probe.push_back({token, of_windows});
+    if (token != right) probe.stored.push_back({token, of_windows});
   return probe;
 }
 
@@ -129,10 +138,12 @@ std::vector<double> BoundWindowPredictor::noise_of(const Probe& probe, int64_t d
   const auto d = static_cast<double>(dimension);
   const double share = BoundCode::crosstalk_share(dimension, vocabulary_);
   std::vector<double> noise;
-  for (size_t k = 0; k < probe.front().scores.size(); ++k) {
-    // A product of two keys and one of two values are each of variance 1 / d.
-    double variance = energy_ / (d * d);
-    for (const auto& stored : probe) variance += share * stored.scores[k] * stored.scores[k] / d;
+  for (size_t k = 0; k < probe.shards.size(); ++k) {
+    // A product of two keys and one of two values are each of variance 1 / d. The decoder takes no
+    // shard to be less noisy than the mean.
+    double variance = std::max(mean_energy_, energies_[probe.shards[k]]) / (d * d);
+    for (const auto& stored : probe.stored)
+      variance += share * stored.scores[k] * stored.scores[k] / d;
     noise.push_back(std::sqrt(variance));
   }
   return noise;
@@ -143,7 +154,7 @@ std::pair<double, double> BoundWindowPredictor::error(int64_t dimension) const {
                  dimension);
   return mean_error(theory::parallel_runs(probes(), [&](int64_t number) {
     const Probe& probe = probes_[static_cast<size_t>(number)];
-    return 1 - by_likelihood_.recall(probe, noise_of(probe, dimension),
+    return 1 - by_likelihood_.recall(probe.stored, noise_of(probe, dimension),
                                      RandomStream(seed_, static_cast<uint64_t>(number)));
   }));
 }
@@ -151,10 +162,10 @@ std::pair<double, double> BoundWindowPredictor::error(int64_t dimension) const {
 double BoundWindowPredictor::floor() const {
   double lost = 0;
   for (const Probe& probe : probes_) {
-    const float right = probe.front().scores.back();
+    const float right = probe.stored.front().scores.back();
     const auto count = [&](auto&& is_so) {
       return static_cast<double>(std::ranges::count_if(
-          probe, [&](const auto& stored) { return is_so(stored.scores.back()); }));
+          probe.stored, [&](const auto& stored) { return is_so(stored.scores.back()); }));
     };
     // A tie is decided by noise.
     const double ties = count([&](float score) { return score == right; });

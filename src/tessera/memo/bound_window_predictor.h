@@ -14,7 +14,8 @@ namespace tessera::memo {
 /// ratio, where each (window, next token) is written once for each document. It knows which windows
 /// are followed by other tokens elsewhere, which pairs several documents hold, and the noise, also
 /// that which the tokens stored with one window are to each other (BoundCode::noise()): in
-/// repetitive text a window of four tokens may be followed by hundreds of different ones.
+/// repetitive text a window of four tokens may be followed by hundreds of different ones. In a
+/// memory of several shards each window has the noise of its shard.
 class BoundWindowPredictor final : public RecallPredictor {
  public:
   /// Indexes the documents' tokens and picks at most `probes` positions by `seed`. window_lengths:
@@ -22,7 +23,7 @@ class BoundWindowPredictor final : public RecallPredictor {
   /// vocabulary, and if no document is longer than the shortest window.
   BoundWindowPredictor(const std::vector<std::vector<int32_t>>& documents,
                        std::vector<int64_t> window_lengths, int64_t vocabulary, int64_t probes,
-                       uint64_t seed);
+                       uint64_t seed, int32_t shards = 1);
 
   int64_t associations() const override { return associations_; }
   int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
@@ -42,23 +43,28 @@ class BoundWindowPredictor final : public RecallPredictor {
     size_t document;
     int64_t position;
   };
-  /// The tokens that were stored with the windows before a position, the right one first.
-  using Probe = std::vector<LikelihoodRecall::Stored>;
+  struct Probe {
+    /// The tokens that were stored with the windows before a position, the right one first.
+    std::vector<LikelihoodRecall::Stored> stored;
+    std::vector<size_t> shards;  // of the windows, shortest first
+  };
 
-  void check(const Documents& documents, int64_t vocabulary) const;
   std::vector<Pair> index_pairs(const Documents& documents, int64_t length) const;
   void count_pairs(const std::vector<Pair>& pairs);
   std::vector<Place> choose_places(const Documents& documents, int64_t probes, uint64_t seed) const;
   Probe make_probe(std::span<const int32_t> document, int64_t position,
                    const std::vector<std::vector<Pair>>& index) const;
 
+  size_t shard_of_window(uint64_t window) const;
   std::vector<double> noise_of(const Probe& probe, int64_t dimension) const;
 
   std::vector<int64_t> window_lengths_;
   int64_t vocabulary_;
   uint64_t seed_;
   int64_t associations_ = 0;
-  double energy_ = 0;  // the sum of squares of how many documents hold a pair
+  /// [S]: over the pairs of a shard, the sum of squares of how many documents hold a pair.
+  std::vector<double> energies_;
+  double mean_energy_ = 0;
   LikelihoodRecall by_likelihood_;
   std::vector<Probe> probes_;
 };

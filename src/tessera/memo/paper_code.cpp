@@ -234,13 +234,13 @@ float PaperCode::score(std::span<const float> value, int32_t token) const {
   return static_cast<float>(sum) * scale();
 }
 
-double PaperCode::noise(const ExactCorrelationMemory& memory) const {
+double PaperCode::noise(double energy) const {
   const auto d = static_cast<double>(config_.dimension);
   // Keys of one length share a Gaussian W_k in each of their h parts, and the codes of V tokens
   // overlap in d dimensions.
   const double overlap = (1 + 1 / static_cast<double>(config_.heads * config_.layers)) *
                          (1 + d / static_cast<double>(config_.vocabulary));
-  return std::sqrt(memory.energy() * overlap) / (kKeyScale * tokens_.deviation() * d);
+  return std::sqrt(energy * overlap) / (kKeyScale * tokens_.deviation() * d);
 }
 
 }  // namespace tessera::memo

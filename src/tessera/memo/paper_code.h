@@ -26,7 +26,7 @@ class PaperCode final : public WindowCode {
   float score(std::span<const float> value, int32_t token) const override;
   /// For tokens that followed no stored window with a part in common; the others score by their
   /// parts.
-  double noise(const ExactCorrelationMemory& memory) const override;
+  double noise(double energy) const override;
   double noise(std::span<const float>) const override { return 0; }
 
  private:

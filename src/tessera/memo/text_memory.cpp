@@ -1,11 +1,11 @@
 #include "tessera/memo/text_memory.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/physical_memory.h"
+#include "tessera/memo/window_hash.h"
 #include "tessera/memo/window_pairs.h"
 
 namespace tessera::memo {
@@ -14,6 +14,7 @@ namespace {
 // Tokens that are written at once: at least as many as a window has, or most of a batch would be
 // the text before it.
 constexpr int64_t kSmallestBatch = 1024, kLargestBatch = 8192;
+constexpr int32_t kMostBatches = 256;  // of this size at once, for as many shards
 constexpr int64_t kBytesForPair = 32;  // in WindowPairs, while its table grows
 
 /// A document in batches of `size` tokens, however its pieces are cut; the last may be shorter.
@@ -50,64 +51,98 @@ class Batches {
   bool ended_ = false;
 };
 
-ExactCorrelationMemory checked(ExactCorrelationMemory matrix, const TextMemoryConfig& config) {
-  check_argument(matrix.rows() == config.dimension && matrix.columns() == config.dimension,
-                 "text memory: the matrix is {} x {}, the dimension {}; they must be equal",
-                 matrix.rows(), matrix.columns(), config.dimension);
-  return matrix;
+TokenPieces once(std::span<const int32_t> tokens) {
+  return [tokens]() mutable { return std::exchange(tokens, {}); };
+}
+
+Edit opposite(Edit edit) {
+  return edit == Edit::kStore ? Edit::kForget : Edit::kStore;
+}
+
+std::vector<MemoryShard> empty_shards(const TextMemoryConfig& config) {
+  check_config(config);
+  std::vector<MemoryShard> shards;
+  for (int32_t s = 0; s < config.shards; ++s) shards.emplace_back(config.dimension);
+  return shards;
 }
 
 }  // namespace
 
-TextMemory::TextMemory(const TextMemoryConfig& config)
+TextMemory::TextMemory(const TextMemoryConfig& config) : TextMemory(config, empty_shards(config)) {}
+
+TextMemory::TextMemory(const TextMemoryConfig& config, std::vector<MemoryShard> shards)
     : config_(config),
       lengths_(memo::window_lengths(config)),
       code_(WindowCode::make(config)),
-      matrix_(config.dimension, config.dimension) {}
-
-TextMemory::TextMemory(const TextMemoryConfig& config, ExactCorrelationMemory matrix, int64_t pairs)
-    : config_(config),
-      lengths_(memo::window_lengths(config)),
-      code_(WindowCode::make(config)),
-      matrix_(checked(std::move(matrix), config)),
-      pairs_(pairs) {}
-
-int64_t TextMemory::memorize(const TokenPieces& document) {
-  return edit(Edit::kStore, document);
-}
-int64_t TextMemory::forget(const TokenPieces& document) {
-  return edit(Edit::kForget, document);
+      shards_(std::move(shards)) {
+  check_argument(std::ssize(shards_) == config.shards,
+                 "text memory: {} matrices were given, the configuration says {}", shards_.size(),
+                 config.shards);
 }
 
-int64_t TextMemory::edit(Edit edit, const TokenPieces& document) {
-  Batches batches(document, std::clamp(lengths_.back(), kSmallestBatch, kLargestBatch),
-                  config_.vocabulary);
-  WindowPairs windows(lengths_, Repeats::kOnce);
-  auto batch = batches.next();
-  // If a later batch fails, the first ones must not stay.
-  std::optional<ExactCorrelationMemory> before;
-  if (!batches.ended()) before = matrix_;
-  int64_t written = 0;
+int64_t TextMemory::edit(Edit edit, const TokenPieces& document, const ShardChoice& chosen) {
+  std::vector<int32_t> done;
   try {
-    for (; !batch.empty(); batch = batches.next()) {
-      const auto pairs = windows.append(batch);
-      code_->edit(edit, windows.text(), pairs, matrix_);
-      written += static_cast<int64_t>(pairs.size());
-    }
+    return write(edit, document, chosen, done);
   } catch (...) {
-    if (before) matrix_ = std::move(*before);
+    // A later piece failed. What the first ones changed is undone, exactly.
+    std::vector<int32_t> undone;
+    write(opposite(edit), once(done), chosen, undone);
     throw;
   }
-  pairs_ += edit == Edit::kStore ? written : -written;
+}
+
+/// done: the tokens whose pairs are written.
+int64_t TextMemory::write(Edit edit, const TokenPieces& document, const ShardChoice& chosen,
+                          std::vector<int32_t>& done) {
+  // Each shard gets about as many pairs of a batch as a single matrix would.
+  const int64_t size = std::clamp(lengths_.back(), kSmallestBatch, kLargestBatch) *
+                       std::min(config_.shards, kMostBatches);
+  Batches batches(document, size, config_.vocabulary);
+  WindowPairs windows(lengths_, Repeats::kOnce);
+  int64_t written = 0;
+  for (auto batch = batches.next(); !batch.empty(); batch = batches.next()) {
+    const auto pairs = windows.append(batch);
+    written += write_batch(edit, windows.text(), pairs, chosen);
+    done.insert(done.end(), batch.begin(), batch.end());
+  }
+  return written;
+}
+
+int64_t TextMemory::write_batch(Edit edit, std::span<const int32_t> text,
+                                std::span<const WindowPair> pairs, const ShardChoice& chosen) {
+  std::vector<std::vector<WindowPair>> of_shard(shards_.size());
+  for (const WindowPair& pair : pairs) {
+    const auto length = static_cast<size_t>(lengths_[static_cast<size_t>(pair.length_index)]);
+    const auto window = text.subspan(static_cast<size_t>(pair.next) - length, length);
+    of_shard[shard_of(hash_tokens(window), config_.shards)].push_back(pair);
+  }
+  int64_t written = 0;
+  for (size_t s = 0; s < shards_.size(); ++s) {
+    if (of_shard[s].empty() || (chosen && !chosen(s))) continue;
+    shards_[s].edit(*code_, edit, text, of_shard[s]);
+    written += std::ssize(of_shard[s]);
+  }
   return written;
 }
 
 void TextMemory::merge(const TextMemory& other) {
   check_argument(config_ == other.config_,
-                 "text memory: only memories of equal code, dimension, heads, layers, vocabulary "
-                 "and seed can be merged");
-  matrix_.merge(other.matrix_);
-  pairs_ += other.pairs_;
+                 "text memory: only memories of equal code, dimension, heads, layers, shards, "
+                 "vocabulary and seed can be merged");
+  for (size_t s = 0; s < shards_.size(); ++s) shards_[s].merge(other.shards_[s]);
+}
+
+int64_t TextMemory::pairs() const {
+  int64_t pairs = 0;
+  for (const MemoryShard& shard : shards_) pairs += shard.pairs();
+  return pairs;
+}
+
+double TextMemory::noise() const {
+  double energy = 0;
+  for (const MemoryShard& shard : shards_) energy += shard.energy();
+  return code_->noise(energy / static_cast<double>(shards_.size()));
 }
 
 int64_t TextMemory::most_tokens(const TextMemoryConfig& config) {

@@ -1,36 +1,46 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "tessera/memo/exact_correlation_memory.h"
+#include "tessera/memo/memory_shard.h"
 #include "tessera/memo/text_memory_config.h"
 #include "tessera/memo/token_pieces.h"
 #include "tessera/memo/window_code.h"
 
 namespace tessera::memo {
 
-/// A memory of texts: one correlation matrix memory that holds, for every position of every
-/// document and every window length, which token followed (Zanzotto et al. 2025, sec. 3.2).
+/// A memory of texts: a correlation matrix memory that holds, for every position of every document
+/// and every window length, which token followed (Zanzotto et al. 2025, sec. 3.2).
 ///
 /// Differs from the paper: each (window, next token) is written once for each document. So what a
 /// document adds depends on that document alone, and after forgetting it C has the same bits as if
 /// it had never been read. A copy is independent.
+///
+/// Differs from the paper: C may be divided into S shards. A pair is written to the shard that its
+/// window chooses (shard_of()), and a window is read from that shard alone. N pairs in S matrices
+/// of width d make as much noise, N / (S d^2), as in one of width sqrt(S) d, which has as many
+/// numbers; but each pair costs d^2 operations in place of S d^2.
 class TextMemory {
  public:
   /// An empty memory. Throws what check_config() throws.
   explicit TextMemory(const TextMemoryConfig& config);
-  /// One that holds `pairs` pairs in `matrix` [d, d].
-  TextMemory(const TextMemoryConfig& config, ExactCorrelationMemory matrix, int64_t pairs);
+  /// One with these shards. Throws std::invalid_argument unless there are config.shards of them.
+  TextMemory(const TextMemoryConfig& config, std::vector<MemoryShard> shards);
 
   /// Stores one document; returns the number of pairs written. Throws std::invalid_argument on
   /// token ids outside the vocabulary; after that, and after whatever `document` throws, the memory
   /// is as before.
-  int64_t memorize(const TokenPieces& document);
+  int64_t memorize(const TokenPieces& document) { return edit(Edit::kStore, document); }
   /// Removes exactly the pairs that memorize() of the same tokens wrote; returns how many.
-  int64_t forget(const TokenPieces& document);
+  int64_t forget(const TokenPieces& document) { return edit(Edit::kForget, document); }
+  /// One or the other, in the chosen shards alone (all, if `chosen` is empty).
+  using ShardChoice = std::function<bool(size_t shard)>;
+  int64_t edit(Edit edit, const TokenPieces& document, const ShardChoice& chosen = {});
   /// Adds what the other holds. Throws std::invalid_argument on another configuration.
   void merge(const TextMemory& other);
 
@@ -41,21 +51,25 @@ class TextMemory {
   /// In tokens, ascending.
   std::span<const int64_t> window_lengths() const { return lengths_; }
   /// Number of pairs held now.
-  int64_t pairs() const { return pairs_; }
+  int64_t pairs() const;
   /// Standard deviation of one window's score for a token that was not stored with it; a token that
-  /// was scores 1. One pass over C.
-  double noise() const { return code_->noise(matrix_); }
-  const ExactCorrelationMemory& matrix() const { return matrix_; }
+  /// was scores 1. The mean over all windows; one pass over C after each change.
+  double noise() const;
+  /// The same for the windows of one shard.
+  double noise(size_t shard) const { return code_->noise(shards_[shard].energy()); }
+  std::span<const MemoryShard> shards() const { return shards_; }
   const WindowCode& code() const { return *code_; }
 
  private:
-  int64_t edit(Edit edit, const TokenPieces& document);
+  int64_t write(Edit edit, const TokenPieces& document, const ShardChoice& chosen,
+                std::vector<int32_t>& done);
+  int64_t write_batch(Edit edit, std::span<const int32_t> text, std::span<const WindowPair> pairs,
+                      const ShardChoice& chosen);
 
   TextMemoryConfig config_;
   std::vector<int64_t> lengths_;
   std::shared_ptr<const WindowCode> code_;
-  ExactCorrelationMemory matrix_;
-  int64_t pairs_ = 0;
+  std::vector<MemoryShard> shards_;
 };
 
 }  // namespace tessera::memo

@@ -9,6 +9,7 @@ constexpr int64_t kMostDimension = 65536;
 constexpr int64_t kLongestWindow = int64_t{1} << 16;  // tokens
 constexpr int32_t kMostPaperHeads = 128;              // more would overflow a product of parts
 constexpr int64_t kMostVocabulary = int64_t{1} << 24;
+constexpr int32_t kMostShards = 4096;
 
 /// How many times longer each window is than the one before.
 int64_t growth(const TextMemoryConfig& config) {
@@ -35,6 +36,8 @@ void check_config(const TextMemoryConfig& config) {
   check_argument(config.heads >= 2, "text memory: heads is {}, expected at least 2", config.heads);
   check_argument(config.layers >= 1, "text memory: layers is {}, expected at least 1",
                  config.layers);
+  check_argument(config.shards >= 1 && config.shards <= kMostShards,
+                 "text memory: shards is {}, expected 1 to {}", config.shards, kMostShards);
   int64_t longest = config.heads;
   for (int32_t k = 1; k < config.layers && longest <= kLongestWindow; ++k)
     longest *= growth(config);
@@ -43,6 +46,10 @@ void check_config(const TextMemoryConfig& config) {
                  "fewer layers or heads",
                  config.layers, config.heads, kLongestWindow);
   if (config.code != WindowCodeKind::kPaper) return;
+  check_argument(config.shards == 1,
+                 "text memory: shards is {}; under the paper code windows that share parts must be "
+                 "in one matrix, expected 1",
+                 config.shards);
   check_argument(config.heads <= kMostPaperHeads,
                  "text memory: heads is {}, expected at most {} for the paper code", config.heads,
                  kMostPaperHeads);

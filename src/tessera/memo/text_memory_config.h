@@ -23,6 +23,7 @@ struct TextMemoryConfig {
   int64_t dimension = 1024;
   int32_t heads = 4;
   int32_t layers = 3;
+  int32_t shards = 1;
   int64_t vocabulary = 0;
   uint64_t seed = 0;
 
@@ -34,6 +35,7 @@ struct TextMemoryConfig {
     field("dimension", dimension, "d, the width of keys and values; a multiple of 64");
     field("heads", heads, "h, tokens of the shortest window");
     field("layers", layers, "l, the number of window lengths");
+    field("shards", shards, "S, the number of matrices; a hash of the window chooses one");
     field("vocabulary", vocabulary, "V, the number of different tokens");
     field("seed", seed, "seed of the random codes of tokens and windows");
   }

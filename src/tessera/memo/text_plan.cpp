@@ -7,10 +7,11 @@ namespace tessera::memo {
 namespace {
 
 constexpr int64_t kProbes = 2000;
+constexpr int64_t kWorthShards = 2048;  // dimensions; a larger matrix is divided
 
 BoundWindowPredictor bound_windows(const std::vector<std::vector<int32_t>>& documents,
                                    const TextMemoryConfig& config, uint64_t seed) {
-  return {documents, window_lengths(config), config.vocabulary, kProbes, seed};
+  return {documents, window_lengths(config), config.vocabulary, kProbes, seed, config.shards};
 }
 
 WindowErrorPredictor windows(std::span<const int32_t> tokens, const TextMemoryConfig& config,
@@ -20,6 +21,12 @@ WindowErrorPredictor windows(std::span<const int32_t> tokens, const TextMemoryCo
                             .vocabulary = config.vocabulary,
                             .keys = keys};
   return {tokens, memory, kProbes, seed};
+}
+
+/// Time times size, for each pair.
+double cost_of(int32_t shards, int64_t dimension) {
+  const auto d = static_cast<double>(dimension);
+  return shards * d * d * d * d;
 }
 
 std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& documents) {
@@ -48,6 +55,24 @@ SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
                      const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose) {
   if (config.code == WindowCodeKind::kBound) return choose(bound_windows(documents, config, seed));
   return choose(windows(joined(documents), config, WindowMemory::Keys::kSharedSlots, seed));
+}
+
+SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,
+                     uint64_t seed, const SizeChoice& choose) {
+  config.shards = 1;
+  SizePlan best = plan_memory(documents, config, seed, choose);
+  if (config.code == WindowCodeKind::kPaper) return best;
+  while (best.dimension && *best.dimension > kWorthShards) {
+    TextMemoryConfig more = config;
+    more.shards *= 4;
+    const SizePlan plan = plan_memory(documents, more, seed, choose);
+    if (!plan.dimension ||
+        cost_of(more.shards, *plan.dimension) >= cost_of(config.shards, *best.dimension))
+      break;
+    config = more;
+    best = plan;
+  }
+  return best;
 }
 
 }  // namespace tessera::memo

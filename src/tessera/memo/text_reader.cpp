@@ -18,9 +18,28 @@ void check_token(int32_t token, int64_t vocabulary) {
                  vocabulary);
 }
 
+/// Reads the windows `rows` of `queries`, whose shard this is.
+void retrieve_from(const MemoryShard& shard, const WindowQueries& queries,
+                   std::span<const size_t> rows, std::span<float> retrieved) {
+  const auto d = static_cast<size_t>(shard.matrix().rows());
+  std::vector<int8_t> keys(rows.size() * d);
+  std::vector<float> values(rows.size() * d);
+  for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&queries.keys[rows[n] * d], d, &keys[n * d]);
+  shard.matrix().retrieve(keys, values);
+  for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&values[n * d], d, &retrieved[rows[n] * d]);
+}
+
 std::vector<float> retrieve(const TextMemory& memory, const WindowQueries& queries) {
   std::vector<float> retrieved(queries.keys.size());  // C is square
-  memory.matrix().retrieve(queries.keys, retrieved);
+  const auto shards = memory.shards();
+  if (shards.size() == 1) {
+    shards[0].matrix().retrieve(queries.keys, retrieved);
+  } else {
+    std::vector<std::vector<size_t>> rows(shards.size());
+    for (size_t n = 0; n < queries.shards.size(); ++n) rows[queries.shards[n]].push_back(n);
+    for (size_t s = 0; s < shards.size(); ++s)
+      if (!rows[s].empty()) retrieve_from(shards[s], queries, rows[s], retrieved);
+  }
   queries.unbind(retrieved);
   return retrieved;
 }
@@ -35,11 +54,18 @@ void append_rows(WindowScores& scores, std::vector<float*>& rows) {
   for (int64_t k = 0; k < scores.windows(); ++k) rows.push_back(scores.window(k).data());
 }
 
-/// Says how noisy each window's scores are. values [k, d]: what was retrieved for them.
-void set_noise(WindowScores& scores, const TextMemory& memory, std::span<const float> values) {
+/// Says how noisy the scores of each window are. queries: their windows are those from `first` on;
+/// values [k, d]: what was retrieved for these.
+void set_noise(WindowScores& scores, const TextMemory& memory, const WindowQueries& queries,
+               size_t first, std::span<const float> values) {
   const auto d = static_cast<size_t>(memory.config().dimension);
-  for (int64_t k = 0; k < scores.windows(); ++k)
-    scores.set_noise(k, memory.code().noise(values.subspan(static_cast<size_t>(k) * d, d)));
+  for (int64_t k = 0; k < scores.windows(); ++k) {
+    const auto row = static_cast<size_t>(k);
+    double noise = memory.code().noise(values.subspan(row * d, d));
+    if (memory.shards().size() > 1)
+      noise = std::max(noise, memory.noise(queries.shards[first + row]));
+    scores.set_noise(k, noise);
+  }
 }
 
 void check_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts) {
@@ -59,7 +85,8 @@ void for_batches(const TextMemory& memory, std::span<const std::span<const int32
 
 void read_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
                 std::span<WindowScores> scores, size_t first, const ScoresVisitor& visit) {
-  const std::vector<float> retrieved = retrieve(memory, memory.code().queries(contexts));
+  const WindowQueries queries = memory.code().queries(contexts);
+  const std::vector<float> retrieved = retrieve(memory, queries);
   const auto d = static_cast<size_t>(memory.config().dimension);
   size_t query = 0;
   for (size_t begin = 0; begin < contexts.size(); begin += scores.size()) {
@@ -72,7 +99,7 @@ void read_batch(const TextMemory& memory, std::span<const std::span<const int32_
     }
     memory.code().score(std::span(retrieved).subspan(query * d, rows.size() * d), rows);
     for (size_t c = 0; c < count; ++c) {
-      set_noise(scores[c], memory, std::span(retrieved).subspan(query * d));
+      set_noise(scores[c], memory, queries, query, std::span(retrieved).subspan(query * d));
       query += static_cast<size_t>(scores[c].windows());
       visit(first + begin + c, scores[c]);
     }
@@ -149,12 +176,13 @@ void TextReader::append(int32_t token) {
 }
 
 const WindowScores& TextReader::scores() {
-  const std::vector<float> retrieved = retrieve(*memory_, stream_->queries());
+  const WindowQueries queries = stream_->queries();
+  const std::vector<float> retrieved = retrieve(*memory_, queries);
   scores_.reset(lengths_within(*memory_, read_), memory_->config().vocabulary);
   std::vector<float*> rows;
   append_rows(scores_, rows);
   memory_->code().score(retrieved, rows);
-  set_noise(scores_, *memory_, retrieved);
+  set_noise(scores_, *memory_, queries, 0, retrieved);
   return scores_;
 }
 

@@ -14,8 +14,8 @@
 namespace tessera::memo {
 
 /// Reads a text token by token and scores every token of the vocabulary as the next one. Each read
-/// costs one pass over C, however much text came before, and sees what the memory holds at the
-/// time.
+/// costs one pass over C (in shards: over one shard for each window), however much text came
+/// before, and sees what the memory holds at the time.
 class TextReader {
  public:
   /// memory must outlive the reader and keep its configuration.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,6 +17,7 @@ namespace tessera::memo {
 struct WindowQueries {
   std::vector<int8_t> keys;     ///< [n, d]
   std::vector<uint64_t> masks;  ///< [n, d / 64], signs that the values were bound with, or empty
+  std::vector<size_t> shards;   ///< [n], which shard holds each window, or empty: there is only one
 
   /// Undoes the binding of retrieved [n, d], which a memory returned for the keys.
   void unbind(std::span<float> retrieved) const;
@@ -48,8 +50,8 @@ class WindowCode {
   /// The score of one token for one value [d], exactly.
   virtual float score(std::span<const float> value, int32_t token) const = 0;
   /// Standard deviation of one window's score for a token that was not stored with it: the mean
-  /// over all windows.
-  virtual double noise(const ExactCorrelationMemory& memory) const = 0;
+  /// over all windows. energy: of the matrix (ExactCorrelationMemory::energy()).
+  virtual double noise(double energy) const = 0;
   /// The same for the window that a value [d] was retrieved for; 0 if the value does not tell.
   virtual double noise(std::span<const float> value) const = 0;
 

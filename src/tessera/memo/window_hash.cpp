@@ -9,4 +9,8 @@ uint64_t hash_tokens(std::span<const int32_t> tokens) {
   return XXH3_64bits(tokens.data(), tokens.size_bytes());
 }
 
+size_t shard_of(uint64_t window, int32_t shards) {
+  return (window >> 32) * static_cast<uint64_t>(shards) >> 32;
+}
+
 }  // namespace tessera::memo

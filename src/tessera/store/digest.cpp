@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -18,15 +19,15 @@ void check(int done) {
   if (done != 1) throw std::runtime_error("SHA-256: libcrypto refused");
 }
 
-/// Entries in the machine's byte order -> 64-bit little-endian.
+static_assert(std::endian::native == std::endian::little, "a digest is of little-endian numbers");
+
 template <typename Entry>
-void widen(std::span<const std::byte> entries, std::vector<uint8_t>& bytes) {
-  bytes.clear();
-  for (size_t at = 0; at < entries.size(); at += sizeof(Entry)) {
+void widen(std::span<const std::byte> entries, std::vector<int64_t>& wide) {
+  wide.resize(entries.size() / sizeof(Entry));
+  for (size_t i = 0; i < wide.size(); ++i) {
     Entry entry;
-    std::memcpy(&entry, entries.data() + at, sizeof entry);
-    const auto wide = static_cast<uint64_t>(int64_t{entry});
-    for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<uint8_t>(wide >> 8 * i));
+    std::memcpy(&entry, entries.data() + i * sizeof entry, sizeof entry);
+    wide[i] = entry;
   }
 }
 
@@ -68,7 +69,7 @@ std::string content_digest(std::string_view config, const memo::ExactCorrelation
   Sha256 hash;
   hash.add(config);
   hash.add("\n");
-  std::vector<uint8_t> wide;
+  std::vector<int64_t> wide;
   const size_t block = kBlockEntries * static_cast<size_t>(matrix.bits() / 8);
   for (auto rest = matrix.bytes(); !rest.empty();) {
     const auto part = rest.first(std::min(block, rest.size()));
@@ -77,6 +78,20 @@ std::string content_digest(std::string_view config, const memo::ExactCorrelation
     rest = rest.subspan(part.size());
   }
   return hash.hex();
+}
+
+std::string digest_of_shards(std::span<const std::string> digests) {
+  if (digests.size() == 1) return digests[0];
+  Sha256 hash;
+  for (const std::string& digest : digests) hash.add(digest + '\n');
+  return hash.hex();
+}
+
+std::string content_digest(std::string_view config, const memo::TextMemory& memory) {
+  std::vector<std::string> digests;
+  for (const memo::MemoryShard& shard : memory.shards())
+    digests.push_back(content_digest(config, shard.matrix()));
+  return digest_of_shards(digests);
 }
 
 }  // namespace tessera::store

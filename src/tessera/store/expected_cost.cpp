@@ -21,7 +21,9 @@ memo::TokenPieces once(std::span<const int32_t> tokens) {
 }
 
 /// For each pair: of forgetting, which costs as much as storing, in a memory whose pages are there.
-double seconds_of_pair(const memo::TextMemoryConfig& config, std::span<const int32_t> text) {
+/// One matrix tells it: those of a long document are written to each shard many at a time.
+double seconds_of_pair(memo::TextMemoryConfig config, std::span<const int32_t> text) {
+  config.shards = 1;
   const auto probe = text.first(std::min(text.size(), kProbe));
   memo::TextMemory memory(config);
   const int64_t pairs = memory.memorize(once(probe));
@@ -41,14 +43,13 @@ ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
   double tokens = 0;
   for (const auto& document : documents) tokens += static_cast<double>(document.size());
   const auto d = static_cast<double>(config.dimension);
-  const double matrix = d * d * sizeof(int32_t);
+  const double matrices = config.shards * d * d * sizeof(int32_t);
   const int token_bytes = config.vocabulary <= std::numeric_limits<uint16_t>::max() + 1 ? 2 : 4;
   const double longest_pairs = static_cast<double>(longest->size()) * config.layers;
-  return {
-      .seconds = seconds_of_pair(config, *longest) * static_cast<double>(pairs),
-      // A document that comes in several batches keeps the matrix of before.
-      .memory_bytes = 2 * matrix + kWindowBytes * longest_pairs + kProgram,
-      .disk_bytes = matrix + tokens * token_bytes + kIndexedText * static_cast<double>(text_bytes)};
+  return {.seconds = seconds_of_pair(config, *longest) * static_cast<double>(pairs),
+          .memory_bytes = matrices + kWindowBytes * longest_pairs + kProgram,
+          .disk_bytes =
+              matrices + tokens * token_bytes + kIndexedText * static_cast<double>(text_bytes)};
 }
 
 }  // namespace tessera::store

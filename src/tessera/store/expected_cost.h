@@ -16,7 +16,7 @@ struct ExpectedCost {
 
 /// The cost of memorizing these documents, which write so many pairs and have so many bytes of
 /// text, in a new store of this configuration. The time comes from storing the first 512 tokens of
-/// the longest document in a memory of this size, which is allocated for it.
+/// the longest document in one matrix of this size, which is allocated for it.
 ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
                            const std::vector<std::vector<int32_t>>& documents, int64_t pairs,
                            int64_t text_bytes);

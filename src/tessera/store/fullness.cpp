@@ -25,7 +25,8 @@ theory::CorrelationCode code_of(const memo::TextMemoryConfig& config, int32_t la
 
 Fullness fullness_of(const memo::TextMemory& memory) {
   const memo::TextMemoryConfig& config = memory.config();
-  // From the noise that the memory has, which includes what pairs shared by several documents cost.
+  // The pairs of a shard, by the noise that the memory has, which includes what pairs shared by
+  // several documents cost.
   const double ratio = memory.noise() / theory::correlation_noise(code_of(config, 1), 1.0);
   const auto pairs = static_cast<double>(memory.pairs());
   Fullness fullness;
@@ -38,7 +39,7 @@ Fullness fullness_of(const memo::TextMemory& memory) {
 }
 
 double pair_capacity(const memo::TextMemoryConfig& config) {
-  return theory::correlation_capacity(code_of(config, config.layers), kRecall);
+  return config.shards * theory::correlation_capacity(code_of(config, config.layers), kRecall);
 }
 
 }  // namespace tessera::store

@@ -3,43 +3,49 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tessera/base/safetensors.h"
-#include "tessera/memo/exact_correlation_memory.h"
+#include "tessera/memo/memory_shard.h"
+#include "tessera/store/store_config.h"
 
 namespace tessera::store {
 
-/// Which state of the ledger a matrix belongs to.
+/// What the header of a matrix's file says of it.
 struct MatrixState {
-  int64_t change = 0;  ///< the last change it contains
+  int64_t change = 0;  ///< the last change of the ledger that it contains
   int64_t pairs = 0;   ///< pairs that it holds
+  /// Its energy() and content_digest(). Earlier versions of Tessera did not write them.
+  std::optional<double> energy = {};
+  std::string digest = {};
 };
 
-/// The matrix of a store as a file: safetensors with one tensor "C" [d, d], I32 or I64; the
-/// metadata hold the state, the store's configuration and a checksum of everything. The file is
-/// replaced as a whole, so a reader keeps the version that it has opened.
+/// A matrix of a store, one of its shards, as a file: safetensors with one tensor "C" [d, d], I32
+/// or I64. The metadata hold the state with a checksum of its own, the store's configuration, and a
+/// checksum of everything. The file is replaced as a whole, so a reader keeps the version that it
+/// has opened.
 class MatrixFile {
  public:
-  /// Reads the header. config: StoreConfig::text(). Throws SystemError; DataError if the file is
-  /// damaged or belongs to another configuration.
-  static MatrixFile open(const std::filesystem::path& path, const std::string& config,
-                         int64_t dimension);
-  static void write(const std::filesystem::path& path, const std::string& config,
-                    const MatrixState& state, const memo::ExactCorrelationMemory& matrix);
+  /// Reads the header. shard: which of config.memory.shards it must be. Throws SystemError;
+  /// DataError if the file is damaged or belongs to another configuration.
+  static MatrixFile open(const std::filesystem::path& path, const StoreConfig& config,
+                         int32_t shard);
+  static void write(const std::filesystem::path& path, const StoreConfig& config, int32_t shard,
+                    int64_t change, const memo::MemoryShard& memory);
 
   const MatrixState& state() const { return state_; }
-  /// C, mapped from the file: only the parts that are edited take memory. May be called once.
-  /// Throws DataError if the checksum is wrong.
-  memo::ExactCorrelationMemory matrix() &&;
+  /// C, mapped from the file: only the parts that are edited take memory. The checksum is compared
+  /// when the matrix is first needed, and DataError thrown then. To be called once: two of them
+  /// would share their entries.
+  memo::MemoryShard shard() const;
 
  private:
-  MatrixFile(safetensors::File file, MatrixState state, std::string config, int64_t dimension);
+  MatrixFile(safetensors::File file, MatrixState state, std::string owner);
 
   std::shared_ptr<safetensors::File> file_;
   MatrixState state_;
-  std::string config_;
-  int64_t dimension_;
+  std::string owner_;
 };
 
 }  // namespace tessera::store

@@ -1,5 +1,7 @@
 #include "tessera/store/memo_store.h"
 
+#include <algorithm>
+
 #include "tessera/store/digest.h"
 #include "tessera/store/new_folder.h"
 #include "tessera/store/store_lock.h"
@@ -17,7 +19,7 @@ void MemoStore::create(const std::filesystem::path& path, const memo::TextMemory
   NewFolder folder(path);
   const StoreLock lock(folder.path() / "lock");
   StoreFolder::create(folder.path(), config, tokenizer)
-      .write_matrix(memo::TextMemory(config.memory), 0);
+      .write_matrices(memo::TextMemory(config.memory), 0);
   folder.commit();
 }
 
@@ -25,25 +27,30 @@ MemoStore::MemoStore(const std::filesystem::path& folder)
     : folder_(StoreFolder::open(folder)),
       ledger_(folder_.ledger_path(), sqlite::Access::kRead, config().text(),
               config().memory.vocabulary) {
-  // First the ledger, then the matrix: the matrix contains whatever a checkpoint has removed from
-  // the journal by then. If a writer came in between, the matrix is ahead: try again.
+  // First the ledger, then the matrices: these contain whatever a checkpoint has removed from the
+  // journal by then. If a writer came in between, a matrix is ahead: try again.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     ledger_.take_snapshot();
-    matrix_.emplace(folder_.open_matrix());
-    if (matrix_->state().change <= ledger_.last_change()) return;
+    files_ = folder_.open_matrices();
+    const int64_t change = ledger_.last_change();
+    if (std::ranges::all_of(files_, [&](const auto& f) { return f.state().change <= change; }))
+      return;
   }
 }
 
 const memo::TextMemory& MemoStore::memory() const {
-  if (!memory_) {
-    memory_.emplace(folder_.memory(std::move(*matrix_), ledger_));
-    matrix_.reset();
-  }
+  if (!memory_) memory_.emplace(folder_.memory(files_, ledger_));
   return *memory_;
 }
 
 std::string MemoStore::digest() const {
-  return content_digest(config().text(), memory().matrix());
+  std::vector<std::string> digests;
+  for (const MatrixFile& file : files_) {
+    if (file.state().change != ledger_.last_change() || file.state().digest.empty())
+      return content_digest(config().text(), memory());
+    digests.push_back(file.state().digest);
+  }
+  return digest_of_shards(digests);
 }
 
 }  // namespace tessera::store

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tessera/store/ledger.h"
 #include "tessera/store/store_folder.h"
@@ -29,15 +30,16 @@ class MemoStore {
   const StoreConfig& config() const { return folder_.config(); }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
-  /// At the first call the matrix is read, checked and brought up to date. Throws DataError.
+  /// At the first call brought up to date. A matrix is checked when it is first needed; where its
+  /// file is damaged, DataError is thrown then.
   const memo::TextMemory& memory() const;
-  /// content_digest() of the memory.
+  /// content_digest() of the memory; as the files say it, if they hold the last change.
   std::string digest() const;
 
  private:
   StoreFolder folder_;
   Ledger ledger_;
-  mutable std::optional<MatrixFile> matrix_;
+  std::vector<MatrixFile> files_;
   mutable std::optional<memo::TextMemory> memory_;
 };
 

@@ -160,9 +160,10 @@ void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
 
 void MemoWriter::load() {
   if (memory_) return;
-  MatrixFile file = folder_.open_matrix();
-  written_ = file.state().change;
-  memory_ = folder_.memory(std::move(file), ledger_);
+  const std::vector<MatrixFile> files = folder_.open_matrices();
+  memory_ = folder_.memory(files, ledger_);
+  written_ =
+      std::ranges::min(files, {}, [](const auto& f) { return f.state().change; }).state().change;
 }
 
 /// Moves the memory out while it is edited: if the edit fails, the memory is discarded and the next
@@ -185,7 +186,7 @@ void MemoWriter::write_matrix() {
   const int64_t change = ledger_.last_change();
   if (written_ == change) return;
   const auto started = Clock::now();
-  folder_.write_matrix(*memory_, change);
+  folder_.write_matrices(*memory_, change);
   seconds_of_writing_ = std::max(0.1, seconds_since(started));
   written_ = change;
 }

@@ -89,8 +89,8 @@ class MemoWriter {
   TextEncoder encoder_;
   std::vector<std::string> left_unerased_;
   std::optional<memo::TextMemory> memory_;  // at the ledger's last change; if absent, to be read
-  std::optional<int64_t> written_;          // the last change in the matrix file, if known
-  double seconds_of_edits_ = 0;             // since the matrix was written
+  std::optional<int64_t> written_;          // the last change in all matrix files, if known
+  double seconds_of_edits_ = 0;             // since the matrices were written
   double seconds_of_writing_ = 0.1;
 };
 

@@ -75,7 +75,7 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
       copy_documents(*store, ledger);
       if (on_progress) on_progress(++done);
     }
-    folder.write_matrix(memory, ledger.last_change());
+    folder.write_matrices(memory, ledger.last_change());
     ledger.settle(ledger.last_change());
     totals = ledger.totals();
   }  // closed, so that SQLite removes its own files

@@ -68,7 +68,7 @@ LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& 
     const MemoStore from(store);
     const StoreConfig config = StoreConfig::of(from.config().memory, tokenizer);
     StoreFolder::create(place.path(), config, tokenizer)
-        .write_matrix(memo::TextMemory(config.memory), 0);
+        .write_matrices(memo::TextMemory(config.memory), 0);
     totals = memorize_again(from, place.path(), on_progress);
   }  // closed, so that SQLite touches no file of the new store
   place.commit();

@@ -21,7 +21,8 @@ struct StoreStatistics {
   std::vector<std::string> unerased;
 };
 
-/// One pass over the matrix. Throws as MemoStore::memory().
+/// As the files say it, without reading the matrices, if they hold the last change. Throws as
+/// MemoStore::memory().
 StoreStatistics statistics_of(const MemoStore& store);
 
 }  // namespace tessera::store

@@ -9,11 +9,12 @@
 
 namespace tessera::store {
 
-/// What a store is created with and keeps. Stores of equal configuration can be merged.
+/// What a store is created with and keeps. Stores of equal configuration can be merged. A store of
+/// one matrix has format 1, which does not name `shards`; one of several has format 2.
 struct StoreConfig {
-  static constexpr int64_t kFormat = 1;
+  static constexpr int64_t kFormatOfOneMatrix = 1, kFormatOfShards = 2;
 
-  int64_t format = kFormat;
+  int64_t format = kFormatOfOneMatrix;
   memo::TextMemoryConfig memory;
   std::string tokenizer;  ///< Tokenizer::digest, 16 hexadecimal digits
 

@@ -40,34 +40,48 @@ StoreFolder StoreFolder::create(const std::filesystem::path& path, const StoreCo
   return folder;
 }
 
-MatrixFile StoreFolder::open_matrix() const {
-  return MatrixFile::open(matrix_path(), config_.text(), config_.memory.dimension);
+std::filesystem::path StoreFolder::matrix_path(int32_t shard) const {
+  if (config_.memory.shards == 1) return path_ / "memory.safetensors";
+  return path_ / fmt::format("memory-{:04}.safetensors", shard);
 }
 
-void StoreFolder::write_matrix(const memo::TextMemory& memory, int64_t change) const {
-  MatrixFile::write(matrix_path(), config_.text(), {change, memory.pairs()}, memory.matrix());
+std::vector<MatrixFile> StoreFolder::open_matrices() const {
+  std::vector<MatrixFile> files;
+  for (int32_t s = 0; s < config_.memory.shards; ++s)
+    files.push_back(MatrixFile::open(matrix_path(s), config_, s));
+  return files;
 }
 
-memo::TextMemory StoreFolder::memory(MatrixFile file, const Ledger& ledger) const {
-  const MatrixState state = file.state();
-  if (state.change > ledger.last_change())
-    throw DataError(ledger_path().native(),
-                    "ends with change {}, but {} already contains change {}; it is older than the "
-                    "matrix, restore the newer one",
-                    ledger.last_change(), matrix_path().filename().native(), state.change);
-  memo::TextMemory memory(config_.memory, std::move(file).matrix(), state.pairs);
-  for (const Change& change : ledger.changes_after(state.change)) {
-    const memo::TokenPieces pieces = ledger.pieces(change.document);
-    if (change.kind == ChangeKind::kStore)
-      memory.memorize(pieces);
-    else
-      memory.forget(pieces);
+void StoreFolder::write_matrices(const memo::TextMemory& memory, int64_t change) const {
+  for (int32_t s = 0; s < config_.memory.shards; ++s)
+    MatrixFile::write(matrix_path(s), config_, s, change, memory.shards()[static_cast<size_t>(s)]);
+}
+
+memo::TextMemory StoreFolder::memory(const std::vector<MatrixFile>& files,
+                                     const Ledger& ledger) const {
+  std::vector<memo::MemoryShard> shards;
+  int64_t oldest = ledger.last_change();
+  for (const MatrixFile& file : files) {
+    if (file.state().change > ledger.last_change())
+      throw DataError(ledger_path().native(),
+                      "ends with change {}, but {} already contains change {}; it is older than "
+                      "the matrix, restore the newer one",
+                      ledger.last_change(),
+                      matrix_path(static_cast<int32_t>(shards.size())).filename().native(),
+                      file.state().change);
+    oldest = std::min(oldest, file.state().change);
+    shards.push_back(file.shard());
   }
+  memo::TextMemory memory(config_.memory, std::move(shards));
+  for (const Change& change : ledger.changes_after(oldest))
+    memory.edit(change.kind == ChangeKind::kStore ? memo::Edit::kStore : memo::Edit::kForget,
+                ledger.pieces(change.document),
+                [&](size_t shard) { return files[shard].state().change < change.number; });
   if (memory.pairs() != ledger.totals().pairs)
-    throw DataError(matrix_path().native(),
-                    "holds {} pairs, the documents of the ledger wrote {}; 'tessera memo verify "
-                    "--repair' rebuilds it from them",
-                    memory.pairs(), ledger.totals().pairs);
+    throw DataError(ledger_path().native(),
+                    "its documents wrote {} pairs, the matrices beside it hold {}; 'tessera memo "
+                    "verify --repair' rebuilds them",
+                    ledger.totals().pairs, memory.pairs());
   return memory;
 }
 

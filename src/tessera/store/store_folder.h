@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_memory.h"
@@ -14,7 +15,8 @@ namespace tessera::store {
 ///   config.json         what it was created with (StoreConfig)
 ///   tokenizer.json      how text becomes tokens
 ///   ledger.sqlite       documents and journal, the source of truth (Ledger)
-///   memory.safetensors  the matrix, a pure function of the ledger (MatrixFile)
+///   memory.safetensors  the matrix, a pure function of the ledger (MatrixFile); in several shards
+///                       memory-0000.safetensors, memory-0001.safetensors, ...
 ///   lock                held by the one process that writes (StoreLock)
 class StoreFolder {
  public:
@@ -27,17 +29,19 @@ class StoreFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path ledger_path() const { return path_ / "ledger.sqlite"; }
-  std::filesystem::path matrix_path() const { return path_ / "memory.safetensors"; }
+  std::filesystem::path matrix_path(int32_t shard) const;
   std::filesystem::path lock_path() const { return path_ / "lock"; }
 
   const StoreConfig& config() const { return config_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  MatrixFile open_matrix() const;
-  void write_matrix(const memo::TextMemory& memory, int64_t change) const;
-  /// The memory at the ledger's last change: the matrix of the file, with the changes since
-  /// applied. Throws DataError if the two do not belong together.
-  memo::TextMemory memory(MatrixFile file, const Ledger& ledger) const;
+  /// Of each shard.
+  std::vector<MatrixFile> open_matrices() const;
+  void write_matrices(const memo::TextMemory& memory, int64_t change) const;
+  /// The memory at the ledger's last change: the matrices of the files, to each of which the
+  /// changes are applied that it lacks. Throws DataError if files and ledger do not belong
+  /// together.
+  memo::TextMemory memory(const std::vector<MatrixFile>& files, const Ledger& ledger) const;
 
  private:
   StoreFolder(std::filesystem::path path, StoreConfig config, Tokenizer tokenizer);

@@ -1,5 +1,7 @@
 #include "tessera/store/verify.h"
 
+#include <cmath>
+
 #include "tessera/base/error.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/token_pieces.h"
@@ -7,13 +9,33 @@
 namespace tessera::store {
 namespace {
 
-int64_t differing_entries(const memo::ExactCorrelationMemory& one,
-                          const memo::ExactCorrelationMemory& other) {
+constexpr double kRounding = 1e-9;  // of an energy, by another processor
+
+int64_t differing_entries(const memo::TextMemory& one, const memo::TextMemory& other) {
   int64_t count = 0;
-  for (int64_t row = 0; row < one.rows(); ++row)
-    for (int64_t column = 0; column < one.columns(); ++column)
-      count += one.entry(row, column) != other.entry(row, column);
+  for (size_t s = 0; s < one.shards().size(); ++s) {
+    const auto &its = one.shards()[s].matrix(), &others = other.shards()[s].matrix();
+    for (int64_t row = 0; row < its.rows(); ++row)
+      for (int64_t column = 0; column < its.columns(); ++column)
+        count += its.entry(row, column) != others.entry(row, column);
+  }
   return count;
+}
+
+/// What the files say of their matrices, on which others rely who do not read them.
+void check_state(const MemoStore& store, const std::string& digest) {
+  if (store.digest() != digest)
+    throw DataError(
+        store.path().native(),
+        "its matrix files say that the digest is {}, but it is {}; 'tessera memo verify "
+        "--repair' writes them again",
+        store.digest(), digest);
+  for (const memo::MemoryShard& shard : store.memory().shards())
+    if (std::abs(shard.energy() - shard.matrix().energy()) > kRounding * shard.energy())
+      throw DataError(store.path().native(),
+                      "its matrix files say that the energy of a matrix is {}, but it is {}; "
+                      "'tessera memo verify --repair' writes them again",
+                      shard.energy(), shard.matrix().energy());
 }
 
 }  // namespace
@@ -36,15 +58,15 @@ Verification verify(const MemoStore& store,
     ledger.check_index(document);
     done += document.tokens;
   }
-  const std::string expected = content_digest(store.config().text(), memory.matrix());
-  const std::string found = store.digest();
+  const std::string expected = content_digest(store.config().text(), memory);
+  const std::string found = content_digest(store.config().text(), store.memory());
   if (found != expected)
     throw DataError(store.path().native(),
-                    "the memory is not the one that its {} documents give: {} of {} entries "
-                    "differ, its digest is {}, expected {}; 'tessera memo verify --repair' "
-                    "rebuilds it from the documents",
-                    totals.documents, differing_entries(store.memory().matrix(), memory.matrix()),
-                    memory.matrix().rows() * memory.matrix().columns(), found, expected);
+                    "the memory is not the one that its {} documents give: {} entries differ, its "
+                    "digest is {}, expected {}; 'tessera memo verify --repair' rebuilds it from "
+                    "the documents",
+                    totals.documents, differing_entries(store.memory(), memory), found, expected);
+  check_state(store, found);
   return {totals, found, ledger.erasure_pending(), ledger.unerased()};
 }
 

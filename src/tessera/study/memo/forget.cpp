@@ -73,7 +73,8 @@ class Forgetting {
     for (const Document document : {kSecond, kFirst})
       other.memorize(document_of(tokens_of(document)));
     return other.pairs() == memory_.pairs() &&
-           std::ranges::equal(other.matrix().bytes(), memory_.matrix().bytes());
+           std::ranges::equal(other.shards()[0].matrix().bytes(),
+                              memory_.shards()[0].matrix().bytes());
   }
 
   Answers ask(Document document, Places where, const std::string& name) const {
