@@ -109,8 +109,10 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
   EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was created with"));
   EXPECT_THAT(after_sql("DROP TABLE documents"),
               HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
+  EXPECT_THAT(after_sql("PRAGMA user_version = 5"),
+              HasSubstr("has format 5, this version of Tessera reads formats 1 to 4"));
   EXPECT_THAT(after_sql("PRAGMA user_version = 4"),
-              HasSubstr("has format 4, this version of Tessera reads formats 1 to 3"));
+              HasSubstr("its tables are not those of a ledger"));
   EXPECT_THAT(after_sql("PRAGMA application_id = 2"),
               HasSubstr("is not the ledger of a memo store"));
 }

@@ -152,6 +152,36 @@ TEST_F(ShardedStore, RecoversBetweenTwoShardFiles) {
       writer.memorize(std::to_string(number), document_text(number), Duplicates::kRefuse);
   });
   after_each_kill([](MemoWriter& writer) { writer.forget("1"); });
+  after_each_kill([](MemoWriter& writer) { writer.memorize("3", "ab", Duplicates::kRefuse); });
+  after_each_kill([](MemoWriter& writer) { writer.forget("3"); });
+}
+
+/// One pair changes one shard. The other files are those of before, and the ledger knows that they
+/// contain everything.
+TEST_F(ShardedStore, OnlyTheFilesOfChangedShardsAreWritten) {
+  memorize(store(), "one", document_text(1));
+  const std::string before = digest(store());
+  const auto contents = [&] {
+    std::vector<std::string> files;
+    for (int shard = 0; shard < kShards; ++shard)
+      files.push_back(content_of(shard_file(store(), shard)));
+    return files;
+  };
+  const auto changed_by = [&](const std::function<void()>& change) {
+    const auto old = contents();
+    change();
+    const auto now = contents();
+    EXPECT_EQ(complaint(), "");
+    return std::vector{old[0] != now[0], old[1] != now[1], old[2] != now[2]};
+  };
+  const auto changed = changed_by([&] { memorize(store(), "pair", "ab"); });
+  EXPECT_EQ(std::ranges::count(changed, true), 1);
+  EXPECT_NE(digest(store()), before);
+  EXPECT_EQ(changed_by([&] { forget(store(), "pair"); }), changed);
+  EXPECT_EQ(digest(store()), before);
+  const std::vector<bool> none(kShards), all(kShards, true);
+  EXPECT_EQ(changed_by([&] { memorize(store(), "no pair", "a"); }), none);
+  EXPECT_EQ(changed_by([&] { memorize(store(), "two", document_text(2)); }), all);
 }
 
 TEST_F(ShardedStore, AnOlderFileOfAShardIsNoticed) {

@@ -28,6 +28,8 @@ class MemoryShard {
   MemoryShard& operator=(MemoryShard&&) = default;
 
   int64_t pairs() const { return pairs_; }
+  /// How often it was changed since it was made.
+  int64_t edits() const { return edits_; }
   /// Throws what `load` throws.
   const ExactCorrelationMemory& matrix() const;
   /// ExactCorrelationMemory::energy(), computed once after each change.
@@ -42,7 +44,7 @@ class MemoryShard {
  private:
   ExactCorrelationMemory& loaded() const;
 
-  int64_t pairs_ = 0;
+  int64_t pairs_ = 0, edits_ = 0;
   Load load_;
   mutable std::optional<ExactCorrelationMemory> matrix_;
   mutable std::optional<double> energy_;

@@ -40,8 +40,8 @@ ChangeKind kind_of(const std::string& name, const std::string& path) {
 
 }  // namespace
 
-void Ledger::create(const std::filesystem::path& path, const std::string& config) {
-  create_ledger_tables(path, config);
+void Ledger::create(const std::filesystem::path& path, const std::string& config, int32_t shards) {
+  create_ledger_tables(path, config, shards == 1 ? kLedgerFormat : kLedgerFormatOfShards);
 }
 
 Ledger::Ledger(const std::filesystem::path& path, Access access, const std::string& config,
@@ -52,7 +52,7 @@ Ledger::Ledger(const std::filesystem::path& path, Access access, const std::stri
   if (access == Access::kRead) return;
   // Deleted rows are overwritten, so that a name does not outlive its row (erase_forgotten()).
   database_.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
-  if (format_ == kLedgerFormat) return;
+  if (format_ >= kLedgerFormat) return;
   upgrade_ledger_tables(database_, format_);
   format_ = kLedgerFormat;
 }
@@ -172,6 +172,19 @@ std::vector<Change> Ledger::changes_after(int64_t number) const {
   return changes;
 }
 
+int64_t Ledger::settled_change() const {
+  Statement row(database_, "SELECT number - 1 FROM changes ORDER BY number LIMIT 1");
+  return row.step() ? row.integer(0) : last_change();
+}
+
+std::vector<int64_t> Ledger::noted_changes() const {
+  std::vector<int64_t> changes;
+  if (format_ < kLedgerFormatOfShards) return changes;
+  Statement rows(database_, "SELECT change FROM shards ORDER BY shard");
+  while (rows.step()) changes.push_back(rows.integer(0));
+  return changes;
+}
+
 void Ledger::check_index(const StoredDocument& document) const {
   const std::string digest = details(document).digest;
   if (digest.empty() || text_digest(indexed_text(database_, document.number)) == digest) return;
@@ -250,8 +263,13 @@ void Ledger::forget(const StoredDocument& document) {
   database_.execute("UPDATE store SET erase = 1");
 }
 
-void Ledger::settle(int64_t change) {
+void Ledger::settle(int64_t change, std::span<const int64_t> shards) {
   sqlite::Transaction settling = transaction();
+  if (format_ == kLedgerFormatOfShards)
+    for (size_t s = 0; s < shards.size(); ++s)
+      Statement(database_, "INSERT OR REPLACE INTO shards VALUES (?1, ?2)", static_cast<int64_t>(s),
+                shards[s])
+          .run();
   Statement(database_,
             "DELETE FROM pieces WHERE document IN (SELECT document FROM changes WHERE kind = "
             "'forget' AND number <= ?1)",

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,13 +48,14 @@ struct Change {
 /// Tables: store (one row: configuration, last change, whether forgotten text may still lie in the
 /// file), documents, pieces (tokens in pieces of 65,536, as 16-bit numbers where the vocabulary
 /// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file),
-/// details and metadata (DocumentDetails), passages and words (passage_index.h).
+/// details and metadata (DocumentDetails), passages and words (passage_index.h), and in a store of
+/// several shards: shards (noted_changes()).
 /// A ledger of an earlier version is read as it is and upgraded by the first writer. Every member
 /// throws as sqlite::Database does.
 class Ledger {
  public:
   /// A ledger without documents. config: the store's configuration as text.
-  static void create(const std::filesystem::path& path, const std::string& config);
+  static void create(const std::filesystem::path& path, const std::string& config, int32_t shards);
 
   /// Throws DataError if the file is not a ledger, or has another format or configuration.
   Ledger(const std::filesystem::path& path, sqlite::Access access, const std::string& config,
@@ -90,6 +92,12 @@ class Ledger {
   std::vector<std::string> unerased() const;
   /// In order. Throws DataError if one is missing.
   std::vector<Change> changes_after(int64_t number) const;
+  /// The last change that is not in the journal any more.
+  int64_t settled_change() const;
+  /// Of a store of several shards: the change that each shard's file named at the last settle(). A
+  /// checkpoint leaves out the shards that nothing has changed, so this may be an earlier one; a
+  /// file that names it contains all that is settled. Empty before the first settle().
+  std::vector<int64_t> noted_changes() const;
 
   /// Throws DataError if the full-text index does not hold the text of this document.
   void check_index(const StoredDocument& document) const;
@@ -111,10 +119,11 @@ class Ledger {
   /// Leaves no document indexed.
   void empty_index();
   void forget(const StoredDocument& document);
-  /// To be called when the matrix file contains the changes up to this number: removes them from
-  /// the journal, and all remains of forgotten documents from the files. Throws std::runtime_error
-  /// if another process still reads such remains; the next settle() removes them.
-  void settle(int64_t change);
+  /// To be called when the matrix files contain the changes up to this number: removes them from
+  /// the journal, and all remains of forgotten documents from the files. shards: the change that
+  /// each file names (noted_changes()). Throws std::runtime_error if another process still reads
+  /// such remains; the next settle() removes them.
+  void settle(int64_t change, std::span<const int64_t> shards);
 
  private:
   void visit_documents(const std::function<void(StoredDocument&&)>& visit) const;

@@ -39,6 +39,9 @@ constexpr const char* kAddedBy3 = R"(
   CREATE INDEX passages_of_document ON passages (document);
   CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61');
 )";
+constexpr const char* kAddedByShards = R"(
+  CREATE TABLE shards (shard INTEGER PRIMARY KEY, change INTEGER NOT NULL);
+)";
 constexpr const char* kEmptyIndex = R"(
   DROP TABLE words;
   CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61');
@@ -47,7 +50,7 @@ constexpr const char* kEmptyIndex = R"(
 
 /// What creates the tables that versions first to last added.
 std::string schema_from(int64_t first, int64_t last) {
-  const char* added[] = {kSchema1, kAddedBy2, kAddedBy3};
+  const char* added[] = {kSchema1, kAddedBy2, kAddedBy3, kAddedByShards};
   std::string sql;
   for (int64_t format = first; format <= last; ++format) sql += added[format - 1];
   return sql;
@@ -62,9 +65,9 @@ int64_t checked_format(const Database& database) {
   if (pragma(database, "application_id") != kApplication)
     throw DataError(database.path(), "is not the ledger of a memo store");
   const int64_t format = pragma(database, "user_version");
-  if (format < 1 || format > kLedgerFormat)
+  if (format < 1 || format > kLedgerFormatOfShards)
     throw DataError(database.path(), "has format {}, this version of Tessera reads formats 1 to {}",
-                    format, kLedgerFormat);
+                    format, kLedgerFormatOfShards);
   return format;
 }
 
@@ -113,11 +116,12 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
   return path;
 }
 
-void create_ledger_tables(const std::filesystem::path& path, const std::string& config) {
+void create_ledger_tables(const std::filesystem::path& path, const std::string& config,
+                          int64_t format) {
   Database database(path, Access::kWrite);
   database.execute("PRAGMA journal_mode = WAL");
   database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
-                               kApplication, kLedgerFormat, schema_from(1, kLedgerFormat)));
+                               kApplication, format, schema_from(1, format)));
   Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
 }
 

@@ -44,12 +44,11 @@ const memo::TextMemory& MemoStore::memory() const {
 }
 
 std::string MemoStore::digest() const {
+  const int64_t oldest = std::ranges::min(StoreFolder::changes_in(files_, ledger_));
   std::vector<std::string> digests;
-  for (const MatrixFile& file : files_) {
-    if (file.state().change != ledger_.last_change() || file.state().digest.empty())
-      return content_digest(config().text(), memory());
-    digests.push_back(file.state().digest);
-  }
+  for (const MatrixFile& file : files_) digests.push_back(file.state().digest);
+  if (oldest != ledger_.last_change() || std::ranges::count(digests, "") > 0)
+    return content_digest(config().text(), memory());
   return digest_of_shards(digests);
 }
 

@@ -162,8 +162,8 @@ void MemoWriter::load() {
   if (memory_) return;
   const std::vector<MatrixFile> files = folder_.open_matrices();
   memory_ = folder_.memory(files, ledger_);
-  written_ =
-      std::ranges::min(files, {}, [](const auto& f) { return f.state().change; }).state().change;
+  written_.clear();
+  for (const MatrixFile& file : files) written_.push_back({file.state().change, 0});
 }
 
 /// Moves the memory out while it is edited: if the edit fails, the memory is discarded and the next
@@ -180,25 +180,43 @@ void MemoWriter::put_back(memo::TextMemory memory, Clock::time_point started) {
   if (seconds_of_edits_ > kEditsForWriting * seconds_of_writing_) write_matrix();
 }
 
+/// Whether a shard's file holds what the shard holds now, and says so: the ledger notes what the
+/// files of several shards name, a single one must name the last change itself.
+bool MemoWriter::is_written(int32_t shard, int64_t change) const {
+  if (written_.empty()) return false;
+  const Written& file = written_[static_cast<size_t>(shard)];
+  return file.edits == memory_->shards()[static_cast<size_t>(shard)].edits() &&
+         (written_.size() > 1 || file.change == change);
+}
+
 void MemoWriter::write_matrix() {
   load();
   seconds_of_edits_ = 0;
   const int64_t change = ledger_.last_change();
-  if (written_ == change) return;
   const auto started = Clock::now();
-  folder_.write_matrices(*memory_, change);
-  seconds_of_writing_ = std::max(0.1, seconds_since(started));
-  written_ = change;
+  std::vector<Written> written = written_;
+  written.resize(memory_->shards().size());
+  bool any = false;
+  for (int32_t s = 0; s < config().memory.shards; ++s) {
+    if (is_written(s, change)) continue;
+    folder_.write_matrix(*memory_, s, change);
+    written[static_cast<size_t>(s)] = {change, memory_->shards()[static_cast<size_t>(s)].edits()};
+    any = true;
+  }
+  if (any) seconds_of_writing_ = std::max(0.1, seconds_since(started));
+  written_ = std::move(written);
 }
 
 void MemoWriter::checkpoint() {
   write_matrix();
-  ledger_.settle(*written_);
+  std::vector<int64_t> named;
+  for (const Written& file : written_) named.push_back(file.change);
+  ledger_.settle(ledger_.last_change(), named);
 }
 
 void MemoWriter::rebuild(const OnTokens& on_tokens) {
   memory_.reset();
-  written_.reset();
+  written_.clear();
   memo::TextMemory memory(config().memory);
   auto transaction = ledger_.transaction();
   const int64_t total = ledger_.totals().tokens;

@@ -59,8 +59,9 @@ class MemoWriter {
   /// it. The next checkpoint() removes its text from the files. Throws UsageError on an unknown id.
   void forget(const std::string& id, const OnTokens& on_tokens = {});
 
-  /// Writes the matrix, so that the next to open the store need not redo the work. memorize() and
-  /// forget() call it whenever the time spent since the last one is many times that of writing.
+  /// Writes the matrices that changed, so that the next to open the store need not redo the work.
+  /// memorize() and forget() call it whenever the time spent since the last one is many times that
+  /// of writing.
   void write_matrix();
 
   /// write_matrix(), and erases what was forgotten; to be called at the end. Throws
@@ -79,6 +80,7 @@ class MemoWriter {
   bool keep(const StoredDocument& known, std::string_view text, const Metadata& metadata);
   void load();
   memo::TextMemory take();
+  bool is_written(int32_t shard, int64_t change) const;
   void put_back(memo::TextMemory memory, Clock::time_point started);
   memo::TokenPieces encoded(const std::string& id, std::string_view text);
   memo::TokenPieces stored(const StoredDocument& document, const OnTokens& on_tokens) const;
@@ -89,8 +91,13 @@ class MemoWriter {
   TextEncoder encoder_;
   std::vector<std::string> left_unerased_;
   std::optional<memo::TextMemory> memory_;  // at the ledger's last change; if absent, to be read
-  std::optional<int64_t> written_;          // the last change in all matrix files, if known
-  double seconds_of_edits_ = 0;             // since the matrices were written
+  /// What a shard's file holds.
+  struct Written {
+    int64_t change = 0;  ///< that it names
+    int64_t edits = 0;   ///< MemoryShard::edits() of what it holds
+  };
+  std::vector<Written> written_;  // of each shard; empty if unknown
+  double seconds_of_edits_ = 0;   // since the matrices were written
   double seconds_of_writing_ = 0.1;
 };
 

@@ -76,7 +76,8 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
       if (on_progress) on_progress(++done);
     }
     folder.write_matrices(memory, ledger.last_change());
-    ledger.settle(ledger.last_change());
+    const std::vector<int64_t> named(memory.shards().size(), ledger.last_change());
+    ledger.settle(ledger.last_change(), named);
     totals = ledger.totals();
   }  // closed, so that SQLite removes its own files
   place.commit();

@@ -1,5 +1,7 @@
 #include "tessera/store/store_folder.h"
 
+#include <algorithm>
+
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 
@@ -36,7 +38,7 @@ StoreFolder StoreFolder::create(const std::filesystem::path& path, const StoreCo
   config.save(path / kConfigFile);
   tokenizer.save(path / kTokenizerFile);
   StoreFolder folder(path, config, tokenizer);
-  Ledger::create(folder.ledger_path(), config.text());
+  Ledger::create(folder.ledger_path(), config.text(), config.memory.shards);
   return folder;
 }
 
@@ -52,15 +54,32 @@ std::vector<MatrixFile> StoreFolder::open_matrices() const {
   return files;
 }
 
+void StoreFolder::write_matrix(const memo::TextMemory& memory, int32_t shard,
+                               int64_t change) const {
+  MatrixFile::write(matrix_path(shard), config_, shard, change,
+                    memory.shards()[static_cast<size_t>(shard)]);
+}
+
 void StoreFolder::write_matrices(const memo::TextMemory& memory, int64_t change) const {
-  for (int32_t s = 0; s < config_.memory.shards; ++s)
-    MatrixFile::write(matrix_path(s), config_, s, change, memory.shards()[static_cast<size_t>(s)]);
+  for (int32_t s = 0; s < config_.memory.shards; ++s) write_matrix(memory, s, change);
+}
+
+std::vector<int64_t> StoreFolder::changes_in(const std::vector<MatrixFile>& files,
+                                             const Ledger& ledger) {
+  const std::vector<int64_t> noted = ledger.noted_changes();
+  const int64_t settled = ledger.settled_change();
+  std::vector<int64_t> changes;
+  for (const MatrixFile& file : files) {
+    const size_t s = changes.size();
+    const bool is_noted = s < noted.size() && file.state().change == noted[s];
+    changes.push_back(is_noted ? std::max(noted[s], settled) : file.state().change);
+  }
+  return changes;
 }
 
 memo::TextMemory StoreFolder::memory(const std::vector<MatrixFile>& files,
                                      const Ledger& ledger) const {
   std::vector<memo::MemoryShard> shards;
-  int64_t oldest = ledger.last_change();
   for (const MatrixFile& file : files) {
     if (file.state().change > ledger.last_change())
       throw DataError(ledger_path().native(),
@@ -69,14 +88,14 @@ memo::TextMemory StoreFolder::memory(const std::vector<MatrixFile>& files,
                       ledger.last_change(),
                       matrix_path(static_cast<int32_t>(shards.size())).filename().native(),
                       file.state().change);
-    oldest = std::min(oldest, file.state().change);
     shards.push_back(file.shard());
   }
   memo::TextMemory memory(config_.memory, std::move(shards));
-  for (const Change& change : ledger.changes_after(oldest))
+  const std::vector<int64_t> contained = changes_in(files, ledger);
+  for (const Change& change : ledger.changes_after(std::ranges::min(contained)))
     memory.edit(change.kind == ChangeKind::kStore ? memo::Edit::kStore : memo::Edit::kForget,
                 ledger.pieces(change.document),
-                [&](size_t shard) { return files[shard].state().change < change.number; });
+                [&](size_t shard) { return contained[shard] < change.number; });
   if (memory.pairs() != ledger.totals().pairs)
     throw DataError(ledger_path().native(),
                     "its documents wrote {} pairs, the matrices beside it hold {}; 'tessera memo "

@@ -37,7 +37,12 @@ class StoreFolder {
 
   /// Of each shard.
   std::vector<MatrixFile> open_matrices() const;
+  void write_matrix(const memo::TextMemory& memory, int32_t shard, int64_t change) const;
   void write_matrices(const memo::TextMemory& memory, int64_t change) const;
+  /// The last change that each file contains: the one it names, or, where no later one changed its
+  /// shard, the last that is settled.
+  static std::vector<int64_t> changes_in(const std::vector<MatrixFile>& files,
+                                         const Ledger& ledger);
   /// The memory at the ledger's last change: the matrices of the files, to each of which the
   /// changes are applied that it lacks. Throws DataError if files and ledger do not belong
   /// together.
