@@ -414,7 +414,10 @@ TEST_F(Memo, NamesDamage) {
   write_text(matrix, damaged);
   expect_refused(memo({"verify", store}), 3, "memory.safetensors: is damaged");
   EXPECT_THAT(done({"stat", store}), HasSubstr(before)) << "which does not read the matrix";
-  expect_refused(memo({"recall", store, "--prompt", "Once upon"}), 3, "memory.safetensors");
+  const Outcome recall = memo({"recall", store, "--prompt", "Once upon"});
+  EXPECT_EQ(recall.status, 3);
+  EXPECT_EQ(recall.out, "Once upon") << "the prompt, and nothing from the matrix";
+  EXPECT_THAT(recall.err, HasSubstr("memory.safetensors: is damaged"));
   EXPECT_THAT(done({"verify", store, "--repair"}), HasSubstr(before));
   write_text(store + "/tokenizer.json", read_text(store + "/tokenizer.json").substr(0, 20));
   expect_refused(memo({"verify", store}), 3, "tokenizer.json");

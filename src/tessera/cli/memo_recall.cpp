@@ -27,7 +27,7 @@ void check_error_rate(const RecallCommand& command, const store::MemoStore& stor
 void run_recall(const RecallCommand& command) {
   const store::MemoStore store(command.store);
   check_error_rate(command, store);
-  store.memory();  // read before the clock starts
+  store.memory();  // brought up to date before the clock starts
   if (!answer(store, command.prompt, command.recall, command.json) && command.fail)
     throw std::runtime_error("nothing stored continues the prompt");
 }

@@ -39,8 +39,6 @@ class Batches {
     }
     return batch_;
   }
-  /// Whether the batches so far were all.
-  bool ended() const { return ended_; }
 
  private:
   const TokenPieces& document_;

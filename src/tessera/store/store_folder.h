@@ -37,6 +37,7 @@ class StoreFolder {
 
   /// Of each shard.
   std::vector<MatrixFile> open_matrices() const;
+  /// Replaces the file of one shard, or all files. change: the last one that the memory contains.
   void write_matrix(const memo::TextMemory& memory, int32_t shard, int64_t change) const;
   void write_matrices(const memo::TextMemory& memory, int64_t change) const;
   /// The last change that each file contains: the one it names, or, where no later one changed its
