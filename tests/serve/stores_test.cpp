@@ -224,6 +224,27 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["verified"], true);
 }
 
+TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
+  ServedStore& store = *tiny_.service.stores.at("books");
+  std::promise<void> begun, released;
+  std::thread reader([&] {
+    store.read_apart([&](const ServedStore::Snapshot& snapshot) {
+      begun.set_value();
+      released.get_future().wait();
+      EXPECT_EQ(snapshot.store.ledger().documents().size(), 1u);
+    });
+  });
+  begun.get_future().wait();
+  auto edit = std::async(std::launch::async, [&] { store.forget("one", {}); });
+  EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
+            " sat above the door.");
+  EXPECT_EQ(edit.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  released.set_value();
+  reader.join();
+  edit.get();
+  EXPECT_EQ(get(kDocuments)["data"].size(), 0u);
+}
+
 TEST_F(Stores, SeesWhatOtherProcessesChange) {
   EXPECT_EQ(get(kDocuments)["data"].size(), 1u);
   std::thread([&] {

@@ -32,6 +32,11 @@ void ServedStore::read(const std::function<void(const Snapshot&)>& use) {
   use(*snapshot_);
 }
 
+void ServedStore::read_apart(const std::function<void(const Snapshot&)>& use) const {
+  const std::lock_guard lock(reading_apart_);
+  use(Snapshot(folder_));
+}
+
 void ServedStore::take_snapshot() {
   snapshot_ = std::make_unique<Snapshot>(folder_);
   change_ = snapshot_->store.ledger().last_change();
@@ -107,7 +112,7 @@ void ServedStore::end_round() {
 /// snapshot before the writer closes the ledger: its last user would have to empty SQLite's log.
 void ServedStore::checkpoint(store::MemoWriter& writer) {
   writer.write_matrix();
-  const std::lock_guard lock(reading_);
+  const std::scoped_lock lock(reading_apart_, reading_);
   snapshot_.reset();
   writer.checkpoint();
   take_snapshot();

@@ -42,6 +42,9 @@ class ServedStore {
   };
   /// Calls `use` with the store as it is now. Throws what `use` throws, and as MemoStore.
   void read(const std::function<void(const Snapshot&)>& use);
+  /// The same for what takes long, with a store that is opened for it: other readers go on, and
+  /// edits wait as they do for every reader.
+  void read_apart(const std::function<void(const Snapshot&)>& use) const;
 
   using OnTokens = store::MemoWriter::OnTokens;
   /// One document, in one transaction. Throws ApiError: 409 where the id is taken and replace is
@@ -70,7 +73,8 @@ class ServedStore {
   std::shared_ptr<Round> round_;      // that takes edits, if there is one
   std::condition_variable round_ended_;
 
-  std::mutex reading_;  // guards what follows
+  mutable std::mutex reading_apart_;  // held while a reader has a store of its own
+  std::mutex reading_;                // guards what follows
   std::unique_ptr<Snapshot> snapshot_;
   int64_t change_ = 0;  // the ledger's last one in the snapshot
   std::chrono::steady_clock::time_point looked_;

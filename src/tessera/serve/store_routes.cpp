@@ -191,21 +191,24 @@ Response find_in_documents(ServedStore& store, const Request& request) {
 }
 
 Response statistics(ServedStore& store, const Request& request) {
-  Json json;
-  store.read([&](const Snapshot& snapshot) {
-    json = {{"id", store.name()}, {"object", "store"}};
-    const int64_t positions = query_number(request, "measure", 0, kMostMeasured);
+  const int64_t positions = query_number(request, "measure", 0, kMostMeasured);
+  Json json = {{"id", store.name()}, {"object", "store"}};
+  const auto answer = [&](const Snapshot& snapshot) {
     std::optional<store::MeasuredRecall> measured;
     if (positions > 0) measured = store::measure_recall(snapshot.store, positions, 0);
     json.update(store::json_of(store::statistics_of(snapshot.store), measured));
-  });
+  };
+  if (positions > 0)
+    store.read_apart(answer);
+  else
+    store.read(answer);
   return json_response(json);
 }
 
 Response verify_store(const std::shared_ptr<ServedStore>& store, const Request& request) {
   return long_answer(wants_events(request), 200, [store](const OnProgress& on_progress) {
     Json json;
-    store->read([&](const Snapshot& snapshot) {
+    store->read_apart([&](const Snapshot& snapshot) {
       json = store::json_of(store::verify(snapshot.store, on_progress));
     });
     return json;
