@@ -125,7 +125,9 @@ class Load {
     const {body, ids, text} = pick(this.known.written);
     const started = seconds();
     let first;
-    const answer = await ask(this.origin, "POST", "/v1/completions", body, () => { first ??= seconds() - started; });
+    const answer = await ask(this.origin, "POST", "/v1/completions", body, (data) => {
+      if (data.includes("data: ")) first ??= seconds() - started;  // comments come before it
+    });
     const all = events(answer.text);
     const choices = all.flatMap((event) => event.choices);
     const right = choices.every((choice) => choice.token_ids.length === 1) && answer.text.endsWith("data: [DONE]\n\n") &&
