@@ -34,7 +34,7 @@ class ServedStore {
   /// What readers see: the store at one moment, and its decoder.
   struct Snapshot {
     explicit Snapshot(const std::string& folder) : store(folder) {}
-    /// Made at the first call: a pass over the documents and one over the matrix.
+    /// Made at the first call: a pass over the documents.
     const store::StoreReader& reader() const;
 
     store::MemoStore store;
