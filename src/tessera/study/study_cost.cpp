@@ -16,7 +16,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"memory-mosaics/depth", {30, 1535, kMeasured, kMeasured}},
       {"memory-mosaics/small-budget", {300, 5400, kEstimated}},
       {"memory-mosaics/out-of-distribution", {18, 90, kMeasured, kEstimated}},
-      {"memory-mosaics/attention", {21, 3600, kMeasured, kEstimated}},
+      {"memory-mosaics/attention", {21, 630, kMeasured, kMeasured}},
       {"memory-mosaics/three-moons", {127, 950, kMeasured, kMeasured}},
       {"memory-mosaics/stories", {20, 120, kEstimated}},
       {"memory-mosaics/prompts", {84, 2400, kMeasured, kEstimated}},

@@ -130,13 +130,13 @@ double recent_share(const at::Tensor& weights, int64_t head) {
 
 /// The largest over the smallest mean weight of eighths of the window, without the recent pairs:
 /// 1 is a flat map.
-double unevenness(const at::Tensor& weights, int64_t head) {
+Cell unevenness(const at::Tensor& weights, int64_t head) {
   const at::Tensor older =
       weights[head].narrow(0, 0, std::max<int64_t>(1, weights.size(1) - kRecent));
   std::vector<double> means;
   for (const at::Tensor& part : older.chunk(8)) means.push_back(part.mean().item<double>());
   const auto [least, most] = std::minmax_element(means.begin(), means.end());
-  return *most / *least;
+  return *least > 0 ? Cell::significant(*most / *least, 3) : Cell("some are not read");
 }
 
 void add_rows(const std::string& network, int64_t length, const at::Tensor& weights,
@@ -144,8 +144,7 @@ void add_rows(const std::string& network, int64_t length, const at::Tensor& weig
   for (int64_t head = 0; head < weights.size(0); ++head)
     table.add_row({network, length, head + 1,
                    decay.defined() ? Cell::fixed(decay[head].item<double>(), 4) : Cell(""),
-                   Cell::fixed(recent_share(weights, head), 4),
-                   Cell::significant(unevenness(weights, head), 3)});
+                   Cell::fixed(recent_share(weights, head), 4), unevenness(weights, head)});
 }
 
 /// Figure 16: the wider the leaky average, the wider the recent peak.
