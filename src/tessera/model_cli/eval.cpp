@@ -15,8 +15,8 @@
 #include "tessera/data/text_source.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/model_folder.h"
-#include "tessera/model_cli/memory_beside.h"
 #include "tessera/model_cli/model_verbs.h"
+#include "tessera/model_cli/store_memory.h"
 #include "tessera/report/table.h"
 
 namespace tessera::cli {
@@ -81,7 +81,7 @@ void write_positions(const LossByPosition& losses, const std::string& path) {
 void run_eval(const EvalArguments& options) {
   const ModelFolder folder = ModelFolder::load(options.model, options.weights);
   const TextSource source = TextSource::from_path(options.data, options.suffix);
-  const auto memory = memory_beside(folder, options.model, options.store);
+  const auto memory = store_memory(folder, options.model, options.store);
   EvaluationOptions evaluation = options.evaluation;
   evaluation.memory = memory.get();
   const Result result = evaluate(folder, source, evaluation);

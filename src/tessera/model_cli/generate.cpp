@@ -9,8 +9,8 @@
 
 #include "tessera/base/file.h"
 #include "tessera/model/language_model.h"
-#include "tessera/model_cli/memory_beside.h"
 #include "tessera/model_cli/model_verbs.h"
+#include "tessera/model_cli/store_memory.h"
 #include "tessera/model_cli/text_writing.h"
 
 namespace tessera::cli {
@@ -83,7 +83,7 @@ void run_generate(GenerateArguments& options) {
   if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
     generate.end_of_text = *end;
   generate.token_bytes = folder.token_bytes();
-  const auto memory = memory_beside(folder, command.model, options.store);
+  const auto memory = store_memory(folder, command.model, options.store);
   generate.memory = memory.get();
   if (options.interactive)
     write_in_turns(command, folder);

@@ -14,8 +14,7 @@ constexpr const char* kStoreHelp =
 
 /// The store in this folder as a memory beside the model in `model`; none without a folder. Throws
 /// DataError if the store has another tokenizer.
-std::unique_ptr<const TokenMemory> memory_beside(const ModelFolder& folder,
-                                                 const std::string& model,
-                                                 const std::string& store);
+std::unique_ptr<const TokenMemory> store_memory(const ModelFolder& folder, const std::string& model,
+                                                const std::string& store);
 
 }  // namespace tessera::cli
