@@ -14,7 +14,7 @@ const std::map<std::string_view, StudyCost>& costs() {
   static const std::map<std::string_view, StudyCost> all = {
       {"memory-mosaics/language-model", {60, 900, kEstimated, kMeasured}},
       {"memory-mosaics/depth", {30, 1535, kMeasured, kMeasured}},
-      {"memory-mosaics/small-budget", {300, 5400, kEstimated}},
+      {"memory-mosaics/small-budget", {60, 1800, kEstimated}},
       {"memory-mosaics/out-of-distribution", {18, 90, kMeasured, kEstimated}},
       {"memory-mosaics/attention", {21, 630, kMeasured, kMeasured}},
       {"memory-mosaics/three-moons", {127, 950, kMeasured, kMeasured}},
@@ -36,7 +36,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"stm/shortest-path", {130, 2400, kMeasured, kEstimated}},
       {"stm/spanning-tree", {178, 2400, kMeasured, kEstimated}},
       {"stm/babi", {69, 274, kMeasured, kMeasured}},
-      {"stm/pong", {175, 7200}},
+      {"stm/pong", {175, 1906, kMeasured, kMeasured}},
       {"stm/cost", {20, 120, kEstimated}},
       {"stm/rank", {20, 74, kEstimated, kMeasured}},
       {"scaling-laws/fig1", {1, 5}},

@@ -21,7 +21,7 @@ namespace {
 
 struct SmallBudgetSettings : NetworkSettings {
   std::vector<std::string> texts = {""};
-  std::vector<int64_t> sizes = {64, 128, 192};
+  std::vector<int64_t> sizes = {32, 64, 128};
   std::vector<double> learning_rates = {3e-3, 6e-3};
   int64_t seeds = 3;
 
