@@ -17,7 +17,8 @@ namespace {
 using Documents = std::map<std::string, std::string>;  // texts by id
 using std::chrono::microseconds;
 
-constexpr int kEdits = 24;  // each of which is killed, or comes before the kill
+constexpr int kEdits = 24;      // each of which is killed, or comes before the kill
+constexpr int kMostEdits = 96;  // until a kill has come on each side of an edit
 
 /// A server of one store, in a copy of this process.
 class StoreServer {
@@ -103,7 +104,10 @@ TEST_F(ServeKills, LeaveTheStoreBeforeOrAfterTheEdit) {
   Documents now;
   int unanswered = 0, before = 0, after = 0;
   microseconds longest(20000);  // that an edit takes here, about
-  for (int i = 0; i < kEdits && !HasFailure(); ++i) {
+  const auto are_enough = [&](int edits) {
+    return edits >= kMostEdits || (edits >= kEdits && before > 0 && after > 0);
+  };
+  for (int i = 0; !are_enough(i) && !HasFailure(); ++i) {
     StoreServer server(store());
     serve::Client client(server.port());
     const Edit edit = next_edit(now, random);
