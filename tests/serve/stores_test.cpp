@@ -224,6 +224,21 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["verified"], true);
 }
 
+/// As after a kill before an erasure: the server's own reader is not in its way.
+TEST_F(Stores, AnEditFirstErasesWhatAKilledProcessLeft) {
+  const auto folder = folder_ / "books";
+  store::MemoWriter(folder).forget("one");  // and no checkpoint
+  ServedStore& store = *tiny_.service.stores.at("books");
+  store.read([](const ServedStore::Snapshot& snapshot) {
+    EXPECT_TRUE(snapshot.store.ledger().erasure_pending());
+  });
+  bool erased = false;
+  store.memorize("two", store::document_text(2), false, [&](int64_t, int64_t) {
+    erased = !store::MemoStore(folder).ledger().erasure_pending();
+  });
+  EXPECT_TRUE(erased);
+}
+
 TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
   ServedStore& store = *tiny_.service.stores.at("books");
   std::promise<void> begun, released;

@@ -62,7 +62,20 @@ struct ServedStore::Round {
   std::exception_ptr failure = nullptr;  // of writing the matrix, or of erasing
 };
 
-std::unique_ptr<store::MemoWriter> ServedStore::writer() const {
+/// A writer first erases what a process that was killed had forgotten, and that waits for readers:
+/// then none is let in.
+std::unique_ptr<store::MemoWriter> ServedStore::writer() {
+  const auto erases = [&] {
+    const std::lock_guard lock(reading_);
+    return snapshot_ && snapshot_->store.ledger().erasure_pending();
+  };
+  if (!erases()) return open_writer();
+  const std::scoped_lock lock(reading_apart_, reading_);
+  snapshot_.reset();
+  return open_writer();
+}
+
+std::unique_ptr<store::MemoWriter> ServedStore::open_writer() const {
   try {
     return std::make_unique<store::MemoWriter>(folder_);
   } catch (const DataError&) {

@@ -58,7 +58,8 @@ class ServedStore {
  private:
   struct Round;
 
-  std::unique_ptr<store::MemoWriter> writer() const;
+  std::unique_ptr<store::MemoWriter> writer();
+  std::unique_ptr<store::MemoWriter> open_writer() const;
   void edit(const std::function<void(store::MemoWriter&)>& change);
   void end_round();
   void checkpoint(store::MemoWriter& writer);
