@@ -19,7 +19,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"memory-mosaics/attention", {21, 630, kMeasured, kMeasured}},
       {"memory-mosaics/three-moons", {127, 950, kMeasured, kMeasured}},
       {"memory-mosaics/stories", {20, 120, kEstimated}},
-      {"memory-mosaics/prompts", {84, 2400, kMeasured, kEstimated}},
+      {"memory-mosaics/prompts", {84, 990, kMeasured, kMeasured}},
       {"memory-mosaics/regbench", {216, 3600, kMeasured, kEstimated}},
       {"memo/single-layer", {10, 300, kEstimated}},
       {"memo/multi-layer", {5, 600, kEstimated}},
