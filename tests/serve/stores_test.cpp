@@ -224,14 +224,12 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["verified"], true);
 }
 
-/// As after a kill before an erasure: the server's own reader is not in its way.
-TEST_F(Stores, AnEditFirstErasesWhatAKilledProcessLeft) {
+/// The server's own reader is not in the way.
+TEST_F(Stores, AnEditFirstErasesWhatAnotherProcessLeft) {
   const auto folder = folder_ / "books";
-  store::MemoWriter(folder).forget("one");  // and no checkpoint
   ServedStore& store = *tiny_.service.stores.at("books");
-  store.read([](const ServedStore::Snapshot& snapshot) {
-    EXPECT_TRUE(snapshot.store.ledger().erasure_pending());
-  });
+  store.read([](const ServedStore::Snapshot&) {});
+  store::MemoWriter(folder).forget("one");  // and no checkpoint
   bool erased = false;
   store.memorize("two", store::document_text(2), false, [&](int64_t, int64_t) {
     erased = !store::MemoStore(folder).ledger().erasure_pending();

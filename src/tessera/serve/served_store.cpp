@@ -47,10 +47,14 @@ bool ServedStore::is_stale() {
   const auto now = std::chrono::steady_clock::now();
   if (now - looked_ < kStale) return false;
   looked_ = now;
+  return ledger_now().last_change() != change_;
+}
+
+/// The snapshot's may be older.
+store::Ledger ServedStore::ledger_now() const {
   const store::StoreFolder& folder = snapshot_->store.folder();
-  const store::Ledger ledger(folder.ledger_path(), store::sqlite::Access::kRead,
-                             folder.config().text(), folder.config().memory.vocabulary);
-  return ledger.last_change() != change_;
+  return {folder.ledger_path(), store::sqlite::Access::kRead, folder.config().text(),
+          folder.config().memory.vocabulary};
 }
 
 /// The edits that one writer does in a row, before it writes the matrix for all of them: the one
@@ -62,12 +66,12 @@ struct ServedStore::Round {
   std::exception_ptr failure = nullptr;  // of writing the matrix, or of erasing
 };
 
-/// A writer first erases what a process that was killed had forgotten, and that waits for readers:
-/// then none is let in.
+/// A writer first erases what another process forgot and could not erase, and that waits for
+/// readers: then none is let in.
 std::unique_ptr<store::MemoWriter> ServedStore::writer() {
   const auto erases = [&] {
     const std::lock_guard lock(reading_);
-    return snapshot_ && snapshot_->store.ledger().erasure_pending();
+    return snapshot_ && ledger_now().erasure_pending();
   };
   if (!erases()) return open_writer();
   const std::scoped_lock lock(reading_apart_, reading_);

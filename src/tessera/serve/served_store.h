@@ -64,6 +64,7 @@ class ServedStore {
   void end_round();
   void checkpoint(store::MemoWriter& writer);
   bool is_stale();
+  store::Ledger ledger_now() const;
   void take_snapshot();
 
   std::string name_, folder_;
