@@ -54,16 +54,15 @@ test("the unit for systemd", {skip: !has("systemd-analyze")}, () => {
 
 test("nginx in front of the server", {skip: !has("nginx") || !has("openssl")}, async () => {
   const hidden = await place.serve("--model", place.path("runs/tiny/model"), "--allowed-host", "tessera.example.org");
-  const key = place.path("tessera.key"), certificate = place.path("tessera.pem"), port = Number(new URL(hidden.origin).port) % 20000 + 20000;
+  const key = place.path("tessera.key"), certificate = place.path("tessera.pem"), socket = place.path("nginx.sock");
   execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=tessera.example.org", "-keyout", key, "-out", certificate], {stdio: "ignore"});
-  const site = block("listen 443").replace("listen 443", `listen 127.0.0.1:${port}`).replace("/etc/ssl/tessera.pem", certificate)
+  const site = block("listen 443").replace("listen 443", `listen unix:${socket}`).replace("/etc/ssl/tessera.pem", certificate)
     .replace("/etc/ssl/private/tessera.key", key).replace("http://127.0.0.1:8080", hidden.origin);
   const file = place.write("nginx.conf", `daemon off; ${process.getuid() === 0 ? "user root; " : ""}pid ${place.path("nginx.pid")}; error_log ${place.path("nginx.log")};\n` +
     `events {}\nhttp {\naccess_log off;\nclient_body_temp_path ${place.path("bodies")};\n${site}}\n`);
   const nginx = spawn("nginx", ["-c", file], {env: {...process.env, PATH: `${process.env.PATH}:/usr/sbin`}, stdio: "ignore"});
-  const ask = (...more) => execFileSync("curl", ["-sN", "--retry", "5", "--retry-connrefused", "--cacert", certificate,
-    "--resolve", `tessera.example.org:${port}:127.0.0.1`, `https://tessera.example.org:${port}/v1/completions`,
-    "-H", "Content-Type: application/json", ...more], {encoding: "utf8"});
+  const ask = (...more) => execFileSync("curl", ["-sSN", "--retry", "5", "--retry-all-errors", "--cacert", certificate, "--unix-socket", socket,
+    "https://tessera.example.org/v1/completions", "-H", "Content-Type: application/json", ...more], {encoding: "utf8"});
   try {
     const events = ask("-d", '{"prompt": "And the king said", "max_tokens": 20, "stream": true}');
     assert.equal(events.match(/^data: \{/gm).length, 20);
