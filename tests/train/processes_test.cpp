@@ -149,7 +149,8 @@ TEST(Rendezvous, RefusesWhatMakesNoSense) {
 /// The mean square of TinyNetwork on inputs that depend on (step, micro-batch) alone: threads of
 /// one process share LibTorch's generator.
 TrainingTask counted_task(TinyNetwork& network) {
-  TrainingTask task{.module = network, .loss = {}, .evaluate = {}, .digest = "counted"};
+  TrainingTask task{
+      .module = network, .loss = {}, .evaluate = {}, .sample = {}, .digest = "counted"};
   task.loss = [&network](int64_t step, int64_t micro_batch) {
     const at::Tensor x = at::arange(8, at::kFloat).view({2, 4}).add(step + 3 * micro_batch).sin();
     const at::Tensor hidden = at::tanh(network.gain * x.matmul(network.first.t()));

@@ -1,5 +1,7 @@
 #include "tests/train/tiny_training.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace tessera::test {
@@ -41,7 +43,11 @@ TrainingTask tiny_task(TinyNetwork& network) {
             return {{"loss",
                      (network.forward(x) - pattern({5, 3}, 2.0)).square().mean().item<double>()}};
           },
-          40, "tiny"};
+          [&](int64_t step) {
+            return fmt::format("gain {} after {}", network.gain[0].item<float>(), step);
+          },
+          40,
+          "tiny"};
 }
 
 TrainConfig tiny_config() {

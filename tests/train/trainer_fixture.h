@@ -26,7 +26,7 @@ struct Recorder : TrainingObserver {
     if (metrics.step == interrupt_after) std::raise(SIGINT);
   }
   void on_evaluation(int64_t, const Metrics&) override { events += "e"; }
-  void on_sample(int64_t) override { events += "s"; }
+  void on_sample(int64_t, const std::string&) override { events += "s"; }
   void on_checkpoint(int64_t, const std::filesystem::path&) override { events += "c"; }
   void on_warning(const std::string& message) override { warnings.push_back(message); }
 };

@@ -2,8 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -37,6 +39,25 @@ TEST_F(TrainerTest, DoesEverythingInItsTurn) {
   EXPECT_EQ(recorder.steps[3].learning_rate, 0.05);
   EXPECT_EQ(recorder.steps[9].tokens, 400);
   EXPECT_TRUE(network.is_training());
+}
+
+TEST_F(TrainerTest, SamplesStandInTheLog) {
+  TinyNetwork network;
+  TrainingTask task = tiny_task(network);
+  task.sample = [&](int64_t step) -> std::string {
+    EXPECT_FALSE(network.is_training());
+    if (step == 5) throw Interrupted("a signal came");
+    return fmt::format("after {}: \xff", step);
+  };
+  Recorder recorder;
+  Trainer(config, task, folder / "run", &recorder).run(Start::kNew);
+  std::vector<std::string> samples;
+  for (const auto& line : MetricsLog::read(folder / "run" / "metrics.jsonl"))
+    if (line["kind"] == "sample") samples.push_back(line.dump());
+  // A byte that is no text is U+FFFD.
+  EXPECT_THAT(samples, testing::ElementsAre("{\"kind\":\"sample\",\"step\":10,"
+                                            "\"text\":\"after 10: \ufffd\"}"));
+  EXPECT_EQ(std::ranges::count(recorder.events, 's'), 1);
 }
 
 TEST_F(TrainerTest, LearnsWhatThereIsToLearn) {
@@ -95,6 +116,7 @@ TEST_F(TrainerTest, AccumulationIsTheMeanOfItsMicroBatches) {
                         [&network, factors](int64_t, int64_t micro_batch) {
                           return network.gain.sum() * factors[static_cast<size_t>(micro_batch)];
                         },
+                        {},
                         {},
                         1,
                         ""};

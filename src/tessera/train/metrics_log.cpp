@@ -27,7 +27,7 @@ MetricsLog::~MetricsLog() {
 }
 
 void MetricsLog::write(const Json& line) {
-  const std::string text = line.dump() + "\n";
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;

@@ -20,7 +20,8 @@ class MetricsLog {
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  /// Throws SystemError (disk full).
+  /// Bytes of a text that are not UTF-8 become the replacement character. Throws SystemError (disk
+  /// full).
   void write(const config::Json& line);
   /// Returns when everything written is on the disk.
   void sync();

@@ -243,10 +243,17 @@ bool Trainer::evaluate() {
 }
 
 void Trainer::sample() {
-  if (observer_ == nullptr) return;
+  if (!task_.sample) return;
   seed_generator(config_.seed, state_.step, kSampleDraw);
-  Evaluating mode(task_.module);
-  observer_->on_sample(state_.step);
+  std::string text;
+  try {
+    Evaluating mode(task_.module);
+    text = task_.sample(state_.step);
+  } catch (const Interrupted&) {
+    return;
+  }
+  log_->write({{"kind", "sample"}, {"step", state_.step}, {"text", text}});
+  if (observer_) observer_->on_sample(state_.step, text);
 }
 
 void Trainer::save_checkpoint() {

@@ -28,12 +28,8 @@ void TrainingDisplay::on_evaluation(int64_t step, const Metrics& metrics) {
   progress_->message(fmt::format("{}: step {}: {}", name_, step, texts_.evaluation(metrics)));
 }
 
-void TrainingDisplay::on_sample(int64_t step) {
-  if (!stream_ || !texts_.sample) return;
-  try {
-    progress_->message(fmt::format("{}: step {}: sample: {}", name_, step, texts_.sample(step)));
-  } catch (const Interrupted&) {  // the trainer saves before it stops
-  }
+void TrainingDisplay::on_sample(int64_t step, const std::string& text) {
+  progress_->message(fmt::format("{}: step {}: sample: {}", name_, step, text));
 }
 
 void TrainingDisplay::on_batch_evaluated(int64_t batch, int64_t batches) {

@@ -20,8 +20,6 @@ class TrainingDisplay : public TrainingObserver {
     std::string unit;  ///< of TrainingTask::tokens_per_step: "tok"
     /// "validation loss 2.3104 nats/token".
     std::function<std::string(const Metrics&)> evaluation;
-    /// What on_sample shows; may be empty. May throw Interrupted.
-    std::function<std::string(int64_t step)> sample;
   };
 
   TrainingDisplay(std::FILE* stream, std::string name, Texts texts);
@@ -29,7 +27,7 @@ class TrainingDisplay : public TrainingObserver {
   void on_start(int64_t step, int64_t steps) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(int64_t step, const Metrics& metrics) override;
-  void on_sample(int64_t step) override;
+  void on_sample(int64_t step, const std::string& text) override;
   void on_warning(const std::string& message) override { show(message); }
 
   /// To be called in a long evaluation, so that it is seen to go on.

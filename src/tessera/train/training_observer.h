@@ -29,8 +29,7 @@ class TrainingObserver {
   virtual void on_start(int64_t step, int64_t steps) {}
   virtual void on_step(const StepMetrics& metrics) {}
   virtual void on_evaluation(int64_t step, const Metrics& metrics) {}
-  /// Every sample_every steps, without gradients and with the module in evaluation mode.
-  virtual void on_sample(int64_t step) {}
+  virtual void on_sample(int64_t step, const std::string& text) {}
   virtual void on_checkpoint(int64_t step, const std::filesystem::path& path) {}
   virtual void on_warning(const std::string& message) {}
 };

@@ -27,6 +27,9 @@ struct TrainingTask {
   /// Interrupted after a signal: the step is then saved without it, and a resumed run begins with
   /// it.
   std::function<Metrics()> evaluate;
+  /// A text that shows what the module can do after `step` updates, for the log and the display.
+  /// Called as `evaluate` is, and may be empty; after Interrupted there is no sample of this step.
+  std::function<std::string(int64_t step)> sample;
   /// Tokens (or other units of work) of one update, for the counts in the metrics.
   int64_t tokens_per_step = 0;
   /// Names model and data; a checkpoint with another digest is not resumed.

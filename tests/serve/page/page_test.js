@@ -212,6 +212,16 @@ describe("Runs", () => {
     assert.match(page.url(), /curve=validation\+loss/);
   }));
 
+  test("shows samples, the latest first", () => onPage("#runs?runs=%5B%22gpt%22%5D", async (page) => {
+    const write = (step, text) => fs.appendFileSync(place.path("runs/gpt/metrics.jsonl"), JSON.stringify({kind: "sample", step, text}) + "\n");
+    write(61, "the cat <b>sees</b>\nyou.");
+    await page.getByText("Samples during training").waitFor();
+    write(62, "a dog likes three apples.");
+    await page.getByText("a dog likes three apples.").waitFor();
+    assert.deepEqual(await texts(page.locator("#runs .samples td")),
+      ["gpt", "62", "a dog likes three apples.", "gpt", "61", "the cat <b>sees</b>\nyou."]);
+  }));
+
   test("compares runs, opens a report", () => onPage("#runs?runs=%5B%22mosaic%22%5D", async (page) => {
     await page.getByRole("checkbox", {name: "gpt"}).check();
     await page.waitForFunction(() => document.querySelectorAll("#runs path.line").length === 2);

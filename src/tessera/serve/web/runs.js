@@ -74,6 +74,7 @@ class Runs {
     this.list = section.querySelector(".list");
     this.status = section.querySelector(".status");
     this.differences = section.querySelector(".differences");
+    this.samples = section.querySelector(".samples");
     this.followed = new Map();  // by id
     this.colours = new Map();
     this.chart = new LineChart(section.querySelector(".chart"), {label: "Learning over time of the chosen runs; the last values are below",
@@ -169,6 +170,7 @@ class Runs {
       this.drawing = null;
       this.draw();
       this.showDifferences();
+      this.showSamples();
     });
   }
 
@@ -204,6 +206,20 @@ class Runs {
     if (runs.length < 2) this.differences.replaceChildren();
     else this.differences.replaceChildren(make("div", {class: "card"}, rows.length === 0 ? make("p", {}, "These runs have the same settings.")
       : makeTable({caption: "Settings that differ", heads: ["Setting", ...runs.map((run) => run.id)], rows})));
+  }
+
+  // What the chosen runs wrote while they were trained (train.sample_every), the latest first.
+  showSamples() {
+    const samples = [...this.followed.values()].flatMap((run) =>
+      run.lines.filter(({kind}) => kind === "sample").map(({step, text}) => ({run: run.id, step, text})))
+      .sort((a, b) => b.step - a.step);
+    const shown = JSON.stringify(samples);
+    if (shown === this.shownSamples) return;  // a selected text stays selected
+    this.shownSamples = shown;
+    const rows = samples.map(({run, step, text}) => [run, whole(step), make("span", {class: "sample"}, text)]);
+    if (rows.length === 0) this.samples.replaceChildren();
+    else this.samples.replaceChildren(make("div", {class: "card"},
+      makeTable({caption: "Samples during training", heads: ["Run", "Updates", "Text"], rows, numbers: [1]})));
   }
 }
 

@@ -62,7 +62,7 @@ TrainingTask training_task(const BabiTrainingConfig& config, const BabiData& dat
                            QuestionAnswerer& model, const Json& resolved,
                            TrainingDisplay& display) {
   const TrainConfig& train = config.train;
-  TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .digest = {}};
+  TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .sample = {}, .digest = {}};
   training.loss = [&](int64_t step, int64_t micro_batch) {
     const BabiDraw draw =
         draw_babi(data, train.seed, step, train.batch * train.accumulation, train.accumulation);
@@ -136,8 +136,7 @@ TrainedOnBabi train_on_babi(const BabiTrainingConfig& config, const BabiData& da
   complete.model = sizes_for(config.model, data);
   const auto model = std::make_shared<QuestionAnswerer>(complete.model, config.train.seed);
   const Json resolved = config::to_json(complete);
-  TrainingDisplay display(progress, "bAbI",
-                          {.unit = "questions", .evaluation = evaluation_text, .sample = {}});
+  TrainingDisplay display(progress, "bAbI", {.unit = "questions", .evaluation = evaluation_text});
   Trainer trainer(config.train, training_task(config, data, *model, resolved, display), run.path(),
                   &display);
   run.write_configuration(resolved, [](const Json& written, const std::string& where) {

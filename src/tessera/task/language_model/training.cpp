@@ -113,7 +113,7 @@ Json resolved_config(const LanguageModelTrainingConfig& config, const LanguageMo
 TrainingTask training_task(const TrainConfig& config, const Corpus& corpus, LanguageModel& model,
                            const Json& resolved, TrainingDisplay& display) {
   const int64_t batch = config.batch, window = model.window();
-  TrainingTask task{.module = model, .loss = {}, .evaluate = {}, .digest = {}};
+  TrainingTask task{.module = model, .loss = {}, .evaluate = {}, .sample = {}, .digest = {}};
   task.loss = [&config, &model, batch, window,
                sampler = WindowSampler(corpus.training, batch, window, config.seed)](
                   int64_t step, int64_t micro_batch) {
@@ -211,12 +211,12 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
   const Json resolved = resolved_config(config, *model);
   SampleConfig sample = config.sample;
   sample.prompt = sample_prompt(sample.prompt, corpus);
-  TrainingDisplay display(
-      progress, std::string(model->kind()),
-      {.unit = "tok", .evaluation = evaluation_text, .sample = [&](int64_t step) {
-         return write_sample(*model, corpus.tokenizer, sample, static_cast<uint64_t>(step));
-       }});
+  TrainingDisplay display(progress, std::string(model->kind()),
+                          {.unit = "tok", .evaluation = evaluation_text});
   TrainingTask task = training_task(config.train, corpus, *model, resolved, display);
+  task.sample = [&](int64_t step) {
+    return write_sample(*model, corpus.tokenizer, sample, static_cast<uint64_t>(step));
+  };
   task.processes = processes;
   Trainer trainer(config.train, std::move(task), run.path(), &display);
   run.write_configuration(resolved, [](const Json& written, const std::string& where) {

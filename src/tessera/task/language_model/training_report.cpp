@@ -26,8 +26,8 @@ void add_loss_curves(const NamedTraining& training, StudyResults& results, LineC
     if (line.at("kind") == "step") {
       sum += line.at("loss").get<double>();
       ++count;
-      continue;
     }
+    if (line.at("kind") != "evaluation") continue;
     validation.points.push_back({step, line.at("metrics").at("loss").get<double>()});
     if (count > 0) batches.points.push_back({step, sum / count});
     sum = 0;

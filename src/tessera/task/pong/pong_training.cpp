@@ -26,8 +26,7 @@ class PongObserver : public TrainingDisplay {
                          .evaluation =
                              [](const Metrics& metrics) {
                                return fmt::format("reward {:+.2f} a game", metrics.at("reward"));
-                             },
-                         .sample = {}}),
+                             }}),
         workers_(std::move(workers)),
         path_(folder / kGamesLog) {}
 
@@ -54,7 +53,7 @@ double mean_reward(const std::vector<PlayedGame>& games) {
 }
 
 TrainingTask training_task(const PongTrainingConfig& config, PongWorkers workers) {
-  TrainingTask task{.module = *workers, .loss = {}, .evaluate = {}, .digest = {}};
+  TrainingTask task{.module = *workers, .loss = {}, .evaluate = {}, .sample = {}, .digest = {}};
   task.loss = [&config, workers](int64_t, int64_t) mutable {
     return workers->loss(config.actor_critic);
   };

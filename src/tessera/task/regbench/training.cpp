@@ -86,7 +86,7 @@ std::string evaluation_text(const Metrics& metrics) {
 TrainingTask training_task(const RegBenchTrainingConfig& config, const RegBench& task,
                            LanguageModel& model, const Json& resolved, TrainingDisplay& display) {
   const TrainConfig& train = config.train;
-  TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .digest = {}};
+  TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .sample = {}, .digest = {}};
   training.loss = [&, set = config.set(Split::kTraining),
                    order = EpochOrder(train.seed, config.data.languages, train.batch)](
                       int64_t step, int64_t micro_batch) mutable {
@@ -180,8 +180,7 @@ TrainedOnRegBench train_on_regbench(const RegBenchTrainingConfig& config, const 
   const auto [kind, fields] = complete_model(config);
   const auto model = make_language_model(kind, fields, config.train.seed);
   const Json resolved = resolved_config(config, *model);
-  TrainingDisplay display(progress, label,
-                          {.unit = "sequences", .evaluation = evaluation_text, .sample = {}});
+  TrainingDisplay display(progress, label, {.unit = "sequences", .evaluation = evaluation_text});
   Trainer trainer(config.train, training_task(config, task, *model, resolved, display), run.path(),
                   &display);
   run.write_configuration(resolved, [](const Json& written, const std::string& where) {

@@ -108,7 +108,7 @@ std::function<std::vector<int64_t>(int64_t draw)> sample_order(const TaskTrainin
 TrainingTask training_task(const TaskTrainingConfig& config, const SequenceTask& task,
                            SequenceModel& model, const Json& resolved, TrainingDisplay& display) {
   const TrainConfig& train = config.train;
-  TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .digest = {}};
+  TrainingTask training{.module = model, .loss = {}, .evaluate = {}, .sample = {}, .digest = {}};
   training.loss = [&, practised = std::shared_ptr(config.make_training_task()),
                    seed = split_seed(train.seed, Split::kTraining),
                    samples = sample_order(config)](int64_t step, int64_t micro_batch) {
@@ -155,11 +155,10 @@ TrainedOnTask train_on_task(const TaskTrainingConfig& config, const RunFolder& r
   const auto model = make_model(config.model_for(task->shape()), config.train.seed);
   const Json resolved = resolved_config(config, *model);
   const TargetKind kind = task->shape().targets;
-  TrainingDisplay display(
-      progress, label,
-      {.unit = "sequences",
-       .evaluation = [kind](const Metrics& metrics) { return evaluation_text(metrics, kind); },
-       .sample = {}});
+  TrainingDisplay display(progress, label,
+                          {.unit = "sequences", .evaluation = [kind](const Metrics& metrics) {
+                             return evaluation_text(metrics, kind);
+                           }});
   Trainer trainer(config.train, training_task(config, *task, *model, resolved, display), run.path(),
                   &display);
   run.write_configuration(resolved, [](const Json& written, const std::string& where) {
