@@ -52,7 +52,9 @@ TEST_F(QuestionTest, OneWordMayBeWrongMissingOrTooMany) {
   EXPECT_EQ(recited("It is a way have of driving", 4), " off");
   EXPECT_EQ(recited("It is a new way I have of", 8), " driving");
   EXPECT_EQ(recited("part of the world. It is the", 6), " a way") << "the last word is wrong";
-  EXPECT_EQ(read("way you have").differences, 0) << "too few words to allow one";
+  EXPECT_EQ(read("watery of the").text, "watery\npart of the") << "three words, one missing";
+  EXPECT_EQ(read("way you have").differences, 0) << "too few words to allow a wrong one";
+  EXPECT_EQ(read("watery the").differences, 0) << "too few words to allow a missing one";
 }
 
 TEST_F(QuestionTest, BeginsAndEndsInsideWords) {

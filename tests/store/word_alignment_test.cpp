@@ -57,6 +57,23 @@ TEST(WordAlignment, AllowsWordsThatAreWrongMissingOrTooMany) {
   EXPECT_THAT(best("two bad worse five", false, text, 2), ElementsAre("two three four five"));
 }
 
+TEST(WordAlignment, CountsTheWordsThatAreMissing) {
+  const auto missing = [](const std::string& asked) {
+    WordAlignment alignment(words_of(asked), false);
+    WordMatch best{.differences = 9};
+    for (const Word& word : words_of("one two three four five six"))
+      alignment.read(word, 3, [&](const WordMatch& match) {
+        if (match.differences < best.differences) best = match;
+      });
+    return std::pair(best.differences, best.missing);
+  };
+  EXPECT_EQ(missing("two three four"), std::pair(0l, 0l));
+  EXPECT_EQ(missing("two four five"), std::pair(1l, 1l));
+  EXPECT_EQ(missing("one two wrong four"), std::pair(1l, 0l));
+  EXPECT_EQ(missing("one two more three"), std::pair(1l, 0l));
+  EXPECT_EQ(missing("one three wrong five six"), std::pair(2l, 1l));
+}
+
 TEST(WordAlignment, BeginsAndEndsInsideWords) {
   const std::string text = "the watery part";
   EXPECT_THAT(best("tery pa", true, text, 0), ElementsAre("tery pa"));

@@ -17,7 +17,12 @@ constexpr size_t kPlaces = 1024;  // looked at, of those that fit equally well
 constexpr size_t kReadings = 8;   // of different tokens, that the memory decides between
 
 int64_t differences_allowed(size_t words) {
-  return words < 4 ? 0 : 1 + (static_cast<int64_t>(words) - 4) / 8;
+  return words < 3 ? 0 : words == 3 ? 1 : 1 + (static_cast<int64_t>(words) - 4) / 8;
+}
+
+/// Of three words only two would be left of one that is wrong or too many.
+bool is_enough(const WordMatch& match, size_t words) {
+  return words > 3 || match.differences == match.missing;
 }
 
 /// The last words of a question, and what stands behind them.
@@ -49,6 +54,7 @@ std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredD
   for (size_t n = 0; n < documents.size(); ++n) {
     alignment.restart();
     const auto take_match = [&](const WordMatch& match) {
+      if (!is_enough(match, last.words.size())) return;
       const auto rank = [](const WordMatch& of) { return std::pair(of.differences, of.doubt); };
       if (!places.empty() && rank(match) > rank(places.front().match)) return;
       if (!places.empty() && rank(match) < rank(places.front().match)) places.clear();

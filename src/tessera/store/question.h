@@ -20,8 +20,9 @@ struct Question {
 
 /// The memory knows windows of exact tokens; a person types a line break as a space, a typographic
 /// quote as a plain one, a word wrongly, or begins inside a word. So the question's last words are
-/// first looked for in the documents, whatever stands between them and in either case; from four
-/// words on one of them may be wrong, missing or too many, and one more for each further eight. The
+/// first looked for in the documents, whatever stands between them and in either case; from three
+/// words on one may be missing, from four on one may be wrong, missing or too many, and one more
+/// for each further eight. The
 /// memory is then asked with the document's own tokens. Of several places with equally few
 /// differences those count that are most like what was typed, character by character. Between
 /// these, and the text as it was typed if a word differs, the memory decides: the question is the

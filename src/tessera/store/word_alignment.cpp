@@ -86,7 +86,7 @@ void WordAlignment::read(const Word& word, int64_t most,
   for (size_t i = 1; i < cells_.size(); ++i) {
     const Cell before = cells_[i];
     const int64_t cost = cost_of(i - 1, word);
-    Cell best = {diagonal.cost + cost, diagonal.begin, word.end};
+    Cell best = {diagonal.cost + cost, diagonal.begin, word.end, diagonal.missing};
     if (cost == kPart) {  // of the document's word only the part that was asked for
       const auto part = static_cast<int64_t>(words_[i - 1].size());
       if (i == 1 && word.text.ends_with(words_[0]))
@@ -95,15 +95,16 @@ void WordAlignment::read(const Word& word, int64_t most,
         best.end = word.begin + part;
     }
     if (before.cost + kDifference < best.cost)  // the document has a word more
-      best = {before.cost + kDifference, before.begin, before.end};
+      best = {before.cost + kDifference, before.begin, before.end, before.missing + 1};
     const Cell& shorter = cells_[i - 1];
     if (i > 1 && shorter.cost + kDifference < best.cost)  // the question has a word more
-      best = {shorter.cost + kDifference, shorter.begin, shorter.end};
+      best = {shorter.cost + kDifference, shorter.begin, shorter.end, shorter.missing};
     diagonal = before;
     cells_[i] = best;
   }
   const Cell& all = cells_.back();
-  const WordMatch match = {all.begin, all.end, all.cost / kDifference, all.cost % kDifference};
+  const WordMatch match = {all.begin, all.end, all.cost / kDifference, all.missing,
+                           all.cost % kDifference};
   if (match.differences <= most && match.end > word.begin) take(match);
 }
 

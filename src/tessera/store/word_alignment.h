@@ -37,6 +37,7 @@ std::vector<Word> words_of(std::string_view text);
 struct WordMatch {
   int64_t begin = 0, end = 0;  ///< its bytes in the document
   int64_t differences = 0;     ///< words that are wrong, missing or too many
+  int64_t missing = 0;         ///< those of them that are missing
   int64_t doubt = 0;  ///< decides between matches of equally many differences; the least is best
 };
 
@@ -56,7 +57,7 @@ class WordAlignment {
  private:
   /// The cheapest way to match the first words with what ends here.
   struct Cell {
-    int64_t cost = 0, begin = 0, end = 0;
+    int64_t cost = 0, begin = 0, end = 0, missing = 0;
   };
 
   int64_t cost_of(size_t i, const Word& word) const;
