@@ -20,7 +20,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"memory-mosaics/three-moons", {127, 950, kMeasured, kMeasured}},
       {"memory-mosaics/stories", {20, 120, kEstimated}},
       {"memory-mosaics/prompts", {84, 990, kMeasured, kMeasured}},
-      {"memory-mosaics/regbench", {216, 3600, kMeasured, kEstimated}},
+      {"memory-mosaics/regbench", {216, 2330, kMeasured, kMeasured}},
       {"memo/single-layer", {10, 300, kEstimated}},
       {"memo/multi-layer", {5, 600, kEstimated}},
       {"memo/nearly-orthogonal", {1, 60}},
