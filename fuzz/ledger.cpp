@@ -3,6 +3,7 @@
 // folder itself; SQLite tests a page as a whole, so that longer mutations get further:
 //   mkdir corpus && build/fuzz/fuzz_ledger -max_total_time=60 -mutate_depth=8 corpus
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "fuzz/folder.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kConfig = "{}";
 constexpr int64_t kVocabulary = 300;
+constexpr int32_t kShards = 2;
 
 void store_document(Ledger& ledger, const std::string& id, int32_t tokens) {
   auto transaction = ledger.transaction();
@@ -35,15 +37,22 @@ void forget_document(Ledger& ledger, const std::string& id) {
   transaction.commit();
 }
 
+/// As if the files of all shards named this change.
+void settle(Ledger& ledger, int64_t change) {
+  std::array<int64_t, kShards> shards;
+  shards.fill(change);
+  ledger.settle(change, shards);
+}
+
 /// A ledger of a few pages of the smallest size: more of its bytes mean something.
 std::string small_ledger(bool with_log) {
   const fuzz::Folder folder;
   const auto path = folder / "ledger.sqlite";
-  Ledger::create(path, kConfig);
+  Ledger::create(path, kConfig, kShards);
   {
     Ledger ledger(path, Access::kWrite, kConfig, kVocabulary);
     for (const char* id : {"one", "two", "three", "four"}) store_document(ledger, id, 40);
-    ledger.settle(2);
+    settle(ledger, 2);
     forget_document(ledger, "two");
   }
   sqlite::Database(path, Access::kWrite)
@@ -62,6 +71,7 @@ void read(const Ledger& ledger) {
     }
   }
   ledger.token_counts();
+  ledger.noted_changes();
 }
 
 /// Documents come and go, the others stay what they are.
@@ -70,7 +80,7 @@ void write(Ledger& ledger) {
   if (ledger.find("new")) return;
   store_document(ledger, "new", 10);
   forget_document(ledger, "new");
-  ledger.settle(ledger.last_change());
+  settle(ledger, ledger.last_change());
   ledger.check_integrity();
   const auto after = ledger.documents();
   const auto is_same = [](const StoredDocument& one, const StoredDocument& other) {

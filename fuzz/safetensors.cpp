@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     unsigned sum = 0;
     for (const auto& [name, tensor] : tensors.tensors())
       for (std::byte byte : tensor.bytes) sum += static_cast<unsigned>(byte);
-    static volatile unsigned sink;
+    [[maybe_unused]] static volatile unsigned sink;
     sink = sum;
     const auto stream = TokenStream::open(path);
     std::vector<int64_t> ids(static_cast<size_t>(stream.size()));
