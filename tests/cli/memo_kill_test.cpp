@@ -37,7 +37,7 @@ class Kills : public ::testing::Test {
   void create(const std::string& shards) {
     std::filesystem::remove_all(path("store"));
     const Arguments command = {"memo", "create",   path("store"), "--dimension",
-                               "64",   "--shards", shards};
+                               "64",   "--matrices", shards};
     EXPECT_EQ(start_loaded(command)->wait().status, 0);
   }
 

@@ -32,7 +32,7 @@ struct MemoCreateArguments {
   std::string store, sample, tokenizer;
   memo::WindowCodeKind code = memo::WindowCodeKind::kBound;
   int64_t dimension = 1024;
-  std::optional<int64_t> shards;
+  std::optional<int64_t> matrices;
   std::optional<double> error;
   uint64_t seed = 0;
   bool json = false;
@@ -72,13 +72,13 @@ Documents encoded(const Tokenizer& tokenizer, const Texts& sample) {
 }
 
 /// A plan for the smallest dimension that is predicted to recall the sample with the error allowed,
-/// in as many shards as memory.shards becomes: those asked for, or the cheapest.
+/// in as many matrices as memory.shards becomes: those asked for, or the cheapest number.
 memo::SizePlan planned_size(const MemoCreateArguments& options, memo::TextMemoryConfig& memory,
                             const Documents& documents) {
   const auto choose = [&](const memo::RecallPredictor& predictor) {
     return predictor.plan_for(*options.error);
   };
-  const memo::SizePlan plan = options.shards
+  const memo::SizePlan plan = options.matrices
                                   ? memo::plan_memory(documents, memory, options.seed, choose)
                                   : memo::plan_shards(documents, memory, options.seed, choose);
   if (!plan.dimension)
@@ -95,7 +95,7 @@ struct Planned {
   store::ExpectedCost cost;
 };
 
-/// memory: gets the dimension and the shards of the plan.
+/// memory: gets the dimension and the number of matrices of the plan.
 Planned planned(const MemoCreateArguments& options, memo::TextMemoryConfig& memory,
                 const Tokenizer& tokenizer, const Texts& sample) {
   memory.vocabulary = tokenizer.vocabulary_size();
@@ -139,7 +139,7 @@ Json json_of(const MemoCreateArguments& options, const memo::TextMemoryConfig& m
   Json json = {{"store", options.store},
                {"code", config::enum_name(memory.code)},
                {"dimension", memory.dimension},
-               {"shards", memory.shards},
+               {"matrices", memory.shards},
                {"matrix_bytes", entries_of(memory) * sizeof(int32_t)},
                {"window_lengths", memo::window_lengths(memory)},
                {"tokenizer", tokenizer.description()},
@@ -160,7 +160,7 @@ void run_memo_create(const MemoCreateArguments& options) {
   memo::TextMemoryConfig memory;
   memory.code = options.code;
   memory.dimension = options.dimension;
-  memory.shards = static_cast<int32_t>(options.shards.value_or(1));
+  memory.shards = static_cast<int32_t>(options.matrices.value_or(1));
   memory.seed = options.seed;
   const Texts sample = options.sample.empty() ? Texts() : document_texts(options.sample);
   const Tokenizer tokenizer = tokenizer_of(options, sample);
@@ -197,7 +197,7 @@ void add_memo_create(Verb& memo) {
           .needs(sample);
   sample.needs(error);
   verb.option(
-          "--shards", options->shards,
+          "--matrices", options->matrices,
           "Number of matrices; each window is in one of them, so that many small ones take less "
           "time than one of their size. Without it: 1, or with --plan-from the cheapest number")
       .between(1, 4096);

@@ -65,7 +65,7 @@ Json json_of(const StoreStatistics& statistics, const std::optional<MeasuredReca
            {"expected_recall_after", statistics.fullness.expected_recall_after},
            {"code", config::enum_name(statistics.memory.code)},
            {"dimension", statistics.memory.dimension},
-           {"shards", statistics.memory.shards},
+           {"matrices", statistics.memory.shards},
            {"window_lengths", memo::window_lengths(statistics.memory)},
            {"vocabulary", statistics.memory.vocabulary},
            {"tokenizer", statistics.tokenizer},
