@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tokens a second beside llama.cpp: models of GPT-2's size with random weights, reading a prompt of
-# 256 tokens and writing one token at a time behind them. The programs take turns; the best of all
+# 256 tokens and writing one token at a time behind them, in one stream and in 16. The programs take turns; the best of all
 # rounds counts. Prints one table in Markdown; every measurement goes to FOLDER/measurements.txt.
 #
 #   bench/rivals/llama_cpp.sh [FOLDER] [ROUNDS]     (build/rivals, 3)
@@ -62,7 +62,7 @@ awk '
       if ($(i + 1) > best[key]) best[key] = $(i + 1)
     } }
   function cell(kind, weights, threads, what,  rival) {
-    rival = best["llama.cpp|" weights "|" threads "|" (what == "writing" ? "writing" : "reading")]
+    rival = best["llama.cpp|" weights "|" threads "|" (what ~ /^writing/ ? what : "reading")]
     return sprintf("%.0f (%.2f x)", best[kind "|" weights "|" threads "|" what],
                    best[kind "|" weights "|" threads "|" what] / rival)
   }
@@ -70,13 +70,14 @@ awk '
     print "| weights, llama.cpp'"'"'s | threads | work | llama.cpp | GPT | Memory Mosaic |"
     print "|---|---|---|---|---|---|"
     split("float32 bf16 int8", weights, " "); split("f32 f16 q8_0", theirs, " ")
-    split("writing reading reading_on reading_full", works, " ")
-    names["writing"] = "write a token"; names["reading"] = "read a prompt"
+    split("writing writing_streams reading reading_on reading_full", works, " ")
+    names["writing"] = "write a token"; names["writing_streams"] = "write in 16 streams"
+    names["reading"] = "read a prompt"
     names["reading_on"] = "read it behind another"; names["reading_full"] = "the same, memory full"
     for (w = 1; w <= 3; ++w)
       for (t = 1; t <= 2; ++t)
-        for (k = 1; k <= 4; ++k) {
-          rival = k <= 2 ? sprintf("%.0f", best["llama.cpp|" weights[w] "|" t "|" works[k]]) : ""
+        for (k = 1; k <= 5; ++k) {
+          rival = k <= 3 ? sprintf("%.0f", best["llama.cpp|" weights[w] "|" t "|" works[k]]) : ""
           printf "| %s, %s | %d | %s | %s | %s | %s |\n", weights[w], theirs[w], t,
                  names[works[k]], rival, cell("gpt", weights[w], t, works[k]),
                  cell("memory_mosaic", weights[w], t, works[k])
