@@ -77,11 +77,45 @@ inline Vector load_part(const Element* p, int64_t count) {
   return load(part);
 }
 
+/// The same, and stores, by one instruction where there is one: a load waits long for elements that
+/// were stored singly.
+#if TESSERA_VECTOR_BYTES == 64
+inline __mmask16 first_lanes(int64_t count) {
+  return count <= 0 ? 0 : static_cast<__mmask16>((1u << count) - 1);
+}
+inline Vector load_part(const float* p, int64_t count) {
+  if (count >= kLanes) return load(p);
+  return reinterpret_cast<Vector>(_mm512_maskz_loadu_ps(first_lanes(count), p));
+}
+inline Vector load_part(const uint16_t* p, int64_t count) {
+  if (count >= kLanes) return load(p);
+  const __m256i halves = _mm256_maskz_loadu_epi16(first_lanes(count), p);
+  return reinterpret_cast<Vector>(
+      reinterpret_cast<WordVector>(_mm512_maskz_cvtepu16_epi32(0xffff, halves)) << 16);
+}
 /// The first `count` of its elements.
+inline void store_part(float* p, Vector v, int64_t count) {
+  if (count >= kLanes) return store(p, v);
+  _mm512_mask_storeu_ps(p, first_lanes(count), reinterpret_cast<__m512>(v));
+}
+#elif TESSERA_VECTOR_BYTES == 32
+inline __m256i first_lanes(int64_t count) {
+  return reinterpret_cast<__m256i>(lane_numbers() < static_cast<int32_t>(count));
+}
+inline Vector load_part(const float* p, int64_t count) {
+  if (count >= kLanes) return load(p);
+  return reinterpret_cast<Vector>(_mm256_maskload_ps(p, first_lanes(count)));
+}
+inline void store_part(float* p, Vector v, int64_t count) {
+  if (count >= kLanes) return store(p, v);
+  _mm256_maskstore_ps(p, first_lanes(count), reinterpret_cast<__m256>(v));
+}
+#else
 inline void store_part(float* p, Vector v, int64_t count) {
   if (count >= kLanes) return store(p, v);
   for (int64_t lane = 0; lane < count; ++lane) p[lane] = v[lane];
 }
+#endif
 
 /// Rows become columns: exchanges blocks of 1, 2, 4, … across the diagonal.
 inline void transpose(Vector* rows) {

@@ -107,10 +107,9 @@ void add_answers(const PersistentStep& s, int64_t b, int64_t p, int64_t h, int64
 template <typename Element>
 void add_answers(const PersistentStep& s, int64_t p, int64_t h, int64_t row_elements, float scale,
                  const SlotReading& reading, float* reads) {
-  constexpr int kTogether = kQueriesTogether<Element>;
   int64_t b = 0;
-  for (; b + kTogether <= s.B; b += kTogether)
-    add_answers<kTogether, Element>(s, b, p, h, row_elements, scale, reading, reads);
+  for (; b + kVectorsTogether <= s.B; b += kVectorsTogether)
+    add_answers<kVectorsTogether, Element>(s, b, p, h, row_elements, scale, reading, reads);
   for (; b < s.B; ++b) add_answers<1, Element>(s, b, p, h, row_elements, scale, reading, reads);
 }
 

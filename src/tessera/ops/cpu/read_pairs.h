@@ -7,10 +7,6 @@
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-/// Queries that read the same pairs side by side.
-template <typename Element>
-constexpr int kQueriesTogether = sizeof(Element) == 1 ? 1 : kVectorsTogether;
-
 /// scores [queries, count] = query . key of each pair, keys of floats or bfloat16; most [queries]:
 /// the largest of each query. Queries are D apart.
 template <int queries, typename Element>

@@ -22,7 +22,7 @@ namespace {
 struct SmallBudgetSettings : NetworkSettings {
   std::vector<std::string> texts = {""};
   std::vector<int64_t> sizes = {32, 64, 128};
-  std::vector<double> learning_rates = {3e-3, 6e-3};
+  std::vector<double> learning_rates = {3e-3, 6e-3, 1.2e-2};
   int64_t seeds = 3;
 
   template <typename Visitor>

@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <cstring>
+
 #include "tessera/ops/cpu/dot_products.h"
 #include "tessera/simd/integer_vector.h"
 #include "tessera/simd/scratch.h"
@@ -72,67 +74,7 @@ void round_vectors(const float* x, const Int8Vectors& rounded) {
                   rounded.scales + r * blocks + b);
 }
 
-// A few vectors: products along the rows as they lie in memory.
-
-/// Of a vector of kLanes scales, those of the lanes of chunk `chunk`.
-Vector spread(Vector scales, int64_t chunk) {
-  const IntVector block = lane_numbers() / static_cast<int32_t>(kQuads) +
-                          static_cast<int32_t>(chunk * kChunk / kWeightBlock);
-  return __builtin_shuffle(scales, block);
-}
-
-/// totals [rows]: vector number v of f.x times each of `rows` rows, lane by lane.
-template <int rows>
-void lane_products(const Int8Products& f, int64_t v, const int8_t* first_row, Vector* totals) {
-  const int64_t blocks = f.x.blocks(), pitch = row_bytes(f);
-  const int8_t* x = f.x.values + v * blocks * kWeightBlock;
-  Vector sums[rows] = {};
-  const auto add_chunk = [&](int64_t k, const Vector* scales, int64_t chunk, auto load_at) {
-    const Bytes factors = load_at(x + k);
-#pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r)
-      sums[r] +=
-          as_floats(add_signed_products(Integers{}, load_at(first_row + r * pitch + k), factors)) *
-          spread(scales[r], chunk);
-  };
-  const int8_t* next = first_row;
-  for (int64_t b = 0; b < blocks; b += kLanes) {
-    const int64_t count = smaller(kLanes, blocks - b), length = count * kWeightBlock;
-    const Vector x_scales = load_part(f.x.scales + v * blocks + b, count);
-    Vector scales[rows];
-    for (int r = 0; r < rows; ++r)
-      scales[r] = load_part(scales_of(f, first_row + r * pitch) + b, count) * x_scales;
-    int64_t k = 0, chunk = 0;
-    for (; k + kChunk <= length; k += kChunk, ++chunk, next += rows * kChunk) {
-      if (v == 0) prefetch<rows * kChunk>(next);
-      add_chunk(b * kWeightBlock + k, scales, chunk,
-                [](const int8_t* p) { return load_bytes(reinterpret_cast<const uint8_t*>(p)); });
-    }
-    if (k < length)
-      add_chunk(b * kWeightBlock + k, scales, chunk,
-                [rest = length - k](const int8_t* p) { return load_bytes_part(p, rest); });
-  }
-  for (int r = 0; r < rows; ++r) totals[r] = sums[r];
-}
-
-void multiply_few(const Int8Products& f, int64_t first, int64_t end) {
-  constexpr int kGroup = 4;  // rows that are read side by side
-  for (int64_t o = first; o < end; o += kLanes) {
-    const int64_t count = smaller(kLanes, end - o);
-    for (int64_t v = 0; v < f.x.rows; ++v) {
-      Vector totals[kLanes] = {};
-      int64_t r = 0;
-      for (; r + kGroup <= count; r += kGroup)
-        lane_products<kGroup>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
-      for (; r < count; ++r) lane_products<1>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
-      Vector y = sum_each<kLanes>(totals);
-      if (f.bias) y += load_part(f.bias + o, count);
-      store_part(f.y + v * f.outputs + o, y, count);
-    }
-  }
-}
-
-// Many vectors: tiles of results, one lane for each output.
+// Weights in the form that the instruction for products of bytes wants.
 
 #ifdef __AVX512VNNI__
 /// What is added to the weights, so that they have no sign, as the instruction wants it.
@@ -152,6 +94,91 @@ Integers add_weighted(Integers sums, Bytes weights, Bytes x) {
   return add_signed_products(sums, weights, x);
 }
 #endif
+
+// A few vectors: products along the rows as they lie in memory.
+
+/// Of a vector of kLanes scales, those of the lanes of chunk `chunk`.
+Vector spread(Vector scales, int64_t chunk) {
+  const IntVector block = lane_numbers() / static_cast<int32_t>(kQuads) +
+                          static_cast<int32_t>(chunk * kChunk / kWeightBlock);
+  return __builtin_shuffle(scales, block);
+}
+
+/// What the sums of products with a chunk of a vector begin with, for weights without a sign.
+Integers offsets_of(Bytes x) {
+  return kOffset == 0 ? Integers{} : -add_weighted(Integers{}, Bytes{} + uint8_t{kOffset}, x);
+}
+
+/// totals [vectors, kLanes], of which it fills `rows` columns: vectors of f.x from number v on
+/// times each row, lane by lane.
+template <int vectors, int rows>
+void lane_products(const Int8Products& f, int64_t v, const int8_t* first_row, Vector* totals) {
+  const int64_t blocks = f.x.blocks(), pitch = row_bytes(f);
+  const int8_t* x = f.x.values + v * blocks * kWeightBlock;
+  Vector sums[vectors][rows] = {}, scales[vectors][rows];
+  const auto add_chunk = [&](int64_t k, int64_t chunk, auto load_at) {
+    Bytes weights[rows];
+    for (int r = 0; r < rows; ++r) weights[r] = without_sign(load_at(first_row + r * pitch + k));
+#pragma GCC unroll 4
+    for (int i = 0; i < vectors; ++i) {
+      const Bytes factors = load_at(x + i * blocks * kWeightBlock + k);
+      const Integers offsets = offsets_of(factors);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r)
+        sums[i][r] +=
+            as_floats(add_weighted(offsets, weights[r], factors)) * spread(scales[i][r], chunk);
+    }
+  };
+  const int8_t* next = first_row;
+  for (int64_t b = 0; b < blocks; b += kLanes) {
+    const int64_t count = smaller(kLanes, blocks - b), length = count * kWeightBlock;
+    for (int r = 0; r < rows; ++r) {
+      const Vector of_row = load_part(scales_of(f, first_row + r * pitch) + b, count);
+      for (int i = 0; i < vectors; ++i)
+        scales[i][r] = of_row * load_part(f.x.scales + (v + i) * blocks + b, count);
+    }
+    int64_t k = 0, chunk = 0;
+    for (; k + kChunk <= length; k += kChunk, ++chunk, next += rows * kChunk) {
+      if (v == 0) prefetch<rows * kChunk>(next);
+      add_chunk(b * kWeightBlock + k, chunk,
+                [](const int8_t* p) { return load_bytes(reinterpret_cast<const uint8_t*>(p)); });
+    }
+    if (k < length)
+      add_chunk(b * kWeightBlock + k, chunk,
+                [rest = length - k](const int8_t* p) { return load_bytes_part(p, rest); });
+  }
+  for (int i = 0; i < vectors; ++i)
+    for (int r = 0; r < rows; ++r) totals[i * kLanes + r] = sums[i][r];
+}
+
+/// `count` <= kLanes outputs from o on, of vectors from v on.
+template <int vectors>
+void multiply_columns(const Int8Products& f, int64_t v, int64_t o, int64_t count) {
+  constexpr int kGroup = 4;  // rows that are read side by side
+  Vector totals[vectors * kLanes];
+  if (count < kLanes) std::memset(totals, 0, sizeof totals);
+  const auto row = [&](int64_t r) { return f.weight + (o + r) * row_bytes(f); };
+  int64_t r = 0;
+  for (; r + kGroup <= count; r += kGroup) lane_products<vectors, kGroup>(f, v, row(r), totals + r);
+  for (; r < count; ++r) lane_products<vectors, 1>(f, v, row(r), totals + r);
+  for (int i = 0; i < vectors; ++i) {
+    Vector y = sum_each<kLanes>(totals + i * kLanes);
+    if (f.bias) y += load_part(f.bias + o, count);
+    store_part(f.y + (v + i) * f.outputs + o, y, count);
+  }
+}
+
+void multiply_few(const Int8Products& f, int64_t first, int64_t end) {
+  constexpr int kTogether = TESSERA_VECTOR_BYTES == 64 ? 2 : 1;  // vectors, as registers allow
+  for (int64_t o = first; o < end; o += kLanes) {
+    const int64_t count = smaller(kLanes, end - o);
+    int64_t v = 0;
+    for (; v + kTogether <= f.x.rows; v += kTogether) multiply_columns<kTogether>(f, v, o, count);
+    for (; v < f.x.rows; ++v) multiply_columns<1>(f, v, o, count);
+  }
+}
+
+// Many vectors: tiles of results, one lane for each output.
 
 constexpr int kVectorsOfPanel = 2;
 constexpr int64_t kPanelOutputs = kVectorsOfPanel * kLanes;
