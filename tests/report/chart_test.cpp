@@ -83,6 +83,29 @@ TEST(LineChart, PublishedNumbersTakeTheColourOfOurs) {
   EXPECT_THAT(chart.svg(), HasSubstr(">published</text>"));
 }
 
+TEST(LineChart, HollowPointsTakeTheColourOfTheSeriesOfTheirName) {
+  LineChart chart("", {.label = "x"}, {.label = "y"});
+  chart.add({"first", {{1, 1}}, SeriesStyle::kPoints});
+  chart.add({"second", {{1, 2}, {2, 3}}, SeriesStyle::kPoints});
+  chart.add({"second", {{1, 4}, {2, 5}, {3, 6}}, SeriesStyle::kHollow});
+  expect_sound(chart);
+  const std::string svg = chart.svg();
+  EXPECT_EQ(count(svg, "class=\"s1 hollow\""), 3u);
+  EXPECT_EQ(count(svg, ">second</text>"), 1u);  // one name for both
+  EXPECT_THAT(svg, Not(HasSubstr("published</text>")));
+  EXPECT_THAT(chart.numbers().csv(), HasSubstr("second (hollow),3,6,"));
+}
+
+TEST(LineChart, NamesOfReferencesAreDashedAsTheirLines) {
+  LineChart chart("", {.label = "x"}, {.label = "y"});
+  chart.add({"ours", {{1, 1}, {2, 2}}});
+  chart.add({"one bound", {{1, 2}, {2, 3}}, SeriesStyle::kReference});
+  chart.add({"another", {{1, 3}, {2, 4}}, SeriesStyle::kReference});
+  const std::string svg = chart.svg();
+  EXPECT_EQ(count(svg, "class=\"reference\""), 2u);         // the line and beside its name
+  EXPECT_EQ(count(svg, "class=\"reference second\""), 2u);  // likewise
+}
+
 TEST(LineChart, MarksAreUprightLinesWithNames) {
   LineChart chart("", {.label = "context"}, {.label = "error"});
   chart.add({"s", {{0, 1}, {100, 2}}});
@@ -203,6 +226,16 @@ TEST(HeatMap, DrawsEachCell) {
   EXPECT_EQ(count(map.svg(), "class=\"missing\""), 1u);
   EXPECT_EQ(count(map.svg(), "class=\"marked\""), 1u);
   EXPECT_EQ(map.numbers().csv(), "input,c0,c1,c2\nr<0>,0,0.5,1\nr1,nan,0.25,0.75\n");
+}
+
+TEST(HeatMap, WritesNothingSmallerThanItsColoursShow) {
+  HeatMap map("p", {"r"}, {"a", "b"}, {.label = "p", .low = 0, .high = 1});
+  map.set_values({5.8e-12, 0.0123});
+  const std::string svg = map.svg();
+  EXPECT_THAT(svg, HasSubstr(">0</text>"));
+  EXPECT_THAT(svg, HasSubstr(">0.012</text>"));
+  EXPECT_THAT(svg, HasSubstr("5.8e-12</title>"));  // exact where it is pointed at
+  EXPECT_THAT(svg, Not(HasSubstr(">5.8e-12</text>")));
 }
 
 TEST(HeatMap, LargeMatricesShowTheMeansOfBlocks) {

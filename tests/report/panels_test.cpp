@@ -34,6 +34,15 @@ TEST(Panels, StandSideBySideInRows) {
   EXPECT_EQ(panels.draw(ChartWidth::kNarrow).width, 360);
 }
 
+TEST(Panels, ShareTheWidthWhereTheyAreFew) {
+  Panels two("Two", 3);
+  two.add(map("before"));
+  two.add(map("after"));
+  EXPECT_THAT(two.draw(ChartWidth::kWide).body, HasSubstr("translate(360 "));
+  two.add(map("later"));
+  EXPECT_THAT(two.draw(ChartWidth::kWide).body, HasSubstr("translate(480 "));
+}
+
 TEST(Panels, ListTheNumbersOfAll) {
   Panels panels("Both", 2);
   panels.add(map("before"));

@@ -261,6 +261,20 @@ TEST(StudyResults, ChartOfPointsSeparatesSeriesAndPublished) {
   EXPECT_THROW(results.chart_of_points("t", {}, {}, {"c"}), std::invalid_argument);
 }
 
+TEST(StudyResults, PublishedLinesBreakWhereNothingIsPublished) {
+  StudyResults results({});
+  const double published[] = {2.5, 3.5, ResultPoint::kNone, 5.5};
+  for (int x = 0; x < 4; ++x)
+    results.add_point({.series = "a", .x = 1.0 * x, .y = 2, .published = published[x]});
+  const auto chart = results.panel_of_points("t", {}, {}, {{"a", "shown"}});
+  ASSERT_EQ(chart->series().size(), 3u);
+  for (const Series& series : chart->series()) EXPECT_EQ(series.name, "shown");
+  EXPECT_EQ(chart->series()[0].points.size(), 4u);
+  EXPECT_EQ(chart->series()[1].points.size(), 2u);
+  ASSERT_EQ(chart->series()[2].points.size(), 1u);
+  EXPECT_EQ(chart->series()[2].points[0].y, 5.5);
+}
+
 TEST(StudyResults, RefusesNamesThatAreTakenOrNoFileNames) {
   StudyResults results({});
   const auto chart = [] {

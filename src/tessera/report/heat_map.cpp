@@ -114,6 +114,7 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
   const double width = plot.width() / static_cast<double>(blocks.columns);
   const double height = plot.height() / static_cast<double>(blocks.rows);
   const double gap = std::min(width, height) > 8 ? 1 : 0;
+  const double negligible = 1e-3 * (colours.high() - colours.low());
   const auto first = [](std::size_t block, std::size_t drawn, std::size_t all) {
     return (block * all + drawn - 1) / drawn;
   };
@@ -135,7 +136,8 @@ void HeatMap::draw_cells(SvgWriter& svg, const Box& plot, const AxisMap& colours
       const double share = colour_share(colours, value);
       svg.filled_rect(x, y, width - gap, height - gap, hex(heat_colour(share)),
                       place + "\n" + significant_text(value, 6));
-      const std::string number = significant_text(value, 2);
+      const bool vanishes = colours.scale() == Scale::kLinear && std::abs(value) < negligible;
+      const std::string number = vanishes ? "0" : significant_text(value, 2);
       if (height < 18 || width < 32 || text_width(number, kFontSize) > width - 4) continue;
       svg.text(x + width / 2, y + height / 2 + 4, number, share < 0.62 ? "on-dark" : "on-light",
                Anchor::kMiddle);

@@ -11,7 +11,9 @@ namespace tessera {
 
 /// A matrix as coloured cells, row 0 on top, from dark blue (small) to light yellow (large), even
 /// in lightness. Values that are not finite, or not positive on a log colour scale, are empty
-/// cells. At most 64 x 64 cells are drawn: larger matrices show the means of blocks, and say so.
+/// cells. Where there is room a cell shows its number; on a linear scale one below a thousandth of
+/// the scale is 0. At most 64 x 64 cells are drawn: larger matrices show the means of blocks, and
+/// say so.
 class HeatMap : public Chart {
  public:
   /// The names of rows and columns say their numbers. colours: the label, scale and bounds of the

@@ -7,7 +7,9 @@
 namespace tessera {
 
 std::string legend_name(const Series& series) {
-  return series.style == SeriesStyle::kPublished ? series.name + " (published)" : series.name;
+  if (series.style == SeriesStyle::kPublished) return series.name + " (published)";
+  if (series.style == SeriesStyle::kHollow) return series.name + " (hollow)";
+  return series.name;
 }
 
 LineChart::LineChart(std::string title, Axis x, Axis y)

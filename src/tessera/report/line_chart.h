@@ -18,6 +18,7 @@ struct ChartPoint {
 enum class SeriesStyle {
   kLine,       ///< points joined by a line
   kPoints,     ///< points alone
+  kHollow,     ///< hollow points alone, in the colour of the series of that name
   kPublished,  ///< numbers of a paper: hollow points, dotted; in the colour of the series of that
                ///< name
   kReference,  ///< a dashed grey line without points (a theory, a slope)
@@ -29,7 +30,7 @@ struct Series {
   SeriesStyle style = SeriesStyle::kLine;
 };
 
-/// Its name in legends and tables: with "(published)" where it is that.
+/// Its name in legends and tables: with "(published)" or "(hollow)" where it is that.
 std::string legend_name(const Series& series);
 
 /// A named place on the x axis.
@@ -39,7 +40,8 @@ struct ChartMark {
 };
 
 /// Series over two axes. Lines carry their names at their right ends (above the plot on a narrow
-/// drawing or where points stand alone). Points that are not finite, or not positive on a log axis,
+/// drawing or where points stand alone); a hollow or published series is named by the one whose
+/// colour it has. Points that are not finite, or not positive on a log axis,
 /// are left out of the drawing, which says how many; a line is broken there. Long lines are drawn
 /// through at most 300 points that keep their shape.
 class LineChart : public Chart {

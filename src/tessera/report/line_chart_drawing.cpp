@@ -27,16 +27,21 @@ struct Pixel {
 // A stretch of a line without gaps, thinned: indices into the series' points.
 using Stretch = std::vector<std::size_t>;
 
-// A name beside the end of its line.
+// A name beside the end of its line, and how that line is drawn.
 struct EndName {
   std::string name;
-  std::string classes;
+  std::string line_classes;
   Pixel end;
   double y = 0;
 };
 
 std::string colour_class(int colour) {
   return colour < 0 ? "" : fmt::format("s{}", colour % kSeriesColours);
+}
+
+// Whether a series stands beside another one of its name, in that one's colour.
+bool stands_beside(const Series& series) {
+  return series.style == SeriesStyle::kPublished || series.style == SeriesStyle::kHollow;
 }
 
 class LineChartDrawing {
@@ -110,13 +115,14 @@ LineChartDrawing::LineChartDrawing(const LineChart& chart, const Axis& x, const 
   bool only_lines = true;
   for (const Series& series : chart.series()) {
     names += series.style != SeriesStyle::kPublished;
-    only_lines = only_lines && series.style != SeriesStyle::kPoints;
+    only_lines =
+        only_lines && series.style != SeriesStyle::kPoints && series.style != SeriesStyle::kHollow;
   }
   names_at_lines_ = !frame_.is_narrow() && only_lines && names <= kNamesAtLines;
   choose_colours();
 }
 
-// A published series takes the colour of ours of the same name, or the next free one.
+// A published or hollow series takes the colour of ours of the same name, or the next free one.
 void LineChartDrawing::choose_colours() {
   const auto& all = chart_.series();
   colours_.assign(all.size(), -1);
@@ -127,7 +133,7 @@ void LineChartDrawing::choose_colours() {
     if (coloured) colours_[i] = next++;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].style != SeriesStyle::kPublished) continue;
+    if (!stands_beside(all[i])) continue;
     for (std::size_t j = 0; j < all.size(); ++j) {
       if (colours_[j] >= 0 && all[j].name == all[i].name) colours_[i] = colours_[j];
     }
@@ -145,12 +151,12 @@ std::string LineChartDrawing::reference_classes(std::size_t index) const {
   return kClasses[before % 3];
 }
 
-// Whether this is a published series beside one of ours that already carries its name.
+// Whether this is a published or hollow series beside one of ours that already carries its name.
 bool LineChartDrawing::is_named_by_ours(std::size_t index) const {
   const auto& all = chart_.series();
-  if (all[index].style != SeriesStyle::kPublished) return false;
+  if (!stands_beside(all[index])) return false;
   return std::any_of(all.begin(), all.end(), [&](const Series& other) {
-    return other.style != SeriesStyle::kPublished && other.name == all[index].name;
+    return !stands_beside(other) && other.name == all[index].name;
   });
 }
 
@@ -163,7 +169,7 @@ std::vector<LegendEntry> LineChartDrawing::legend() const {
     const bool published = all[i].style == SeriesStyle::kPublished;
     any_published = any_published || published;
     if (names_at_lines_ || is_named_by_ours(i)) continue;
-    const Kind kind = published                                 ? Kind::kHollow
+    const Kind kind = stands_beside(all[i])                     ? Kind::kHollow
                       : all[i].style == SeriesStyle::kReference ? Kind::kReference
                       : all[i].style == SeriesStyle::kPoints    ? Kind::kMarker
                                                                 : Kind::kLine;
@@ -258,14 +264,14 @@ void LineChartDrawing::draw_markers(const Series& series, const std::vector<Stre
                                     const std::string& colour, int shape) {
   std::size_t shown = 0;
   for (const Stretch& stretch : stretches) shown += stretch.size();
-  const bool published = series.style == SeriesStyle::kPublished;
+  const bool hollow = stands_beside(series);
   for (const Stretch& stretch : stretches) {
-    const bool visible = published || shown <= kVisibleMarkers || stretch.size() == 1 ||
+    const bool visible = hollow || shown <= kVisibleMarkers || stretch.size() == 1 ||
                          series.style == SeriesStyle::kPoints;
     const std::size_t stride = visible ? 1 : (stretch.size() + kHoverPoints - 1) / kHoverPoints;
     for (std::size_t i = 0; i < stretch.size(); i += stride) {
       const ChartPoint& point = series.points[stretch[i]];
-      const std::string use = published ? " hollow" : visible ? " fill" : " hover";
+      const std::string use = hollow ? " hollow" : visible ? " fill" : " hover";
       svg_.marker(pixel(point).x, pixel(point).y, shape, colour + use, tip(series, point));
     }
   }
@@ -295,7 +301,7 @@ void LineChartDrawing::draw_series(std::size_t index) {
   const std::vector<Stretch> parts = stretches(series);
   for (const Stretch& part : parts) {
     draw_spread(series, part, colour);
-    if (series.style == SeriesStyle::kPoints) continue;
+    if (series.style == SeriesStyle::kPoints || series.style == SeriesStyle::kHollow) continue;
     std::string path;
     for (std::size_t i = 0; i < part.size(); ++i) {
       const Pixel at = pixel(series.points[part[i]]);
@@ -310,8 +316,10 @@ void LineChartDrawing::draw_series(std::size_t index) {
     draw_markers(series, parts, colour, std::max(colours_[index], 0));
   }
   if (parts.empty() || is_named_by_ours(index)) return;
-  end_names_.push_back({legend_name(series), series.style == SeriesStyle::kReference ? "" : colour,
-                        pixel(series.points[parts.back().back()])});
+  end_names_.push_back(
+      {legend_name(series),
+       series.style == SeriesStyle::kReference ? reference_classes(index) : colour + " line",
+       pixel(series.points[parts.back().back()])});
 }
 
 // Names stand level with the ends of their lines, pushed apart where they would touch.
@@ -337,12 +345,7 @@ void LineChartDrawing::draw_end_names() {
     if (x - name.end.x > 14 || std::abs(name.y - name.end.y) > 3) {
       svg_.path(path_point('M', name.end.x + 6, name.end.y) + path_point('L', x, name.y), "leader");
     }
-    if (name.classes.empty()) {
-      svg_.line(x, name.y, x + 12, name.y, "reference");
-    } else {
-      svg_.path(path_point('M', x, name.y) + path_point('L', x + 12, name.y),
-                name.classes + " line");
-    }
+    svg_.path(path_point('M', x, name.y) + path_point('L', x + 12, name.y), name.line_classes);
     svg_.text(x + 18, name.y + 4, shorten_text(name.name, 194, 12), "ink");
   }
 }
@@ -383,7 +386,7 @@ Drawing LineChartDrawing::draw() {
   // Six pixels of grace keep the markers at the edges whole.
   svg_.open_clip(plot.left - 6, plot.top - 6, plot.width() + 12, plot.height() + 12);
   for (const auto style : {SeriesStyle::kReference, SeriesStyle::kLine, SeriesStyle::kPoints,
-                           SeriesStyle::kPublished}) {
+                           SeriesStyle::kHollow, SeriesStyle::kPublished}) {
     for (std::size_t i = 0; i < chart_.series().size(); ++i) {
       if (chart_.series()[i].style == style) draw_series(i);
     }

@@ -20,7 +20,8 @@ Drawing Panels::draw(ChartWidth width) const {
   SvgWriter svg;
   ChartFrame frame(svg, width);
   frame.draw_head(title(), {}, "");
-  const int columns = frame.is_narrow() ? std::min(columns_, 2) : columns_;
+  const int most = frame.is_narrow() ? std::min(columns_, 2) : columns_;
+  const int columns = std::clamp(static_cast<int>(panels_.size()), 1, most);
   const double column_width = frame.width() / columns;
   std::vector<Drawing> drawings;
   for (const auto& panel : panels_) drawings.push_back(panel->draw(ChartWidth::kNarrow));

@@ -13,7 +13,8 @@ namespace tessera {
 /// charts of one quantity equal bounds.
 class Panels : public Chart {
  public:
-  /// columns: panels in a row. Throws std::invalid_argument unless it is at least 1.
+  /// columns: panels in a row; fewer panels share its width. Throws std::invalid_argument unless it
+  /// is at least 1.
   Panels(std::string title, int columns);
 
   /// Throws std::invalid_argument on null.

@@ -84,21 +84,34 @@ std::unique_ptr<LineChart> StudyResults::chart_of_points(
     const bool is_new = std::find(names.begin(), names.end(), point.series) == names.end();
     if (series.empty() && is_new) names.push_back(point.series);
   }
+  std::vector<ShownSeries> shown;
+  for (const std::string& name : names) shown.push_back({name, name});
+  return panel_of_points(std::move(title), std::move(x), std::move(y), shown);
+}
+
+std::unique_ptr<LineChart> StudyResults::panel_of_points(
+    std::string title, Axis x, Axis y, const std::vector<ShownSeries>& series) const {
   auto chart = std::make_unique<LineChart>(std::move(title), std::move(x), std::move(y));
-  for (const std::string& name : names) {
-    Series ours{name, {}, SeriesStyle::kLine};
-    Series published{name, {}, SeriesStyle::kPublished};
-    for (const ResultPoint& point : points_) {
-      if (point.series != name) continue;
-      ours.points.push_back({point.x, point.y, point.spread});
-      if (!std::isnan(point.published)) published.points.push_back({point.x, point.published});
-    }
-    check_argument(!ours.points.empty(), "StudyResults: there is no point of the series '{}'",
-                   name);
-    chart->add(std::move(ours));
-    if (!published.points.empty()) chart->add(std::move(published));
-  }
+  for (const ShownSeries& one : series) draw_points(one, *chart);
   return chart;
+}
+
+void StudyResults::draw_points(const ShownSeries& series, LineChart& chart) const {
+  Series ours{series.shown, {}, SeriesStyle::kLine};
+  std::vector<Series> published;
+  bool goes_on = false;  // the published value before this point is there
+  for (const ResultPoint& point : points_) {
+    if (point.series != series.series) continue;
+    ours.points.push_back({point.x, point.y, point.spread});
+    const bool is_published = !std::isnan(point.published);
+    if (is_published && !goes_on) published.push_back({series.shown, {}, SeriesStyle::kPublished});
+    if (is_published) published.back().points.push_back({point.x, point.published});
+    goes_on = is_published;
+  }
+  check_argument(!ours.points.empty(), "StudyResults: there is no point of the series '{}'",
+                 series.series);
+  chart.add(std::move(ours));
+  for (Series& stretch : published) chart.add(std::move(stretch));
 }
 
 Table StudyResults::comparison_table() const {

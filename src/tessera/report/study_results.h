@@ -34,6 +34,12 @@ struct Comparison {
   std::string command = {};  ///< what printed ours; empty: the study's command
 };
 
+/// A series of points, and its name in one chart.
+struct ShownSeries {
+  std::string series;
+  std::string shown;
+};
+
 /// What a study shows and the command that runs it.
 struct StudyHeading {
   std::string title;
@@ -69,9 +75,15 @@ class StudyResults {
   void leave_out_published(const std::string& reason);
 
   /// A chart of the points of these series (of all, where none is named), in the order they were
-  /// added; published values become series of their own. Add it with add_chart.
+  /// added; published values become series of their own, one for each stretch of points without a
+  /// gap. Add it with add_chart.
   std::unique_ptr<LineChart> chart_of_points(std::string title, Axis x, Axis y,
                                              const std::vector<std::string>& series = {}) const;
+
+  /// The same for a panel of a picture, whose title says what its series have in common: each
+  /// under the name it is shown by.
+  std::unique_ptr<LineChart> panel_of_points(std::string title, Axis x, Axis y,
+                                             const std::vector<ShownSeries>& series) const;
 
   /// The names of the pictures that write() makes, without .svg.
   std::vector<std::string> chart_names() const;
@@ -102,6 +114,7 @@ class StudyResults {
     std::string caption;
   };
   void check_name(const std::string& name) const;
+  void draw_points(const ShownSeries& series, LineChart& chart) const;
 
   StudyHeading heading_;
   std::vector<ResultPoint> points_;
