@@ -1,12 +1,16 @@
 #include "tessera/study/scaling_laws/studies.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/figure_captions.h"
 
 namespace tessera {
 namespace {
@@ -17,6 +21,14 @@ StudyOptions quick_options(const std::string& id, int64_t runs) {
   options.folder = std::filesystem::path(::testing::TempDir()) / "scaling_laws_test" / id;
   options.overrides["runs"] = runs;
   return options;
+}
+
+/// Every picture says which equation or statement it shows.
+void expect_captions(const std::filesystem::path& folder) {
+  const auto captions = test::figure_captions(read_file(folder / "report.html"));
+  EXPECT_FALSE(captions.empty());
+  for (const std::string& caption : captions)
+    EXPECT_TRUE(test::names_its_source(caption)) << "'" << caption << "'";
 }
 
 TEST(ScalingLawStudies, OnePerFigureAndTheTable) {
@@ -40,17 +52,18 @@ TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
     plain.overrides = config::Json::object();
   const StudyResults results = run_study(study, plain);
   EXPECT_FALSE(results.points().empty());
-  EXPECT_TRUE(std::filesystem::exists(options.folder / "report.html"));
   EXPECT_TRUE(std::filesystem::exists(options.folder / "results.csv"));
+  expect_captions(options.folder);
   std::filesystem::remove_all(options.folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                          ::testing::Values("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7",
-                                           "fig10", "fig11", "fig13", "fig14", "fig15", "fig16",
-                                           "table1", "theorem1", "proposition4", "lemma1",
-                                           "equation3", "equation23", "equation26",
-                                           "compensation"));
+                                           "fig8", "fig9", "fig10", "fig11", "fig12", "fig13",
+                                           "fig14", "fig15", "fig16", "table1", "theorem1",
+                                           "proposition4", "lemma1", "equation3", "equation23",
+                                           "equation26", "compensation", "adaptive-step", "planner",
+                                           "decoders"));
 
 /// Exponents of the expected error found by a study, small: alpha 2, N = 10^6.
 std::vector<double> compared_exponents(const std::string& id, std::vector<double> rhos) {
@@ -66,6 +79,7 @@ std::vector<double> compared_exponents(const std::string& id, std::vector<double
     EXPECT_NEAR(comparison.ours, comparison.published, 0.02) << comparison.what;
     ours.push_back(comparison.ours);
   }
+  expect_captions(options.folder);
   std::filesystem::remove_all(options.folder);
   return ours;
 }
@@ -73,6 +87,23 @@ std::vector<double> compared_exponents(const std::string& id, std::vector<double
 TEST(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
   // The exponents hold for every alpha and rho, so they are compared at any setting.
   EXPECT_EQ(compared_exponents("proposition2", {0.5, 1}).size(), 2u);
+}
+
+TEST(ScalingLawStudies, PanelsStandInOnePictureAsInThePaper) {
+  const auto studies = scaling_law_studies();
+  const std::map<std::string, std::vector<std::string>> panels = {
+      {"fig1", {"Error against dimension", "Error against data"}},
+      {"fig4", {"d = 100, γ = 10", "d = 100, γ = 1", "d = 10, γ = 1"}},
+      {"fig7", {"One run, N = 10", "Mean of 2 runs, N = 10", "Mean of 2 runs, N = 30"}},
+      {"fig13", {"d = 10, γ = 1", "d = 100, γ = 1"}}};
+  for (const auto& [id, titles] : panels) {
+    const StudyOptions options = quick_options(id, 2);
+    run_study(find_study(studies, "scaling-laws/" + id), options);
+    const std::string picture = read_file(options.folder / "errors.svg");
+    for (const std::string& title : titles)
+      EXPECT_THAT(picture, testing::HasSubstr(">" + title + "</text>")) << id;
+    std::filesystem::remove_all(options.folder);
+  }
 }
 
 TEST(ScalingLawStudies, RefuseLawsWithoutExponents) {

@@ -66,8 +66,7 @@ void theorem1(StudyContext& context) {
       "in "
       "the noise for sure, and (7). The bound (7) says nothing (1) in the dimensions one builds; "
       "the mass (9) of the inputs with d q² below the largest class energy Q follows the error up "
-      "to "
-      "logarithms. Where nothing is lost a curve ends.");
+      "to logarithms. Where nothing is lost a curve ends.");
 }
 
 void proposition4(StudyContext& context) {

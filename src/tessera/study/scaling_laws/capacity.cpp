@@ -59,8 +59,8 @@ class InterferenceDrawing : public Chart {
   Drawing draw(ChartWidth width) const override {
     const double size = width == ChartWidth::kWide ? 720 : 360, radius = size / 5;
     SvgWriter svg;
-    svg.text(size / 2, 24, title(), "ink", Anchor::kMiddle);
-    const double centre_y = 60 + 1.3 * radius;
+    svg.text(size / 2, 24, title(), "title", Anchor::kMiddle);
+    const double centre_y = 50 + 1.2 * radius;
     fan(svg, "e", kPlane.input_angle, size * 0.25, centre_y, radius);
     fan(svg, "u", kPlane.output_angle, size * 0.72, centre_y, radius);
     double x = 0, y = 0;  // W e_1 = sum of u_z <e_z, e_1>
@@ -71,11 +71,12 @@ class InterferenceDrawing : public Chart {
     }
     const double length = std::hypot(x, y) / 1.2;
     arrow(svg, "W e₁", size * 0.72, centre_y, radius * x / length, radius * y / length, "line s3");
-    const double height = centre_y + radius + 40;
-    svg.text(size / 2, height - 12,
-             fmt::format("u₂ᵀ W e₁ = {:.2f} exceeds u₁ᵀ W e₁ = {:.2f}: x = 1 is read as y = 2",
-                         kPlane.score(0, 1), kPlane.score(0, 0)),
+    const double height = centre_y + 0.3 * radius + 62;
+    svg.text(size / 2, height - 30,
+             fmt::format("u₂ᵀ W e₁ = {:.2f} exceeds u₁ᵀ W e₁ = {:.2f},", kPlane.score(0, 1),
+                         kPlane.score(0, 0)),
              "muted", Anchor::kMiddle);
+    svg.text(size / 2, height - 12, "so x = 1 is read as y = 2", "muted", Anchor::kMiddle);
     return {size, height, title(),
             "Three unit inputs and three unit outputs in the plane; the memory's answer to the "
             "first input lies nearer to the second output than to the first.",
@@ -114,12 +115,34 @@ class InterferenceDrawing : public Chart {
 void interference_drawing(StudyContext& context) {
   auto drawing = std::make_unique<InterferenceDrawing>();
   context.results().add_table("scores", drawing->numbers());
-  context.results().add_chart("interference", std::move(drawing));
+  context.results().add_chart(
+      "interference", std::move(drawing),
+      "Three unit inputs e and outputs u stacked in W = Σ u_f(x) e_xᵀ (eq. 4). Since e₂ and e₃ lie "
+      "close to e₁, W e₁ holds a part of u₂ and of u₃, and comes to lie nearer to u₂ than to u₁: "
+      "the "
+      "first input is decoded (eq. 2) as the second output. A memory of finite capacity errs on "
+      "what it has stored.");
   for (int x = 0; x < 3; ++x)
     for (int y = 0; y < 3; ++y)
       context.results().add_point(
           {fmt::format("x = {}", x + 1), static_cast<double>(y + 1), kPlane.score(x, y)});
 }
+
+namespace {
+
+/// Errors over what was allowed, plan by plan.
+std::unique_ptr<LineChart> plan_chart(const std::vector<ChartPoint>& predicted,
+                                      const std::vector<ChartPoint>& simulated) {
+  auto chart = std::make_unique<LineChart>("Planned memories", Axis{"plan (line of the table)"},
+                                           Axis{"error / allowed error", Scale::kLinear, 0});
+  chart->add({"predicted", predicted, SeriesStyle::kPoints});
+  chart->add({"simulated", simulated, SeriesStyle::kPoints});
+  chart->add(
+      {"allowed", {{1, 1}, {static_cast<double>(predicted.size()), 1}}, SeriesStyle::kReference});
+  return chart;
+}
+
+}  // namespace
 
 void planner_check(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 60, .inputs = 1000});
@@ -137,6 +160,7 @@ void planner_check(StudyContext& context) {
   Table table("Planned for an allowed error, then simulated",
               {"alpha", "N", "M", "allowed", "T", "d", "P", "predicted", "simulated",
                "standard error", "predicted / simulated"});
+  std::vector<ChartPoint> predicted, of_simulation;
   Progress progress(context.progress(), "Planner", static_cast<int64_t>(cases.size()));
   int64_t done = 0;
   for (const Case& c : cases) {
@@ -151,12 +175,19 @@ void planner_check(StudyContext& context) {
                    Cell::significant(simulated.mean, 3),
                    Cell::significant(simulated.standard_error(), 2),
                    simulated.mean > 0 ? Cell::fixed(plan.error / simulated.mean, 2) : Cell()});
-    context.results().add_point({"predicted", static_cast<double>(done), plan.error});
-    context.results().add_point(
-        {"simulated", static_cast<double>(done), simulated.mean, simulated.standard_error()});
     progress.update(++done);
+    const auto line = static_cast<double>(done);
+    context.results().add_point({"predicted", line, plan.error});
+    context.results().add_point({"simulated", line, simulated.mean, simulated.standard_error()});
+    predicted.push_back({line, plan.error / c.error});
+    of_simulation.push_back({line, simulated.mean / c.error, simulated.standard_error() / c.error});
   }
   context.results().add_table("plans", std::move(table));
+  context.results().add_chart(
+      "errors", plan_chart(predicted, of_simulation),
+      "The smallest T, and for it the smallest d with its best P, whose predicted error (eq. 5, by "
+      "quadrature over the scores of eqs. 30-33) is what is allowed; the simulated error, with one "
+      "standard error, stays below it.");
   context.results().add_difference(
       "A run that loses one of the most frequent inputs is rare and costs much: where the runs "
       "hold "
@@ -330,8 +361,12 @@ void decoders(StudyContext& context) {
   }
   context.results().add_table("errors", std::move(table));
   context.results().add_chart(
-      "decoders", context.results().chart_of_points("Errors against stored pairs",
-                                                    {"n", Scale::kLog}, {"error", Scale::kLog}));
+      "decoders",
+      context.results().chart_of_points("Errors against stored pairs", {"n", Scale::kLog},
+                                        {"error", Scale::kLog}),
+      "A few frequent outputs bring most of the noise. The largest score (eq. 2) errs as the "
+      "planner says; the likelihood ratio, which divides each score by the noise ‖Wᵀu_y‖²/d of its "
+      "output, errs less on the same memory. Bands: one standard error.");
 }
 
 }  // namespace tessera::scaling_laws

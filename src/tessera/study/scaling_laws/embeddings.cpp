@@ -178,7 +178,7 @@ void rectified_lookup(StudyContext& context) {
   const auto d = as_doubles(dimensions);
   Progress progress(context.progress(), "Equation (23)", 4);
   int64_t done = 0;
-  std::vector<std::string> names = {"linear memory W (4), best P"};
+  std::vector<std::string> names = {"W (4), best P"};
   const auto linear = best_linear_errors(context, settings, task, dimensions);
   add_curve(context.results(), names.front(), d, linear);
   progress.update(++done);
@@ -342,7 +342,7 @@ void general_weights(StudyContext& context) {
        [&](const std::string& name) {
          return least_errors(context, name, settings.runs, task, first, dimensions);
        }},
-      {"the best P, at most so many of an output (footnote 2)",
+      {"so many of each output (footnote 2)",
        [&](const std::string& name) {
          return least_errors(context, name, settings.runs, task, capped, dimensions);
        }},
@@ -371,12 +371,10 @@ void general_weights(StudyContext& context) {
                                         {"error", Scale::kLog}, names),
       fmt::format(
           "{} inputs with a Zipf({:g}) law; how many of them have which of the {} outputs follows "
-          "Zipf({:g}). Footnote 2: at most so many inputs of each output are stored that the "
-          "energies "
-          "Q_y = Σ q² of the outputs do not differ. Equation (3): weights also for wrong outputs, "
-          "such "
-          "that the mean output is taken out, or such that no output answers for another (the dual "
-          "basis of u, which needs M <= d).",
+          "Zipf({:g}). Footnote 2: of the best P inputs at most so many of each output are stored "
+          "that the energies Q_y = Σ q² of the outputs do not differ. Equation (3): weights also "
+          "for wrong outputs, such that the mean output is taken out, or such that no output "
+          "answers for another (the dual basis of u, which needs M <= d).",
           settings.inputs, settings.alpha, settings.outputs, kOutputExponent));
 }
 

@@ -99,13 +99,14 @@ void finite_data_and_memory(StudyContext& context) {
   auto right = results.chart_of_points("Error against data", {"T", Scale::kLog},
                                        {"error", Scale::kLog}, by_dimension);
   if (context.references_hold()) right->add(reference_line("0.5 / sqrt(T)", T, 0.5, -0.5));
+  auto panels = std::make_unique<Panels>("Error against dimension and data", 2);
+  panels->add(std::move(left));
+  panels->add(std::move(right));
   results.add_chart(
-      "dimension", std::move(left),
-      "The d/8 most frequent inputs of T samples stored equally (eq. 12, ρ = 0): the "
-      "error falls as 1/d until the data bound it (Proposition 4, eq. 15). Bands: half "
-      "a standard deviation.");
-  results.add_chart("samples", std::move(right),
-                    "The same against T: the error falls as T^(-1+1/α) until the memory binds it.");
+      "errors", std::move(panels),
+      "The d/8 most frequent inputs of T samples stored equally (eq. 12, ρ = 0). Left: the error "
+      "falls as d^-(α-1), here 1/d, until the data bind it. Right: it falls as T^(-1+1/α) until "
+      "the memory binds it (Proposition 4, eq. 15). Bands: half a standard deviation.");
 
   ReferenceTable reference(context);
   reference.add_curve("T = 10000, d", d,
@@ -359,8 +360,10 @@ void error_rates(StudyContext& context) {
   against_samples->add(reference_line(fmt::format("T^(-{:g})", data_rate), samples,
                                       unseen.back() * std::pow(samples.back(), data_rate),
                                       -data_rate));
-  context.results().add_chart("samples", std::move(against_samples),
-                              "What T samples do not show (Proposition 1, eq. 6).");
+  context.results().add_chart(
+      "samples", std::move(against_samples),
+      "What T samples do not show (Proposition 1, eq. 6): the share of the error "
+      "that no scheme avoids.");
   context.results().compare(
       {"q = p: exponent of d", -unthresholded_exponent(alpha, 1), log_log_slope(d, frequency)});
   context.results().compare(
