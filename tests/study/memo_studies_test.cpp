@@ -4,14 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
 #include "tessera/study/memo/study_text.h"
+#include "tests/support/figure_captions.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -52,8 +55,11 @@ class MemoStudies : public testing::Test {
     ADD_FAILURE() << "no point of " << series << " at " << x;
     return 0;
   }
+  /// Whether it wrote a page whose pictures all say which equation or section they show.
   bool wrote_report(const std::string& id) const {
-    return std::filesystem::exists(folder_.path() / id / "report.html");
+    const auto captions = test::figure_captions(read_file(folder_.path() / id / "report.html"));
+    return !captions.empty() &&
+           std::all_of(captions.begin(), captions.end(), test::names_its_source);
   }
 
   test::TemporaryFolder folder_;
@@ -124,6 +130,29 @@ TEST_F(MemoStudies, AForgottenDocumentIsAsOneNeverSeen) {
           {{"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}});
   EXPECT_THAT(results.summary(), ContainsRegex("one that never saw the document +yes"));
   EXPECT_TRUE(wrote_report("forget"));
+}
+
+TEST_F(MemoStudies, ForgettingGoesOnFromTheAnswersItHas) {
+  const Json settings = {
+      {"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}};
+  const std::string whole = run("forget", settings).summary();
+  const auto file = folder_.path() / "forget" / "parts.jsonl";
+  const std::string parts = read_file(file);
+  std::vector<std::string> lines;
+  std::istringstream stream(parts);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line + "\n");
+  ASSERT_EQ(lines.size(), 7u);  // the revision, the memory, five kinds of contexts
+  // Stopped after two kinds: the others are asked now, with equal answers.
+  write_file(file, lines[0] + lines[1] + lines[2] + lines[3]);
+  EXPECT_EQ(run("forget", settings).summary(), whole);
+  EXPECT_EQ(read_file(file), parts);
+  // What is there is not computed again.
+  Json memory = Json::parse(lines[1]);
+  ASSERT_EQ(memory.at("numbers").at(0), 1.0);  // as one that never saw the document
+  memory["numbers"][0] = 0.0;
+  write_file(file, lines[0] + memory.dump() + "\n" + lines[2] + lines[3]);
+  EXPECT_THAT(run("forget", settings).summary(),
+              ContainsRegex("one that never saw the document +no"));
 }
 
 TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {

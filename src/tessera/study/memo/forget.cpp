@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <unordered_set>
 
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/random.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
@@ -42,55 +44,103 @@ enum Document { kFirst, kForgotten, kSecond, kNeverSeen };
 /// stored now.
 enum class Places { kAll, kUnknown };
 
+/// Contexts of one kind. In the order of the table.
+struct Question {
+  const char* name;
+  Document document;
+  Places where;
+};
+constexpr std::array<Question, 5> kQuestions = {
+    {{"kept", kFirst, Places::kAll},
+     {"forgotten", kForgotten, Places::kAll},
+     {"never seen", kNeverSeen, Places::kAll},
+     {"forgotten, unknown", kForgotten, Places::kUnknown},
+     {"never seen, unknown", kNeverSeen, Places::kUnknown}}};
+enum Asked { kKept, kForgottenAll, kNeverSeenAll, kForgottenUnknown, kNeverSeenUnknown };
+
 /// What contexts of one kind were answered with.
 struct Answers {
   std::string name;
-  std::vector<double> scores;  // the best token's, ascending when summarised
-  int64_t right = 0, above_threshold = 0, recalled = 0;
+  std::vector<double> scores;  // the best token's, ascending
+  double right = 0, above_threshold = 0, recalled = 0;
 
-  double share(int64_t count) const {
-    return static_cast<double>(count) / static_cast<double>(scores.size());
+  /// As the numbers of a part of the study.
+  std::vector<double> numbers() const {
+    std::vector<double> all = {right, above_threshold, recalled};
+    all.insert(all.end(), scores.begin(), scores.end());
+    return all;
   }
+  static Answers of_numbers(const std::string& name, const std::vector<double>& numbers) {
+    return {
+        name, {numbers.begin() + 3, numbers.end()}, numbers.at(0), numbers.at(1), numbers.at(2)};
+  }
+  double share(double count) const { return count / static_cast<double>(scores.size()); }
   double quantile(double share) const {
     return scores[static_cast<size_t>(share * static_cast<double>(scores.size() - 1))];
   }
 };
 
+/// What is known of the memory without asking it.
+struct MemoryFacts {
+  bool as_never_seen = false;
+  double noise = 0;  // on the score of one window
+  int64_t vocabulary = 0;
+
+  /// The largest of V normal numbers, about.
+  double deviations() const { return std::sqrt(2 * std::log(static_cast<double>(vocabulary))); }
+  /// The largest sum of scores that V tokens reach by noise alone, about: by_score's threshold.
+  double threshold() const { return noise * std::sqrt(kTextLayers) * deviations(); }
+  /// How often the noise on V tokens passes it.
+  double expected_above_threshold() const {
+    return 1 - std::exp(static_cast<double>(vocabulary) *
+                        std::log1p(-theory::normal_cdf(-deviations())));
+  }
+};
+
+/// Two documents kept and one forgotten. The memory is made when it is first needed: a study that
+/// goes on may have all its answers.
 class Forgetting {
  public:
   Forgetting(const ForgetSettings& settings, const StudyText& text, uint64_t seed)
-      : settings_(settings), text_(text), seed_(seed), memory_(empty()) {
-    for (const Document document : {kFirst, kForgotten, kSecond})
-      memory_.memorize(document_of(tokens_of(document)));
-    memory_.forget(document_of(tokens_of(kForgotten)));
+      : settings_(settings), text_(text), seed_(seed) {
     for (const Document document : {kFirst, kSecond}) remember_windows(tokens_of(document));
+  }
+
+  const memo::TextMemory& memory() {
+    if (!memory_) {
+      memory_ = empty();
+      for (const Document document : {kFirst, kForgotten, kSecond})
+        memory_->memorize(document_of(tokens_of(document)));
+      memory_->forget(document_of(tokens_of(kForgotten)));
+    }
+    return *memory_;
   }
 
   /// Whether the memory is, bit for bit, one that never saw the forgotten document, and stored the
   /// others in the other order.
-  bool is_as_never_seen() const {
+  bool is_as_never_seen() {
     memo::TextMemory other = empty();
     for (const Document document : {kSecond, kFirst})
       other.memorize(document_of(tokens_of(document)));
-    return other.pairs() == memory_.pairs() &&
+    return other.pairs() == memory().pairs() &&
            std::ranges::equal(other.shards()[0].matrix().bytes(),
-                              memory_.shards()[0].matrix().bytes());
+                              memory().shards()[0].matrix().bytes());
   }
 
-  Answers ask(Document document, Places where, const std::string& name) const {
-    const auto tokens = tokens_of(document);
+  Answers ask(const Question& question) {
+    const auto tokens = tokens_of(question.document);
     auto places = random_places(kLongestWindow, static_cast<int64_t>(tokens.size()),
-                                settings_.probes, seed_ + document);
-    if (where == Places::kUnknown)
+                                settings_.probes, run_seed(seed_, question.document));
+    if (question.where == Places::kUnknown)
       std::erase_if(places,
                     [&](int64_t place) { return windows_.contains(window_at(tokens, place)); });
     Answers answers;
-    answers.name = name;
+    answers.name = question.name;
+    const double noise = memory().noise();
     const memo::LikelihoodDecoder decoder(
-        std::vector<double>(static_cast<size_t>(text_.vocabulary), 1.0), memory_.noise(),
+        std::vector<double>(static_cast<size_t>(text_.vocabulary), 1.0), noise,
         settings_.error_rate);
-    const double noise = memory_.noise();
-    memo::read_contexts(memory_, contexts_before(tokens, places),
+    memo::read_contexts(memory(), contexts_before(tokens, places),
                         [&](size_t i, const memo::WindowScores& scores) {
                           const memo::NextToken best = memo::by_score(scores, noise);
                           answers.scores.push_back(best.score);
@@ -102,15 +152,6 @@ class Forgetting {
     return answers;
   }
 
-  /// The largest sum of scores that V tokens reach by noise alone, about: by_score's threshold.
-  double threshold() const { return memory_.noise() * std::sqrt(kTextLayers) * deviations(); }
-  /// How often the noise on V tokens passes it.
-  double expected_above_threshold() const {
-    return 1 - std::exp(static_cast<double>(text_.vocabulary) *
-                        std::log1p(-theory::normal_cdf(-deviations())));
-  }
-  const memo::TextMemory& memory() const { return memory_; }
-
  private:
   memo::TextMemory empty() const {
     return memo::TextMemory({.dimension = settings_.dimension,
@@ -118,9 +159,6 @@ class Forgetting {
                              .layers = kTextLayers,
                              .vocabulary = text_.vocabulary,
                              .seed = seed_});
-  }
-  double deviations() const {
-    return std::sqrt(2 * std::log(static_cast<double>(text_.vocabulary)));
   }
   std::span<const int32_t> tokens_of(Document document) const {
     const auto length = static_cast<size_t>(settings_.document_tokens);
@@ -139,9 +177,34 @@ class Forgetting {
   const ForgetSettings& settings_;
   const StudyText& text_;
   uint64_t seed_;
-  memo::TextMemory memory_;
+  std::optional<memo::TextMemory> memory_;
   std::unordered_set<std::string> windows_;  // shortest ones held now
 };
+
+/// The memory's facts and all answers, each as a part of the study.
+struct Findings {
+  MemoryFacts facts;
+  std::vector<Answers> answers;  // of kQuestions
+};
+
+Findings findings_of(StudyContext& context, const ForgetSettings& settings, const StudyText& text) {
+  Progress progress(context.progress(), "Forgetting", 1 + std::ssize(kQuestions));
+  Forgetting forgetting(settings, text, context.seed());
+  const auto memory = context.part("memory", [&]() -> std::vector<double> {
+    return {forgetting.is_as_never_seen() ? 1.0 : 0.0, forgetting.memory().noise()};
+  });
+  Findings found{{memory.at(0) == 1, memory.at(1), text.vocabulary}, {}};
+  int64_t done = 1;
+  progress.update(done, found.facts.as_never_seen ? "the memory is bit for bit as if never seen"
+                                                  : "the memory differs");
+  for (const Question& question : kQuestions) {
+    found.answers.push_back(Answers::of_numbers(question.name, context.part(question.name, [&] {
+      return forgetting.ask(question).numbers();
+    })));
+    progress.update(++done, question.name);
+  }
+  return found;
+}
 
 /// Largest difference of the two distribution functions (Kolmogorov and Smirnov).
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
@@ -173,18 +236,19 @@ void tabulate(StudyContext& context, const std::vector<Answers>& all, double err
   context.results().add_table("scores", std::move(table));
 }
 
-void tabulate_checks(StudyContext& context, const Forgetting& forgetting, bool exact,
-                     const Answers& forgotten, const Answers& never) {
+void tabulate_checks(StudyContext& context, const Findings& found) {
+  const MemoryFacts& facts = found.facts;
   Table checks("What forgetting leaves", {"check", "found"});
-  checks.add_row(
-      {"matrix equal, bit for bit, to one that never saw the document", exact ? "yes" : "no"});
-  checks.add_row(
-      {"noise on the score of one window, predicted", Cell::fixed(forgetting.memory().noise(), 4)});
-  checks.add_row({"threshold: noise · √(2 l ln V)", Cell::fixed(forgetting.threshold(), 3)});
+  checks.add_row({"matrix equal, bit for bit, to one that never saw the document",
+                  facts.as_never_seen ? "yes" : "no"});
+  checks.add_row({"noise on the score of one window, predicted", Cell::fixed(facts.noise, 4)});
+  checks.add_row({"threshold: noise · √(2 l ln V)", Cell::fixed(facts.threshold(), 3)});
   checks.add_row({"share of contexts without a window stored expected above it",
-                  Cell::fixed(forgetting.expected_above_threshold(), 4)});
+                  Cell::fixed(facts.expected_above_threshold(), 4)});
   checks.add_row({"forgotten and never seen: largest difference of the distributions",
-                  Cell::fixed(distance(forgotten.scores, never.scores), 3)});
+                  Cell::fixed(distance(found.answers[kForgottenUnknown].scores,
+                                       found.answers[kNeverSeenUnknown].scores),
+                              3)});
   context.results().add_table("checks", std::move(checks));
 }
 
@@ -208,9 +272,10 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
   chart->add({"threshold", {{threshold, 0}, {threshold, highest}}, SeriesStyle::kReference});
   context.results().add_chart(
       "scores-histogram", std::move(chart),
-      "Shares in steps of 0.1. Unknown: not even the last four tokens occur in "
-      "a document kept. Threshold: the largest score that noise alone is "
-      "expected to reach.");
+      "Forgetting subtracts what memorising added to C (section 3.2): contexts of a forgotten "
+      "document are answered like those of one never seen. Shares in steps of 0.1. Unknown: not "
+      "even the last four tokens occur in a document kept. Threshold: the largest score that noise "
+      "alone is expected to reach.");
 }
 
 void check_forget(const ForgetSettings& settings) {
@@ -229,23 +294,12 @@ void forget(StudyContext& context) {
   const ForgetSettings settings = context.settings(quick, ForgetSettings(), ForgetSettings());
   check_forget(settings);
   const StudyText text = beginning_of(settings.data, 4 * settings.document_tokens, context);
-  Progress progress(context.progress(), "Forgetting", 3);
-  const Forgetting forgetting(settings, text, context.seed());
-  progress.update(1, fmt::format("{} pairs held", forgetting.memory().pairs()));
-  const bool exact = forgetting.is_as_never_seen();
-  progress.update(2, exact ? "the memory is bit for bit as if never seen" : "the memory differs");
-  const Answers kept = forgetting.ask(kFirst, Places::kAll, "kept");
-  const Answers forgotten = forgetting.ask(kForgotten, Places::kAll, "forgotten");
-  const Answers never = forgetting.ask(kNeverSeen, Places::kAll, "never seen");
-  const Answers forgotten_unknown =
-      forgetting.ask(kForgotten, Places::kUnknown, "forgotten, unknown");
-  const Answers never_unknown = forgetting.ask(kNeverSeen, Places::kUnknown, "never seen, unknown");
-  progress.update(3);
-
-  tabulate(context, {kept, forgotten, never, forgotten_unknown, never_unknown},
-           settings.error_rate);
-  tabulate_checks(context, forgetting, exact, forgotten_unknown, never_unknown);
-  draw(context, {kept, forgotten_unknown, never_unknown}, forgetting.threshold());
+  const Findings found = findings_of(context, settings, text);
+  tabulate(context, found.answers, settings.error_rate);
+  tabulate_checks(context, found);
+  draw(context,
+       {found.answers[kKept], found.answers[kForgottenUnknown], found.answers[kNeverSeenUnknown]},
+       found.facts.threshold());
   context.results().add_difference(
       "The paper forgets by subtracting float products, up to rounding, and shows no experiment of "
       "it. Text: the beginning of " +

@@ -11,6 +11,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/model/memo.h"
+#include "tessera/report/panels.h"
 #include "tessera/study/memo/studies.h"
 #include "tessera/theory/correlation_noise.h"
 
@@ -229,27 +230,38 @@ std::vector<Run> runs_of(const MultiLayerSettings& settings) {
   return runs;
 }
 
+/// The figure: several widths above several depths, a column for each number of decoys.
 void draw(StudyContext& context, const MultiLayerSettings& settings, const std::vector<Run>& runs) {
   StudyResults& results = context.results();
   const Axis x{"tokens stored"}, y{"recall", Scale::kLinear, 0, 1};
+  auto panels =
+      std::make_unique<Panels>("Recall of random text", static_cast<int>(settings.decoys.size()));
   for (const int64_t decoys : settings.decoys) {
-    std::vector<std::string> by_dimension, by_layers;
-    for (const Run& run : runs) {
-      if (run.decoys != decoys) continue;
-      if (run.layers == settings.layers) by_dimension.push_back(run.series());
-      if (run.dimension == settings.layer_dimension && run.encoding == runs.front().encoding)
-        by_layers.push_back(run.series());
-    }
-    results.add_chart(
-        fmt::format("dimensions-{}-decoys", decoys),
-        results.chart_of_points(fmt::format("{} decoys: memories of several widths", decoys), x, y,
-                                by_dimension),
-        "Hollow: the authors' numbers.");
-    results.add_chart(
-        fmt::format("layers-{}-decoys", decoys),
-        results.chart_of_points(fmt::format("{} decoys: memories of several depths", decoys), x, y,
-                                by_layers));
+    std::vector<ShownSeries> by_dimension;
+    for (const Run& run : runs)
+      if (run.decoys == decoys && run.layers == settings.layers)
+        by_dimension.push_back({run.series(), fmt::format("d = {}, {}", run.dimension,
+                                                          config::enum_name(run.encoding))});
+    panels->add(results.panel_of_points(fmt::format("{} decoys, l = {}", decoys, settings.layers),
+                                        x, y, by_dimension));
   }
+  for (const int64_t decoys : settings.decoys) {
+    std::vector<ShownSeries> by_layers;
+    for (const Run& run : runs)
+      if (run.decoys == decoys && run.dimension == settings.layer_dimension &&
+          run.encoding == runs.front().encoding)
+        by_layers.push_back({run.series(), fmt::format("l = {}", run.layers)});
+    std::sort(by_layers.begin(), by_layers.end(),
+              [](const ShownSeries& a, const ShownSeries& b) { return a.shown < b.shown; });
+    panels->add(results.panel_of_points(
+        fmt::format("{} decoys, d = {}", decoys, settings.layer_dimension), x, y, by_layers));
+  }
+  results.add_chart(
+      "recall-panels", std::move(panels),
+      "Tokens of the first and of the last text read back right (eq. 4) from a memory of l layers "
+      "(section 3.2). Decoys, four tokens that recur before different next ones, need windows "
+      "longer than four: recall rises with d (above) and with l (below). Hollow: the authors' "
+      "numbers.");
 }
 
 void check_multi_layer(const MultiLayerSettings& settings) {

@@ -147,8 +147,9 @@ void nearly_orthogonal(StudyContext& context) {
   context.results().add_table("bounds", std::move(table));
   context.results().add_chart(
       "vectors", std::move(chart),
-      "Dashed: vectors of which one pair is expected to come too close, by the "
-      "law of random products.");
+      "Random unit vectors drawn before two of them have a product beyond ε (eq. 5): their number "
+      "grows exponentially with d, as appendix A says. Dashed: vectors of which one pair is "
+      "expected to come too close, by the law of random products.");
   context.results().add_difference(
       "The bound that the appendix prints, m ≤ exp(8 (ε² - 4/3 ε³) d), does not follow from its "
       "corollary, which gives m ≤ exp((ε²/32 - ε³/96) d): it multiplies by 4 where it should "
