@@ -186,8 +186,8 @@ void planner_check(StudyContext& context) {
   context.results().add_chart(
       "errors", plan_chart(predicted, of_simulation),
       "The smallest T, and for it the smallest d with its best P, whose predicted error (eq. 5, by "
-      "quadrature over the scores of eqs. 30-33) is what is allowed; the simulated error, with one "
-      "standard error, stays below it.");
+      "quadrature over the scores of eqs. 30-33) is what is allowed, and the error of simulated "
+      "memories with one standard error.");
   context.results().add_difference(
       "A run that loses one of the most frequent inputs is rare and costs much: where the runs "
       "hold "

@@ -342,7 +342,7 @@ void general_weights(StudyContext& context) {
        [&](const std::string& name) {
          return least_errors(context, name, settings.runs, task, first, dimensions);
        }},
-      {"so many of each output (footnote 2)",
+      {"best P, capped per output",
        [&](const std::string& name) {
          return least_errors(context, name, settings.runs, task, capped, dimensions);
        }},
