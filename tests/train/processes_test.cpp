@@ -1,5 +1,3 @@
-// Processes as threads of this one, each with connections of its own.
-
 #include "tessera/train/processes.h"
 
 #include <ATen/ATen.h>
@@ -8,36 +6,22 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <thread>
 
 #include "tessera/base/error.h"
 #include "tessera/train/shared_training.h"
 #include "tests/support/free_port.h"
+#include "tests/train/in_processes.h"
 #include "tests/train/trainer_fixture.h"
 
 namespace tessera {
 namespace {
 
+using test::in_processes;
 using test::message_of;
 using test::Recorder;
 using test::tiny_config;
 using test::TinyNetwork;
 using testing::HasSubstr;
-
-/// Runs body(processes) in `count` of them at once.
-template <typename Body>
-void in_processes(int64_t count, const Body& body) {
-  Rendezvous rendezvous{.count = count, .port = test::free_port()};
-  rendezvous.limit = std::chrono::seconds(20);
-  std::vector<std::thread> threads;
-  for (int64_t rank = 0; rank < count; ++rank)
-    threads.emplace_back([&body, rendezvous, rank]() mutable {
-      rendezvous.rank = rank;
-      Processes processes(rendezvous);
-      body(processes);
-    });
-  for (std::thread& thread : threads) thread.join();
-}
 
 TEST(Processes, SumAndCopy) {
   in_processes(3, [](Processes& processes) {

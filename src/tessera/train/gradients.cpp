@@ -2,26 +2,14 @@
 
 #include <ATen/ATen.h>
 
+#include <optional>
+
 #include "tessera/base/random.h"
 #include "tessera/train/checkpoint.h"
+#include "tessera/train/gradient_sums.h"
 #include "tessera/train/processes.h"
 
 namespace tessera {
-namespace {
-
-/// Of loss and gradients over the processes. A parameter that no micro-batch of this process used
-/// counts as 0.
-void sum_over(Processes& processes, const TrainingTask& task, const at::Tensor& loss) {
-  std::vector<at::Tensor> summed = {loss};
-  for (auto& [name, parameter] : trainable_parameters(task.module)) {
-    at::Tensor value = parameter;
-    if (!value.grad().defined()) value.mutable_grad() = at::zeros_like(value);
-    summed.push_back(value.grad());
-  }
-  processes.sum(summed);
-}
-
-}  // namespace
 
 void seed_generator(uint64_t seed, int64_t step, uint64_t draw) {
   const auto words = Philox(seed, static_cast<uint64_t>(step)).block(draw);
@@ -33,17 +21,26 @@ double compute_gradients(const TrainConfig& config, const TrainingTask& task, Op
   const int64_t first = task.processes ? task.processes->rank() : 0;
   const int64_t stride = task.processes ? task.processes->count() : 1;
   at::Tensor sum;  // of the losses, on their device: reading it waits for the device
+  std::future<void> sum_of_processes;
+  std::optional<GradientSums> gradient_sums;
   optimizer.clear_gradients();
   for (int64_t micro_batch = first; micro_batch < config.accumulation; micro_batch += stride) {
     seed_generator(config.seed, step, static_cast<uint64_t>(micro_batch));
     const at::Tensor part = task.loss(step, micro_batch) / config.accumulation;
     TORCH_CHECK_VALUE(part.dim() == 0 && part.requires_grad(), "Trainer: the loss has shape ",
                       part.sizes(), ", expected a scalar that depends on the parameters");
-    part.backward();
-    const at::Tensor value = part.detach().to(at::kDouble);
+    const at::Tensor value = part.detach().to(at::kDouble, false, /*copy=*/true);
     sum = sum.defined() ? sum + value : value;
+    if (task.processes && micro_batch + stride >= config.accumulation) {
+      sum_of_processes = task.processes->start_sum(sum);
+      gradient_sums.emplace(*task.processes, trainable_parameters(task.module));
+    }
+    part.backward();
   }
-  if (task.processes) sum_over(*task.processes, task, sum);
+  if (gradient_sums) {
+    sum_of_processes.get();
+    gradient_sums->wait();
+  }
   return sum.item<double>();
 }
 

@@ -3,12 +3,10 @@
 #include "tessera/train/processes.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/thread_pool.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -19,61 +17,49 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBucketElements = int64_t{1} << 22;
-
-/// The first of these environment variables that is set, as a number of [least, most].
-std::optional<int64_t> number_from(const std::vector<const char*>& names, int64_t least,
-                                   int64_t most) {
-  for (const char* name : names) {
-    const char* text = std::getenv(name);
-    if (text == nullptr || *text == '\0') continue;
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
-    if (error != std::errc() || *end != '\0' || value < least || value > most)
-      throw UsageError("{} is '{}', expected a number from {} to {}", name, text, least, most);
-    return value;
-  }
-  return {};
-}
+constexpr int64_t kBucketElements = int64_t{1} << 20;
 
 std::vector<uint8_t> bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
+/// A bucket's tensors one behind the other.
+at::Tensor join(const std::vector<at::Tensor>& bucket) {
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& tensor : bucket) parts.push_back(tensor.detach().reshape({-1}));
+  return at::cat(parts);
+}
+
+/// The reverse: copies `joined` into the tensors.
+void split(const at::Tensor& joined, const std::vector<at::Tensor>& bucket) {
+  int64_t offset = 0;
+  for (const at::Tensor& tensor : bucket) {
+    tensor.copy_(joined.narrow(0, offset, tensor.numel()).view(tensor.sizes()));
+    offset += tensor.numel();
+  }
+}
+
 }  // namespace
 
-Rendezvous Rendezvous::from_environment() {
-  constexpr int64_t kMost = 1 << 20;
-  Rendezvous found;
-  const auto count = number_from({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1, kMost);
-  if (!count || *count == 1) return found;
-  found.count = *count;
-  const auto rank = number_from({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0, *count - 1);
-  if (!rank)
-    throw UsageError("there are {} processes, and RANK does not say which this is", *count);
-  found.rank = *rank;
-  found.count_here =
-      number_from({"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}, 1,
-                  *count)
-          .value_or(1);
-  const char* host = std::getenv("MASTER_ADDR");
-  if (host == nullptr || *host == '\0')
-    throw UsageError("there are {} processes, and MASTER_ADDR does not say where they meet",
-                     *count);
-  found.host = host;
-  found.port = static_cast<uint16_t>(number_from({"MASTER_PORT"}, 1, 65535).value_or(found.port));
-  constexpr int64_t kDay = 24 * 60 * 60;
-  if (const auto seconds = number_from({"TESSERA_PROCESS_SECONDS"}, 1, kDay))
-    found.limit = std::chrono::seconds(*seconds);
-  const char* hosted = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
-  found.hosted = hosted != nullptr && std::string_view(hosted) == "True";
-  found.attempt = number_from({"TORCHELASTIC_RESTART_COUNT"}, 0, kMost).value_or(0);
-  return found;
+std::vector<std::vector<at::Tensor>> in_buckets(const std::vector<at::Tensor>& tensors) {
+  std::vector<std::vector<at::Tensor>> buckets;
+  int64_t elements = 0;  // of the last bucket
+  for (const at::Tensor& tensor : tensors) {
+    if (buckets.empty() || tensor.scalar_type() != buckets.back()[0].scalar_type() ||
+        elements + tensor.numel() > kBucketElements) {
+      buckets.emplace_back();
+      elements = 0;
+    }
+    buckets.back().push_back(tensor);
+    elements += tensor.numel();
+  }
+  return buckets;
 }
 
 struct Processes::Group {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  c10::TaskThreadPool sums{1};  ///< in the background, one after another; ends before the above
 
   /// What LibTorch throws says where in its code; a reader wants to know what to do.
   template <typename Exchange>
@@ -120,32 +106,28 @@ Processes::~Processes() = default;
 
 void Processes::sum(const std::vector<at::Tensor>& tensors) {
   const at::NoGradGuard no_grad;
-  for (size_t first = 0; first < tensors.size();) {
-    // A bucket: tensors one behind the other, until they are large enough together.
-    std::vector<at::Tensor> parts;
-    int64_t elements = 0;
-    size_t end = first;
-    while (end < tensors.size() && tensors[end].scalar_type() == tensors[first].scalar_type() &&
-           (end == first || elements + tensors[end].numel() <= kBucketElements)) {
-      parts.push_back(tensors[end].reshape({-1}));
-      elements += tensors[end++].numel();
-    }
-    std::vector<at::Tensor> bucket = {at::cat(parts)};
-    group_->run(rendezvous_, [&] { group_->gloo->allreduce(bucket)->wait(); });
-    for (int64_t offset = 0; first < end; ++first) {
-      const at::Tensor& tensor = tensors[first];
-      tensor.copy_(bucket[0].narrow(0, offset, tensor.numel()).view(tensor.sizes()));
-      offset += tensor.numel();
-    }
+  for (const auto& bucket : in_buckets(tensors)) {
+    const at::Tensor joined = join(bucket);
+    start_sum(joined).get();
+    split(joined, bucket);
   }
+}
+
+std::future<void> Processes::start_sum(const at::Tensor& tensor) {
+  const auto task = std::make_shared<std::packaged_task<void()>>([this, tensor] {
+    std::vector<at::Tensor> summed = {tensor};
+    group_->run(rendezvous_, [&] { group_->gloo->allreduce(summed)->wait(); });
+  });
+  group_->sums.run([task] { (*task)(); });
+  return task->get_future();
 }
 
 void Processes::copy_from_leader(const std::vector<at::Tensor>& tensors) {
   const at::NoGradGuard no_grad;
-  for (const at::Tensor& tensor : tensors) {
-    std::vector<at::Tensor> sent = {tensor.detach().contiguous().clone()};
+  for (const auto& bucket : in_buckets(tensors)) {
+    std::vector<at::Tensor> sent = {join(bucket)};
     group_->run(rendezvous_, [&] { group_->gloo->broadcast(sent)->wait(); });
-    if (!leads()) tensor.copy_(sent[0]);
+    if (!leads()) split(sent[0], bucket);
   }
 }
 

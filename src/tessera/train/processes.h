@@ -2,32 +2,16 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <chrono>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tessera/train/rendezvous.h"
+
 namespace tessera {
-
-/// Which of several processes this one is, and where they meet.
-struct Rendezvous {
-  int64_t rank = 0;   ///< from 0, the leader
-  int64_t count = 1;  ///< of processes
-  std::string host = "127.0.0.1";
-  uint16_t port = 29500;                ///< where the leader listens
-  std::chrono::seconds limit{30 * 60};  ///< for the others to come, and for each exchange
-  int64_t count_here = 1;               ///< processes on this machine, which share its cores
-  bool hosted = false;                  ///< whether the launcher listens there, as torchrun does
-  int64_t attempt = 0;                  ///< restarts by the launcher so far
-
-  /// As torchrun sets it: RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT; rank and
-  /// counts also from the variables of OpenMPI and Slurm; TESSERA_PROCESS_SECONDS is the limit. One
-  /// process where none is set. Throws UsageError, naming the variable, on values that make no
-  /// sense.
-  static Rendezvous from_environment();
-};
 
 /// Another process of the training has ended, or did not answer in time.
 class ProcessLost : public std::runtime_error {
@@ -52,6 +36,9 @@ class Processes {
   /// Replaces each tensor (equal shapes everywhere) by its sum over the processes, the same bits in
   /// all of them.
   void sum(const std::vector<at::Tensor>& tensors);
+  /// Starts such a sum of one contiguous tensor in the background, after those that were started
+  /// before; get() waits for it. Until then no other exchange may be made.
+  std::future<void> start_sum(const at::Tensor& tensor);
   /// Replaces each tensor by the leader's.
   void copy_from_leader(const std::vector<at::Tensor>& tensors);
   /// The leader's numbers, in all processes.
@@ -65,5 +52,9 @@ class Processes {
   Rendezvous rendezvous_;
   std::unique_ptr<Group> group_;
 };
+
+/// Neighbouring tensors of one type in buckets of at most 2^20 elements, or a single longer one:
+/// what is sent in one piece. Nothing is copied.
+std::vector<std::vector<at::Tensor>> in_buckets(const std::vector<at::Tensor>& tensors);
 
 }  // namespace tessera
