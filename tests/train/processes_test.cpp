@@ -8,19 +8,15 @@
 #include <optional>
 
 #include "tessera/base/error.h"
-#include "tessera/train/shared_training.h"
 #include "tests/support/free_port.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/train/in_processes.h"
-#include "tests/train/trainer_fixture.h"
 
 namespace tessera {
 namespace {
 
 using test::in_processes;
 using test::message_of;
-using test::Recorder;
-using test::tiny_config;
-using test::TinyNetwork;
 using testing::HasSubstr;
 
 TEST(Processes, SumAndCopy) {
@@ -128,71 +124,6 @@ TEST(Rendezvous, RefusesWhatMakesNoSense) {
   EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}}), HasSubstr("RANK"));
   EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}, {"RANK", "2"}}), HasSubstr("from 0 to 1"));
   EXPECT_THAT(refusal({{"WORLD_SIZE", "2"}, {"RANK", "1"}}), HasSubstr("MASTER_ADDR"));
-}
-
-/// The mean square of TinyNetwork on inputs that depend on (step, micro-batch) alone: threads of
-/// one process share LibTorch's generator.
-TrainingTask counted_task(TinyNetwork& network) {
-  TrainingTask task{
-      .module = network, .loss = {}, .evaluate = {}, .sample = {}, .digest = "counted"};
-  task.loss = [&network](int64_t step, int64_t micro_batch) {
-    const at::Tensor x = at::arange(8, at::kFloat).view({2, 4}).add(step + 3 * micro_batch).sin();
-    const at::Tensor hidden = at::tanh(network.gain * x.matmul(network.first.t()));
-    return hidden.matmul(network.second.t()).sub(0.5).square().mean();
-  };
-  return task;
-}
-
-TrainConfig counted_config() {
-  TrainConfig config = tiny_config();
-  config.accumulation = 4;
-  config.evaluate_every = config.sample_every = 0;
-  return config;
-}
-
-/// The losses of a training with so many processes, and the parameters of each in the end.
-std::vector<double> losses_with(int64_t count, const test::TemporaryFolder& folder,
-                                std::vector<at::Tensor>& parameters) {
-  std::vector<double> losses;
-  parameters.assign(static_cast<size_t>(count), {});
-  in_processes(count, [&](Processes& processes) {
-    TinyNetwork network;
-    TrainingTask task = counted_task(network);
-    task.processes = &processes;
-    if (processes.leads()) {
-      Recorder recorder;
-      Trainer(counted_config(), task, folder / std::to_string(count), &recorder).run(Start::kNew);
-      for (const StepMetrics& step : recorder.steps) losses.push_back(step.loss);
-    } else {
-      network.first.detach().zero_();  // the leader's count
-      help_training(counted_config(), task);
-    }
-    parameters[static_cast<size_t>(processes.rank())] = network.first.detach().clone();
-  });
-  return losses;
-}
-
-TEST(HelpTraining, SharesUpdatesThatAreThoseOfOneProcess) {
-  const test::TemporaryFolder folder;
-  std::vector<at::Tensor> alone, shared;
-  const auto expected = losses_with(1, folder, alone);
-  for (const int64_t count : {2, 4}) {
-    const auto found = losses_with(count, folder, shared);
-    ASSERT_EQ(found.size(), expected.size());
-    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-6) << i;
-    for (const at::Tensor& parameter : shared) {
-      EXPECT_TRUE(parameter.equal(shared.front()));
-      EXPECT_LT((parameter - alone.front()).abs().max().item<double>(), 1e-6);
-    }
-  }
-}
-
-TEST(HelpTraining, RefusesSharesThatAreNotEven) {
-  TrainConfig config;
-  config.accumulation = 3;
-  EXPECT_THAT(message_of<UsageError>([&] { check_shares(config, 2); }),
-              HasSubstr("train.accumulation is 3, expected a multiple of the 2 processes"));
-  check_shares(config, 3);
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ void AdamW::update(double learning_rate, double gradient_scale) {
 
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, value, m, v, fused] = parameters_[i];
-    const at::Tensor& gradient = value.grad();
+    const auto& [name, value, m, v, fused, owner] = parameters_[i];
+    const at::Tensor gradient = parameters_[i].own_gradient();
     gradients.push_back(fused && gradient.defined() ? gradient.contiguous() : at::Tensor());
     if (!fused && gradient.defined())
       update_composed(decays_[i] ? decaying : steady, gradient, value, m, v);
@@ -70,7 +70,7 @@ void AdamW::update(double learning_rate, double gradient_scale) {
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const auto& [index, begin, end] = blocks_[i];
-    const auto& [name, value, m, v, fused] = parameters_[index];
+    const auto& [name, value, m, v, fused, owner] = parameters_[index];
     if (!gradients[index].defined()) continue;
     const auto& with = decays_[index] ? decaying : steady;
     if (value.scalar_type() == at::kFloat)

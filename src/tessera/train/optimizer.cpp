@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "tessera/train/cpu/loops.h"
+#include "tessera/train/processes.h"
 
 namespace tessera {
 namespace {
@@ -17,6 +19,13 @@ constexpr int64_t kBlock = 16384;  // elements; four arrays of it stay in a seco
 bool takes_loops(const at::Tensor& tensor) {
   return tensor.device().is_cpu() && tensor.is_contiguous() &&
          (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
+}
+
+/// Of what an optimiser keeps of a parameter.
+at::TensorOptions state_options(const at::Tensor& value) {
+  return value.options()
+      .dtype(value.scalar_type() == at::kDouble ? at::kDouble : at::kFloat)
+      .requires_grad(false);
 }
 
 }  // namespace
@@ -36,8 +45,7 @@ Optimizer::Optimizer(const NamedTensors& parameters, std::string first, std::str
     TORCH_CHECK_VALUE(value.defined() && value.is_floating_point(), "Optimizer: '", name,
                       "' is not a tensor of floating-point numbers");
     if (!seen.insert(value.unsafeGetTensorImpl()).second) continue;
-    const auto type = value.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-    const auto options = value.options().dtype(type).requires_grad(false);
+    const auto options = state_options(value);
     parameters_.push_back({name, value, at::zeros(value.sizes(), options),
                            at::zeros(value.sizes(), options), takes_loops(value)});
     for (int64_t begin = 0; parameters_.back().fused && begin < value.numel(); begin += kBlock)
@@ -91,6 +99,7 @@ void Optimizer::step(double learning_rate, double gradient_scale) {
   at::NoGradGuard no_grad;
   ++steps_;
   update(learning_rate, gradient_scale);
+  if (processes_) send_shares();
 }
 
 void Optimizer::clear_gradients() {
@@ -100,10 +109,44 @@ void Optimizer::clear_gradients() {
 NamedTensors Optimizer::state() const {
   NamedTensors tensors;
   for (const auto& parameter : parameters_) {
-    tensors.emplace_back(first_ + "." + parameter.name, parameter.first);
-    tensors.emplace_back(second_ + "." + parameter.name, parameter.second);
+    at::Tensor first = parameter.first, second = parameter.second;
+    if (processes_) {
+      if (processes_->leads() && !first.defined()) {
+        first = at::empty(parameter.value.sizes(), state_options(parameter.value));
+        second = at::empty_like(first);
+      }
+      processes_->copy_to_leader(parameter.owner, {first, second});
+    }
+    tensors.emplace_back(first_ + "." + parameter.name, first);
+    tensors.emplace_back(second_ + "." + parameter.name, second);
   }
   return tensors;
+}
+
+void Optimizer::share(Processes& processes) {
+  std::vector<size_t> longest_first(parameters_.size());
+  std::iota(longest_first.begin(), longest_first.end(), size_t{0});
+  std::stable_sort(longest_first.begin(), longest_first.end(), [&](size_t a, size_t b) {
+    return parameters_[a].value.numel() > parameters_[b].value.numel();
+  });
+  std::vector<int64_t> numbers(static_cast<size_t>(processes.count()), 0);  // of each process
+  for (const size_t i : longest_first) {
+    Parameter& parameter = parameters_[i];
+    const auto fewest = std::min_element(numbers.begin(), numbers.end());
+    *fewest += parameter.value.numel();
+    parameter.owner = fewest - numbers.begin();
+    if (parameter.owner != processes.rank()) parameter.first = parameter.second = at::Tensor();
+  }
+  processes_ = &processes;
+}
+
+void Optimizer::send_shares() {
+  for (int64_t owner = 0; owner < processes_->count(); ++owner) {
+    std::vector<at::Tensor> values;
+    for (const Parameter& parameter : parameters_)
+      if (parameter.owner == owner) values.push_back(parameter.value);
+    processes_->copy_from(owner, values);
+  }
 }
 
 }  // namespace tessera

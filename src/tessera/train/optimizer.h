@@ -9,6 +9,8 @@
 
 namespace tessera {
 
+class Processes;
+
 /// Changes parameters by their gradients. The parameters are shared with the caller and changed in
 /// place; what the optimiser keeps of each is float, or double where the parameter is. Contiguous
 /// float and double parameters on the CPU may take fused loops, others composed tensor functions.
@@ -25,7 +27,7 @@ class Optimizer {
   std::string parameter_with_bad_gradient() const;
   /// Brings every number of every gradient into [-limit, limit].
   void clip_gradient_values(double limit);
-  /// One update. gradient_scale: see clip_scale().
+  /// One update. gradient_scale: see clip_scale(). After share() a call that all processes make.
   void step(double learning_rate, double gradient_scale = 1.0);
   /// Forgets the gradients.
   void clear_gradients();
@@ -34,8 +36,15 @@ class Optimizer {
   int64_t steps() const { return steps_; }
   void set_steps(int64_t steps) { steps_ = steps; }
   /// What it keeps, shared: writing to the tensors sets the state. is_optimizer_state() knows the
-  /// names.
+  /// names. After share() a call that all processes make; then the leader gets copies of all, the
+  /// others what they keep themselves and undefined tensors.
   NamedTensors state() const;
+
+  /// From here on each process keeps the state of some of the parameters alone, updates these and
+  /// sends them to the others (Rajbhandari et al. 2020, section 5.1: stage 1 of ZeRO). The shares
+  /// are whole parameters, the longest first to the process that has the fewest numbers. Gradients
+  /// and state must be the same in all processes. The results are the same bits as without.
+  void share(Processes& processes);
 
  protected:
   struct Parameter {
@@ -43,6 +52,10 @@ class Optimizer {
     at::Tensor value;
     at::Tensor first, second;  ///< what the optimiser keeps of it, in its shape
     bool fused;                ///< whether raw loops can take it
+    int64_t owner = 0;         ///< after share(): which process updates it
+
+    /// What this process updates it by; undefined where there is nothing, or another process does.
+    at::Tensor own_gradient() const { return first.defined() ? value.grad() : at::Tensor(); }
   };
   /// A stretch of one fused parameter that one thread works on.
   struct Block {
@@ -63,7 +76,10 @@ class Optimizer {
   int64_t steps_ = 0;
 
  private:
+  void send_shares();
+
   std::string first_, second_;
+  Processes* processes_ = nullptr;  // between which the state is shared
 };
 
 /// Whether a tensor of this name in a checkpoint is an optimiser's and not the module's.

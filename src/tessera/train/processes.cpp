@@ -122,12 +122,28 @@ std::future<void> Processes::start_sum(const at::Tensor& tensor) {
   return task->get_future();
 }
 
-void Processes::copy_from_leader(const std::vector<at::Tensor>& tensors) {
+void Processes::copy_from(int64_t rank, const std::vector<at::Tensor>& tensors) {
+  const at::NoGradGuard no_grad;
+  c10d::BroadcastOptions from;
+  from.rootRank = rank;
+  for (const auto& bucket : in_buckets(tensors)) {
+    std::vector<at::Tensor> sent = {join(bucket)};
+    group_->run(rendezvous_, [&] { group_->gloo->broadcast(sent, from)->wait(); });
+    if (rank != this->rank()) split(sent[0], bucket);
+  }
+}
+
+void Processes::copy_to_leader(int64_t rank, const std::vector<at::Tensor>& tensors) {
+  if (rank == 0 || (!leads() && rank != this->rank())) return;
   const at::NoGradGuard no_grad;
   for (const auto& bucket : in_buckets(tensors)) {
     std::vector<at::Tensor> sent = {join(bucket)};
-    group_->run(rendezvous_, [&] { group_->gloo->broadcast(sent)->wait(); });
-    if (!leads()) split(sent[0], bucket);
+    if (sent[0].numel() == 0) continue;
+    const auto from = static_cast<int>(rank);
+    group_->run(rendezvous_, [&] {
+      leads() ? group_->gloo->recv(sent, from, 0)->wait() : group_->gloo->send(sent, 0, 0)->wait();
+    });
+    if (leads()) split(sent[0], bucket);
   }
 }
 

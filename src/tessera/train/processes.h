@@ -39,8 +39,11 @@ class Processes {
   /// Starts such a sum of one contiguous tensor in the background, after those that were started
   /// before; get() waits for it. Until then no other exchange may be made.
   std::future<void> start_sum(const at::Tensor& tensor);
-  /// Replaces each tensor by the leader's.
-  void copy_from_leader(const std::vector<at::Tensor>& tensors);
+  /// Replaces each tensor (equal shapes everywhere) by that of one process.
+  void copy_from(int64_t rank, const std::vector<at::Tensor>& tensors);
+  void copy_from_leader(const std::vector<at::Tensor>& tensors) { copy_from(0, tensors); }
+  /// Replaces the leader's tensors by those of one process; tensors elsewhere are not read.
+  void copy_to_leader(int64_t rank, const std::vector<at::Tensor>& tensors);
   /// The leader's numbers, in all processes.
   std::vector<double> from_leader(std::vector<double> numbers);
   /// Throws UsageError in all processes unless `text` is the same everywhere; what: named in the

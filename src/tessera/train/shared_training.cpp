@@ -8,13 +8,9 @@
 #include "tessera/train/gradients.h"
 
 namespace tessera {
+namespace {
 
-UpdateOrder exchange(Processes& processes, const UpdateOrder& order) {
-  const auto numbers =
-      processes.from_leader({static_cast<double>(order.step), order.learning_rate});
-  return {static_cast<int64_t>(numbers[0]), numbers[1]};
-}
-
+/// The tensors that must be the leader's before the first update.
 std::vector<at::Tensor> shared_tensors(const torch::nn::Module& module,
                                        const Optimizer& optimizer) {
   std::vector<at::Tensor> tensors = module.parameters();
@@ -23,12 +19,21 @@ std::vector<at::Tensor> shared_tensors(const torch::nn::Module& module,
   return tensors;
 }
 
+/// What must be the same in all processes: training, data and model.
 std::string shared_configuration(const TrainConfig& config, const TrainingTask& task) {
   config::Json json = config::to_json(config);
   for (const char* of_the_leader : {"threads", "evaluate_every", "evaluate_batches",
                                     "checkpoint_every", "keep_checkpoints", "sample_every"})
     json.erase(of_the_leader);
   return json.dump() + " " + task.digest;
+}
+
+}  // namespace
+
+Order exchange(Processes& processes, const Order& order) {
+  const auto numbers = processes.from_leader(
+      {static_cast<double>(order.kind), static_cast<double>(order.step), order.learning_rate});
+  return {static_cast<Order::Kind>(numbers[0]), static_cast<int64_t>(numbers[1]), numbers[2]};
 }
 
 void check_shares(const TrainConfig& config, int64_t processes) {
@@ -40,18 +45,27 @@ void check_shares(const TrainConfig& config, int64_t processes) {
       config.accumulation, processes, processes, processes);
 }
 
-void help_training(const TrainConfig& config, const TrainingTask& task) {
-  config.check();
+void start_together(const TrainConfig& config, const TrainingTask& task, Optimizer& optimizer) {
   Processes& processes = *task.processes;
   check_shares(config, processes.count());
+  processes.require_equal("configuration", shared_configuration(config, task));
+  processes.copy_from_leader(shared_tensors(task.module, optimizer));
+  if (config.share_optimizer) optimizer.share(processes);
+}
+
+void help_training(const TrainConfig& config, const TrainingTask& task) {
+  config.check();
   const InterruptGuard leave_signals_to_the_leader;
   task.module.train();
-  processes.require_equal("configuration", shared_configuration(config, task));
   const auto optimizer = config.make_optimizer(trainable_parameters(task.module), task.decays);
-  processes.copy_from_leader(shared_tensors(task.module, *optimizer));
+  start_together(config, task, *optimizer);
   for (;;) {
-    const UpdateOrder order = exchange(processes, {});
-    if (order.step < 0) return;
+    const Order order = exchange(*task.processes, {});
+    if (order.kind == Order::Kind::kEnd) return;
+    if (order.kind == Order::Kind::kGatherState) {
+      optimizer->state();
+      continue;
+    }
     optimizer->set_steps(order.step);
     compute_gradients(config, task, *optimizer, order.step);
     if (config.clip_value > 0) optimizer->clip_gradient_values(config.clip_value);

@@ -6,27 +6,27 @@
 
 namespace tessera {
 
-/// What the leader tells the others before each update.
-struct UpdateOrder {
-  int64_t step = 0;  ///< updates made; -1: the training has ended
+/// What the leader tells the others to do with it.
+struct Order {
+  enum class Kind { kUpdate, kGatherState, kEnd };
+  Kind kind = Kind::kEnd;
+  int64_t step = 0;  ///< kUpdate: updates made
   double learning_rate = 0;
 };
 
 /// Sends the leader's order to all, or receives it.
-UpdateOrder exchange(Processes& processes, const UpdateOrder& order);
+Order exchange(Processes& processes, const Order& order);
+
+/// Brings all processes to the leader's parameters, buffers and optimiser, after they have found
+/// that they have the same configuration. From here on they share the optimiser where the
+/// configuration says so. Throws UsageError.
+void start_together(const TrainConfig& config, const TrainingTask& task, Optimizer& optimizer);
 
 /// What the other processes of a training do while the leader runs its Trainer: takes the leader's
 /// parameters and optimiser, computes its share of every update's gradient, and makes the same
 /// updates, until the leader ends. task.processes must be set and task.module be made as the
 /// leader's. Signals are left to the leader. Throws UsageError as the Trainer does; ProcessLost.
 void help_training(const TrainConfig& config, const TrainingTask& task);
-
-/// The tensors that must be the leader's before the first update: parameters, buffers and what the
-/// optimiser keeps.
-std::vector<at::Tensor> shared_tensors(const torch::nn::Module& module, const Optimizer& optimizer);
-
-/// What must be the same in all processes: training, data and model.
-std::string shared_configuration(const TrainConfig& config, const TrainingTask& task);
 
 /// Throws UsageError unless the micro-batches of an update can be shared evenly.
 void check_shares(const TrainConfig& config, int64_t processes);

@@ -43,6 +43,7 @@ struct TrainConfig {
   int64_t checkpoint_every = 250;
   int64_t keep_checkpoints = 2;
   int64_t sample_every = 0;
+  bool share_optimizer = false;
   uint64_t seed = 1337;
   int64_t threads = 0;
 
@@ -77,6 +78,9 @@ struct TrainConfig {
     field("checkpoint_every", checkpoint_every, "updates between checkpoints (0: only at the end)");
     field("keep_checkpoints", keep_checkpoints, "latest ones kept, besides the best");
     field("sample_every", sample_every, "updates between samples (0: none)");
+    field("share_optimizer", share_optimizer,
+          "several processes: whether each keeps a share of what the optimiser remembers, to save "
+          "memory");
     field("seed", seed, "of everything random");
     field("threads", threads, "processor threads (0: as many as the program has chosen)");
   }

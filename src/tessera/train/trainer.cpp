@@ -48,7 +48,7 @@ class HelpersToEnd {
   ~HelpersToEnd() {
     if (processes_ == nullptr) return;
     try {
-      exchange(*processes_, {.step = -1});
+      exchange(*processes_, {.kind = Order::Kind::kEnd});
     } catch (const ProcessLost&) {  // they know
     }
   }
@@ -78,8 +78,8 @@ TrainingResult Trainer::run(Start start) {
   if (config_.threads > 0) at::set_num_threads(static_cast<int>(config_.threads));
   task_.module.train();
   begin(start);
+  if (task_.processes) start_together(config_, task_, *optimizer_);
   const HelpersToEnd helpers(task_.processes);
-  if (task_.processes) meet_helpers();
   if (state_.step > 0) finish_last_step();
   while (!has_ended()) {
     report_step(train_step());
@@ -143,12 +143,6 @@ void Trainer::begin(Start start) {
   if (observer_) observer_->on_start(state_.step, config_.steps);
 }
 
-void Trainer::meet_helpers() {
-  check_shares(config_, task_.processes->count());
-  task_.processes->require_equal("configuration", shared_configuration(config_, task_));
-  task_.processes->copy_from_leader(shared_tensors(task_.module, *optimizer_));
-}
-
 void Trainer::resume() {
   remove_unfinished_files(folder_);
   remove_unfinished_files(folder_ / "checkpoints");
@@ -172,7 +166,7 @@ void Trainer::resume() {
 StepMetrics Trainer::train_step() {
   const double began = seconds_now();
   const double rate = learning_rate();
-  if (task_.processes) exchange(*task_.processes, {state_.step, rate});
+  if (task_.processes) exchange(*task_.processes, {Order::Kind::kUpdate, state_.step, rate});
   const double loss = compute_gradients(config_, task_, *optimizer_, state_.step);
   if (!std::isfinite(loss))
     throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
@@ -258,6 +252,10 @@ void Trainer::sample() {
 
 void Trainer::save_checkpoint() {
   log_->sync();  // so that no checkpoint is ahead of its log
+  if (task_.processes && config_.share_optimizer) {
+    optimizer_->clear_gradients();  // the others' state is there instead for a moment
+    exchange(*task_.processes, {.kind = Order::Kind::kGatherState});
+  }
   const auto path = checkpoints_.save(task_.module, *optimizer_, state_);
   if (observer_) observer_->on_checkpoint(state_.step, path);
 }

@@ -56,8 +56,6 @@ class Trainer {
 
  private:
   void begin(Start start);
-  /// Brings the other processes to this one's state.
-  void meet_helpers();
   void resume();
   StepMetrics train_step();
   void report_step(const StepMetrics& metrics);
