@@ -34,6 +34,17 @@ bool never_changes(const std::filesystem::path& path) {
   return ::access(folder.c_str(), W_OK) != 0 && errno == EROFS;
 }
 
+/// A statement about a full-text index is prepared, or prepared again by its first step, in two
+/// reads: the tables' names, then the index's settings. A VACUUM that another connection commits
+/// between the two fails it with SQLITE_SCHEMA.
+template <typename Call>
+int while_schema_changes(Call&& call) {
+  constexpr int kTries = 100;
+  int code = SQLITE_SCHEMA;
+  for (int tries = 0; tries < kTries && (code & 0xFF) == SQLITE_SCHEMA; ++tries) code = call();
+  return code;
+}
+
 }  // namespace
 
 void Database::Close::operator()(sqlite3* connection) const {
@@ -74,6 +85,7 @@ void Database::fail(int code) const {
       throw std::bad_alloc();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_SCHEMA:
       throw std::runtime_error(path_ + ": another process is using it; try again");
     case SQLITE_FULL:
       throw SystemError(path_, "write", system != 0 ? system : ENOSPC);
@@ -108,8 +120,10 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 Statement::Statement(const Database& database, std::string_view sql, Unbound)
     : database_(&database) {
   sqlite3_stmt* statement = nullptr;
-  const int code = ::sqlite3_prepare_v2(database.connection_.get(), sql.data(),
-                                        static_cast<int>(sql.size()), &statement, nullptr);
+  const int code = while_schema_changes([&] {
+    return ::sqlite3_prepare_v2(database.connection_.get(), sql.data(),
+                                static_cast<int>(sql.size()), &statement, nullptr);
+  });
   statement_.reset(statement);
   database.check(code);
 }
@@ -133,7 +147,11 @@ void Statement::bind(int parameter, std::span<const std::byte> value) {
 }
 
 bool Statement::step() {
-  const int code = ::sqlite3_step(statement_.get());
+  const int code = while_schema_changes([&] {
+    const int result = ::sqlite3_step(statement_.get());
+    if (result == SQLITE_SCHEMA) reset();  // it fails so before the first row alone
+    return result;
+  });
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) database_->fail(code);
   reset();

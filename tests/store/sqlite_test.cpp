@@ -1,0 +1,41 @@
+#include "tessera/store/sqlite.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::store::sqlite {
+namespace {
+
+/// A store that is read while texts are erased from it: readers that open a full-text index just
+/// as a VACUUM ends find another schema than the one that they began to read.
+TEST(Sqlite, ReadersOpenAnIndexWhileAWriterVacuums) {
+  const TemporaryFolder folder(test::folder_in_memory());
+  const auto path = folder / "words.sqlite";
+  Database writer(path, Access::kWrite);
+  writer.execute("PRAGMA journal_mode = WAL; CREATE VIRTUAL TABLE words USING fts5 (text)");
+  std::atomic<bool> written = false;
+  std::atomic<int> opened = 0;
+  const auto read = [&] {
+    do {
+      const Database reader(path, Access::kRead);
+      Statement rows(reader, "SELECT count(*) FROM words WHERE words MATCH 'a'");
+      opened += rows.step();
+    } while (!written);
+  };
+  std::thread first(read), second(read);
+  for (int n = 0; n < 300; ++n) {
+    writer.execute("INSERT INTO words VALUES ('a b c')");
+    writer.execute("VACUUM");
+  }
+  written = true;
+  first.join();
+  second.join();
+  EXPECT_GT(opened, 2);
+}
+
+}  // namespace
+}  // namespace tessera::store::sqlite
