@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "tessera/report/line_chart.h"
 #include "tessera/report/number.h"
 #include "tests/report/markup_walk.h"
@@ -33,6 +35,12 @@ TEST(Page, IsOneSoundFileThatLoadsNothing) {
   EXPECT_THAT(html, HasSubstr("<title>A &amp; B</title>"));
   EXPECT_THAT(html, HasSubstr("<a href=\"#section-2\">Second</a>"));
   EXPECT_THAT(html, HasSubstr("<h2 id=\"section-2\">Second</h2>"));
+}
+
+TEST(Page, NamesOfColumnsBreakSoThatWideTablesFit) {
+  const std::string html = Page("A", "").html();
+  EXPECT_FALSE(std::regex_search(html, std::regex("\\bth\\b[^{}]*\\{[^}]*white-space:nowrap")));
+  EXPECT_TRUE(std::regex_search(html, std::regex("td\\.number\\{white-space:nowrap\\}")));
 }
 
 TEST(Page, HoldsEveryNumberOfItsCharts) {
