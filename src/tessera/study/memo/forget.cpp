@@ -71,8 +71,9 @@ struct Answers {
     return all;
   }
   static Answers of_numbers(const std::string& name, const std::vector<double>& numbers) {
-    return {
-        name, {numbers.begin() + 3, numbers.end()}, numbers.at(0), numbers.at(1), numbers.at(2)};
+    Answers answers{name, {}, numbers.at(0), numbers.at(1), numbers.at(2)};
+    answers.scores.assign(numbers.begin() + 3, numbers.end());
+    return answers;
   }
   double share(double count) const { return count / static_cast<double>(scores.size()); }
   double quantile(double share) const {
