@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -40,6 +41,40 @@ TEST(Processes, ManyTensorsGoInBuckets) {
     for (int i = 0; i < 5; ++i) tensors.push_back(at::full({1 << 20, 2}, i, at::kFloat));
     processes.sum(tensors);
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(tensors[i].eq(2 * i).all().item<bool>()) << i;
+  });
+}
+
+TEST(Processes, SumInBfloat16) {
+  in_processes(3, [](Processes& processes) {
+    const auto values = [](int64_t rank) {  // of no short binary form
+      return at::sin(at::arange(1000, at::kFloat) + static_cast<double>(rank)).view({10, 100});
+    };
+    const at::Tensor tensor = values(processes.rank()), all = values(0) + values(1) + values(2);
+    processes.start_sum(tensor, WirePrecision::kBFloat16).get();
+    // Every number is rounded to 8 bits (by 2^-9 of it at most), and so is the sum.
+    const double bound = (3 + 3) * std::pow(2.0, -9);
+    EXPECT_LE((tensor - all).abs().max().item<double>(), bound);
+    EXPECT_GT((tensor - all).abs().max().item<double>(), 0);
+    const at::Tensor of_leader = tensor.clone();
+    processes.copy_from_leader({of_leader});
+    EXPECT_TRUE(of_leader.equal(tensor));
+
+    const at::Tensor exact = at::arange(5, at::kDouble), none = at::empty({0});
+    processes.start_sum(exact, WirePrecision::kBFloat16).get();
+    processes.start_sum(none, WirePrecision::kBFloat16).get();
+    EXPECT_TRUE(exact.equal(3 * at::arange(5, at::kDouble)));
+  });
+}
+
+TEST(Processes, CopyFromOneToAllAndToTheLeader) {
+  in_processes(3, [](Processes& processes) {
+    const double own = static_cast<double>(processes.rank());
+    const at::Tensor to_all = at::full({3}, own), to_leader = at::full({2, 2}, own),
+                     none = at::empty({0});
+    processes.copy_from(2, {to_all, none});
+    EXPECT_TRUE(to_all.eq(2).all().item<bool>());
+    for (const int64_t from : {0, 1}) processes.copy_to_leader(from, {to_leader, none});
+    EXPECT_TRUE(to_leader.eq(processes.leads() ? 1 : own).all().item<bool>());
   });
 }
 

@@ -124,6 +124,16 @@ TEST(HelpTraining, GoesOnFromASharedOptimizerWithAnyNumberOfProcesses) {
   }
 }
 
+TEST(HelpTraining, SendsGradientsInBfloat16) {
+  const TemporaryFolder folder;
+  const Trained exact = train_with(2, counted_config(), folder / "fp32");
+  TrainConfig config = counted_config();
+  config.wire_precision = WirePrecision::kBFloat16;
+  const Trained rounded = train_with(2, config, folder / "bf16");
+  expect_near(rounded, exact, 0.02);
+  EXPECT_NE(rounded.losses, exact.losses);
+}
+
 TEST(SharedOptimizer, KeepsEachStateOnce) {
   in_processes(3, [](Processes& processes) {
     TinyNetwork network;

@@ -22,8 +22,8 @@ std::vector<at::Tensor> in_backward_order(const NamedTensors& parameters) {
 
 }  // namespace
 
-GradientSums::GradientSums(Processes& processes, const NamedTensors& parameters)
-    : processes_(processes) {
+GradientSums::GradientSums(Processes& processes, const NamedTensors& parameters, WirePrecision wire)
+    : processes_(processes), wire_(wire) {
   using torch::autograd::variable_list;
   for (auto& bucket : in_buckets(in_backward_order(parameters)))
     buckets_.push_back({bucket, bucket.size(), {}});
@@ -66,7 +66,7 @@ void GradientSums::send(Bucket& bucket) {
     parameter.mutable_grad() = joined.narrow(0, offset, parameter.numel()).view(parameter.sizes());
     offset += parameter.numel();
   }
-  bucket.sum = processes_.start_sum(joined);
+  bucket.sum = processes_.start_sum(joined, wire_);
 }
 
 }  // namespace tessera

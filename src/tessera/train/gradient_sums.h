@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tessera/tensor/tensor_file.h"
+#include "tessera/train/wire_precision.h"
 
 namespace torch::autograd {
 struct Node;
@@ -25,7 +26,8 @@ class Processes;
 class GradientSums {
  public:
   /// Watches the next backward pass, the last one of an update.
-  GradientSums(Processes& processes, const NamedTensors& parameters);
+  GradientSums(Processes& processes, const NamedTensors& parameters,
+               WirePrecision wire = WirePrecision::kFloat32);
   ~GradientSums();
   GradientSums(const GradientSums&) = delete;
   GradientSums& operator=(const GradientSums&) = delete;
@@ -44,6 +46,7 @@ class GradientSums {
   void send(Bucket& bucket);
 
   Processes& processes_;
+  WirePrecision wire_;
   std::vector<Bucket> buckets_;
   size_t sent_ = 0;  // buckets
   std::vector<std::pair<std::shared_ptr<torch::autograd::Node>, uintptr_t>> hooks_;

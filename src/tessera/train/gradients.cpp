@@ -33,7 +33,8 @@ double compute_gradients(const TrainConfig& config, const TrainingTask& task, Op
     sum = sum.defined() ? sum + value : value;
     if (task.processes && micro_batch + stride >= config.accumulation) {
       sum_of_processes = task.processes->start_sum(sum);
-      gradient_sums.emplace(*task.processes, trainable_parameters(task.module));
+      gradient_sums.emplace(*task.processes, trainable_parameters(task.module),
+                            config.wire_precision);
     }
     part.backward();
   }

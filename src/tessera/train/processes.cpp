@@ -113,13 +113,38 @@ void Processes::sum(const std::vector<at::Tensor>& tensors) {
   }
 }
 
-std::future<void> Processes::start_sum(const at::Tensor& tensor) {
-  const auto task = std::make_shared<std::packaged_task<void()>>([this, tensor] {
+std::future<void> Processes::start_sum(const at::Tensor& tensor, WirePrecision wire) {
+  const auto task = std::make_shared<std::packaged_task<void()>>([this, tensor, wire] {
     std::vector<at::Tensor> summed = {tensor};
-    group_->run(rendezvous_, [&] { group_->gloo->allreduce(summed)->wait(); });
+    group_->run(rendezvous_, [&] {
+      if (wire == WirePrecision::kBFloat16)
+        sum_in_bfloat16(tensor);
+      else
+        group_->gloo->allreduce(summed)->wait();
+    });
   });
   group_->sums.run([task] { (*task)(); });
   return task->get_future();
+}
+
+/// Every process adds up one share of the numbers and sends it to all: as many bytes as a ring.
+void Processes::sum_in_bfloat16(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return;
+  const at::NoGradGuard no_grad;
+  const int64_t N = count(), share = (tensor.numel() + N - 1) / N;
+  at::Tensor parts = at::zeros({N, share}, at::kBFloat16);
+  const at::Tensor numbers = parts.view(-1).narrow(0, 0, tensor.numel());
+  numbers.copy_(tensor.view(-1));
+  at::Tensor received = at::empty_like(parts), sent_bytes = parts.view(at::kByte);
+  at::Tensor received_bytes = received.view(at::kByte);  // Gloo does not know bfloat16
+  std::vector<int64_t> equal_parts;
+  group_->gloo->alltoall_base(received_bytes, sent_bytes, equal_parts, equal_parts)->wait();
+  const at::Tensor sum = received.to(at::kFloat).sum(0).to(at::kBFloat16);  // [share]
+  std::vector<std::vector<at::Tensor>> all(1);
+  for (int64_t rank = 0; rank < N; ++rank) all[0].push_back(parts[rank].view(at::kByte));
+  std::vector<at::Tensor> own = {sum.view(at::kByte)};
+  group_->gloo->allgather(all, own)->wait();
+  tensor.view(-1).copy_(numbers);
 }
 
 void Processes::copy_from(int64_t rank, const std::vector<at::Tensor>& tensors) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tessera/train/rendezvous.h"
+#include "tessera/train/wire_precision.h"
 
 namespace tessera {
 
@@ -38,7 +39,8 @@ class Processes {
   void sum(const std::vector<at::Tensor>& tensors);
   /// Starts such a sum of one contiguous tensor in the background, after those that were started
   /// before; get() waits for it. Until then no other exchange may be made.
-  std::future<void> start_sum(const at::Tensor& tensor);
+  std::future<void> start_sum(const at::Tensor& tensor,
+                              WirePrecision wire = WirePrecision::kFloat32);
   /// Replaces each tensor (equal shapes everywhere) by that of one process.
   void copy_from(int64_t rank, const std::vector<at::Tensor>& tensors);
   void copy_from_leader(const std::vector<at::Tensor>& tensors) { copy_from(0, tensors); }
@@ -51,6 +53,8 @@ class Processes {
   void require_equal(const std::string& what, const std::string& text);
 
  private:
+  void sum_in_bfloat16(const at::Tensor& tensor);
+
   struct Group;
   Rendezvous rendezvous_;
   std::unique_ptr<Group> group_;

@@ -7,6 +7,7 @@
 
 #include "tessera/train/adamw.h"
 #include "tessera/train/schedule.h"
+#include "tessera/train/wire_precision.h"
 
 namespace tessera {
 
@@ -44,6 +45,7 @@ struct TrainConfig {
   int64_t keep_checkpoints = 2;
   int64_t sample_every = 0;
   bool share_optimizer = false;
+  WirePrecision wire_precision = WirePrecision::kFloat32;
   uint64_t seed = 1337;
   int64_t threads = 0;
 
@@ -81,6 +83,8 @@ struct TrainConfig {
     field("share_optimizer", share_optimizer,
           "several processes: whether each keeps a share of what the optimiser remembers, to save "
           "memory");
+    field("wire_precision", wire_precision,
+          "several processes: numbers in which they send gradients to each other");
     field("seed", seed, "of everything random");
     field("threads", threads, "processor threads (0: as many as the program has chosen)");
   }
