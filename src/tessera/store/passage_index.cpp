@@ -9,9 +9,12 @@ namespace tessera::store {
 namespace {
 
 using sqlite::Statement;
+using namespace std::string_view_literals;
 
 constexpr size_t kPassage = 400;   // bytes after which the next line begins a passage
 constexpr size_t kLongest = 2000;  // bytes of a passage
+/// Each merge adds a level to the index of SQLite 3.40, which reads no index of more than 2000.
+constexpr int64_t kMostLevels = 1000;
 
 /// The end of the passage that begins at `begin`: of a line, or, in a long line, of a word or a
 /// character.
@@ -24,6 +27,25 @@ size_t end_of_passage(std::string_view text, size_t begin) {
   const size_t space = text.rfind(' ', most - 1);
   if (space != std::string_view::npos && space > begin) return space + 1;
   return begin + utf8::valid_prefix(text.substr(begin, most - begin));
+}
+
+/// Levels of merged parts that the index has, as FTS5 writes them into row 10 of its data: behind
+/// four bytes, and four more in later versions, a number in groups of seven bits, the highest
+/// first. 0 where there is no such row.
+int64_t levels_of_index(const sqlite::Database& ledger) {
+  constexpr std::string_view kLaterVersion = "\xff\x00\x00\x01"sv;
+  Statement row(ledger, "SELECT CAST(block AS BLOB) FROM words_data WHERE id = 10");
+  if (!row.step()) return 0;
+  const auto block = row.blob(0);
+  std::string_view bytes(reinterpret_cast<const char*>(block.data()), block.size());
+  bytes.remove_prefix(std::min<size_t>(bytes.size(), 4));
+  if (bytes.starts_with(kLaterVersion)) bytes.remove_prefix(kLaterVersion.size());
+  int64_t levels = 0;
+  for (size_t i = 0; i < std::min<size_t>(bytes.size(), 4); ++i) {
+    levels = (levels << 7) | (bytes[i] & 0x7f);
+    if ((bytes[i] & 0x80) == 0) break;
+  }
+  return levels;
 }
 
 /// The words of a question as FTS5 reads them: any of them, none as an operator.
@@ -74,7 +96,10 @@ void delete_passages(const sqlite::Database& ledger, int64_t document) {
 }
 
 void merge_passages(const sqlite::Database& ledger) {
-  Statement(ledger, "INSERT INTO words (words) VALUES ('optimize')").run();
+  const bool few = levels_of_index(ledger) < kMostLevels;
+  Statement(ledger, "INSERT INTO words (words) VALUES (?1)",
+            std::string_view(few ? "optimize" : "rebuild"))
+      .run();
 }
 
 std::string indexed_text(const sqlite::Database& ledger, int64_t document) {

@@ -24,7 +24,8 @@ struct FoundPassage {
 /// Indexes the text of a document that is not indexed.
 void index_passages(const sqlite::Database& ledger, int64_t document, std::string_view text);
 void delete_passages(const sqlite::Database& ledger, int64_t document);
-/// Merges the index, which removes the words of deleted passages from it.
+/// Merges the index, which removes the words of deleted passages from it. After very many merges it
+/// is made again from the passages.
 void merge_passages(const sqlite::Database& ledger);
 /// The passages of a document, one after the other: its text.
 std::string indexed_text(const sqlite::Database& ledger, int64_t document);
