@@ -1,4 +1,4 @@
-// tessera train in several processes, as torchrun starts them.
+// tessera train and eval in several processes, as torchrun starts them.
 
 #include <nlohmann/json.hpp>
 
@@ -14,22 +14,28 @@ using ::testing::HasSubstr;
 
 class SeveralProcesses : public Workplace {
  protected:
-  /// What became of the leader and of its helper; `of_helper`: settings that only it has.
-  std::pair<Outcome, Outcome> train_in_two(const std::string& out,
-                                           const std::vector<std::string>& settings,
-                                           const std::vector<std::string>& of_helper = {}) const {
+  /// What became of the leader and of its helper, which were given these arguments.
+  static std::pair<Outcome, Outcome> in_two(const std::vector<std::string>& of_leader,
+                                            const std::vector<std::string>& of_helper) {
     const auto options = [port = std::to_string(test::free_port())](const char* rank) {
       return pinned({.environment = {{"RANK", rank},
                                      {"WORLD_SIZE", "2"},
                                      {"MASTER_ADDR", "127.0.0.1"},
                                      {"MASTER_PORT", port}}});
     };
-    std::vector<std::string> different = settings;
-    different.insert(different.end(), of_helper.begin(), of_helper.end());
-    Process helper(command_line(train_arguments(out, different)), options("1"));
-    Process leader(command_line(train_arguments(out, settings)), options("0"));
+    Process helper(command_line(of_helper), options("1"));
+    Process leader(command_line(of_leader), options("0"));
     const Outcome first = leader.wait();
     return {first, helper.wait()};
+  }
+
+  /// `of_helper`: settings that only it has.
+  std::pair<Outcome, Outcome> train_in_two(const std::string& out,
+                                           const std::vector<std::string>& settings,
+                                           const std::vector<std::string>& of_helper = {}) const {
+    std::vector<std::string> different = settings;
+    different.insert(different.end(), of_helper.begin(), of_helper.end());
+    return in_two(train_arguments(out, settings), train_arguments(out, different));
   }
 
   std::vector<double> losses(const std::string& out) const {
@@ -74,6 +80,42 @@ TEST_F(SeveralProcesses, RefuseSharesThatAreNotEven) {
   EXPECT_EQ(leader.status, 2);
   EXPECT_THAT(leader.err, HasSubstr("train.accumulation is 1, expected a multiple of the 2"));
   EXPECT_EQ(helper.status, 2);
+}
+
+TEST_F(SeveralProcesses, ShareTheOptimizer) {
+  std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2"};
+  ASSERT_EQ(train_in_two("whole", settings).first.status, 0);
+  settings.push_back("train.share_optimizer=true");
+  const auto [leader, helper] = train_in_two("shared", settings);
+  EXPECT_EQ(leader.status, 0) << leader.err;
+  EXPECT_EQ(helper.status, 0) << helper.err;
+  EXPECT_EQ(losses("shared"), losses("whole"));
+}
+
+TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
+  const std::vector<std::string> arguments = {
+      "eval", "--model", trained_model(), "--data", path("text.txt"), "--json", "--batch", "3"};
+  const Outcome one = tessera(arguments);
+  ASSERT_EQ(one.status, 0) << one.err;
+  const auto [leader, helper] = in_two(arguments, arguments);
+  ASSERT_EQ(leader.status, 0) << leader.err;
+  EXPECT_EQ(helper.status, 0);
+  EXPECT_EQ(helper.out + helper.err, "");
+  const auto expected = nlohmann::json::parse(one.out), found = nlohmann::json::parse(leader.out);
+  EXPECT_EQ(found["tokens"], expected["tokens"]);
+  EXPECT_EQ(found["bytes"], expected["bytes"]);
+  for (const char* what : {"loss", "perplexity", "bits_per_byte"})
+    EXPECT_NEAR(found[what], expected[what], 1e-9) << what;
+}
+
+TEST_F(SeveralProcesses, RefuseAnotherEvaluation) {
+  std::vector<std::string> arguments = {
+      "eval", "--model", trained_model(), "--data", path("text.txt"), "--batch", "3"};
+  std::vector<std::string> different = arguments;
+  different.back() = "4";
+  const auto [leader, helper] = in_two(arguments, different);
+  for (const Outcome& outcome : {leader, helper})
+    expect_refused(outcome, 2, "another evaluation than process");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "tessera/base/error.h"
@@ -103,6 +104,37 @@ TEST(Evaluation, StreamingPredictsFromEverythingBefore) {
   EXPECT_EQ(done, losses.tokens());
   for (int64_t position = 0; position < losses.positions(); ++position)
     EXPECT_NEAR(losses.at(position), -*scores[position + 1].log_probability, 1e-4) << position;
+}
+
+TEST(Evaluation, TakingTurnsGivesTheSameTotals) {
+  const auto model = test::tiny_mosaic();
+  for (const Reading reading : {Reading::kWindowed, Reading::kStreaming}) {
+    LossByPosition whole;
+    at::Tensor totals = at::zeros({2, 0}, at::kDouble);
+    for (int64_t turn = -1; turn < 3; ++turn) {
+      EvaluationOptions options{.reading = reading, .batch = 2};
+      if (turn >= 0) {
+        options.takes_next = [turn, next = int64_t{0}]() mutable { return next++ % 3 == turn; };
+      }
+      LossByPosition part;
+      for (const size_t length : {90, 2, 30, 51})
+        evaluate_text(*model, tensor_of(some_text(length, 1)), options, turn < 0 ? whole : part);
+      const int64_t positions = std::max(totals.size(1), part.positions());
+      const at::Tensor sum = at::constant_pad_nd(totals, {0, positions - totals.size(1)}) +
+                             at::constant_pad_nd(part.totals(), {0, positions - part.positions()});
+      if (turn >= 0) {
+        EXPECT_LT(part.tokens(), whole.tokens());
+      }
+      totals = sum;
+    }
+    const LossByPosition together(totals);
+    EXPECT_EQ(together.tokens(), whole.tokens());
+    EXPECT_NEAR(together.mean(), whole.mean(), 1e-12);
+    ASSERT_EQ(together.positions(), whole.positions());
+    for (int64_t position = 0; position < whole.positions(); ++position)
+      EXPECT_NEAR(together.at(position), whole.at(position), 1e-12) << position;
+  }
+  EXPECT_THROW(LossByPosition(at::zeros({3, 4})), c10::ValueError);
 }
 
 TEST(Evaluation, TextsOfOneTokenPredictNothing) {

@@ -12,6 +12,7 @@
 #include "tessera/infer/read_pieces.h"
 #include "tessera/infer/state_bytes.h"
 #include "tessera/model/language_model.h"
+#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {
@@ -62,6 +63,10 @@ void add_mixed(LanguageModel& model, const at::Tensor& windows, int64_t first, M
                first);
 }
 
+bool takes_next(const EvaluationOptions& options) {
+  return !options.takes_next || options.takes_next();
+}
+
 void evaluate_windows(LanguageModel& model, const at::Tensor& text,
                       const EvaluationOptions& options, LossByPosition& losses,
                       const OnProgress& on_progress) {
@@ -78,13 +83,16 @@ void evaluate_windows(LanguageModel& model, const at::Tensor& text,
     const int64_t whole = left < window ? 0 : (left - window) / stride + 1;  // windows left
     const bool alone = done == 0 && stride < window;  // the first counts from another position
     const int64_t rows = std::clamp<int64_t>(whole, 1, alone ? 1 : options.batch);
-    std::vector<at::Tensor> windows;
-    for (int64_t row = 0; row < rows; ++row)
-      windows.push_back(text.narrow(0, begin + row * stride, length + 1));
+    const auto windows = [&] {
+      std::vector<at::Tensor> all;
+      for (int64_t row = 0; row < rows; ++row)
+        all.push_back(text.narrow(0, begin + row * stride, length + 1));
+      return at::stack(all);
+    };
     if (mixed)
-      add_mixed(model, at::stack(windows), first, *mixed, losses);
-    else
-      losses.add(model, at::stack(windows), first);
+      add_mixed(model, windows(), first, *mixed, losses);
+    else if (takes_next(options))
+      losses.add(model, windows(), first);
     done = begin + (rows - 1) * stride + length;
     if (on_progress) on_progress(done);
   }
@@ -146,12 +154,25 @@ void LossByPosition::add(const at::Tensor& losses, int64_t first) {
   }
 }
 
+LossByPosition::LossByPosition(const at::Tensor& totals) {
+  check_shape(totals, {2, -1}, "LossByPosition: totals");
+  const at::Tensor numbers = totals.to(at::kCPU, at::kDouble).contiguous();
+  const double* sums = numbers.data_ptr<double>();
+  const int64_t positions = numbers.size(1);
+  sums_.assign(sums, sums + positions);
+  counts_.assign(sums + positions, sums + 2 * positions);
+}
+
 double LossByPosition::mean() const {
   return std::accumulate(sums_.begin(), sums_.end(), 0.0) / tokens();
 }
 
 int64_t LossByPosition::tokens() const {
   return std::accumulate(counts_.begin(), counts_.end(), int64_t{0});
+}
+
+at::Tensor LossByPosition::totals() const {
+  return at::stack({at::tensor(sums_, at::kDouble), at::tensor(counts_, at::kDouble)});
 }
 
 void EvaluationOptions::check(const LanguageModel& model) const {
@@ -168,6 +189,8 @@ void evaluate_text(LanguageModel& model, const at::Tensor& text, const Evaluatio
                    LossByPosition& losses, const OnProgress& on_progress) {
   at::NoGradGuard no_grad;
   options.check(model);
+  const bool in_one_piece = options.reading == Reading::kStreaming || options.memory;
+  if (in_one_piece && !takes_next(options)) return;
   if (options.reading == Reading::kStreaming)
     evaluate_stream(model, text, options.memory, losses, on_progress);
   else

@@ -11,6 +11,10 @@ namespace tessera {
 /// The mean cross entropy at every position of what is read, gathered over many texts.
 class LossByPosition {
  public:
+  LossByPosition() = default;
+  /// totals: as totals() gives them, or sums of such.
+  explicit LossByPosition(const at::Tensor& totals);
+
   /// windows [B, T + 1] int64: the tokens 0..T-1 are read, 1..T are predicted; those predicted from
   /// fewer than first + 1 tokens do not count. T may differ between calls.
   void add(LanguageModel& model, const at::Tensor& windows, int64_t first = 0);
@@ -24,6 +28,8 @@ class LossByPosition {
   /// Nats per token over all positions; NaN before anything was added.
   double mean() const;
   int64_t tokens() const;  ///< predicted so far
+  /// At each position the sum of the losses and the number of tokens, [2, positions] fp64.
+  at::Tensor totals() const;
 
  private:
   std::vector<double> sums_;
@@ -42,15 +48,19 @@ struct EvaluationOptions {
   /// Mixed with the model as MemoryMixture does, from the text's first token to its last. Not
   /// owned.
   const TokenMemory* memory = nullptr;
+  /// Asked before each batch of windows, and before each text that is streamed or read with a
+  /// memory, whether to evaluate it; empty: all are. Processes that take turns evaluate together
+  /// what one alone would.
+  std::function<bool()> takes_next = {};
 
   /// Throws UsageError that names the option and what it may be.
   void check(const LanguageModel& model) const;
 };
 
-/// Adds the loss of each token of a text [N] int64 but its first. on_progress is told how many have
-/// been predicted so far. While an InterruptGuard lives, a signal ends it with Interrupted. Throws
-/// UsageError on options that make no sense and on a text too long to be read in streaming mode, by
-/// this model or with the memory of this machine.
+/// Adds the loss of each token of a text [N] int64 but its first, where options.takes_next says so.
+/// on_progress is told how many have been predicted so far. While an InterruptGuard lives, a signal
+/// ends it with Interrupted. Throws UsageError on options that make no sense and on a text too long
+/// to be read in streaming mode, by this model or with the memory of this machine.
 void evaluate_text(LanguageModel& model, const at::Tensor& text, const EvaluationOptions& options,
                    LossByPosition& losses, const std::function<void(int64_t)>& on_progress = {});
 

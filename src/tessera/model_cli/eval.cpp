@@ -7,17 +7,21 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "tessera/base/config.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/safetensors.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/model_cli/model_verbs.h"
+#include "tessera/model_cli/several_processes.h"
 #include "tessera/model_cli/store_memory.h"
 #include "tessera/report/table.h"
+#include "tessera/train/processes.h"
 
 namespace tessera::cli {
 namespace {
@@ -40,12 +44,13 @@ int64_t bytes_of(const TextSource& source) {
   return bytes;
 }
 
-/// Every token of every document but its first. The bar counts bytes of text.
+/// Every token of every document but its first, where the options take it. The bar, on a stream
+/// that may be null, counts bytes of text.
 Result evaluate(const ModelFolder& folder, const TextSource& source,
-                const EvaluationOptions& options) {
+                const EvaluationOptions& options, std::FILE* stream) {
   options.check(*folder.model);
   const InterruptGuard interrupt;
-  Progress progress(stderr, "Evaluating", bytes_of(source));
+  Progress progress(stream, "Evaluating", bytes_of(source));
   Result result;
   int64_t before = 0;
   const auto evaluate_document = [&](std::string_view text) {
@@ -78,13 +83,56 @@ void write_positions(const LossByPosition& losses, const std::string& path) {
   write_file(path, table.csv());
 }
 
+/// Throws UsageError unless all processes evaluate the same.
+void require_same_evaluation(Processes& processes, const EvalArguments& options,
+                             const ModelFolder& folder, const TextSource& source) {
+  const auto weights =
+      safetensors::File::open(std::filesystem::path(options.model) / "model.safetensors");
+  processes.require_equal("model", fmt::format("{} {}", config::Json(weights.metadata()).dump(),
+                                               folder.tokenizer.digest()));
+  processes.require_equal(
+      "text", fmt::format("{} documents, {} bytes", source.documents(), source.bytes()));
+  const EvaluationOptions& how = options.evaluation;
+  processes.require_equal(
+      "evaluation",
+      fmt::format("weights {}, store {}, {}, stride {}, batch {}",
+                  options.weights ? config::enum_name(*options.weights) : "", options.store,
+                  config::enum_name(how.reading), how.stride, how.batch));
+}
+
+/// What the processes found together, the same in all of them.
+LossByPosition total(Processes& processes, const LossByPosition& own) {
+  const at::Tensor positions = at::zeros({processes.count()}, at::kLong);
+  positions[processes.rank()] = own.positions();
+  processes.sum({positions});
+  const at::Tensor totals = at::zeros({2, positions.max().item<int64_t>()}, at::kDouble);
+  totals.narrow(1, 0, own.positions()).copy_(own.totals());
+  processes.sum({totals});
+  return LossByPosition(totals);
+}
+
+/// The processes take turns with the batches of windows, or with the documents.
+Result evaluate_together(Processes& processes, const ModelFolder& folder, const TextSource& source,
+                         EvaluationOptions options) {
+  options.takes_next = [&processes, next = int64_t{0}]() mutable {
+    return next++ % processes.count() == processes.rank();
+  };
+  Result result = evaluate(folder, source, options, processes.leads() ? stderr : nullptr);
+  result.by_position = total(processes, result.by_position);
+  return result;
+}
+
 void run_eval(const EvalArguments& options) {
+  const auto processes = meet_processes(Rendezvous::from_environment());
   const ModelFolder folder = ModelFolder::load(options.model, options.weights);
   const TextSource source = TextSource::from_path(options.data, options.suffix);
   const auto memory = store_memory(folder, options.model, options.store);
   EvaluationOptions evaluation = options.evaluation;
   evaluation.memory = memory.get();
-  const Result result = evaluate(folder, source, evaluation);
+  if (processes) require_same_evaluation(*processes, options, folder, source);
+  const Result result = processes ? evaluate_together(*processes, folder, source, evaluation)
+                                  : evaluate(folder, source, evaluation, stderr);
+  if (processes && !processes->leads()) return;
   if (result.by_position.tokens() == 0)
     throw DataError(options.data, "has fewer than two tokens, so there is nothing to predict");
   const double loss = result.by_position.mean();

@@ -1,6 +1,5 @@
 // tessera train CONFIG.toml [--set key=value]… [--out DIR] [--resume]
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +9,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/model_cli/model_verbs.h"
+#include "tessera/model_cli/several_processes.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/language_model/training_report.h"
 #include "tessera/task/sequence/task_kinds.h"
@@ -74,13 +74,6 @@ std::string write_report(const RunFolder& run, const StudyResults& results) {
   const config::Json config = config::read_toml(run.path() / "config.toml");
   write_file(path, results.html(config, manifest(config.at("train").at("seed").get<uint64_t>())));
   return path.native();
-}
-
-/// The processes of this training, this one among them; null where it is alone.
-std::unique_ptr<Processes> meet_processes(const Rendezvous& rendezvous) {
-  if (rendezvous.count == 1) return nullptr;
-  at::set_num_threads(std::max(1, at::get_num_threads() / static_cast<int>(rendezvous.count_here)));
-  return std::make_unique<Processes>(rendezvous);
 }
 
 /// Every process but the first: no files, no messages.
