@@ -1,6 +1,7 @@
 #include "tessera/train/processes.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -100,8 +101,21 @@ TEST(Processes, SayThatOneIsLost) {
     EXPECT_THAT(message_of<ProcessLost>([&] {
                   for (int i = 0; i < 100; ++i) processes.sum({at::ones({4})});
                 }),
-                HasSubstr("process 0 of 2 has lost another one"));
+                HasSubstr("process 0 of 2 has lost process 1: it has ended"));
   });
+}
+
+TEST(Processes, NameTheOneThatIsLost) {
+  for (const int64_t lost : {0, 2})
+    in_processes(3, [lost](Processes& processes) {
+      if (processes.rank() == lost) return;  // ends
+      const auto sum_on = [&] {
+        for (int i = 0; i < 100; ++i) processes.sum({at::ones({4})});
+      };
+      const std::string message = message_of<ProcessLost>(sum_on);
+      EXPECT_THAT(message, HasSubstr(fmt::format("has lost process {}: it", lost)));
+      EXPECT_EQ(message_of<ProcessLost>(sum_on), message);
+    });
 }
 
 /// Environment variables for the time of a test.
@@ -148,6 +162,13 @@ TEST(Rendezvous, IsWhatTheLauncherSays) {
   const Environment slurm(
       {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"MASTER_ADDR", "localhost"}});
   EXPECT_EQ(Rendezvous::from_environment().count, 2);
+}
+
+TEST(Rendezvous, KnowsTheOwnAddressOnTheWayToTheOthers) {
+  EXPECT_EQ(Rendezvous{.host = "127.0.0.1"}.own_address(), "127.0.0.1");
+  EXPECT_THAT(
+      message_of<std::runtime_error>([] { Rendezvous{.host = "nowhere.invalid"}.own_address(); }),
+      HasSubstr("nowhere.invalid is out of reach"));
 }
 
 TEST(Rendezvous, RefusesWhatMakesNoSense) {

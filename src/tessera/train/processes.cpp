@@ -5,22 +5,30 @@
 #include <ATen/ATen.h>
 #include <c10/core/thread_pool.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/train/pulse.h"
 
 namespace tessera {
 namespace {
 
+constexpr std::chrono::seconds kPulseLimit{5};  // for an answer of the store
 constexpr int64_t kBucketElements = int64_t{1} << 20;
 
 std::vector<uint8_t> bytes_of(const std::string& text) {
   return {text.begin(), text.end()};
+}
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
 }
 
 /// A bucket's tensors one behind the other.
@@ -59,18 +67,25 @@ std::vector<std::vector<at::Tensor>> in_buckets(const std::vector<at::Tensor>& t
 struct Processes::Group {
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  std::unique_ptr<Pulse> pulse;
+  std::string lost;  ///< the message, once a process is lost: every later exchange has it
   c10::TaskThreadPool sums{1};  ///< in the background, one after another; ends before the above
 
   /// What LibTorch throws says where in its code; a reader wants to know what to do.
   template <typename Exchange>
   void run(const Rendezvous& who, const Exchange& exchange) {
+    if (!lost.empty()) throw ProcessLost(lost);
     try {
       exchange();
     } catch (const std::exception& error) {
-      throw ProcessLost(fmt::format(
-          "process {} of {} has lost another one: it has ended, or did not answer within {} s ({})",
-          who.rank, who.count, who.limit.count(),
-          std::string_view(error.what()).substr(0, std::string_view(error.what()).find('\n'))));
+      const auto ranks = pulse->stopped();
+      lost = fmt::format(
+          "process {} of {} has lost {}: it has ended, or did not answer within {} s ({})",
+          who.rank, who.count,
+          ranks.empty() ? "another one"
+                        : fmt::format("process {}", fmt::join(ranks, " and process ")),
+          who.limit.count(), first_line(error.what()));
+      throw ProcessLost(lost);
     }
   }
 };
@@ -84,21 +99,28 @@ Processes::Processes(const Rendezvous& rendezvous)
     options.isServer = leads() && !rendezvous.hosted;
     if (!rendezvous.hosted) options.numWorkers = static_cast<size_t>(count());
     options.timeout = limit;
-    group_->store = c10::make_intrusive<c10d::PrefixStore>(
-        fmt::format("tessera/{}", rendezvous.attempt),
-        c10::make_intrusive<c10d::TCPStore>(rendezvous.host, options));
+    const auto connect = [&]() -> c10::intrusive_ptr<c10d::Store> {
+      return c10::make_intrusive<c10d::PrefixStore>(
+          fmt::format("tessera/{}", rendezvous.attempt),
+          c10::make_intrusive<c10d::TCPStore>(rendezvous.host, options));
+    };
+    group_->store = connect();
+    options.isServer = options.waitWorkers = false;
+    options.timeout = std::min(limit, std::chrono::milliseconds(kPulseLimit));
+    group_->pulse = std::make_unique<Pulse>(connect(), rendezvous);
     auto gloo = c10d::ProcessGroupGloo::Options::create(limit);
-    gloo->devices.push_back(rendezvous.host == "127.0.0.1" || rendezvous.host == "localhost"
-                                ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
-                                : c10d::ProcessGroupGloo::createDefaultDevice());
+    // LibTorch's default is the address of the machine's name, which Debian gives a loopback one.
+    const char* interface = std::getenv("GLOO_SOCKET_IFNAME");
+    gloo->devices.push_back(
+        interface != nullptr && *interface != '\0'
+            ? c10d::ProcessGroupGloo::createDeviceForInterface(interface)
+            : c10d::ProcessGroupGloo::createDeviceForHostname(rendezvous.own_address()));
     group_->gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(
         group_->store, static_cast<int>(rank()), static_cast<int>(count()), gloo);
   } catch (const std::exception& error) {
-    const std::string_view what = error.what();
-    throw std::runtime_error(
-        fmt::format("process {} of {} found no others at {}:{} within {} s ({})", rank(), count(),
-                    rendezvous.host, rendezvous.port, rendezvous.limit.count(),
-                    what.substr(0, what.find('\n'))));
+    throw std::runtime_error(fmt::format(
+        "process {} of {} found no others at {}:{} within {} s ({})", rank(), count(),
+        rendezvous.host, rendezvous.port, rendezvous.limit.count(), first_line(error.what())));
   }
 }
 

@@ -1,9 +1,18 @@
 #include "tessera/train/rendezvous.h"
 
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -56,6 +65,30 @@ Rendezvous Rendezvous::from_environment() {
   found.hosted = hosted != nullptr && std::string_view(hosted) == "True";
   found.attempt = number_from({"TORCHELASTIC_RESTART_COUNT"}, 0, kMost).value_or(0);
   return found;
+}
+
+std::string Rendezvous::own_address() const {
+  const auto failure = [&](const char* why) {
+    return std::runtime_error(fmt::format("{} is out of reach: {}", host, why));
+  };
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_DGRAM;  // nothing is sent: the system chooses the way there
+  if (const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found))
+    throw failure(::gai_strerror(error));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> first(found, &::freeaddrinfo);
+  const int probe = ::socket(first->ai_family, SOCK_DGRAM, 0);
+  sockaddr_storage own = {};
+  socklen_t size = sizeof own;
+  const bool reached = probe >= 0 && ::connect(probe, first->ai_addr, first->ai_addrlen) == 0 &&
+                       ::getsockname(probe, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  const int error = errno;
+  if (probe >= 0) ::close(probe);
+  if (!reached) throw failure(std::strerror(error));
+  std::array<char, NI_MAXHOST> text = {};
+  if (const int unnamed = ::getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text.data(),
+                                        text.size(), nullptr, 0, NI_NUMERICHOST))
+    throw failure(::gai_strerror(unnamed));
+  return text.data();
 }
 
 }  // namespace tessera

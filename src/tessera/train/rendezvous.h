@@ -22,6 +22,10 @@ struct Rendezvous {
   /// process where none is set. Throws UsageError, naming the variable, on values that make no
   /// sense.
   static Rendezvous from_environment();
+
+  /// The address of this machine from which `host` is reached, and at which the others reach this
+  /// process: "10.0.0.2". Throws std::runtime_error where the name is not known or there is no way.
+  std::string own_address() const;
 };
 
 }  // namespace tessera
