@@ -9,10 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
+#include "tessera/study/memo/kept_memo.h"
 #include "tessera/study/memo/study_text.h"
 #include "tests/support/figure_captions.h"
 #include "tests/support/temporary_folder.h"
@@ -104,6 +106,20 @@ TEST_F(MemoStudies, DecoysTakeFromARecallThatLayersGiveBack) {
   EXPECT_TRUE(wrote_report("multi-layer"));
 }
 
+TEST_F(MemoStudies, EachBatchOfSeveralLayersIsAPart) {
+  const Json settings = {{"dimensions", {64}}, {"layer_dimension", 64}, {"decoys", {0}},
+                         {"layers", 1},        {"encodings", {"jlt"}},  {"vocabulary", 100},
+                         {"texts", 1},         {"texts_read", 1},       {"batches", 3}};
+  const std::string whole = run("multi-layer", settings).summary();
+  const auto folder = folder_.path() / "multi-layer";
+  EXPECT_FALSE(std::filesystem::exists(folder / "memory.safetensors"));
+  const std::string parts = read_file(folder / "parts.jsonl");
+  EXPECT_EQ(std::count(parts.begin(), parts.end(), '\n'), 5);  // revision, keys, three batches
+  // Without its last part and without the memory that was kept beside it.
+  write_file(folder / "parts.jsonl", parts.substr(0, parts.rfind('\n', parts.size() - 2) + 1));
+  EXPECT_EQ(run("multi-layer", settings).summary(), whole);
+}
+
 TEST_F(MemoStudies, RandomVectorsComeCloseWhereTheirLawSays) {
   const StudyResults results =
       run("nearly-orthogonal", {{"dimensions", {64}}, {"closeness", {0.3}}, {"most", 256}});
@@ -164,6 +180,33 @@ TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {
   EXPECT_THROW(run("natural-text", {{"tokens", {64}}}), UsageError);
   EXPECT_THROW(run("natural-text", {{"data", text(100)}, {"tokens", {5000}}}), UsageError);
   EXPECT_THROW(run("forget", {{"document_tokens", 10}}), UsageError);
+}
+
+TEST(KeptMemo, GoesOnWithTheNextBatch) {
+  const test::TemporaryFolder folder;
+  std::vector<int64_t> asked;
+  const auto texts = [&](int64_t batch) {
+    asked.push_back(batch);
+    return memo_study::random_tokens({7, 30}, 50, 1, static_cast<uint64_t>(batch));
+  };
+  const auto memo = [&](const char* file, const char* name) {
+    const MemoConfig config = {.vocabulary = 50, .dimension = 32, .layers = 2};
+    return memo_study::KeptMemo(config, 1, folder.path() / file, name, texts);
+  };
+  const at::Tensor whole = memo("whole", "a").after(3).last_memory().matrix();
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2, 3}));
+  memo("file", "a").after(2);  // stopped here
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
+  auto again = memo("file", "a");
+  EXPECT_TRUE(at::equal(again.after(3).last_memory().matrix(), whole));
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{3}));
+  // Another memory, or fewer batches than the file holds: from the beginning.
+  memo("file", "b").after(2);
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
+  memo("whole", "a").after(2);
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
+  again.finish();
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file"));
 }
 
 TEST(MemoStudy, AccuracyCountsTheBestTokens) {

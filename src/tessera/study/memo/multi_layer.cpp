@@ -8,10 +8,10 @@
 #include <tuple>
 
 #include "tessera/base/error.h"
-#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/model/memo.h"
 #include "tessera/report/panels.h"
+#include "tessera/study/memo/kept_memo.h"
 #include "tessera/study/memo/studies.h"
 #include "tessera/theory/correlation_noise.h"
 
@@ -19,7 +19,7 @@ namespace tessera::memo_study {
 namespace {
 
 constexpr int64_t kLength = 1024;  // L: inputs of a text, which has one token more
-constexpr int64_t kHeads = 4, kRowsAtOnce = 5;
+constexpr int64_t kHeads = 4;
 constexpr int64_t kPublishedTexts = 30;  // of a batch
 
 struct MultiLayerSettings {
@@ -167,50 +167,43 @@ struct Record {
   }
 };
 
-/// Memorises batch after batch and reads from the first and the last: the variance of the keys,
-/// then the recall after each batch. Throws Interrupted.
-std::vector<double> recalls_of(const Run& run, const MultiLayerSettings& settings, uint64_t seed,
-                               const std::function<void(double recall)>& note) {
-  Memo memo({.vocabulary = settings.vocabulary,
-             .dimension = run.dimension,
-             .heads = kHeads,
-             .layers = run.layers,
-             .encoding = run.encoding},
-            seed);
-  std::vector<double> numbers = {run.decoys > 0 ? 0 : key_variance(memo, seed)};
-  at::Tensor first;
-  for (int64_t batch = 1; batch <= settings.batches; ++batch) {
-    const at::Tensor texts = decoyed_texts(settings, run.decoys, seed, batch);
-    for (const at::Tensor& rows : texts.split(kRowsAtOnce)) {
-      InterruptGuard::stop_if_interrupted("stopped while memorising texts");
-      memo.memorize(rows);
-    }
-    const at::Tensor last = texts.narrow(0, 0, settings.texts_read);
-    if (batch == 1) first = last;
-    numbers.push_back((recall_of(memo, first) + recall_of(memo, last)) / 2);
-    note(numbers.back());
-  }
-  return numbers;
-}
-
-/// The same as a part of the study, and what the noise law says beside it.
+/// Memorises batch after batch and reads from the first and the last; each recall is a part of the
+/// study, with what the noise law says beside it.
 void measure(const Run& run, StudyContext& context, Record& record, Progress& progress,
              int64_t& done) {
   const MultiLayerSettings& settings = record.settings;
-  const int64_t before = done;
-  const auto note = [&](double recall) {
-    progress.update(done += work_of(settings, run),
-                    fmt::format("{}: {:.3f}", run.series(), recall));
+  const auto texts = [&](int64_t batch) {
+    return decoyed_texts(settings, run.decoys, context.seed(), batch);
   };
-  const auto numbers =
-      context.part(run.series(), [&] { return recalls_of(run, settings, context.seed(), note); });
-  for (int64_t batch = 1; batch <= settings.batches; ++batch)
-    record.add(run, batch, numbers.at(static_cast<size_t>(batch)),
-               run.decoys > 0 ? Cell()
-                              : Cell::fixed(predicted_recall(settings, run, numbers.front(),
-                                                             batch * settings.texts),
-                                            3));
-  progress.update(done = before + settings.batches * work_of(settings, run));
+  KeptMemo memo({.vocabulary = settings.vocabulary,
+                 .dimension = run.dimension,
+                 .heads = kHeads,
+                 .layers = run.layers,
+                 .encoding = run.encoding},
+                context.seed(), context.folder() / "memory.safetensors", run.series(), texts);
+  std::vector<double> variance;  // of the keys
+  if (run.decoys == 0)
+    variance = context.part(run.series() + ", keys", [&]() -> std::vector<double> {
+      return {key_variance(memo.after(0), context.seed())};
+    });
+  const auto recall_of_batch = [&](const Memo& holding, int64_t batch) {
+    return recall_of(holding, texts(batch).narrow(0, 0, settings.texts_read));
+  };
+  for (int64_t batch = 1; batch <= settings.batches; ++batch) {
+    const auto recall = context.part(
+        fmt::format("{}, {} batches", run.series(), batch), [&]() -> std::vector<double> {
+          const Memo& holding = memo.after(batch);
+          return {(recall_of_batch(holding, 1) + recall_of_batch(holding, batch)) / 2};
+        });
+    record.add(run, batch, recall.front(),
+               variance.empty() ? Cell()
+                                : Cell::fixed(predicted_recall(settings, run, variance.front(),
+                                                               batch * settings.texts),
+                                              3));
+    progress.update(done += work_of(settings, run),
+                    fmt::format("{}: {:.3f}", run.series(), recall.front()));
+  }
+  memo.finish();
 }
 
 /// Upper row of the figure: all layers, several d; lower row: several l, with the first encoding.
