@@ -2,7 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <sstream>
+#include <thread>
 
 #include "tests/cli/tessera_program.h"
 #include "tests/support/free_port.h"
@@ -14,17 +18,20 @@ using ::testing::HasSubstr;
 
 class SeveralProcesses : public Workplace {
  protected:
+  /// One of two processes that meet at a port.
+  static ProcessOptions one_of_two(const char* rank, const std::string& port) {
+    return pinned({.environment = {{"RANK", rank},
+                                   {"WORLD_SIZE", "2"},
+                                   {"MASTER_ADDR", "127.0.0.1"},
+                                   {"MASTER_PORT", port}}});
+  }
+
   /// What became of the leader and of its helper, which were given these arguments.
   static std::pair<Outcome, Outcome> in_two(const std::vector<std::string>& of_leader,
                                             const std::vector<std::string>& of_helper) {
-    const auto options = [port = std::to_string(test::free_port())](const char* rank) {
-      return pinned({.environment = {{"RANK", rank},
-                                     {"WORLD_SIZE", "2"},
-                                     {"MASTER_ADDR", "127.0.0.1"},
-                                     {"MASTER_PORT", port}}});
-    };
-    Process helper(command_line(of_helper), options("1"));
-    Process leader(command_line(of_leader), options("0"));
+    const std::string port = std::to_string(test::free_port());
+    Process helper(command_line(of_helper), one_of_two("1", port));
+    Process leader(command_line(of_leader), one_of_two("0", port));
     const Outcome first = leader.wait();
     return {first, helper.wait()};
   }
@@ -90,6 +97,31 @@ TEST_F(SeveralProcesses, ShareTheOptimizer) {
   EXPECT_EQ(leader.status, 0) << leader.err;
   EXPECT_EQ(helper.status, 0) << helper.err;
   EXPECT_EQ(losses("shared"), losses("whole"));
+}
+
+TEST_F(SeveralProcesses, GoOnAfterOneWasKilled) {
+  const std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2",
+                                             "train.steps=150", "train.share_optimizer=true"};
+  ASSERT_EQ(train_in_two("whole", settings).first.status, 0);
+  const std::string port = std::to_string(test::free_port());
+  {
+    Process helper(command_line(train_arguments("killed", settings)), one_of_two("1", port));
+    Process leader(command_line(train_arguments("killed", settings)), one_of_two("0", port));
+    const auto logged = [&] {
+      const std::string lines = read_text(path("killed/metrics.jsonl"));
+      return std::count(lines.begin(), lines.end(), '\n');
+    };
+    while (leader.running() && logged() < 8)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    helper.send(SIGKILL);
+    expect_refused(leader.wait(), 1, "tessera: process 0 of 2 has lost process 1: ");
+    ASSERT_EQ(helper.wait().status, -SIGKILL);
+  }
+  const auto again = train_arguments("killed", settings, {"--resume"});
+  const auto [leader, helper] = in_two(again, again);
+  EXPECT_EQ(leader.status, 0) << leader.err;
+  EXPECT_EQ(helper.status, 0) << helper.err;
+  EXPECT_EQ(losses("killed"), losses("whole"));
 }
 
 TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
