@@ -10,8 +10,8 @@
 #
 #   bench/train/faults.sh [PROGRAM] [FAULTS] [SEED]     (build/release/tessera, 50, 1)
 #
-# Needs root for the namespaces, and torchrun (-r and -t: Debian's 1.13 fails without them); kinds of faults that the machine has no means for are
-# left out and named.
+# Needs root for the namespaces, and torchrun (-r and -t: Debian's 1.13 fails without them); kinds of
+# faults that the machine has no means for are left out and named.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 program=$(realpath "${1:-$root/build/release/tessera}") faults=${2:-50}
