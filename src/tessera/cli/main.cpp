@@ -18,9 +18,12 @@ void report_full_files() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// OpenMP threads that spin while they wait starve each other on a busy machine.
-void wait_passively() {
-  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
+/// OpenMP threads that spin while they wait starve each other on a busy machine; those that sleep at
+/// once are woken too late for the next of many short loops. So they spin for some microseconds.
+void wait_briefly() {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/1);
+  ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
 }
 
 /// An inherited OPENBLAS_CORETYPE may name kernels below what this processor has.
@@ -63,7 +66,7 @@ void* load(const std::string& library) {
 
 int main(int argc, char** argv) {
   report_full_files();
-  wait_passively();
+  wait_briefly();
   use_best_blas_kernels();
   const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";
   void* verbs = load(library);
