@@ -77,8 +77,8 @@ inline Vector load_part(const Element* p, int64_t count) {
   return load(part);
 }
 
-/// The same, and stores, by one instruction where there is one: a load waits long for elements that
-/// were stored singly.
+// load_part, and store_part, which stores the first `count` of a vector's elements, take one
+// instruction where there is one: a load waits long for elements that were stored singly.
 #if TESSERA_VECTOR_BYTES == 64
 inline __mmask16 first_lanes(int64_t count) {
   return count <= 0 ? 0 : static_cast<__mmask16>((1u << count) - 1);
@@ -93,7 +93,6 @@ inline Vector load_part(const uint16_t* p, int64_t count) {
   return reinterpret_cast<Vector>(
       reinterpret_cast<WordVector>(_mm512_maskz_cvtepu16_epi32(0xffff, halves)) << 16);
 }
-/// The first `count` of its elements.
 inline void store_part(float* p, Vector v, int64_t count) {
   if (count >= kLanes) return store(p, v);
   _mm512_mask_storeu_ps(p, first_lanes(count), reinterpret_cast<__m512>(v));
