@@ -301,6 +301,9 @@ TEST_F(Generating, ReadsPromptsLongerThanTheWindow) {
   EXPECT_THAT(with({"--memory-bound", "16"}), StartsWith(prompt));
   EXPECT_THAT(with({"--memory-bound", "16", "--eviction", "least-used"}), StartsWith(prompt));
   EXPECT_EQ(with({"--memory-bound", "100000"}), streaming) << "a bound that is never reached";
+  EXPECT_EQ(with({"--pairs", "float32"}), streaming);
+  for (const char* type : {"bf16", "int8"})
+    EXPECT_THAT(with({"--pairs", type}), StartsWith(prompt)) << type;
 }
 
 TEST_F(Generating, RefusesWithTheReason) {
@@ -326,6 +329,7 @@ TEST_F(Generating, RefusesWithTheReason) {
        {with("--eviction", "newest"), "expected one of: oldest, least-used"},
        {with("--eviction", "oldest"), "give --memory-bound too"},
        {with("--alternatives", "3"), "give both"},
+       {with("--pairs", "int4"), "expected one of: float32, bf16, int8"},
        {with("--memory-bound", "-3"), "memory-bound"}},
       2);
   expect_refused(generate({"--stop", ""}), 2, "a stop string is empty");

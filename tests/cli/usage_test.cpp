@@ -18,7 +18,7 @@ const std::vector<Verb> kVerbs = {
     {{"generate"},
      {"--model", "--prompt", "--max-tokens", "--temperature", "--top-k", "--top-p",
       "--repetition-penalty", "--seed", "--alternatives", "--beam", "--stop", "--ignore-end",
-      "--reading", "--memory-bound", "--eviction", "--json"}},
+      "--reading", "--memory-bound", "--eviction", "--weights", "--pairs", "--json"}},
     {{"eval"}, {"--model", "--data", "--suffix", "--per-position", "--batch", "--json"}},
     {{"inspect"},
      {"--model", "--text", "--file", "--position", "--token", "--memories", "--page", "--json"}},

@@ -1,5 +1,7 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/infer/streaming_session.h"
@@ -29,6 +31,25 @@ TEST(SessionFile, ALoadedSessionGoesOnAsTheSavedOneWould) {
             << model->kind() << ", bound " << bound.pairs << ", step " << t;
       }
     }
+}
+
+TEST(SessionFile, KeepsPairsOfFewerBitsAsTheyAre) {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "session.safetensors";
+  const auto model = test::tiny_mosaic();
+  for (const auto type : {ops::WeightType::kBFloat16, ops::WeightType::kInt8}) {
+    model->keep_pairs_in(type);
+    StreamingSession session(*model, Reading::kStreaming);
+    session.add({some_text(9, 2), some_text(4, 3)});
+    session.save(path);
+    StreamingSession loaded = StreamingSession::load(*model, path);
+    for (int64_t t = 0; t < 5; ++t)
+      EXPECT_TRUE(at::equal(session.step({t, 3}), loaded.step({t, 3}))) << t;
+    model->keep_pairs_in(ops::WeightType::kFloat32);
+    EXPECT_THAT(test::message_of<DataError>([&] { StreamingSession::load(*model, path); }),
+                testing::HasSubstr("keeps pairs in " + std::string(config::enum_name(type)) +
+                                   ", the model that goes on with them in float32"));
+  }
 }
 
 TEST(SessionFile, RefusesWhatDoesNotFit) {

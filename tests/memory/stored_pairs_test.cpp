@@ -5,8 +5,20 @@
 
 #include <deque>
 
+#include "tessera/ops/weights.h"
+
 namespace tessera {
 namespace {
+
+/// Each bound with pairs in each type of numbers.
+std::vector<PairOptions> in_every_type(const std::vector<MemoryBound>& bounds) {
+  std::vector<PairOptions> all;
+  for (const MemoryBound& bound : bounds)
+    for (const auto type :
+         {ops::WeightType::kFloat32, ops::WeightType::kBFloat16, ops::WeightType::kInt8})
+      all.push_back({bound, type});
+  return all;
+}
 
 at::Tensor pair_of(int64_t batch, double value) {
   return at::full({batch, 1, 1}, value);
@@ -55,9 +67,31 @@ TEST(StoredPairs, GrowsPastItsFirstRoom) {
   EXPECT_EQ(at_once.counts(), (std::vector<int64_t>{200, 200}));
 }
 
+TEST(StoredPairs, PairsOfFewerBitsAreRoundedOnce) {
+  for (const auto type : {ops::WeightType::kBFloat16, ops::WeightType::kInt8}) {
+    const PairOptions options{{}, type};
+    StoredPairs one_by_one(options), at_once(options);
+    const at::Tensor keys = at::randn({2, 70, 3, 40}), values = at::randn({2, 70, 3, 40});
+    for (int64_t t = 0; t < 70; ++t) one_by_one.store(keys.select(1, t), values.select(1, t));
+    at_once.store_sequence(keys, values);
+    const auto rounded = [&](const at::Tensor& all) {
+      return ops::as_floats(ops::stored_as(all[1].transpose(0, 1), type), 40);
+    };
+    for (const StoredPairs* pairs : {&one_by_one, &at_once}) {
+      EXPECT_TRUE(pairs->keys(1).equal(rounded(keys)));
+      EXPECT_TRUE(pairs->values(1).equal(rounded(values)));
+      EXPECT_TRUE(pairs->select({1}).values(0).equal(rounded(values)));
+    }
+    EXPECT_LT((at_once.keys(0) - keys[0].transpose(0, 1)).abs().max().item<float>(), 0.03);
+    size_t bytes = 0;
+    for (const auto& [name, tensor] : at_once.tensors("")) bytes += tensor.nbytes();
+    EXPECT_LT(bytes, keys.nbytes() + values.nbytes());
+  }
+}
+
 TEST(StoredPairs, OldestEvictionKeepsTheLastPairs) {
   for (int64_t bound : {1, 3, 70}) {
-    StoredPairs pairs(MemoryBound{bound, Eviction::kOldest});
+    StoredPairs pairs({MemoryBound{bound, Eviction::kOldest}});
     std::deque<float> expected;
     for (int64_t t = 0; t < 150; ++t) {
       pairs.store(pair_of(1, t), pair_of(1, t));
@@ -71,7 +105,7 @@ TEST(StoredPairs, OldestEvictionKeepsTheLastPairs) {
 }
 
 TEST(StoredPairs, LeastUsedEvictionDropsWhatIsNeverRead) {
-  StoredPairs pairs(MemoryBound{3, Eviction::kLeastUsed});
+  StoredPairs pairs({MemoryBound{3, Eviction::kLeastUsed}});
   for (double key : {5.0, -5.0, 4.0}) pairs.store(pair_of(1, key), pair_of(1, key));
   for (int i = 0; i < 5; ++i) pairs.count_use(pairs.retrieve(pair_of(1, 3.0)).weights);
   pairs.store(pair_of(1, 6.0), pair_of(1, 6.0));
@@ -81,7 +115,7 @@ TEST(StoredPairs, LeastUsedEvictionDropsWhatIsNeverRead) {
 }
 
 TEST(StoredPairs, LeastUsedIsJudgedPerHead) {
-  StoredPairs pairs(MemoryBound{2, Eviction::kLeastUsed});
+  StoredPairs pairs({MemoryBound{2, Eviction::kLeastUsed}});
   const auto heads = [](double first, double second) {
     return at::tensor({first, second}, at::kFloat).view({1, 2, 1});
   };
@@ -123,11 +157,12 @@ TEST(StoredPairs, StoringAndRetrievingInOneGoIsDoingSoInTurn) {
   const int64_t T = 9;
   const at::Tensor keys = at::randn({2, T, 3, 4}), values = at::randn({2, T, 3, 4});
   const at::Tensor queries = at::randn({2, T, 3, 4});
-  for (const MemoryBound bound : {MemoryBound{}, MemoryBound{4, Eviction::kOldest},
-                                  MemoryBound{4, Eviction::kLeastUsed}, MemoryBound{40}})
+  const std::vector<MemoryBound> bounds = {
+      {}, {4, Eviction::kOldest}, {4, Eviction::kLeastUsed}, {40}};
+  for (const PairOptions& options : in_every_type(bounds))
     for (bool query_first : {false, true})
       for (int64_t before : {0, 3}) {
-        StoredPairs in_turn(bound), at_once(bound);
+        StoredPairs in_turn(options), at_once(options);
         for (StoredPairs* pairs : {&in_turn, &at_once})
           pairs->store_sequence(keys.narrow(1, 0, before), values.narrow(1, 0, before));
         const int64_t pairs = query_first ? T - 1 : T;
@@ -143,7 +178,7 @@ TEST(StoredPairs, StoringAndRetrievingInOneGoIsDoingSoInTurn) {
             at_once.store_and_retrieve(keys.narrow(1, 0, pairs), values.narrow(1, 0, pairs),
                                        queries, ops::Precision::kFloat32);
         EXPECT_TRUE(at::allclose(reads, at::stack(expected, 1), 1e-5, 1e-6))
-            << bound.pairs << " " << query_first << " " << before;
+            << options.bound.pairs << " " << query_first << " " << before;
         EXPECT_EQ(at_once.counts(), in_turn.counts());
         EXPECT_EQ(at_once.stored(), in_turn.stored());
         EXPECT_TRUE(at_once.keys(1).equal(in_turn.keys(1)));
@@ -169,11 +204,11 @@ TEST(StoredPairs, AFullMemoryReadsPiecesAsItReadsPairs) {
     const auto numbers = [&] { return at::randn({2, T, 3, 5}, type); };
     const at::Tensor keys = numbers(), values = numbers(), queries = numbers();
     for (const int64_t bound : {1, 2, 5, 13}) {
-      StoredPairs in_turn(MemoryBound{bound, Eviction::kOldest});
+      StoredPairs in_turn({MemoryBound{bound, Eviction::kOldest}});
       const at::Tensor expected = in_turn_by_hand(in_turn, keys, values, queries);
       for (int64_t first = 0; first <= T; ++first)
         for (int64_t second = first; second <= T; ++second) {
-          StoredPairs pieces(MemoryBound{bound, Eviction::kOldest});
+          StoredPairs pieces({MemoryBound{bound, Eviction::kOldest}});
           std::vector<at::Tensor> reads;
           for (const auto& [begin, end] :
                {std::pair{int64_t{0}, first}, std::pair{first, second}, std::pair{second, T}}) {
@@ -197,8 +232,8 @@ TEST(StoredPairs, AFullMemoryReadsPiecesAsItReadsPairs) {
 TEST(StoredPairs, RowsOfDifferentCountsReadPiecesAsTheyReadPairs) {
   at::manual_seed(2);
   const auto numbers = [](int64_t rows, int64_t length) { return at::randn({rows, length, 2, 4}); };
-  for (const MemoryBound bound : {MemoryBound{}, MemoryBound{6, Eviction::kOldest}}) {
-    StoredPairs few(bound), more(bound);
+  for (const PairOptions& options : in_every_type({{}, {6, Eviction::kOldest}})) {
+    StoredPairs few(options), more(options);
     few.store_sequence(numbers(1, 2), numbers(1, 2));
     more.store_sequence(numbers(1, 5), numbers(1, 5));
     StoredPairs in_turn = StoredPairs::stack({&few, &more}), at_once = in_turn;
@@ -231,9 +266,11 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   refuses(2, {1, 2, 3, 4});
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{1, 1}));
   EXPECT_TRUE(pairs.keys(0).equal(at::ones({3, 1, 4})));
-  EXPECT_THROW(StoredPairs(MemoryBound{-1}), c10::ValueError);
-  const StoredPairs bounded(MemoryBound{4});
+  EXPECT_THROW(StoredPairs({MemoryBound{-1}}), c10::ValueError);
+  const StoredPairs bounded({MemoryBound{4}});
   EXPECT_THROW(StoredPairs::stack({&pairs, &bounded}), c10::ValueError);
+  const StoredPairs halves({{}, ops::WeightType::kBFloat16});
+  EXPECT_THROW(StoredPairs::stack({&pairs, &halves}), c10::ValueError);
   EXPECT_THROW(StoredPairs::stack({}), c10::ValueError);
 }
 

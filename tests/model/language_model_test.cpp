@@ -202,6 +202,26 @@ TEST_P(LanguageModelTest, ABoundedMemoryDoesNotDependOnThePieces) {
   }
 }
 
+/// Rounded pairs change a little what is read, and the same in any pieces.
+TEST_P(LanguageModelTest, KeepsPairsInFewerBitsOrRefuses) {
+  const at::Tensor all = tokens(2, 14), floats = read_in_pieces(all, {14});
+  for (const auto type : {ops::WeightType::kBFloat16, ops::WeightType::kInt8}) {
+    if (!GetParam().stores_pairs || std::string_view(GetParam().name) == "gpt_alibi") {
+      EXPECT_THROW(model_->keep_pairs_in(type), UsageError);
+      continue;
+    }
+    model_->keep_pairs_in(type);
+    const at::Tensor steps = read_in_pieces(all, std::vector<int64_t>(14, 1));
+    const double error = test::relative_error(steps, floats);
+    EXPECT_LT(error, 0.02);
+    EXPECT_GT(error, 1e-6);
+    expect_equal(read_in_pieces(all, {14}), steps);
+    expect_equal(read_in_pieces(all, {3, 1, 10}), steps);
+  }
+  model_->keep_pairs_in(ops::WeightType::kFloat32);
+  expect_equal(read_in_pieces(all, {14}), floats);
+}
+
 TEST_P(LanguageModelTest, RefusesABoundOfPairsThatItDoesNotStore) {
   if (GetParam().stores_pairs) GTEST_SKIP() << "stores pairs";
   EXPECT_THROW(model_->bounded_state({4, Eviction::kOldest}), UsageError);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -70,6 +71,27 @@ TEST(MemoryRead, ReadsAsManyPairsAsEachRowHoldsInPartOfALargerStore) {
   EXPECT_TRUE(memory_read(query, keys, values, at::tensor(counts, at::kLong)).equal(reading.value));
 }
 
+TEST(MemoryRead, OfPairsOfFewerBitsReadsWhatTheyStandFor) {
+  at::manual_seed(4);
+  for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8})
+    for (int64_t N : {1, 7, 16, 100})
+      for (int64_t D : {1, 14, 32, 65, 96}) {
+        const at::Tensor query = at::randn({3, 2, D}) * std::pow(D, -0.5);
+        const auto store = [&] { return stored_as(at::randn({3, 2, N + 4, D}), type); };
+        const at::Tensor keys = store().narrow(2, 0, N), values = store().narrow(2, 3, N);
+        const at::Tensor counts = at::tensor({int64_t{0}, N / 2, N});
+        const MemoryReading actual = inspect_memory_read(query, keys, values, counts);
+        const auto as_doubles = [&](const at::Tensor& pairs) {
+          return as_floats(pairs, D).to(at::kDouble);
+        };
+        const MemoryReading expected = inspect_memory_read(query.to(at::kDouble), as_doubles(keys),
+                                                           as_doubles(values), counts);
+        EXPECT_LT(test::relative_error(actual.value.to(at::kDouble), expected.value), 1e-5);
+        EXPECT_LT(test::relative_error(actual.weights.to(at::kDouble), expected.weights), 1e-5)
+            << N << " pairs of " << D;
+      }
+}
+
 TEST(MemoryRead, EmptyMemoryAndEmptyBatchGiveZero) {
   EXPECT_TRUE(memory_read(at::randn({2, 3, 4}), at::randn({2, 3, 0, 4}), at::randn({2, 3, 0, 4}))
                   .equal(at::zeros({2, 3, 4})));
@@ -88,6 +110,10 @@ TEST(MemoryRead, RefusesBadArguments) {
   EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({int64_t{-1}, int64_t{5}})),
                c10::ValueError);
   EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({1.0f, 2.0f})), c10::ValueError);
+  const at::Tensor halves = stored_as(pairs, WeightType::kBFloat16);
+  EXPECT_THROW(memory_read(query, halves, pairs), c10::ValueError);
+  EXPECT_THROW(memory_read(query, halves.to(at::kChar), halves.to(at::kChar)), c10::ValueError);
+  EXPECT_THROW(memory_read(query.to(at::kDouble), halves, halves), c10::ValueError);
 }
 
 }  // namespace

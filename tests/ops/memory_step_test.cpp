@@ -5,6 +5,7 @@
 #include "tessera/ops/cpu/loops.h"
 #include "tessera/ops/kernel_smoothing.h"
 #include "tessera/ops/linear.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/ops/slot_read.h"
 #include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"
@@ -248,6 +249,53 @@ TEST(ContextStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
         expect_nearly_close(step.y, composed.y.narrow(0, 0, B));
         expect_nearly_close(storage.values, all.values.narrow(0, 0, B));
       }
+}
+
+/// A step stores the pair that stored_as() makes of it, and reads it back as the others.
+TEST(ContextStep, RoundsThePairThatItStores) {
+  at::manual_seed(8);
+  for (const WeightType type : kWeightsOfFewerBits)
+    for (const int64_t B : {1, 5, 17})  // 17: composed of tensor functions
+      for (const int64_t D : {14, 32, 64}) {
+        const Drawn drawn = {3, D, at::kFloat, false};
+        ContextParameters parameters = drawn.context();
+        const at::Tensor x = drawn.numbers({B, 1, 3 * D}, 1);
+        const auto row = [&] { return drawn.numbers({B, 3, D}, 1); };
+        ContextCarry last = {row(), row(), row()};
+        last.key[0][0].zero_();  // a block without a scale
+        const at::Tensor keys = stored_as(drawn.numbers({B, 3, 9, D}, 1), type);
+        const at::Tensor values = stored_as(drawn.numbers({B, 3, 9, D}, 1), type);
+        const std::vector<int64_t> slots(B, 4), counts(B, 7);
+        const PairStorage floats = {as_floats(keys, D).clone(), as_floats(values, D).clone(), slots,
+                                    counts};
+        const PairStorage rounded = {keys.clone(), values.clone(), slots, counts};
+        context_step(x, parameters, last, floats);
+        const ContextStep step = context_step(x, parameters, last, rounded);
+        EXPECT_TRUE(rounded.keys.select(2, 4).equal(stored_as(floats.keys.select(2, 4), type)));
+        EXPECT_TRUE(rounded.values.select(2, 4).equal(stored_as(floats.values.select(2, 4), type)));
+        for (const int64_t other : {0, 3, 5, 8})
+          EXPECT_TRUE(rounded.values.select(2, other).equal(values.select(2, other)));
+        const at::Tensor read =
+            memory_read(step.carry.key, as_floats(rounded.keys, D), as_floats(rounded.values, D),
+                        at::tensor(counts, at::kLong));
+        expect_close(step.y, linear(read.flatten(1).unsqueeze(1), parameters.output.weight,
+                                    parameters.output.bias));
+      }
+}
+
+TEST(ContextStep, APairThatIsNotANumberStaysSo) {
+  const Drawn drawn = {1, 40, at::kFloat, false};
+  for (const WeightType type : kWeightsOfFewerBits)
+    for (const float wrong : {std::nanf(""), INFINITY}) {
+      const at::Tensor one = drawn.numbers({1, 1, 40}, 1), pairs = at::zeros({1, 1, 2, 40});
+      at::Tensor key = one.clone();
+      key[0][0][33] = wrong;
+      const PairStorage storage = {stored_as(pairs, type), stored_as(pairs, type), {0}, {1}};
+      if (!cpu::loops()) GTEST_SKIP() << "without loops int8 refuses such numbers";
+      context_step(one, drawn.context(), {one, key, one}, storage);
+      EXPECT_FALSE(as_floats(storage.keys, 40)[0][0][0][33].isfinite().item<bool>());
+      EXPECT_TRUE(as_floats(storage.keys, 40)[0][0][0][31].isfinite().item<bool>());
+    }
 }
 
 TEST(PersistentStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {

@@ -6,10 +6,10 @@
 
 namespace tessera {
 
-ModelFolder ModelFolder::load(const std::filesystem::path& folder,
-                              std::optional<ops::WeightType> weights) {
+ModelFolder ModelFolder::load(const std::filesystem::path& folder, const NumberTypes& types) {
   const auto tokenizer_file = folder / "tokenizer.json";
-  auto model = load_to_read(folder, weights);
+  auto model = load_to_read(folder, types.weights);
+  model->keep_pairs_in(types.pairs.value_or(ops::WeightType::kFloat32));
   if (!std::filesystem::exists(tokenizer_file))
     throw DataError(folder.native(),
                     "has no tokenizer.json; put one there, or import with --tokenizer");

@@ -13,16 +13,20 @@ namespace tessera {
 
 class LanguageModel;
 
+/// The numbers in which a model that is only read keeps what it has learned and what it reads.
+struct NumberTypes {
+  std::optional<ops::WeightType> weights = {};  ///< of its matrices; the directory's unless given
+  std::optional<ops::WeightType> pairs = {};    ///< of the pairs stored; float32 unless given
+};
+
 /// A model directory with its tokenizer.
 struct ModelFolder {
   std::shared_ptr<LanguageModel> model;
   Tokenizer tokenizer;
 
-  /// weights: the numbers that the model's matrices are kept in, those of the folder unless given.
-  /// Throws as load_to_read does, and DataError where the tokenizer has more tokens than the model,
-  /// or there is none.
-  static ModelFolder load(const std::filesystem::path& folder,
-                          std::optional<ops::WeightType> weights = {});
+  /// Throws as load_to_read and LanguageModel::keep_pairs_in do, and DataError where the tokenizer
+  /// has more tokens than the model, or there is none.
+  static ModelFolder load(const std::filesystem::path& folder, const NumberTypes& types = {});
 
   /// The bytes of any id of the model's vocabulary; ids that the tokenizer lacks stand for nothing.
   TokenBytes token_bytes() const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -15,23 +16,25 @@ at::Tensor copy(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.clone() : tensor;
 }
 
-/// A tensor of `capacity` pairs that starts with the pairs of `old`.
-at::Tensor grown(const at::Tensor& old, int64_t batch, int64_t heads, int64_t capacity,
-                 int64_t width, at::TensorOptions options) {
-  at::Tensor result = at::zeros({batch, heads, capacity, width}, options);
-  if (old.defined()) result.narrow(2, 0, old.size(2)).copy_(old);
+/// `wanted` places [B, H, wanted, ..] of zeros, of which the first are those of `old`.
+at::Tensor grown(const at::Tensor& old, int64_t wanted) {
+  std::vector<int64_t> sizes = old.sizes().vec();
+  sizes[2] = wanted;
+  at::Tensor result = at::zeros(sizes, old.options());
+  result.narrow(2, 0, old.size(2)).copy_(old);
   return result;
 }
 
 }  // namespace
 
-StoredPairs::StoredPairs(MemoryBound bound) : bound_(bound) {
-  TORCH_CHECK_VALUE(bound.pairs >= 0, "StoredPairs: a bound of ", bound.pairs,
+StoredPairs::StoredPairs(PairOptions options) : options_(options) {
+  TORCH_CHECK_VALUE(most() >= 0, "StoredPairs: a bound of ", most(),
                     " pairs; expected at least 1, or 0 for no bound");
 }
 
 StoredPairs::StoredPairs(const StoredPairs& other)
-    : bound_(other.bound_),
+    : options_(other.options_),
+      width_(other.width_),
       counts_(other.counts_),
       stored_(other.stored_),
       keys_(copy(other.keys_)),
@@ -51,53 +54,57 @@ int64_t StoredPairs::most_pairs() const {
 }
 
 bool StoredPairs::holds(int64_t pairs) const {
-  return bound_.pairs == 0 || most_pairs() + pairs <= bound_.pairs;
+  return most() == 0 || most_pairs() + pairs <= most();
 }
 
 void StoredPairs::check_rows(const at::Tensor& like) const {
   if (!keys_.defined()) return;
-  TORCH_CHECK_VALUE(like.size(0) == keys_.size(0) && like.size(-2) == keys_.size(1) &&
-                        like.size(-1) == keys_.size(3),
-                    "StoredPairs: pairs of ", like.size(0), " rows, ", like.size(-2), " heads and ",
-                    like.size(-1), " channels; the memory has ", keys_.size(0), ", ", keys_.size(1),
-                    " and ", keys_.size(3));
+  TORCH_CHECK_VALUE(
+      like.size(0) == keys_.size(0) && like.size(-2) == keys_.size(1) && like.size(-1) == width_,
+      "StoredPairs: pairs of ", like.size(0), " rows, ", like.size(-2), " heads and ",
+      like.size(-1), " channels; the memory has ", keys_.size(0), ", ", keys_.size(1), " and ",
+      width_);
+}
+
+at::Tensor StoredPairs::kept(const at::Tensor& pairs) const {
+  return options_.type == ops::WeightType::kFloat32 ? pairs : ops::stored_as(pairs, options_.type);
 }
 
 /// Grows the room to `pairs`, which check_rows has let pass.
 void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
-  const int64_t batch = like.size(0), heads = like.size(-2), width = like.size(-1);
   if (!keys_.defined()) {
+    const int64_t batch = like.size(0), heads = like.size(-2);
+    width_ = like.size(-1);
     counts_.assign(batch, 0);
     stored_.assign(batch, 0);
+    keys_ = values_ = kept(at::zeros({batch, heads, 0, width_}, like.options()));
+    if (counts_use()) usage_ = at::zeros({batch, heads, 0}, like.options());
   }
-  if (keys_.defined() && capacity() >= pairs) return;
+  if (capacity() >= pairs) return;
   int64_t wanted = std::max({pairs, kFirstCapacity, 2 * capacity()});
-  if (bound_.pairs > 0) wanted = std::min(wanted, bound_.pairs);
-  keys_ = grown(keys_, batch, heads, wanted, width, like.options());
-  values_ = grown(values_, batch, heads, wanted, width, like.options());
-  if (counts_use())
-    usage_ = grown(usage_.defined() ? usage_.unsqueeze(-1) : usage_, batch, heads, wanted, 1,
-                   like.options())
-                 .squeeze(-1);
+  if (most() > 0) wanted = std::min(wanted, most());
+  keys_ = grown(keys_, wanted);
+  values_ = grown(values_, wanted);
+  if (usage_.defined()) usage_ = grown(usage_, wanted);
 }
 
 /// Makes room for one pair more in every row, where it may hold one more.
 void StoredPairs::reserve_next(const at::Tensor& like) {
   const int64_t pairs = most_pairs() + 1;
-  reserve(like, bound_.pairs > 0 ? std::min(pairs, bound_.pairs) : pairs);
+  reserve(like, most() > 0 ? std::min(pairs, most()) : pairs);
 }
 
 /// Where each row puts one pair more: behind the others, or in place of the oldest.
 std::vector<int64_t> StoredPairs::next_slots() const {
   std::vector<int64_t> slots = counts_;
   for (size_t row = 0; row < slots.size(); ++row)
-    if (bound_.pairs > 0 && counts_[row] == bound_.pairs) slots[row] = stored_[row] % bound_.pairs;
+    if (most() > 0 && counts_[row] == most()) slots[row] = stored_[row] % most();
   return slots;
 }
 
 void StoredPairs::count_next() {
   for (size_t row = 0; row < counts_.size(); ++row) {
-    if (bound_.pairs == 0 || counts_[row] < bound_.pairs) ++counts_[row];
+    if (most() == 0 || counts_[row] < most()) ++counts_[row];
     ++stored_[row];
   }
 }
@@ -108,7 +115,7 @@ ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
   reserve_next(like);
   ops::PairStorage next = {keys_, values_, next_slots(), counts_};
   for (int64_t& count : next.counts)
-    if (bound_.pairs == 0 || count < bound_.pairs) ++count;
+    if (most() == 0 || count < most()) ++count;
   return next;
 }
 
@@ -121,11 +128,11 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   reserve_next(key);
   at::Tensor slots = at::tensor(next_slots(), at::kLong).unsqueeze(1).repeat({1, keys_.size(1)});
   for (int64_t row = 0; row < rows(); ++row)
-    if (counts_use() && counts_[row] == bound_.pairs) slots[row].copy_(usage_[row].argmin(-1));
+    if (counts_use() && counts_[row] == most()) slots[row].copy_(usage_[row].argmin(-1));
   slots = slots.to(keys_.device()).unsqueeze(-1);  // [B, H, 1]
-  const at::Tensor places = slots.unsqueeze(-1).expand({-1, -1, 1, key.size(-1)});
-  keys_.scatter_(2, places, key.unsqueeze(2));
-  values_.scatter_(2, places, value.unsqueeze(2));
+  const at::Tensor places = slots.expand({-1, -1, keys_.size(3)}).unsqueeze(2);
+  keys_.scatter_(2, places, kept(key).unsqueeze(2));
+  values_.scatter_(2, places, kept(value).unsqueeze(2));
   if (usage_.defined()) usage_.scatter_(2, slots, 1.0);
   count_next();
 }
@@ -143,8 +150,8 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
   }
   reserve(keys, most_pairs() + length);
   const int64_t first = most_pairs();
-  keys_.narrow(2, first, length).copy_(keys.transpose(1, 2));
-  values_.narrow(2, first, length).copy_(values.transpose(1, 2));
+  keys_.narrow(2, first, length).copy_(kept(keys).transpose(1, 2));
+  values_.narrow(2, first, length).copy_(kept(values).transpose(1, 2));
   if (usage_.defined()) usage_.narrow(2, first, length).fill_(1.0);
   for (size_t row = 0; row < counts_.size(); ++row) {
     counts_[row] += length;
@@ -170,21 +177,22 @@ void StoredPairs::count_use(const at::Tensor& weights) {
 }
 
 at::Tensor StoredPairs::keys(int64_t row) const {
-  return keys_[row].narrow(1, 0, counts_.at(row));
+  return ops::as_floats(keys_[row].narrow(1, 0, counts_.at(row)), width_);
 }
 at::Tensor StoredPairs::values(int64_t row) const {
-  return values_[row].narrow(1, 0, counts_.at(row));
+  return ops::as_floats(values_[row].narrow(1, 0, counts_.at(row)), width_);
 }
 
 StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
   TORCH_CHECK_VALUE(!parts.empty(), "StoredPairs::stack: nothing to stack");
   int64_t widest = 0;
   for (const auto* part : parts) {
-    TORCH_CHECK_VALUE(part->bound_ == parts.front()->bound_,
-                      "StoredPairs::stack: memories with different bounds");
+    TORCH_CHECK_VALUE(part->options_ == parts.front()->options_,
+                      "StoredPairs::stack: memories that keep their pairs in different ways");
     widest = std::max(widest, part->capacity());
   }
-  StoredPairs result(parts.front()->bound_);
+  StoredPairs result(parts.front()->options_);
+  result.width_ = parts.front()->width_;
   std::vector<at::Tensor> keys, values, usage;
   for (const auto* part : parts) {
     TORCH_CHECK_VALUE(
@@ -208,7 +216,8 @@ StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
 }
 
 StoredPairs StoredPairs::select(const std::vector<int64_t>& rows) const {
-  StoredPairs result(bound_);
+  StoredPairs result(options_);
+  result.width_ = width_;
   for (int64_t row : rows) {
     result.counts_.push_back(counts_.at(row));
     result.stored_.push_back(stored_.at(row));

@@ -10,6 +10,7 @@
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
 #include "tessera/ops/precision.h"
+#include "tessera/ops/weight_type.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
@@ -31,13 +32,23 @@ struct MemoryBound {
   bool operator==(const MemoryBound&) const = default;
 };
 
+/// How a memory keeps its pairs.
+struct PairOptions {
+  MemoryBound bound;
+  /// The numbers of keys and values. Those of fewer bits are rounded once, when they are stored.
+  ops::WeightType type = ops::WeightType::kFloat32;
+
+  bool operator==(const PairOptions&) const = default;
+};
+
 /// The key-value pairs that B memories of H heads have stored, each row with a count of its own.
-/// A value: a copy is a fork, and storing into one leaves the other as it was.
+/// Pairs come and go as floats or, kept as kFloat32 alone, as doubles. A value: a copy is a fork,
+/// and storing into one leaves the other as it was.
 class StoredPairs {
  public:
   StoredPairs() = default;
   /// Throws c10::ValueError on a negative bound.
-  explicit StoredPairs(MemoryBound bound);
+  explicit StoredPairs(PairOptions options);
   StoredPairs(const StoredPairs& other);
   StoredPairs& operator=(const StoredPairs& other);
   StoredPairs(StoredPairs&&) = default;
@@ -70,15 +81,15 @@ class StoredPairs {
   ops::PairStorage prepare_next(const at::Tensor& like);
   void count_next();
 
-  MemoryBound bound() const { return bound_; }
+  const PairOptions& options() const { return options_; }
   /// Rows that it was opened for; 0 before the first use.
   int64_t rows() const { return static_cast<int64_t>(counts_.size()); }
   /// Whether what is evicted depends on how much each pair was read.
-  bool counts_use() const { return bound_.pairs > 0 && bound_.eviction == Eviction::kLeastUsed; }
+  bool counts_use() const { return most() > 0 && options_.bound.eviction == Eviction::kLeastUsed; }
   /// Pairs held by each row, and pairs ever stored in it.
   const std::vector<int64_t>& counts() const { return counts_; }
   const std::vector<int64_t>& stored() const { return stored_; }
-  /// Keys and values [H, N, D] of one row, oldest first where nothing was evicted.
+  /// Keys and values [H, N, D] of one row as they are read, oldest first where nothing was evicted.
   at::Tensor keys(int64_t row) const;
   at::Tensor values(int64_t row) const;
 
@@ -88,12 +99,13 @@ class StoredPairs {
 
   /// Everything it holds under names that start with `prefix`, for a file, and what such a file
   /// gives back for rows of `heads` heads of `width` channels. Throws DataError where the file's
-  /// tensors do not fit one another, the bound or these sizes.
+  /// tensors do not fit one another, the options or these sizes.
   NamedTensors tensors(const std::string& prefix) const;
   static StoredPairs from_tensors(const TensorFile& file, const std::string& prefix,
-                                  MemoryBound bound, int64_t heads, int64_t width);
+                                  PairOptions options, int64_t heads, int64_t width);
 
  private:
+  int64_t most() const { return options_.bound.pairs; }
   int64_t capacity() const { return keys_.defined() ? keys_.size(2) : 0; }
   int64_t most_pairs() const;
   bool level() const;  // whether all rows hold the same number of pairs
@@ -101,6 +113,8 @@ class StoredPairs {
   bool holds(int64_t pairs) const;
   void reserve(const at::Tensor& like, int64_t pairs);
   void check_rows(const at::Tensor& like) const;
+  /// Pairs [.., D] in the numbers in which they are stored.
+  at::Tensor kept(const at::Tensor& pairs) const;
   std::vector<int64_t> next_slots() const;
   void reserve_next(const at::Tensor& like);
   at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
@@ -111,10 +125,11 @@ class StoredPairs {
   at::Tensor store_and_retrieve_in_turn(const at::Tensor& keys, const at::Tensor& values,
                                         const at::Tensor& queries);
 
-  MemoryBound bound_;
+  PairOptions options_;
+  int64_t width_ = 0;            // D
   std::vector<int64_t> counts_;  // pairs held, per row
   std::vector<int64_t> stored_;  // pairs ever stored, per row
-  at::Tensor keys_, values_;     // [B, H, capacity, D]
+  at::Tensor keys_, values_;     // [B, H, capacity, D] in numbers of the type (ops/weights.h)
   at::Tensor usage_;             // [B, H, capacity], attention mass; only for kLeastUsed
 };
 

@@ -6,12 +6,13 @@
 
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/ops/causal_read.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {
 
-/// Pairs of one row [H, N, D] as [1, N, H, D], the newest first; the oldest is at `first`.
+/// Floats of one row's pairs [H, N, D] as [1, N, H, D], the newest first; the oldest is at `first`.
 at::Tensor newest_first(const at::Tensor& row, int64_t first) {
   return row.roll(-first, 1).flip(1).transpose(0, 1).unsqueeze(0);
 }
@@ -31,8 +32,8 @@ void write_round(const at::Tensor& pairs, int64_t first, const at::Tensor& rows)
 at::Tensor StoredPairs::retrieve_sequence(const at::Tensor& queries,
                                           ops::Precision precision) const {
   const int64_t pairs = most_pairs();
-  const auto by_time = [pairs](const at::Tensor& all) {
-    return all.narrow(2, 0, pairs).transpose(1, 2);  // [B, N, H, D]
+  const auto by_time = [&](const at::Tensor& all) {
+    return ops::as_floats(all.narrow(2, 0, pairs), width_).transpose(1, 2);  // [B, N, H, D]
   };
   ops::CausalReadOptions options;
   options.lag = queries.size(1) - pairs;
@@ -48,24 +49,25 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
                                                     const at::Tensor& values,
                                                     const at::Tensor& queries,
                                                     ops::Precision precision) {
-  reserve(keys, bound_.pairs);
+  reserve(keys, most());
+  const auto as_read = [&](const at::Tensor& pairs) { return ops::as_floats(kept(pairs), width_); };
   const std::vector<int64_t> slots = next_slots();
   std::vector<at::Tensor> old_keys, old_values;
   for (int64_t row = 0; row < rows(); ++row) {
-    old_keys.push_back(newest_first(keys_[row], slots[row]));
-    old_values.push_back(newest_first(values_[row], slots[row]));
+    old_keys.push_back(newest_first(this->keys(row), slots[row]));
+    old_values.push_back(newest_first(this->values(row), slots[row]));
   }
   ops::CausalReadOptions newer, older;
   newer.precision = older.precision = precision;
-  older.lag = queries.size(1) + 1 - bound_.pairs;
+  older.lag = queries.size(1) + 1 - most();
   const auto [values_of_old, sums_of_old] =
       ops::causal_reading(queries.flip(1), at::cat(old_keys), at::cat(old_values), older);
   const ops::CausalReading old = {values_of_old.flip(1), sums_of_old.flip(2)};
   const at::Tensor read =
-      ops::joined(old, ops::causal_reading(queries, keys, values, newer));  // [B, T, H, D]
+      ops::joined(old, ops::causal_reading(queries, as_read(keys), as_read(values), newer));
   for (int64_t row = 0; row < rows(); ++row) {
-    write_round(keys_[row], slots[row], keys[row]);
-    write_round(values_[row], slots[row], values[row]);
+    write_round(keys_[row], slots[row], kept(keys[row]));
+    write_round(values_[row], slots[row], kept(values[row]));
   }
   for (int64_t t = 0; t < queries.size(1); ++t) count_next();
   return read;
@@ -127,8 +129,8 @@ at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Ten
     reads.push_back(store_and_retrieve_in_turn(none(keys), none(values), queries.narrow(1, 0, 1)));
   for (int64_t pair = 0; pair < pairs;) {
     // What the memory still has room for, then as many as it holds at a time.
-    const int64_t room = bound_.pairs - most_pairs();
-    const int64_t count = std::min(room > 0 ? room : bound_.pairs, pairs - pair);
+    const int64_t room = most() - most_pairs();
+    const int64_t count = std::min(room > 0 ? room : most(), pairs - pair);
     const auto part = [&](const at::Tensor& all) {
       return all.narrow(1, pair + all.size(1) - pairs, count);
     };

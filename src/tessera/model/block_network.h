@@ -101,15 +101,18 @@ class BlockNetwork : public LanguageModel {
   SequenceState empty_state() const override { return bounded_state({}); }
 
   SequenceState bounded_state(MemoryBound bound) const override {
-    return SequenceState(States{std::vector<BlockState>(config_.layers, BlockState(bound))});
+    const BlockState empty(PairOptions{bound, pair_type_});
+    return SequenceState(States{std::vector<BlockState>(config_.layers, empty)});
   }
+
+  void keep_pairs_in(ops::WeightType type) override { pair_type_ = type; }
 
   SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override {
     States states;
     for (int64_t layer = 0; layer < config_.layers; ++layer) {
       const std::string prefix = fmt::format("blocks.{}.", layer);
-      const MemoryBound bound = empty.as<States>().blocks.at(layer).bound();
-      states.blocks.push_back(block(layer)->state_from(file, prefix, bound));
+      const PairOptions options = empty.as<States>().blocks.at(layer).options();
+      states.blocks.push_back(block(layer)->state_from(file, prefix, options));
       if (states.blocks.back().rows() != states.rows())
         throw DataError(file.path, "'{}' has {} sequences, the first block {}", prefix,
                         states.blocks.back().rows(), states.rows());
@@ -143,6 +146,8 @@ class BlockNetwork : public LanguageModel {
   Norm norm_ = nullptr;
 
  private:
+  ops::WeightType pair_type_ = ops::WeightType::kFloat32;
+
   /// Throws c10::ValueError unless the state is one of this model for `batch` sequences.
   void check_state(const std::vector<BlockState>& blocks, int64_t batch) const {
     TORCH_CHECK_VALUE(static_cast<int64_t>(blocks.size()) == config_.layers, "the state has ",

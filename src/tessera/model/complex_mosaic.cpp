@@ -131,7 +131,7 @@ SequenceState ComplexMosaic::state_from(const TensorFile& file, const SequenceSt
   ComplexMosaicState state;
   state.pending_key = file.at("pending_key", {-1, config_.heads, width}, at::kFloat);
   state.pairs = StoredPairs::from_tensors(
-      file, "pairs.", empty.as<ComplexMosaicState>().pairs.bound(), config_.heads, width);
+      file, "pairs.", empty.as<ComplexMosaicState>().pairs.options(), config_.heads, width);
   if (state.pairs.rows() != state.rows())
     throw DataError(file.path, "'pairs.' has {} rows, 'pending_key' {}", state.pairs.rows(),
                     state.rows());

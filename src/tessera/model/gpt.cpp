@@ -151,9 +151,9 @@ void GptBlockImpl::check_state(const StoredPairs& pairs, int64_t batch) const {
 }
 
 StoredPairs GptBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
-                                     MemoryBound bound) const {
+                                     PairOptions options) const {
   const int64_t H = config_.heads, D = config_.channels / H;
-  return StoredPairs::from_tensors(file, prefix, bound, H, alibi_slopes_.defined() ? D + 1 : D);
+  return StoredPairs::from_tensors(file, prefix, options, H, alibi_slopes_.defined() ? D + 1 : D);
 }
 
 Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed, at::Device device)
@@ -162,6 +162,13 @@ Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed, at::Device devic
     position_embedding_ = register_parameter("position_embedding",
                                              at::zeros({config.window, config.channels}, device));
   if (seed) initialise(*seed);
+}
+
+void Gpt::keep_pairs_in(ops::WeightType type) {
+  if (config_.positions == Positions::kAlibi)
+    LanguageModel::keep_pairs_in(type);
+  else
+    BlockNetwork::keep_pairs_in(type);
 }
 
 std::vector<std::string> Gpt::weight_matrices() const {

@@ -69,7 +69,7 @@ class GptBlockImpl : public torch::nn::Module {
   void check_state(const StoredPairs& pairs, int64_t batch) const;
   /// As SequenceModel::state_from.
   StoredPairs state_from(const TensorFile& file, const std::string& prefix,
-                         MemoryBound bound) const;
+                         PairOptions options) const;
 
   Norm attention_norm = nullptr;
   torch::nn::Linear query_key_value = nullptr;  ///< [3C, C]
@@ -108,6 +108,8 @@ class Gpt : public TracedBlockNetwork<GptConfig, GptBlock> {
 
   std::string_view kind() const override { return kKind; }
   bool reads_past_window() const override { return config_.positions != Positions::kLearned; }
+  /// With ALiBi positions in float32 alone, since a key keeps its position as one of its channels.
+  void keep_pairs_in(ops::WeightType type) override;
   /// All but the positions, of which one row is added to each token.
   std::vector<std::string> weight_matrices() const override;
   void initialise(uint64_t seed) override;

@@ -64,4 +64,12 @@ SequenceState LanguageModel::bounded_state(MemoryBound bound) const {
   return empty_state();
 }
 
+void LanguageModel::keep_pairs_in(ops::WeightType type) {
+  if (type != ops::WeightType::kFloat32)
+    throw UsageError(
+        "pairs in {} were asked for, but this model of kind '{}' keeps what it has read in float32 "
+        "alone",
+        config::enum_name(type), kind());
+}
+
 }  // namespace tessera

@@ -43,6 +43,9 @@ class LanguageModel : public SequenceModel {
   /// As empty_state(), where each memory of stored pairs keeps at most as many as the bound allows.
   /// Throws UsageError on a bound where the model stores no pairs.
   virtual SequenceState bounded_state(MemoryBound bound) const;
+  /// Says in which numbers the memories of states that begin from now on keep their pairs; in
+  /// float32 before. Throws UsageError where the model cannot keep them in such numbers.
+  virtual void keep_pairs_in(ops::WeightType type);
 
  protected:
   /// The tied embedding [V, C] and the factor of the logits.

@@ -99,10 +99,10 @@ void MosaicBlockImpl::check_state(const MosaicBlockState& state, int64_t batch) 
 }
 
 MosaicBlockState MosaicBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
-                                             MemoryBound bound) const {
-  MosaicBlockState state(bound);
+                                             PairOptions options) const {
+  MosaicBlockState state(options);
   state.context =
-      ContextMemoryState::from_tensors(file, prefix + "context.", bound, heads_, head_width_);
+      ContextMemoryState::from_tensors(file, prefix + "context.", options, heads_, head_width_);
   state.persistent_leaky_key =
       file.at(prefix + "persistent.leaky_key", {state.rows(), heads_, head_width_}, at::kFloat);
   return state;

@@ -47,9 +47,9 @@ struct MosaicBlockState {
   ContextMemoryState context;
   at::Tensor persistent_leaky_key;  ///< [B, H, D]
 
-  explicit MosaicBlockState(MemoryBound bound = {}) : context(bound) {}
+  explicit MosaicBlockState(PairOptions options = {}) : context(options) {}
   int64_t rows() const { return context.rows(); }
-  MemoryBound bound() const { return context.pairs.bound(); }
+  const PairOptions& options() const { return context.pairs.options(); }
   MosaicBlockState select(const std::vector<int64_t>& rows) const;
   static MosaicBlockState stack(const std::vector<const MosaicBlockState*>& parts);
   NamedTensors tensors(const std::string& prefix) const;
@@ -70,7 +70,7 @@ class MosaicBlockImpl : public torch::nn::Module {
   /// Throws c10::ValueError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
   /// As SequenceModel::state_from.
-  State state_from(const TensorFile& file, const std::string& prefix, MemoryBound bound) const;
+  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
 
   Norm context_norm = nullptr;
   ContextMemory context = nullptr;

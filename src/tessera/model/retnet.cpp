@@ -113,7 +113,7 @@ void RetNetBlockImpl::check_state(const State& state, int64_t batch) const {
 }
 
 RetentionState RetNetBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
-                                           MemoryBound) const {
+                                           PairOptions) const {
   const int64_t H = config_.heads, D = config_.channels / H;
   RetentionState state;
   state.retained = file.at(prefix + "retained", {-1, H, D, 2 * D}, at::kFloat);

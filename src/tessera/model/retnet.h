@@ -40,8 +40,8 @@ struct RetentionState {
   std::vector<int64_t> steps;  ///< read by each sequence
 
   /// It stores no pairs; RetNet refuses bounds.
-  explicit RetentionState(MemoryBound = {}) {}
-  MemoryBound bound() const { return {}; }
+  explicit RetentionState(PairOptions = {}) {}
+  PairOptions options() const { return {}; }
   int64_t rows() const { return static_cast<int64_t>(steps.size()); }
   RetentionState select(const std::vector<int64_t>& rows) const;
   static RetentionState stack(const std::vector<const RetentionState*>& parts);
@@ -61,7 +61,7 @@ class RetNetBlockImpl : public torch::nn::Module {
   /// Throws c10::ValueError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
   /// As SequenceModel::state_from.
-  State state_from(const TensorFile& file, const std::string& prefix, MemoryBound bound) const;
+  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
 
   Norm retention_norm = nullptr;
   torch::nn::Linear query_key_value_gate = nullptr;  ///< [C + C + 2C + 2C, C]
@@ -104,6 +104,7 @@ class RetNet : public BlockNetwork<RetNetConfig, RetNetBlock> {
   std::string_view kind() const override { return kKind; }
   bool reads_past_window() const override { return true; }
   SequenceState bounded_state(MemoryBound bound) const override;
+  void keep_pairs_in(ops::WeightType type) override { LanguageModel::keep_pairs_in(type); }
   /// As GPT, N(0, 0.02^2), divided by sqrt(2 L) at the end of a branch; queries, keys, values and
   /// gates N(0, 1 / C), so that norm_h sees more than its epsilon.
   void initialise(uint64_t seed) override;

@@ -28,7 +28,7 @@ namespace {
 
 struct EvalArguments {
   std::string model, store, data, suffix, per_position;
-  std::optional<ops::WeightType> weights;
+  NumberTypes types;
   EvaluationOptions evaluation;
   bool json = false;
 };
@@ -83,6 +83,11 @@ void write_positions(const LossByPosition& losses, const std::string& path) {
   write_file(path, table.csv());
 }
 
+/// As the command line gave it; nothing where it did not.
+std::string given_name(std::optional<ops::WeightType> type) {
+  return type ? std::string(config::enum_name(*type)) : "";
+}
+
 /// Throws UsageError unless all processes evaluate the same.
 void require_same_evaluation(Processes& processes, const EvalArguments& options,
                              const ModelFolder& folder, const TextSource& source) {
@@ -95,8 +100,8 @@ void require_same_evaluation(Processes& processes, const EvalArguments& options,
   const EvaluationOptions& how = options.evaluation;
   processes.require_equal(
       "evaluation",
-      fmt::format("weights {}, store {}, {}, stride {}, batch {}",
-                  options.weights ? config::enum_name(*options.weights) : "", options.store,
+      fmt::format("weights {}, pairs {}, store {}, {}, stride {}, batch {}",
+                  given_name(options.types.weights), given_name(options.types.pairs), options.store,
                   config::enum_name(how.reading), how.stride, how.batch));
 }
 
@@ -123,8 +128,12 @@ Result evaluate_together(Processes& processes, const ModelFolder& folder, const 
 }
 
 void run_eval(const EvalArguments& options) {
+  if (options.types.pairs && options.evaluation.reading == Reading::kWindowed)
+    throw UsageError(
+        "--pairs says how memories keep what they have read; windows start from nothing: give "
+        "--reading streaming, too");
   const auto processes = meet_processes(Rendezvous::from_environment());
-  const ModelFolder folder = ModelFolder::load(options.model, options.weights);
+  const ModelFolder folder = ModelFolder::load(options.model, options.types);
   const TextSource source = TextSource::from_path(options.data, options.suffix);
   const auto memory = store_memory(folder, options.model, options.store);
   EvaluationOptions evaluation = options.evaluation;
@@ -156,7 +165,7 @@ void add_eval(Verb& program) {
   EvaluationOptions& evaluation = options->evaluation;
   Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
   verb.option("--model", options->model, "Model directory").required();
-  add_weights(verb, options->weights);
+  add_number_types(verb, options->types);
   verb.option("--store", options->store, kStoreHelp);
   verb.option("--data", options->data, "Text file, or a folder of them").required();
   verb.option("--suffix", options->suffix,

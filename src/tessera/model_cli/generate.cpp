@@ -73,7 +73,7 @@ void run_generate(GenerateArguments& options) {
   check_options(options);
   if (!options.prompt_files.empty()) command.prompts.clear();
   for (const auto& file : options.prompt_files) command.prompts.push_back(prompt_from(file));
-  const ModelFolder folder = ModelFolder::load(command.model, command.weights);
+  const ModelFolder folder = ModelFolder::load(command.model, command.types);
   GenerateOptions& generate = command.generate;
   for (const auto& [token, bias] : generate.sampling.logit_bias)
     if (token < 0 || token >= folder.model->vocabulary())
@@ -168,7 +168,7 @@ void add_generate(Verb& program) {
   GenerateCommand& command = options->command;
   Verb& verb = program.verb("generate", "Generate text, one token at a time");
   verb.option("--model", command.model, "Model directory").required();
-  add_weights(verb, command.weights);
+  add_number_types(verb, command.types);
   const Option prompt =
       verb.option("--prompt", command.prompts, "Text to continue; may be given several times");
   verb.option("--prompt-file", options->prompt_files,

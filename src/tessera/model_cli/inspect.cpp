@@ -237,7 +237,8 @@ int64_t token_of(const ModelFolder& folder, const std::string& text) {
 }
 
 void run_inspect(const InspectArguments& options) {
-  const ModelFolder folder = ModelFolder::load(options.model, ops::WeightType::kFloat32);
+  const ModelFolder folder =
+      ModelFolder::load(options.model, {.weights = ops::WeightType::kFloat32});
   const InspectedText text(folder, options.file.empty() ? options.text : read_file(options.file));
   if (!options.page.empty()) return write_page(options, folder, text);
   InspectionOptions inspection{.memories = options.memories};

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tessera/cli/verb.h"
-#include "tessera/ops/weight_type.h"
+#include "tessera/infer/model_folder.h"
 
 namespace tessera::cli {
 
@@ -23,8 +23,8 @@ void add_serve(Verb& program);
 /// The verbs of `tessera data` that write samples of tasks.
 void add_task_data(Verb& data);
 
-/// --weights of the verbs that only read a model.
-void add_weights(Verb& verb, std::optional<ops::WeightType>& weights);
+/// --weights and --pairs of the verbs that only read a model.
+void add_number_types(Verb& verb, NumberTypes& types);
 
 /// Text of `--version`: versions of everything that the program runs on, and the machine.
 std::string version_text();

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> models, stores;
-  std::optional<ops::WeightType> weights;
+  NumberTypes types;
   std::string key_file, runs;
   std::optional<double> memory;
   serve::EngineOptions engine;
@@ -106,7 +106,7 @@ void load(const Options& options, serve::Service& service) {
   };
   for (const auto& text : options.models) {
     const auto [name, folder] = named(text);
-    service.models.add(serve::served_model(name, folder, engine, options.weights));
+    service.models.add(serve::served_model(name, folder, engine, options.types));
   }
   for (const auto& text : options.stores) {
     const auto [name, folder] = named(text);
@@ -181,7 +181,7 @@ void add_serve(Verb& program) {
   verb.option("--model", options->models,
               "Model directory, or NAME=DIR; may be given several times. Requests that name no "
               "model get the first");
-  add_weights(verb, options->weights);
+  add_number_types(verb, options->types);
   verb.option("--store", options->stores,
               "Store, or NAME=DIR; may be given several times. It is also a model of this name");
   verb.option("--runs", options->runs, "Folder of run folders, shown with their metrics");

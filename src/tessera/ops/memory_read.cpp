@@ -7,6 +7,7 @@
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/memory_read.h"
 #include "tessera/ops/dispatch.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
@@ -16,8 +17,10 @@ void check_arguments(const at::Tensor& query, const at::Tensor& keys, const at::
                      const at::Tensor& counts) {
   check_shape(query, {-1, -1, -1}, "memory_read: query");
   const int64_t B = query.size(0), H = query.size(1), D = query.size(2);
-  check_like(keys, {B, H, -1, D}, query, "memory_read: keys");
-  check_like(values, {B, H, keys.size(2), D}, query, "memory_read: values");
+  check_weight(keys, {B, H, -1, D}, query, "memory_read: keys");
+  check_weight(values, {B, H, keys.size(2), D}, query, "memory_read: values");
+  TORCH_CHECK_VALUE(keys.scalar_type() == values.scalar_type(), "memory_read: keys of ",
+                    keys.scalar_type(), ", values of ", values.scalar_type());
   if (!counts.defined()) return;
   check_shape(counts, {B}, "memory_read: counts");
   TORCH_CHECK_VALUE(counts.scalar_type() == at::kLong && counts.device().is_cpu(),
@@ -44,7 +47,7 @@ MemoryReading composed(const at::Tensor& query, const at::Tensor& keys, const at
   return {at::matmul(weights.unsqueeze(2), values).squeeze(2), weights};
 }
 
-/// `pairs` itself if each head's [N, D] is contiguous, else a copy.
+/// `pairs` itself if each head's rows are contiguous, else a copy.
 at::Tensor with_contiguous_heads(const at::Tensor& pairs) {
   const bool contiguous = pairs.stride(3) == 1 && pairs.stride(2) == pairs.size(3);
   return contiguous ? pairs : pairs.contiguous();
@@ -64,10 +67,10 @@ MemoryReading fused(const at::Tensor& query, const at::Tensor& keys, const at::T
   loop.D = query.size(2);
   loop.N = keys.size(2);
   loop.query = q.data_ptr<float>();
-  loop.keys = k.data_ptr<float>();
+  loop.keys = weight_rows(k);
   loop.key_batch_stride = k.stride(0);
   loop.key_head_stride = k.stride(1);
-  loop.values = v.data_ptr<float>();
+  loop.values = weight_rows(v);
   loop.value_batch_stride = v.stride(0);
   loop.value_head_stride = v.stride(1);
   loop.counts = counts.defined() ? row_counts.data_ptr<int64_t>() : nullptr;
@@ -88,8 +91,9 @@ MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& key
                                   const at::Tensor& values, const at::Tensor& counts) {
   check_arguments(query, keys, values, counts);
   at::NoGradGuard no_grad;
-  if (loops_for({query, keys, values})) return fused(query, keys, values, counts);
-  return composed(query, keys, values, counts);
+  if (loops_for({query})) return fused(query, keys, values, counts);
+  const int64_t D = query.size(2);
+  return composed(query, as_floats(keys, D), as_floats(values, D), counts);
 }
 
 }  // namespace tessera::ops

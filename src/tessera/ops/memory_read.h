@@ -15,7 +15,8 @@ struct MemoryReading {
 /// query [B, H, D], keys and values [B, H, N, D] -> [B, H, D]. Each head's pairs lie one after the
 /// other, so that a read streams through memory; a view narrow(2, 0, N) of a larger store
 /// [B, H, capacity, D] is read in place. counts [B] int64 (on the CPU), each in [0, N], says how
-/// many pairs every batch row holds; undefined means N. A scale belongs on the query.
+/// many pairs every batch row holds; undefined means N. A scale belongs on the query. Beside a
+/// query of floats the pairs may be of any WeightType (ops/weights.h), keys and values of the same.
 /// No gradient. Throws c10::ValueError on a shape or dtype mismatch or a count outside [0, N].
 at::Tensor memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
                        const at::Tensor& counts = {});

@@ -48,9 +48,12 @@ Sizes checked_sizes(const at::Tensor& x, const ContextParameters& parameters,
   check_like(last.leaky_key, {B, H, D}, x, "context_step: leaky_key");
   check_like(last.key, {B, H, D}, x, "context_step: key");
   check_like(last.raw_value, {B, H, D}, x, "context_step: raw_value");
-  check_like(storage.keys, {B, H, -1, D}, x, "context_step: stored keys");
+  check_weight(storage.keys, {B, H, -1, D}, x, "context_step: stored keys");
   const int64_t capacity = storage.keys.size(2);
-  check_like(storage.values, {B, H, capacity, D}, x, "context_step: stored values");
+  check_weight(storage.values, {B, H, capacity, D}, x, "context_step: stored values");
+  TORCH_CHECK_VALUE(storage.keys.scalar_type() == storage.values.scalar_type(),
+                    "context_step: stored keys of ", storage.keys.scalar_type(),
+                    ", stored values of ", storage.values.scalar_type());
   const auto within = [&](const std::vector<int64_t>& numbers, int64_t least, int64_t most) {
     return static_cast<int64_t>(numbers.size()) == B &&
            std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= most; });
@@ -112,8 +115,9 @@ ContextStep fused(const cpu::Loops& loops, const Sizes& sizes, const at::Tensor&
   loop.value = value_step(parameters.value, last.raw_value, result.carry.raw_value);
   loop.last_key = last.key.data_ptr<float>();
   loop.capacity = storage.keys.size(2);
-  loop.stored_keys = storage.keys.data_ptr<float>();
-  loop.stored_values = storage.values.data_ptr<float>();
+  loop.stored_keys = storage.keys.data_ptr();
+  loop.stored_values = storage.values.data_ptr();
+  loop.stored_type = weight_type(storage.keys);
   loop.slots = storage.slots.data();
   loop.counts = storage.counts.data();
   loop.output = projection_of(parameters.output);
@@ -124,8 +128,10 @@ ContextStep fused(const cpu::Loops& loops, const Sizes& sizes, const at::Tensor&
 
 /// rows [B, H, D] into the slots of pairs [B, H, capacity, D].
 void write(const at::Tensor& pairs, const at::Tensor& slots, const at::Tensor& rows) {
-  pairs.scatter_(2, slots.view({-1, 1, 1, 1}).expand({-1, rows.size(1), 1, rows.size(2)}),
-                 rows.unsqueeze(2));
+  const at::Tensor kept =
+      rows.scalar_type() == at::kFloat ? stored_as(rows, weight_type(pairs)) : rows;
+  pairs.scatter_(2, slots.view({-1, 1, 1, 1}).expand({-1, kept.size(1), 1, kept.size(2)}),
+                 kept.unsqueeze(2));
 }
 
 ContextStep composed(const at::Tensor& x, const ContextParameters& parameters,
@@ -188,14 +194,14 @@ ContextStep context_step(const at::Tensor& x, const ContextParameters& parameter
   const at::NoGradGuard no_grad;
   const Sizes sizes = checked_sizes(x, parameters, last, storage);
   const auto& [key, value, output] = parameters;
-  const cpu::Loops* loops =
-      loops_for_few_rows(sizes.B,
-                         {x, key.projection.bias, key.leak, key.scale.x, value.projection.bias,
-                          value.mix, value.scale.x, output.bias, last.leaky_key, last.key,
-                          last.raw_value, storage.keys, storage.values},
-                         {key.projection.weight, value.projection.weight, output.weight});
-  return loops ? fused(*loops, sizes, x, parameters, last, storage)
-               : composed(x, parameters, last, storage, precision);
+  const cpu::Loops* loops = loops_for_few_rows(
+      sizes.B,
+      {x, key.projection.bias, key.leak, key.scale.x, value.projection.bias, value.mix,
+       value.scale.x, output.bias, last.leaky_key, last.key, last.raw_value},
+      {key.projection.weight, value.projection.weight, output.weight});
+  const bool in_place = storage.keys.is_contiguous() && storage.values.is_contiguous();
+  return loops && in_place ? fused(*loops, sizes, x, parameters, last, storage)
+                           : composed(x, parameters, last, storage, precision);
 }
 
 PersistentStep persistent_step(const at::Tensor& x, const PersistentParameters& parameters,

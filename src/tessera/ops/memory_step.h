@@ -14,7 +14,8 @@ namespace tessera::ops {
 // C = H * D. A few sequences of floats on the CPU take one loop over the heads, which reads every
 // parameter once, as it is stored and without rounding; at this size each tensor function costs as
 // much as reading a small matrix. Everything else is composed of tensor functions. No gradient.
-// Matrices and slots may be of any WeightType (ops/weights.h), those of one step all of the same.
+// Matrices and slots may be of any WeightType (ops/weights.h), those of one step all of the same;
+// so may stored pairs, of one of their own.
 
 struct ContextParameters {
   KeyParameters key;
@@ -31,7 +32,7 @@ struct ContextCarry {
 
 /// Stored pairs, and where one pair more goes in each row.
 struct PairStorage {
-  at::Tensor keys, values;      ///< [B, H, capacity, D], contiguous
+  at::Tensor keys, values;      ///< [B, H, capacity, D], contiguous, of the same WeightType
   std::vector<int64_t> slots;   ///< [B], in [0, capacity)
   std::vector<int64_t> counts;  ///< [B]: pairs of each row with the new one, in [1, capacity]
 };

@@ -53,8 +53,8 @@ const ServedModel& ServedModels::find(const std::string& name) const {
 }
 
 ServedModel served_model(const std::string& name, const std::string& folder,
-                         const EngineOptions& options, std::optional<ops::WeightType> weights) {
-  ModelFolder loaded = ModelFolder::load(folder, weights);
+                         const EngineOptions& options, const NumberTypes& types) {
+  ModelFolder loaded = ModelFolder::load(folder, types);
   EngineOptions own = options;
   own.memory_bytes *= 1 - kCacheShare;
   auto engine = std::make_unique<Engine>(

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tessera/data/tokenizer.h"
-#include "tessera/ops/weight_type.h"
+#include "tessera/infer/model_folder.h"
 #include "tessera/serve/engine.h"
 
 namespace tessera {
@@ -48,9 +48,8 @@ class ServedModels {
   std::deque<ServedModel> models_;
 };
 
-/// A model directory under this name; its matrices are kept in numbers of this type, in those of
-/// the directory unless given. Throws as ModelFolder::load does.
+/// A model directory under this name. Throws as ModelFolder::load does.
 ServedModel served_model(const std::string& name, const std::string& folder,
-                         const EngineOptions& options, std::optional<ops::WeightType> weights = {});
+                         const EngineOptions& options, const NumberTypes& types = {});
 
 }  // namespace tessera::serve

@@ -62,7 +62,7 @@ TEST_P(UnitStep, OfAContextMemoryAgreesWithTheComposedOne) {
   for (const MemoryBound bound :
        {MemoryBound{}, MemoryBound{6}, MemoryBound{6, Eviction::kLeastUsed}})
     for (int64_t batch : {1, 2, 7, 17}) {
-      ContextMemoryState state(bound), expected_state(bound);
+      ContextMemoryState state({bound}), expected_state({bound});
       for (int step = 0; step < 20; ++step) {
         const at::Tensor x = at::randn({batch, 1, 42});
         auto [y, next] = unit->read(x, state);

@@ -59,14 +59,14 @@ NamedTensors ContextMemoryState::tensors(const std::string& prefix) const {
 }
 
 ContextMemoryState ContextMemoryState::from_tensors(const TensorFile& file,
-                                                    const std::string& prefix, MemoryBound bound,
+                                                    const std::string& prefix, PairOptions options,
                                                     int64_t heads, int64_t width) {
   ContextMemoryState state;
   state.leaky_key = file.at(prefix + "leaky_key", {-1, heads, width}, at::kFloat);
   const std::vector<int64_t> sizes = state.leaky_key.sizes().vec();
   state.pending_key = file.at(prefix + "pending_key", sizes, at::kFloat);
   state.pending_raw_value = file.at(prefix + "pending_raw_value", sizes, at::kFloat);
-  state.pairs = StoredPairs::from_tensors(file, prefix + "pairs.", bound, heads, width);
+  state.pairs = StoredPairs::from_tensors(file, prefix + "pairs.", options, heads, width);
   if (!state.pairs.counts().empty() &&
       static_cast<int64_t>(state.pairs.counts().size()) != sizes.front())
     throw DataError(file.path, "'{}pairs.' has {} rows, '{}leaky_key' {}", prefix,

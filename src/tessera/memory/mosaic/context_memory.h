@@ -17,7 +17,7 @@ struct ContextMemoryState {
   at::Tensor pending_raw_value;  ///< [B, H, D]
 
   ContextMemoryState() = default;
-  explicit ContextMemoryState(MemoryBound bound) : pairs(bound) {}
+  explicit ContextMemoryState(PairOptions options) : pairs(options) {}
   /// Sequences; 0 before the first step.
   int64_t rows() const { return leaky_key.defined() ? leaky_key.size(0) : 0; }
   static ContextMemoryState stack(const std::vector<const ContextMemoryState*>& parts);
@@ -26,7 +26,7 @@ struct ContextMemoryState {
   /// As StoredPairs: everything under names that start with `prefix`, and back.
   NamedTensors tensors(const std::string& prefix) const;
   static ContextMemoryState from_tensors(const TensorFile& file, const std::string& prefix,
-                                         MemoryBound bound, int64_t heads, int64_t width);
+                                         PairOptions options, int64_t heads, int64_t width);
 };
 
 /// What the last step of a sequence read: its pairs' weights, and what they hold.

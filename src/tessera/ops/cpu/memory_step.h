@@ -52,8 +52,9 @@ struct ContextStep {
   ValueStep value;
   const float* last_key = nullptr;  // [B, H, D]
   int64_t capacity = 0;
-  float* stored_keys = nullptr;     // [B, H, capacity, D]
-  float* stored_values = nullptr;   // [B, H, capacity, D]
+  void* stored_keys = nullptr;    // [B, H, capacity, D] of stored_type
+  void* stored_values = nullptr;  // likewise
+  WeightType stored_type = WeightType::kFloat32;
   const int64_t* slots = nullptr;   // [B]: where the pair goes
   const int64_t* counts = nullptr;  // [B]: pairs held then
 

@@ -8,6 +8,7 @@
 #include "tessera/ops/cpu/read_pairs.h"
 #include "tessera/ops/cpu/scale_to_length.h"
 #include "tessera/ops/cpu/sequence.h"
+#include "tessera/ops/cpu/store_row.h"
 #include "tessera/simd/scratch.h"
 #include "tessera/simd/threads.h"
 
@@ -54,21 +55,35 @@ void extract_keys(const Step& s, const Int8Vectors& x, int64_t h) {
   }
 }
 
-/// Stores the pair that was pending in head h of sequence b.
-void complete_pair(const ContextStep& s, int64_t b, int64_t h, float scale) {
-  const int64_t head = b * s.H + h;
-  const float *last = s.value.last_raw_value + head * s.D, *now = s.value.raw_value + head * s.D;
-  const int64_t place = (head * s.capacity + s.slots[b]) * s.D;
-  float *key = s.stored_keys + place, *value = s.stored_values + place;
-  const float here = s.value.mix[h], ahead = 1 - here;
-  for (int64_t d = 0; d < s.D; ++d) {
-    key[d] = s.last_key[head * s.D + d];
-    value[d] = here * last[d] + ahead * now[d];
-  }
-  scale_to_length(value, scale, s.value.epsilon, s.D, value);
+/// The pairs of head h of sequence b, keys or values.
+template <typename Element>
+Element* stored_rows(const ContextStep& s, void* all, int64_t b, int64_t h) {
+  return static_cast<Element*>(all) + (b * s.H + h) * s.capacity * row_elements<Element>(s.D);
 }
 
-/// Room for the smoothing weights of any head.
+/// Stores the pair that was pending in head h of sequence b. value [D] receives its value.
+template <typename Element>
+void complete_pair(const ContextStep& s, int64_t b, int64_t h, float scale, float* value) {
+  const int64_t head = (b * s.H + h) * s.D, place = s.slots[b] * row_elements<Element>(s.D);
+  const float *last = s.value.last_raw_value + head, *now = s.value.raw_value + head;
+  const float here = s.value.mix[h], ahead = 1 - here;
+  for (int64_t d = 0; d < s.D; ++d) value[d] = here * last[d] + ahead * now[d];
+  scale_to_length(value, scale, s.value.epsilon, s.D, value);
+  store_row(s.last_key + head, s.D, stored_rows<Element>(s, s.stored_keys, b, h) + place);
+  store_row(value, s.D, stored_rows<Element>(s, s.stored_values, b, h) + place);
+}
+
+/// Head h of sequence b stores its pending pair and reads all that it holds then. memory: for
+/// most_pairs() floats or D, whichever is more.
+template <typename Element>
+void store_and_read(const ContextStep& s, int64_t b, int64_t h, float scale, float* memory,
+                    float* read) {
+  complete_pair<Element>(s, b, h, scale, memory);
+  read_pairs<1>(s.key.key + (b * s.H + h) * s.D, stored_rows<Element>(s, s.stored_keys, b, h),
+                stored_rows<Element>(s, s.stored_values, b, h), s.counts[b], s.D, memory, read);
+}
+
+/// Of any sequence.
 int64_t most_pairs(const ContextStep& s) {
   int64_t most = 0;
   for (int64_t b = 0; b < s.B; ++b) most = s.counts[b] > most ? s.counts[b] : most;
@@ -89,9 +104,9 @@ struct SlotReading {
 
 /// reads [D] of head h += scale times the answer of memory p, in `sequences` sequences from b on.
 template <int sequences, typename Element>
-void add_answers(const PersistentStep& s, int64_t b, int64_t p, int64_t h, int64_t row_elements,
-                 float scale, const SlotReading& reading, float* reads) {
-  const int64_t C = s.H * s.D, first = (p * s.H + h) * s.M * row_elements;
+void add_answers(const PersistentStep& s, int64_t b, int64_t p, int64_t h, float scale,
+                 const SlotReading& reading, float* reads) {
+  const int64_t C = s.H * s.D, first = (p * s.H + h) * s.M * row_elements<Element>(s.D);
   for (int64_t q = 0; q < sequences; ++q)
     for (int64_t d = 0; d < s.D; ++d)
       reading.queries[q * s.D + d] = s.key.key[(b + q) * C + h * s.D + d];
@@ -103,27 +118,14 @@ void add_answers(const PersistentStep& s, int64_t b, int64_t p, int64_t h, int64
       reads[(b + q) * C + h * s.D + d] += scale * reading.answers[q * s.D + d];
 }
 
-/// The same in all sequences; slots are row_elements apart.
+/// The same in all sequences.
 template <typename Element>
-void add_answers(const PersistentStep& s, int64_t p, int64_t h, int64_t row_elements, float scale,
+void add_answers(const PersistentStep& s, int64_t p, int64_t h, float scale,
                  const SlotReading& reading, float* reads) {
   int64_t b = 0;
   for (; b + kVectorsTogether <= s.B; b += kVectorsTogether)
-    add_answers<kVectorsTogether, Element>(s, b, p, h, row_elements, scale, reading, reads);
-  for (; b < s.B; ++b) add_answers<1, Element>(s, b, p, h, row_elements, scale, reading, reads);
-}
-
-/// The same for slots of any type.
-void add_answers(const PersistentStep& s, int64_t p, int64_t h, float scale,
-                 const SlotReading& reading, float* reads) {
-  switch (s.slot_keys.type) {
-    case WeightType::kFloat32:
-      return add_answers<float>(s, p, h, s.D, scale, reading, reads);
-    case WeightType::kBFloat16:
-      return add_answers<BFloat16>(s, p, h, s.D, scale, reading, reads);
-    case WeightType::kInt8:
-      return add_answers<int8_t>(s, p, h, int8_row_bytes(s.D), scale, reading, reads);
-  }
+    add_answers<kVectorsTogether, Element>(s, b, p, h, scale, reading, reads);
+  for (; b < s.B; ++b) add_answers<1, Element>(s, b, p, h, scale, reading, reads);
 }
 
 }  // namespace
@@ -132,7 +134,7 @@ void context_step(const ContextStep& s) {
   const int64_t C = s.H * s.D, most = most_pairs(s);
   const bool worth = 2 * C * (C + s.B * most) >= simd::kWorthThreadsOfReading;
   const int threads = simd::region_threads(worth);
-  const simd::ThreadMemory shared(1, s.B * C), memory(threads, most);
+  const simd::ThreadMemory shared(1, s.B * C), memory(threads, most > s.D ? most : s.D);
   float* reads = shared.of(0);
   const RoundedVectors rounding(s.key.projection.weight.type, s.B, C);
   const Int8Vectors& x = rounding.of(s.x);
@@ -141,12 +143,11 @@ void context_step(const ContextStep& s) {
     extract_keys(s, x, h);
     project_head(product(s.value.projection, s.B, C, s.x, s.value.raw_value), x, h, s.D);
     const float scale = factor(s.value.scale, s.value.scale.x[h]);
-    for (int64_t b = 0; b < s.B; ++b) {
-      complete_pair(s, b, h, scale);
-      const int64_t head = b * s.H + h, pairs = head * s.capacity * s.D;
-      read_pairs<1>(s.key.key + head * s.D, s.stored_keys + pairs, s.stored_values + pairs,
-                    s.counts[b], s.D, memory.of(omp_get_thread_num()), reads + head * s.D);
-    }
+    for (int64_t b = 0; b < s.B; ++b)
+      with_element(s.stored_type, [&](auto element) {
+        store_and_read<decltype(element)>(s, b, h, scale, memory.of(omp_get_thread_num()),
+                                          reads + (b * s.H + h) * s.D);
+      });
   }
   row_products(product(s.output, s.B, C, reads, s.y));
 }
@@ -166,7 +167,10 @@ void persistent_step(const PersistentStep& s) {
     const SlotReading reading(s, memory.of(omp_get_thread_num()));
     for (int64_t b = 0; b < s.B; ++b)
       for (int64_t d = 0; d < s.D; ++d) reads[b * C + h * s.D + d] = 0;
-    for (int64_t p = 0; p < s.P; ++p) add_answers(s, p, h, scale, reading, reads);
+    with_element(s.slot_keys.type, [&](auto element) {
+      for (int64_t p = 0; p < s.P; ++p)
+        add_answers<decltype(element)>(s, p, h, scale, reading, reads);
+    });
   }
   row_products(product(s.output, s.B, C, reads, s.y));
 }
