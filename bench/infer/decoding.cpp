@@ -1,6 +1,7 @@
 // One line of JSON: tokens a second of a model of GPT-2's size with random weights, the best of
 // several. Reading: a prompt of 256 tokens, into an empty memory, into one that holds as many, and
 // into one that is full. Writing: one token at a time, behind 256 tokens, in one stream and in 16.
+// Stored pairs are kept in 16 bits, as llama.cpp keeps keys and values unless it is told otherwise.
 // bench/rivals/llama_cpp.sh runs it beside llama.cpp.
 //
 //   bench_infer_decoding gpt|memory_mosaic float32|bf16|int8 THREADS
@@ -23,6 +24,7 @@ constexpr int64_t kPrompt = 256, kSteps = 32, kRepetitions = 5, kStreams = 16;
 
 std::shared_ptr<LanguageModel> random_model(const std::string& kind, ops::WeightType type) {
   const auto model = make_language_model(kind, {{"vocabulary", 50257}, {"window", 1024}});
+  model->keep_pairs_in(ops::WeightType::kBFloat16);
   at::NoGradGuard no_grad;
   const auto matrices = model->weight_matrices();
   for (auto& parameter : model->named_parameters()) {

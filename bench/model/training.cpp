@@ -4,7 +4,10 @@
 // little. The share of the peak is what the step's model (3 times the products of its forward pass,
 // nothing recomputed) makes of the fastest float product of 2048 x 2048 matrices seen meanwhile.
 //
-//   bench_model_training CHANNELS WINDOW THREADS [ROUNDS]
+// 768 channels are GPT-2's size: 12 layers, its vocabulary. VARIANT: a part of the names of those
+// that take part.
+//
+//   bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT]]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -23,25 +26,25 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kVocabulary = 4096;
-
 struct Shape {
   int64_t channels, window;
-  int64_t layers() const { return channels >= 384 ? 6 : 4; }
+  bool gpt2() const { return channels >= 768; }
+  int64_t layers() const { return gpt2() ? 12 : channels >= 384 ? 6 : 4; }
   int64_t heads() const { return channels / 64; }
-  int64_t batch() const { return 2048 / window; }
+  int64_t vocabulary() const { return gpt2() ? 50257 : 4096; }
+  int64_t batch() const { return (gpt2() ? 1024 : 2048) / window; }
   int64_t tokens() const { return batch() * window; }
   /// Of the linear maps, slots or feed-forward layer, causal read and head, forward and backward.
   double model_flops() const {
     const double maps = 12.0 * channels * channels, read = 1.0 * channels * window;
-    return 6.0 * tokens() * (layers() * (maps + read) + kVocabulary * channels);
+    return 6.0 * tokens() * (layers() * (maps + read) + vocabulary() * channels);
   }
 };
 
 template <typename Config>
 Config config_of(const Shape& shape, ops::Precision precision) {
   Config config;
-  config.vocabulary = kVocabulary;
+  config.vocabulary = shape.vocabulary();
   config.window = shape.window;
   config.layers = shape.layers();
   config.heads = shape.heads();
@@ -116,23 +119,31 @@ Variant dense(const Shape& shape) {
           }};
 }
 
-void run(const Shape& shape, int rounds) {
+std::vector<Variant> variants_of(const Shape& shape, const std::string& name) {
   using ops::Precision;
+  const auto wanted = [&](std::string_view one) { return one.find(name) != std::string::npos; };
   std::vector<Variant> variants;
-  variants.push_back(
-      own<MemoryMosaic, MemoryMosaicConfig>("mosaic fp32", shape, Precision::kFloat32));
-  variants.push_back(
-      own<MemoryMosaic, MemoryMosaicConfig>("mosaic bf16", shape, Precision::kBFloat16));
-  variants.push_back(own<Gpt, GptConfig>("gpt fp32", shape, Precision::kFloat32));
-  variants.push_back(own<Gpt, GptConfig>("gpt bf16", shape, Precision::kBFloat16));
-  variants.push_back(dense(shape));
+  for (const auto& [type, precision] :
+       {std::pair{"fp32", Precision::kFloat32}, std::pair{"bf16", Precision::kBFloat16}}) {
+    const auto named = [&](const char* kind) { return fmt::format("{} {}", kind, type); };
+    if (wanted(named("mosaic")))
+      variants.push_back(own<MemoryMosaic, MemoryMosaicConfig>(named("mosaic"), shape, precision));
+    if (wanted(named("gpt")))
+      variants.push_back(own<Gpt, GptConfig>(named("gpt"), shape, precision));
+  }
+  if (wanted("mosaic, dense formulas")) variants.push_back(dense(shape));
+  return variants;
+}
+
+void run(const Shape& shape, int rounds, const std::string& variant_name) {
+  std::vector<Variant> variants = variants_of(shape, variant_name);
 
   const at::Tensor square = at::randn({2048, 2048});
   double peak_flops = 0;
   for (int round = 0; round < rounds; ++round) {
     at::manual_seed(round);
     const at::Tensor text =
-        at::rand({shape.batch(), shape.window + 1}).square().mul(kVocabulary).to(at::kLong);
+        at::rand({shape.batch(), shape.window + 1}).square().mul(shape.vocabulary()).to(at::kLong);
     const at::Tensor tokens = text.narrow(1, 0, shape.window).contiguous();
     const at::Tensor targets = text.narrow(1, 1, shape.window).contiguous();
     for (auto& variant : variants) {
@@ -142,7 +153,7 @@ void run(const Shape& shape, int rounds) {
     }
   }
   fmt::print("L{} d{} H{} T{} B{} V{}, {} threads, float peak {:.0f} GFLOP/s\n", shape.layers(),
-             shape.channels, shape.heads(), shape.window, shape.batch(), kVocabulary,
+             shape.channels, shape.heads(), shape.window, shape.batch(), shape.vocabulary(),
              at::get_num_threads(), 1e-9 * peak_flops);
   fmt::print("{:<22} {:>9} {:>9} {:>9} {:>7} {:>9} {:>9} {:>8}\n", "", "weights", "ms/step",
              "tokens/s", "speed", "of peak", "peak MiB", "loss");
@@ -153,11 +164,12 @@ void run(const Shape& shape, int rounds) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
-  if (argc < 4 || argc > 5) {
-    fmt::print(stderr, "usage: bench_model_training CHANNELS WINDOW THREADS [ROUNDS]\n");
+  if (argc < 4 || argc > 6) {
+    fmt::print(stderr, "usage: bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT]]\n");
     return 2;
   }
   at::set_num_threads(std::atoi(argv[3]));
-  tessera::run({std::atoi(argv[1]), std::atoi(argv[2])}, argc > 4 ? std::atoi(argv[4]) : 8);
+  tessera::run({std::atoi(argv[1]), std::atoi(argv[2])}, argc > 4 ? std::atoi(argv[4]) : 8,
+               argc > 5 ? argv[5] : "");
   return 0;
 }

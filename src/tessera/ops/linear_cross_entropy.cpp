@@ -17,8 +17,8 @@ namespace {
 
 /// Logits that exist at one time: 4 MiB of floats stay in the cache between the products.
 constexpr int64_t kChunkLogits = 1 << 20;
-/// Rows that are worth arranging an embedding of 8 bits for their products.
-constexpr int64_t kInt8Rows = 128;
+/// Rows of a chunk that are worth reading a large embedding, and its gradient, once more.
+constexpr int64_t kChunkRows = 256;
 
 struct Problem {
   at::Tensor hidden;     // [N, C], rounded
@@ -44,8 +44,7 @@ Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double lo
 }
 
 int64_t rows_per_chunk(const Problem& problem) {
-  const int64_t least = weight_type(problem.embedding) == WeightType::kInt8 ? kInt8Rows : 16;
-  return std::max<int64_t>(kChunkLogits / std::max<int64_t>(problem.embedding.size(0), 1), least);
+  return std::max(kChunkLogits / std::max<int64_t>(problem.embedding.size(0), 1), kChunkRows);
 }
 
 /// hidden embedding^T for rows [first, first + rows): [rows, V].
@@ -102,6 +101,14 @@ Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t f
   return chunk;
 }
 
+/// sum += a b, for a and b that may be rounded.
+void add_product(const at::Tensor& sum, const at::Tensor& a, const at::Tensor& b) {
+  if (a.scalar_type() == sum.scalar_type())
+    sum.addmm_(a, b);
+  else
+    sum.add_(at::matmul(a, b));
+}
+
 class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& hidden,
@@ -125,7 +132,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
       if (!wants_gradient) continue;
       const at::Tensor grad_products = chunk.grad_products.to(problem.hidden.scalar_type());
       grad_hidden.narrow(0, first, rows).copy_(at::matmul(grad_products, problem.embedding));
-      grad_embedding.add_(at::matmul(grad_products.t(), problem.hidden.narrow(0, first, rows)));
+      add_product(grad_embedding, grad_products.t(), problem.hidden.narrow(0, first, rows));
     }
     context->save_for_backward({grad_hidden, grad_embedding});
     return loss;
