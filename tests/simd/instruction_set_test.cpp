@@ -13,9 +13,9 @@
 namespace tessera::simd {
 namespace {
 
-constexpr InstructionSet kAll[] = {InstructionSet::kSse2, InstructionSet::kAvx2,
-                                   InstructionSet::kAvx512, InstructionSet::kAvx512Vnni,
-                                   InstructionSet::kAmx};
+constexpr InstructionSet kAll[] = {InstructionSet::kSse2,           InstructionSet::kAvx2,
+                                   InstructionSet::kAvx512,         InstructionSet::kAvx512Vnni,
+                                   InstructionSet::kAvx512BFloat16, InstructionSet::kAmx};
 
 TEST(InstructionSets, HaveNames) {
   for (const InstructionSet set : kAll) EXPECT_EQ(named_instruction_set(name_of(set)), set);
@@ -28,8 +28,8 @@ TEST(InstructionSets, OfAnotherNameAreRefused) {
     FAIL() << "expected std::invalid_argument";
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(error.what(),
-                 "TESSERA_INSTRUCTION_SET is 'AVX2', expected sse2, avx2, avx512, avx512vnni or "
-                 "amx");
+                 "TESSERA_INSTRUCTION_SET is 'AVX2', expected sse2, avx2, avx512, avx512vnni, "
+                 "avx512bf16 or amx");
   }
 }
 

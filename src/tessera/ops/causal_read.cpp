@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "tessera/ops/cpu/softmax_read.h"
 #include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
 
@@ -83,9 +82,9 @@ CausalReading fused(const at::Tensor& queries, const at::Tensor& keys, const at:
   const CausalReading reading = {
       at::empty(queries.sizes(), queries.options()),
       at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options())};
-  loops_for_products(options.precision)
-      ->softmax_read_forward({describe(queries, keys, values, options), sequence_of(reading.values),
-                              reading.log_sums.data_ptr<float>()});
+  read_loops(options.precision)
+      .forward({describe(queries, keys, values, options), sequence_of(reading.values),
+                reading.log_sums.data_ptr<float>()});
   return reading;
 }
 
@@ -122,7 +121,7 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     loop.grad_queries = sequence_of(grad_queries);
     loop.grad_keys = sequence_of(grad_keys);
     loop.grad_values = sequence_of(grad_values);
-    if (q.numel() > 0) loops_for_products(options.precision)->softmax_read_backward(loop);
+    if (q.numel() > 0) read_loops(options.precision).backward(loop);
     return {grad_queries, grad_keys, grad_values, {}};
   }
 };

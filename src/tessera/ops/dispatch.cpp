@@ -36,9 +36,10 @@ const cpu::Int8Loops* loops_for_int8(const at::Tensor& x, const at::Tensor& weig
   return weight_type(weight) == WeightType::kInt8 && loops_for({x}) ? cpu::int8_loops() : nullptr;
 }
 
-const cpu::Loops* loops_for_products(Precision precision) {
-  const cpu::Loops* rounding = precision == Precision::kBFloat16 ? cpu::bfloat16_loops() : nullptr;
-  return rounding ? rounding : cpu::loops();
+const cpu::SoftmaxReadLoops& read_loops(Precision precision) {
+  const cpu::SoftmaxReadLoops* rounding =
+      precision == Precision::kBFloat16 ? cpu::bfloat16_read_loops() : nullptr;
+  return rounding ? *rounding : *cpu::float_read_loops();
 }
 
 bool needs_gradient(std::initializer_list<at::Tensor> tensors) {

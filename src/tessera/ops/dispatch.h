@@ -7,6 +7,7 @@
 #include "tessera/ops/cpu/int8/int8_products.h"
 #include "tessera/ops/cpu/loops.h"
 #include "tessera/ops/cpu/sequence.h"
+#include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/cpu/weight_rows.h"
 #include "tessera/ops/precision.h"
 
@@ -35,9 +36,9 @@ cpu::WeightRows weight_rows(const at::Tensor& weight);
 /// weight is such; null otherwise, or where this processor has none.
 const cpu::Int8Loops* loops_for_int8(const at::Tensor& x, const at::Tensor& weight);
 
-/// The loops for matrix products of this precision. Where the processor has none for bfloat16,
-/// those in float do the work. Call it only where loops_for gave some.
-const cpu::Loops* loops_for_products(Precision precision);
+/// The loops of softmax reads with matrix products of this precision. Where the processor has none
+/// for bfloat16, those in float do the work. Call it only where loops_for gave some.
+const cpu::SoftmaxReadLoops& read_loops(Precision precision);
 
 /// Whether autograd may ask for the gradient of any of these. Where it will not, an op need not
 /// record itself, which costs more than a short loop.

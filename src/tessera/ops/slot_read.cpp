@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "tessera/ops/check_sequence.h"
-#include "tessera/ops/cpu/softmax_read.h"
 #include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
 #include "tessera/ops/weights.h"
@@ -61,7 +60,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
                      v = with_contiguous_rows(slot_values);
     const at::Tensor output = at::empty(q.sizes(), q.options());
     const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
-    loops_for_products(precision)->softmax_read_forward(
+    read_loops(precision).forward(
         {describe(q, k, v, dropout), sequence_of(output), log_sums.data_ptr<float>()});
     context->saved_data["probability"] = dropout.probability;
     context->saved_data["seed"] = static_cast<int64_t>(dropout.seed);
@@ -96,7 +95,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
     loop.grad_keys = sequence_of(grad_keys.transpose(1, 2));
     loop.grad_values = sequence_of(grad_values.transpose(1, 2));
     const auto precision = static_cast<Precision>(context->saved_data["precision"].toInt());
-    loops_for_products(precision)->softmax_read_backward(loop);
+    read_loops(precision).backward(loop);
     return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}, {}};
   }
 };

@@ -13,7 +13,8 @@
 namespace tessera::simd {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames = {"sse2", "avx2", "avx512", "avx512vnni", "amx"};
+constexpr std::array<std::string_view, 6> kNames = {"sse2",       "avx2",       "avx512",
+                                                    "avx512vnni", "avx512bf16", "amx"};
 
 /// Whether the processor has the AMX tile unit and Linux (since 5.16) lets this process use it.
 bool may_use_tiles() {
@@ -35,8 +36,8 @@ InstructionSet of_this_processor(InstructionSet limit) {
     return InstructionSet::kAvx2;
   if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512vpopcntdq"))
     return InstructionSet::kAvx512;
-  if (limit < InstructionSet::kAmx || !__builtin_cpu_supports("avx512bf16") || !may_use_tiles())
-    return InstructionSet::kAvx512Vnni;
+  if (!__builtin_cpu_supports("avx512bf16")) return InstructionSet::kAvx512Vnni;
+  if (limit < InstructionSet::kAmx || !may_use_tiles()) return InstructionSet::kAvx512BFloat16;
   return InstructionSet::kAmx;
 }
 
@@ -54,7 +55,8 @@ std::string_view name_of(InstructionSet set) {
 InstructionSet named_instruction_set(std::string_view name) {
   const auto* found = std::ranges::find(kNames, name);
   check_argument(found != kNames.end(),
-                 "TESSERA_INSTRUCTION_SET is '{}', expected sse2, avx2, avx512, avx512vnni or amx",
+                 "TESSERA_INSTRUCTION_SET is '{}', expected sse2, avx2, avx512, avx512vnni, "
+                 "avx512bf16 or amx",
                  name);
   return static_cast<InstructionSet>(found - kNames.begin());
 }

@@ -5,10 +5,11 @@
 namespace tessera::simd {
 
 /// What loops are built for. Each has everything that the ones before it have. kAvx512Vnni adds
-/// products of bytes and counts of bits, kAmx adds the tile unit for products in bfloat16.
-enum class InstructionSet { kSse2, kAvx2, kAvx512, kAvx512Vnni, kAmx };
+/// products of bytes and counts of bits, kAvx512BFloat16 products in bfloat16, kAmx the tile unit
+/// for such products.
+enum class InstructionSet { kSse2, kAvx2, kAvx512, kAvx512Vnni, kAvx512BFloat16, kAmx };
 
-/// "sse2", "avx2", "avx512", "avx512vnni" or "amx".
+/// "sse2", "avx2", "avx512", "avx512vnni", "avx512bf16" or "amx".
 std::string_view name_of(InstructionSet set);
 /// The one with this name. Throws std::invalid_argument, which lists the names, on another one.
 InstructionSet named_instruction_set(std::string_view name);

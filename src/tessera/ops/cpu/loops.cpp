@@ -10,25 +10,17 @@ extern const Loops kLoops;
 namespace avx512 {
 extern const Loops kLoops;
 }
-namespace amx {
-extern const Loops kLoops;
-}
 namespace {
 
 using simd::InstructionSet;
 
 constexpr simd::Build<Loops> kFloatBuilds[] = {{InstructionSet::kAvx2, &avx2::kLoops},
                                                {InstructionSet::kAvx512, &avx512::kLoops}};
-constexpr simd::Build<Loops> kBFloat16Builds[] = {{InstructionSet::kAmx, &amx::kLoops}};
 
 }  // namespace
 
 const Loops* loops() {
   return simd::fastest<Loops>(kFloatBuilds);
-}
-
-const Loops* bfloat16_loops() {
-  return simd::fastest<Loops>(kBFloat16Builds);
 }
 
 }  // namespace tessera::ops::cpu

@@ -8,8 +8,6 @@ struct PeekAverageForward;
 struct PeekAverageBackward;
 struct ScaledUnitNormForward;
 struct ScaledUnitNormBackward;
-struct SoftmaxReadForward;
-struct SoftmaxReadBackward;
 struct MemoryRead;
 struct CrossEntropy;
 struct RowProducts;
@@ -33,8 +31,6 @@ struct Loops {
   void (*peek_average_backward)(const PeekAverageBackward&);
   void (*scaled_unit_norm_forward)(const ScaledUnitNormForward&);
   void (*scaled_unit_norm_backward)(const ScaledUnitNormBackward&);
-  void (*softmax_read_forward)(const SoftmaxReadForward&);
-  void (*softmax_read_backward)(const SoftmaxReadBackward&);
   void (*memory_read)(const MemoryRead&);
   void (*cross_entropy)(const CrossEntropy&);
   void (*row_products)(const RowProducts&);
@@ -52,9 +48,5 @@ struct Loops {
 
 /// The fastest loops in float that may run here (AVX-512, else AVX2), or null.
 const Loops* loops();
-
-/// Loops whose matrix products have bfloat16 operands and float sums, where the processor has AMX;
-/// otherwise null.
-const Loops* bfloat16_loops();
 
 }  // namespace tessera::ops::cpu

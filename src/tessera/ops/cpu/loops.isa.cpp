@@ -8,8 +8,6 @@ void peek_average_forward(const PeekAverageForward&);
 void peek_average_backward(const PeekAverageBackward&);
 void scaled_unit_norm_forward(const ScaledUnitNormForward&);
 void scaled_unit_norm_backward(const ScaledUnitNormBackward&);
-void softmax_read_forward(const SoftmaxReadForward&);
-void softmax_read_backward(const SoftmaxReadBackward&);
 void memory_read(const MemoryRead&);
 void cross_entropy(const CrossEntropy&);
 void row_products(const RowProducts&);
@@ -31,8 +29,6 @@ const Loops kLoops = {leaky_average_forward,
                       peek_average_backward,
                       scaled_unit_norm_forward,
                       scaled_unit_norm_backward,
-                      softmax_read_forward,
-                      softmax_read_backward,
                       memory_read,
                       cross_entropy,
                       row_products,

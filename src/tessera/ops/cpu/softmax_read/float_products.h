@@ -1,10 +1,10 @@
 #pragma once
 
-// Only for *.isa.cpp files: the matrix products of a softmax read, in float. amx_products.h has the
-// same names for bfloat16 operands.
+// Only for *.isa.cpp files: the matrix products of a softmax read, in float. bfloat16_products.h
+// has the same names for bfloat16 operands.
 
-#include "tessera/ops/cpu/read_tile.h"
-#include "tessera/ops/cpu/small_product.h"
+#include "tessera/ops/cpu/softmax_read/read_tile.h"
+#include "tessera/ops/cpu/softmax_read/small_product.h"
 #include "tessera/simd/scratch.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {

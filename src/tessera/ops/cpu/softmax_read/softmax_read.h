@@ -43,4 +43,18 @@ struct SoftmaxReadBackward {
   Sequence grad_values;
 };
 
+/// The loops as one instruction set has them. They run on OpenMP's threads; their results do not
+/// depend on how many those are.
+struct SoftmaxReadLoops {
+  void (*forward)(const SoftmaxReadForward&);
+  void (*backward)(const SoftmaxReadBackward&);
+};
+
+/// The fastest loops whose matrix products are in float (AVX-512, else AVX2), or null.
+const SoftmaxReadLoops* float_read_loops();
+
+/// The fastest loops whose matrix products have bfloat16 operands and float sums (AMX, else AVX-512
+/// with dot products in bfloat16), or null.
+const SoftmaxReadLoops* bfloat16_read_loops();
+
 }  // namespace tessera::ops::cpu

@@ -2,16 +2,16 @@
 // and sum (Milakov & Gimelshein 2018), so that no [T, N] matrix exists; the backward pass
 // recomputes the weights from the saved log-sums (Dao et al. 2022).
 
-#include "tessera/ops/cpu/softmax_read.h"
+#include "tessera/ops/cpu/softmax_read/softmax_read.h"
 
 #include <omp.h>
 
 #include <cmath>
 
-#ifdef TESSERA_AMX
-#include "tessera/ops/cpu/amx_products.h"
+#ifdef TESSERA_BFLOAT16_PRODUCTS
+#include "tessera/ops/cpu/softmax_read/bfloat16_products.h"
 #else
-#include "tessera/ops/cpu/float_products.h"
+#include "tessera/ops/cpu/softmax_read/float_products.h"
 #endif
 #include "tessera/simd/threads.h"
 
@@ -230,8 +230,6 @@ int64_t floats_for(const SoftmaxRead& read) {
   return pieces.size();
 }
 
-}  // namespace
-
 void softmax_read_forward(const SoftmaxReadForward& forward) {
   const SoftmaxRead& read = forward.read;
   const int threads = simd::region_threads();
@@ -279,5 +277,10 @@ void softmax_read_backward(const SoftmaxReadBackward& backward) {
       }
   }
 }
+
+}  // namespace
+
+extern const SoftmaxReadLoops kSoftmaxReadLoops;
+const SoftmaxReadLoops kSoftmaxReadLoops = {softmax_read_forward, softmax_read_backward};
 
 }  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -1,22 +1,24 @@
 #pragma once
 
 // Only for *.isa.cpp files: the matrix products of a softmax read with bfloat16 operands and float
-// sums, on the AMX tile unit. The names are those of float_products.h.
+// sums. The names are those of float_products.h.
 //
-// The unit multiplies a left tile, 16 rows of 32 operands, with a right tile that holds its 32 x 16
-// operands as 16 rows of 16 pairs (depth 2k and 2k + 1 of a column side by side). Everything is
-// padded with zeros to blocks of 32 x 32, which four result tiles hold.
+// A left tile has 16 rows of 32 operands; a right tile holds its 32 x 16 operands as 16 rows of 16
+// pairs (depth 2k and 2k + 1 of a column side by side). Everything is padded with zeros to blocks
+// of 32 x 32, which block_product() multiplies as the instruction set can.
 
 #include <immintrin.h>
 
-#include "tessera/ops/cpu/read_tile.h"
-#include "tessera/ops/cpu/weight_rows.h"
+#ifdef TESSERA_AMX
+#include "tessera/ops/cpu/softmax_read/amx_block.h"
+#else
+#include "tessera/ops/cpu/softmax_read/avx512bf16_block.h"
+#endif
+#include "tessera/ops/cpu/softmax_read/read_tile.h"
 #include "tessera/simd/scratch.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-constexpr int64_t kBlock = 32;
-constexpr int64_t kRightTile = 512;  // operands of a right tile
 constexpr int64_t kQueryBlock = 64;
 constexpr int64_t kPairBlock = 256;
 constexpr int64_t kTileStride = kPairBlock + 16;
@@ -26,33 +28,6 @@ constexpr int64_t kRoundedStride = kPairBlock + 32;
 inline int64_t padded_width(int64_t D) {
   return round_up(D, kBlock);
 }
-
-/// The tile intrinsics of g++ 12 do not say that they touch memory: keeps the compiler from moving
-/// loads and stores across.
-inline void order_memory() {
-  asm volatile("" ::: "memory");
-}
-
-/// Sets the calling thread's tile unit up for full tiles, and releases it at the end of the scope.
-class ProductUnit {
- public:
-  ProductUnit() {
-    struct alignas(64) {
-      uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      uint16_t row_bytes[16] = {};
-      uint8_t rows[16] = {};
-    } shape;
-    for (int tile = 0; tile < 8; ++tile) {
-      shape.row_bytes[tile] = 64;
-      shape.rows[tile] = 16;
-    }
-    asm volatile("" ::"r"(&shape) : "memory");  // all of shape is read
-    _tile_loadconfig(&shape);
-  }
-  ProductUnit(const ProductUnit&) = delete;
-  ProductUnit& operator=(const ProductUnit&) = delete;
-  ~ProductUnit() { _tile_release(); }
-};
 
 /// `count` zeros.
 inline BFloat16* rounded_operands(simd::Scratch& scratch, int64_t count) {
@@ -81,41 +56,6 @@ inline Vector load_rounded(const float* row, int64_t count, float scale) {
 
 inline void store_rounded(BFloat16* p, Vector pairs) {
   _mm512_storeu_si512(p, reinterpret_cast<__m512i>(pairs));
-}
-
-/// One 32 x 32 block of c = or += left * right over `steps` depths of 32. right is the first of two
-/// neighbouring columns of tiles, right_stride operands apart.
-template <bool add>
-inline void block_product(int64_t steps, const BFloat16* left, int64_t left_stride,
-                          const BFloat16* right, int64_t right_stride, float* c, int64_t c_stride) {
-  const int64_t c_bytes = c_stride * 4, left_bytes = left_stride * 2;
-  order_memory();
-  if constexpr (add) {
-    _tile_loadd(0, c, c_bytes);
-    _tile_loadd(1, c + 16, c_bytes);
-    _tile_loadd(2, c + 16 * c_stride, c_bytes);
-    _tile_loadd(3, c + 16 * c_stride + 16, c_bytes);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-  for (int64_t step = 0; step < steps; ++step) {
-    _tile_loadd(4, left + step * kBlock, left_bytes);
-    _tile_loadd(6, right + step * kRightTile, 64);
-    _tile_loadd(7, right + right_stride + step * kRightTile, 64);
-    _tile_loadd(5, left + 16 * left_stride + step * kBlock, left_bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
-  }
-  _tile_stored(0, c, c_bytes);
-  _tile_stored(1, c + 16, c_bytes);
-  _tile_stored(2, c + 16 * c_stride, c_bytes);
-  _tile_stored(3, c + 16 * c_stride + 16, c_bytes);
-  order_memory();
 }
 
 struct QueryRows {

@@ -1,0 +1,73 @@
+#pragma once
+
+// Only for *.isa.cpp files: the block product of bfloat16_products.h on the AMX tile unit.
+
+#include <immintrin.h>
+
+#include "tessera/ops/cpu/softmax_read/bfloat16_block.h"
+
+namespace tessera::ops::cpu::TESSERA_ISA {
+
+/// The tile intrinsics of g++ 12 do not say that they touch memory: keeps the compiler from moving
+/// loads and stores across.
+inline void order_memory() {
+  asm volatile("" ::: "memory");
+}
+
+/// Sets the calling thread's tile unit up for full tiles, and releases it at the end of the scope.
+class ProductUnit {
+ public:
+  ProductUnit() {
+    struct alignas(64) {
+      uint8_t palette = 1, start_row = 0, reserved[14] = {};
+      uint16_t row_bytes[16] = {};
+      uint8_t rows[16] = {};
+    } shape;
+    for (int tile = 0; tile < 8; ++tile) {
+      shape.row_bytes[tile] = 64;
+      shape.rows[tile] = 16;
+    }
+    asm volatile("" ::"r"(&shape) : "memory");  // all of shape is read
+    _tile_loadconfig(&shape);
+  }
+  ProductUnit(const ProductUnit&) = delete;
+  ProductUnit& operator=(const ProductUnit&) = delete;
+  ~ProductUnit() { _tile_release(); }
+};
+
+/// One 32 x 32 block of c = or += left * right over `steps` depths of 32. right is the first of two
+/// neighbouring columns of tiles, right_stride operands apart.
+template <bool add>
+inline void block_product(int64_t steps, const BFloat16* left, int64_t left_stride,
+                          const BFloat16* right, int64_t right_stride, float* c, int64_t c_stride) {
+  const int64_t c_bytes = c_stride * 4, left_bytes = left_stride * 2;
+  order_memory();
+  if constexpr (add) {
+    _tile_loadd(0, c, c_bytes);
+    _tile_loadd(1, c + 16, c_bytes);
+    _tile_loadd(2, c + 16 * c_stride, c_bytes);
+    _tile_loadd(3, c + 16 * c_stride + 16, c_bytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  for (int64_t step = 0; step < steps; ++step) {
+    _tile_loadd(4, left + step * kBlock, left_bytes);
+    _tile_loadd(6, right + step * kRightTile, 64);
+    _tile_loadd(7, right + right_stride + step * kRightTile, 64);
+    _tile_loadd(5, left + 16 * left_stride + step * kBlock, left_bytes);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, c, c_bytes);
+  _tile_stored(1, c + 16, c_bytes);
+  _tile_stored(2, c + 16 * c_stride, c_bytes);
+  _tile_stored(3, c + 16 * c_stride + 16, c_bytes);
+  order_memory();
+}
+
+}  // namespace tessera::ops::cpu::TESSERA_ISA
