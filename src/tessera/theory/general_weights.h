@@ -11,7 +11,6 @@ namespace tessera::theory {
 /// store every input equally often.
 enum class OutputWeights {
   kPlain,    ///< 1 at y = f(x): equation (4)
-             ///< 2)
   kCentred,  ///< 1 at y = f(x), and -1/M at every y: u_f(x) less the mean output
   kDual,     ///< such that the stored vector answers <u_y, .> = 1 at y = f(x) and 0 elsewhere
 };

@@ -63,26 +63,4 @@ double RankedLaw::unseen_mass(double samples) const {
   return mass;
 }
 
-RankedLaw::SeenMass RankedLaw::seen_mass(double samples) const {
-  SeenMass running;
-  double seen = 0, mass = 0;
-  running.seen_.push_back(0);
-  running.mass_.push_back(0);
-  for (const auto& [count, p] : steps_) {
-    const double shown =
-        std::isinf(samples) || p >= 1 ? 1.0 : -std::expm1(samples * std::log1p(-p));
-    running.seen_.push_back(seen += count * shown);
-    running.mass_.push_back(mass += count * p * shown);
-  }
-  return running;
-}
-
-double RankedLaw::SeenMass::first(double stored) const {
-  if (stored <= 0) return 0;
-  if (stored >= seen_.back()) return mass_.back();
-  const auto above = std::upper_bound(seen_.begin(), seen_.end(), stored) - seen_.begin();
-  const double share = (stored - seen_[above - 1]) / (seen_[above] - seen_[above - 1]);
-  return mass_[above - 1] + share * (mass_[above] - mass_[above - 1]);
-}
-
 }  // namespace tessera::theory

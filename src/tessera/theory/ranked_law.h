@@ -21,24 +21,14 @@ class RankedLaw {
   /// Sum over x of p (1 - p)^T.
   double unseen_mass(double samples) const;
 
-  /// The mass p of the P most frequent inputs among those that T samples show, for any P at one T
-  /// (infinity: the law itself).
-  class SeenMass {
-   public:
-    double first(double stored) const;
-
-   private:
-    friend class RankedLaw;
-    // Running sums at the end of each step: of 1 - (1 - p)^T, and of p times that.
-    std::vector<double> seen_, mass_;
-  };
-  SeenMass seen_mass(double samples) const;
-
- private:
+  /// Inputs of equal probability, the most frequent first.
   struct Step {
     double count = 0;        // inputs
     double probability = 0;  // of each
   };
+  std::span<const Step> steps() const { return steps_; }
+
+ private:
   std::vector<Step> steps_;
   int64_t inputs_ = 0;
 };

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "tessera/theory/ranked_law.h"
+
+namespace tessera::theory {
+
+/// What share of the law a memory keeps that stores the P inputs which T samples count most often,
+/// of equal counts the more frequent input, none that was not seen (Cabannes et al. 2024, eq. 12).
+/// Few samples count wrongly: the P most often counted inputs weigh less than the P most frequent.
+class StoredMass {
+ public:
+  /// samples: T, at least 0; infinity stands for the law itself.
+  StoredMass(const RankedLaw& law, double samples);
+
+  /// Expected probability of the inputs stored, for any P >= 0. Counts of different inputs are
+  /// taken as independent, and how many inputs come before one as Gaussian. Keeps what it has
+  /// computed, so one object must not be used by several threads.
+  double of(int64_t stored) const;
+
+ private:
+  /// Inputs of about equal probability.
+  struct Bin {
+    double count = 0, probability = 0;  // how many, and of each
+  };
+  /// Over the bins before one: how many inputs have at least some count, and the variance of that.
+  struct Counted {
+    double mean = 0, variance = 0;
+  };
+
+  void add_bins(const RankedLaw& law);
+  void count_samples(double samples);
+  const Counted& counted(size_t bin, int64_t least) const {
+    return counted_[bin * static_cast<size_t>(kLevels + 2) + static_cast<size_t>(least)];
+  }
+  double reached(size_t bin, int64_t least) const {
+    return reached_[bin * static_cast<size_t>(kLevels + 2) + static_cast<size_t>(least)];
+  }
+  double by_rank(double stored) const;
+  double by_counts(double stored) const;
+  double chance_stored(size_t bin, int64_t count, double stored) const;
+
+  /// Counts up to this one are told apart. Where the P-th largest is larger, the sample ranks the
+  /// inputs there almost as the law does.
+  static constexpr int64_t kLevels = 64;
+  double inputs_;
+  std::vector<Bin> bins_;
+  std::vector<double> seen_, mass_;  // [bins + 1] running sums of inputs seen, of their probability
+  std::vector<double> reached_;      // [bins, levels + 2] chance of at least so many samples
+  std::vector<Counted> counted_;     // [bins + 1, levels + 2]
+  mutable std::map<int64_t, double> known_;
+};
+
+}  // namespace tessera::theory
