@@ -106,6 +106,23 @@ TEST(LineChart, NamesOfReferencesAreDashedAsTheirLines) {
   EXPECT_EQ(count(svg, "class=\"reference second\""), 2u);  // likewise
 }
 
+TEST(LineChart, ReferencesTakeTheColourOfTheSeriesTheyName) {
+  LineChart chart("", {.label = "x"}, {.label = "y"});
+  for (int k = 0; k < 5; ++k) {
+    const std::string name = "d = " + std::to_string(k);
+    const double y = 1 + k;
+    chart.add({name, {{1, y}, {2, y}}});
+    chart.add({"rate at " + name, {{1, y}, {2, y / 2}}, SeriesStyle::kReference, name});
+  }
+  chart.add({"bound", {{1, 1}, {2, 2}}, SeriesStyle::kReference});
+  expect_sound(chart);
+  const std::string svg = chart.svg();
+  for (int k = 0; k < 5; ++k)  // the line and beside its name
+    EXPECT_EQ(count(svg, "class=\"s" + std::to_string(k) + " reference coloured\""), 2u) << k;
+  EXPECT_EQ(count(svg, "class=\"reference\""), 2u);
+  EXPECT_THAT(svg, HasSubstr(".coloured{stroke:currentColor}"));
+}
+
 TEST(LineChart, MarksAreUprightLinesWithNames) {
   LineChart chart("", {.label = "context"}, {.label = "error"});
   chart.add({"s", {{0, 1}, {100, 2}}});

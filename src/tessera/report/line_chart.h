@@ -21,13 +21,14 @@ enum class SeriesStyle {
   kHollow,     ///< hollow points alone, in the colour of the series of that name
   kPublished,  ///< numbers of a paper: hollow points, dotted; in the colour of the series of that
                ///< name
-  kReference,  ///< a dashed grey line without points (a theory, a slope)
+  kReference,  ///< a dashed line without points (a theory, a slope)
 };
 
 struct Series {
   std::string name;
   std::vector<ChartPoint> points;
   SeriesStyle style = SeriesStyle::kLine;
+  std::string colour_of = {};  ///< the series whose colour a reference has; empty: grey
 };
 
 /// Its name in legends and tables: with "(published)" or "(hollow)" where it is that.

@@ -77,7 +77,7 @@ class LineChartDrawing {
   SvgWriter svg_;
   ChartFrame frame_;
   bool names_at_lines_;
-  std::vector<int> colours_;  // per series; -1 for a reference
+  std::vector<int> colours_;  // per series; -1 for a grey reference
   std::vector<EndName> end_names_;
 };
 
@@ -139,14 +139,21 @@ void LineChartDrawing::choose_colours() {
     }
     if (colours_[i] < 0) colours_[i] = next++;
   }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].style != SeriesStyle::kReference || all[i].colour_of.empty()) continue;
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      if (colours_[j] >= 0 && all[j].name == all[i].colour_of) colours_[i] = colours_[j];
+    }
+  }
 }
 
-// The references of one chart are dashed in different ways.
+// The grey references of one chart are dashed in different ways.
 std::string LineChartDrawing::reference_classes(std::size_t index) const {
+  if (colours_[index] >= 0) return colour_class(colours_[index]) + " reference coloured";
   const auto& all = chart_.series();
-  const auto before =
-      std::count_if(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(index),
-                    [](const Series& series) { return series.style == SeriesStyle::kReference; });
+  std::ptrdiff_t before = 0;
+  for (std::size_t i = 0; i < index; ++i)
+    before += all[i].style == SeriesStyle::kReference && colours_[i] < 0;
   constexpr const char* kClasses[] = {"reference", "reference second", "reference third"};
   return kClasses[before % 3];
 }
