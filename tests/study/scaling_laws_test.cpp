@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -52,6 +53,8 @@ TEST_P(QuickStudy, RunsAndWritesItsDirectory) {
     plain.overrides = config::Json::object();
   const StudyResults results = run_study(study, plain);
   EXPECT_FALSE(results.points().empty());
+  for (const ResultPoint& point : results.points())  // a band comes with its standard error
+    EXPECT_EQ(std::isnan(point.spread), std::isnan(point.standard_error)) << point.series;
   EXPECT_TRUE(std::filesystem::exists(options.folder / "results.csv"));
   expect_captions(options.folder);
   std::filesystem::remove_all(options.folder);

@@ -1,5 +1,6 @@
 #include "tessera/theory/population_error.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -141,6 +142,17 @@ TEST(GivenEmbeddings, IdentityMatrixWithSharedEmbeddingsIsNeverWrong) {
   // All scores equal: the first output is answered, so only its inputs are right.
   EXPECT_NEAR(population_error_of_scores(task, scores),
               1 - task.law[0] - task.law[3] - task.law[6] - task.law[9], 1e-12);
+}
+
+TEST(SharedMass, ByHand) {
+  // Outputs 0, 1, 0, 1; stored are the first and the second input, one of each output.
+  AssociationTask task{.law = {0.4, 0.3, 0.2, 0.1}, .output = {0, 1, 0, 1}, .outputs = 2};
+  EXPECT_THAT(with_shared_mass(task, std::vector<float>{1, 1, 0, 0}).law,
+              testing::Pointwise(testing::DoubleEq(), {0.35, 0.35, 0.15, 0.15}));
+  // Both of output 0: no other input is read like one of theirs.
+  EXPECT_THAT(with_shared_mass(task, std::vector<float>{1, 0, 1, 0}).law,
+              testing::Pointwise(testing::DoubleEq(), {0.3, 0.2, 0.3, 0.2}));
+  EXPECT_THROW(with_shared_mass(task, std::vector<float>(3, 1)), std::invalid_argument);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"scaling-laws/fig1", {1, 5}},
       {"scaling-laws/fig2", {1, 1}},
       {"scaling-laws/fig3", {1, 6}},
-      {"scaling-laws/fig4", {1, 2}},
+      {"scaling-laws/fig4", {1, 15, kMeasured, kEstimated}},
       {"scaling-laws/fig5", {1, 1}},
       {"scaling-laws/fig6", {1, 1}},
       {"scaling-laws/fig7", {1, 3}},
@@ -68,7 +68,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"scaling-laws/equation26", {1, 2}},
       {"scaling-laws/compensation", {1, 10}},
       {"scaling-laws/adaptive-step", {2, 10}},
-      {"scaling-laws/planner", {2, 10}},
+      {"scaling-laws/planner", {5, 35, kEstimated}},
       {"scaling-laws/error-per-item", {20, 120, kEstimated}},
       {"scaling-laws/decoders", {2, 2}},
   };

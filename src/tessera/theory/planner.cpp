@@ -215,33 +215,6 @@ std::vector<SchemeError> scheme_errors(
 
 namespace {
 
-/// The task with the mass of inputs shared evenly among those that this memory reads alike: stored
-/// inputs, and inputs not stored, whose outputs have equally many stored ones. Their embeddings are
-/// drawn alike, so the expected error stays; but a run no longer errs by the luck of a few frequent
-/// inputs, and some hundred runs have the mean that else takes many thousand.
-AssociationTask with_shared_mass(AssociationTask task, const std::vector<float>& weights) {
-  std::vector<int64_t> stored_of(static_cast<size_t>(task.outputs), 0);
-  for (size_t x = 0; x < weights.size(); ++x) stored_of[task.output[x]] += weights[x] > 0;
-  struct Alike {
-    double mass = 0;
-    int64_t inputs = 0;
-  };
-  std::map<std::pair<bool, int64_t>, Alike> groups;
-  const auto group_of = [&](size_t x) -> Alike& {
-    return groups[{weights[x] > 0, stored_of[task.output[x]]}];
-  };
-  for (size_t x = 0; x < weights.size(); ++x) {
-    Alike& group = group_of(x);
-    group.mass += task.law[x];
-    ++group.inputs;
-  }
-  for (size_t x = 0; x < weights.size(); ++x) {
-    const Alike& group = group_of(x);
-    task.law[x] = group.mass / static_cast<double>(group.inputs);
-  }
-  return task;
-}
-
 /// Errors of the runs first, …, first + count - 1.
 std::vector<double> simulated_runs(const AssociationTask& task, const MemoryPlan& plan,
                                    int64_t first, int64_t count, uint64_t seed) {
@@ -268,7 +241,7 @@ Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_
 
 Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
                         int64_t most_runs, uint64_t seed) {
-  constexpr int64_t kFewest = 32;
+  constexpr int64_t kFewest = 100;
   std::vector<double> errors;
   for (;;) {
     const auto done = static_cast<int64_t>(errors.size());

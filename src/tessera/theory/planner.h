@@ -93,7 +93,7 @@ Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_
                      uint64_t seed);
 
 /// The same with as many runs as bring the standard error below `precision` times the mean, at
-/// least 32 and at most `most_runs` of them.
+/// least 100 and at most `most_runs` of them.
 Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
                         int64_t most_runs, uint64_t seed);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "tessera/base/error.h"
@@ -272,6 +273,31 @@ double population_error_of_scores(const AssociationTask& task, std::span<const f
                  "population_error_of_scores: {} scores for N = {}, M = {}", scores.size(),
                  task.inputs(), task.outputs);
   return misread_mass(task, 0, task.inputs(), scores.data());
+}
+
+AssociationTask with_shared_mass(AssociationTask task, std::span<const float> weights) {
+  check_argument(weights.size() == task.law.size(), "with_shared_mass: {} weights for {} inputs",
+                 weights.size(), task.law.size());
+  std::vector<int64_t> stored_of(static_cast<size_t>(task.outputs), 0);
+  for (size_t x = 0; x < weights.size(); ++x) stored_of[task.output[x]] += weights[x] > 0;
+  struct Alike {
+    double mass = 0;
+    int64_t inputs = 0;
+  };
+  std::map<std::pair<bool, int64_t>, Alike> groups;
+  const auto group_of = [&](size_t x) -> Alike& {
+    return groups[{weights[x] > 0, stored_of[task.output[x]]}];
+  };
+  for (size_t x = 0; x < weights.size(); ++x) {
+    Alike& group = group_of(x);
+    group.mass += task.law[x];
+    ++group.inputs;
+  }
+  for (size_t x = 0; x < weights.size(); ++x) {
+    const Alike& group = group_of(x);
+    task.law[x] = group.mass / static_cast<double>(group.inputs);
+  }
+  return task;
 }
 
 }  // namespace tessera::theory

@@ -43,4 +43,11 @@ double population_error(const AssociationTask& task, std::span<const float> weig
 /// first one where several are equal.
 double population_error_of_scores(const AssociationTask& task, std::span<const float> scores);
 
+/// The task with the mass of inputs shared evenly among those that a memory of equal weights reads
+/// alike: stored inputs, and inputs not stored, whose outputs have equally many stored ones. Their
+/// embeddings are drawn alike, so the expected error is the same; but a run no longer errs by the
+/// luck of a few frequent inputs, and some hundred runs have the mean that else takes many
+/// thousand. weights [N]: q(x), 0 or one value. Throws std::invalid_argument on a wrong length.
+AssociationTask with_shared_mass(AssociationTask task, std::span<const float> weights);
+
 }  // namespace tessera::theory

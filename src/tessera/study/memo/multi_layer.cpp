@@ -152,11 +152,13 @@ struct Record {
         settings.texts == kPublishedTexts ? published_accuracy(run, batches) : ResultPoint::kNone);
     const int64_t tokens = batches * settings.texts * kLength;
     const auto answers = static_cast<double>(2 * settings.texts_read * kLength);
+    const double error = std::sqrt(recall * (1 - recall) / answers);
     results.add_point({.series = run.series(),
                        .x = static_cast<double>(tokens),
                        .y = recall,
-                       .spread = std::sqrt(recall * (1 - recall) / answers),
-                       .published = published});
+                       .spread = error,
+                       .published = published,
+                       .standard_error = error});
     table.add_row({run.decoys, run.dimension, run.layers, config::enum_name(run.encoding), tokens,
                    std::isnan(published) ? Cell() : Cell::fixed(published, 3),
                    Cell::fixed(recall, 3), predicted});

@@ -118,8 +118,8 @@ void nearly_orthogonal(StudyContext& context) {
   int64_t done = 0;
   Progress progress(context.progress(), "Nearly orthogonal", static_cast<int64_t>(sets));
   for (const double epsilon : settings.closeness) {
-    Series drawn{fmt::format("ε = {:g}", epsilon), {}, SeriesStyle::kLine};
-    Series law{fmt::format("law, ε = {:g}", epsilon), {}, SeriesStyle::kReference};
+    Series drawn{fmt::format("ε = {:g}", epsilon), {}};
+    Series law{"law, " + drawn.name, {}, SeriesStyle::kReference, drawn.name};
     for (const int64_t dimension : settings.dimensions) {
       const auto d = static_cast<double>(dimension), most = static_cast<double>(settings.most);
       const double count = context

@@ -13,6 +13,7 @@
 #include "tessera/theory/error_predictor.h"
 #include "tessera/theory/memory_scheme.h"
 #include "tessera/theory/planner.h"
+#include "tessera/theory/population_error.h"
 
 namespace tessera::scaling_laws {
 
@@ -54,7 +55,7 @@ void theorem1(StudyContext& context) {
     }
     add_curve(context.results(), q, d, errors);
     auto chart =
-        std::make_unique<LineChart>(q, Axis{"d", Scale::kLog}, Axis{"error", Scale::kLog, 1e-5, 1});
+        std::make_unique<LineChart>(q, Axis{"d", Scale::kLog}, Axis{"error", Scale::kLog, 1e-6, 1});
     for (Series* series : {&upper, &ours, &survival, &lower}) chart->add(std::move(*series));
     panels->add(std::move(chart));
     progress.update(rho == 1 ? 1 : 2);
@@ -87,7 +88,7 @@ void proposition4(StudyContext& context) {
   int64_t done = 0;
   for (const int64_t d : dimensions) {
     Series curve{fmt::format("d = {}", d), {}},
-        rate{fmt::format("(15) at d = {}", d), {}, SeriesStyle::kReference};
+        rate{fmt::format("(15) at d = {}", d), {}, SeriesStyle::kReference, curve.name};
     for (const int64_t T : samples) {
       const auto plan = best_memory(law, OutputLaw::balanced(outputs), d, static_cast<double>(T));
       const Spread simulated =
@@ -96,7 +97,8 @@ void proposition4(StudyContext& context) {
             const auto counts = sample_counts(task.law, T, random);
             const auto weights =
                 scheme_weights({.rho = 0, .stored = plan.stored}, std::span(counts));
-            return std::vector<double>{marginal_error(task, weights, d, run_seed(context, run))};
+            return std::vector<double>{marginal_error(with_shared_mass(task, weights), weights, d,
+                                                      run_seed(context, run))};
           }).front();
       const double expected_rate = finite_data_rate(settings.alpha, d, static_cast<double>(T));
       table.add_row(
@@ -106,11 +108,7 @@ void proposition4(StudyContext& context) {
       const auto at = static_cast<double>(T);
       curve.points.push_back({at, simulated.mean, simulated.standard_error()});
       rate.points.push_back({at, expected_rate});
-      context.results().add_point({.series = curve.name,
-                                   .x = at,
-                                   .y = simulated.mean,
-                                   .spread = simulated.standard_error(),
-                                   .standard_error = simulated.standard_error()});
+      context.results().add_point(point_of(curve.name, at, simulated));
     }
     chart->add(std::move(curve));
     chart->add(std::move(rate));
@@ -119,8 +117,10 @@ void proposition4(StudyContext& context) {
   context.results().add_table("numbers", std::move(table));
   context.results().add_chart(
       "errors", std::move(chart),
-      "Proposition 4: few data and a small memory add up. Dashed: the rate (15) without its "
-      "constants, T^(-1+1/α) + d^(-(α-1)); each curve falls with T until its dimension binds it.");
+      "Proposition 4: few data and a small memory add up. Dashed, in the colour of its dimension: "
+      "the rate (15) without its constants, T^(-1+1/α) + d^(-(α-1)); each curve falls with T until "
+      "its dimension binds it. Simulated errors "
+      "are averaged over which of the inputs stored alike has which embedding.");
 }
 
 namespace {
@@ -185,7 +185,7 @@ void other_laws(StudyContext& context) {
       }
       return unseen;
     });
-    Series rate{one.formula, {}, SeriesStyle::kReference}, curve{one.name, {}};
+    Series rate{one.formula, {}, SeriesStyle::kReference, one.name}, curve{one.name, {}};
     for (size_t k = 0; k < T.size(); ++k) {
       table.add_row({one.name, samples[k], Cell::significant(one.rate(T[k]), 3),
                      Cell::significant(unseen_mass(one.law, T[k]), 3),

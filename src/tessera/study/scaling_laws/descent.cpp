@@ -43,13 +43,31 @@ class SampledDescent {
 struct DescentCase {
   int64_t dimension;
   double step_size;
-  double real, approximate;  // of another implementation, at the last step
+  double real, approximate;  // of another implementation, at the last step (means of many runs)
 
   std::string name() const { return fmt::format("d = {}, γ = {:g}", dimension, step_size); }
 };
 
 /// Errors of descent at some times, then of its approximation at the same times.
 using DescentRun = std::function<std::vector<double>(const DescentCase&, int64_t run)>;
+
+/// The errors of one run. step: takes one step; weights: q of the approximation after it.
+std::vector<double> descent_errors(const AssociationTask& task, SampledDescent& sampled,
+                                   const std::vector<int64_t>& times,
+                                   const std::function<void()>& step,
+                                   const std::function<std::vector<float>()>& weights) {
+  const AssociativeModel<float>& model = sampled.model();
+  std::vector<double> errors, approximate;
+  for (int64_t t = 1; t <= times.back(); ++t) {
+    step();
+    if (!std::binary_search(times.begin(), times.end(), t)) continue;
+    errors.push_back(sampled.descent().error());
+    approximate.push_back(
+        population_error(task, weights(), model.inputs, model.outputs, model.dimension));
+  }
+  errors.insert(errors.end(), approximate.begin(), approximate.end());
+  return errors;
+}
 
 /// Figures 4 and 13: one panel for each case, descent beside its approximation.
 void compare_descent(StudyContext& context, const Settings& settings,
@@ -59,16 +77,26 @@ void compare_descent(StudyContext& context, const Settings& settings,
   StudyResults& results = context.results();
   const auto x = as_doubles(times);
   const auto half = static_cast<ptrdiff_t>(times.size());
+  constexpr double kLarge = 0.05;
   auto panels =
       std::make_unique<Panels>("Descent and its approximation", static_cast<int>(cases.size()));
+  Table large(
+      fmt::format("Share of runs with an error above {}, {} = {}", kLarge, unit, times.back()),
+      {"case", "descent", "approximation"});
   ReferenceTable reference(context);
   for (const DescentCase& c : cases) {
     const std::string descent = c.name() + ", descent",
                       approximation = c.name() + ", approximation";
-    const auto errors =
-        measured(context, c.name(), settings.runs, [&](int64_t run) { return run_of(c, run); });
+    const auto errors = measured(context, c.name(), settings.runs, [&](int64_t run) {
+      auto numbers = run_of(c, run);
+      for (const double last : {numbers[half - 1], numbers[2 * half - 1]})
+        numbers.push_back(last > kLarge ? 1 : 0);
+      return numbers;
+    });
     const std::vector<Spread> real(errors.begin(), errors.begin() + half),
-        approximate(errors.begin() + half, errors.end());
+        approximate(errors.begin() + half, errors.begin() + 2 * half);
+    large.add_row({c.name(), Cell::fixed(errors[2 * half].mean, 3),
+                   Cell::fixed(errors[2 * half + 1].mean, 3)});
     add_curve(results, descent, x, real);
     add_curve(results, approximation, x, approximate);
     panels->add(results.panel_of_points(c.name(), {unit, Scale::kLog}, {"error", Scale::kLog},
@@ -78,34 +106,30 @@ void compare_descent(StudyContext& context, const Settings& settings,
     reference.add(approximation + last, c.approximate, approximate.back());
   }
   results.add_chart("errors", std::move(panels), caption);
+  results.add_table("large_errors", std::move(large));
   reference.finish(results);
 }
 
 }  // namespace
 
 void descent_and_approximation(StudyContext& context) {
-  const Settings settings = settings_of(context, {});
+  const Settings settings = settings_of(context, {.runs = 1000});
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(10, 1000, 13);
   const auto run_of = [&](const DescentCase& c, int64_t run) {
     SampledDescent sampled(task, c.dimension, run_seed(context, run));
     std::vector<int64_t> counts(task.law.size(), 0);
-    std::vector<double> real, approximate;
-    for (int64_t t = 1; t <= times.back(); ++t) {
+    const auto step = [&] {
       const int32_t input = sampled.draw();
       ++counts[input];
       sampled.descent().step(input, c.step_size);
-      if (!std::binary_search(times.begin(), times.end(), t)) continue;
-      real.push_back(sampled.descent().error());
-      approximate.push_back(population_error(
-          task, approximate_weights(counts, c.step_size, static_cast<double>(task.outputs - 1)),
-          sampled.model().inputs, sampled.model().outputs, c.dimension));
-    }
-    real.insert(real.end(), approximate.begin(), approximate.end());
-    return real;
+    };
+    return descent_errors(task, sampled, times, step, [&] {
+      return approximate_weights(counts, c.step_size, static_cast<double>(task.outputs - 1));
+    });
   };
   const DescentCase cases[] = {
-      {100, 10, .0134, .0245}, {100, 1, .0183, .0219}, {10, 1, .048, .166}};
+      {100, 10, .01349, .01944}, {100, 1, .01760, .02150}, {10, 1, .0466, .1486}};
   compare_descent(
       context, settings, cases, times, "T", run_of,
       fmt::format(
@@ -115,7 +139,12 @@ void descent_and_approximation(StudyContext& context) {
           "does not hold: descent does better. Bands: half a standard deviation.",
           settings.inputs));
   context.results().add_difference(
-      "The paper shows one run of d = 100, γ = 10; the curves here are means over all runs.");
+      "The paper shows one run of d = 100, γ = 10, and means of 100 runs of the others; the curves "
+      "here are means of more. With d = 100 and γ = 10 one run in thirty of the approximation "
+      "misreads one of the most frequent inputs and errs by 0.05 to 0.8, where the others err by "
+      "0.014. These runs make up more than a quarter of the mean, so a mean of 100 runs is "
+      "uncertain "
+      "by 0.004.");
 }
 
 void batch_descent_and_approximation(StudyContext& context) {
@@ -125,20 +154,14 @@ void batch_descent_and_approximation(StudyContext& context) {
   const auto run_of = [&](const DescentCase& c, int64_t run) {
     SampledDescent sampled(task, c.dimension, run_seed(context, run));
     std::vector<float> weights(task.law.size(), 0.0f);
-    std::vector<double> real, approximate;
     std::vector<int32_t> draws(1000);
-    for (int64_t t = 1; t <= times.back(); ++t) {
+    const auto step = [&] {
       for (int32_t& input : draws) input = sampled.draw();
       const WeightedBatch batch = weighted_batch(draws);
       sampled.descent().step(batch, c.step_size);
       approximate_batch_step(batch, c.step_size, static_cast<double>(task.outputs - 1), weights);
-      if (!std::binary_search(times.begin(), times.end(), t)) continue;
-      real.push_back(sampled.descent().error());
-      approximate.push_back(population_error(task, weights, sampled.model().inputs,
-                                             sampled.model().outputs, c.dimension));
-    }
-    real.insert(real.end(), approximate.begin(), approximate.end());
-    return real;
+    };
+    return descent_errors(task, sampled, times, step, [&] { return weights; });
   };
   const DescentCase cases[] = {{10, 1, .086, .115}, {100, 1, .039, .044}};
   compare_descent(
@@ -392,8 +415,7 @@ void adaptive_step(StudyContext& context) {
       table.add_row({c.inputs, c.dimension, c.steps, names[k],
                      context.references_hold() ? Cell::fixed(c.expected[k], 3) : Cell(),
                      Cell::fixed(found[k].mean, 4), Cell::fixed(found[k].standard_error(), 4)});
-      context.results().add_point(
-          {names[k], static_cast<double>(c.dimension), found[k].mean, found[k].standard_error()});
+      context.results().add_point(point_of(names[k], static_cast<double>(c.dimension), found[k]));
       progress.update(++done);
     }
   }

@@ -132,7 +132,8 @@ void lemma1(StudyContext& context) {
   Progress progress(context.progress(), "Lemma 1", 3);
   int64_t done = 0;
   for (const double eta : {0.2, 0.3, 0.5}) {
-    Series guaranteed{fmt::format("exp(dη²/4), η = {:g}", eta), {}, SeriesStyle::kReference};
+    drawn.push_back(fmt::format("η = {:g}", eta));
+    Series guaranteed{"exp(dη²/4), " + drawn.back(), {}, SeriesStyle::kReference, drawn.back()};
     std::vector<double> d;
     std::vector<Spread> found;
     for (const int64_t dimension : dimensions) {
@@ -153,7 +154,6 @@ void lemma1(StudyContext& context) {
                      Cell::significant(found.back().mean, 3),
                      Cell::significant(found.back().standard_error(), 2)});
     }
-    drawn.push_back(fmt::format("η = {:g}", eta));
     add_curve(context.results(), drawn.back(), d, found);
     lines.push_back(std::move(guaranteed));
     progress.update(++done);
@@ -195,7 +195,10 @@ void rectified_lookup(StudyContext& context) {
     names.push_back(fmt::format("(23), η = {:g}", eta));
     add_curve(context.results(), names.back(), d, errors);
     if (eta > 0) {
-      Series rate{fmt::format("exp(-(α-1)η²d/4), η = {:g}", eta), {}, SeriesStyle::kReference};
+      Series rate{fmt::format("exp(-(α-1)η²d/4), η = {:g}", eta),
+                  {},
+                  SeriesStyle::kReference,
+                  names.back()};
       for (const double at : d)
         rate.points.push_back({at, std::exp(-(settings.alpha - 1) * eta * eta * at / 4)});
       rates.push_back(std::move(rate));

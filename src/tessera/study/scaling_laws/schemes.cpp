@@ -213,8 +213,8 @@ void add_scheme_chart(StudyContext& context, const std::string& name, const Sche
                                        {"error", Scale::kLog},
                                        {"q₀ (all equally)", "q₁ (by frequency)", "threshold d/8"});
   if (context.references_hold()) {
-    chart->add(reference_line("0.35 d^(-1/4)", d, 0.35, -0.25));
-    chart->add(reference_line("3.5 / d", d, 3.5, -1));
+    chart->add(reference_line("0.35 d^(-1/4)", d, 0.35, -0.25, "q₁ (by frequency)"));
+    chart->add(reference_line("3.5 / d", d, 3.5, -1, "threshold d/8"));
   }
   results.add_chart(name, std::move(chart),
                     "T = ∞. The threshold (eq. 12 with ρ = 0) follows d^-(α-1), the rate of "
@@ -344,9 +344,11 @@ void error_rates(StudyContext& context) {
   // The rates of the table, through our first points.
   const double slow = unthresholded_exponent(alpha, 1), fast = thresholded_exponent(alpha, 0);
   against_dimension->add(reference_line(fmt::format("d^(-{:g})", slow), d,
-                                        frequency.front() * std::pow(d.front(), slow), -slow));
+                                        frequency.front() * std::pow(d.front(), slow), -slow,
+                                        "q = p (against d)"));
   against_dimension->add(reference_line(fmt::format("d^(-{:g})", fast), d,
-                                        threshold.front() * std::pow(d.front(), fast), -fast));
+                                        threshold.front() * std::pow(d.front(), fast), -fast,
+                                        "q = 1 on the best P (against d)"));
   context.results().add_chart(
       "dimension", std::move(against_dimension),
       "Proposition 2 for q = p (eq. 13) and Proposition 3 for a threshold (eq. 14). The "

@@ -26,7 +26,7 @@ Settings settings_of(StudyContext& context, Settings paper) {
 }
 
 uint64_t run_seed(const StudyContext& context, int64_t run) {
-  return context.seed() * 1000003 + static_cast<uint64_t>(run);
+  return tessera::run_seed(context.seed(), run);
 }
 
 theory::Spread measured_once(StudyContext& context, const std::string& part,
@@ -82,6 +82,11 @@ void add_curve(StudyResults& results, const std::string& series, std::span<const
          .standard_error = y[k].runs > 1 ? y[k].standard_error() : ResultPoint::kNone});
 }
 
+ResultPoint point_of(const std::string& series, double x, const theory::Spread& y) {
+  const double error = y.runs > 1 ? y.standard_error() : ResultPoint::kNone;
+  return {.series = series, .x = x, .y = y.mean, .spread = error, .standard_error = error};
+}
+
 ReferenceTable::ReferenceTable(const StudyContext& context)
     : holds_(context.references_hold()),
       table_(
@@ -135,8 +140,8 @@ std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
 }
 
 Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
-                      double power) {
-  Series line{name, {}, SeriesStyle::kReference};
+                      double power, const std::string& colour_of) {
+  Series line{name, {}, SeriesStyle::kReference, colour_of};
   for (const double at : x) line.points.push_back({at, constant * std::pow(at, power)});
   return line;
 }

@@ -45,7 +45,7 @@ Settings settings_of(StudyContext& context, Settings paper);
 /// The stream of random numbers from which samples are drawn; embeddings have streams of their own.
 constexpr uint64_t kSampleStream = 2;
 
-/// Seed of one run: runs of studies with neighbouring seeds share nothing.
+/// Seed of one run of the study: tessera::run_seed.
 uint64_t run_seed(const StudyContext& context, int64_t run);
 
 /// Numbers of one run.
@@ -72,6 +72,9 @@ void add_curve(StudyResults& results, const std::string& series, std::span<const
                std::span<const theory::Spread> y, double band = 0.5,
                std::span<const double> published = {});
 
+/// A point with a band of one standard error.
+ResultPoint point_of(const std::string& series, double x, const theory::Spread& y);
+
 /// Numbers of another implementation of the paper's equations, where the paper shows a curve
 /// without its numbers: name, theirs, ours, ours' standard error. Left out where they do not hold.
 class ReferenceTable {
@@ -95,9 +98,9 @@ std::vector<double> answer_probabilities(const theory::AssociationTask& task,
 std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
                                     std::span<const float> scores, const std::string& title);
 
-/// The dashed line constant * x^power.
+/// The dashed line constant * x^power, in the colour of another series, or grey.
 Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
-                      double power);
+                      double power, const std::string& colour_of = "");
 
 /// d = 10, 20, 50, …, 1000.
 const std::vector<int64_t>& usual_dimensions();
