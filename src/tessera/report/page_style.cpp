@@ -39,7 +39,6 @@ button:hover{border-color:var(--soft)}
 .command button{position:absolute;top:.5rem;right:.5rem}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
 .wide-table{overflow-x:auto;margin:1.25rem 0}
-.wide-table table{width:max-content;max-width:max(100%,54rem)}
 @media (min-width:66rem){.wide-table{margin-right:-7rem}}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums;min-width:min(100%,24rem)}
 caption{text-align:left;font-weight:600;padding:0 0 .5rem}

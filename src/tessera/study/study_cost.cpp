@@ -42,7 +42,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"scaling-laws/fig1", {1, 5}},
       {"scaling-laws/fig2", {1, 1}},
       {"scaling-laws/fig3", {1, 6}},
-      {"scaling-laws/fig4", {1, 15, kMeasured, kEstimated}},
+      {"scaling-laws/fig4", {1, 8, kMeasured, kEstimated}},
       {"scaling-laws/fig5", {1, 1}},
       {"scaling-laws/fig6", {1, 1}},
       {"scaling-laws/fig7", {1, 3}},
