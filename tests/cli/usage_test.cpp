@@ -181,6 +181,7 @@ TEST_F(Usage, OptionsThatWouldHaveNoEffectAreRefused) {
        {{"generate", "--model", "m", "--beam", "3", "--stop", "."}, "--beam"},
        {{"generate", "--model", "m", "--alternatives", "3"}, "--json"},
        {{"generate", "--model", "m", "--eviction", "oldest"}, "--memory-bound"},
+       {{"eval", "--model", "m", "--data", "d", "--pairs", "bf16"}, "--reading streaming"},
        {{"study", "scaling-laws/fig1", "--quick", "--paper"}, "--quick"}},
       2);
 }
