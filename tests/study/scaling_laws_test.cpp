@@ -92,6 +92,18 @@ TEST(ScalingLawStudies, ExponentsAreThoseOfProposition2) {
   EXPECT_EQ(compared_exponents("proposition2", {0.5, 1}).size(), 2u);
 }
 
+TEST(ScalingLawStudies, Theorem2KeepsEachDimensionAsItGoes) {
+  StudyOptions options = quick_options("theorem2", 1);
+  options.overrides["rhos"] = {0.5};
+  options.overrides["inputs"] = 10000;
+  const auto studies = scaling_law_studies();
+  run_study(find_study(studies, "scaling-laws/theorem2"), options);
+  const std::string parts = read_file(options.folder / "parts.jsonl");
+  for (const char* d : {"10", "32", "100", "316", "1000", "3162", "10000"})
+    EXPECT_THAT(parts, testing::HasSubstr(fmt::format("\"α = 2, d = {}\"", d)));
+  std::filesystem::remove_all(options.folder);
+}
+
 TEST(ScalingLawStudies, PanelsStandInOnePictureAsInThePaper) {
   const auto studies = scaling_law_studies();
   const std::map<std::string, std::vector<std::string>> panels = {

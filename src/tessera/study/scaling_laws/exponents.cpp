@@ -276,13 +276,19 @@ void theorem2(StudyContext& context) {
       unthresholded.push_back({fmt::format("all stored, ρ = {:g}", rho), {}});
     for (size_t k = 0; k < d.size(); ++k) {
       const double least = minimax_lower_bound(alpha, dimensions[k], 1.0 / settings.outputs);
-      const double threshold =
-          best_memory(law, OutputLaw::balanced(settings.outputs), dimensions[k], kAllData).error;
+      // The best threshold of equal weights, then each rho without one.
+      const auto errors = context.part(fmt::format("α = {:g}, d = {}", alpha, dimensions[k]), [&] {
+        const auto equally = OutputLaw::balanced(settings.outputs);
+        std::vector<double> found = {best_memory(law, equally, dimensions[k], kAllData).error};
+        for (const double rho : settings.rhos)
+          found.push_back(predicted_error(
+              summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho}), dimensions[k]));
+        return found;
+      });
+      const double threshold = errors.front();
       double lowest = threshold, its_rho = 0;
       for (size_t r = 0; r < settings.rhos.size(); ++r) {
-        const auto summary =
-            summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = settings.rhos[r]});
-        const double error = predicted_error(summary, dimensions[k]);
+        const double error = errors[r + 1];
         unthresholded[r].points.push_back({d[k], error});
         if (error < lowest) {
           lowest = error;
