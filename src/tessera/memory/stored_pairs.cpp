@@ -28,7 +28,7 @@ at::Tensor grown(const at::Tensor& old, int64_t wanted) {
 }  // namespace
 
 StoredPairs::StoredPairs(PairOptions options) : options_(options) {
-  TORCH_CHECK_VALUE(most() >= 0, "StoredPairs: a bound of ", most(),
+  TORCH_CHECK_VALUE(bound() >= 0, "StoredPairs: a bound of ", bound(),
                     " pairs; expected at least 1, or 0 for no bound");
 }
 
@@ -54,7 +54,7 @@ int64_t StoredPairs::most_pairs() const {
 }
 
 bool StoredPairs::holds(int64_t pairs) const {
-  return most() == 0 || most_pairs() + pairs <= most();
+  return bound() == 0 || most_pairs() + pairs <= bound();
 }
 
 void StoredPairs::check_rows(const at::Tensor& like) const {
@@ -82,7 +82,7 @@ void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
   }
   if (capacity() >= pairs) return;
   int64_t wanted = std::max({pairs, kFirstCapacity, 2 * capacity()});
-  if (most() > 0) wanted = std::min(wanted, most());
+  if (bound() > 0) wanted = std::min(wanted, bound());
   keys_ = grown(keys_, wanted);
   values_ = grown(values_, wanted);
   if (usage_.defined()) usage_ = grown(usage_, wanted);
@@ -91,20 +91,20 @@ void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
 /// Makes room for one pair more in every row, where it may hold one more.
 void StoredPairs::reserve_next(const at::Tensor& like) {
   const int64_t pairs = most_pairs() + 1;
-  reserve(like, most() > 0 ? std::min(pairs, most()) : pairs);
+  reserve(like, bound() > 0 ? std::min(pairs, bound()) : pairs);
 }
 
 /// Where each row puts one pair more: behind the others, or in place of the oldest.
 std::vector<int64_t> StoredPairs::next_slots() const {
   std::vector<int64_t> slots = counts_;
   for (size_t row = 0; row < slots.size(); ++row)
-    if (most() > 0 && counts_[row] == most()) slots[row] = stored_[row] % most();
+    if (bound() > 0 && counts_[row] == bound()) slots[row] = stored_[row] % bound();
   return slots;
 }
 
 void StoredPairs::count_next() {
   for (size_t row = 0; row < counts_.size(); ++row) {
-    if (most() == 0 || counts_[row] < most()) ++counts_[row];
+    if (bound() == 0 || counts_[row] < bound()) ++counts_[row];
     ++stored_[row];
   }
 }
@@ -115,7 +115,7 @@ ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
   reserve_next(like);
   ops::PairStorage next = {keys_, values_, next_slots(), counts_};
   for (int64_t& count : next.counts)
-    if (most() == 0 || count < most()) ++count;
+    if (bound() == 0 || count < bound()) ++count;
   return next;
 }
 
@@ -128,7 +128,7 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   reserve_next(key);
   at::Tensor slots = at::tensor(next_slots(), at::kLong).unsqueeze(1).repeat({1, keys_.size(1)});
   for (int64_t row = 0; row < rows(); ++row)
-    if (counts_use() && counts_[row] == most()) slots[row].copy_(usage_[row].argmin(-1));
+    if (counts_use() && counts_[row] == bound()) slots[row].copy_(usage_[row].argmin(-1));
   slots = slots.to(keys_.device()).unsqueeze(-1);  // [B, H, 1]
   const at::Tensor places = slots.expand({-1, -1, keys_.size(3)}).unsqueeze(2);
   keys_.scatter_(2, places, kept(key).unsqueeze(2));

@@ -85,7 +85,7 @@ class StoredPairs {
   /// Rows that it was opened for; 0 before the first use.
   int64_t rows() const { return static_cast<int64_t>(counts_.size()); }
   /// Whether what is evicted depends on how much each pair was read.
-  bool counts_use() const { return most() > 0 && options_.bound.eviction == Eviction::kLeastUsed; }
+  bool counts_use() const { return bound() > 0 && options_.bound.eviction == Eviction::kLeastUsed; }
   /// Pairs held by each row, and pairs ever stored in it.
   const std::vector<int64_t>& counts() const { return counts_; }
   const std::vector<int64_t>& stored() const { return stored_; }
@@ -105,7 +105,7 @@ class StoredPairs {
                                   PairOptions options, int64_t heads, int64_t width);
 
  private:
-  int64_t most() const { return options_.bound.pairs; }
+  int64_t bound() const { return options_.bound.pairs; }
   int64_t capacity() const { return keys_.defined() ? keys_.size(2) : 0; }
   int64_t most_pairs() const;
   bool level() const;  // whether all rows hold the same number of pairs

@@ -55,7 +55,7 @@ StoredPairs StoredPairs::from_tensors(const TensorFile& file, const std::string&
   pairs.values_ = pairs_from(file, prefix + "values", {rows, heads, capacity, width}, options.type);
   if (pairs.counts_use())
     pairs.usage_ = file.at(prefix + "usage", {rows, heads, capacity}, at::kFloat);
-  const int64_t most = pairs.most() > 0 ? std::min(pairs.most(), capacity) : capacity;
+  const int64_t most = pairs.bound() > 0 ? std::min(pairs.bound(), capacity) : capacity;
   for (int64_t row = 0; row < rows; ++row)
     if (pairs.counts_[row] < 0 || pairs.counts_[row] > most ||
         pairs.stored_[row] < pairs.counts_[row])

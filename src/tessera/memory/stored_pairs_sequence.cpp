@@ -49,7 +49,7 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
                                                     const at::Tensor& values,
                                                     const at::Tensor& queries,
                                                     ops::Precision precision) {
-  reserve(keys, most());
+  reserve(keys, bound());
   const auto as_read = [&](const at::Tensor& pairs) { return ops::as_floats(kept(pairs), width_); };
   const std::vector<int64_t> slots = next_slots();
   std::vector<at::Tensor> old_keys, old_values;
@@ -59,7 +59,7 @@ at::Tensor StoredPairs::store_and_retrieve_evicting(const at::Tensor& keys,
   }
   ops::CausalReadOptions newer, older;
   newer.precision = older.precision = precision;
-  older.lag = queries.size(1) + 1 - most();
+  older.lag = queries.size(1) + 1 - bound();
   const auto [values_of_old, sums_of_old] =
       ops::causal_reading(queries.flip(1), at::cat(old_keys), at::cat(old_values), older);
   const ops::CausalReading old = {values_of_old.flip(1), sums_of_old.flip(2)};
@@ -129,8 +129,8 @@ at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Ten
     reads.push_back(store_and_retrieve_in_turn(none(keys), none(values), queries.narrow(1, 0, 1)));
   for (int64_t pair = 0; pair < pairs;) {
     // What the memory still has room for, then as many as it holds at a time.
-    const int64_t room = most() - most_pairs();
-    const int64_t count = std::min(room > 0 ? room : most(), pairs - pair);
+    const int64_t room = bound() - most_pairs();
+    const int64_t count = std::min(room > 0 ? room : bound(), pairs - pair);
     const auto part = [&](const at::Tensor& all) {
       return all.narrow(1, pair + all.size(1) - pairs, count);
     };
