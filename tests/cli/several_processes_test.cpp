@@ -66,6 +66,11 @@ TEST_F(SeveralProcesses, MakeTheUpdatesOfOne) {
   ASSERT_EQ(found.size(), 30u);
   ASSERT_EQ(expected.size(), 30u);
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+  const auto world_size = [&](const std::string& out) {
+    return nlohmann::json::parse(read_text(path(out + "/manifest.json")))["world_size"];
+  };
+  EXPECT_EQ(world_size("one"), 1);
+  EXPECT_EQ(world_size("two"), 2);
   // One process goes on where two have ended.
   EXPECT_EQ(train("two", {"train.batch=2", "train.accumulation=2", "train.steps=32"}, {"--resume"})
                 .status,

@@ -82,13 +82,17 @@ RunFolder::RunFolder(fs::path path, Start start)
         path_.native());
 }
 
-void RunFolder::write_configuration(const Json& resolved, const Complete& complete) const {
+void RunFolder::write_configuration(const Json& resolved, const Complete& complete,
+                                    int64_t processes) const {
   const fs::path file = path_ / "config.toml";
   const bool continues = start_ == Start::kResume && fs::exists(file);
   if (continues) check_same_run(path_, complete(config::read_toml(file), file.native()), resolved);
   write_file(file, config::to_toml(resolved));
   const auto seed = resolved.at("train").at("seed").get<uint64_t>();
-  if (!continues) write_file(path_ / "manifest.json", manifest(seed).dump(2) + "\n");
+  if (continues) return;
+  Json manifest = tessera::manifest(seed);
+  manifest["world_size"] = processes;
+  write_file(path_ / "manifest.json", manifest.dump(2) + "\n");
 }
 
 }  // namespace tessera

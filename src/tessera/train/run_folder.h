@@ -25,10 +25,12 @@ class RunFolder {
   /// begins, manifest.json. A run that continues may change how long it trains, its threads,
   /// checkpoints and samples, and nothing else: UsageError, with the key and both values, before
   /// anything is written. complete: fills in the defaults of the configuration that was written
-  /// when the run began (its file's name is for messages).
+  /// when the run began (its file's name is for messages). processes: how many the
+  /// run begins with, `world_size` in the manifest.
   using Complete =
       std::function<config::Json(const config::Json& written, const std::string& where)>;
-  void write_configuration(const config::Json& resolved, const Complete& complete) const;
+  void write_configuration(const config::Json& resolved, const Complete& complete,
+                           int64_t processes = 1) const;
 
  private:
   std::filesystem::path path_;

@@ -17,6 +17,7 @@
 #include "tessera/model/model_kind.h"
 #include "tessera/task/language_model/training_memory.h"
 #include "tessera/task/sequence/best_model.h"
+#include "tessera/train/processes.h"
 #include "tessera/train/shared_training.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
@@ -219,9 +220,12 @@ TrainedLanguageModel train_language_model(const LanguageModelTrainingConfig& con
   };
   task.processes = processes;
   Trainer trainer(config.train, std::move(task), run.path(), &display);
-  run.write_configuration(resolved, [](const Json& written, const std::string& where) {
-    return LanguageModelTrainingConfig::from_json(written, where).to_json();
-  });
+  run.write_configuration(
+      resolved,
+      [](const Json& written, const std::string& where) {
+        return LanguageModelTrainingConfig::from_json(written, where).to_json();
+      },
+      processes == nullptr ? 1 : processes->count());
   const TrainingResult result = trainer.run(run.start());
 
   display.show(fmt::format("saving the weights with the lowest validation loss in {}",
