@@ -19,6 +19,7 @@
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/normal_form.h"
 #include "tessera/store/question.h"
+#include "tessera/store/memo_store.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/word_alignment.h"
 

@@ -439,6 +439,19 @@ TEST_F(Memo, AFullDiskLeavesTheStoreAsItWas) {
   EXPECT_THAT(done({"verify", store}), HasSubstr("2 documents"));
 }
 
+TEST_F(Memo, StoresAtHostsAreNamedByTheirAddresses) {
+  const std::string store = create(), dead = "http://127.0.0.1:1/v1/stores/dead";
+  const auto ask = [&](std::vector<std::string> stores) {
+    stores.insert(stores.begin(), "recall");
+    stores.insert(stores.end(), {"--prompt", "Once upon a midnight", "--host-seconds", "5"});
+    return memo(stores);
+  };
+  expect_refused(ask({store, store}), 2, "several stores answer together where each is served");
+  expect_refused(ask({dead, store}), 2, "is not an address of a store");
+  expect_refused(ask({"https://a/v1/stores/s"}), 2, "expected http://HOST:PORT/v1/stores/NAME");
+  expect_refused(ask({dead}), 1, "no store answers: " + dead + ": cannot connect: ");
+}
+
 /// One program writes for a while; another may read, but not write, and Ctrl-C keeps what is done.
 TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   for (int number = 0; number < 300; ++number)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tessera/base/random.h"
+#include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
 
 namespace tessera::memo {

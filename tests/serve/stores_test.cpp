@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "tessera/serve/api_error.h"
 #include "tessera/store/store_json.h"
 #include "tests/serve/tiny_service.h"
 #include "tests/store/small_stores.h"

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "tessera/cli/memo_writing.h"
 #include "tessera/cli/program.h"
+#include "tessera/hosts/answer.h"
 #include "tessera/report/table.h"
 #include "tessera/store/store_json.h"
 
@@ -61,7 +63,7 @@ void print_sources(const store::Recall& recall) {
 
 }  // namespace
 
-bool answer(const store::MemoStore& store, const std::string& prompt,
+bool answer(const store::QuestionedStore& store, const std::string& prompt,
             const store::RecallOptions& options, bool json) {
   const store::Question question = store::read_question(store, prompt);
   store::check_prompt(store, question.tokens);
@@ -76,6 +78,24 @@ bool answer(const store::MemoStore& store, const std::string& prompt,
     print_sources(result);
   std::fflush(stdout);
   return !result.tokens.empty();
+}
+
+bool answer(hosts::StoresOfHosts& stores, const std::string& prompt,
+            const store::RecallOptions& options, bool json) {
+  const auto started = std::chrono::steady_clock::now();
+  const hosts::Answer answer = hosts::recall(stores, prompt, options);
+  if (json) {
+    print_json(hosts::json_of(stores, prompt, answer));
+  } else {
+    Writing writing(stores, answer.question, true, started);
+    for (const memo::NextToken& token : answer.recall.tokens) writing.add(token.token);
+    writing.end(answer.recall.end);
+    if (!answer.recall.tokens.empty()) print_sources(answer.recall);
+  }
+  std::fflush(stdout);
+  for (const auto& [address, reason] : answer.absent)
+    fmt::print(stderr, "answered without {}: {}\n", address, reason);
+  return !answer.recall.tokens.empty();
 }
 
 }  // namespace tessera::cli

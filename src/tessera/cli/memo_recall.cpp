@@ -3,40 +3,66 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <functional>
 #include <iostream>
 
 #include "tessera/base/error.h"
 #include "tessera/cli/memo_answer.h"
 #include "tessera/cli/memo_verbs.h"
+#include "tessera/store/memo_store.h"
 
 namespace tessera::cli {
 namespace {
 
 struct RecallCommand {
-  std::string store, prompt;
+  std::vector<std::string> stores;
+  std::string prompt, key_file;
   store::RecallOptions recall;
+  hosts::HostOptions hosts;
   bool fail = false, json = false;
 };
 
-void check_error_rate(const RecallCommand& command, const store::MemoStore& store) {
+void check_error_rate(const RecallCommand& command, const store::QuestionedStore& store) {
   if (store.config().memory.code == memo::WindowCodeKind::kPaper &&
       command.recall.error_rate != store::kErrorRate)
     throw UsageError("--error-rate works with the bound code only; this store has the paper's");
 }
 
+/// Prints what is recited after a text; returns whether anything is.
+using Answering = std::function<bool(const std::string& prompt)>;
+
+/// Opens a store, or those at several hosts; brought up to date before the clock starts.
+Answering open_stores(const RecallCommand& command) {
+  if (hosts::is_address(command.stores.front())) {
+    hosts::HostOptions options = command.hosts;
+    if (!command.key_file.empty()) options.key = hosts::read_key(command.key_file);
+    const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, options);
+    check_error_rate(command, *stores);
+    return [=](const std::string& prompt) {
+      return answer(*stores, prompt, command.recall, command.json);
+    };
+  }
+  if (command.stores.size() > 1)
+    throw UsageError(
+        "several stores answer together where each is served and named by its address, such as "
+        "http://localhost:8080/v1/stores/books; '{}' is none",
+        command.stores.front());
+  const auto store = std::make_shared<store::MemoStore>(command.stores.front());
+  check_error_rate(command, *store);
+  store->memory();
+  return [=](const std::string& prompt) {
+    return answer(*store, prompt, command.recall, command.json);
+  };
+}
+
 void run_recall(const RecallCommand& command) {
-  const store::MemoStore store(command.store);
-  check_error_rate(command, store);
-  store.memory();  // brought up to date before the clock starts
-  if (!answer(store, command.prompt, command.recall, command.json) && command.fail)
+  if (!open_stores(command)(command.prompt) && command.fail)
     throw std::runtime_error("nothing stored continues the prompt");
 }
 
-/// Answers the lines of standard input, one after the other, from a store that is read once.
+/// Answers the lines of standard input, one after the other, from stores that are opened once.
 void run_ask(const RecallCommand& command) {
-  const store::MemoStore store(command.store);
-  check_error_rate(command, store);
-  store.memory();
+  const Answering answer_line = open_stores(command);
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   std::string line;
   const auto read = [&] {
@@ -46,11 +72,18 @@ void run_ask(const RecallCommand& command) {
   while (read()) {
     if (line.empty()) continue;
     try {
-      answer(store, line, command.recall, command.json);
+      answer_line(line);
     } catch (const std::invalid_argument& error) {  // too short
       fmt::print(stderr, "tessera: {}\n", error.what());
     }
   }
+}
+
+void add_stores(Verb& verb, RecallCommand& command) {
+  verb.option("store", command.stores,
+              "The store, a folder; or the addresses of stores that 'tessera serve' serves, which "
+              "answer together: http://HOST:PORT/v1/stores/NAME")
+      .required();
 }
 
 void add_recall_options(Verb& verb, RecallCommand& command) {
@@ -61,6 +94,11 @@ void add_recall_options(Verb& verb, RecallCommand& command) {
       .between(1e-300, 0.999999);
   verb.option("--sources", command.recall.sources, "Sources to look up for each token, best first")
       .between(1, 1000);
+  verb.option("--host-seconds", command.hosts.seconds,
+              "Most seconds that a host may take for a request; the others answer without it")
+      .between(0.1, 86400);
+  verb.option("--host-key-file", command.key_file,
+              "File whose first line is the key that is sent to the hosts");
   verb.flag("--json", command.json, "Print everything about each token as one JSON object");
 }
 
@@ -70,7 +108,7 @@ void add_memo_recall(Verb& memo) {
   auto command = std::make_shared<RecallCommand>();
   Verb& verb =
       memo.verb("recall", "Recite what is stored after a text and name the source of each token");
-  add_store(verb, command->store);
+  add_stores(verb, *command);
   verb.option("--prompt", command->prompt, "Text to continue").required();
   add_recall_options(verb, *command);
   verb.flag("--fail", command->fail, "End with status 1 if nothing is recited");
@@ -80,7 +118,7 @@ void add_memo_recall(Verb& memo) {
 void add_memo_ask(Verb& memo) {
   auto command = std::make_shared<RecallCommand>();
   Verb& verb = memo.verb("ask", "Recite after each line of standard input; the store stays open");
-  add_store(verb, command->store);
+  add_stores(verb, *command);
   add_recall_options(verb, *command);
   verb.run([command] { run_ask(*command); });
 }

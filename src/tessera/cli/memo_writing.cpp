@@ -6,11 +6,12 @@
 
 namespace tessera::cli {
 
-Writing::Writing(const store::MemoStore& store, const store::Question& question, bool visible)
+Writing::Writing(const store::QuestionedStore& store, const store::Question& question, bool visible,
+                 std::chrono::steady_clock::time_point started)
     : text_(store.tokenizer(), question.rest),
       longest_(memo::window_lengths(store.config().memory).back()),
       visible_(visible),
-      started_(std::chrono::steady_clock::now()) {
+      started_(started) {
   if (question.differences > 0)
     fmt::print(stderr, "read as the stored text that differs in {}\n",
                counted(question.differences, "word"));

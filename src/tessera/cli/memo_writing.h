@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "tessera/store/memo_store.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/recited_text.h"
@@ -14,8 +13,9 @@ namespace tessera::cli {
 /// Prints a text token by token behind its prompt, and how fast it came.
 class Writing {
  public:
-  /// visible: whether anything is printed on standard output.
-  Writing(const store::MemoStore& store, const store::Question& question, bool visible);
+  /// visible: whether anything is printed on standard output. started: the text.
+  Writing(const store::QuestionedStore& store, const store::Question& question, bool visible,
+          std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now());
 
   void add(int32_t token);
   /// Prints how many tokens there were, how fast they came and why they end, on standard error.

@@ -30,7 +30,7 @@ double Recital::Path::evidence() const {
   return most;
 }
 
-Recital::Recital(const TextMemory& memory, const LikelihoodDecoder& decoder,
+Recital::Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
                  std::span<const int32_t> context, std::optional<int32_t> end_of_text)
     : memory_(memory), decoder_(decoder), end_of_text_(end_of_text) {
   context_.assign(context.begin(), context.end());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/memo/likelihood_decoder.h"
-#include "tessera/memo/text_memory.h"
+#include "tessera/memo/readable_memory.h"
 
 namespace tessera::memo {
 
@@ -27,7 +27,7 @@ class Recital {
  public:
   /// memory and decoder must outlive it. context: the last tokens of the text. end_of_text: the
   /// token that ends documents, if there is one.
-  Recital(const TextMemory& memory, const LikelihoodDecoder& decoder,
+  Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
           std::span<const int32_t> context, std::optional<int32_t> end_of_text);
 
   /// The next token, or none if nothing stored continues here. Its evidence is that of its whole
@@ -63,7 +63,7 @@ class Recital {
   NextToken first_of(const Path& best) const;
   void recite(int32_t token);
 
-  const TextMemory& memory_;
+  const ReadableMemory& memory_;
   const LikelihoodDecoder& decoder_;
   std::optional<int32_t> end_of_text_;
   std::vector<int32_t> context_;

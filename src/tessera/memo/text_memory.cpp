@@ -49,6 +49,17 @@ class Batches {
   bool ended_ = false;
 };
 
+/// Reads the windows `rows` of `queries`, whose shard this is.
+void retrieve_from(const MemoryShard& shard, const WindowQueries& queries,
+                   std::span<const size_t> rows, std::span<float> retrieved) {
+  const auto d = static_cast<size_t>(shard.matrix().rows());
+  std::vector<int8_t> keys(rows.size() * d);
+  std::vector<float> values(rows.size() * d);
+  for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&queries.keys[rows[n] * d], d, &keys[n * d]);
+  shard.matrix().retrieve(keys, values);
+  for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&values[n * d], d, &retrieved[rows[n] * d]);
+}
+
 TokenPieces once(std::span<const int32_t> tokens) {
   return [tokens]() mutable { return std::exchange(tokens, {}); };
 }
@@ -129,6 +140,19 @@ void TextMemory::merge(const TextMemory& other) {
                  "text memory: only memories of equal code, dimension, heads, layers, shards, "
                  "vocabulary and seed can be merged");
   for (size_t s = 0; s < shards_.size(); ++s) shards_[s].merge(other.shards_[s]);
+}
+
+std::vector<float> TextMemory::retrieve(const WindowQueries& queries) const {
+  std::vector<float> retrieved(queries.keys.size());  // C is square
+  if (shards_.size() == 1) {
+    shards_[0].matrix().retrieve(queries.keys, retrieved);
+    return retrieved;
+  }
+  std::vector<std::vector<size_t>> rows(shards_.size());
+  for (size_t n = 0; n < queries.shards.size(); ++n) rows[queries.shards[n]].push_back(n);
+  for (size_t s = 0; s < shards_.size(); ++s)
+    if (!rows[s].empty()) retrieve_from(shards_[s], queries, rows[s], retrieved);
+  return retrieved;
 }
 
 int64_t TextMemory::pairs() const {

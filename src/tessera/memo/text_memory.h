@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "tessera/memo/memory_shard.h"
+#include "tessera/memo/readable_memory.h"
 #include "tessera/memo/text_memory_config.h"
 #include "tessera/memo/token_pieces.h"
-#include "tessera/memo/window_code.h"
 
 namespace tessera::memo {
 
@@ -25,7 +25,7 @@ namespace tessera::memo {
 /// window chooses (shard_of()), and a window is read from that shard alone. N pairs in S matrices
 /// of width d make as much noise, N / (S d^2), as in one of width sqrt(S) d, which has as many
 /// numbers; but each pair costs d^2 operations in place of S d^2.
-class TextMemory {
+class TextMemory final : public ReadableMemory {
  public:
   /// An empty memory. Throws what check_config() throws.
   explicit TextMemory(const TextMemoryConfig& config);
@@ -47,18 +47,16 @@ class TextMemory {
   /// The longest document, in tokens, whose distinct pairs fit in this machine's memory.
   static int64_t most_tokens(const TextMemoryConfig& config);
 
-  const TextMemoryConfig& config() const { return config_; }
-  /// In tokens, ascending.
-  std::span<const int64_t> window_lengths() const { return lengths_; }
+  const TextMemoryConfig& config() const override { return config_; }
+  const WindowCode& code() const override { return *code_; }
+  std::span<const int64_t> window_lengths() const override { return lengths_; }
+  std::vector<float> retrieve(const WindowQueries& queries) const override;
+  /// One pass over C after each change.
+  double noise() const override;
+  double noise(size_t shard) const override { return code_->noise(shards_[shard].energy()); }
   /// Number of pairs held now.
   int64_t pairs() const;
-  /// Standard deviation of one window's score for a token that was not stored with it; a token that
-  /// was scores 1. The mean over all windows; one pass over C after each change.
-  double noise() const;
-  /// The same for the windows of one shard.
-  double noise(size_t shard) const { return code_->noise(shards_[shard].energy()); }
   std::span<const MemoryShard> shards() const { return shards_; }
-  const WindowCode& code() const { return *code_; }
 
  private:
   int64_t write(Edit edit, const TokenPieces& document, const ShardChoice& chosen,

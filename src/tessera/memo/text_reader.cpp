@@ -18,34 +18,14 @@ void check_token(int32_t token, int64_t vocabulary) {
                  vocabulary);
 }
 
-/// Reads the windows `rows` of `queries`, whose shard this is.
-void retrieve_from(const MemoryShard& shard, const WindowQueries& queries,
-                   std::span<const size_t> rows, std::span<float> retrieved) {
-  const auto d = static_cast<size_t>(shard.matrix().rows());
-  std::vector<int8_t> keys(rows.size() * d);
-  std::vector<float> values(rows.size() * d);
-  for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&queries.keys[rows[n] * d], d, &keys[n * d]);
-  shard.matrix().retrieve(keys, values);
-  for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&values[n * d], d, &retrieved[rows[n] * d]);
-}
-
-std::vector<float> retrieve(const TextMemory& memory, const WindowQueries& queries) {
-  std::vector<float> retrieved(queries.keys.size());  // C is square
-  const auto shards = memory.shards();
-  if (shards.size() == 1) {
-    shards[0].matrix().retrieve(queries.keys, retrieved);
-  } else {
-    std::vector<std::vector<size_t>> rows(shards.size());
-    for (size_t n = 0; n < queries.shards.size(); ++n) rows[queries.shards[n]].push_back(n);
-    for (size_t s = 0; s < shards.size(); ++s)
-      if (!rows[s].empty()) retrieve_from(shards[s], queries, rows[s], retrieved);
-  }
+std::vector<float> retrieve(const ReadableMemory& memory, const WindowQueries& queries) {
+  std::vector<float> retrieved = memory.retrieve(queries);
   queries.unbind(retrieved);
   return retrieved;
 }
 
 /// The window lengths that a context of `tokens` tokens can fill.
-std::span<const int64_t> lengths_within(const TextMemory& memory, size_t tokens) {
+std::span<const int64_t> lengths_within(const ReadableMemory& memory, size_t tokens) {
   const auto lengths = memory.window_lengths();
   return {lengths.begin(), std::ranges::upper_bound(lengths, static_cast<int64_t>(tokens))};
 }
@@ -56,26 +36,27 @@ void append_rows(WindowScores& scores, std::vector<float*>& rows) {
 
 /// Says how noisy the scores of each window are. queries: their windows are those from `first` on;
 /// values [k, d]: what was retrieved for these.
-void set_noise(WindowScores& scores, const TextMemory& memory, const WindowQueries& queries,
+void set_noise(WindowScores& scores, const ReadableMemory& memory, const WindowQueries& queries,
                size_t first, std::span<const float> values) {
   const auto d = static_cast<size_t>(memory.config().dimension);
   for (int64_t k = 0; k < scores.windows(); ++k) {
     const auto row = static_cast<size_t>(k);
     double noise = memory.code().noise(values.subspan(row * d, d));
-    if (memory.shards().size() > 1)
+    if (memory.config().shards > 1)
       noise = std::max(noise, memory.noise(queries.shards[first + row]));
     scores.set_noise(k, noise);
   }
 }
 
-void check_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts) {
+void check_contexts(const ReadableMemory& memory,
+                    std::span<const std::span<const int32_t>> contexts) {
   for (const auto& context : contexts)
     for (const int32_t token : context) check_token(token, memory.config().vocabulary);
 }
 
 /// Calls body(first, batch) for batches of contexts, at most kWindowTokens tokens each.
 template <typename Body>
-void for_batches(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+void for_batches(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                  const Body& body) {
   const auto longest = static_cast<size_t>(memory.window_lengths().back());
   const size_t size = std::clamp<size_t>(kWindowTokens / longest, 1, kContexts);
@@ -83,7 +64,7 @@ void for_batches(const TextMemory& memory, std::span<const std::span<const int32
     body(first, contexts.subspan(first, std::min(size, contexts.size() - first)));
 }
 
-void read_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+void read_batch(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                 std::span<WindowScores> scores, size_t first, const ScoresVisitor& visit) {
   const WindowQueries queries = memory.code().queries(contexts);
   const std::vector<float> retrieved = retrieve(memory, queries);
@@ -112,7 +93,7 @@ struct Retrieved {
   std::span<const float> values;
 };
 
-std::vector<Retrieved> by_context(const TextMemory& memory,
+std::vector<Retrieved> by_context(const ReadableMemory& memory,
                                   std::span<const std::span<const int32_t>> contexts,
                                   std::span<const float> values) {
   std::vector<Retrieved> split;
@@ -135,7 +116,7 @@ std::vector<float> sums_of_windows(std::span<const Retrieved> contexts, size_t d
 }
 
 /// by_sum() of each context, with one product with the vocabulary for all of them.
-void recall_by_sums(const TextMemory& memory, std::span<const Retrieved> contexts, double noise,
+void recall_by_sums(const ReadableMemory& memory, std::span<const Retrieved> contexts, double noise,
                     std::vector<NextToken>& recalled) {
   const auto d = static_cast<size_t>(memory.config().dimension);
   const auto V = static_cast<size_t>(memory.config().vocabulary);
@@ -152,7 +133,7 @@ void recall_by_sums(const TextMemory& memory, std::span<const Retrieved> context
   }
 }
 
-void recall_batch(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+void recall_batch(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                   double noise, std::vector<NextToken>& recalled) {
   const std::vector<float> values = retrieve(memory, memory.code().queries(contexts));
   const auto retrieved = by_context(memory, contexts, values);
@@ -164,7 +145,7 @@ void recall_batch(const TextMemory& memory, std::span<const std::span<const int3
 
 }  // namespace
 
-TextReader::TextReader(const TextMemory& memory)
+TextReader::TextReader(const ReadableMemory& memory)
     : memory_(&memory), stream_(memory.code().stream()) {
   scores_.reset({}, memory.config().vocabulary);
 }
@@ -194,7 +175,7 @@ NextToken TextReader::recall(double noise) const {
   return recalled.front();
 }
 
-void read_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+void read_contexts(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                    const ScoresVisitor& visit) {
   check_contexts(memory, contexts);
   std::vector<WindowScores> scores(std::min(kScored, contexts.size()));
@@ -202,7 +183,7 @@ void read_contexts(const TextMemory& memory, std::span<const std::span<const int
               [&](size_t first, auto batch) { read_batch(memory, batch, scores, first, visit); });
 }
 
-std::vector<WindowScores> read_contexts(const TextMemory& memory,
+std::vector<WindowScores> read_contexts(const ReadableMemory& memory,
                                         std::span<const std::span<const int32_t>> contexts) {
   std::vector<WindowScores> all;
   all.reserve(contexts.size());
@@ -211,7 +192,7 @@ std::vector<WindowScores> read_contexts(const TextMemory& memory,
   return all;
 }
 
-std::vector<NextToken> recall_contexts(const TextMemory& memory,
+std::vector<NextToken> recall_contexts(const ReadableMemory& memory,
                                        std::span<const std::span<const int32_t>> contexts) {
   check_contexts(memory, contexts);
   const double noise = memory.noise();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tessera/memo/next_token.h"
-#include "tessera/memo/text_memory.h"
+#include "tessera/memo/readable_memory.h"
 #include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
@@ -19,7 +19,7 @@ namespace tessera::memo {
 class TextReader {
  public:
   /// memory must outlive the reader and keep its configuration.
-  explicit TextReader(const TextMemory& memory);
+  explicit TextReader(const ReadableMemory& memory);
 
   /// Throws std::invalid_argument on an id outside the vocabulary.
   void append(int32_t token);
@@ -29,7 +29,7 @@ class TextReader {
   NextToken recall(double noise) const;
 
  private:
-  const TextMemory* memory_;
+  const ReadableMemory* memory_;
   std::unique_ptr<WindowStream> stream_;
   size_t read_ = 0;  // tokens
   WindowScores scores_;
@@ -39,16 +39,16 @@ class TextReader {
 /// TextReader for each. Calls `visit` with every context's index and scores, in order; the scores
 /// are valid during the call. Throws std::invalid_argument on an id outside the vocabulary.
 using ScoresVisitor = std::function<void(size_t context, const WindowScores& scores)>;
-void read_contexts(const TextMemory& memory, std::span<const std::span<const int32_t>> contexts,
+void read_contexts(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                    const ScoresVisitor& visit);
 /// All scores at once: 4 V bytes for every window.
-std::vector<WindowScores> read_contexts(const TextMemory& memory,
+std::vector<WindowScores> read_contexts(const ReadableMemory& memory,
                                         std::span<const std::span<const int32_t>> contexts);
 
 /// The paper's recall for many contexts: by_score() of each, but with one product with the
 /// vocabulary for the sum of a context's windows, which the paper code rounds once; window_scores
 /// are exact.
-std::vector<NextToken> recall_contexts(const TextMemory& memory,
+std::vector<NextToken> recall_contexts(const ReadableMemory& memory,
                                        std::span<const std::span<const int32_t>> contexts);
 
 }  // namespace tessera::memo

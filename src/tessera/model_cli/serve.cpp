@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 struct Options {
   std::vector<std::string> models, stores;
   NumberTypes types;
-  std::string key_file, runs;
+  std::string key_file, runs, host_key_file;
+  hosts::HostOptions hosts;
   std::optional<double> memory;
   serve::EngineOptions engine;
   serve::ServerOptions server;
@@ -73,6 +74,8 @@ struct Named {
 /// "name=DIR", or DIR, whose name is its last part; runs/tiny/model is tiny.
 Named parse_named(const std::string& text) {
   const size_t equals = text.find('=');
+  if (equals == std::string::npos && hosts::is_address(text))
+    throw UsageError("stores at other hosts need a name, NAME={}", text);
   if (equals != std::string::npos) {
     if (equals == 0) throw UsageError("'{}' has no name before '='", text);
     return {text.substr(0, equals), text.substr(equals + 1)};
@@ -86,6 +89,20 @@ Named parse_named(const std::string& text) {
 void log_answer(const serve::Request& request, int status, double seconds) {
   fmt::print(stderr, "{} {} {} {} {:.1f} ms\n", request.client, request.method, request.path,
              status, 1000 * seconds);
+}
+
+/// Stores at other hosts, "ADDRESS,ADDRESS", that answer together.
+void add_hosts(const std::string& name, const std::string& list, const Options& options,
+               serve::Service& service) {
+  std::vector<std::string> addresses;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    addresses.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  hosts::HostOptions hosts = options.hosts;
+  if (!options.host_key_file.empty()) hosts.key = hosts::read_key(options.host_key_file);
+  service.together.emplace(name, std::make_shared<serve::ServedHosts>(std::move(addresses), hosts));
 }
 
 /// The models and the stores, under names that differ.
@@ -110,7 +127,10 @@ void load(const Options& options, serve::Service& service) {
   }
   for (const auto& text : options.stores) {
     const auto [name, folder] = named(text);
-    service.add_store(name, folder, engine);
+    if (hosts::is_address(folder))
+      add_hosts(name, folder, options, service);
+    else
+      service.add_store(name, folder, engine);
   }
 }
 
@@ -183,7 +203,14 @@ void add_serve(Verb& program) {
               "model get the first");
   add_number_types(verb, options->types);
   verb.option("--store", options->stores,
-              "Store, or NAME=DIR; may be given several times. It is also a model of this name");
+              "Store, or NAME=DIR; may be given several times. It is also a model of this name. Or "
+              "NAME=ADDRESS,ADDRESS: stores at other hosts that answer together, each an address "
+              "such as http://HOST:8080/v1/stores/NAME");
+  verb.option("--host-seconds", options->hosts.seconds,
+              "Most seconds that another host may take for a request; the others answer without it")
+      .between(0.1, 86400);
+  verb.option("--host-key-file", options->host_key_file,
+              "File whose first line is the key that is sent to other hosts");
   verb.option("--runs", options->runs, "Folder of run folders, shown with their metrics");
   verb.option("--host", options->server.http.host, "Address to serve at");
   verb.option("--port", options->server.http.port, "Port to serve at (0: any that is free)")

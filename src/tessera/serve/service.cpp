@@ -17,6 +17,7 @@ Router routes_of(Service& service) {
   add_completion_routes(router, service);
   add_tokenizer_routes(router, service);
   add_store_routes(router, service);
+  add_part_routes(router, service);
   add_inspect_route(router, service);
   add_run_routes(router, service);
   add_plan_route(router, service);

@@ -10,6 +10,7 @@
 
 #include "tessera/serve/metrics.h"
 #include "tessera/serve/router.h"
+#include "tessera/serve/served_hosts.h"
 #include "tessera/serve/served_model.h"
 #include "tessera/serve/served_store.h"
 
@@ -24,6 +25,7 @@ struct ServiceLimits {
 struct Service {
   ServedModels models;  ///< of which some are stores
   std::map<std::string, std::shared_ptr<ServedStore>> stores;
+  std::map<std::string, std::shared_ptr<ServedHosts>> together;  ///< stores at other hosts
   std::string runs;  ///< folder of run folders; "" for none
   ServiceLimits limits;
   Metrics metrics;
@@ -33,6 +35,10 @@ struct Service {
   /// A store, which is also a model of this name.
   void add_store(const std::string& name, const std::string& folder, const EngineOptions& options);
 };
+
+/// The store that a request's path names. Throws ApiError 404 that lists the names there are, or
+/// says which hosts have it.
+const std::shared_ptr<ServedStore>& store_of(const Service& service, const Request& request);
 
 /// All routes. The service must outlive the router.
 Router routes_of(Service& service);
@@ -56,6 +62,9 @@ void add_status_routes(Router& router, Service& service);
 void add_completion_routes(Router& router, Service& service);
 /// /v1/stores and what is below it: documents, recall, complete, find, stat, verify.
 void add_store_routes(Router& router, Service& service);
+/// /v1/stores/{store}/part and what is below it: what a process asks that adds up the answers of
+/// several stores.
+void add_part_routes(Router& router, Service& service);
 /// POST /v1/inspect: which stored pairs made a token.
 void add_inspect_route(Router& router, Service& service);
 /// GET /v1/runs, and of each run its metrics (also as they are written), config and report.

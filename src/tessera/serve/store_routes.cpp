@@ -24,16 +24,6 @@ constexpr int64_t kMostSources = 100;
 constexpr int64_t kMostPlaces = 10000;
 constexpr int64_t kMostMeasured = 100000;
 
-const std::shared_ptr<ServedStore>& store_of(const Service& service, const Request& request) {
-  const std::string& name = request.values.at("store");
-  const auto found = service.stores.find(name);
-  if (found != service.stores.end()) return found->second;
-  std::vector<std::string> names;
-  for (const auto& [known, store] : service.stores) names.push_back(known);
-  throw ApiError(404, "there is no store '{}', expected one of: {}", name, fmt::join(names, ", "))
-      .with_code("store_not_found");
-}
-
 bool wants_events(const Request& request) {
   return request.parameter("stream") == "true";
 }
@@ -52,7 +42,12 @@ Response list_stores(const Service& service) {
       entry.update(store::json_of(snapshot.store.ledger().totals()));
       list.push_back(std::move(entry));
     });
-  return json_response({{"object", "list"}, {"data", std::move(list)}});
+  Json together = Json::array();
+  for (const auto& [name, hosts] : service.together)
+    together.push_back({{"id", name}, {"object", "store"}, {"stores", hosts->addresses()}});
+  Json json = {{"object", "list"}, {"data", std::move(list)}};
+  if (!together.empty()) json["together"] = std::move(together);
+  return json_response(json);
 }
 
 Response list_documents(ServedStore& store) {
@@ -138,8 +133,15 @@ RecallRequest recall_request(const Request& request) {
   return asked;
 }
 
-Response recall_text(const std::shared_ptr<ServedStore>& store, const Request& request) {
+Response recall_text(const Service& service, const Request& request) {
   const RecallRequest asked = recall_request(request);
+  const auto together = service.together.find(request.values.at("store"));
+  if (together != service.together.end())
+    return long_answer(wants_events(request), 200,
+                       [hosts = together->second, asked](const OnProgress&) {
+                         return hosts->recall(asked.prompt, asked.options);
+                       });
+  const std::shared_ptr<ServedStore>& store = store_of(service, request);
   return long_answer(wants_events(request), 200, [store, asked](const OnProgress& on_progress) {
     Json json;
     store->read([&](const Snapshot& snapshot) {
@@ -217,6 +219,21 @@ Response verify_store(const std::shared_ptr<ServedStore>& store, const Request& 
 
 }  // namespace
 
+const std::shared_ptr<ServedStore>& store_of(const Service& service, const Request& request) {
+  const std::string& name = request.values.at("store");
+  const auto found = service.stores.find(name);
+  if (found != service.stores.end()) return found->second;
+  const auto together = service.together.find(name);
+  if (together != service.together.end())
+    throw ApiError(404, "'{}' only recalls; for all else ask the stores themselves: {}", name,
+                   fmt::join(together->second->addresses(), ", "))
+        .with_code("store_at_hosts");
+  std::vector<std::string> names;
+  for (const auto& [known, store] : service.stores) names.push_back(known);
+  throw ApiError(404, "there is no store '{}', expected one of: {}", name, fmt::join(names, ", "))
+      .with_code("store_not_found");
+}
+
 void add_store_routes(Router& router, Service& service) {
   const auto add = [&](const std::string& method, const std::string& path, auto&& answer) {
     router.add(method, "/v1/stores/{store}" + path, [&service, answer](const Request& request) {
@@ -231,7 +248,8 @@ void add_store_routes(Router& router, Service& service) {
     return get_document(*store, request.values.at("id"));
   });
   add("DELETE", "/documents/{id}", delete_document);
-  add("POST", "/recall", recall_text);
+  router.add("POST", "/v1/stores/{store}/recall",
+             [&](const Request& request) { return recall_text(service, request); });
   add("POST", "/complete", [&service](Store store, const Request& request) {
     return complete_text(service, *store, request);
   });

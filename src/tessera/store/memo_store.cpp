@@ -4,7 +4,9 @@
 
 #include "tessera/store/digest.h"
 #include "tessera/store/new_folder.h"
+#include "tessera/store/question.h"
 #include "tessera/store/store_lock.h"
+#include "tessera/store/text_sources.h"
 
 namespace tessera::store {
 namespace {
@@ -41,6 +43,15 @@ MemoStore::MemoStore(const std::filesystem::path& folder)
 const memo::TextMemory& MemoStore::memory() const {
   if (!memory_) memory_.emplace(folder_.memory(files_, ledger_));
   return *memory_;
+}
+
+Readings MemoStore::readings(std::string_view typed) const {
+  return readings_of(*this, typed);
+}
+
+std::vector<TokenSources> MemoStore::sources(std::span<const int32_t> text, size_t first,
+                                             size_t most) const {
+  return sources_of(*this, text, first, most);
 }
 
 std::string MemoStore::digest() const {

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "tessera/store/ledger.h"
+#include "tessera/store/questioned_store.h"
 #include "tessera/store/store_folder.h"
 
 namespace tessera::store {
 
 /// A store opened for reading. It shows the state at the moment of opening, while others may write.
 /// For one thread.
-class MemoStore {
+class MemoStore final : public QuestionedStore {
  public:
   /// Creates a store without documents, as a whole or not at all. memory.vocabulary is set to the
   /// tokenizer's. Throws UsageError if the folder exists and is not empty, std::invalid_argument as
@@ -27,12 +28,16 @@ class MemoStore {
 
   const std::filesystem::path& path() const { return folder_.path(); }
   const StoreFolder& folder() const { return folder_; }
-  const StoreConfig& config() const { return folder_.config(); }
-  const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
+  const StoreConfig& config() const override { return folder_.config(); }
+  const Tokenizer& tokenizer() const override { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
   /// At the first call brought up to date. A matrix is checked when it is first needed; where its
   /// file is damaged, DataError is thrown then.
-  const memo::TextMemory& memory() const;
+  const memo::TextMemory& memory() const override;
+  std::vector<int64_t> token_counts() const override { return ledger_.token_counts(); }
+  Readings readings(std::string_view typed) const override;
+  std::vector<TokenSources> sources(std::span<const int32_t> text, size_t first,
+                                    size_t most) const override;
   /// content_digest() of the memory; as the files say it, if they hold the last change.
   std::string digest() const;
 

@@ -1,8 +1,7 @@
 #include "tessera/store/question.h"
 
 #include <algorithm>
-#include <climits>
-#include <set>
+#include <utility>
 
 #include "tessera/store/document_text.h"
 #include "tessera/store/normal_form.h"
@@ -135,36 +134,52 @@ int likeness(const Question& reading, std::string_view typed) {
   return 3;
 }
 
-/// What the documents have in the place of a text, each once: those that are most like it.
-std::vector<Question> readings_of(const MemoStore& store, std::string_view typed) {
-  const auto lengths = memo::window_lengths(store.config().memory);
-  const LastWords last = last_words(typed, std::max(kWords, static_cast<size_t>(lengths.back())));
-  std::vector<Question> readings;
-  if (last.words.empty()) return readings;
-  const auto documents = store.ledger().documents();
-  std::set<std::vector<int32_t>> known;
-  DocumentText document;
-  size_t number = documents.size();
-  int most_like = INT_MAX;
-  for (const Place& place : best_places(store, documents, last)) {
-    if (place.document != number) document = text_of(store, documents[number = place.document]);
-    Question reading = question_at(document, place.match, last.tail);
-    reading.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
-    const int like = likeness(reading, typed);
-    if (static_cast<int64_t>(reading.tokens.size()) < lengths.front() || like > most_like ||
-        !known.insert(reading.tokens).second)
-      continue;
-    if (like < most_like) readings.clear();
-    most_like = like;
-    if (readings.size() < kReadings) readings.push_back(std::move(reading));
-  }
-  return readings;
+/// Adds a question of this likeness, unless others are more like what was typed.
+void add_question(Readings& readings, Question&& question, int likeness) {
+  if (!readings.questions.empty() && likeness > readings.likeness) return;
+  if (likeness < readings.likeness) readings.questions.clear();
+  readings.likeness = likeness;
+  const auto has_its_tokens = [&](const Question& known) {
+    return known.tokens == question.tokens;
+  };
+  if (readings.questions.size() < kReadings &&
+      std::ranges::none_of(readings.questions, has_its_tokens))
+    readings.questions.push_back(std::move(question));
 }
 
 }  // namespace
 
-Question read_question(const MemoStore& store, std::string_view typed) {
-  std::vector<Question> readings = readings_of(store, typed);
+Readings readings_of(const MemoStore& store, std::string_view typed) {
+  const auto lengths = memo::window_lengths(store.config().memory);
+  const LastWords last = last_words(typed, std::max(kWords, static_cast<size_t>(lengths.back())));
+  Readings readings;
+  if (last.words.empty()) return readings;
+  const auto documents = store.ledger().documents();
+  DocumentText document;
+  size_t number = documents.size();
+  for (const Place& place : best_places(store, documents, last)) {
+    readings.differences = place.match.differences;
+    readings.doubt = place.match.doubt;
+    if (place.document != number) document = text_of(store, documents[number = place.document]);
+    Question question = question_at(document, place.match, last.tail);
+    question.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
+    if (static_cast<int64_t>(question.tokens.size()) < lengths.front()) continue;
+    const int like = likeness(question, typed);
+    add_question(readings, std::move(question), like);
+  }
+  return readings;
+}
+
+void Readings::merge(Readings&& later) {
+  const auto rank = [](const Readings& of) { return std::pair(of.differences, of.doubt); };
+  if (rank(later) > rank(*this)) return;
+  if (rank(later) < rank(*this)) *this = Readings{later.differences, later.doubt, 0, {}};
+  for (Question& question : later.questions)
+    add_question(*this, std::move(question), later.likeness);
+}
+
+Question read_question(const QuestionedStore& store, std::string_view typed) {
+  std::vector<Question> readings = store.readings(typed).questions;
   if (readings.empty() || readings.front().differences > 0)
     readings.push_back({store.tokenizer().encode(typed), "", std::string(typed), 0});
   if (readings.size() == 1) return std::move(readings.front());

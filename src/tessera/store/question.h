@@ -1,22 +1,11 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "tessera/store/memo_store.h"
 
-namespace tessera::store {
 
-/// A text that somebody typed, as a store's memory is asked with it.
-struct Question {
-  std::vector<int32_t> tokens;
-  /// The end of the text that is no whole token: what is recalled begins with it.
-  std::string rest;
-  std::string text;         ///< as the document has it; what it does not have is as typed
-  int64_t differences = 0;  ///< words typed that are wrong, missing or too many
-};
+namespace tessera::store {
 
 /// The memory knows windows of exact tokens; a person types a line break as a space, a typographic
 /// quote as a plain one, a word wrongly, or begins inside a word. So the question's last words are
@@ -31,6 +20,10 @@ struct Question {
 ///
 /// One pass over the documents. The error rate of a recall holds: a text that no document has, up
 /// to these differences, is asked as it is.
-Question read_question(const MemoStore& store, std::string_view typed);
+Question read_question(const QuestionedStore& store, std::string_view typed);
+
+/// What the documents of a store have in the place of a text. Of more than 1024 places that fit
+/// equally well, the first 1024 are looked at.
+Readings readings_of(const MemoStore& store, std::string_view typed);
 
 }  // namespace tessera::store

@@ -2,59 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "tessera/base/error.h"
 #include "tessera/memo/recital.h"
-#include "tessera/store/document_text.h"
 
 namespace tessera::store {
 namespace {
 
 /// How often each token occurs in the documents, plus 1.
-std::vector<double> prior_of(const Ledger& ledger) {
-  const std::vector<int64_t> counts = ledger.token_counts();
+std::vector<double> prior_of(const QuestionedStore& store) {
+  const std::vector<int64_t> counts = store.token_counts();
   std::vector<double> prior(counts.begin(), counts.end());
   for (double& weight : prior) weight += 1;
   return prior;
-}
-
-/// Says where in the documents' texts the sources are.
-void find_places(const MemoStore& store, std::vector<TokenSources>& found) {
-  std::map<std::string, std::map<int64_t, std::vector<Source*>>> sources;  // by id and position
-  for (TokenSources& token : found)
-    for (Source& source : token.best) sources[source.document][source.position].push_back(&source);
-  for (const auto& [id, by_position] : sources) {
-    std::vector<int64_t> positions;
-    for (const auto& [position, of_it] : by_position) positions.push_back(position);
-    const auto places = places_of(store, store.ledger().get(id), positions);
-    auto place = places.begin();
-    for (const auto& [position, of_it] : by_position) {
-      for (Source* source : of_it) {
-        source->byte = place->byte;
-        source->character = place->character;
-        source->line = place->line;
-      }
-      ++place;
-    }
-  }
-}
-
-std::vector<TokenSources> sources_of(const MemoStore& store, std::span<const int32_t> text,
-                                     size_t first, size_t most) {
-  SourceSearch search(text, first, store.memory().window_lengths().front(), most);
-  for (const StoredDocument& document : store.ledger().documents())
-    search.read(document.id, store.ledger().pieces(document));
-  std::vector<TokenSources> found = search.found();
-  find_places(store, found);
-  return found;
 }
 
 /// Continues a text from a store's memory: looking ahead if it decodes by likelihood, else as the
 /// paper does.
 class Continuation {
  public:
-  Continuation(const MemoStore& store, std::span<const int32_t> context, double error_rate)
+  Continuation(const QuestionedStore& store, std::span<const int32_t> context, double error_rate)
       : reader_(store, error_rate) {
     if (store.config().memory.code == memo::WindowCodeKind::kBound)
       recital_.emplace(store.memory(), reader_.decoder(), context, store.tokenizer().end_of_text());
@@ -79,10 +46,10 @@ class Continuation {
 
 }  // namespace
 
-StoreReader::StoreReader(const MemoStore& store, double error_rate)
+StoreReader::StoreReader(const QuestionedStore& store, double error_rate)
     : store_(store),
       noise_(store.memory().noise()),
-      decoder_(prior_of(store.ledger()), noise_, error_rate),
+      decoder_(prior_of(store), noise_, error_rate),
       reader_(store.memory()) {}
 
 void StoreReader::append(std::span<const int32_t> tokens) {
@@ -111,7 +78,7 @@ std::vector<double> StoreReader::probabilities() {
   return decoder_.probabilities(reader_.scores());
 }
 
-void check_prompt(const MemoStore& store, std::span<const int32_t> prompt) {
+void check_prompt(const QuestionedStore& store, std::span<const int32_t> prompt) {
   const int64_t shortest = memo::window_lengths(store.config().memory).front();
   check_argument(static_cast<int64_t>(prompt.size()) >= shortest,
                  "the prompt has {} tokens; this store needs at least {}", prompt.size(), shortest);
@@ -121,7 +88,8 @@ bool goes_on(const memo::NextToken& next, bool reciting) {
   return next.recalled || (reciting && next.evidence > std::log(0.1 / 0.9));
 }
 
-Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const RecallOptions& options,
+Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
+              const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token) {
   check_prompt(store, prompt);
   const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
@@ -143,7 +111,7 @@ Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const Rec
     result.tokens.push_back(*next);
     if (on_token) on_token(*next);
   }
-  result.sources = sources_of(store, text, context.size(), options.sources);
+  result.sources = store.sources(text, context.size(), options.sources);
   return result;
 }
 

@@ -10,8 +10,7 @@
 
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/store/memo_store.h"
-#include "tessera/store/source_search.h"
+#include "tessera/store/questioned_store.h"
 
 namespace tessera::store {
 
@@ -24,7 +23,7 @@ constexpr double kErrorRate = 0.01;
 class StoreReader {
  public:
   /// The store must outlive it. error_rate: in (0, 1), of LikelihoodDecoder.
-  explicit StoreReader(const MemoStore& store, double error_rate = kErrorRate);
+  explicit StoreReader(const QuestionedStore& store, double error_rate = kErrorRate);
 
   void append(std::span<const int32_t> tokens);
   void append(int32_t token) { reader_.append(token); }
@@ -41,7 +40,7 @@ class StoreReader {
  private:
   bool by_likelihood() const;
 
-  const MemoStore& store_;
+  const QuestionedStore& store_;
   double noise_;
   memo::LikelihoodDecoder decoder_;
   memo::TextReader reader_;
@@ -74,11 +73,12 @@ struct Recall {
 /// looking ahead (Recital) under the bound code, by the best token each time under the paper's.
 /// Then it finds the sources of each token. Throws std::invalid_argument on a prompt that is too
 /// short.
-Recall recall(const MemoStore& store, std::span<const int32_t> prompt, const RecallOptions& options,
+Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
+              const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token = {});
 
 /// Throws std::invalid_argument, naming the number of tokens needed, if `prompt` is shorter than
 /// the shortest window.
-void check_prompt(const MemoStore& store, std::span<const int32_t> prompt);
+void check_prompt(const QuestionedStore& store, std::span<const int32_t> prompt);
 
 }  // namespace tessera::store

@@ -10,12 +10,6 @@ namespace {
 
 using config::Json;
 
-Json json_of(const Source& source) {
-  return {{"document", source.document}, {"position", source.position},
-          {"byte", source.byte},         {"character", source.character},
-          {"line", source.line},         {"matched_length", source.matched_length}};
-}
-
 Json json_of(const memo::NextToken& token, std::string_view bytes, const TokenSources& sources) {
   Json json = {{"id", token.token},
                {"text", bytes},
@@ -31,6 +25,12 @@ Json json_of(const memo::NextToken& token, std::string_view bytes, const TokenSo
 }
 
 }  // namespace
+
+Json json_of(const Source& source) {
+  return {{"document", source.document}, {"position", source.position},
+          {"byte", source.byte},         {"character", source.character},
+          {"line", source.line},         {"matched_length", source.matched_length}};
+}
 
 Json json_of(const LedgerTotals& totals) {
   return {{"documents", totals.documents}, {"tokens", totals.tokens}, {"pairs", totals.pairs}};
@@ -88,7 +88,7 @@ Json json_of(const Verification& verification) {
   return json;
 }
 
-Json json_of(const MemoStore& store, const std::string& prompt, const Question& question,
+Json json_of(const QuestionedStore& store, const std::string& prompt, const Question& question,
              const Recall& recall) {
   RecitedText text(store.tokenizer(), question.rest);
   Json tokens = Json::array();

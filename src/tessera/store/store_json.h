@@ -21,11 +21,12 @@ config::Json json_of(const LedgerTotals& totals);
 /// A document that an earlier version stored has no bytes, sha256 and time.
 config::Json json_of(const StoredDocument& document, const DocumentDetails& details);
 config::Json json_of(const TextMatch& match);
+config::Json json_of(const Source& source);
 config::Json json_of(const StoreStatistics& statistics,
                      const std::optional<MeasuredRecall>& measured);
 config::Json json_of(const Verification& verification);
 /// prompt: as it was typed, before read_question().
-config::Json json_of(const MemoStore& store, const std::string& prompt, const Question& question,
+config::Json json_of(const QuestionedStore& store, const std::string& prompt, const Question& question,
                      const Recall& recall);
 
 }  // namespace tessera::store

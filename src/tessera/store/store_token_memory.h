@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tessera/data/token_memory.h"
+#include "tessera/store/memo_store.h"
 #include "tessera/store/recall.h"
 
 namespace tessera::store {

@@ -1,0 +1,297 @@
+#include "tessera/hosts/stores_of_hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <thread>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+
+namespace tessera::hosts {
+namespace {
+
+constexpr auto kTriedAgain = std::chrono::seconds(10);  // after a host was lost
+constexpr int kMostChanges = 10;                        // of the stores during one question
+constexpr int64_t kEntriesAtOnce = int64_t{1} << 19;    // of a matrix, from each host
+
+constexpr uint64_t kMostKeyBytes = 1 << 20;
+
+/// What was asked is not answered by all hosts that were there; those that are left are asked.
+struct Again {};
+
+/// Runs call(0), call(1), … at the same time.
+template <typename Call>
+void at_once(size_t count, const Call& call) {
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < count; ++i) threads.emplace_back([&call, i] { call(i); });
+  if (count > 0) call(0);
+}
+
+}  // namespace
+
+std::vector<StoresOfHosts::Part*> StoresOfHosts::present() const {
+  std::vector<Part*> found;
+  for (const auto& part : parts_)
+    if (part->state) found.push_back(part.get());
+  return found;
+}
+
+/// call(part) of every part that is there, at the same time; its results in their order. Throws
+/// Again where one of them fails, which is absent from now on.
+template <typename Call>
+auto StoresOfHosts::each(const Call& call) const {
+  const std::vector<Part*> asked = present();
+  if (asked.empty()) throw Again{};
+  std::vector<decltype(call(*asked.front()))> results(asked.size());
+  std::vector<std::exception_ptr> failures(asked.size());
+  at_once(asked.size(), [&](size_t i) {
+    try {
+      results[i] = call(*asked[i]);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  });
+  bool again = false;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (!failures[i]) continue;
+    again = true;
+    try {
+      std::rethrow_exception(failures[i]);
+    } catch (const StoreChanged&) {
+      asked[i]->changed = true;
+    } catch (const HostError& error) {
+      asked[i]->state.reset();
+      asked[i]->reason = error.what();
+      asked[i]->lost = Clock::now();
+    }
+  }
+  if (again) throw Again{};
+  return results;
+}
+
+/// The sum of the matrices.
+class StoresOfHosts::Memory final : public memo::ReadableMemory {
+ public:
+  explicit Memory(const StoresOfHosts& stores)
+      : stores_(stores),
+        lengths_(memo::window_lengths(config())),
+        code_(memo::WindowCode::make(config())) {}
+
+  const memo::TextMemoryConfig& config() const override { return stores_.config().memory; }
+  const memo::WindowCode& code() const override { return *code_; }
+  std::span<const int64_t> window_lengths() const override { return lengths_; }
+
+  std::vector<float> retrieve(const memo::WindowQueries& queries) const override {
+    if (queries.keys.empty()) return {};
+    const auto values =
+        stores_.each([&](Part& part) { return part.host.retrieve(*part.state, queries); });
+    std::vector<float> sum(queries.keys.size());
+    for (size_t i = 0; i < sum.size(); ++i) {
+      double total = 0;
+      for (const auto& of_part : values) total += of_part[i];
+      sum[i] = static_cast<float>(total);
+    }
+    return sum;
+  }
+  double noise() const override {
+    double energy = 0;
+    for (size_t s = 0; s < shards(); ++s) energy += stores_.energy(s);
+    return code_->noise(energy / static_cast<double>(shards()));
+  }
+  double noise(size_t shard) const override { return code_->noise(stores_.energy(shard)); }
+
+ private:
+  size_t shards() const { return static_cast<size_t>(config().shards); }
+
+  const StoresOfHosts& stores_;
+  std::vector<int64_t> lengths_;
+  std::shared_ptr<const memo::WindowCode> code_;
+};
+
+bool is_address(const std::string& text) {
+  return text.find("://") != std::string::npos;
+}
+
+std::string read_key(const std::filesystem::path& file) {
+  const std::string text = read_file(file, kMostKeyBytes);
+  const std::string key = text.substr(0, text.find_first_of("\r\n"));
+  if (key.empty() ||
+      std::ranges::any_of(key, [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
+    throw UsageError("{}: its first line is not a key", file.native());
+  return key;
+}
+
+StoresOfHosts::StoresOfHosts(const std::vector<std::string>& addresses,
+                             const HostOptions& options) {
+  for (const auto& address : addresses) parts_.push_back(std::make_unique<Part>(address, options));
+  measured_.assign(parts_.size(), -1);
+  open([](const Part&) { return true; });
+  check_configurations();
+}
+
+StoresOfHosts::~StoresOfHosts() = default;
+
+/// Asks for the state of these parts.
+void StoresOfHosts::open(const std::function<bool(const Part&)>& which) {
+  std::vector<Part*> asked;
+  for (const auto& part : parts_)
+    if (which(*part)) asked.push_back(part.get());
+  at_once(asked.size(), [&](size_t i) {
+    Part& part = *asked[i];
+    part.state.reset();
+    try {
+      part.state = part.host.state();
+      part.changed = false;
+      if (config_ && part.state->config != *config_)
+        throw HostError(fmt::format("has the configuration {}, expected {}",
+                                    part.state->config.text(), config_->text()));
+    } catch (const HostError& error) {
+      part.state.reset();
+      part.reason = error.what();
+      part.lost = Clock::now();
+    }
+  });
+  if (!tokenizer_) take_tokenizer();
+}
+
+/// The first host that is there says what is common to all.
+void StoresOfHosts::take_tokenizer() {
+  for (Part* part : present()) {
+    try {
+      tokenizer_ = part->host.tokenizer(part->state->config);
+      config_ = part->state->config;
+      memory_ = std::make_unique<Memory>(*this);
+      return;
+    } catch (const HostError& error) {
+      part->state.reset();
+      part->reason = error.what();
+      part->lost = Clock::now();
+    }
+  }
+  std::string reasons;
+  for (const auto& part : parts_)
+    reasons +=
+        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", part->host.address(), part->reason);
+  throw NoHostAnswers("no store answers: " + reasons);
+}
+
+void StoresOfHosts::check_configurations() {
+  const Part* first = nullptr;
+  for (const Part* part : present()) {
+    if (first == nullptr) first = part;
+    if (part->state->config != first->state->config)
+      throw UsageError(
+          "{} has the configuration {}, {} has {}; only stores of equal configuration can answer "
+          "together",
+          part->host.address(), part->state->config.text(), first->host.address(),
+          first->state->config.text());
+  }
+}
+
+std::vector<StoresOfHosts::Absence> StoresOfHosts::ask(const std::function<void()>& use) {
+  open([now = Clock::now()](const Part& part) {
+    return !part.state && now - part.lost >= kTriedAgain;
+  });
+  for (int changes = 0;;) {
+    try {
+      if (present().empty()) take_tokenizer();  // says why
+      measure();
+      use();
+      break;
+    } catch (const Again&) {
+      const auto has_changed = [](const Part& part) { return part.state && part.changed; };
+      const bool any =
+          std::ranges::any_of(present(), [&](Part* part) { return has_changed(*part); });
+      if (any && ++changes == kMostChanges)
+        throw std::runtime_error("the stores change faster than they can be asked");
+      open(has_changed);
+    }
+  }
+  std::vector<Absence> absent;
+  for (const auto& part : parts_)
+    if (!part->state) absent.push_back({part->host.address(), part->reason});
+  return absent;
+}
+
+/// Reads all matrices, if the products of those that are there are not known.
+void StoresOfHosts::measure() {
+  const auto is_measured = [&](size_t i) {
+    return !parts_[i]->state || parts_[i]->state->change == measured_[i];
+  };
+  std::vector<size_t> places;  // in parts_, of those that are present
+  bool all_measured = true;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (parts_[i]->state) places.push_back(i);
+    all_measured = all_measured && is_measured(i);
+  }
+  if (all_measured) return;
+  const int64_t d = config_->memory.dimension, P = std::ssize(parts_);
+  const int64_t rows_at_once = std::max<int64_t>(1, kEntriesAtOnce / d);
+  measured_.assign(parts_.size(), -1);
+  products_.assign(static_cast<size_t>(config_->memory.shards),
+                   std::vector<double>(static_cast<size_t>(P * P)));
+  for (int64_t s = 0; s < config_->memory.shards; ++s)
+    for (int64_t first = 0; first < d; first += rows_at_once) {
+      const int64_t rows = std::min(rows_at_once, d - first);
+      const auto blocks =
+          each([&](Part& part) { return part.host.rows_of_matrix(*part.state, s, first, rows); });
+      for (size_t a = 0; a < places.size(); ++a)
+        for (size_t b = 0; b < places.size(); ++b)
+          products_[static_cast<size_t>(s)][places[a] * parts_.size() + places[b]] +=
+              std::transform_reduce(blocks[a].begin(), blocks[a].end(), blocks[b].begin(), 0.0,
+                                    std::plus(), [](int64_t x, int64_t y) {
+                                      return static_cast<double>(x) * static_cast<double>(y);
+                                    });
+    }
+  for (const size_t i : places) measured_[i] = parts_[i]->state->change;
+}
+
+/// ExactCorrelationMemory::energy() of the sum of the matrices that are present.
+double StoresOfHosts::energy(size_t matrix) const {
+  double total = 0;
+  for (size_t a = 0; a < parts_.size(); ++a)
+    for (size_t b = 0; b < parts_.size(); ++b)
+      if (parts_[a]->state && parts_[b]->state) total += products_[matrix][a * parts_.size() + b];
+  const auto d = static_cast<double>(config_->memory.dimension);
+  return total / (d * d);
+}
+
+const memo::ReadableMemory& StoresOfHosts::memory() const {
+  return *memory_;
+}
+
+std::vector<int64_t> StoresOfHosts::token_counts() const {
+  std::vector<int64_t> counts(static_cast<size_t>(config_->memory.vocabulary));
+  for (const Part* part : present())
+    for (size_t y = 0; y < counts.size(); ++y) counts[y] += part->state->token_counts[y];
+  return counts;
+}
+
+store::Readings StoresOfHosts::readings(std::string_view typed) const {
+  store::Readings all;
+  for (store::Readings& of_part :
+       each([&](Part& part) { return part.host.readings(*part.state, typed); }))
+    all.merge(std::move(of_part));
+  return all;
+}
+
+std::vector<store::TokenSources> StoresOfHosts::sources(std::span<const int32_t> text, size_t first,
+                                                        size_t most) const {
+  std::vector<store::TokenSources> all(text.size() - first);
+  for (auto& of_part :
+       each([&](Part& part) { return part.host.sources(*part.state, text, first, most); }))
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i].places += of_part[i].places;
+      std::ranges::move(of_part[i].best, std::back_inserter(all[i].best));
+    }
+  for (store::TokenSources& token : all) {
+    std::ranges::stable_sort(token.best, std::greater(), &store::Source::matched_length);
+    if (token.best.size() > most) token.best.resize(most);
+  }
+  return all;
+}
+
+}  // namespace tessera::hosts

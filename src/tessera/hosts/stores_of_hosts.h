@@ -1,0 +1,102 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/hosts/store_host.h"
+#include "tessera/store/questioned_store.h"
+
+namespace tessera::hosts {
+
+/// Whether a text is an address, not a folder.
+bool is_address(const std::string& text);
+/// The first line of a file. Throws SystemError; UsageError where it is empty or not a key.
+std::string read_key(const std::filesystem::path& file);
+
+/// None of the hosts that are asked answers; the message says why, of each.
+class NoHostAnswers : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct HostOptions {
+  double seconds = 10;   ///< most that a host may take for one request
+  std::string key = {};  ///< that is sent to the hosts; "" for none
+};
+
+/// Stores at several hosts, in this order, that answer together as the store would that
+/// store::merge_stores() makes of them. Their matrices add up, so what is retrieved from all of
+/// them, and the scores, are the same bits: the values are whole numbers, and below 2^24 floats add
+/// them exactly (those of the paper's code may be larger, and the last bits differ). The noise of
+/// the sum is exact too. It needs the products of the matrices with each other, so all of them are
+/// read once before the first answer, row by row, and once more when a store has changed. Of more
+/// than 1024 places that fit a question equally well, each store looks at its first 1024; a merged
+/// one looks at as many in all.
+///
+/// A host that does not answer in time, or not as it should, is absent: the others answer without
+/// it. For one thread.
+class StoresOfHosts final : public store::QuestionedStore {
+ public:
+  /// Opens the stores. Throws UsageError on a wrong address, or where two have not the same
+  /// configuration; NoHostAnswers.
+  StoresOfHosts(const std::vector<std::string>& addresses, const HostOptions& options);
+  ~StoresOfHosts() override;
+
+  /// A host that an answer is without, and why.
+  struct Absence {
+    std::string address, reason;
+  };
+  /// Calls `use`, which asks this store, and once more from its beginning when meanwhile a host was
+  /// lost or its store has changed; so what `use` has at the end comes from one state of each
+  /// store. Hosts that were absent for ten seconds are tried again first. Returns those that are
+  /// absent. Throws what `use` throws, and NoHostAnswers.
+  std::vector<Absence> ask(const std::function<void()>& use);
+
+  // Within ask():
+  const store::StoreConfig& config() const override { return *config_; }
+  const Tokenizer& tokenizer() const override { return *tokenizer_; }
+  const memo::ReadableMemory& memory() const override;
+  std::vector<int64_t> token_counts() const override;
+  store::Readings readings(std::string_view typed) const override;
+  std::vector<store::TokenSources> sources(std::span<const int32_t> text, size_t first,
+                                           size_t most) const override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  class Memory;
+  /// One of the stores. Without a state it is absent.
+  struct Part {
+    Part(const std::string& address, const HostOptions& options)
+        : host(address, options.seconds, options.key) {}
+    StoreHost host;
+    std::optional<PartState> state = {};
+    bool changed = false;  // its state must be asked for again
+    std::string reason = {};
+    Clock::time_point lost = {};
+  };
+
+  template <typename Call>
+  auto each(const Call& call) const;
+  std::vector<Part*> present() const;
+  void open(const std::function<bool(const Part&)>& which);
+  void check_configurations();
+  void take_tokenizer();
+  void measure();
+  double energy(size_t matrix) const;
+
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::optional<store::StoreConfig> config_;
+  std::optional<Tokenizer> tokenizer_;
+  std::unique_ptr<Memory> memory_;
+  std::vector<int64_t> measured_;  // the change of each part that the products are of, or -1
+  /// [matrices][parts, parts]: the sum over all entries of a part's matrix times another's.
+  std::vector<std::vector<double>> products_;
+};
+
+}  // namespace tessera::hosts
