@@ -8,6 +8,7 @@ find_package(PkgConfig REQUIRED)
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 find_package(SQLite3 REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
+find_package(CURL REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 include(LibTorch)
 

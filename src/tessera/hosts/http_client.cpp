@@ -1,256 +1,159 @@
 #include "tessera/hosts/http_client.h"
 
-#include <fcntl.h>
+#include <curl/curl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <charconv>
+#include <cmath>
 #include <cstring>
-#include <memory>
-#include <optional>
+#include <new>
 
 #include "tessera/base/error.h"
 
 namespace tessera::hosts {
 namespace {
 
-constexpr size_t kMostHeadBytes = 1 << 16;
-constexpr size_t kBytesAtOnce = 1 << 16;
-
-template <typename... Args>
-[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw HostError(fmt::format(format, std::forward<Args>(args)...));
-}
-
-struct FreeAddresses {
-  void operator()(addrinfo* found) const { ::freeaddrinfo(found); }
-};
-using Found = std::unique_ptr<addrinfo, FreeAddresses>;
-
-Found look_up(const Address& address) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int failure = ::getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
-  if (failure != 0) fail("cannot find '{}': {}", address.host, ::gai_strerror(failure));
-  return Found(found);
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 'a' - 'A') : static_cast<char>(c);
-  });
-  return result;
-}
-
-/// What an answer's head says of its body.
-struct Head {
-  int status = 0;
-  std::optional<size_t> body_bytes;
-  bool ends_connection = false;
-};
-
-size_t length_of(std::string_view text) {
-  size_t length = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (failure != std::errc() || end != text.data() + text.size())
-    fail("its answer has a Content-Length that is not a number");
-  return length;
-}
-
-void read_header(Head& head, std::string_view line) {
-  const size_t colon = line.find(':');
-  if (colon == std::string_view::npos) fail("its answer has a header without ':'");
-  const std::string name = lower(line.substr(0, colon));
-  std::string_view value = line.substr(colon + 1);
-  while (value.starts_with(' ')) value.remove_prefix(1);
-  while (value.ends_with(' ')) value.remove_suffix(1);
-  if (name == "content-length") {
-    const size_t length = length_of(value);
-    if (head.body_bytes && *head.body_bytes != length) fail("its answer has two Content-Lengths");
-    head.body_bytes = length;
+template <auto release>
+struct Release {
+  template <typename T>
+  void operator()(T* p) const {
+    release(p);
   }
-  if (name == "transfer-encoding") fail("its answer is sent in chunks, expected a Content-Length");
-  if (name == "connection" && lower(value) == "close") head.ends_connection = true;
+};
+using Url = std::unique_ptr<CURLU, Release<curl_url_cleanup>>;
+using Headers = std::unique_ptr<curl_slist, Release<curl_slist_free_all>>;
+
+/// A part of an address; empty where there is none.
+std::string part_of(const Url& url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url.get(), part, &text, 0) != CURLUE_OK) return {};
+  const std::unique_ptr<char, Release<curl_free>> owner(text);
+  return text;
 }
 
-Head parse_head(std::string_view text) {
-  Head head;
-  const size_t end = text.find("\r\n");
-  const std::string_view first = text.substr(0, end);
-  if (!first.starts_with("HTTP/1.") || first.size() < 12 || first[8] != ' ')
-    fail("its answer is not HTTP");
-  const auto [rest, failure] = std::from_chars(&first[9], &first[9] + 3, head.status);
-  if (failure != std::errc() || rest != &first[9] + 3 || head.status < 200)
-    fail("its answer has no status");
-  for (text.remove_prefix(end + 2); !text.empty();) {
-    const size_t line = text.find("\r\n");
-    read_header(head, text.substr(0, line));
-    text.remove_prefix(line + 2);
-  }
-  return head;
+Headers headers_of(const HostRequest& request, const std::string& authorization) {
+  Headers headers;
+  const auto add = [&](const std::string& line) {
+    curl_slist* longer = curl_slist_append(headers.get(), line.c_str());
+    if (!longer) throw std::bad_alloc();
+    headers.release();
+    headers.reset(longer);
+  };
+  add("Expect:");  // the body goes at once
+  if (!authorization.empty()) add(authorization);
+  if (!request.content_type.empty()) add("Content-Type: " + request.content_type);
+  return headers;
 }
 
 }  // namespace
 
-Address parse_address(const std::string& text) {
-  constexpr std::string_view kScheme = "http://";
-  const auto refuse = [&](const char* why) {
+std::string checked_address(const std::string& text) {
+  const auto refuse = [&](const std::string& why) {
     throw UsageError("'{}' {}; expected http://HOST:PORT/v1/stores/NAME", text, why);
   };
-  if (!text.starts_with(kScheme)) refuse("is not an address of a store");
-  if (std::ranges::any_of(text, [](unsigned char c) { return c <= ' ' || c >= 0x7f; }))
-    refuse("has a character that an address cannot have");
-  const size_t begin = kScheme.size(), slash = text.find('/', begin);
-  if (slash == std::string::npos) refuse("names no store");
-  Address address;
-  address.authority = text.substr(begin, slash - begin);
-  address.path = text.substr(slash);
-  while (address.path.ends_with('/')) address.path.pop_back();
-  if (address.path.empty()) refuse("names no store");
-  const std::string& authority = address.authority;
-  const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
-  if (bracket == std::string::npos) refuse("has '[' without ']'");
-  const size_t colon = authority.find(':', bracket);
-  address.host = authority.substr(0, colon);
-  if (bracket > 0) address.host = authority.substr(1, bracket - 1);
-  if (colon != std::string::npos) address.port = authority.substr(colon + 1);
-  const bool is_number =
-      !address.port.empty() && address.port.size() <= 5 &&
-      std::ranges::all_of(address.port, [](char c) { return c >= '0' && c <= '9'; });
-  if (address.host.empty() || !is_number) refuse("has no host, or a port that is not a number");
+  const Url url(curl_url());
+  if (!url) throw std::bad_alloc();
+  const CURLUcode failure = curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0);
+  if (failure != CURLUE_OK)
+    refuse(fmt::format("is not an address of a store: {}", curl_url_strerror(failure)));
+  const std::string scheme = part_of(url, CURLUPART_SCHEME);
+  if (scheme != "http" && scheme != "https") refuse("is not an address of a store");
+  for (const CURLUPart part : {CURLUPART_USER, CURLUPART_QUERY, CURLUPART_FRAGMENT})
+    if (!part_of(url, part).empty()) refuse("has more than a host and a path");
+  std::string address = part_of(url, CURLUPART_URL);
+  while (address.ends_with('/')) address.pop_back();
+  if (part_of(url, CURLUPART_PATH).find_first_not_of('/') == std::string::npos)
+    refuse("names no store");
   return address;
 }
 
-HttpClient::HttpClient(Address address, double seconds, std::string key)
-    : address_(std::move(address)), limit_(seconds), key_(std::move(key)) {}
-
-HttpClient::~HttpClient() {
-  close();
-}
-
-void HttpClient::close() {
-  if (socket_ >= 0) ::close(socket_);
-  socket_ = -1;
-  received_.clear();
-}
-
-void HttpClient::wait(int events) {
-  pollfd polled = {socket_, static_cast<short>(events), 0};
-  for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-    const int ready = left <= 0 ? 0 : ::poll(&polled, 1, static_cast<int>(left) + 1);
-    if (ready > 0) return;
-    if (ready == 0) fail("did not answer within {:g} s", limit_.count());
-    if (errno != EINTR) fail("cannot wait for it: {}", std::strerror(errno));
+/// What libcurl knows of a connection, and the answer that comes in.
+class HttpClient::Transfer {
+ public:
+  Transfer() : handle_(curl_easy_init(), curl_easy_cleanup) {
+    if (!handle_) throw std::bad_alloc();
   }
-}
 
-void HttpClient::connect() {
-  const Found found = look_up(address_);
-  std::string reason = "no address";
-  for (const addrinfo* a = found.get(); a != nullptr; a = a->ai_next) {
-    close();
-    socket_ = ::socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (socket_ < 0) fail("cannot open a socket: {}", std::strerror(errno));
-    const int now = 1;
-    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &now, sizeof now);
-    int failure = ::connect(socket_, a->ai_addr, a->ai_addrlen) == 0 ? 0 : errno;
-    if (failure == EINPROGRESS) {
-      wait(POLLOUT);
-      socklen_t size = sizeof failure;
-      ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &failure, &size);
-    }
-    if (failure == 0) return;
-    reason = std::strerror(failure);
+  template <typename Value>
+  void set(CURLoption option, Value value) {
+    if (curl_easy_setopt(handle_.get(), option, value) != CURLE_OK)
+      throw HostError("cannot be asked: libcurl refuses an option");
   }
-  close();
-  fail("cannot connect: {}", reason);
-}
 
-void HttpClient::send(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent >= 0)
-      bytes.remove_prefix(static_cast<size_t>(sent));
-    else if (errno == EAGAIN || errno == EWOULDBLOCK)
-      wait(POLLOUT);
-    else if (errno != EINTR)
-      fail("cannot send to it: {}", std::strerror(errno));
+  /// Throws HostError. seconds: the limit that was set.
+  HostAnswer run(size_t most_bytes, double seconds) {
+    most_bytes_ = most_bytes;
+    answer_ = {};
+    message_[0] = '\0';
+    set(CURLOPT_ERRORBUFFER, message_.data());
+    set(CURLOPT_WRITEFUNCTION, &Transfer::receive);
+    set(CURLOPT_WRITEDATA, this);
+    const CURLcode failure = curl_easy_perform(handle_.get());
+    if (failure != CURLE_OK) throw HostError(reason(failure, seconds));
+    long status = 0;
+    curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
+    answer_.status = static_cast<int>(status);
+    return std::move(answer_);
   }
-}
 
-bool HttpClient::receive(size_t most) {
-  std::array<char, kBytesAtOnce> buffer;
-  for (;;) {
-    wait(POLLIN);
-    const ssize_t count = ::recv(socket_, buffer.data(), std::min(most, buffer.size()), 0);
-    if (count >= 0) {
-      received_.append(buffer.data(), static_cast<size_t>(count));
-      return count > 0;
-    }
-    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-      fail("cannot read its answer: {}", std::strerror(errno));
+  /// Options and answers of the request before are forgotten, its connection is kept.
+  void reset() { curl_easy_reset(handle_.get()); }
+
+ private:
+  static size_t receive(const char* bytes, size_t, size_t count, void* self) {
+    auto& transfer = *static_cast<Transfer*>(self);
+    if (count > transfer.most_bytes_ - transfer.answer_.body.size()) return 0;
+    transfer.answer_.body.append(bytes, count);
+    return count;
   }
-}
 
-HostAnswer HttpClient::read_answer(size_t most_bytes) {
-  constexpr std::string_view kEnd = "\r\n\r\n";
-  size_t end = std::string::npos;
-  while ((end = received_.find(kEnd)) == std::string::npos) {
-    if (received_.size() >= kMostHeadBytes)
-      fail("its answer has more than {} bytes of headers", kMostHeadBytes);
-    if (!receive(kMostHeadBytes - received_.size())) fail("ended the connection");
+  std::string reason(CURLcode failure, double seconds) const {
+    if (failure == CURLE_OPERATION_TIMEDOUT)
+      return fmt::format("did not answer within {:g} s", seconds);
+    if (failure == CURLE_WRITE_ERROR || failure == CURLE_FILESIZE_EXCEEDED)
+      return fmt::format("its answer has more bytes than the {} expected at most", most_bytes_);
+    if (failure == CURLE_OUT_OF_MEMORY)  // what libcurl also says of a header beyond its limit
+      return "its answer has a header that is too long, or memory is short";
+    long error = 0;
+    curl_easy_getinfo(handle_.get(), CURLINFO_OS_ERRNO, &error);
+    if (failure == CURLE_COULDNT_CONNECT && error != 0)
+      return fmt::format("cannot connect: {}", std::strerror(static_cast<int>(error)));
+    return message_[0] != '\0' ? message_.data() : curl_easy_strerror(failure);
   }
-  const Head head = parse_head(std::string_view(received_).substr(0, end + 2));
-  if (!head.body_bytes) fail("its answer has no Content-Length");
-  if (*head.body_bytes > most_bytes)
-    fail("its answer has {} bytes, expected at most {}", *head.body_bytes, most_bytes);
-  received_.erase(0, end + kEnd.size());
-  while (received_.size() < *head.body_bytes)
-    if (!receive(*head.body_bytes - received_.size()))
-      fail("ended the connection after {} of {} bytes", received_.size(), *head.body_bytes);
-  if (received_.size() > *head.body_bytes) fail("sent more than its answer");
-  HostAnswer answer = {head.status, std::move(received_)};
-  received_.clear();
-  if (head.ends_connection) close();
-  return answer;
+
+  std::unique_ptr<CURL, void (*)(CURL*)> handle_;
+  std::array<char, CURL_ERROR_SIZE> message_ = {};
+  size_t most_bytes_ = 0;
+  HostAnswer answer_;
+};
+
+HttpClient::HttpClient(std::string address, double seconds, const std::string& key)
+    : address_(std::move(address)),
+      authorization_(key.empty() ? "" : "Authorization: Bearer " + key),
+      seconds_(seconds) {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (ready != CURLE_OK) throw HostError("cannot be asked: libcurl does not start");
+  transfer_ = std::make_unique<Transfer>();
 }
 
-std::string HttpClient::head_of(const HostRequest& request) const {
-  std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\n", request.method, address_.path,
-                                 request.path, address_.authority);
-  if (!key_.empty()) head += fmt::format("Authorization: Bearer {}\r\n", key_);
-  if (request.method != "GET")
-    head += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", request.content_type,
-                        request.body.size());
-  return head + "\r\n";
-}
+HttpClient::~HttpClient() = default;
 
 HostAnswer HttpClient::ask(const HostRequest& request) {
-  deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit_);
-  const bool kept = socket_ >= 0;
-  try {
-    if (!kept) connect();
-    send(head_of(request));
-    send(request.body);
-    return read_answer(request.most_bytes);
-  } catch (const HostError&) {
-    const bool nothing_came = received_.empty();
-    close();
-    if (!kept || !nothing_came || Clock::now() >= deadline_) throw;
+  const Headers headers = headers_of(request, authorization_);
+  transfer_->reset();
+  transfer_->set(CURLOPT_URL, (address_ + request.path).c_str());
+  transfer_->set(CURLOPT_PROTOCOLS_STR, "http,https");
+  transfer_->set(CURLOPT_PROXY, "");
+  transfer_->set(CURLOPT_NOSIGNAL, 1L);
+  transfer_->set(CURLOPT_TIMEOUT_MS, std::max(1L, std::lround(1000 * seconds_)));
+  transfer_->set(CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(request.most_bytes));
+  transfer_->set(CURLOPT_HTTPHEADER, headers.get());
+  if (request.method != "GET") {
+    transfer_->set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    transfer_->set(CURLOPT_POSTFIELDS, request.body.data());
+    transfer_->set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
-  return ask(request);  // the host had ended the connection that was kept
+  return transfer_->run(request.most_bytes, seconds_);
 }
 
 }  // namespace tessera::hosts

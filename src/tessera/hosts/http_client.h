@@ -1,11 +1,10 @@
 #pragma once
 
-#include <chrono>
+#include <array>
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
 namespace tessera::hosts {
 
@@ -15,20 +14,14 @@ class HostError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// "http://HOST[:PORT]/PATH".
-struct Address {
-  std::string host;  ///< a name or an address, IPv6 without brackets
-  std::string port = "80";
-  std::string path;       ///< without a last '/'
-  std::string authority;  ///< as a Host header has it
-};
-
-/// Throws UsageError on anything else.
-Address parse_address(const std::string& text);
+/// The address of a store, "http://HOST[:PORT]/PATH" or with https, without a last '/'. Throws
+/// UsageError on anything else.
+std::string checked_address(const std::string& text);
 
 /// A request to a host.
 struct HostRequest {
-  std::string method = "GET", path = {};
+  std::string method = "GET";
+  std::string path = {};  ///< behind the address
   std::string content_type = {}, body = {};
   size_t most_bytes = 0;  ///< of the answer's body
 };
@@ -36,17 +29,18 @@ struct HostRequest {
 /// An answer of a host.
 struct HostAnswer {
   int status = 0;
-  std::string body;
+  std::string body = {};
 };
 
-/// Speaks HTTP/1.1 to one host, whose answers are not trusted: each must come whole within a time
-/// limit, whatever the host sends meanwhile, and within limits of size. The connection is kept for
-/// the next request. For one thread.
+/// Asks one host over HTTP (libcurl). Its answers are not trusted: each must come whole within a
+/// time limit, whatever the host sends meanwhile, and within limits of size. Redirections are not
+/// followed and proxies not asked. The connection is kept for the next request. For one thread at a
+/// time.
 class HttpClient {
  public:
-  /// seconds: most that one request may take. key: sent as "Authorization: Bearer KEY"; "" for
-  /// none.
-  HttpClient(Address address, double seconds, std::string key);
+  /// address: a checked one. seconds: most that one request may take. key: sent as "Authorization:
+  /// Bearer KEY"; "" for none.
+  HttpClient(std::string address, double seconds, const std::string& key);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -55,24 +49,11 @@ class HttpClient {
   HostAnswer ask(const HostRequest& request);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  class Transfer;
 
-  void connect();
-  void close();
-  /// Waits until the socket can be read (POLLIN) or written (POLLOUT).
-  void wait(int events);
-  void send(std::string_view bytes);
-  /// Appends what has come; returns false at the end of the connection.
-  bool receive(size_t most);
-  HostAnswer read_answer(size_t most_bytes);
-  std::string head_of(const HostRequest& request) const;
-
-  Address address_;
-  std::chrono::duration<double> limit_;
-  std::string key_;
-  int socket_ = -1;
-  Clock::time_point deadline_;
-  std::string received_;  // of the answer that is read
+  std::string address_, authorization_;
+  double seconds_;
+  std::unique_ptr<Transfer> transfer_;
 };
 
 }  // namespace tessera::hosts

@@ -88,7 +88,7 @@ std::string message_of(const HostAnswer& answer) {
 }  // namespace
 
 StoreHost::StoreHost(const std::string& address, double seconds, const std::string& key)
-    : address_(address), client_(parse_address(address), seconds, key) {}
+    : address_(address), client_(checked_address(address), seconds, key) {}
 
 std::string StoreHost::ask(HostRequest&& request) {
   request.path = "/part" + request.path;
