@@ -112,8 +112,9 @@ std::vector<double> StudyContext::part(const std::string& name,
                                        const std::function<std::vector<double>()>& compute) {
   folder();
   if (const auto* kept = parts_.find(name)) return *kept;
-  InterruptGuard::stop_if_interrupted(
-      fmt::format("stopped with {} parts of {} finished", parts_.size(), study_.id));
+  InterruptGuard::stop_if_interrupted(fmt::format("stopped with {} part{} of {} finished",
+                                                  parts_.size(), parts_.size() == 1 ? "" : "s",
+                                                  study_.id));
   std::vector<double> numbers = compute();
   parts_.keep(name, numbers);
   return numbers;

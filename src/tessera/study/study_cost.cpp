@@ -69,7 +69,7 @@ const std::map<std::string_view, StudyCost>& costs() {
       {"scaling-laws/compensation", {1, 10}},
       {"scaling-laws/adaptive-step", {2, 10}},
       {"scaling-laws/planner", {5, 35, kEstimated}},
-      {"scaling-laws/error-per-item", {20, 120, kEstimated}},
+      {"scaling-laws/error-per-item", {6, 64, kMeasured, kMeasured}},
       {"scaling-laws/decoders", {2, 2}},
   };
   return all;

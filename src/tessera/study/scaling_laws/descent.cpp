@@ -135,8 +135,9 @@ void descent_and_approximation(StudyContext& context) {
       fmt::format(
           "SGD with one sample a step (eq. 18) beside the weights (20), which ignore that an "
           "update changes other inputs, too (eq. 19). With d = 100 dimensions for {} inputs "
-          "they agree at a large and at a small step size; with d = 10 the approximation "
-          "does not hold: descent does better. Bands: half a standard deviation.",
+          "they agree at a small step size, and at a large one but for the rare runs that "
+          "misread a frequent input; with d = 10 the approximation does not hold: descent does "
+          "better. Bands: half a standard deviation.",
           settings.inputs));
   context.results().add_difference(
       "The paper shows one run of d = 100, γ = 10, and means of 100 runs of the others; the curves "

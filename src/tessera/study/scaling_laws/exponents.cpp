@@ -175,8 +175,9 @@ void proposition2(StudyContext& context) {
       add_curve(context.results(), name, d, errors);
       Series curve{fmt::format("ρ = {:g}", rho), {}};
       for (size_t k = 0; k < d.size(); ++k) curve.points.push_back({d[k], expected[k]});
-      chart->add(rate_below(curve, exponent));
+      Series rate = rate_below(curve, exponent);
       chart->add(std::move(curve));
+      chart->add(std::move(rate));
     }
     panels->add(std::move(chart));
     progress.update(++done);
