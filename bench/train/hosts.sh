@@ -37,8 +37,8 @@ seconds() { python3 -c "print($1 * $batch * $window / $2)"; }
 echo "channels,parameters,bytes,alone,exchange,local,link" > hosts.csv
 for channels in 32 128 256 512; do
   window=16 batch=1
-  accumulation=1 short=$(accumulation=1; speed_of_one "short$channels" "$steps")
-  short=$(seconds 1 "$short")
+  accumulation=1
+  short=$(seconds 1 "$(speed_of_one "short$channels" "$steps")")
   accumulation=2
   short_link=$(seconds 2 "$(over_link "shortlink$channels" "$steps")")
   window=256 batch=4
