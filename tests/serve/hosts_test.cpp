@@ -33,6 +33,7 @@ class PartServer {
     options.http.port = 0;
     service_.add_store("part", folder.native(), {});
     server_.emplace(service_, options);
+    address_ = address_of(server_->port());
     thread_ = std::thread([this] { server_->run(); });
   }
   ~PartServer() { stop(); }
@@ -42,11 +43,12 @@ class PartServer {
     thread_.join();
     server_.reset();  // closes the port
   }
-  std::string address() const { return address_of(server_->port()); }
+  const std::string& address() const { return address_; }
 
  private:
   Service service_;
   std::optional<Server> server_;
+  std::string address_;
   std::thread thread_;
 };
 
