@@ -406,10 +406,9 @@ TEST_F(StoresTogether, AreServedUnderOneName) {
             Json({a.address(), b.address()}));
   EXPECT_THAT(tiny.ask("GET", "/v1/stores/all/documents").body, HasSubstr(b.address()));
   EXPECT_EQ(tiny.stream("/v1/stores/all/recall?stream=true", asked).size(), 1u);
-  const std::string lost = b.address();
   b.stop();
   answer = tiny.json(tiny.post("/v1/stores/all/recall", asked));
-  EXPECT_EQ(answer["absent"][0]["store"], lost);
+  EXPECT_EQ(answer["absent"][0]["store"], b.address());
   a.stop();
   EXPECT_EQ(tiny.post("/v1/stores/all/recall", asked).status, 503);
 }
