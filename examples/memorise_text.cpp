@@ -17,6 +17,7 @@
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
 
 namespace {

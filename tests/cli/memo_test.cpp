@@ -448,7 +448,7 @@ TEST_F(Memo, StoresAtHostsAreNamedByTheirAddresses) {
   };
   expect_refused(ask({store, store}), 2, "several stores answer together where each is served");
   expect_refused(ask({dead, store}), 2, "is not an address of a store");
-  expect_refused(ask({"https://a/v1/stores/s"}), 2, "expected http://HOST:PORT/v1/stores/NAME");
+  expect_refused(ask({"ftp://a/v1/stores/s"}), 2, "expected http://HOST:PORT/v1/stores/NAME");
   expect_refused(ask({dead}), 1, "no store answers: " + dead + ": cannot connect: ");
 }
 
