@@ -16,7 +16,7 @@ done > "$work/text.txt"
 
 # RUN STEPS: the command of one process.
 training() {
-  cat > "$work/train.toml" <<TOML
+  cat > "$work/$1.toml" <<TOML
 [data]
 text = "$work/text.txt"
 tokenizer = "bpe"
@@ -38,7 +38,7 @@ sample_every = 0
 [sample]
 tokens = 0
 TOML
-  command=("$program" --threads 1 train "$work/train.toml" --out "$work/$1")
+  command=("$program" --threads 1 train "$work/$1.toml" --out "$work/$1")
 }
 
 # RUN: the median of tokens_per_second over the steps after the fifth.
@@ -70,6 +70,19 @@ speed_of_two() {
   pids=()
   unset WORLD_SIZE
   median_speed "$1"
+}
+
+# RUN STEPS: two trainings at once that have nothing to do with each other, each with the work of one of
+# two processes; the sum of their speeds.
+speed_apart() {
+  accumulation=1 training "$1-1" "$2"
+  "${command[@]}" > "$work/out1" 2> "$work/err1" &
+  pids=($!)
+  accumulation=1 training "$1-0" "$2"
+  "${command[@]}" > "$work/out0" 2> "$work/err0" || { cat "$work/err0" >&2; return 1; }
+  wait "${pids[0]}"
+  pids=()
+  python3 -c "print(round($(median_speed "$1-0") + $(median_speed "$1-1"), 1))"
 }
 
 ratio() { python3 -c "print(round($1 / $2, 3))"; }
