@@ -130,19 +130,47 @@ TEST_F(SeveralProcesses, GoOnAfterOneWasKilled) {
 }
 
 TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
-  const std::vector<std::string> arguments = {
-      "eval", "--model", trained_model(), "--data", path("text.txt"), "--json", "--batch", "3"};
-  const Outcome one = tessera(arguments);
-  ASSERT_EQ(one.status, 0) << one.err;
-  const auto [leader, helper] = in_two(arguments, arguments);
-  ASSERT_EQ(leader.status, 0) << leader.err;
-  EXPECT_EQ(helper.status, 0);
-  EXPECT_EQ(helper.out + helper.err, "");
-  const auto expected = nlohmann::json::parse(one.out), found = nlohmann::json::parse(leader.out);
-  EXPECT_EQ(found["tokens"], expected["tokens"]);
-  EXPECT_EQ(found["bytes"], expected["bytes"]);
-  for (const char* what : {"loss", "perplexity", "bits_per_byte"})
-    EXPECT_NEAR(found[what], expected[what], 1e-9) << what;
+  std::filesystem::create_directory(path("texts"));
+  write_text(path("texts/long"), small_text(4000));  // read by both, in two pieces
+  for (int i = 0; i < 4; ++i)                        // by one each
+    write_text(path("texts/" + std::to_string(i) + ".txt"), small_text(20 + 7 * i));
+  const std::vector<std::vector<std::string>> evaluations = {
+      {"--data", path("texts"), "--batch", "3"},
+      {"--data", path("texts"), "--suffix", ".txt", "--reading", "streaming"}};
+  for (const auto& how : evaluations) {
+    std::vector<std::string> arguments = {"eval", "--model", trained_model(), "--json"};
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    const Outcome one = tessera(arguments);
+    ASSERT_EQ(one.status, 0) << one.err;
+    const auto [leader, helper] = in_two(arguments, arguments);
+    ASSERT_EQ(leader.status, 0) << leader.err;
+    EXPECT_EQ(helper.status, 0);
+    EXPECT_EQ(helper.out + helper.err, "");
+    const auto expected = nlohmann::json::parse(one.out), found = nlohmann::json::parse(leader.out);
+    EXPECT_EQ(found["tokens"], expected["tokens"]);
+    EXPECT_EQ(found["bytes"], expected["bytes"]);
+    for (const char* what : {"loss", "perplexity", "bits_per_byte"})
+      EXPECT_NEAR(found[what], expected[what], 1e-9) << what;
+  }
+}
+
+// A character that the tokenizer lacks is found by the process that encodes its document or piece.
+TEST_F(SeveralProcesses, EvaluateWithoutEncodingTheTextOfOthers) {
+  ASSERT_EQ(train("run", {"train.steps=1", "data.tokenizer=character"}).status, 0);
+  const auto expect_helper_fails = [&] {
+    const std::vector<std::string> arguments = {"eval", "--model", path("run/model"), "--data",
+                                                path("texts")};
+    const auto [leader, helper] = in_two(arguments, arguments);
+    expect_refused(leader, 1, "has lost process 1");
+    expect_refused(helper, 3, "is not among the tokenizer's");
+  };
+  std::filesystem::create_directory(path("texts"));
+  write_text(path("texts/0"), small_text(30));
+  write_text(path("texts/1"), small_text(20) + "%");
+  expect_helper_fails();
+  write_text(path("texts/0"), small_text(4000) + "%");  // in its second piece
+  write_text(path("texts/1"), small_text(20));
+  expect_helper_fails();
 }
 
 TEST_F(SeveralProcesses, RefuseAnotherEvaluation) {

@@ -310,6 +310,19 @@ TEST(TextEncoder, PiecesGiveTheIdsOfTheWhole) {
   EXPECT_GT(count, 1);
   EXPECT_TRUE(pieces().empty());
   EXPECT_EQ(ids, tokenizer.encode(text));
+
+  // Pieces of any size, in any order.
+  TextEncoder another(tokenizer);
+  const std::string_view rest = text;
+  const size_t half = another.cut(rest, 1'500'000), some = half + another.cut(rest.substr(half), 9);
+  ASSERT_LT(some, half + 40);
+  std::vector<int32_t> first, second, third;
+  another.append_piece(text, some, text.size(), third);
+  another.append_piece(text, half, some, second);
+  another.append_piece(text, 0, half, first);
+  first.insert(first.end(), second.begin(), second.end());
+  first.insert(first.end(), third.begin(), third.end());
+  EXPECT_EQ(first, ids);
 }
 
 // Far more than linear time would make this test time out.

@@ -60,21 +60,26 @@ void TextEncoder::append_plain(std::string_view part, const char* text_begin,
   }
 }
 
-size_t TextEncoder::piece_bytes(std::string_view rest) const {
-  if (!newlines_separate_) return rest.size();
-  for (size_t i = kPieceBytes; i < rest.size(); ++i)
-    if (rest[i] == '\n' && rest[i - 1] > ' ' && rest[i - 1] < '\x7F') return i;
-  return rest.size();
+size_t TextEncoder::cut(std::string_view text, size_t least) const {
+  if (!newlines_separate_) return text.size();
+  for (size_t i = std::max<size_t>(1, least); i < text.size(); ++i)
+    if (text[i] == '\n' && text[i - 1] > ' ' && text[i - 1] < '\x7F') return i;
+  return text.size();
+}
+
+void TextEncoder::append_piece(std::string_view text, size_t begin, size_t end,
+                               std::vector<int32_t>& ids) {
+  append_part(text.substr(begin, end - begin), text.data(), ids);
 }
 
 std::function<std::span<const int32_t>()> TextEncoder::pieces(std::string_view text) {
-  return [this, text, rest = text,
+  return [this, text, begin = size_t{0},
           ids = std::vector<int32_t>()]() mutable -> std::span<const int32_t> {
     ids.clear();
-    while (ids.empty() && !rest.empty()) {
-      const std::string_view piece = rest.substr(0, piece_bytes(rest));
-      append_part(piece, text.data(), ids);
-      rest.remove_prefix(piece.size());
+    while (ids.empty() && begin < text.size()) {
+      const size_t end = begin + cut(text.substr(begin), kPieceBytes);
+      append_piece(text, begin, end, ids);
+      begin = end;
     }
     return ids;
   };

@@ -23,6 +23,13 @@ class TextEncoder {
   /// Appends the ids of `text`, which are those of Tokenizer::encode.
   void append(std::string_view text, std::vector<int32_t>& ids);
 
+  /// Where a text may be cut so that both parts give their ids alone: the first such place after
+  /// `least` bytes, or its end.
+  size_t cut(std::string_view text, size_t least) const;
+  /// Appends the ids of the bytes from `begin` to `end` of a text, both its ends or places of
+  /// cut().
+  void append_piece(std::string_view text, size_t begin, size_t end, std::vector<int32_t>& ids);
+
   /// The same ids piece by piece, so that memory does not grow with the text (except for tokenizers
   /// whose tokens depend on more than a line: one piece). Each call gives the next piece, valid
   /// until the next call; an empty one ends the text. Encoder and text must outlive it.
@@ -33,7 +40,6 @@ class TextEncoder {
  private:
   void append_part(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
   void append_plain(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
-  size_t piece_bytes(std::string_view rest) const;
 
   Tokenizer tokenizer_;
   AddedTokenFinder early_, late_;

@@ -17,6 +17,7 @@
 #include "tessera/data/text_source.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/model_folder.h"
+#include "tessera/model_cli/evaluation_share.h"
 #include "tessera/model_cli/model_verbs.h"
 #include "tessera/model_cli/several_processes.h"
 #include "tessera/model_cli/store_memory.h"
@@ -38,35 +39,41 @@ struct Result {
   int64_t bytes = 0;  // of the predicted tokens' text
 };
 
-int64_t bytes_of(const TextSource& source) {
+/// Bytes of all tokens but the first.
+int64_t predicted_bytes(const Tokenizer& tokenizer, const at::Tensor& ids) {
   int64_t bytes = 0;
-  source.for_each([&](const std::string&, std::string_view text) { bytes += std::ssize(text); });
+  for (int64_t i = 1; i < ids.size(0); ++i)
+    bytes += std::ssize(tokenizer.token_bytes(static_cast<int32_t>(ids.data_ptr<int64_t>()[i])));
   return bytes;
 }
 
-/// Every token of every document but its first, where the options take it. The bar, on a stream
-/// that may be null, counts bytes of text.
+/// This process's share. Long documents in windows are read by all processes, which take turns with
+/// the batches; others by one process each.
 Result evaluate(const ModelFolder& folder, const TextSource& source,
-                const EvaluationOptions& options, std::FILE* stream) {
+                const EvaluationOptions& options, EvaluationShare& share) {
   options.check(*folder.model);
   const InterruptGuard interrupt;
-  Progress progress(stream, "Evaluating", bytes_of(source));
+  Progress progress(share.leads() ? stderr : nullptr, "Evaluating",
+                    static_cast<int64_t>(source.bytes()));
+  const bool in_one_piece = options.reading == Reading::kStreaming || options.memory;
+  EvaluationOptions in_turn = options;
+  in_turn.takes_next = [&share] { return share.takes_batch(); };
   Result result;
-  int64_t before = 0;
+  int64_t before = 0;  // bytes of the documents before
   const auto evaluate_document = [&](std::string_view text) {
     InterruptGuard::stop_if_interrupted("interrupted");
-    const auto show = [&](double share) {
-      progress.update(before + static_cast<int64_t>(share * text.size()),
+    const auto show = [&](double part) {
+      progress.update(before + static_cast<int64_t>(part * text.size()),
                       fmt::format("{} tokens", result.by_position.tokens()));
     };
     show(0);
-    const auto ids = folder.tokenizer.encode(text);
-    const int64_t predicted = std::ssize(ids) - 1;
-    for (int64_t i = 1; i <= predicted; ++i)
-      result.bytes += std::ssize(folder.tokenizer.token_bytes(ids[i]));
-    evaluate_text(*folder.model, at::tensor(at::ArrayRef<int32_t>(ids), at::kLong), options,
-                  result.by_position,
-                  [&](int64_t done) { show(static_cast<double>(done) / predicted); });
+    const bool together = !in_one_piece && text.size() > EvaluationShare::kLongBytes;
+    if (together || share.takes_document(text.size())) {
+      const at::Tensor ids = together ? share.encode_together(text) : share.encode(text);
+      if (!together || share.leads()) result.bytes += predicted_bytes(folder.tokenizer, ids);
+      evaluate_text(*folder.model, ids, together ? in_turn : options, result.by_position,
+                    [&](int64_t done) { show(static_cast<double>(done) / ids.size(0)); });
+    }
     before += std::ssize(text);
     show(0);
   };
@@ -106,25 +113,15 @@ void require_same_evaluation(Processes& processes, const EvalArguments& options,
 }
 
 /// What the processes found together, the same in all of them.
-LossByPosition total(Processes& processes, const LossByPosition& own) {
+Result total(Processes& processes, const Result& own) {
   const at::Tensor positions = at::zeros({processes.count()}, at::kLong);
-  positions[processes.rank()] = own.positions();
-  processes.sum({positions});
+  positions[processes.rank()] = own.by_position.positions();
+  const at::Tensor bytes = at::full({1}, own.bytes, at::kLong);
+  processes.sum({positions, bytes});
   const at::Tensor totals = at::zeros({2, positions.max().item<int64_t>()}, at::kDouble);
-  totals.narrow(1, 0, own.positions()).copy_(own.totals());
+  totals.narrow(1, 0, own.by_position.positions()).copy_(own.by_position.totals());
   processes.sum({totals});
-  return LossByPosition(totals);
-}
-
-/// The processes take turns with the batches of windows, or with the documents.
-Result evaluate_together(Processes& processes, const ModelFolder& folder, const TextSource& source,
-                         EvaluationOptions options) {
-  options.takes_next = [&processes, next = int64_t{0}]() mutable {
-    return next++ % processes.count() == processes.rank();
-  };
-  Result result = evaluate(folder, source, options, processes.leads() ? stderr : nullptr);
-  result.by_position = total(processes, result.by_position);
-  return result;
+  return {LossByPosition(totals), bytes.item<int64_t>()};
 }
 
 void run_eval(const EvalArguments& options) {
@@ -139,9 +136,10 @@ void run_eval(const EvalArguments& options) {
   EvaluationOptions evaluation = options.evaluation;
   evaluation.memory = memory.get();
   if (processes) require_same_evaluation(*processes, options, folder, source);
-  const Result result = processes ? evaluate_together(*processes, folder, source, evaluation)
-                                  : evaluate(folder, source, evaluation, stderr);
-  if (processes && !processes->leads()) return;
+  EvaluationShare share(folder.tokenizer, processes.get());
+  Result result = evaluate(folder, source, evaluation, share);
+  if (processes) result = total(*processes, result);
+  if (!share.leads()) return;
   if (result.by_position.tokens() == 0)
     throw DataError(options.data, "has fewer than two tokens, so there is nothing to predict");
   const double loss = result.by_position.mean();
