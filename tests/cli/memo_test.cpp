@@ -243,6 +243,15 @@ TEST_F(Memo, EveryVerbPrintsJson) {
   EXPECT_EQ(json({"stat", store})["erasure_pending"], false);
 }
 
+TEST_F(Memo, OnlyAShardThatIsAskedForIsTakenFromTheEnvironment) {
+  const ProcessOptions one_of_two{.environment = {{"RANK", "0"}, {"WORLD_SIZE", "2"}}};
+  const std::string all = done({"memorize", create("store"), path("poems")}, one_of_two);
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 2);
+  expect_refused(memo({"memorize", path("store"), path("poems"), "--shard", "auto"},
+                      {.environment = {{"SLURM_ARRAY_TASK_ID", "1"}, {"SLURM_NTASKS", "1"}}}),
+                 2, "--shard $SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT");
+}
+
 TEST_F(Memo, ShardsMergeIntoTheWhole) {
   for (int number = 0; number < 5; ++number)
     write_text(path("poems/" + std::to_string(number)), small_text(3 + number));
@@ -253,6 +262,12 @@ TEST_F(Memo, ShardsMergeIntoTheWhole) {
   EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 3);
   EXPECT_EQ(std::count(second.begin(), second.end(), '\n'), 4);
   EXPECT_EQ(done({"memorize", create("zero"), path("poems"), "--shard", "0/2"}), second);
+  create("part-1");
+  const Outcome launched =
+      memo({"memorize", path("part-{rank}"), path("poems"), "--shard", "auto"},
+           {.environment = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}});
+  EXPECT_EQ(launched.out, first);
+  EXPECT_THAT(launched.err, HasSubstr("part-1: shard 1 of 2"));
   EXPECT_THAT(done({"merge", path("merged"), one, two}), HasSubstr("7 documents of 2 stores"));
   EXPECT_EQ(digest(path("merged")), digest(whole));
   EXPECT_THAT(done({"verify", path("merged")}),
@@ -392,6 +407,7 @@ TEST_F(Memo, RefusesWrongUsage) {
        {{"memorize", store, path("poems"), "--shard", "3/2"}, "expected I/N"},
        {{"memorize", store, path("poems"), "--shard", "1"}, "expected I/N"},
        {{"memorize", store, path("poems"), "--shard", "1/0"}, "expected I/N"},
+       {{"memorize", store, path("poems"), "--shard", "auto"}, "no launcher says"},
        {{"recall", store, "--prompt", "abc"}, "the prompt has 3 tokens"},
        {{"recall", store}, "--prompt is required"},
        {{"find", store, ""}, "the text to find is empty"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/base/launched_process.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/base/progress.h"
 #include "tessera/cli/memo_metadata.h"
@@ -33,6 +35,8 @@ struct MemoMemorizeArguments {
   bool replace = false, keep_going = false, json = false;
 };
 
+constexpr const char* kAutomaticShard = "auto";
+
 /// Which documents of a list one process memorizes.
 struct Shard {
   size_t number = 0, count = 1;
@@ -40,15 +44,40 @@ struct Shard {
   bool holds(size_t document) const { return document % count == number % count; }
 };
 
+/// The shard of this one of several processes.
+Shard launched_shard() {
+  if (std::getenv("SLURM_ARRAY_TASK_ID") != nullptr)
+    throw UsageError(
+        "--shard auto takes the processes of one job; in a Slurm array give --shard "
+        "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT");
+  const auto launched = LaunchedProcess::from_environment();
+  if (!launched)
+    throw UsageError(
+        "--shard auto: no launcher says how many processes there are (WORLD_SIZE, "
+        "OMPI_COMM_WORLD_SIZE or SLURM_NTASKS); give I/N, for example 1/4");
+  return {static_cast<size_t>(launched->rank), static_cast<size_t>(launched->count)};
+}
+
 Shard parse_shard(const std::string& text) {
   Shard shard;
   char rest;
   if (text.empty()) return shard;
+  if (text == kAutomaticShard) return launched_shard();
   if (text.front() == '-' ||
       std::sscanf(text.c_str(), "%zu/%zu%c", &shard.number, &shard.count, &rest) != 2 ||
       shard.count == 0 || shard.number > shard.count)
-    throw UsageError("--shard is '{}', expected I/N, for example 1/4", text);
+    throw UsageError("--shard is '{}', expected I/N, for example 1/4, or auto", text);
   return shard;
+}
+
+/// The store of a process that takes its shard from its launcher: {rank} in its name is the
+/// process's number.
+std::string store_of_process(std::string name, const Shard& shard) {
+  constexpr std::string_view kRank = "{rank}";
+  for (size_t at = name.find(kRank); at != std::string::npos; at = name.find(kRank, at))
+    name.replace(at, kRank.size(), std::to_string(shard.number));
+  fmt::print(stderr, "{}: shard {} of {}\n", name, shard.number, shard.count);
+  return name;
 }
 
 /// A document that is to be memorized; nothing of it is in memory but standard input's text.
@@ -211,7 +240,8 @@ void warn_if_overfull(const store::MemoWriter& writer) {
 void run_memo_memorize(const MemoMemorizeArguments& options) {
   const Shard shard = parse_shard(options.shard);
   const store::Metadata metadata = parse_metadata(options.metadata);
-  store::MemoWriter writer(options.store);
+  store::MemoWriter writer(options.shard == kAutomaticShard ? store_of_process(options.store, shard)
+                                                            : options.store);
   std::vector<Document> documents;
   size_t number = 0;
   for (auto& document : list_documents(options))
@@ -259,9 +289,11 @@ void add_memo_memorize(Verb& memo) {
   auto options = std::make_shared<MemoMemorizeArguments>();
   Verb& verb = memo.verb("memorize", "Memorize documents");
   add_arguments(verb, options);
-  verb.option("--shard", options->shard,
-              "I/N: memorize only every Nth document, starting with the Ith; the stores of all N "
-              "shards can be merged");
+  verb.option(
+      "--shard", options->shard,
+      "I/N: memorize only every Nth document, those number I, I + N, …, counted from 0 (N/N is "
+      "0/N); the stores of all N shards can be merged. auto: I and N are what torchrun, "
+      "mpirun or srun say, and {rank} in the name of the store is I");
   verb.flag("--replace", options->replace,
             "Replace documents that the store already holds; unchanged ones are skipped");
 }

@@ -1,0 +1,38 @@
+#include "tessera/base/launched_process.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+
+std::optional<LaunchedProcess> LaunchedProcess::from_environment() {
+  constexpr int64_t kMost = 1 << 20;
+  const auto count =
+      number_from_environment({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1, kMost);
+  if (!count) return {};
+  if (*count == 1) return LaunchedProcess{};
+  const auto rank =
+      number_from_environment({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0, *count - 1);
+  if (!rank)
+    throw UsageError("there are {} processes, and RANK does not say which this is", *count);
+  return LaunchedProcess{*rank, *count};
+}
+
+std::optional<int64_t> number_from_environment(const std::vector<const char*>& names, int64_t least,
+                                               int64_t most) {
+  for (const char* name : names) {
+    const char* text = std::getenv(name);
+    if (text == nullptr || *text == '\0') continue;
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text, text + std::strlen(text), value);
+    if (error != std::errc() || *end != '\0' || value < least || value > most)
+      throw UsageError("{} is '{}', expected a number from {} to {}", name, text, least, most);
+    return value;
+  }
+  return {};
+}
+
+}  // namespace tessera
