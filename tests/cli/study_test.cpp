@@ -61,6 +61,31 @@ TEST_F(StudyVerb, LeavesItsFilesAndGoesOnWhenCalledAgain) {
   EXPECT_EQ(read_text(path("study/results.csv")), results);
 }
 
+TEST_F(StudyVerb, FinishesThePictureAtCtrlC) {
+  // Instead of the converter: presses Ctrl-C for the whole process group, then writes the picture.
+  std::filesystem::create_directory(path("bin"));
+  write_text(path("bin/rsvg-convert"),
+             "#!/bin/sh\n"
+             "[ \"$1\" = --version ] && exit 0\n"
+             "kill -INT -$(cut -d ' ' -f 5 /proc/$PPID/stat)\n"
+             "sleep 0.1\n"
+             "while [ \"$1\" != --output ]; do shift; done\n"
+             "echo whole > \"$2\"\n");
+  std::filesystem::permissions(path("bin/rsvg-convert"), std::filesystem::perms::owner_all);
+  std::vector<std::string> study = command_line(
+      {"study", "scaling-laws/fig2", "--quick", "--png", "--pdf", "--out", path("study")});
+  study.insert(study.begin(), {"/usr/bin/setsid", "--wait"});  // a process group without this test
+  const Outcome stopped =
+      Process(study, pinned({.environment = {{"PATH", path("bin") + ":" + std::getenv("PATH")}}}))
+          .wait();
+  EXPECT_EQ(stopped.status, 130) << stopped.err;
+  EXPECT_THAT(stopped.err, HasSubstr("interrupted; the results and the SVG pictures are in"));
+  EXPECT_THAT(stopped.out, HasSubstr("Report: " + path("study/report.html")));
+  EXPECT_EQ(read_text(path("study/interference.png")), "whole\n");
+  for (const auto& file : std::filesystem::directory_iterator(path("study")))
+    EXPECT_NE(file.path().extension(), ".new") << file.path();
+}
+
 TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {
   expect_refused(language_models({"train.stpes=20"}), 2, "did you mean 'steps'?");
   expect_refused(language_models({"chanels=20"}), 2, "did you mean 'channels'?");

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/interrupt.h"
 #include "tessera/model_cli/model_verbs.h"
 #include "tessera/report/picture_files.h"
 #include "tessera/study/study_cost.h"
@@ -67,10 +68,16 @@ StudyOptions study_options(const StudyArguments& options) {
   return result;
 }
 
+/// After a signal it stops behind the picture that is being written.
 void add_picture_files(const StudyResults& results, const std::filesystem::path& folder,
                        PictureFormat format) {
-  for (const std::string& name : results.chart_names())
+  for (const std::string& name : results.chart_names()) {
+    InterruptGuard::stop_if_interrupted(
+        fmt::format("interrupted; the results and the SVG pictures are in {}, {}.{} and later "
+                    "files are not written",
+                    folder.native(), name, config::enum_name(format)));
     convert_picture(folder / (name + ".svg"), format);
+  }
 }
 
 void run_named_study(const StudyArguments& options) {
@@ -79,10 +86,13 @@ void run_named_study(const StudyArguments& options) {
   if (options.id.empty()) throw UsageError("name a study; 'tessera study --list' shows them all");
   if (options.png || options.pdf) require_picture_converter();
   const StudyOptions how = study_options(options);
+  const InterruptGuard interrupt;
   const StudyResults results = run_study(find_study(all_studies(), options.id), how);
+  fmt::print("{}\nReport: {}\n", results.summary(), (how.folder / "report.html").native());
   if (options.png) add_picture_files(results, how.folder, PictureFormat::kPng);
   if (options.pdf) add_picture_files(results, how.folder, PictureFormat::kPdf);
-  fmt::print("{}\nReport: {}\n", results.summary(), (how.folder / "report.html").native());
+  InterruptGuard::stop_if_interrupted(
+      fmt::format("interrupted; everything is written to {}", how.folder.native()));
 }
 
 }  // namespace

@@ -15,7 +15,8 @@
 namespace tessera {
 namespace {
 
-/// Runs rsvg-convert without its output. Whether it was there and ended well.
+/// Runs rsvg-convert without its output, in a process group of its own, so that Ctrl-C does not end
+/// it in the middle of a picture. Whether it was there and ended well.
 bool rsvg_convert(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "rsvg-convert");
   std::vector<char*> words;
@@ -25,9 +26,13 @@ bool rsvg_convert(std::vector<std::string> arguments) {
   posix_spawn_file_actions_init(&actions);
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
     posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
   const int failure =
-      ::posix_spawnp(&child, words.front(), &actions, nullptr, words.data(), environ);
+      ::posix_spawnp(&child, words.front(), &actions, &attributes, words.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) return false;
   int status = 0;
