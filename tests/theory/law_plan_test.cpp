@@ -9,7 +9,7 @@ namespace {
 
 TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
   const LawPlan plan = plan_for_error(planned_zipf_law(1000, 5, 2), 0.02, 4, 1);
-  const MemoryPlan memory = plan_memory(RankedLaw::zipf(1000, 2), OutputLaw::balanced(5), 0.02);
+  const MemoryPlan memory = plan_memory(RankedLaw::zipf(1000, 2), 5, 0.02);
   EXPECT_EQ(plan.law, "Zipf law, alpha = 2");
   EXPECT_EQ(plan.inputs, 1000);
   EXPECT_EQ(plan.outputs, 5);

@@ -33,12 +33,10 @@ TEST(Planner, KeepsItsPromiseInSimulation) {
                         Case{2, 1000, 5, .02}, Case{2, 30, 2, .05}, Case{2, 1000, 50, .05},
                         Case{1.5, 1000, 5, .3}, Case{1.5, 1000, 5, .1}, Case{1.2, 300, 10, .2},
                         Case{1, 100, 10, .1}, Case{3, 1000, 5, .01}, Case{0.5, 100, 5, .1}}) {
-    const MemoryPlan plan =
-        plan_memory(RankedLaw::zipf(c.inputs, c.alpha), OutputLaw::balanced(c.outputs), c.error);
+    const MemoryPlan plan = plan_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.error);
     EXPECT_LE(plan.error, c.error);
     const Spread ratio = predicted_over_simulated(zipf_task(c.inputs, c.outputs, c.alpha), plan);
-    const double tolerance = plan.stored > c.outputs || c.outputs > 10 ? 0.03 : 0.11;
-    EXPECT_NEAR(ratio.mean, 1, tolerance + 2 * ratio.standard_error())
+    EXPECT_NEAR(ratio.mean, 1, 0.03 + 2 * ratio.standard_error())
         << c.alpha << " " << c.inputs << " " << c.outputs << " " << c.error;
   }
 }
@@ -53,11 +51,33 @@ TEST(Planner, PredictsTheErrorInADimension) {
   for (const Case& c :
        {Case{2, 10, 5, 18}, Case{2, 10, 5, 10}, Case{2, 100, 5, 18}, Case{2, 100, 5, 40},
         Case{1.5, 1000, 5, 18}, Case{2, 1000, 50, 40}, Case{1, 100, 10, 18}, Case{2, 30, 2, 18}}) {
-    const MemoryPlan plan = best_memory(RankedLaw::zipf(c.inputs, c.alpha),
-                                        OutputLaw::balanced(c.outputs), c.dimension, kLaw);
+    const MemoryPlan plan =
+        best_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.dimension, kLaw);
     const Spread ratio = predicted_over_simulated(zipf_task(c.inputs, c.outputs, c.alpha), plan);
     EXPECT_NEAR(ratio.mean, 1, 0.03 + 2 * ratio.standard_error())
         << c.alpha << " " << c.inputs << " " << c.outputs << " " << c.dimension;
+  }
+}
+
+TEST(Planner, KnowsWhichOutputsGetMorePlacesThanOthers) {
+  // With balanced outputs, and an input that is not stored guessed, these are 4 % to 9 % too low.
+  struct Case {
+    double alpha;
+    int64_t inputs;
+    int32_t outputs;
+    double error;       // allowed, or
+    int64_t dimension;  // that of the whole law
+  };
+  for (const Case& c : {Case{2, 10, 5, .1, 0}, Case{2, 100, 5, .1, 0}, Case{2, 10, 10, .1, 0},
+                        Case{2, 10, 5, 0, 18}}) {
+    const RankedLaw law = RankedLaw::zipf(c.inputs, c.alpha);
+    const MemoryPlan plan = c.error > 0 ? plan_memory(law, c.outputs, c.error)
+                                        : best_memory(law, c.outputs, c.dimension, kLaw);
+    const Spread simulated =
+        simulate_plan_to(0.008, zipf_task(c.inputs, c.outputs, c.alpha), plan, 40000, 1);
+    EXPECT_NEAR(plan.error / simulated.mean, 1, 0.03)
+        << c.inputs << " inputs, " << c.outputs << " outputs, error " << c.error << ", d "
+        << plan.dimension << ", P " << plan.stored;
   }
 }
 
@@ -100,7 +120,7 @@ TEST(Planner, SimulatesAsManyRunsAsThePrecisionNeeds) {
 
 TEST(Planner, LessErrorCostsMore) {
   const RankedLaw law = RankedLaw::zipf(1000, 2);
-  const OutputLaw outputs = OutputLaw::balanced(5);
+  constexpr int64_t outputs = 5;
   const MemoryPlan rough = plan_memory(law, outputs, 0.1), fine = plan_memory(law, outputs, 0.02);
   EXPECT_LT(rough.dimension, fine.dimension);
   EXPECT_LT(rough.samples, fine.samples);
@@ -115,7 +135,7 @@ TEST(Planner, BestThresholdIsTheMeasuredOne) {
   const double expected[] = {0.26, 0.177, 0.138};
   const int64_t dimensions[] = {100, 1000, 10000};
   for (int k = 0; k < 3; ++k) {
-    const MemoryPlan plan = best_memory(law, OutputLaw::balanced(5), dimensions[k], kLaw);
+    const MemoryPlan plan = best_memory(law, 5, dimensions[k], kLaw);
     EXPECT_NEAR(static_cast<double>(plan.stored) / static_cast<double>(dimensions[k]), expected[k],
                 0.06 * expected[k]);
     EXPECT_EQ(plan.unseen_error, 0);
@@ -124,14 +144,15 @@ TEST(Planner, BestThresholdIsTheMeasuredOne) {
 
 TEST(Planner, RefusesWhatCannotBe) {
   const RankedLaw law = RankedLaw::zipf(100, 2);
-  const OutputLaw outputs = OutputLaw::balanced(5);
+  constexpr int64_t outputs = 5;
   EXPECT_THROW(plan_memory(law, outputs, 0), std::invalid_argument);
   EXPECT_THROW(plan_memory(law, outputs, 1), std::invalid_argument);
   EXPECT_THROW(best_memory(law, outputs, 1, kLaw), std::invalid_argument);
+  EXPECT_THROW(plan_memory(law, 0, 0.1), std::invalid_argument);
   EXPECT_THROW(OutputLaw::balanced(0), std::invalid_argument);
   EXPECT_THROW(OutputLaw::counted(std::vector<double>{-1}), std::invalid_argument);
   EXPECT_THROW(OutputLaw::counted(std::vector<double>{0}), std::invalid_argument);
-  EXPECT_THROW(capacity(outputs, 1, 0.1), std::invalid_argument);
+  EXPECT_THROW(capacity(OutputLaw::balanced(5), 1, 0.1), std::invalid_argument);
   EXPECT_THROW(plan_memory(RankedLaw::zipf(1000000000000, 0.1), outputs, 1e-4), UsageError);
 }
 
@@ -169,7 +190,7 @@ TEST(StoredItemError, IsThatOfSimulations) {
 }
 
 TEST(SchemeErrors, OrderIsThatOfTheStudy) {
-  const MemoryPlan plan = plan_memory(RankedLaw::zipf(1000, 2), OutputLaw::balanced(5), 0.02);
+  const MemoryPlan plan = plan_memory(RankedLaw::zipf(1000, 2), 5, 0.02);
   const auto errors = scheme_errors(
       [](const MemoryScheme& scheme) { return summarise_zipf_memory(1000, 5, 2, scheme); }, 1000,
       0.3, plan);

@@ -35,6 +35,18 @@ TEST(StoredMass, ByHand) {
   EXPECT_THROW(StoredMass(law, -1), std::invalid_argument);
 }
 
+TEST(StoredMass, ChancesAreThoseOfSingleInputs) {
+  const RankedLaw law = RankedLaw::counted(std::vector<double>{3, 1});
+  const auto chances = StoredMass(law, 2).chances(2);
+  ASSERT_EQ(chances.size(), 2u);
+  EXPECT_NEAR(chances[0].chance, 1 - 0.0625, 1e-12);
+  EXPECT_NEAR(chances[1].chance, 1 - 0.5625, 1e-12);
+  EXPECT_EQ(chances[1].probability, 0.25);
+  const auto whole = StoredMass(law, kWholeLaw).chances(1);
+  EXPECT_EQ(whole[0].chance, 1);
+  EXPECT_EQ(whole[1].chance, 0);
+}
+
 TEST(StoredMass, IsThatOfSamplesSortedByCount) {
   struct Case {
     int64_t inputs;

@@ -30,8 +30,8 @@ std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
   return simulate_plan_to(kPrecision, law.task(), plan, most, seed);
 }
 
-LawPlan plan_of(const PlannedLaw& law, const OutputLaw& outputs, const MemoryPlan& memory,
-                std::optional<int64_t> runs, uint64_t seed) {
+LawPlan plan_of(const PlannedLaw& law, const MemoryPlan& memory, std::optional<int64_t> runs,
+                uint64_t seed) {
   const int64_t inputs = law.ranked.inputs();
   LawPlan plan{.law = law.name,
                .inputs = inputs,
@@ -39,6 +39,7 @@ LawPlan plan_of(const PlannedLaw& law, const OutputLaw& outputs, const MemoryPla
                .memory = memory,
                .simulated = simulated(law, memory, runs, seed),
                .schemes = scheme_errors(law.summarise, inputs, law.unthresholded_rho, memory)};
+  const OutputLaw outputs = OutputLaw::balanced(law.outputs);
   for (const double error : {0.001, 0.01, 0.1})
     plan.holds.push_back({error, capacity(outputs, memory.dimension, error)});
   return plan;
@@ -76,15 +77,13 @@ PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs,
 
 LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_t> runs,
                        uint64_t seed) {
-  const OutputLaw outputs = OutputLaw::balanced(law.outputs);
-  return plan_of(law, outputs, plan_memory(law.ranked, outputs, error), runs, seed);
+  return plan_of(law, plan_memory(law.ranked, law.outputs, error), runs, seed);
 }
 
 LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
                           uint64_t seed) {
-  const OutputLaw outputs = OutputLaw::balanced(law.outputs);
   const double infinity = std::numeric_limits<double>::infinity();
-  return plan_of(law, outputs, best_memory(law.ranked, outputs, dimension, infinity), runs, seed);
+  return plan_of(law, best_memory(law.ranked, law.outputs, dimension, infinity), runs, seed);
 }
 
 }  // namespace tessera::theory

@@ -7,6 +7,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
+#include "tessera/theory/drawn_error.h"
 #include "tessera/theory/normal_law.h"
 #include "tessera/theory/parallel.h"
 #include "tessera/theory/population_error.h"
@@ -16,7 +17,9 @@ namespace tessera::theory {
 namespace {
 
 constexpr int64_t kWidest = 10000000;
-constexpr double kUnseenShare = 0.4;  // of the allowed error
+constexpr double kUnseenShare = 0.4;   // of the allowed error
+constexpr double kUnevenPlaces = 8;    // of an output; with more of them their number hardly varies
+constexpr int64_t kMostDrawn = 16384;  // inputs stored that drawn_error follows one by one
 constexpr uint64_t kSampleStream = 2;
 
 void check_error(double error, const char* function) {
@@ -129,51 +132,79 @@ double union_bound_capacity(double outputs, double largest_share, int64_t dimens
 
 namespace {
 
+/// Writes the errors of a plan's P: of balanced outputs, an input that is not stored guessed.
+void predict_balanced(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs,
+                      RivalScores scores) {
+  plan.stored_item_error =
+      stored_item_error(outputs, static_cast<double>(plan.stored), plan.dimension, scores);
+  const double mass = masses.of(plan.stored), guessed = 1 - 1 / outputs.outputs();
+  plan.error = mass * plan.stored_item_error + (1 - mass) * guessed;
+}
+
+/// The same of the outputs as the samples fill them, which drawn_error predicts from independent
+/// scores; what coupled ones change, they change as in balanced outputs.
+void predict_drawn(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs) {
+  const auto stored = static_cast<double>(plan.stored);
+  const DrawnError drawn = drawn_error(masses.chances(plan.stored),
+                                       static_cast<int64_t>(outputs.outputs()), plan.dimension);
+  const double independent =
+      stored_item_error(outputs, stored, plan.dimension, RivalScores::kIndependent);
+  const double coupled = stored_item_error(outputs, stored, plan.dimension, RivalScores::kCoupled);
+  plan.stored_item_error =
+      independent > 0 ? std::min(1.0, drawn.stored * coupled / independent) : drawn.stored;
+  const double mass = masses.of(plan.stored);
+  plan.error = mass * plan.stored_item_error + (1 - mass) * drawn.not_stored;
+}
+
 MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law,
                             const OutputLaw& outputs, int64_t dimension, double samples) {
-  const double guessed = 1 - 1 / outputs.outputs();
-  const auto plan_with = [&](int64_t stored, RivalScores scores) {
+  const auto plan_with = [&](int64_t stored) {
     MemoryPlan plan{.samples = samples, .dimension = dimension, .stored = stored};
-    plan.stored_item_error =
-        stored_item_error(outputs, static_cast<double>(stored), dimension, scores);
-    const double mass = masses.of(stored);
-    plan.error = mass * plan.stored_item_error + (1 - mass) * guessed;
-    plan.unseen_error = std::isinf(samples) ? 0.0 : law.unseen_mass(samples) * guessed;
+    predict_balanced(plan, masses, outputs, RivalScores::kIndependent);
     return plan;
   };
   // The error falls, then rises with P: a coarse walk, then a finer one around the least. Near the
-  // least it hardly depends on P, so independent scores find the place.
-  MemoryPlan best = plan_with(1, RivalScores::kIndependent);
+  // least it hardly depends on P, so balanced outputs and independent scores find the place.
+  MemoryPlan best = plan_with(1);
   const auto walk = [&](double from, double to, double factor) {
     int64_t previous = 0;
     for (double stored = from; stored <= to; stored *= factor) {
       const auto P = static_cast<int64_t>(std::llround(stored));
       if (P == previous || P < 1 || P > law.inputs()) continue;
       previous = P;
-      const MemoryPlan plan = plan_with(P, RivalScores::kIndependent);
+      const MemoryPlan plan = plan_with(P);
       if (plan.error < best.error) best = plan;
     }
   };
   const auto limit = static_cast<double>(law.inputs());
   walk(1, limit, 1.3);
-  const MemoryPlan all = plan_with(law.inputs(), RivalScores::kIndependent);
+  const MemoryPlan all = plan_with(law.inputs());
   if (all.error < best.error) best = all;
   const auto centre = static_cast<double>(best.stored);
   walk(centre / 1.3, std::min(limit, centre * 1.3), 1.02);
-  return plan_with(best.stored, RivalScores::kCoupled);
+
+  const double places = static_cast<double>(best.stored) / outputs.outputs();
+  if (places <= kUnevenPlaces && best.stored <= kMostDrawn)
+    predict_drawn(best, masses, outputs);
+  else
+    predict_balanced(best, masses, outputs, RivalScores::kCoupled);
+  if (!std::isinf(samples))
+    best.unseen_error = law.unseen_mass(samples) * (1 - 1 / outputs.outputs());
+  return best;
 }
 
 }  // namespace
 
-MemoryPlan best_memory(const RankedLaw& law, const OutputLaw& outputs, int64_t dimension,
-                       double samples) {
+MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples) {
   check_argument(dimension >= 2, "best_memory: dimension {}; at least 2 is needed", dimension);
-  return best_memory_with(StoredMass(law, samples), law, outputs, dimension, samples);
+  return best_memory_with(StoredMass(law, samples), law, OutputLaw::balanced(outputs), dimension,
+                          samples);
 }
 
-MemoryPlan plan_memory(const RankedLaw& law, const OutputLaw& outputs, double error) {
+MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
   check_error(error, "plan_memory");
-  const double guessed = 1 - 1 / outputs.outputs();
+  const OutputLaw balanced = OutputLaw::balanced(outputs);
+  const double guessed = 1 - 1 / balanced.outputs();
   const auto enough_samples = [&](int64_t samples) {
     return guessed * law.unseen_mass(static_cast<double>(samples)) <= kUnseenShare * error;
   };
@@ -183,7 +214,7 @@ MemoryPlan plan_memory(const RankedLaw& law, const OutputLaw& outputs, double er
 
   const StoredMass masses(law, samples);
   const auto best_in = [&](int64_t dimension) {
-    return best_memory_with(masses, law, outputs, dimension, samples);
+    return best_memory_with(masses, law, balanced, dimension, samples);
   };
   const auto wide_enough = [&](int64_t dimension) { return best_in(dimension).error <= error; };
   int64_t widest = 2;

@@ -41,12 +41,9 @@ StoredMass::StoredMass(const RankedLaw& law, double samples)
   check_argument(samples >= 0, "StoredMass: {} samples", samples);
   add_bins(law);
   if (std::isfinite(samples)) count_samples(samples);
-  seen_ = mass_ = {0};
-  for (size_t b = 0; b < bins_.size(); ++b) {
-    const double seen = bins_[b].count * (reached_.empty() ? 1.0 : reached(b, 1));
-    seen_.push_back(seen_.back() + seen);
-    mass_.push_back(mass_.back() + seen * bins_[b].probability);
-  }
+  seen_ = {0};
+  for (size_t b = 0; b < bins_.size(); ++b)
+    seen_.push_back(seen_.back() + bins_[b].count * (reached_.empty() ? 1.0 : reached(b, 1)));
 }
 
 void StoredMass::add_bins(const RankedLaw& law) {
@@ -81,34 +78,41 @@ double StoredMass::of(int64_t stored) const {
   if (stored <= 0) return 0;
   const auto known = known_.find(stored);
   if (known != known_.end()) return known->second;
-  const auto P = static_cast<double>(stored);
-  const auto ranked_by_law = [&] {
-    if (reached_.empty() || P >= inputs_) return true;
-    const Counted& beyond = counted(bins_.size(), kLevels + 1);
-    return beyond.mean + 6 * std::sqrt(beyond.variance) > P;
-  };
-  return known_[stored] = ranked_by_law() ? by_rank(P) : by_counts(P);
-}
-
-double StoredMass::by_rank(double stored) const {
-  if (stored >= seen_.back()) return mass_.back();
-  const auto above = std::upper_bound(seen_.begin(), seen_.end(), stored) - seen_.begin();
-  const double share = (stored - seen_[above - 1]) / (seen_[above] - seen_[above - 1]);
-  return mass_[above - 1] + share * (mass_[above] - mass_[above - 1]);
-}
-
-double StoredMass::by_counts(double stored) const {
-  constexpr double kNegligible = 1e-12;
   double mass = 0;
-  for (size_t b = 0; b < bins_.size(); ++b) {
-    double chance = reached(b, kLevels + 1);  // those come before the P-th for sure
-    for (int64_t count = 1; count <= kLevels; ++count) {
-      const double counted_so = reached(b, count) - reached(b, count + 1);
-      if (counted_so > kNegligible) chance += counted_so * chance_stored(b, count, stored);
-    }
-    mass += bins_[b].count * bins_[b].probability * chance;
+  for (const StoredChance& inputs : chances(stored))
+    mass += inputs.count * inputs.probability * inputs.chance;
+  return known_[stored] = mass;
+}
+
+std::vector<StoredChance> StoredMass::chances(int64_t stored) const {
+  const auto P = static_cast<double>(stored);
+  const bool by_rank = ranked_by_law(P);
+  std::vector<StoredChance> chances;
+  for (size_t b = 0; b < bins_.size(); ++b)
+    chances.push_back({bins_[b].count, bins_[b].probability,
+                       by_rank ? chance_by_rank(b, P) : chance_by_counts(b, P)});
+  return chances;
+}
+
+bool StoredMass::ranked_by_law(double stored) const {
+  if (reached_.empty() || stored >= inputs_) return true;
+  const Counted& beyond = counted(bins_.size(), kLevels + 1);
+  return beyond.mean + 6 * std::sqrt(beyond.variance) > stored;
+}
+
+double StoredMass::chance_by_rank(size_t bin, double stored) const {
+  const double seen = seen_[bin + 1] - seen_[bin];
+  return std::clamp(stored - seen_[bin], 0.0, seen) / bins_[bin].count;
+}
+
+double StoredMass::chance_by_counts(size_t bin, double stored) const {
+  constexpr double kNegligible = 1e-12;
+  double chance = reached(bin, kLevels + 1);  // those come before the P-th for sure
+  for (int64_t count = 1; count <= kLevels; ++count) {
+    const double counted_so = reached(bin, count) - reached(bin, count + 1);
+    if (counted_so > kNegligible) chance += counted_so * chance_stored(bin, count, stored);
   }
-  return mass;
+  return chance;
 }
 
 double StoredMass::chance_stored(size_t bin, int64_t count, double stored) const {

@@ -8,6 +8,12 @@
 
 namespace tessera::theory {
 
+/// Inputs of about equal probability, and whether they are stored.
+struct StoredChance {
+  double count = 0, probability = 0;  // how many, and of each
+  double chance = 0;                  // that one of them is stored
+};
+
 /// What share of the law a memory keeps that stores the P inputs which T samples count most often,
 /// of equal counts the more frequent input, none that was not seen (Cabannes et al. 2024, eq. 12).
 /// Few samples count wrongly: the P most often counted inputs weigh less than the P most frequent.
@@ -20,6 +26,8 @@ class StoredMass {
   /// taken as independent, and how many inputs come before one as Gaussian. Keeps what it has
   /// computed, so one object must not be used by several threads.
   double of(int64_t stored) const;
+  /// The chance of every input to be one of them, the most frequent first.
+  std::vector<StoredChance> chances(int64_t stored) const;
 
  private:
   /// Inputs of about equal probability.
@@ -39,8 +47,9 @@ class StoredMass {
   double reached(size_t bin, int64_t least) const {
     return reached_[bin * static_cast<size_t>(kLevels + 2) + static_cast<size_t>(least)];
   }
-  double by_rank(double stored) const;
-  double by_counts(double stored) const;
+  bool ranked_by_law(double stored) const;
+  double chance_by_rank(size_t bin, double stored) const;
+  double chance_by_counts(size_t bin, double stored) const;
   double chance_stored(size_t bin, int64_t count, double stored) const;
 
   /// Counts up to this one are told apart. Where the P-th largest is larger, the sample ranks the
@@ -48,9 +57,9 @@ class StoredMass {
   static constexpr int64_t kLevels = 64;
   double inputs_;
   std::vector<Bin> bins_;
-  std::vector<double> seen_, mass_;  // [bins + 1] running sums of inputs seen, of their probability
-  std::vector<double> reached_;      // [bins, levels + 2] chance of at least so many samples
-  std::vector<Counted> counted_;     // [bins + 1, levels + 2]
+  std::vector<double> seen_;      // [bins + 1] running sum of inputs seen
+  std::vector<double> reached_;   // [bins, levels + 2] chance of at least so many samples
+  std::vector<Counted> counted_;  // [bins + 1, levels + 2]
   mutable std::map<int64_t, double> known_;
 };
 

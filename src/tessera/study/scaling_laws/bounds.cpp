@@ -90,7 +90,7 @@ void proposition4(StudyContext& context) {
     Series curve{fmt::format("d = {}", d), {}},
         rate{fmt::format("(15) at d = {}", d), {}, SeriesStyle::kReference, curve.name};
     for (const int64_t T : samples) {
-      const auto plan = best_memory(law, OutputLaw::balanced(outputs), d, static_cast<double>(T));
+      const auto plan = best_memory(law, outputs, d, static_cast<double>(T));
       const Spread simulated =
           measured(context, fmt::format("T = {}, d = {}", T, d), settings.runs, [&](int64_t run) {
             RandomStream random(run_seed(context, run), kSampleStream);

@@ -164,8 +164,7 @@ void planner_check(StudyContext& context) {
   Progress progress(context.progress(), "Planner", static_cast<int64_t>(cases.size()));
   int64_t done = 0;
   for (const Case& c : cases) {
-    const MemoryPlan plan =
-        plan_memory(RankedLaw::zipf(c.inputs, c.alpha), OutputLaw::balanced(c.outputs), c.error);
+    const MemoryPlan plan = plan_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.error);
     const Spread simulated = measured_once(context, fmt::format("plan {}", done), [&] {
       return simulate_plan(zipf_task(c.inputs, c.outputs, c.alpha), plan, settings.runs,
                            run_seed(context, 0));

@@ -64,8 +64,8 @@ std::vector<Spread> best_linear_errors(StudyContext& context, const Settings& se
   const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
   std::vector<Spread> errors;
   for (const int64_t dimension : dimensions) {
-    const auto plan = best_memory(law, OutputLaw::balanced(settings.outputs), dimension,
-                                  std::numeric_limits<double>::infinity());
+    const auto plan =
+        best_memory(law, settings.outputs, dimension, std::numeric_limits<double>::infinity());
     const std::vector<SimulatedMemory> memory = {
         {scheme_weights({.rho = 0, .stored = plan.stored}, task.law), {dimension}}};
     errors.push_back(

@@ -279,8 +279,8 @@ void theorem2(StudyContext& context) {
       const double least = minimax_lower_bound(alpha, dimensions[k], 1.0 / settings.outputs);
       // The best threshold of equal weights, then each rho without one.
       const auto errors = context.part(fmt::format("α = {:g}, d = {}", alpha, dimensions[k]), [&] {
-        const auto equally = OutputLaw::balanced(settings.outputs);
-        std::vector<double> found = {best_memory(law, equally, dimensions[k], kAllData).error};
+        std::vector<double> found = {
+            best_memory(law, settings.outputs, dimensions[k], kAllData).error};
         for (const double rho : settings.rhos)
           found.push_back(predicted_error(
               summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho}), dimensions[k]));

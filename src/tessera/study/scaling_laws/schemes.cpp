@@ -322,9 +322,8 @@ void error_rates(StudyContext& context) {
   for (const int64_t dimension : dimensions) {
     frequency.push_back(predicted_error(
         summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = 1}), dimension));
-    threshold.push_back(best_memory(law, OutputLaw::balanced(outputs), dimension,
-                                    std::numeric_limits<double>::infinity())
-                            .error);
+    threshold.push_back(
+        best_memory(law, outputs, dimension, std::numeric_limits<double>::infinity()).error);
   }
   for (const double T : {1e2, 1e3, 1e4, 1e5}) {
     samples.push_back(T);
