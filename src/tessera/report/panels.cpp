@@ -6,11 +6,6 @@
 
 namespace tessera {
 
-Panels::Panels(std::string title, int columns) : Chart(std::move(title)), columns_(columns) {
-  check_argument(columns >= 1, "Panels: '{}' has {} columns, expected at least 1", this->title(),
-                 columns);
-}
-
 void Panels::add(std::unique_ptr<Chart> panel) {
   check_argument(panel != nullptr, "Panels: a panel of '{}' is null", title());
   panels_.push_back(std::move(panel));
@@ -20,19 +15,17 @@ Drawing Panels::draw(ChartWidth width) const {
   SvgWriter svg;
   ChartFrame frame(svg, width);
   frame.draw_head(title(), {}, "");
-  const int most = frame.is_narrow() ? std::min(columns_, 2) : columns_;
-  const int columns = std::clamp(static_cast<int>(panels_.size()), 1, most);
-  const double column_width = frame.width() / columns;
   std::vector<Drawing> drawings;
-  for (const auto& panel : panels_) drawings.push_back(panel->draw(ChartWidth::kNarrow));
+  for (const auto& panel : panels_)
+    drawings.push_back(panel->draw(panels_.size() == 1 ? width : ChartWidth::kNarrow));
+  const size_t in_row = frame.is_narrow() ? 1 : 2;
   double top = 40;
-  for (size_t first = 0; first < drawings.size(); first += static_cast<size_t>(columns)) {
-    double height = 0;
-    for (size_t k = first; k < std::min(drawings.size(), first + static_cast<size_t>(columns));
-         ++k) {
-      const double scale = column_width / drawings[k].width;
-      svg.scaled(column_width * static_cast<double>(k - first), top, scale, drawings[k].body);
-      height = std::max(height, drawings[k].height * scale);
+  for (size_t first = 0; first < drawings.size(); first += in_row) {
+    double left = 0, height = 0;
+    for (size_t k = first; k < std::min(drawings.size(), first + in_row); ++k) {
+      svg.moved(left, top, drawings[k].body);
+      left += drawings[k].width;
+      height = std::max(height, drawings[k].height);
     }
     top += height + 6;
   }

@@ -8,14 +8,12 @@
 
 namespace tessera {
 
-/// Several charts as the panels of one picture, row by row, each drawn as on a narrow page and
-/// scaled to its column; on a telephone two in a row at most. Panels are compared by eye: give
-/// charts of one quantity equal bounds.
+/// Several charts as the panels of one picture, two in a row, on a telephone one below the other;
+/// a panel alone has the whole width. Their text is as large as that of other charts. Panels are
+/// compared by eye: give charts of one quantity equal bounds.
 class Panels : public Chart {
  public:
-  /// columns: panels in a row; fewer panels share its width. Throws std::invalid_argument unless it
-  /// is at least 1.
-  Panels(std::string title, int columns);
+  using Chart::Chart;
 
   /// Throws std::invalid_argument on null.
   void add(std::unique_ptr<Chart> panel);
@@ -26,7 +24,6 @@ class Panels : public Chart {
   Table numbers() const override;
 
  private:
-  int columns_;
   std::vector<std::shared_ptr<const Chart>> panels_;
 };
 

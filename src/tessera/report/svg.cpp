@@ -136,9 +136,9 @@ void SvgWriter::marker(double x, double y, int shape, std::string_view classes,
                        closing(tip, "path"));
 }
 
-void SvgWriter::scaled(double x, double y, double scale, std::string_view elements) {
-  body_ += fmt::format("<g transform=\"translate({} {}) scale({})\">\n{}</g>\n", coordinate(x),
-                       coordinate(y), significant_text(scale, 6), elements);
+void SvgWriter::moved(double x, double y, std::string_view elements) {
+  body_ += fmt::format("<g transform=\"translate({} {})\">\n{}</g>\n", coordinate(x), coordinate(y),
+                       elements);
 }
 
 void SvgWriter::open_clip(double x, double y, double width, double height) {

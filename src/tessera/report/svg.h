@@ -44,8 +44,8 @@ class SvgWriter {
             Anchor anchor = Anchor::kStart);
   /// The mark of a series: shape 0 circle, 1 square, 2 diamond, 3 triangle, and so on in turn.
   void marker(double x, double y, int shape, std::string_view classes, std::string_view tip = "");
-  /// Elements of another drawing, moved and scaled.
-  void scaled(double x, double y, double scale, std::string_view elements);
+  /// Elements of another drawing, moved by (x, y).
+  void moved(double x, double y, std::string_view elements);
   /// Everything until close_clip() is cut off at this rectangle. Its id is unique for its size and
   /// place, so that several pictures can share one page.
   void open_clip(double x, double y, double width, double height);

@@ -225,12 +225,11 @@ std::vector<Run> runs_of(const MultiLayerSettings& settings) {
   return runs;
 }
 
-/// The figure: several widths above several depths, a column for each number of decoys.
+/// The figure: several widths beside several depths, a row for each number of decoys.
 void draw(StudyContext& context, const MultiLayerSettings& settings, const std::vector<Run>& runs) {
   StudyResults& results = context.results();
   const Axis x{"tokens stored"}, y{"recall", Scale::kLinear, 0, 1};
-  auto panels =
-      std::make_unique<Panels>("Recall of random text", static_cast<int>(settings.decoys.size()));
+  auto panels = std::make_unique<Panels>("Recall of random text");
   for (const int64_t decoys : settings.decoys) {
     std::vector<ShownSeries> by_dimension;
     for (const Run& run : runs)
@@ -239,8 +238,6 @@ void draw(StudyContext& context, const MultiLayerSettings& settings, const std::
                                                           config::enum_name(run.encoding))});
     panels->add(results.panel_of_points(fmt::format("{} decoys, l = {}", decoys, settings.layers),
                                         x, y, by_dimension));
-  }
-  for (const int64_t decoys : settings.decoys) {
     std::vector<ShownSeries> by_layers;
     for (const Run& run : runs)
       if (run.decoys == decoys && run.dimension == settings.layer_dimension &&
@@ -255,7 +252,7 @@ void draw(StudyContext& context, const MultiLayerSettings& settings, const std::
       "recall-panels", std::move(panels),
       "Tokens of the first and of the last text read back right (eq. 4) from a memory of l layers "
       "(section 3.2). Decoys, four tokens that recur before different next ones, need windows "
-      "longer than four: recall rises with d (above) and with l (below). Hollow: the authors' "
+      "longer than four: recall rises with d (left) and with l (right). Hollow: the authors' "
       "numbers.");
 }
 

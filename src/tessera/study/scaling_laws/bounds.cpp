@@ -31,7 +31,7 @@ void theorem1(StudyContext& context) {
   Table table("The error between the bounds of Theorem 1",
               {"q", "d", "lower bound (8)", "simulated", "standard error", "p(d q² <= Q) (9)",
                "upper bound (7)"});
-  auto panels = std::make_unique<Panels>("Expected error between its bounds", 2);
+  auto panels = std::make_unique<Panels>("Expected error between its bounds");
   Progress progress(context.progress(), "Theorem 1", 2);
   for (const double rho : {1.0, 0.0}) {
     const std::string q = rho == 0 ? "q₀ (all equally)" : "q₁ (by frequency)";

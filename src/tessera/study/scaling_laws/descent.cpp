@@ -78,8 +78,7 @@ void compare_descent(StudyContext& context, const Settings& settings,
   const auto x = as_doubles(times);
   const auto half = static_cast<ptrdiff_t>(times.size());
   constexpr double kLarge = 0.05;
-  auto panels =
-      std::make_unique<Panels>("Descent and its approximation", static_cast<int>(cases.size()));
+  auto panels = std::make_unique<Panels>("Descent and its approximation");
   Table large(
       fmt::format("Share of runs with an error above {}, {} = {}", kLarge, unit, times.back()),
       {"case", "descent", "approximation"});
@@ -214,7 +213,7 @@ void approximate_schemes(StudyContext& context) {
     fitted.add_row({Cell(gamma), Cell::fixed(log_log_slope(n, of_walk), 2),
                     Cell::fixed(log_log_slope(counts, q), 2), expected[k]});
   }
-  auto panels = std::make_unique<Panels>("Association weights", 2);
+  auto panels = std::make_unique<Panels>("Association weights");
   panels->add(results.chart_of_points("After n samples, norm 1", {"n"}, {"weight"}, left));
   panels->add(
       results.panel_of_points("Of each input x, sum 1", {"x"}, {"weight", Scale::kLog}, right));
@@ -244,7 +243,7 @@ std::unique_ptr<HeatMap> update_map(const AssociationTask& task, const ScoreDesc
 /// Single-sample descent in five dimensions: pictures of the first updates that change something,
 /// and the error all along.
 void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
-                  int64_t pictures_each, int panel_columns) {
+                  int64_t pictures_each) {
   const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1.5});
   const AssociationTask task = task_of(settings);
   constexpr int64_t kDimension = 5, kSteps = 1000;
@@ -254,8 +253,8 @@ void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
     SampledDescent sampled(task, kDimension, run_seed(context, 0));
     const std::string name = step_size > 1 ? "large" : "small";
     int64_t pictures = 0, updates = 0;
-    auto panels = std::make_unique<Panels>(
-        fmt::format("Before and after an update, γ = {:g}", step_size), panel_columns);
+    auto panels =
+        std::make_unique<Panels>(fmt::format("Before and after an update, γ = {:g}", step_size));
     for (int64_t t = 1; t <= kSteps; ++t) {
       const int32_t input = sampled.draw();
       // Only updates that change something are shown.
@@ -290,11 +289,11 @@ void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
 }  // namespace
 
 void interference_while_learning(StudyContext& context) {
-  show_updates(context, {10.0, 0.1}, 4, 4);
+  show_updates(context, {10.0, 0.1}, 4);
 }
 
 void memory_under_large_steps(StudyContext& context) {
-  show_updates(context, {10.0}, 16, 4);
+  show_updates(context, {10.0}, 16);
 }
 
 void schedules(StudyContext& context) {
@@ -321,7 +320,7 @@ void schedules(StudyContext& context) {
     return path;
   };
   ReferenceTable reference(context);
-  auto panels = std::make_unique<Panels>("Step size schedules", 3);
+  auto panels = std::make_unique<Panels>("Step size schedules");
   struct Panel {
     int64_t inputs, runs;
     const double* expected;  // of another implementation, at the last step

@@ -151,7 +151,7 @@ void proposition2(StudyContext& context) {
   const auto outputs = static_cast<int32_t>(settings.outputs);
   Table table("Exponent of d without a threshold",
               {"α", "ρ", "(13)", "expected error", "simulated", "N of the simulation"});
-  auto panels = std::make_unique<Panels>("Expected error of q = p^ρ", 3);
+  auto panels = std::make_unique<Panels>("Expected error of q = p^ρ");
   Progress progress(context.progress(), "Proposition 2", std::ssize(settings.alphas));
   int64_t done = 0;
   for (const double alpha : settings.alphas) {
@@ -200,7 +200,7 @@ void proposition3(StudyContext& context) {
   Table table("Exponents of d with the best threshold",
               {"α", "ρ", "error: (14) as printed", "error: by (9)", "error: found",
                "P: (14) as printed", "P: by (9)", "P: found"});
-  auto panels = std::make_unique<Panels>("Expected error with the best threshold P", 3);
+  auto panels = std::make_unique<Panels>("Expected error with the best threshold P");
   Progress progress(context.progress(), "Proposition 3", std::ssize(settings.alphas));
   int64_t done = 0;
   for (const double alpha : settings.alphas) {

@@ -157,7 +157,7 @@ void optimisers(StudyContext& context) {
   const Panel panels[] = {{"Step size (SGD, B = 64)", kStepSizes},
                           {"Batch size and Adam", kBatchSizes},
                           {"Layer norm (B = 1024)", kLayerNorm}};
-  auto picture = std::make_unique<Panels>("Error after training W", 3);
+  auto picture = std::make_unique<Panels>("Error after training W");
   Progress progress(context.progress(), "Figure 8", 12 * 7);
   int64_t done = 0;
   for (const Panel& panel : panels) {
@@ -168,14 +168,11 @@ void optimisers(StudyContext& context) {
   }
   context.results().add_chart(
       "errors", std::move(picture),
-      "Cross entropy (eq. 16) minimised in batches of B (eq. 18). Left, T = 10240: larger steps "
-      "err "
-      "less, as (20) lets expect. Middle, T = 1024 in batches of 16 and 1024, 10240 in those of "
-      "256: "
-      "many small batches learn more from the same data, and so does Adam. Right, T = 10240, γ = "
-      "1: "
-      "layer norm (eq. 21) helps both, Adam more. Hollow: the means of the authors' logs. Bands: "
-      "half a standard deviation.");
+      "Cross entropy (eq. 16) minimised in batches of B (eq. 18). First, T = 10240: larger "
+      "steps err less, as (20) lets expect. Second, T = 1024 in batches of 16 and 1024, 10240 in "
+      "those of 256: many small batches learn more from the same data, and so does Adam. Third, T "
+      "= 10240, γ = 1: layer norm (eq. 21) helps both, Adam more. Hollow: the means of the "
+      "authors' logs. Bands: half a standard deviation.");
   context.results().add_difference(
       "Published values are the means of the authors' logs. Their Adam has both betas at 0, which "
       "is the sign rule. Where they tuned the step size per seed (B = 256), ours is fixed: 100 for "
@@ -251,7 +248,7 @@ void learned_embeddings(StudyContext& context) {
   StudyResults& results = context.results();
   Progress progress(context.progress(), "Figure 9", 2 + 5);
   int64_t done = 0;
-  auto planes = std::make_unique<Panels>("Learned in two dimensions", 2);
+  auto planes = std::make_unique<Panels>("Learned in two dimensions");
   for (const int32_t outputs : {5, 10}) {
     const AssociationTask task = zipf_task(settings.inputs, outputs, settings.alpha);
     const auto model = learned_in_the_plane(task, 1e-3, 10000, run_seed(context, 0));
@@ -360,7 +357,7 @@ void rescaled_gradients(StudyContext& context) {
     }
   }
   reference.finish(context.results());
-  auto panels = std::make_unique<Panels>("Descent on the population loss", 2);
+  auto panels = std::make_unique<Panels>("Descent on the population loss");
   panels->add(
       context.results().chart_of_points("Error", {"epoch", Scale::kLog}, {"error"}, error_names));
   panels->add(context.results().panel_of_points("Deviation of the gradient's entries",
@@ -384,7 +381,7 @@ void rescaled_gradient_snapshots(StudyContext& context) {
   const WeightedBatch population = population_batch(task);
   for (size_t k = 0; k < 3; ++k) {
     const PopulationRule& how = population_rules()[k];
-    auto panels = std::make_unique<Panels>("Answers while learning: " + how.name, 4);
+    auto panels = std::make_unique<Panels>("Answers while learning: " + how.name);
     auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, run_seed(context, 0));
     for (int64_t t = 0; t < 100; ++t) {
       descend(task, population, {.rule = how.rule, .memory = how.step_size}, model);

@@ -99,7 +99,7 @@ void finite_data_and_memory(StudyContext& context) {
   auto right = results.chart_of_points("Error against data", {"T", Scale::kLog},
                                        {"error", Scale::kLog}, by_dimension);
   if (context.references_hold()) right->add(reference_line("0.5 / sqrt(T)", T, 0.5, -0.5));
-  auto panels = std::make_unique<Panels>("Error against dimension and data", 2);
+  auto panels = std::make_unique<Panels>("Error against dimension and data");
   panels->add(std::move(left));
   panels->add(std::move(right));
   results.add_chart(
@@ -229,7 +229,7 @@ void schemes(StudyContext& context) {
   ReferenceTable reference(context);
   Progress progress(context.progress(), "Figure 3", 4);
   int64_t done = 0;
-  auto maps = std::make_unique<Panels>("Error against dimension d and data T", 2);
+  auto maps = std::make_unique<Panels>("Error against dimension d and data T");
   for (const double alpha : {0.5, 1.0, 2.0}) {
     add_error_maps(context, settings, alpha, *maps, reference);
     progress.update(++done);
@@ -279,7 +279,7 @@ void stored_heatmaps(StudyContext& context) {
   const AssociationTask task =
       zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
   const auto counts = nested_counts(task, {1000}, run_seed(context, 0)).front();
-  auto panels = std::make_unique<Panels>("What the schemes answer with", 2);
+  auto panels = std::make_unique<Panels>("What the schemes answer with");
   for (const int64_t d : {10, 50}) {
     for (const int rho : {0, 1}) {
       // W = sum of q(x) u e^T with q = 1 or the share in the data.
