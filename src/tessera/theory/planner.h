@@ -60,7 +60,7 @@ struct MemoryPlan {
 
 /// The P that errs least in dimension d after T samples, with f(x) = rank mod M. The predicted
 /// error counts which outputs get more places than others and which get none (drawn_error) where P
-/// is at most 8 M, beyond which it hardly matters. It is within 3 % of simulation, and up to 5 %
+/// is at most 8 M, beyond which it hardly matters. It is within 3 % of simulation, and up to 6 %
 /// too high where only three or four inputs are not sure of their place, as with alpha = 3. Throws
 /// std::invalid_argument unless M >= 1 and dimension >= 2.
 MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples);
