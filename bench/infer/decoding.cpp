@@ -16,6 +16,7 @@
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/huge_pages.h"
 
 namespace tessera {
 namespace {
@@ -31,6 +32,7 @@ std::shared_ptr<LanguageModel> random_model(const std::string& kind, ops::Weight
     if (std::ranges::find(matrices, parameter.key()) == matrices.end()) continue;
     parameter.value().set_requires_grad(false);
     parameter.value().set_data(ops::stored_as(parameter.value().detach(), type));
+    move_to_huge_pages(parameter.value());
   }
   return model;
 }

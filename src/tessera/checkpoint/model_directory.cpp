@@ -11,6 +11,7 @@
 #include "tessera/checkpoint/weight_file.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/huge_pages.h"
 
 namespace tessera {
 namespace {
@@ -176,6 +177,7 @@ std::shared_ptr<SequenceModel> load(const std::filesystem::path& folder,
                              ? stored
                              : ops::stored_as(ops::as_floats(stored, columns), type));
     }
+    if (matrix) move_to_huge_pages(parameter);
   }
   return model;
 }

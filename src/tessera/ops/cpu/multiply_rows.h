@@ -13,7 +13,7 @@ template <int vectors, typename Element>
 inline void multiply_columns(const RowProducts& f, int64_t r, int64_t first, int64_t count) {
   Vector y[vectors];
   dot_products<vectors>(f.x + r * f.inputs, f.weight.as<Element>() + first * f.inputs, count,
-                        f.inputs, /*ask_ahead=*/r == 0, y);
+                        f.inputs, y);
   for (int v = 0; v < vectors; ++v) {
     if (f.bias) y[v] += load_part(f.bias + first, count);
     store_part(f.y + (r + v) * f.outputs + first, y[v], count);

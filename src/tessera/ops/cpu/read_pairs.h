@@ -16,7 +16,7 @@ inline void score(const float* query, const Element* keys, int64_t count, int64_
   for (Vector& one : best) one = fill(-INFINITY);
   for (int64_t i = 0; i < count; i += kRowsTogether) {
     const int64_t rows = count - i < kRowsTogether ? count - i : kRowsTogether;
-    dot_products<queries>(query, keys + i * D, rows, D, /*ask_ahead=*/false, results);
+    dot_products<queries>(query, keys + i * D, rows, D, results);
     for (int q = 0; q < queries; ++q) {
       store_part(scores + q * count + i, results[q], rows);
       best[q] = larger(best[q], load_scores(scores + q * count + i, rows));

@@ -109,58 +109,44 @@ Integers offsets_of(Bytes x) {
   return kOffset == 0 ? Integers{} : -add_weighted(Integers{}, Bytes{} + uint8_t{kOffset}, x);
 }
 
-/// totals [vectors, kLanes], of which it fills `rows` columns: vectors of f.x from number v on
-/// times each row, lane by lane.
-template <int vectors, int rows>
-void lane_products(const Int8Products& f, int64_t v, const int8_t* first_row, Vector* totals) {
-  const int64_t blocks = f.x.blocks(), pitch = row_bytes(f);
+/// sums[i * kLanes]: vector v + i of f.x times a row of weights, lane by lane.
+template <int vectors>
+void lane_products(const Int8Products& f, int64_t v, const int8_t* row, Vector* sums) {
+  const int64_t blocks = f.x.blocks();
   const int8_t* x = f.x.values + v * blocks * kWeightBlock;
-  Vector sums[vectors][rows] = {}, scales[vectors][rows];
+  Vector totals[vectors] = {}, scales[vectors];
   const auto add_chunk = [&](int64_t k, int64_t chunk, auto load_at) {
-    Bytes weights[rows];
-    for (int r = 0; r < rows; ++r) weights[r] = without_sign(load_at(first_row + r * pitch + k));
+    const Bytes weights = without_sign(load_at(row + k));
 #pragma GCC unroll 4
     for (int i = 0; i < vectors; ++i) {
       const Bytes factors = load_at(x + i * blocks * kWeightBlock + k);
-      const Integers offsets = offsets_of(factors);
-#pragma GCC unroll 4
-      for (int r = 0; r < rows; ++r)
-        sums[i][r] +=
-            as_floats(add_weighted(offsets, weights[r], factors)) * spread(scales[i][r], chunk);
+      totals[i] +=
+          as_floats(add_weighted(offsets_of(factors), weights, factors)) * spread(scales[i], chunk);
     }
   };
-  const int8_t* next = first_row;
   for (int64_t b = 0; b < blocks; b += kLanes) {
     const int64_t count = smaller(kLanes, blocks - b), length = count * kWeightBlock;
-    for (int r = 0; r < rows; ++r) {
-      const Vector of_row = load_part(scales_of(f, first_row + r * pitch) + b, count);
-      for (int i = 0; i < vectors; ++i)
-        scales[i][r] = of_row * load_part(f.x.scales + (v + i) * blocks + b, count);
-    }
+    const Vector of_row = load_part(scales_of(f, row) + b, count);
+    for (int i = 0; i < vectors; ++i)
+      scales[i] = of_row * load_part(f.x.scales + (v + i) * blocks + b, count);
     int64_t k = 0, chunk = 0;
-    for (; k + kChunk <= length; k += kChunk, ++chunk, next += rows * kChunk) {
-      if (v == 0) prefetch<rows * kChunk>(next);
+    for (; k + kChunk <= length; k += kChunk, ++chunk)
       add_chunk(b * kWeightBlock + k, chunk,
                 [](const int8_t* p) { return load_bytes(reinterpret_cast<const uint8_t*>(p)); });
-    }
     if (k < length)
       add_chunk(b * kWeightBlock + k, chunk,
                 [rest = length - k](const int8_t* p) { return load_bytes_part(p, rest); });
   }
-  for (int i = 0; i < vectors; ++i)
-    for (int r = 0; r < rows; ++r) totals[i * kLanes + r] = sums[i][r];
+  for (int i = 0; i < vectors; ++i) sums[i * kLanes] = totals[i];
 }
 
 /// `count` <= kLanes outputs from o on, of vectors from v on.
 template <int vectors>
 void multiply_columns(const Int8Products& f, int64_t v, int64_t o, int64_t count) {
-  constexpr int kGroup = 4;  // rows that are read side by side
   Vector totals[vectors * kLanes];
   if (count < kLanes) std::memset(totals, 0, sizeof totals);
-  const auto row = [&](int64_t r) { return f.weight + (o + r) * row_bytes(f); };
-  int64_t r = 0;
-  for (; r + kGroup <= count; r += kGroup) lane_products<vectors, kGroup>(f, v, row(r), totals + r);
-  for (; r < count; ++r) lane_products<vectors, 1>(f, v, row(r), totals + r);
+  for (int64_t r = 0; r < count; ++r)
+    lane_products<vectors>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
   for (int i = 0; i < vectors; ++i) {
     Vector y = sum_each<kLanes>(totals + i * kLanes);
     if (f.bias) y += load_part(f.bias + o, count);
