@@ -1,9 +1,11 @@
-// kill -9 at hundreds of random moments: a store is always before or after a document.
+// kill -9 at hundreds of moments: a store is always before or after a document.
 
 #include <signal.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -19,8 +21,10 @@ using Arguments = std::vector<std::string>;
 using std::chrono::microseconds;
 
 constexpr int kDocuments = 12;
-constexpr int kKills = 240;       // of the program's verbs, loaded already
+constexpr int kKills = 240;  // of the program's verbs, loaded already
+constexpr int kRebuildKills = 40;
 constexpr int kProgramKills = 6;  // of the program as a user starts it, which takes a moment
+const ProcessOptions kCounted = {.system_calls = std::numeric_limits<int64_t>::max()};
 
 class Kills : public ::testing::Test {
  protected:
@@ -36,7 +40,7 @@ class Kills : public ::testing::Test {
   /// An empty store, in the place of the one that is there.
   void create(const std::string& shards) {
     std::filesystem::remove_all(path("store"));
-    const Arguments command = {"memo", "create",   path("store"), "--dimension",
+    const Arguments command = {"memo", "create",     path("store"), "--dimension",
                                "64",   "--matrices", shards};
     EXPECT_EQ(start_loaded(command)->wait().status, 0);
   }
@@ -80,44 +84,38 @@ class Kills : public ::testing::Test {
       ASSERT_EQ(held[i], id(first + static_cast<int>(i))) << ::testing::PrintToString(held);
   }
 
-  /// Kills a run a random moment after a random number of its documents, looks at what is left, and
-  /// so on. Returns how many kills came in time.
-  int kill_often(int times, uint64_t seed,
-                 const std::function<std::unique_ptr<Process>(const Arguments&)>& start) {
-    RandomStream random(seed);
-    int killed = 0;
+  /// Starts the run that comes next, lets `kill` end it, looks at what is left, and so on.
+  void kill_often(int times, const std::function<void(const Arguments&)>& kill) {
     auto held = documents();
     for (int i = 0; i < times && !HasFatalFailure(); ++i) {
-      const auto process = start(next_command(held));
-      const auto lines = static_cast<int64_t>(random.below(kDocuments));
-      const microseconds later(random.below(1500));
-      const auto printed = [&] {
-        const std::string out = process->output();
-        return std::count(out.begin(), out.end(), '\n');
-      };
-      while (process->running() && printed() < lines) std::this_thread::sleep_for(microseconds(50));
-      std::this_thread::sleep_for(later);
-      process->send(SIGKILL);
-      killed += process->wait().status == -SIGKILL;
+      kill(next_command(held));
       auto left = documents();
       expect_no_gap(left);
       EXPECT_TRUE(forgetting_ ? left.size() <= held.size() : left.size() >= held.size());
       between_ += left.size() != held.size() && left.size() % kDocuments != 0;
       held = std::move(left);
     }
-    return killed;
+  }
+
+  /// Memorizes all documents; returns the system calls that it took.
+  int64_t memorize_all() {
+    forgetting_ = true;
+    const auto run = start_loaded(next_command({}), kCounted);
+    const Outcome outcome = run->wait();
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
+    return run->system_calls();
   }
 
   void expect_before_or_after_a_document(int kills, uint64_t seed) {
-    const int killed =
-        kill_often(kills, seed, [](const Arguments& command) { return start_loaded(command); });
-    EXPECT_GE(killed, kills / 3) << "most of the kills came too late to tell anything";
-    EXPECT_GE(between_, kills / 16) << "hardly a kill came between two documents";
-
-    forgetting_ = true;
-    const Outcome last = start_loaded(next_command({}))->wait();
-    EXPECT_EQ(last.status, 0) << last.err;
-    EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
+    const auto calls = static_cast<uint64_t>(memorize_all());
+    RandomStream random(seed);
+    kill_often(kills, [&](const Arguments& command) {
+      const auto last = static_cast<int64_t>(random.below(calls));
+      start_loaded(command, {.system_calls = last})->wait();
+    });
+    EXPECT_GE(between_, kills / 8) << "hardly a kill came between two documents";
+    memorize_all();
     for (const auto& entry : std::filesystem::directory_iterator(path("store")))
       EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
   }
@@ -136,31 +134,40 @@ TEST_F(Kills, LeaveAStoreOfSeveralMatricesBeforeOrAfterADocument) {
   expect_before_or_after_a_document(kKills / 2, 4);
 }
 
+/// At random moments after random documents, be they in a system call or not.
 TEST_F(Kills, OfTheProgramAsItIsStarted) {
-  const int killed = kill_often(kProgramKills, 2, [](const Arguments& command) {
-    return std::make_unique<Process>(command_line(command), pinned({}));
+  RandomStream random(2);
+  int killed = 0;
+  kill_often(kProgramKills, [&](const Arguments& command) {
+    Process process(command_line(command), pinned({}));
+    const auto lines = static_cast<int64_t>(random.below(kDocuments));
+    const auto printed = [&] {
+      const std::string out = process.output();
+      return std::count(out.begin(), out.end(), '\n');
+    };
+    while (process.running() && printed() < lines) std::this_thread::sleep_for(microseconds(50));
+    std::this_thread::sleep_for(microseconds(random.below(1500)));
+    process.send(SIGKILL);
+    killed += process.wait().status == -SIGKILL;
   });
   EXPECT_GE(killed, 1);
 }
 
 /// A store that gets another tokenizer has all documents at every moment, and one of the two.
 TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
-  forgetting_ = true;
-  ASSERT_EQ(start_loaded({"memo", "memorize", path("store"), path("texts")})->wait().status, 0);
-  RandomStream random(3);
+  memorize_all();
+  const auto rebuild = [&](const std::string& tokenizer, const ProcessOptions& options) {
+    return start_loaded({"memo", "rebuild", path("store"), "--tokenizer", tokenizer}, options);
+  };
+  const std::array<int64_t, 2> calls = {rebuild("bpe", kCounted)->system_calls(),
+                                        rebuild("byte", kCounted)->system_calls()};
   std::set<int64_t> vocabularies;
-  int killed = 0;
-  for (int i = 0; i < 40; ++i) {
-    const auto process = start_loaded(
-        {"memo", "rebuild", path("store"), "--tokenizer", i % 2 == 0 ? "bpe" : "byte"});
-    std::this_thread::sleep_for(microseconds(random.below(80'000)));
-    process->send(SIGKILL);
-    killed += process->wait().status == -SIGKILL;
+  for (int64_t i = 0; i < kRebuildKills; ++i) {  // most near the end, where the new store comes
+    rebuild(i % 2 == 0 ? "bpe" : "byte", {.system_calls = calls[i % 2] - 1 - i * i});
     ASSERT_EQ(documents().size(), static_cast<size_t>(kDocuments));
-    vocabularies.insert(
-        config::Json::parse(read_text(path("store/config.json")))["vocabulary"].get<int64_t>());
+    const auto configuration = config::Json::parse(read_text(path("store/config.json")));
+    vocabularies.insert(configuration["vocabulary"].get<int64_t>());
   }
-  EXPECT_GE(killed, 3);
   EXPECT_EQ(vocabularies.size(), 2u);
   EXPECT_EQ(start_loaded({"memo", "update", path("store"), path("texts")})->wait().status, 0);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))

@@ -470,7 +470,7 @@ TEST_F(Memo, StoresAtHostsAreNamedByTheirAddresses) {
 
 /// One program writes for a while; another may read, but not write, and Ctrl-C keeps what is done.
 TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
-  for (int number = 0; number < 300; ++number)
+  for (int number = 0; number < 1000; ++number)
     write_text(path("poems/" + std::to_string(1000 + number)), small_text(60));
   const std::string store = create();
   const auto writer = start_loaded({"memo", "memorize", store, path("poems")});

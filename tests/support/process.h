@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct ProcessOptions {
   std::map<std::string, std::string> environment = {};  ///< added to this process's own
   std::filesystem::path folder = {};                    ///< current folder; empty: this process's
   uint64_t largest_file = 0;                            ///< bytes it may write to one file; 0: any
+  /// Its first thread is killed with SIGKILL as it makes one system call more than these. Whoever
+  /// starts it waits until it has ended.
+  std::optional<int64_t> system_calls = {};
 };
 
 /// What became of it.
@@ -42,14 +46,20 @@ class Process {
   bool running();
   /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.
   Outcome wait(double limit = 60);
-  /// What it has written to standard output so far.
+  /// What it has written to standard output and to standard error so far.
   std::string output() const;
+  std::string errors() const;
+  /// Those that ProcessOptions::system_calls counts.
+  int64_t system_calls() const { return system_calls_; }
 
  private:
+  void follow(int64_t most);
+
   TemporaryFolder streams_;
   pid_t process_ = -1;
   bool ended_ = false;
   int state_ = 0;
+  int64_t system_calls_ = 0;
 };
 
 }  // namespace tessera::test
