@@ -165,10 +165,9 @@ void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
                                         {"recall", Scale::kLinear, 0, 1}),
       "Next tokens read back right (eq. 4) of a text stored as the paper stores it (section 3.2: "
       "every window of 4, 16 and 64 tokens as a key that joins its tokens), the same with each "
-      "pair "
-      "of window and token once, and with a key of its own for each window (bound code): words "
-      "that "
-      "recur fill a memory of the paper's keys long before its capacity for random tokens.");
+      "pair of window and token once, and with a key of its own for each window (bound code): "
+      "words that recur fill a memory of the paper's keys long before its capacity for random "
+      "tokens.");
 }
 
 /// Tokens that a recital says right before its first error.

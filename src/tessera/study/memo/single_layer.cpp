@@ -304,8 +304,8 @@ void check_single_layer(const SingleLayerSettings& settings) {
         settings.accuracy < 1))
     throw UsageError(
         "vocabulary = {}, accuracy = {}, projection_dimension = {}, projection_texts = {}; "
-        "expected "
-        "2 tokens or more, an accuracy between chance and 1, a multiple of 4 and 1 text or more",
+        "expected 2 tokens or more, an accuracy between chance and 1, a multiple of 4 and 1 text "
+        "or more",
         settings.vocabulary, settings.accuracy, settings.projection_dimension,
         settings.projection_texts);
 }

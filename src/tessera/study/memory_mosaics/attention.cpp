@@ -197,8 +197,8 @@ void attention(StudyContext& context) {
   add_training_results(named, corpus, results);
   results.add_difference(
       fmt::format("{} heads in {} channels, windows of {} and {} tokens, {} steps on {}; the "
-                  "paper: 12 heads in "
-                  "768 channels, 512 and 1,536 tokens, 80,000 steps on BabiStories.",
+                  "paper: 12 heads in 768 channels, 512 and 1,536 tokens, 80,000 steps on "
+                  "BabiStories.",
                   settings.heads, settings.channels, settings.window, kLongerBy * settings.window,
                   settings.train.steps, corpus.description));
 }

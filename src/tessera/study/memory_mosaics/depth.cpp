@@ -101,8 +101,7 @@ void depth(StudyContext& context) {
       "Text: {}, not BabiStories, which a large language model has written.", corpus.description));
   results.add_difference(fmt::format(
       "Depths {}, {} channels, {} steps of {} windows of {} tokens, the same learning rate for "
-      "all; "
-      "the paper: 768 channels, 80,000 steps of 512 windows of 512 tokens, tuned on the GPT.",
+      "all; the paper: 768 channels, 80,000 steps of 512 windows of 512 tokens, tuned on the GPT.",
       fmt::join(settings.depths, ", "), settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
 }

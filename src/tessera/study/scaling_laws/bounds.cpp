@@ -64,10 +64,9 @@ void theorem1(StudyContext& context) {
   context.results().add_chart(
       "bounds", std::move(panels),
       "Theorem 1: the expected error lies between (8), 1/20 of the mass of the inputs that drown "
-      "in "
-      "the noise for sure, and (7). The bound (7) says nothing (1) in the dimensions one builds; "
-      "the mass (9) of the inputs with d q² below the largest class energy Q follows the error up "
-      "to logarithms. Where nothing is lost a curve ends.");
+      "in the noise for sure, and (7). The bound (7) says nothing (1) in the dimensions one "
+      "builds; the mass (9) of the inputs with d q² below the largest class energy Q follows the "
+      "error up to logarithms. Where nothing is lost a curve ends.");
 }
 
 void proposition4(StudyContext& context) {

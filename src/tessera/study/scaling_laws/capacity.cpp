@@ -119,9 +119,8 @@ void interference_drawing(StudyContext& context) {
       "interference", std::move(drawing),
       "Three unit inputs e and outputs u stacked in W = Σ u_f(x) e_xᵀ (eq. 4). Since e₂ and e₃ lie "
       "close to e₁, W e₁ holds a part of u₂ and of u₃, and comes to lie nearer to u₂ than to u₁: "
-      "the "
-      "first input is decoded (eq. 2) as the second output. A memory of finite capacity errs on "
-      "what it has stored.");
+      "the first input is decoded (eq. 2) as the second output. A memory of finite capacity errs "
+      "on what it has stored.");
   for (int x = 0; x < 3; ++x)
     for (int y = 0; y < 3; ++y)
       context.results().add_point(

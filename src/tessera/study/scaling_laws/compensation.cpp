@@ -53,9 +53,8 @@ void draw_products(StudyContext& context, const AssociationTask& task, int64_t d
   context.results().add_chart(
       "products", std::move(map),
       fmt::format("Section A.9.1: equal angles would have {:.2f} everywhere. Outputs that compete "
-                  "for the same "
-                  "inputs move apart; one that is found beside the right one moves towards it and "
-                  "speaks for it.",
+                  "for the same inputs move apart; one that is found beside the right one moves "
+                  "towards it and speaks for it.",
                   -1.0 / (task.outputs - 1)));
 }
 

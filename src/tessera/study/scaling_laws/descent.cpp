@@ -143,8 +143,7 @@ void descent_and_approximation(StudyContext& context) {
       "here are means of more. With d = 100 and γ = 10 one run in thirty of the approximation "
       "misreads one of the most frequent inputs and errs by 0.05 to 0.8, where the others err by "
       "0.014. These runs make up more than a quarter of the mean, so a mean of 100 runs is "
-      "uncertain "
-      "by 0.004.");
+      "uncertain by 0.004.");
 }
 
 void batch_descent_and_approximation(StudyContext& context) {
@@ -221,9 +220,8 @@ void approximate_schemes(StudyContext& context) {
       "weights", std::move(panels),
       "q_γ(x) = fⁿ(0) with f(q) = q + γ / (1 + e^q / M) after n = T p(x) samples of x (eq. 20). "
       "Left, against n: a large step size stores an input at its first sample, a small one a "
-      "little "
-      "at each. Right, p(x) ~ (x + 3)⁻²: so γ = 10 comes close to q₀ (eq. 10), all equally, and "
-      "γ = 0.001 to q₁, by frequency (eq. 11).");
+      "little at each. Right, p(x) ~ (x + 3)⁻²: so γ = 10 comes close to q₀ (eq. 10), all equally, "
+      "and γ = 0.001 to q₁, by frequency (eq. 11).");
   results.add_table("fitted_power", std::move(fitted));
   results.add_difference(
       "The published legend calls a curve 1e-1 that is close to the power 0.35 of the frequency; "
@@ -276,9 +274,8 @@ void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
       results.add_chart(
           name + "_updates", std::move(panels),
           "softmax of u_yᵀ W e_x before and after an update (eq. 18) of the framed association; "
-          "one "
-          "colour scale. A large step stores it at once and overwrites others, a small one hardly "
-          "moves anything.");
+          "one colour scale. A large step stores it at once and overwrites others, a small one "
+          "hardly moves anything.");
   }
   results.add_table("updates", std::move(updates_table));
   results.add_chart("error",
@@ -299,15 +296,6 @@ void memory_under_large_steps(StudyContext& context) {
 void schedules(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10, .alpha = 1.5});
   constexpr int64_t kDimension = 5, kSteps = 1000;
-  struct Curve {
-    std::string name;
-    StepSchedule schedule;
-  };
-  const std::vector<Curve> curves = {{"γ = 10", constant_step(10)},
-                                     {"γ = 0.1", constant_step(0.1)},
-                                     {"decayed", single_drop(10, 0.03, 100)},
-                                     {"stairs", stepwise_decay(10, 0.1, kSteps / 10)}};
-  const double expected[2][3] = {{.045, .133, .052}, {.199, .205, .146}};
   const auto times = log_spaced(1, kSteps, 25);
   const auto path_of = [&](const AssociationTask& task, const StepSchedule& schedule, int64_t run) {
     SampledDescent sampled(task, kDimension, run_seed(context, run));
@@ -319,32 +307,42 @@ void schedules(StudyContext& context) {
     }
     return path;
   };
-  ReferenceTable reference(context);
-  auto panels = std::make_unique<Panels>("Step size schedules");
+  struct Curve {
+    std::string name;
+    StepSchedule schedule;
+  };
+  const Curve curves[] = {{"γ = 10", constant_step(10)},
+                          {"γ = 0.1", constant_step(0.1)},
+                          {"decayed", single_drop(10, 0.03, 100)},
+                          {"stairs", stepwise_decay(10, 0.1, kSteps / 10)}};
   struct Panel {
     int64_t inputs, runs;
-    const double* expected;  // of another implementation, at the last step
+    std::vector<double> expected;  // of another implementation, at the last step; none for one run
   };
-  for (const auto& [inputs, runs, theirs] :
-       {Panel{settings.inputs, 1, nullptr}, Panel{settings.inputs, settings.runs, expected[0]},
-        Panel{30, settings.runs, expected[1]}}) {
+  const Panel shown[] = {{settings.inputs, 1, {}},
+                         {settings.inputs, settings.runs, {.045, .133, .052}},
+                         {30, settings.runs, {.199, .205, .146}}};
+  ReferenceTable reference(context);
+  auto panels = std::make_unique<Panels>("Step size schedules");
+  for (const auto& [inputs, runs, expected] : shown) {
     const AssociationTask task =
         zipf_task(inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
-    const std::string title = theirs ? fmt::format("Mean of {} runs, N = {}", runs, inputs)
-                                     : fmt::format("One run, N = {}", inputs);
-    std::vector<ShownSeries> shown;
-    for (size_t k = 0; k < curves.size(); ++k) {
-      shown.push_back(
-          {fmt::format("{}N = {}, {}", theirs ? "" : "one run, ", inputs, curves[k].name),
-           curves[k].name});
-      const std::string& name = shown.back().series;
-      const auto errors = measured(
-          context, name, runs, [&](int64_t run) { return path_of(task, curves[k].schedule, run); });
+    const bool is_one = expected.empty();
+    std::vector<ShownSeries> series;
+    for (size_t k = 0; k < std::size(curves); ++k) {
+      const Curve& curve = curves[k];
+      const std::string name =
+          fmt::format("{}N = {}, {}", is_one ? "one run, " : "", inputs, curve.name);
+      const auto errors = measured(context, name, runs,
+                                   [&](int64_t run) { return path_of(task, curve.schedule, run); });
       add_curve(context.results(), name, as_doubles(times), errors);
-      if (theirs && k < 3) reference.add(name + ", T = 1000", theirs[k], errors.back());
+      series.push_back({name, curve.name});
+      if (k < expected.size()) reference.add(name + ", T = 1000", expected[k], errors.back());
     }
+    const std::string title = is_one ? fmt::format("One run, N = {}", inputs)
+                                     : fmt::format("Mean of {} runs, N = {}", runs, inputs);
     panels->add(context.results().panel_of_points(title, {"t", Scale::kLog}, {"error", Scale::kLog},
-                                                  shown));
+                                                  series));
   }
   context.results().add_chart(
       "errors", std::move(panels),
@@ -360,76 +358,86 @@ void schedules(StudyContext& context) {
       "10, then times 0.03 after step 100, as in that code.");
 }
 
+namespace {
+
+struct AdaptiveCase {
+  int64_t inputs, dimension, steps;
+  double expected[6];  // of another implementation, with each of kStepRules
+};
+
+const char* const kStepRules[] = {"γ = 10",          "best constant",
+                                  "× 0.03 at T/10",  "10/√(1 + 100 t/T)",
+                                  "adaptive, κ = 4", "adaptive, κ = 8"};
+
+/// The final error with each of kStepRules.
+std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& settings,
+                                        const AdaptiveCase& c) {
+  const AssociationTask task =
+      zipf_task(c.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const auto final_error = [&](const std::string& name, const StepSchedule& schedule,
+                               std::optional<double> kappa = {}) {
+    const std::string part = fmt::format("N = {}, d = {}, {}", c.inputs, c.dimension, name);
+    const auto error_of = [&](int64_t run) {
+      SampledDescent sampled(task, c.dimension, run_seed(context, run));
+      LoadAdaptiveStep adaptive(0.1, 10, kappa.value_or(1));
+      for (int64_t t = 0; t < c.steps; ++t) {
+        const int32_t input = sampled.draw();
+        sampled.descent().step(input,
+                               kappa ? adaptive.next(sampled.descent(), input) : schedule(t));
+      }
+      return std::vector<double>{sampled.descent().error()};
+    };
+    return measured(context, part, settings.runs, error_of).front();
+  };
+  Spread best{.mean = 2};
+  for (const double constant : {0.1, 0.3, 1.0, 3.0, 10.0}) {
+    const Spread error =
+        final_error(fmt::format("constant {:g}", constant), constant_step(constant));
+    if (error.mean < best.mean) best = error;
+  }
+  return {final_error(kStepRules[0], constant_step(10)),
+          best,
+          final_error(kStepRules[2], single_drop(10, 0.03, c.steps / 10)),
+          final_error(kStepRules[3], inverse_root_decay(10, 100, c.steps)),
+          final_error(kStepRules[4], {}, 4.0),
+          final_error(kStepRules[5], {}, 8.0)};
+}
+
+}  // namespace
+
 void adaptive_step(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 40, .inputs = 300, .alpha = 1.5});
-  struct Case {
-    int64_t inputs, dimension, steps;
-    double expected[6];
-  };
-  const Case cases[] = {{30, 5, 1000, {.202, .166, .146, .152, .155, .166}},
-                        {300, 30, 10000, {.091, .068, .063, .066, .072, .068}},
-                        {300, 100, 10000, {.028, .024, .038, .023, .022, .022}}};
-  const char* names[] = {"γ = 10",          "best constant",  "× 0.03 at T/10", "10/√(1 + 100 t/T)",
-                         "adaptive, κ = 4", "adaptive, κ = 8"};
+  const AdaptiveCase cases[] = {{30, 5, 1000, {.202, .166, .146, .152, .155, .166}},
+                                {300, 30, 10000, {.091, .068, .063, .066, .072, .068}},
+                                {300, 100, 10000, {.028, .024, .038, .023, .022, .022}}};
   Table table("Final error of step sizes (reference: another implementation)",
               {"N", "d", "T", "step size", "reference", "ours", "standard error"});
   std::vector<std::string> groups;
-  std::vector<double> means[std::size(names)], standard_errors[std::size(names)];
-  Progress progress(context.progress(), "Adaptive step", 18);
-  int64_t done = 0;
-  for (const Case& c : cases) {
-    const AssociationTask task =
-        zipf_task(c.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
-    const auto final_error = [&](const std::string& name, const StepSchedule& schedule,
-                                 std::optional<double> kappa) {
-      const std::string part = fmt::format("N = {}, d = {}, {}", c.inputs, c.dimension, name);
-      return measured(context, part, settings.runs,
-                      [&](int64_t run) {
-                        SampledDescent sampled(task, c.dimension, run_seed(context, run));
-                        LoadAdaptiveStep adaptive(0.1, 10, kappa.value_or(1));
-                        for (int64_t t = 0; t < c.steps; ++t) {
-                          const int32_t input = sampled.draw();
-                          sampled.descent().step(
-                              input, kappa ? adaptive.next(sampled.descent(), input) : schedule(t));
-                        }
-                        return std::vector<double>{sampled.descent().error()};
-                      })
-          .front();
-    };
-    Spread best{.mean = 2};
-    for (const double constant : {0.1, 0.3, 1.0, 3.0, 10.0}) {
-      const Spread error =
-          final_error(fmt::format("constant {:g}", constant), constant_step(constant), {});
-      if (error.mean < best.mean) best = error;
-    }
-    const Spread found[] = {final_error(names[0], constant_step(10), {}),
-                            best,
-                            final_error(names[2], single_drop(10, 0.03, c.steps / 10), {}),
-                            final_error(names[3], inverse_root_decay(10, 100, c.steps), {}),
-                            final_error(names[4], {}, 4.0),
-                            final_error(names[5], {}, 8.0)};
+  std::vector<double> means[std::size(kStepRules)], standard_errors[std::size(kStepRules)];
+  Progress progress(context.progress(), "Adaptive step", std::ssize(cases));
+  for (const AdaptiveCase& c : cases) {
+    const std::vector<Spread> found = errors_by_step_size(context, settings, c);
     groups.push_back(fmt::format("N = {}, d = {}, T = {}", c.inputs, c.dimension, c.steps));
-    for (size_t k = 0; k < std::size(found); ++k) {
+    for (size_t k = 0; k < found.size(); ++k) {
       means[k].push_back(found[k].mean);
       standard_errors[k].push_back(found[k].standard_error());
-      table.add_row({c.inputs, c.dimension, c.steps, names[k],
+      table.add_row({c.inputs, c.dimension, c.steps, kStepRules[k],
                      context.references_hold() ? Cell::fixed(c.expected[k], 3) : Cell(),
                      Cell::fixed(found[k].mean, 4), Cell::fixed(found[k].standard_error(), 4)});
-      context.results().add_point(point_of(names[k], static_cast<double>(c.dimension), found[k]));
-      progress.update(++done);
+      context.results().add_point(
+          point_of(kStepRules[k], static_cast<double>(c.dimension), found[k]));
     }
+    progress.update(std::ssize(groups));
   }
   context.results().add_table("step_sizes", std::move(table));
   auto bars = std::make_unique<BarChart>("Final error by step size", groups, "", "error");
-  for (size_t k = 0; k < std::size(names); ++k)
-    bars->add(names[k], std::move(means[k]), std::move(standard_errors[k]));
+  for (size_t k = 0; k < std::size(kStepRules); ++k)
+    bars->add(kStepRules[k], std::move(means[k]), std::move(standard_errors[k]));
   context.results().add_chart(
       "errors", std::move(bars),
       "SGD (eq. 18) with γ = 0.1 + 9.9 / (1 + λ²), λ = 2 κ noise / margin² of the memory as it is, "
       "beside fixed and falling steps: without knowing T it does about as well as the best "
-      "constant "
-      "one. "
-      "Whiskers: one standard error.");
+      "constant one. Whiskers: one standard error.");
   context.results().add_difference(
       "The paper leaves an adaptive step size as an open question: this rule is Tessera's. κ was "
       "chosen on the same settings.");

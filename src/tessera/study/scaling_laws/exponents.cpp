@@ -138,8 +138,8 @@ void add_load_chart(StudyContext& context, int32_t outputs) {
   context.results().add_chart(
       "load", std::move(loaded),
       "Proposition 2 where 2ρα < 1: the rare inputs fill the memory, d counts only divided by "
-      "φ(N). The curves "
-      "of all N follow one line until all inputs are stored, where a small N ends.");
+      "φ(N). The curves of all N follow one line until all inputs are stored, where a small N "
+      "ends.");
 }
 
 }  // namespace

@@ -367,8 +367,7 @@ void rescaled_gradients(StudyContext& context) {
       "descent", std::move(panels),
       "The whole law as one batch (eqs. 16, 17), W from 0. The gradient shrinks while W is learned "
       "(right), so plain SGD slows down. Its sign (Adam without momentum) and the gradient over "
-      "its "
-      "deviation do not; a larger step of SGD gains nearly as much. Bands: half a standard "
+      "its deviation do not; a larger step of SGD gains nearly as much. Bands: half a standard "
       "deviation.");
   context.results().add_difference(
       "Errors are those of equation (5); the published code averages the masked probabilities over "

@@ -351,9 +351,8 @@ void error_rates(StudyContext& context) {
   context.results().add_chart(
       "dimension", std::move(against_dimension),
       "Proposition 2 for q = p (eq. 13) and Proposition 3 for a threshold (eq. 14). The "
-      "threshold's "
-      "slope is flatter than its rate: the best P is about d / log d, so the error is about "
-      "(log d) / d.");
+      "threshold's slope is flatter than its rate: the best P is about d / log d, so the error is "
+      "about (log d) / d.");
   auto against_samples =
       context.results().chart_of_points("Expected error, infinite memory", {"T", Scale::kLog},
                                         {"error", Scale::kLog}, {"either (against T)"});

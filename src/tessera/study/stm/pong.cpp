@@ -242,8 +242,7 @@ void add_pong_differences(StudyContext& context, const PongSettings& settings) {
       "games for higher rewards, above all at 32; means of 5 runs. Ours is one run of each.");
   results.add_difference(
       fmt::format("Games to {} points against an opponent of skill {:g}, {} x {} pixels, {} "
-                  "actions, an LSTM of "
-                  "{}; the paper has 21 points, 80 x 80, 6 and 512.",
+                  "actions, an LSTM of {}; the paper has 21 points, 80 x 80, 6 and 512.",
                   environment.game.points, environment.game.opponent_skill, environment.size,
                   environment.size, moves_of(environment.actions).size(), training.agent.hidden));
   results.add_difference(fmt::format(
