@@ -6,8 +6,8 @@
 // buckets, are added up in a ring: 2 (N - 1) messages of each bucket, one after the other, so that
 //   exchange(N) = 2 (N - 1) b latency + 2 (N - 1) / N  G / bandwidth
 // where latency and bandwidth are fitted to the exchanges of two hosts (least squares of the
-// relative errors). Of the
-// exchange no more is hidden behind the backward pass than was measured, and never the last bucket.
+// relative errors). Of the exchange no more is hidden behind the backward pass than was measured,
+// and never the last bucket.
 
 #include <fmt/format.h>
 
@@ -100,7 +100,7 @@ int main(int argc, char** argv) try {
                   {"share of the step that is computing", Scale::kLinear, 0, 1});
   fmt::print("{:>9} {:>6} {:>10} {:>11} {:>6}\n", "MB", "hosts", "exchange s", "step s", "share");
   for (const Measured& m : measured) {
-    Series series = {fmt::format("{:.0f} MB", m.bytes / 1e6), {}};
+    Series series = {fmt::format("{:.2g} MB", m.bytes / 1e6), {}};
     for (const double hosts : kHosts) {
       const double seconds = step(m, network, hosts);
       series.points.push_back({hosts, m.alone / seconds});

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/dispatch.h"
 #include "tessera/ops/rounded_matmul.h"
 #include "tessera/ops/weights.h"
@@ -100,6 +101,12 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
   }
 };
 
+/// Slots of 8 bits have no more digits than a bfloat16.
+Precision precision_for(const at::Tensor& slots, Precision precision) {
+  const bool rounds = weight_type(slots) == WeightType::kInt8 && cpu::bfloat16_read_loops();
+  return rounds ? Precision::kBFloat16 : precision;
+}
+
 }  // namespace
 
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
@@ -124,12 +131,13 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
   TORCH_CHECK_VALUE(P > 0, "mean_slot_read: no memory to read; expected at least 1");
   TORCH_CHECK_VALUE(slot_values.size(0) == P, "mean_slot_read: slot_values of ",
                     slot_values.size(0), " memories, slot_keys of ", P);
+  const Precision products = precision_for(slot_keys, precision);
   const at::Tensor keys = as_floats(slot_keys, queries.size(3));
   const at::Tensor values = as_floats(slot_values, queries.size(3));
   Dropout one_dropout = dropout;
   at::Tensor sum;  // [B, T, H, D]
   for (int64_t p = 0; p < P; ++p) {
-    const at::Tensor one = slot_read(queries, keys[p], values[p], one_dropout, precision);
+    const at::Tensor one = slot_read(queries, keys[p], values[p], one_dropout, products);
     one_dropout.seed += kSeedStep;
     sum = p == 0 ? one : sum + one;
   }
