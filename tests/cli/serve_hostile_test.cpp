@@ -130,6 +130,21 @@ TEST_F(HostileToServe, ALogThatNobodyReads) {
   EXPECT_EQ(server.stop().status, 0);
 }
 
+TEST_F(HostileToServe, ALogThatIsNeverRead) {
+  ServedProcess server(store(), {"--log"}, [] {
+    int ends[2];  // the pipe fills, and blocks whoever writes to it
+    if (::pipe(ends) != 0) ::_exit(1);
+    ::dup2(ends[1], STDERR_FILENO);
+  });
+  const std::string long_path = "/" + std::string(1000, 'a');
+  RawClient client(server.port());
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(client.send(asking("GET", long_path)));
+    ASSERT_EQ(client.answer().status, 404) << i;
+  }
+  expect_all_answers(server);
+}
+
 TEST_F(HostileToServe, WhatAClientSendsIsNoCommandToATerminal) {
   ServedProcess server(store(), {"--log"});
   for (const std::string& path :

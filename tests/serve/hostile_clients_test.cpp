@@ -233,6 +233,24 @@ TEST(HostileClients, OneThatHardlyReadsIsDropped) {
   EXPECT_LT(writers.bytes, 50 << 20) << "the answer is kept in memory";
 }
 
+TEST(HostileClients, AStreamMayPauseForLongerThanAWriteMayTake) {
+  HttpOptions options;
+  options.write_seconds = 0.2;
+  Listening listening(
+      [](const Request&) {
+        return Response::of_events([](EventStream& stream) {
+          for (const char* event : {"one", "two"}) {
+            EXPECT_TRUE(stream.send(event));
+            std::this_thread::sleep_for(400ms);
+          }
+        });
+      },
+      options);
+  const Answer answer = listening.ask(asking("GET", "/events"));
+  EXPECT_EQ(answer.body, "data: one\n\ndata: two\n\n");
+  EXPECT_TRUE(answer.whole);
+}
+
 TEST(HostileClients, OneThatNeverReadsIsNotAskedForMore) {
   HttpOptions options;
   options.write_seconds = 0.3;
