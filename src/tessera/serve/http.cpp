@@ -20,6 +20,22 @@ bool HeaderOrder::operator()(std::string_view a, std::string_view b) const {
       [](unsigned char x, unsigned char y) { return std::tolower(x) < std::tolower(y); });
 }
 
+void Request::set_target(std::string_view target) {
+  target = target.substr(0, target.find('#'));
+  const size_t end = std::min(target.find('?'), target.size());
+  path = target.substr(0, end);
+  for (std::string_view rest = target.substr(end); !rest.empty();) {
+    rest.remove_prefix(1);  // ? or &
+    std::string pair(rest.substr(0, rest.find('&')));
+    rest.remove_prefix(pair.size());
+    std::replace(pair.begin(), pair.end(), '+', ' ');
+    const size_t equals = std::min(pair.find('='), pair.size());
+    if (pair.empty()) continue;
+    query.emplace(percent_decoded(pair.substr(0, equals)),
+                  equals < pair.size() ? percent_decoded(pair.substr(equals + 1)) : "");
+  }
+}
+
 std::string Request::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;

@@ -29,6 +29,8 @@ struct Request {
   /// Whether the client has closed the connection; nobody reads the answer then.
   std::function<bool()> hung_up = [] { return false; };
 
+  /// Takes `path` and `query` from the target of a request's first line, "/path?name=value&…".
+  void set_target(std::string_view target);
   /// The header's value, or "".
   std::string header(const std::string& name) const;
   /// Whom waiting work is counted for: the key that the request brings, or else its address.
@@ -63,7 +65,7 @@ struct Response {
 
 using Handler = std::function<Response(const Request&)>;
 
-/// Undoes percent-encoding; a % that begins none stays.
+/// Undoes percent-encoding; a % that begins no two hexadecimal digits stays.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace tessera::serve

@@ -16,7 +16,7 @@ bool is_always_answered(const std::string& path) {
 HttpOptions http_options(const ServerOptions& options) {
   options.check();
   HttpOptions http = options.http;
-  http.clients = options.clients + kReserve;
+  http.threads = options.clients + kReserve;
   return http;
 }
 
