@@ -147,7 +147,7 @@ void run(Options& options) {
   serve::Server server(service, options.server,
                        options.log ? log_answer : serve::Server::OnAnswer());
   const StopSignal signal([&] {
-    fmt::print(stderr, "Answering what has begun; another signal stops at once\n");
+    serve::log_line("Answering what has begun; another signal stops at once");
     server.stop();
   });
   for (const auto& model : service.models.all())
