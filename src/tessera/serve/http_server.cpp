@@ -14,7 +14,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
@@ -28,6 +27,7 @@
 #include "tessera/serve/api_error.h"
 #include "tessera/serve/connections.h"
 #include "tessera/serve/http_messages.h"
+#include "tessera/serve/outbox.h"
 
 namespace tessera::serve {
 namespace {
@@ -183,8 +183,6 @@ class HttpServer::Implementation {
   std::optional<double> kept(bool keeps) const {
     return keeps ? std::optional(options_.idle_seconds) : std::nullopt;
   }
-
-  class Events;
 
   HttpOptions options_;
   Guard guard_;
@@ -363,22 +361,8 @@ asio::awaitable<bool> HttpServer::Implementation::write(Stream& stream,
   co_return co_await write_bytes(stream, response.body);
 }
 
-/// Where a thread that answers leaves its events.
-class HttpServer::Implementation::Events : public EventStream {
- public:
-  using Write = std::function<bool(const std::string&)>;
-  explicit Events(Write write) : write_(std::move(write)) {}
-  bool send(std::string_view data) override { return put(fmt::format("data: {}\n\n", data)); }
-  bool send_comment() override { return put(":\n\n"); }
-
- private:
-  bool put(const std::string& text) { return open_ = open_ && write_(text); }
-
-  Write write_;
-  bool open_ = true;
-};
-
-/// Events in chunks; to a client of HTTP/1.0, which knows no chunks, as they are.
+/// Events in chunks; to a client of HTTP/1.0, which knows no chunks, as they are. They come from
+/// another thread; what has come while some were written is written together.
 template <typename Stream>
 asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
                                                                const Parser::value_type& head,
@@ -387,18 +371,33 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
   const std::string bytes = head_of(response, head, kept(keeps && chunked), chunked);
   const bool begun = co_await write_bytes(stream, bytes);
   if (!begun || head.method() == http::verb::head) co_return begun && chunked;
-  // The events come from another thread, which waits until each is written on this one.
-  Events events([&](const std::string& text) {
-    const std::string chunk =
-        chunked ? beast::buffers_to_string(http::make_chunk(asio::buffer(text))) : text;
-    return asio::co_spawn(io_, write_bytes(stream, chunk), asio::use_future).get();
-  });
-  const auto all = [&]() -> asio::awaitable<void> {
-    response.events(events);
+  asio::steady_timer news(io_, Clock::time_point::max());  // waiting for it ends where there are any
+  Outbox outbox([&] { asio::post(io_, [&] { news.cancel(); }); });
+  bool ended = false, complete = false;
+  const auto make_events = [&]() -> asio::awaitable<void> {
+    response.events(outbox);
     co_return;
   };
-  co_await asio::co_spawn(threads_, all, asio::use_awaitable);
-  if (!chunked) co_return false;
+  asio::co_spawn(threads_, make_events, [&](const std::exception_ptr& failure) {
+    asio::post(io_, [&, failed = failure != nullptr] {
+      ended = true;
+      complete = !failed;
+      news.cancel();
+    });
+  });
+  for (;;) {
+    std::string text = outbox.take();
+    if (text.empty() && ended) break;
+    if (text.empty()) {
+      error_code cancelled;
+      co_await news.async_wait(into(cancelled));
+      continue;
+    }
+    if (chunked) text = beast::buffers_to_string(http::make_chunk(asio::buffer(text)));
+    const bool written = co_await write_bytes(stream, text);
+    if (!written) outbox.close();
+  }
+  if (!complete || !chunked) co_return false;
   const std::string last = beast::buffers_to_string(http::make_chunk_last());
   co_return co_await write_bytes(stream, last);
 }
