@@ -22,6 +22,8 @@ bool HeaderOrder::operator()(std::string_view a, std::string_view b) const {
 
 void Request::set_target(std::string_view target) {
   target = target.substr(0, target.find('#'));
+  if (const size_t host = target.find("://"); !target.starts_with('/') && host != target.npos)
+    target.remove_prefix(std::min(target.find('/', host + 3), target.size()));
   const size_t end = std::min(target.find('?'), target.size());
   path = target.substr(0, end);
   for (std::string_view rest = target.substr(end); !rest.empty();) {
@@ -39,11 +41,6 @@ void Request::set_target(std::string_view target) {
 std::string Request::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
-}
-
-std::string Request::asker() const {
-  const std::string key = header("Authorization");
-  return key.empty() ? client : key;
 }
 
 std::string Request::parameter(const std::string& name, const std::string& otherwise) const {

@@ -22,6 +22,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <new>
+#include <sstream>
 
 #include "tessera/base/error.h"
 #include "tessera/serve/api_error.h"
@@ -39,11 +41,11 @@ using beast::error_code;
 using Clock = std::chrono::steady_clock;
 using Parser = http::request_parser<http::string_body>;
 
-constexpr uint32_t kHeadBytes = 1 << 16;               // limit of a request's first line and headers
-constexpr size_t kArrivingBodies = 16;                 // of the largest size, that may be held at once
-constexpr size_t kWrittenBytes = 1 << 16;              // for which write_seconds are given
-constexpr int64_t kOtherFiles = 128;                   // of this process: stores, models, the log
-constexpr auto kLeave = std::chrono::seconds(1);       // for a client to close what has ended
+constexpr uint32_t kHeadBytes = 1 << 15;         // limit of a request's first line and headers
+constexpr size_t kArrivingBodies = 16;           // of the largest size, that may be held at once
+constexpr size_t kPieceBytes = 1 << 16;          // of an answer, for which write_seconds are given
+constexpr int64_t kOtherFiles = 128;             // of this process: stores, models, the log
+constexpr auto kLeave = std::chrono::seconds(1);  // for a client to close what has ended
 constexpr auto kLookAgain = std::chrono::milliseconds(10);  // for a socket that is free
 
 Clock::duration seconds(double count) {
@@ -131,16 +133,6 @@ std::optional<Response> refusal_of_head(const Parser::value_type& head) {
   return std::nullopt;
 }
 
-/// The headers of an answer.
-template <typename Message>
-void set_head(Message& message, const Response& response, bool keeps, double idle_seconds) {
-  message.result(static_cast<unsigned>(response.status));
-  if (response.status != 204) message.set(http::field::content_type, response.content_type);
-  for (const auto& [name, value] : response.headers) message.set(name, value);
-  message.keep_alive(keeps);
-  if (keeps) message.set(http::field::keep_alive, fmt::format("timeout={:.0f}", idle_seconds));
-}
-
 /// Whether anybody waits for the answer that is being worked on. A client that has closed its
 /// sending side may have gone, or may wait for the answer, which cannot be told apart before
 /// something is sent: for some time it is believed to wait.
@@ -213,7 +205,8 @@ class HttpServer::Implementation {
 
  private:
   asio::awaitable<void> accept_all();
-  asio::awaitable<void> begin(tcp::socket socket);
+  void begin(tcp::socket socket);
+  asio::awaitable<void> serve(tcp::socket socket);
   template <typename Stream>
   asio::awaitable<void> talk(Stream& stream, Connections::Place& place, const std::string& client);
   template <typename Stream>
@@ -229,7 +222,9 @@ class HttpServer::Implementation {
   asio::awaitable<bool> write_events(Stream& stream, const Parser::value_type& head,
                                      Response& response, bool keeps);
   template <typename Stream>
-  asio::awaitable<bool> write_piece(Stream& stream, std::string text, bool chunked);
+  asio::awaitable<bool> write_bytes(Stream& stream, std::string_view bytes);
+  std::string head_of(const Response& response, const Parser::value_type& head, bool keeps,
+                      bool chunked) const;
   template <typename Stream>
   asio::awaitable<void> leave(Stream& stream, Connections::Place& place);
   asio::awaitable<Response> answer_of(Request request);
@@ -251,23 +246,29 @@ class HttpServer::Implementation {
 
 asio::awaitable<void> HttpServer::Implementation::accept_all() {
   asio::steady_timer timer(io_);
-  while (!stopping_) {
+  for (;;) {
     error_code error;
     tcp::socket socket = co_await acceptor_.async_accept(into(error));
-    if (stopping_) break;
-    const bool is_full = error == asio::error::no_descriptors ||
-                         (!error && connections_.count() >= most_connections_);
-    if ((is_full && !connections_.close_one()) || (error && !is_full)) {
-      timer.expires_after(kLookAgain);  // all are being answered
-      co_await timer.async_wait(into(error));
-      continue;
-    }
-    if (!error) asio::co_spawn(io_, begin(std::move(socket)), asio::detached);
+    if (stopping_) co_return;
+    if (!error) begin(std::move(socket));
+    const bool is_full =
+        error == asio::error::no_descriptors || connections_.count() >= most_connections_;
+    if ((is_full && connections_.close_one()) || !(error || is_full)) continue;
+    timer.expires_after(kLookAgain);  // all are being answered
+    co_await timer.async_wait(into(error));
+  }
+}
+
+/// Where there is no memory for another connection, it is closed.
+void HttpServer::Implementation::begin(tcp::socket socket) {
+  try {
+    asio::co_spawn(io_, serve(std::move(socket)), asio::detached);
+  } catch (const std::bad_alloc&) {
   }
 }
 
 /// A connection, from its first byte to its last.
-asio::awaitable<void> HttpServer::Implementation::begin(tcp::socket socket) {
+asio::awaitable<void> HttpServer::Implementation::serve(tcp::socket socket) {
   error_code error;
   socket.set_option(tcp::no_delay(true), error);
   const tcp::endpoint peer = socket.remote_endpoint(error);
@@ -355,7 +356,9 @@ asio::awaitable<error_code> HttpServer::Implementation::read_body(Stream& stream
                                                                   beast::flat_buffer& buffer,
                                                                   Parser& parser) {
   error_code error;
-  if (!parser.get()[http::field::expect].empty() && !parser.is_done()) {
+  const bool is_asked_for = parser.get().version() >= 11 &&
+                            !parser.get()[http::field::expect].empty() && !parser.is_done();
+  if (is_asked_for) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     const auto text = asio::buffer(kContinue);
     co_await asio::async_write(stream, text, into(error));
@@ -367,44 +370,78 @@ asio::awaitable<error_code> HttpServer::Implementation::read_body(Stream& stream
   co_return error;
 }
 
-asio::awaitable<Response> HttpServer::Implementation::answer_of(Request request) {
-  co_return handler_(request);
+/// The first line and the headers of the answer to a request with this head.
+std::string HttpServer::Implementation::head_of(const Response& response,
+                                                const Parser::value_type& head, bool keeps,
+                                                bool chunked) const {
+  http::response_header<> fields;
+  fields.version(head.version());
+  fields.result(static_cast<unsigned>(response.status));
+  if (response.status != 204) fields.set(http::field::content_type, response.content_type);
+  for (const auto& [name, value] : response.headers) fields.set(name, value);
+  if (chunked)
+    fields.set(http::field::transfer_encoding, "chunked");
+  else if (!response.events && response.status != 204)
+    fields.set(http::field::content_length, std::to_string(response.body.size()));
+  if (!keeps)
+    fields.set(http::field::connection, "close");
+  else if (head.version() < 11)
+    fields.set(http::field::connection, "keep-alive");
+  if (keeps)
+    fields.set(http::field::keep_alive, fmt::format("timeout={:.0f}", options_.idle_seconds));
+  std::ostringstream text;
+  text << fields;
+  return text.str();
 }
 
-/// Returns whether all of it was taken in.
+asio::awaitable<Response> HttpServer::Implementation::answer_of(Request request) {
+  try {
+    co_return handler_(request);
+  } catch (...) {
+    co_return as_api_error(std::current_exception()).response();
+  }
+}
+
+/// In pieces, each of which the client must take in within its time. Returns whether it did.
+template <typename Stream>
+asio::awaitable<bool> HttpServer::Implementation::write_bytes(Stream& stream,
+                                                              std::string_view bytes) {
+  error_code error;
+  while (!error && !bytes.empty()) {
+    const auto piece = asio::buffer(bytes.substr(0, kPieceBytes));
+    beast::get_lowest_layer(stream).expires_after(seconds(options_.write_seconds));
+    co_await asio::async_write(stream, piece, into(error));
+    bytes.remove_prefix(piece.size());
+  }
+  co_return !error;
+}
+
+/// Returns whether the client took in all of it.
 template <typename Stream>
 asio::awaitable<bool> HttpServer::Implementation::write(Stream& stream,
                                                         const Parser::value_type& head,
                                                         Response response, bool keeps) {
   if (response.events) co_return co_await write_events(stream, head, response, keeps);
-  http::response<http::string_body> message;
-  message.version(head.version());
-  set_head(message, response, keeps, options_.idle_seconds);
-  const size_t size = response.body.size();
-  if (response.status != 204) message.content_length(size);
-  const bool has_body = head.method() != http::verb::head;
-  if (has_body) message.body() = std::move(response.body);
-  const auto pieces = static_cast<double>(1 + size / kWrittenBytes);
-  beast::get_lowest_layer(stream).expires_after(seconds(pieces * options_.write_seconds));
-  error_code error;
-  http::response_serializer<http::string_body> serializer(message);
-  if (has_body)
-    co_await http::async_write(stream, serializer, into(error));
-  else
-    co_await http::async_write_header(stream, serializer, into(error));
-  co_return !error;
+  std::string bytes = head_of(response, head, keeps, /*chunked=*/false);
+  if (head.method() == http::verb::head) co_return co_await write_bytes(stream, bytes);
+  if (response.body.size() <= kPieceBytes) {  // in one packet, where it fits
+    bytes += response.body;
+    co_return co_await write_bytes(stream, bytes);
+  }
+  const bool begun = co_await write_bytes(stream, bytes);
+  co_return begun && co_await write_bytes(stream, response.body);
 }
 
 /// Where a thread that answers leaves its events.
 class HttpServer::Implementation::Events : public EventStream {
  public:
-  using Write = std::function<bool(std::string)>;
+  using Write = std::function<bool(const std::string&)>;
   explicit Events(Write write) : write_(std::move(write)) {}
   bool send(std::string_view data) override { return put(fmt::format("data: {}\n\n", data)); }
   bool send_comment() override { return put(":\n\n"); }
 
  private:
-  bool put(std::string text) { return open_ = open_ && write_(std::move(text)); }
+  bool put(const std::string& text) { return open_ = open_ && write_(text); }
 
   Write write_;
   bool open_ = true;
@@ -416,43 +453,22 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
                                                                const Parser::value_type& head,
                                                                Response& response, bool keeps) {
   const bool chunked = head.version() >= 11;
-  http::response<http::empty_body> message;
-  message.version(head.version());
-  set_head(message, response, keeps && chunked, options_.idle_seconds);
-  message.chunked(chunked);
-  error_code error;
-  http::response_serializer<http::empty_body> serializer(message);
-  beast::get_lowest_layer(stream).expires_after(seconds(options_.write_seconds));
-  co_await http::async_write_header(stream, serializer, into(error));
-  if (error || head.method() == http::verb::head) co_return !error && keeps && chunked;
+  const std::string bytes = head_of(response, head, keeps && chunked, chunked);
+  const bool begun = co_await write_bytes(stream, bytes);
+  if (!begun || head.method() == http::verb::head) co_return begun && chunked;
   // The events come from another thread, which waits until each is written on this one.
-  Events events([&](std::string text) {
-    return asio::co_spawn(io_, write_piece(stream, std::move(text), chunked), asio::use_future)
-        .get();
+  Events events([&](const std::string& text) {
+    const std::string chunk =
+        chunked ? beast::buffers_to_string(http::make_chunk(asio::buffer(text))) : text;
+    return asio::co_spawn(io_, write_bytes(stream, chunk), asio::use_future).get();
   });
   const auto all = [&]() -> asio::awaitable<void> {
     response.events(events);
     co_return;
   };
   co_await asio::co_spawn(threads_, all, asio::use_awaitable);
-  if (chunked) {
-    const auto last = http::make_chunk_last();
-    co_await asio::async_write(stream, last, into(error));
-  }
-  co_return !error && chunked;
-}
-
-template <typename Stream>
-asio::awaitable<bool> HttpServer::Implementation::write_piece(Stream& stream, std::string text,
-                                                              bool chunked) {
-  error_code error;
-  beast::get_lowest_layer(stream).expires_after(seconds(options_.write_seconds));
-  const auto bytes = asio::buffer(text);
-  if (chunked)
-    co_await asio::async_write(stream, http::make_chunk(bytes), into(error));
-  else
-    co_await asio::async_write(stream, bytes, into(error));
-  co_return !error;
+  const std::string last = beast::buffers_to_string(http::make_chunk_last());
+  co_return chunked && co_await write_bytes(stream, last);
 }
 
 /// Tells the client that no more answers come, and drops what it still sends: to close at once could

@@ -27,8 +27,8 @@ struct ServerOptions {
 /// A service on the network.
 class Server {
  public:
-  /// An answered request, without its body: for a log.
-  using OnAnswer = std::function<void(const Request&, int status, double seconds)>;
+  /// An answered request, once its last byte is sent: for a log.
+  using OnAnswer = std::function<void(const Request& without_body, int status, double seconds)>;
 
   /// Opens the port. The service must outlive it. Throws UsageError as ServerOptions::check(),
   /// SystemError.
@@ -42,13 +42,12 @@ class Server {
 
  private:
   using Clock = std::chrono::steady_clock;
-  class Place;
+  class Answered;
 
   std::optional<Response> refusal(const Request& request);
-  Response answer(const Request& request);
-  Response answer_now(const Request& request);
-  void count(const Request& request, const std::string& route, int status,
-             Clock::time_point started);
+  Response answer(Request request);
+  Response answer_now(const Request& request, const Answered& answered) const;
+  void count(const Answered& answered);
 
   Service& service_;
   ServerOptions options_;
