@@ -47,7 +47,8 @@ Response of_size(size_t bytes) {
 }
 
 /// That nobody is connected, and that the process rests.
-void expect_quiet(const Listening& listening) {
+void expect_quiet(Listening& listening) {
+  listening.ask(asking("GET", "/last"));  // accepted after all others
   EXPECT_TRUE(soon([&] { return listening.server.connections() == 0; }));
   const size_t requests = listening.requests().size();
   const double before = cpu_seconds();
@@ -320,6 +321,27 @@ TEST(HostileClients, ManyNamesAreOneClientWhereThereAreNoKeys) {
   EXPECT_TRUE(soon([&] { return running.counts().rows == 1; }));
   EXPECT_TRUE(soon(
       [&] { return RawClient(running.server.port(), asked(10, false)).answer().status == 200; }));
+}
+
+TEST(HostileClients, ThoseWithoutAKeyTakeNoPlaces) {
+  ServerOptions options;
+  options.access.keys = {"key"};
+  options.clients = 2;
+  Running running(options);
+  std::string many;
+  for (int i = 0; i < 300; ++i)
+    many += asking("GET", "/page.js") + asking("GET", "/health") + asking("GET", "/metrics");
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < 10; ++i) {  // more is sent to them than the kernel holds
+    strangers.push_back(std::make_unique<RawClient>(running.server.port(), 4096));
+    strangers.back()->send(many);
+  }
+  for (int i = 0; i < 50; ++i) {
+    const std::string key = "Authorization: Bearer key\r\n";
+    RawClient client(running.server.port(), asking("GET", "/v1/models", "", key));
+    ASSERT_EQ(client.answer().status, 200) << i;
+    std::this_thread::sleep_for(10ms);
+  }
 }
 
 TEST(HostileClients, ALogThatFailsChangesNoAnswer) {
