@@ -19,7 +19,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr int64_t kBodyLimit = 2000;
-constexpr size_t kHeadLimit = 64 << 10;
+constexpr size_t kHeadLimit = 1 << 15;
 
 const std::string kHidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const std::string kLast = "GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";

@@ -42,6 +42,7 @@ using Clock = std::chrono::steady_clock;
 using Parser = http::request_parser<http::string_body>;
 
 constexpr uint32_t kHeadBytes = 1 << 15;         // limit of a request's first line and headers
+constexpr size_t kBufferBytes = 1 << 16;         // of a connection that are read and not yet used
 constexpr size_t kArrivingBodies = 16;           // of the largest size, that may be held at once
 constexpr size_t kPieceBytes = 1 << 16;          // of an answer, for which write_seconds are given
 constexpr int64_t kOtherFiles = 128;             // of this process: stores, models, the log
@@ -112,7 +113,7 @@ Response refusal(int status, const std::string& what) {
 std::optional<Response> answer_to(error_code error) {
   if (error == http::error::body_limit)
     return refusal(413, "the body is too large; tessera serve --max-body allows more");
-  if (error == http::error::header_limit)
+  if (error == http::error::header_limit || error == http::error::buffer_overflow)
     return refusal(431, fmt::format("the request's headers have more than {} bytes", kHeadBytes));
   if (error == http::error::end_of_stream || error == http::error::partial_message)
     return std::nullopt;
@@ -126,6 +127,10 @@ std::optional<Response> refusal_of_head(const Parser::value_type& head) {
   const auto encoding = head[http::field::content_encoding];
   if (!encoding.empty() && !beast::iequals(encoding, "identity"))
     return refusal(415, "the body's Content-Encoding is not supported; send it as it is");
+  const auto transfer = head[http::field::transfer_encoding];
+  if (head.count(http::field::transfer_encoding) > 1 ||
+      !(transfer.empty() || beast::iequals(transfer, "chunked")))
+    return refusal(501, "the only Transfer-Encoding that is supported is chunked");
   const auto expected = head[http::field::expect];
   if (!expected.empty() && !beast::iequals(expected, "100-continue"))
     return refusal(417, "the only Expect that is supported is 100-continue");
@@ -292,7 +297,7 @@ asio::awaitable<void> HttpServer::Implementation::serve(tcp::socket socket) {
 template <typename Stream>
 asio::awaitable<void> HttpServer::Implementation::talk(Stream& stream, Connections::Place& place,
                                                        const std::string& client) {
-  beast::flat_buffer buffer;
+  beast::flat_buffer buffer(kBufferBytes);
   while (!stopping_) {
     if (buffer.size() == 0) {
       buffer.shrink_to_fit();  // of thousands that are idle
@@ -429,7 +434,8 @@ asio::awaitable<bool> HttpServer::Implementation::write(Stream& stream,
     co_return co_await write_bytes(stream, bytes);
   }
   const bool begun = co_await write_bytes(stream, bytes);
-  co_return begun && co_await write_bytes(stream, response.body);
+  if (!begun) co_return false;
+  co_return co_await write_bytes(stream, response.body);
 }
 
 /// Where a thread that answers leaves its events.
@@ -467,12 +473,13 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
     co_return;
   };
   co_await asio::co_spawn(threads_, all, asio::use_awaitable);
+  if (!chunked) co_return false;
   const std::string last = beast::buffers_to_string(http::make_chunk_last());
-  co_return chunked && co_await write_bytes(stream, last);
+  co_return co_await write_bytes(stream, last);
 }
 
-/// Tells the client that no more answers come, and drops what it still sends: to close at once could
-/// take the last answer away from it.
+/// Tells the client that no more answers come, and drops what it still sends, within limits: to
+/// close at once could take the last answer away from it.
 template <typename Stream>
 asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connections::Place& place) {
   error_code error;
@@ -484,8 +491,9 @@ asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connecti
   socket.shutdown(tcp::socket::shutdown_send, error);
   std::array<char, 1024> dropped;
   const auto room = asio::buffer(dropped);
-  while (!error)
-    co_await beast::get_lowest_layer(stream).async_read_some(room, into(error));
+  for (int64_t left = options_.body_bytes; !error && left > 0;)
+    left -= static_cast<int64_t>(
+        co_await beast::get_lowest_layer(stream).async_read_some(room, into(error)));
 }
 
 HttpServer::HttpServer(const HttpOptions& options, Guard guard, Handler handler)

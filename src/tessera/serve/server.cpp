@@ -117,7 +117,10 @@ Response Server::answer(Request request) {
 void Server::count(const Answered& answered) {
   const double seconds = std::chrono::duration<double>(Clock::now() - answered.started).count();
   service_.metrics.count(answered.route, answered.status, seconds);
-  if (on_answer_) on_answer_(answered.request, answered.status, seconds);
+  try {
+    if (on_answer_) on_answer_(answered.request, answered.status, seconds);
+  } catch (...) {  // a log that fails changes no answer
+  }
 }
 
 Response Server::answer_now(const Request& request, const Answered& answered) const {
