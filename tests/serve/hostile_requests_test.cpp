@@ -69,8 +69,8 @@ TEST(HostileRequests, LengthsThatContradictThemselvesAreRefused) {
         "Content-Length: +5\r\n", "Content-Length: -1\r\n", "Content-Length: 0x5\r\n",
         "Content-Length: 5 5\r\n", "Content-Length: \r\n", "Content-Length : 5\r\n",
         "Content-Length: 99999999999999999999\r\n", "Transfer-Encoding : chunked\r\n",
-        "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: identity\r\n",
-        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: \r\n",
+        "Transfer-Encoding: identity\r\n", "Transfer-Encoding: chunked, identity\r\n",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n"}) {
     RawClient client(listening.port(), post(lines, "0\r\n\r\n" + kHidden + kLast));
     const Answer answer = client.answer();
