@@ -46,8 +46,8 @@ std::optional<Response> refusal_of_head(const RequestHead& head) {
   if (!encoding.empty() && !beast::iequals(encoding, "identity"))
     return refusal(415, "the body's Content-Encoding is not supported; send it as it is");
   const auto transfer = head[http::field::transfer_encoding];
-  if (head.count(http::field::transfer_encoding) > 1 ||
-      !(transfer.empty() || beast::iequals(transfer, "chunked")))
+  const auto transfers = head.count(http::field::transfer_encoding);
+  if (transfers > 1 || (transfers == 1 && !beast::iequals(transfer, "chunked")))
     return refusal(501, "the only Transfer-Encoding that is supported is chunked");
   const auto expected = head[http::field::expect];
   if (!expected.empty() && !beast::iequals(expected, "100-continue"))
