@@ -21,9 +21,10 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/memo/text_plan.h"
-#include "tessera/store/memo_writer.h"
 #include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
+#include "tessera/store/sqlite.h"
 #include "tests/support/temporary_folder.h"
 
 namespace {

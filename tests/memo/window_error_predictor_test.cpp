@@ -1,12 +1,12 @@
-#include "tessera/memo/window_error_predictor.h"
+#include "tessera/memo/detail/window_error_predictor.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/theory/blas.h"
-#include "tessera/theory/gaussian_field.h"
+#include "tessera/plan/blas.h"
+#include "tessera/plan/gaussian_field.h"
 
 namespace tessera::memo {
 namespace {
