@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/theory/blas.h"
-#include "tessera/theory/gaussian_field.h"
+#include "tessera/plan/blas.h"
+#include "tessera/plan/gaussian_field.h"
 
 namespace tessera::memo {
 namespace {

@@ -7,7 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/memo/bound_code.h"
 #include "tessera/memo/window_hash.h"
-#include "tessera/theory/parallel.h"
+#include "tessera/plan/parallel.h"
 
 namespace tessera::memo {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tessera/theory/normal_law.h"
+#include "tessera/plan/normal_law.h"
 
 namespace tessera::memo {
 namespace {

@@ -8,8 +8,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/window_hash.h"
-#include "tessera/theory/normal_law.h"
-#include "tessera/theory/parallel.h"
+#include "tessera/plan/normal_law.h"
+#include "tessera/plan/parallel.h"
 
 namespace tessera::memo {
 namespace {

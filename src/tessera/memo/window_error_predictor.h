@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/memo/recall_predictor.h"
-#include "tessera/theory/error_predictor.h"
+#include "tessera/plan/error_predictor.h"
 
 namespace tessera::memo {
 

@@ -32,26 +32,39 @@ struct ModelKind {
   std::vector<WeightFormat> weight_formats;
 };
 
+template <typename Config>
+concept HasInputsAndOutputs = requires(Config config) {
+  config.inputs;
+  config.outputs;
+};
+
 /// The kind of a class with `kKind`, `Config` and a constructor from (Config, seed, device).
 template <typename Model>
 ModelKind model_kind_of(std::string_view summary, std::vector<WeightFormat> weight_formats = {}) {
   using Config = typename Model::Config;
-  return {Model::kKind, summary, std::derived_from<Model, LanguageModel>,
-          requires(Config config){config.inputs + config.outputs;
-}
-, [](const std::string& indent) { return config::describe_fields<Config>({}, indent); },
-    [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
-       at::Device device) -> std::shared_ptr<SequenceModel> {
-      Config config;
-      config::from_json(hyper_parameters, config, "model");
-      return std::make_shared<Model>(config, seed, device);
-    },
-    std::move(weight_formats)
-};  // namespace tessera
+  return {
+      .name = Model::kKind,
+      .summary = summary,
+      .language_model = std::derived_from<Model, LanguageModel>,
+      .reads_vectors = HasInputsAndOutputs<Config>,
+      .describe_fields =
+          [](const std::string& indent) { return config::describe_fields<Config>({}, indent); },
+      .make = [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
+                 at::Device device) -> std::shared_ptr<SequenceModel> {
+        Config config;
+        config::from_json(hyper_parameters, config, "model");
+        return std::make_shared<Model>(config, seed, device);
+      },
+      .weight_formats = std::move(weight_formats),
+  };
 }
 
-/// Every kind of model, the first being the default of `tessera train`.
+/// Every kind of model: the library's, the first being the default of `tessera train`, then those
+/// that were added.
 const std::vector<ModelKind>& model_kinds();
+/// Adds kinds that stand outside the library. A program calls it when it starts, before another
+/// thread uses models. Throws std::invalid_argument where a name is taken.
+void add_model_kinds(std::vector<ModelKind> kinds);
 /// The kind of this name. Throws UsageError that lists the names there are.
 const ModelKind& model_kind(std::string_view name);
 

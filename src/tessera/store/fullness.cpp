@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tessera/theory/correlation_noise.h"
+#include "tessera/plan/correlation_noise.h"
 
 namespace tessera::store {
 namespace {

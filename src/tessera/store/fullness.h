@@ -6,7 +6,7 @@
 
 namespace tessera::store {
 
-/// How full a memory is, by the noise law of correlation memories (theory/correlation_noise.h). It
+/// How full a memory is, by the noise law of correlation memories (plan/correlation_noise.h). It
 /// assumes uniform tokens and one stored continuation of every context: natural text, with its
 /// repeated windows, is recalled a little worse.
 struct Fullness {
