@@ -7,8 +7,14 @@ include(CMakePackageConfigHelpers)
 install(TARGETS tessera_program tessera_light_verbs tessera_all_verbs)
 install(TARGETS tessera_store EXPORT TesseraStoreTargets)
 install(TARGETS tessera_library EXPORT TesseraTargets)
-install(DIRECTORY src/tessera TYPE INCLUDE FILES_MATCHING PATTERN "*.h"
-        PATTERN "cli" EXCLUDE PATTERN "model_cli" EXCLUDE PATTERN "serve" EXCLUDE)
+# The headers are those that docs/library.md lists.
+file(STRINGS docs/library.md lines REGEX "^\\| `[a-z_/]+\\.h` \\|")
+foreach(line IN LISTS lines)
+  string(REGEX REPLACE "^\\| `([a-z_/]+\\.h)` \\|.*" "\\1" header ${line})
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES src/tessera/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder})
+endforeach()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/library.md)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 foreach(targets TesseraStoreTargets TesseraTargets)

@@ -140,14 +140,22 @@ TEST(House, RoomsIncludeOnlyWhatTheyMay) {
 
 TEST(House, TheLibraryKnowsNeitherLaboratoryNorProgram) {
   const auto rooms = declared_rooms();
-  for (const auto& [name, room] : rooms)
+  for (const auto& [name, room] : rooms) {
     for (const auto& below : room.below)
       EXPECT_LE(rooms.at(below).house, room.house) << name << " names " << below;
+    for (const auto& folder : folders_of(room)) {
+      if (!fs::exists(folder)) continue;
+      for (const auto& file : sources_of(folder))
+        for (const auto& header : includes_of(file).house)
+          EXPECT_LE(rooms.at(room_of(header)).house, room.house) << file << " includes " << header;
+    }
+  }
 }
 
 TEST(House, DetailsAreIncludedByTheirOwnRoomAlone) {
   const auto rooms = declared_rooms();
-  const std::regex detail(R"re(#include "((?:tessera|lab|program)/(\w+)/[^"]*detail/[^"]+)")re");
+  const std::regex detail(
+      R"re(#include "((?:tessera|lab|program)/(\w+)/(?:[^"]*/)?(?:detail|cpu)/[^"]+)")re");
   for (const char* top : {"src", "tests", "bench", "examples"}) {
     for (const auto& file : sources_of(fs::path(TESSERA_SOURCE_FOLDER) / top)) {
       const std::string text = tessera::read_file(file);
@@ -157,6 +165,52 @@ TEST(House, DetailsAreIncludedByTheirOwnRoomAlone) {
             folders, [&](const fs::path& folder) { return is_below(file, folder); }))
             << file << " includes " << (*it)[1].str();
       }
+    }
+  }
+}
+
+/// The headers that are installed: those that docs/library.md lists.
+std::set<fs::path> public_headers() {
+  const std::string page = tessera::read_file(fs::path(TESSERA_SOURCE_FOLDER) / "docs/library.md");
+  const std::regex row(R"re(\n\| `([a-z_/]+\.h)` \| )re");
+  std::set<fs::path> headers;
+  for (std::sregex_iterator it(page.begin(), page.end(), row), end; it != end; ++it)
+    EXPECT_TRUE(headers.insert(kSources / "tessera" / (*it)[1].str()).second) << (*it)[1];
+  return headers;
+}
+
+TEST(House, PublicHeadersStandAloneAtTheTopOfARoom) {
+  const auto listed = public_headers();
+  ASSERT_GE(listed.size(), 50u);
+  for (const auto& header : listed) {
+    ASSERT_TRUE(fs::exists(header)) << header;
+    EXPECT_EQ(header.native().find("/detail/"), std::string::npos) << header;
+    for (const auto& included : includes_of(header).house)
+      EXPECT_TRUE(listed.count(included)) << header << " includes " << included;
+  }
+}
+
+TEST(House, WhatOnlyTheRoomNeedsStandsInDetail) {
+  const auto rooms = declared_rooms();
+  const auto listed = public_headers();
+  std::set<fs::path> used;  // by another room, its tests or benchmarks
+  for (const auto& [name, room] : rooms) {
+    for (const auto& folder : folders_of(room)) {
+      if (!fs::exists(folder)) continue;
+      for (const auto& file : sources_of(folder))
+        for (const auto& header : includes_of(file).house)
+          if (room_of(header) != name) used.insert(header);
+    }
+  }
+  for (const auto& [name, room] : rooms) {
+    if (room.house != 0) continue;
+    for (const auto& file : sources_of(room.folder)) {
+      const std::string path = file.native();
+      if (file.extension() != ".h" || path.find("/detail/") != std::string::npos ||
+          path.find("/cpu/") != std::string::npos)
+        continue;
+      EXPECT_TRUE(listed.count(file) || used.count(file))
+          << file << ": no other room includes it and docs/library.md does not list it";
     }
   }
 }

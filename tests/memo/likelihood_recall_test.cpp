@@ -1,4 +1,4 @@
-#include "tessera/memo/likelihood_recall.h"
+#include "tessera/memo/detail/likelihood_recall.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tessera/memo/window_error_predictor.h"
+#include "tessera/memo/detail/window_error_predictor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tessera/plan/drawn_error.h"
+#include "tessera/plan/detail/drawn_error.h"
 
 #include <gtest/gtest.h>
 

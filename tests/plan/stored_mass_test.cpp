@@ -1,4 +1,4 @@
-#include "tessera/plan/stored_mass.h"
+#include "tessera/plan/detail/stored_mass.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "tessera/report/bar_chart.h"
+#include "tessera/report/detail/thin_line.h"
 #include "tessera/report/heat_map.h"
 #include "tessera/report/line_chart.h"
-#include "tessera/report/thin_line.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/report/detail/number.h"
 #include "tessera/report/markup.h"
-#include "tessera/report/number.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {

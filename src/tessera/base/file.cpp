@@ -1,6 +1,7 @@
 #include "tessera/base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -166,6 +167,20 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 std::span<std::byte> MappedFile::writable_bytes() {
   if (mapping_ != Mapping::kCopyOnWrite) throw std::logic_error("MappedFile: mapped read-only");
   return {data_, size_};
+}
+
+FileLock::FileLock(const std::filesystem::path& path, std::string_view refusal)
+    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  if (descriptor_ < 0) throw SystemError(path.native(), "open", errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
+  const int code = errno;
+  ::close(descriptor_);
+  if (code != EWOULDBLOCK) throw SystemError(path.native(), "lock", code);
+  throw std::runtime_error(fmt::format("{}: {}", path.native(), refusal));
+}
+
+FileLock::~FileLock() {
+  ::close(descriptor_);
 }
 
 }  // namespace tessera

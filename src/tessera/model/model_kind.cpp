@@ -6,7 +6,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/model/complex_mosaic.h"
-#include "tessera/model/embedded.h"
+#include "tessera/model/detail/embedded.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/question_answerer.h"
@@ -30,6 +30,20 @@ std::vector<ModelKind>& known_kinds() {
 }
 
 }  // namespace
+
+std::vector<ParameterShape> parameter_shapes(const torch::nn::Module& network) {
+  std::vector<ParameterShape> shapes;
+  for (const auto& parameter : network.named_parameters())
+    shapes.push_back({parameter.key(), parameter.value().sizes().vec()});
+  return shapes;
+}
+
+int64_t count_parameters(const std::vector<ParameterShape>& shapes) {
+  int64_t count = 0;
+  for (const auto& [name, shape] : shapes)
+    count += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  return count;
+}
 
 const std::vector<ModelKind>& model_kinds() {
   return known_kinds();

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,10 +11,21 @@
 #include <vector>
 
 #include "tessera/model/language_model.h"
-#include "tessera/model/parameter_shapes.h"
 #include "tessera/model/weight_format.h"
 
 namespace tessera {
+
+struct ParameterShape {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+/// The parameters of a network by the names of named_parameters(). A network on the meta device
+/// tells them without allocating any.
+std::vector<ParameterShape> parameter_shapes(const torch::nn::Module& network);
+
+/// The number of parameters in these shapes.
+int64_t count_parameters(const std::vector<ParameterShape>& shapes);
 
 /// One kind of model: all that making, checking, loading, importing and explaining it needs.
 /// CONTRIBUTING.md, "Adding a model", tells how to add one.

@@ -7,11 +7,11 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
-#include "tessera/plan/drawn_error.h"
+#include "tessera/plan/detail/drawn_error.h"
+#include "tessera/plan/detail/stored_mass.h"
 #include "tessera/plan/normal_law.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
-#include "tessera/plan/stored_mass.h"
 
 namespace tessera::theory {
 namespace {

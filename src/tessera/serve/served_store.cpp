@@ -5,6 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/serve/api_error.h"
+#include "tessera/store/sqlite.h"
 
 namespace tessera::serve {
 namespace {

@@ -25,6 +25,7 @@ class MemoStore final : public QuestionedStore {
   /// Throws DataError if a file is damaged, has another version or belongs to another store;
   /// SystemError.
   explicit MemoStore(const std::filesystem::path& folder);
+  ~MemoStore() override;
 
   const std::filesystem::path& path() const { return folder_.path(); }
   const StoreFolder& folder() const { return folder_; }

@@ -8,7 +8,7 @@
 #include "tessera/data/text_source.h"
 #include "tessera/data/token_stream.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/train/start.h"
+#include "tessera/train/run_folder.h"
 
 namespace tessera {
 

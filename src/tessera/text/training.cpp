@@ -17,6 +17,7 @@
 #include "tessera/model/model_kind.h"
 #include "tessera/text/best_model.h"
 #include "tessera/text/training_memory.h"
+#include "tessera/train/metrics_log.h"
 #include "tessera/train/processes.h"
 #include "tessera/train/shared_training.h"
 #include "tessera/train/trainer.h"

@@ -5,7 +5,7 @@
 #include "lab/baseline/lstm.h"
 #include "tessera/checkpoint/foreign_weights.h"
 #include "tessera/infer/inspection.h"
-#include "tessera/ops/weight_type.h"
+#include "tessera/ops/number_formats.h"
 #include "tests/checkpoint/weight_files.h"
 #include "tests/support/temporary_folder.h"
 

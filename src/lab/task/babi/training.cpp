@@ -12,6 +12,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/text/best_model.h"
+#include "tessera/train/metrics_log.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tessera/train/metrics_log.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 

@@ -17,6 +17,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/text/best_model.h"
+#include "tessera/train/metrics_log.h"
 #include "tessera/train/trainer.h"
 #include "tessera/train/training_display.h"
 
