@@ -1,5 +1,3 @@
-#include "tessera/serve/tls.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ec.h>
@@ -11,6 +9,7 @@
 #include <fstream>
 
 #include "tessera/base/error.h"
+#include "tests/serve/raw_client.h"
 #include "tests/serve/running_server.h"
 #include "tests/support/temporary_folder.h"
 
@@ -126,11 +125,29 @@ TEST_F(TlsServer, ClientsThatDoNotSpeakItHoldUpNobody) {
   EXPECT_THAT(client.receive("}"), StartsWith("HTTP/1.1 200"));
 }
 
+TEST_F(TlsServer, HandshakesThatStopAreDropped) {
+  ServerOptions stopping = options();
+  stopping.http.read_seconds = 0.3;
+  Running running(stopping);
+  const std::string hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
+  for (const size_t size : {size_t{0}, size_t{1}, hello.size()}) {
+    RawClient client(running.server.port(), hello.substr(0, size));
+    EXPECT_EQ(client.rest(), "") << size;
+  }
+}
+
 TEST_F(TlsServer, FilesThatDoNotServeAreRefused) {
   write_certificate(path("other.pem"), path("other-key.pem"));
-  EXPECT_THROW(Tls(path("cert.pem"), path("other-key.pem")), DataError);
-  EXPECT_THROW(Tls(path("none.pem"), path("key.pem")), DataError);
-  EXPECT_THROW(Tls(path("key.pem"), path("cert.pem")), DataError);
+  const auto serve = [&](const std::string& certificate, const std::string& key) {
+    ServerOptions options;
+    options.http.tls_certificate = path(certificate);
+    options.http.tls_key = path(key);
+    const Running running(options);
+  };
+  EXPECT_NO_THROW(serve("cert.pem", "key.pem"));
+  EXPECT_THROW(serve("cert.pem", "other-key.pem"), DataError);
+  EXPECT_THROW(serve("none.pem", "key.pem"), DataError);
+  EXPECT_THROW(serve("key.pem", "cert.pem"), DataError);
   ServerOptions half = options();
   half.http.tls_key.clear();
   EXPECT_THROW(half.check(), UsageError);

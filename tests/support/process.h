@@ -42,6 +42,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t id() const { return process_; }
   void send(int signal_number);
   bool running();
   /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.

@@ -12,6 +12,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/model_cli/model_verbs.h"
+#include "tessera/serve/log.h"
 #include "tessera/serve/server.h"
 
 namespace tessera::cli {
@@ -87,8 +88,8 @@ Named parse_named(const std::string& text) {
 }
 
 void log_answer(const serve::Request& request, int status, double seconds) {
-  fmt::print(stderr, "{} {} {} {} {:.1f} ms\n", request.client, request.method, request.path,
-             status, 1000 * seconds);
+  serve::log_line(fmt::format("{} {} {} {} {:.1f} ms", request.client, request.method,
+                              request.path, status, 1000 * seconds));
 }
 
 /// Stores at other hosts, "ADDRESS,ADDRESS", that answer together.
@@ -130,13 +131,14 @@ void load(const Options& options, serve::Service& service) {
     if (hosts::is_address(folder))
       add_hosts(name, folder, options, service);
     else
-      service.add_store(name, folder, engine);
+      service.models.add_store(name, folder, engine);
   }
 }
 
 void run(Options& options) {
   if (!options.key_file.empty()) options.server.access.keys = serve::read_keys(options.key_file);
   options.server.check();
+  std::signal(SIGPIPE, SIG_IGN);  // whoever read the log may have gone
   serve::Service service;
   service.limits = options.limits;
   service.runs = options.runs;
@@ -146,11 +148,11 @@ void run(Options& options) {
   serve::Server server(service, options.server,
                        options.log ? log_answer : serve::Server::OnAnswer());
   const StopSignal signal([&] {
-    fmt::print(stderr, "Answering what has begun; another signal stops at once\n");
+    serve::log_line("Answering what has begun; another signal stops at once");
     server.stop();
   });
   for (const auto& model : service.models.all())
-    fmt::print("{}: {}, {}\n", model.name, model.kind, model.tokenizer.description());
+    fmt::print("{}: {}, {}\n", model->name, model->kind, model->tokenizer.description());
   const std::string& host = options.server.http.host;
   fmt::print("Serving at {}://{}:{}\n", options.server.http.tls_key.empty() ? "http" : "https",
              host.find(':') == std::string::npos ? host : "[" + host + "]", server.port());
@@ -169,14 +171,18 @@ void add_limits(Verb& verb, Options& options) {
   verb.option("--max-rows", options.engine.rows, "Most texts that a model writes side by side")
       .between(1, 4096);
   verb.option("--max-queue", options.engine.queue,
-              "Most requests that wait for a model; others get status 503")
+              "Maximum texts that wait for a model; further requests get status 503")
       .at_least(1);
   verb.option("--max-body", options.server.http.body_bytes,
               "Most bytes of a request's body; others get status 413")
       .between(1024, 1LL << 32);
   verb.option("--max-tokens-per-request", options.limits.tokens_per_request,
-              "Most tokens that one request may have read and written")
+              "Maximum tokens that one request may have read and written, all its texts together; "
+              "others get status 413")
       .at_least(1);
+  verb.option("--max-answer", options.limits.answer_bytes,
+              "Maximum bytes of an answer; requests that would get a larger one get status 413")
+      .at_least(1024);
   verb.option("--memory", options.memory,
               "Most gigabytes for the memories of all texts (a quarter of this machine's unless "
               "given)")

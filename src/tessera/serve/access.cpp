@@ -84,11 +84,15 @@ std::optional<Response> Access::refusal(const Request& request) const {
         .with_code("unknown_origin")
         .response();
   const bool asks_first = request.method == "OPTIONS";  // a browser, which sends no key then
-  if (digests_.empty() || open_.contains(request.path) || asks_first || has_key(request))
+  if (digests_.empty() || is_open(request) || asks_first || has_key(request))
     return std::nullopt;
   return ApiError(401, "expected a key of this server as 'Authorization: Bearer KEY'")
       .with_code("invalid_api_key")
       .response();
+}
+
+std::string Access::asker_of(const Request& request) const {
+  return has_key(request) ? request.header("Authorization") : request.client;
 }
 
 void Access::add_headers(const Request& request, Response& response) const {

@@ -27,11 +27,16 @@ class Access {
   ///   401 without a key. /health and the page's files need none.
   /// Keys are compared in constant time.
   std::optional<Response> refusal(const Request& request) const;
+  /// Whom a request's work is counted for: its key where that is one of this server's, or else the
+  /// address that it came from.
+  std::string asker_of(const Request& request) const;
   /// The headers that let the allowed origin read an answer.
   void add_headers(const Request& request, Response& response) const;
 
   /// What the page is made of, by path.
   void open(const std::string& path) { open_.insert(path); }
+  /// Whether it is answered without a key.
+  bool is_open(const Request& request) const { return open_.contains(request.path); }
 
  private:
   bool is_own_host(const std::string& host) const;
