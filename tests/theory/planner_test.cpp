@@ -154,6 +154,7 @@ TEST(Planner, RefusesWhatCannotBe) {
   EXPECT_THROW(OutputLaw::counted(std::vector<double>{0}), std::invalid_argument);
   EXPECT_THROW(capacity(OutputLaw::balanced(5), 1, 0.1), std::invalid_argument);
   EXPECT_THROW(plan_memory(RankedLaw::zipf(1000000000000, 0.1), outputs, 1e-4), UsageError);
+  EXPECT_THROW(plan_memory(RankedLaw::zipf(100000, 4), 100, 1e-15), UsageError);
 }
 
 TEST(Capacity, IsWhereTheErrorOfAStoredItemCrosses) {
