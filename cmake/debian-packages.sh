@@ -26,11 +26,11 @@ done
 if ((${#missing[@]} == 0)); then
   exit 0
 fi
+export DEBIAN_FRONTEND=noninteractive
 sudo=()
 if ((EUID != 0)); then
-  sudo=(sudo)
+  sudo=(sudo DEBIAN_FRONTEND="$DEBIAN_FRONTEND")  # which sudo drops from the environment
 fi
 echo "Installing: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
 "${sudo[@]}" apt-get update -qq
 "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
