@@ -76,8 +76,7 @@ TEST_F(StudyVerb, FinishesThePictureAtCtrlC) {
       {"study", "scaling-laws/fig2", "--quick", "--png", "--pdf", "--out", path("study")});
   study.insert(study.begin(), {"/usr/bin/setsid", "--wait"});  // a process group without this test
   const Outcome stopped =
-      Process(study, pinned({.environment = {{"PATH", path("bin") + ":" + std::getenv("PATH")}}}))
-          .wait();
+      Process(study, {.environment = {{"PATH", path("bin") + ":" + std::getenv("PATH")}}}).wait();
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("interrupted; the results and the SVG pictures are in"));
   EXPECT_THAT(stopped.out, HasSubstr("Report: " + path("study/report.html")));

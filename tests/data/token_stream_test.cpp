@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/data/window_sampler.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -20,13 +20,6 @@ using testing::HasSubstr;
 
 class TokenStreamFile : public testing::Test {
  protected:
-  TokenStreamFile()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("tessera-token-stream-" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~TokenStreamFile() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path file() const { return folder_ / "tokens.safetensors"; }
 
   TokenStream write(const std::vector<std::string>& documents, const Tokenizer& tokenizer) const {
@@ -36,7 +29,7 @@ class TokenStreamFile : public testing::Test {
     return TokenStream::open(file());
   }
 
-  std::filesystem::path folder_;
+  const test::TemporaryFolder folder_;
 };
 
 std::vector<int64_t> all(const TokenStream& stream) {
@@ -88,7 +81,7 @@ TEST_F(TokenStreamFile, AppearsWholeOrNotAtAll) {
   { TokenStreamWriter(file(), tokenizer).add_document("abc"); }
   EXPECT_FALSE(std::filesystem::exists(file()));
   EXPECT_THROW(TokenStreamWriter(file(), tokenizer).finish(), DataError);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 TEST_F(TokenStreamFile, RefusesIdsOutsideTheVocabulary) {

@@ -15,11 +15,12 @@
 #include <vector>
 
 #include "tessera/base/file.h"
+#include "tests/support/folders.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kHouse = fs::path(TESSERA_SOURCE_FOLDER) / "src/tessera";
+const fs::path kHouse = tessera::test::source_folder() / "src/tessera";
 
 struct Room {
   bool tensors = false;         ///< may include LibTorch
@@ -120,7 +121,7 @@ TEST(House, RoomsWithoutTensorsIncludeNoLibTorch) {
 
 TEST(House, RoomsWithoutTensorsDoNotLinkLibTorch) {
   for (const auto& [name, room] : declared_rooms()) {
-    const fs::path libraries = fs::path(TESSERA_BINARY_FOLDER) / "rooms" / name;
+    const fs::path libraries = tessera::test::build_folder() / "rooms" / name;
     ASSERT_TRUE(fs::exists(libraries)) << libraries;
     EXPECT_EQ(room.tensors,
               tessera::read_file(libraries).find("tessera_torch") != std::string::npos)

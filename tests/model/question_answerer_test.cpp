@@ -9,6 +9,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
+#include "tests/support/folders.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
@@ -208,9 +209,8 @@ TEST(QuestionAnswerer, StoriesSideBySideDoNotMeet) {
 
 // The authors' code (baselines/sam/qamodel.py): tests/golden/compute_question_answerer.py.
 TEST(QuestionAnswerer, AgreesWithTheAuthorsCode) {
-  const std::string folder = TESSERA_SOURCE_FOLDER "/tests/golden/";
-  const TensorFile weights = TensorFile::load(folder + "qa_tiny.weights.safetensors");
-  const TensorFile expected = TensorFile::load(folder + "qa_tiny.expected.safetensors");
+  const TensorFile weights = TensorFile::load(test::golden_file("qa_tiny.weights.safetensors"));
+  const TensorFile expected = TensorFile::load(test::golden_file("qa_tiny.expected.safetensors"));
   QuestionAnswerer model(
       {.vocabulary = 13, .words = 4, .channels = 6, .slots = 3, .width = 8, .hidden = 7},
       std::nullopt);

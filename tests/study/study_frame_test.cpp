@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -13,6 +12,7 @@
 #include "tessera/study/folder_name.h"
 #include "tessera/study/study.h"
 #include "tessera/study/study_cost.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -50,13 +50,9 @@ Study example() {
 
 class StudyFrame : public testing::Test {
  protected:
-  StudyFrame() {
-    options_.folder =
-        std::filesystem::temp_directory_path() / ("tessera-study-" + std::to_string(getpid()));
-    std::filesystem::remove_all(options_.folder);
-  }
-  ~StudyFrame() override { std::filesystem::remove_all(options_.folder); }
+  StudyFrame() { options_.folder = above_ / "study"; }
 
+  const test::TemporaryFolder above_;
   StudyOptions options_;
 };
 

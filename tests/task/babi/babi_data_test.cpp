@@ -14,6 +14,7 @@
 #include "tessera/task/babi/babi_batch.h"
 #include "tessera/task/babi/simulator.h"
 #include "tessera/task/babi/story_reader.h"
+#include "tests/support/folders.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/task/babi/story_solver.h"
 
@@ -197,8 +198,7 @@ class RealBabi : public testing::Test {
     if (!is_there(folder_ / "qa1_train.txt"))
       GTEST_SKIP() << "no bAbI files in " << folder_ << " (-D TESSERA_DATA_FOLDER)";
   }
-  const std::filesystem::path folder_ =
-      std::filesystem::path(TESSERA_DATA_FOLDER) / "babi/en-valid-10k";
+  const std::filesystem::path folder_ = test::data_folder() / "babi/en-valid-10k";
 };
 
 TEST_F(RealBabi, HasThePublishedCounts) {
