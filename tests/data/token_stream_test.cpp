@@ -140,11 +140,11 @@ TEST(TokenStream, SplitsTheTailOff) {
   const auto [train, validation] = counting(25).split_tail(0.1);
   EXPECT_EQ(train.size(), 22);
   EXPECT_THAT(all(validation), ElementsAre(22, 23, 24));
-  EXPECT_THROW(counting(2).split_tail(1.0), std::invalid_argument);
-  EXPECT_THROW(counting(2).slice(1, 3), std::invalid_argument);
-  EXPECT_THROW(TokenStream::from_ids({3}, 3), std::invalid_argument);
+  EXPECT_THROW(counting(2).split_tail(1.0), UsageError);
+  EXPECT_THROW(counting(2).slice(1, 3), UsageError);
+  EXPECT_THROW(TokenStream::from_ids({3}, 3), UsageError);
   std::vector<int64_t> ids(2);
-  EXPECT_THROW(counting(3).read(2, ids), std::invalid_argument);
+  EXPECT_THROW(counting(3).read(2, ids), UsageError);
 }
 
 TEST(WindowSampler, TargetsAreTheNextTokens) {
@@ -198,8 +198,8 @@ TEST(WindowSampler, RefusesShortStreams) {
   } catch (const DataError& error) {
     EXPECT_THAT(error.what(), HasSubstr("has 3 tokens, but a window of 3 and its targets need 4"));
   }
-  EXPECT_THROW(WindowSampler(counting(4), 0, 3, 0), std::invalid_argument);
-  EXPECT_THROW(WindowSampler(counting(4), 1, 3, 0).batch(-1), std::invalid_argument);
+  EXPECT_THROW(WindowSampler(counting(4), 0, 3, 0), UsageError);
+  EXPECT_THROW(WindowSampler(counting(4), 1, 3, 0).batch(-1), UsageError);
 }
 
 }  // namespace

@@ -391,7 +391,7 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   const Questions good = some_questions();
   const auto answer = [&](const at::Tensor& sentences, const at::Tensor& questions,
                           const at::Tensor& after) {
-    EXPECT_THROW(model->answer(sentences, questions, after), c10::ValueError);
+    EXPECT_THROW(model->answer(sentences, questions, after), UsageError);
   };
   answer(good.sentences.slice(2, 1), good.questions, good.after);
   answer(good.sentences.to(at::kDouble), good.questions, good.after);
@@ -403,10 +403,10 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   answer(good.sentences, good.questions, good.after + 10);
   answer(good.sentences, good.questions, good.after - 10);
   answer(good.sentences, good.questions, good.after.to(at::kDouble));
-  EXPECT_THROW(model->forward(good.sentences, {}, 10), c10::ValueError);
-  EXPECT_THROW(model->forward(good.sentences[0]), c10::ValueError);
+  EXPECT_THROW(model->forward(good.sentences, {}, 10), UsageError);
+  EXPECT_THROW(model->forward(good.sentences[0]), UsageError);
   SequenceState state = model->read(good.sentences, model->empty_state()).state;
-  EXPECT_THROW(model->read(good.sentences.slice(0, 1), std::move(state)), c10::ValueError);
+  EXPECT_THROW(model->read(good.sentences.slice(0, 1), std::move(state)), UsageError);
 
   const auto message = [](auto change) -> std::string {
     QuestionAnswererConfig config = small_answerer();

@@ -254,7 +254,7 @@ TEST(StudyResults, ChartOfPointsSeparatesSeriesAndPublished) {
   EXPECT_EQ(chart->series()[1].points[0].y, 2.5);
   EXPECT_EQ(chart->series()[2].name, "b");
   EXPECT_EQ(results.chart_of_points("t", {}, {}, {"b"})->series().size(), 1u);
-  EXPECT_THROW(results.chart_of_points("t", {}, {}, {"c"}), std::invalid_argument);
+  EXPECT_THROW(results.chart_of_points("t", {}, {}, {"c"}), UsageError);
 }
 
 TEST(StudyResults, PublishedLinesBreakWhereNothingIsPublished) {
@@ -277,12 +277,12 @@ TEST(StudyResults, RefusesNamesThatAreTakenOrNoFileNames) {
     return std::make_unique<BarChart>("t", std::vector<std::string>{}, "", "");
   };
   results.add_chart("left", chart());
-  EXPECT_THROW(results.add_chart("left", chart()), std::invalid_argument);
-  EXPECT_THROW(results.add_table("left", Table("t", {"a"})), std::invalid_argument);
-  EXPECT_THROW(results.add_chart("../left", chart()), std::invalid_argument);
-  EXPECT_THROW(results.add_chart("", chart()), std::invalid_argument);
-  EXPECT_THROW(results.add_table("results", Table("t", {"a"})), std::invalid_argument);
-  EXPECT_THROW(results.add_chart("right", nullptr), std::invalid_argument);
+  EXPECT_THROW(results.add_chart("left", chart()), UsageError);
+  EXPECT_THROW(results.add_table("left", Table("t", {"a"})), UsageError);
+  EXPECT_THROW(results.add_chart("../left", chart()), UsageError);
+  EXPECT_THROW(results.add_chart("", chart()), UsageError);
+  EXPECT_THROW(results.add_table("results", Table("t", {"a"})), UsageError);
+  EXPECT_THROW(results.add_chart("right", nullptr), UsageError);
 }
 
 TEST(FolderName, HasLettersDigitsAndSingleHyphens) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tessera/theory/association_task.h"
 #include "tessera/theory/bounds.h"
 
@@ -28,9 +29,9 @@ TEST(RankedLaw, OneInputIsAlwaysSeen) {
 }
 
 TEST(RankedLaw, RefusesWhatMakesNoLaw) {
-  EXPECT_THROW(RankedLaw::zipf(0, 2), std::invalid_argument);
-  EXPECT_THROW(RankedLaw::zipf(10, 0), std::invalid_argument);
-  EXPECT_THROW(RankedLaw::counted(std::vector<double>{0.0}), std::invalid_argument);
+  EXPECT_THROW(RankedLaw::zipf(0, 2), UsageError);
+  EXPECT_THROW(RankedLaw::zipf(10, 0), UsageError);
+  EXPECT_THROW(RankedLaw::counted(std::vector<double>{0.0}), UsageError);
 }
 
 }  // namespace

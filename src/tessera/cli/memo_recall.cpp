@@ -73,7 +73,7 @@ void run_ask(const RecallCommand& command) {
     if (line.empty()) continue;
     try {
       answer_line(line);
-    } catch (const std::invalid_argument& error) {  // too short
+    } catch (const UsageError& error) {  // too short
       fmt::print(stderr, "tessera: {}\n", error.what());
     }
   }

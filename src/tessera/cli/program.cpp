@@ -62,8 +62,6 @@ int run_program(int argc, char** argv, const VerbSet& verbs) {
     return wrong_command_line(error);
   } catch (const UsageError& error) {
     return fail(kWrongUsage, error.what());
-  } catch (const std::invalid_argument& error) {
-    return fail(kWrongUsage, error.what());
   } catch (const DataError& error) {
     return fail(kBadData, error.what());
   } catch (const Interrupted& error) {

@@ -38,7 +38,7 @@ class TracedModel {
   virtual ~TracedModel() = default;
 
   /// tokens [B, T] int64, T > 0. The pair of position i < T comes i-th; a contextual memory has
-  /// stored T - 1 of them by then, attention T. Throws c10::ValueError as LanguageModel::hidden
+  /// stored T - 1 of them by then, attention T. Throws UsageError as LanguageModel::hidden
   /// does.
   virtual ResidualTrace trace(const at::Tensor& tokens) = 0;
   /// For the logit of one token for each residual stream [B, C]; tokens [B] int64.

@@ -35,8 +35,6 @@ void run_with_tensors(int threads, const std::function<void()>& action) {
   at::set_num_threads(threads);
   try {
     action();
-  } catch (const c10::ValueError& error) {
-    throw UsageError("{}", error.what_without_backtrace());
   } catch (const c10::Error& error) {
     throw std::runtime_error(error.what_without_backtrace());
   }

@@ -40,7 +40,7 @@ class ApiError : public std::runtime_error {
 };
 
 /// What became of a request that was not answered because of this exception: a caller's mistake
-/// (UsageError, std::invalid_argument, c10::ValueError) is status 400, anything else is 500.
+/// (UsageError) is status 400, anything else is 500.
 ApiError as_api_error(const std::exception_ptr& error);
 
 }  // namespace tessera::serve

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "tessera/base/error.h"
 #include "tessera/task/stories/grammar.h"
 #include "tessera/task/stories/scenes.h"
 #include "tests/task/stories/replayed_world.h"
@@ -58,7 +59,7 @@ TEST(Grammar, ArticlesFollowTheSound) {
 TEST(Grammar, PronounsAndPossessives) {
   EXPECT_EQ(pronoun_of({.pronoun = Pronoun::kShe}, "his"), "her");
   EXPECT_EQ(pronoun_of({.pronoun = Pronoun::kThey}, "was"), "were");
-  EXPECT_THROW(pronoun_of({}, "hers"), std::invalid_argument);
+  EXPECT_THROW(pronoun_of({}, "hers"), UsageError);
   EXPECT_EQ(possessive("Tess"), "Tess'");
   EXPECT_EQ(possessive("Tom"), "Tom's");
   EXPECT_EQ(capitalised("the owl"), "The owl");

@@ -69,7 +69,7 @@ class RegBench {
   int64_t longest() const { return config_.max_strings * (config_.max_length + 1) - 1; }
 
   Automaton automaton(uint64_t seed, int64_t index) const;
-  /// Throws std::invalid_argument on symbols that are not letters.
+  /// Throws UsageError on symbols that are not letters.
   RegBenchSequence sequence(const Automaton& automaton, uint64_t seed, int64_t index) const;
   /// The exact probability of each token of the vocabulary to be the next symbol in this state. A
   /// separator is no symbol: where strings end is not the language's.
