@@ -11,7 +11,8 @@ packages=(
   bible-kjv bible-kjv-text
 )
 if [[ "${1:-}" == --tests ]]; then
-  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev chromium librsvg2-bin curl)
+  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang-format-14 chromium
+             librsvg2-bin curl)
   # Those of another source will do, and exclude Debian's.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)

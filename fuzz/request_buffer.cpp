@@ -1,5 +1,5 @@
-// Any bytes on a connection, in pieces of any sizes: the same requests as if all came at once, none of them larger than
-// it may be. The first byte chooses the sizes.
+// Any bytes on a connection, in pieces of any sizes: the same requests as if all came at once, none
+// of them larger than it may be. The first byte chooses the sizes.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -21,8 +21,8 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/memo/text_plan.h"
-#include "tessera/store/memo_writer.h"
 #include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
 #include "tests/support/temporary_folder.h"
 

@@ -22,8 +22,8 @@
 #include "tessera/infer/read_pieces.h"
 #include "tessera/memo/text_plan.h"
 #include "tessera/model/language_model.h"
-#include "tessera/store/memo_writer.h"
 #include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/store_token_memory.h"
 

@@ -382,8 +382,8 @@ TEST_F(Evaluating, WindowsMayOverlapAndMemoriesMayKeepAll) {
 
 TEST_F(Evaluating, ABarShowsHowFarItIsAndASignalEndsIt) {
   write_text(path("long.txt"), small_text(50'000));
-  Process evaluation = start(
-      {"eval", "--model", trained_model(), "--data", path("long.txt"), "--stride", "1"});
+  Process evaluation =
+      start({"eval", "--model", trained_model(), "--data", path("long.txt"), "--stride", "1"});
   while (evaluation.running() && evaluation.errors().find("Evaluating") == std::string::npos)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   ASSERT_TRUE(evaluation.running()) << "too quick to be watched";

@@ -19,7 +19,7 @@ using ::testing::IsSubsetOf;
 using Arguments = std::vector<std::string>;
 
 const uint64_t kStep = test::nightly() ? 4001 : 8009;  // bytes from limit to limit
-constexpr uint64_t kLargest = 400000;  // more than any file here has
+constexpr uint64_t kLargest = 400000;                  // more than any file here has
 
 /// The program may write so many bytes into one file, more each time, until what it does succeeds.
 class MemoFullDisk : public ::testing::Test {
@@ -141,8 +141,7 @@ TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
   std::filesystem::copy(path("store"), path("before"));
   for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
     SCOPED_TRACE("files of at most " + std::to_string(limit) + " bytes");
-    const Outcome forget =
-        tessera({"memo", "forget", path("store"), "2"}, {.largest_file = limit});
+    const Outcome forget = tessera({"memo", "forget", path("store"), "2"}, {.largest_file = limit});
     if (forget.status == 0) break;
     if (forget.out.find("forgotten") != std::string::npos) {
       ++late;

@@ -60,7 +60,6 @@ class Resuming : public Workplace {
     return process.system_calls();
   }
 
-
   void expect_every_step_once(const std::string& run) const {
     std::istringstream log(read_text(path(run + "/metrics.jsonl")));
     int64_t step = 0;
@@ -100,8 +99,8 @@ TEST_F(ResumingAtCalls, AfterKillsAtAnyMomentGivesTheSameBits) {
 TEST_F(ResumingAtCalls, AfterCtrlCGivesTheSameBits) {
   const int64_t calls = train_whole();
   for (const int signal_number : {SIGINT, SIGTERM}) {
-    const Outcome outcome = tessera(
-        arguments("run"), {.system_calls = calls / 4, .signal_number = signal_number});
+    const Outcome outcome =
+        tessera(arguments("run"), {.system_calls = calls / 4, .signal_number = signal_number});
     expect_refused(outcome, 130, "its checkpoint is in");
     EXPECT_THAT(outcome.err, HasSubstr("--resume"));
   }

@@ -53,9 +53,7 @@ struct Edit {
 
 class ServeKills : public ::testing::Test {
  protected:
-  ServeKills() {
-    EXPECT_EQ(tessera({"memo", "create", store(), "--dimension", "128"}).status, 0);
-  }
+  ServeKills() { EXPECT_EQ(tessera({"memo", "create", store(), "--dimension", "128"}).status, 0); }
 
   std::string store() const { return (folder_ / "store").native(); }
 

@@ -20,7 +20,8 @@ constexpr const char* kGolden[] = {
 class RecurrentGoldenTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RecurrentGoldenTest, AgreesWithPlainLoopsInValuesAndGradients) {
-  const TensorFile file = TensorFile::load(test::golden_file(GetParam() + std::string(".safetensors")));
+  const TensorFile file =
+      TensorFile::load(test::golden_file(GetParam() + std::string(".safetensors")));
   const auto of = [&](const std::string& name) { return file.tensors.at(name).to(at::kDouble); };
   const auto model = model_kind(file.metadata.at("kind"))
                          .make(config::parse_json(file.metadata.at("hyper_parameters"), "golden"),

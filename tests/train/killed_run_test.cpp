@@ -45,8 +45,8 @@ test::Process train(const std::filesystem::path& folder, int64_t calls) {
       {.system_calls = calls});
 }
 
-/// Kills twenty trainings of one run, then lets one finish. Exits with the number of those that were
-/// killed before their end; 100 and more: failed.
+/// Kills twenty trainings of one run, then lets one finish. Exits with the number of those that
+/// were killed before their end; 100 and more: failed.
 [[noreturn]] void kill_and_finish(const std::filesystem::path& folder) {
   const auto calls = static_cast<uint64_t>(train(folder / "counted", kAllCalls).system_calls());
   RandomStream random(20);

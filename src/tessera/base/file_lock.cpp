@@ -14,7 +14,8 @@ namespace {
 
 /// Whether the path still leads to the file that was opened there.
 bool is_still(const std::filesystem::path& path, int descriptor) {
-  struct stat opened {}, there {};
+  struct stat opened {
+  }, there{};
   return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }

@@ -18,8 +18,8 @@ void report_full_files() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// OpenMP threads that spin while they wait starve each other on a busy machine; those that sleep at
-/// once are woken too late for the next of many short loops. So they spin for some microseconds.
+/// OpenMP threads that spin while they wait starve each other on a busy machine; those that sleep
+/// at once are woken too late for the next of many short loops. So they spin for some microseconds.
 void wait_briefly() {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/1);

@@ -32,22 +32,31 @@ struct ModelKind {
   std::vector<WeightFormat> weight_formats;
 };
 
+template <typename Config>
+concept HasInputsAndOutputs = requires(Config config) {
+  config.inputs + config.outputs;
+};
+
 /// The kind of a class with `kKind`, `Config` and a constructor from (Config, seed, device).
 template <typename Model>
 ModelKind model_kind_of(std::string_view summary, std::vector<WeightFormat> weight_formats = {}) {
   using Config = typename Model::Config;
-  return {Model::kKind, summary, std::derived_from<Model, LanguageModel>,
-          requires(Config config){config.inputs + config.outputs;
-}
-, [](const std::string& indent) { return config::describe_fields<Config>({}, indent); },
-    [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
-       at::Device device) -> std::shared_ptr<SequenceModel> {
-      Config config;
-      config::from_json(hyper_parameters, config, "model");
-      return std::make_shared<Model>(config, seed, device);
-    },
-    std::move(weight_formats)
-};  // namespace tessera
+  const auto describe = [](const std::string& indent) {
+    return config::describe_fields<Config>({}, indent);
+  };
+  const auto make = [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
+                       at::Device device) -> std::shared_ptr<SequenceModel> {
+    Config config;
+    config::from_json(hyper_parameters, config, "model");
+    return std::make_shared<Model>(config, seed, device);
+  };
+  return {Model::kKind,
+          summary,
+          std::derived_from<Model, LanguageModel>,
+          HasInputsAndOutputs<Config>,
+          describe,
+          make,
+          std::move(weight_formats)};
 }
 
 /// Every kind of model, the first being the default of `tessera train`.

@@ -49,8 +49,8 @@ class StudyContext {
   uint64_t seed() const { return options_.seed; }
   int threads() const { return options_.threads; }
   std::FILE* progress() const { return options_.progress; }
-  /// Seed of training `run` (from 0) of several: that of run_seed() without its highest bit, because
-  /// config.toml holds numbers up to 2^63 - 1.
+  /// Seed of training `run` (from 0) of several: that of run_seed() without its highest bit,
+  /// because config.toml holds numbers up to 2^63 - 1.
   uint64_t training_seed(int64_t run) const;
   StudyResults& results() { return results_; }
 

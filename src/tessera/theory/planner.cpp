@@ -212,8 +212,9 @@ MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
   int64_t most = 1;
   while (!enough_samples(most)) {
     if (most > kMostSamples)
-      throw UsageError("an error of {} needs more than {} samples of {} inputs; allow a larger error",
-                       error, kMostSamples, law.inputs());
+      throw UsageError(
+          "an error of {} needs more than {} samples of {} inputs; allow a larger error", error,
+          kMostSamples, law.inputs());
     most *= 2;
   }
   const auto samples = static_cast<double>(smallest(most / 2, most, enough_samples));
