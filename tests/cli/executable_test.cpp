@@ -17,6 +17,8 @@ TEST(Executable, DoesNotLoadLibTorchForVerbsThatNeedNone) {
     EXPECT_THAT(help.err, HasSubstr("libopenblas")) << verb;
     EXPECT_THAT(help.err, Not(HasSubstr("libtorch"))) << verb;
   }
+  EXPECT_THAT(executable({"--version"}, traced).err, Not(HasSubstr("libtorch")));
+  EXPECT_EQ(executable({"--version"}).out, tessera({"--version"}).out);
   EXPECT_THAT(executable({"train", "--help"}, traced).err, HasSubstr("libtorch"));
 }
 

@@ -76,11 +76,17 @@ TEST(Help, SaysThatAVerbIsNeeded) {
   EXPECT_THAT(tessera({"memo", "--help"}).out, HasSubstr("Usage: tessera memo [OPTIONS] VERB\n"));
 }
 
-TEST(Help, VersionIsJsonThatNamesTheMachine) {
+TEST(Help, VersionIsALineAndAsJsonNamesTheMachine) {
   const Outcome version = tessera({"--version"});
   EXPECT_EQ(version.status, 0);
-  EXPECT_THAT(version.out, HasSubstr("\"libtorch\""));
-  EXPECT_THAT(version.out, HasSubstr("\"processor\""));
+  EXPECT_THAT(version.out, ::testing::MatchesRegex("tessera [0-9.]+ \\([^ ]+\\)\n"));
+  const Outcome json = tessera({"--version", "--json"});
+  EXPECT_EQ(json.status, 0);
+  EXPECT_THAT(json.out, HasSubstr("\"libtorch\""));
+  EXPECT_THAT(json.out, HasSubstr("\"processor\""));
+  const Outcome alone = tessera({"--json", "plan"});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_THAT(alone.err, HasSubstr("--version"));
 }
 
 class Usage : public Workplace {};
@@ -147,8 +153,8 @@ TEST_F(Usage, ThreadsMayBeGivenBeforeAndAfterTheVerb) {
     arguments.insert(arguments.begin(), "tessera");
     return start_line(arguments).wait();
   };
-  for (const auto& version :
-       {run({"--threads", "3", "--version"}), run({"--version", "--threads", "3"})}) {
+  for (const auto& version : {run({"--threads", "3", "--version", "--json"}),
+                              run({"--version", "--json", "--threads", "3"})}) {
     EXPECT_EQ(version.status, 0) << version.err;
     EXPECT_THAT(version.out, HasSubstr("\"threads\": 3"));
   }

@@ -44,11 +44,12 @@ std::string executable_folder() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-/// Whether the command line names a verb that needs no LibTorch (cli/program.h). Its library is
-/// loaded in a tenth of the time; the other one has it too.
+/// Whether the command line names a verb that needs no LibTorch (cli/program.h), or asks for the
+/// version alone. Its library is loaded in a tenth of the time; the other one has it too.
 bool is_light(int argc, char** argv) {
   const int verb = argc > 1 && std::string(argv[1]) == "--threads" ? 3 : 1;
   const std::string name = verb < argc ? argv[verb] : "";
+  if (name == "--version") return verb + 1 == argc;
   return name == "memo" || name == "plan" || name == "tokenizer";
 }
 

@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
 #include <stdexcept>
 
@@ -14,8 +13,7 @@ namespace tessera::cli {
 namespace {
 
 void add_all_verbs(Verb& program) {
-  program.flag(
-      "--version", [] { fmt::print("{}\n", version_text()); }, "Print versions and the machine");
+  add_version(program);
   add_train(program);
   add_generate(program);
   add_eval(program);
