@@ -85,7 +85,9 @@ TEST(Config, NamesUnknownKeysAndTheNearestKnownOne) {
   EXPECT_EQ(refusal(R"({"haeds":3})"), "file: unknown key 'haeds'; did you mean 'heads'?");
   EXPECT_EQ(refusal(R"({"inner":{"tide":true}})"),
             "file.inner: unknown key 'tide'; did you mean 'tied'?");
-  EXPECT_EQ(refusal(R"({"zzzzzzzzz":1})"), "file: unknown key 'zzzzzzzzz'");
+  EXPECT_EQ(
+      refusal(R"({"zzzzzzzzz":1})"),
+      "file: unknown key 'zzzzzzzzz'; there are heads, seed, small, name, colour, sizes, inner");
 }
 
 TEST(Config, RefusesTheWrongTypeAndSaysWhatIsExpected) {

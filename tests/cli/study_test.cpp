@@ -85,6 +85,18 @@ TEST_F(StudyVerb, FinishesThePictureAtCtrlC) {
     EXPECT_NE(file.path().extension(), ".new") << file.path();
 }
 
+TEST_F(StudyVerb, HelpShowsTheSettingsOfAStudyAtItsSizes) {
+  const Outcome help = tessera({"study", "memory-mosaics/language-model", "--help"});
+  EXPECT_EQ(help.status, 0) << help.err;
+  EXPECT_THAT(help.out,
+              ::testing::ContainsRegex("  channels = [0-9]+ \\(quick [0-9]+, paper [0-9]+\\) "));
+  EXPECT_THAT(help.out, HasSubstr("  data.text = \"\""));
+  EXPECT_THAT(tessera({"study", "--help"}).out, HasSubstr("tessera study ID --help"));
+  expect_refused(tessera({"study", "scaling-laws/fig99", "--help"}), 2, "did you mean");
+  for (const char* setting : {"colour=3", "data.colour=3"})
+    expect_refused(language_models({setting}), 2, "unknown key 'colour'; there are ");
+}
+
 TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {
   expect_refused(language_models({"train.stpes=20"}), 2, "did you mean 'steps'?");
   expect_refused(language_models({"chanels=20"}), 2, "did you mean 'channels'?");

@@ -300,6 +300,12 @@ TEST(StudyCost, IsSaidToTwoDigits) {
   EXPECT_FALSE(cost_of("no/such").has_value());
 }
 
+TEST(AllStudies, SayTheirSettingsBeforeAnyWork) {
+  int with_settings = 0;
+  for (const Study& study : all_studies()) with_settings += !describe_settings(study).empty();
+  EXPECT_EQ(with_settings, static_cast<int>(all_studies().size()));
+}
+
 TEST(AllStudies, HaveDistinctIdsAndSayWhatTheyShow) {
   for (const Study& study : all_studies()) {
     EXPECT_EQ(&find_study(all_studies(), study.id), &study);
