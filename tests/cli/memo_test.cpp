@@ -85,7 +85,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   EXPECT_EQ(digest(store), empty);
   const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a midnight"});
   EXPECT_EQ(nothing.out, "Once upon a midnight\n");
-  EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues this"));
+  EXPECT_THAT(nothing.err, HasSubstr("no stored document continues this"));
 }
 
 TEST_F(Memo, UpdateMemorizesWhatHasChanged) {
@@ -197,7 +197,7 @@ TEST_F(Memo, CanFailWhereNothingIsRecited) {
   const std::string store = create();
   const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a", "--fail"});
   EXPECT_EQ(nothing.status, 1);
-  EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues the prompt"));
+  EXPECT_THAT(nothing.err, HasSubstr("no stored document continues this prompt"));
   EXPECT_EQ(memo({"recall", store, "--prompt", "Once upon a"}).status, 0);
   done({"memorize", store, path("poems")});
   EXPECT_EQ(memo({"recall", store, "--prompt", "Once upon a", "--fail"}).status, 0);

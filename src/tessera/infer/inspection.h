@@ -27,7 +27,7 @@ struct BlockInspection {
 };
 
 /// Why a model gave a token the logit that it has. The logit is exactly
-///   embedding + biases + sum over blocks of (sum over heads + second unit),
+///   embedding + biases + sum over blocks of (sum over heads + persistent memory),
 /// for the last norm's deviation held at its value. What a memory does to later blocks counts
 /// there.
 struct Inspection {

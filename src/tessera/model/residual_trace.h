@@ -7,7 +7,8 @@
 namespace tessera {
 
 /// How one block came to what it added to the residual stream at the last position: its memory's
-/// (or attention's) heads read the N pairs that are stored by then, and its second unit added more.
+/// (or attention's) heads read the N pairs that are stored by then, and its persistent memory (or
+/// feed-forward layer) added more.
 struct BlockTrace {
   at::Tensor weights;      ///< [B, H, N]: the weight of each pair in each head's reading
   at::Tensor values;       ///< [B, H, N, D]: what is stored
@@ -17,7 +18,8 @@ struct BlockTrace {
 };
 
 /// The residual stream at the last position of each of B sequences, as the sum of its parts:
-///   embedded + sum over the blocks of (output (sum_i weights_i values_i) + bias + second unit).
+///   embedded + sum over the blocks of (output (sum_i weights_i values_i) + bias + persistent
+///   memory).
 struct ResidualTrace {
   at::Tensor embedded;  ///< [B, C]
   std::vector<BlockTrace> blocks;

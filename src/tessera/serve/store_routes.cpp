@@ -225,8 +225,10 @@ const std::shared_ptr<ServedStore>& store_of(const Service& service, const Reque
   if (found != service.stores.end()) return found->second;
   const auto together = service.together.find(name);
   if (together != service.together.end())
-    throw ApiError(404, "'{}' only recalls; for all else ask the stores themselves: {}", name,
-                   fmt::join(together->second->addresses(), ", "))
+    throw ApiError(404,
+                   "'{}' is a group of remote stores and supports recall only; send other requests "
+                   "to its members: {}",
+                   name, fmt::join(together->second->addresses(), ", "))
         .with_code("store_at_hosts");
   std::vector<std::string> names;
   for (const auto& [known, store] : service.stores) names.push_back(known);

@@ -29,9 +29,9 @@ struct GraphConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("min_nodes", min_nodes, "fewest nodes");
-    field("max_nodes", max_nodes, "most nodes");
+    field("max_nodes", max_nodes, "maximum number of nodes");
     field("min_edges", min_edges, "fewest edges, where the nodes allow it");
-    field("max_edges", max_edges, "most edges, where the nodes allow it");
+    field("max_edges", max_edges, "maximum number of edges, where the nodes allow it");
     field("max_weight", max_weight, "weights are whole numbers from 1 on");
     field("features", features, "features that nodes are named by: width of a one-hot vector");
   }
