@@ -111,7 +111,7 @@ TEST_F(Generating, ABeamThatNoMachineCanHoldIsRefused) {
 TEST_F(Generating, ASearchEndsSoonAfterASignal) {
   Process search = start({"generate", "--model", trained_model(), "--prompt", "the ", "--beam",
                           "30000", "--max-tokens", "200", "--json"});
-  ::sleep(3);
+  while (search.running() && !search.handles(SIGTERM)) ::usleep(1000);
   search.send(SIGTERM);
   const Outcome run = search.wait();
   EXPECT_EQ(run.status, 130) << run.err;

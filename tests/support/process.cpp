@@ -100,6 +100,16 @@ void Process::send(int signal_number) {
   if (!ended_) ::kill(process_, signal_number);
 }
 
+bool Process::handles(int signal_number) const {
+  std::ifstream status("/proc/" + std::to_string(process_) + "/status");
+  for (std::string name; status >> name;) {
+    uint64_t signals = 0;
+    if (name == "SigCgt:" && status >> std::hex >> signals)
+      return (signals >> (signal_number - 1) & 1) != 0;
+  }
+  return false;
+}
+
 bool Process::running() {
   if (!ended_) ended_ = ::waitpid(process_, &state_, WNOHANG) != 0;
   return !ended_;

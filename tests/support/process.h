@@ -45,6 +45,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal_number);
+  /// Whether it has a handler for this signal by now.
+  bool handles(int signal_number) const;
   bool running();
   /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.
   Outcome wait(double limit = 60);
