@@ -12,11 +12,8 @@ find_package(CURL REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 include(LibTorch)
 
-# cpp-httplib; Debian's is compiled, with TLS and compression, and without a CMake package.
-pkg_check_modules(HTTPLIB REQUIRED cpp-httplib)
-add_library(tessera_httplib INTERFACE IMPORTED GLOBAL)
-target_compile_options(tessera_httplib INTERFACE ${HTTPLIB_CFLAGS})
-target_link_libraries(tessera_httplib INTERFACE ${HTTPLIB_LINK_LIBRARIES})
+# Boost.Asio and Boost.Beast: headers only.
+find_package(Boost 1.74 REQUIRED)
 
 # oneDNN for the products of bytes; LibTorch comes with the same library.
 find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.h REQUIRED)

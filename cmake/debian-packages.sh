@@ -7,7 +7,7 @@ packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates
   libtorch-dev libopenblas0-openmp libgloo-dev libdnnl-dev libtcmalloc-minimal4
   libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libxxhash-dev
-  libsqlite3-dev libssl-dev libcpp-httplib-dev libcurl4-openssl-dev
+  libsqlite3-dev libssl-dev libboost-dev libcurl4-openssl-dev
   bible-kjv bible-kjv-text
 )
 if [[ "${1:-}" == --tests ]]; then

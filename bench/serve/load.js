@@ -1,27 +1,29 @@
-// What a server of tessera serve stands, as one table: many clients that stream, score, ask and edit a store for some
-// time, every answer held against the program's own; slow, silent and broken clients; kill -9 during edits.
+// What a server of tessera serve withstands, as one table: many honest clients for some time, every answer held against the
+// program's own, with hostile ones beside them all the while; what the server does once nobody is there; slow, silent and
+// broken clients; kill -9 during edits.
 //
-//   node bench/serve/load.js build/release/tessera --seconds 600 --clients 64 --idle 100000
+//   node bench/serve/load.js build/release/tessera --seconds 600 --clients 64 --hostile 2 --idle 100000
 //
+// --hostile counts the clients of each kind in hostile_clients.js (0: none, to see what they cost the others).
 // The limits of idle connections are this machine's: `ulimit -n` of the server (the table says which it was).
 
 import {execFileSync, fork} from "node:child_process";
 import fs from "node:fs";
-import http from "node:http";
 import path from "node:path";
 import {fileURLToPath} from "node:url";
 import {parseArgs} from "node:util";
 
 const {values: options, positionals} = parseArgs({allowPositionals: true, options: {
-  seconds: {type: "string", default: "60"}, clients: {type: "string", default: "64"}, idle: {type: "string", default: "10000"}}});
+  seconds: {type: "string", default: "60"}, clients: {type: "string", default: "64"},
+  hostile: {type: "string", default: "2"}, idle: {type: "string", default: "10000"}}});
 process.env.TESSERA_PROGRAM = path.resolve(positionals[0] ?? "build/release/tessera");
-const {smallText, tessera, Workplace} = await import("../../tests/serve/page/workplace.js");
+const {tessera, Workplace} = await import("../../tests/serve/page/workplace.js");
+const {agent, ask, kForgotten, knownAnswers, kPoem, Load, words} = await import("./honest_clients.js");
 const {connectMany, trickle} = await import("./broken_clients.js");
 const kHere = path.dirname(fileURLToPath(import.meta.url));
 
 const seconds = () => performance.now() / 1000;
 const sleep = (time) => new Promise((resolve) => setTimeout(resolve, 1000 * time));
-const pick = (list) => list[Math.floor(Math.random() * list.length)];
 
 function quantile(times, share) {
   const sorted = times.toSorted((a, b) => a - b);
@@ -42,152 +44,31 @@ function printTable() {
   for (const [what, result] of rows) console.log(`| ${what} | ${result} |`);
 }
 
-// ---- Requests, on connections that are kept.
-
-const agent = new http.Agent({keepAlive: true, maxSockets: Infinity});
-
-// Calls onData with what comes; returns {status, text}.
-function ask(origin, method, where, body, onData = () => {}) {
-  return new Promise((resolve, reject) => {
-    const text = body === undefined ? "" : JSON.stringify(body);
-    const request = http.request(origin + where, {agent, method, headers: {"Content-Type": "application/json",
-      "Content-Length": Buffer.byteLength(text)}}, (response) => {
-      const parts = [];
-      response.on("data", (data) => { onData(data); parts.push(data); });
-      response.on("end", () => resolve({status: response.statusCode, text: Buffer.concat(parts).toString()}));
-      response.on("error", reject);
-    });
-    request.on("error", reject);
-    request.end(text);
-  });
-}
-const events = (text) => text.split("\n").filter((line) => line.startsWith("data: {")).map((line) => JSON.parse(line.slice(6)));
-
-// ---- What the program itself answers.
-
-const kPrompts = ["the cat ", "a dog follows", "one small bird", "my sister sees the", "x"];
-const kTokens = [4, 20, 60];
-// Words that hardly repeat themselves; texts of two alphabets have no words in common.
-const words = (count, start, alphabet) => Array.from({length: count}, (_, i) =>
-  Array.from(((start + i) * 7919 % 99991).toString(10), (digit) => alphabet[digit]).join("")).join(" ") + ".\n";
-const kPoem = words(400, 1, "rsaeinotlu");
-const kForgotten = "RSAEINOTLU";
-
-function writtenTexts(model) {
-  const list = [];
-  for (const prompt of kPrompts) for (const tokens of kTokens) {
-    const seed = list.length;
-    const answer = JSON.parse(tessera("generate", "--model", model, "--prompt", prompt, "--max-tokens", String(tokens), "--seed", String(seed), "--json"));
-    list.push({body: {model: "mosaic", prompt, max_tokens: tokens, seed, stream: true, return_token_ids: true,
-      stream_options: {include_usage: true}}, ids: answer.tokens.map((token) => token.id), text: answer.text});
-  }
-  return list;
-}
-
-function scoredTexts(place, model) {
-  return [1, 5, 20, 60].map((sentences) => {
-    const text = smallText(sentences);
-    const file = place.write(`score${sentences}.txt`, text);
-    const {loss, tokens} = JSON.parse(tessera("eval", "--model", model, "--data", file, "--reading", "streaming", "--json"));
-    return {body: {model: "mosaic", prompt: text, max_tokens: 1, temperature: 0, echo: true, logprobs: 1}, loss, tokens};
-  });
-}
-
-function recitals(store) {
-  return [0, 100, 500, 900].map((start) => {
-    const prompt = kPoem.slice(start, start + 24);
-    const {text, tokens} = JSON.parse(tessera("memo", "recall", store, "--prompt", prompt, "--json"));
-    return {body: {prompt}, text, sources: tokens.map((token) => token.sources[0]?.position)};
-  });
-}
-
-// ---- Load.
-
-class Load {
-  constructor(origin, known) {
-    Object.assign(this, {origin, known, wrong: 0, refused: 0, counts: {}, firstToken: [],
-      times: {stream: [], score: [], recite: [], edit: [], memorize: [], forget: []}});
-  }
-
-  async timed(kind, ...request) {
-    const started = seconds();
-    const answer = await ask(this.origin, ...request);
-    this.times[kind].push(seconds() - started);
-    return answer;
-  }
-
-  check(right, what) {
-    if (right) return;
-    if (++this.wrong <= 5) console.error(`wrong: ${what.slice(0, 400)}`);
-  }
-
-  async stream() {
-    const {body, ids, text} = pick(this.known.written);
-    const started = seconds();
-    let first;
-    const answer = await ask(this.origin, "POST", "/v1/completions", body, (data) => {
-      if (data.includes("data: ")) first ??= seconds() - started;  // comments come before it
-    });
-    const all = events(answer.text);
-    const choices = all.flatMap((event) => event.choices);
-    const right = choices.every((choice) => choice.token_ids.length === 1) && answer.text.endsWith("data: [DONE]\n\n") &&
-      choices.flatMap((choice) => choice.token_ids).join() === ids.join() && choices.map((choice) => choice.text).join("") === text;
-    this.firstToken.push(first);
-    return {answer, right};
-  }
-
-  async score() {
-    const {body, loss, tokens} = pick(this.known.scored);
-    const answer = await ask(this.origin, "POST", "/v1/completions", body);
-    const scores = JSON.parse(answer.text).choices?.[0].logprobs.token_logprobs.slice(1, -1);
-    const sum = scores?.reduce((a, b) => a - b, 0);
-    return {answer, right: scores?.length === tokens && Math.abs(sum / tokens - loss) < 1e-5};
-  }
-
-  async recite() {
-    const {body, text, sources} = pick(this.known.recited);
-    const answer = await ask(this.origin, "POST", "/v1/stores/poems/recall", body);
-    const reply = JSON.parse(answer.text);
-    return {answer, right: reply.text === text && reply.tokens.map((token) => token.sources[0]?.position).join() === sources.join()};
-  }
-
-  // A document comes, is read, and goes: nobody else has this one.
-  async edit(worker) {
-    const id = `of-${worker}`, text = words(20 + worker, 1000 * worker, kForgotten);
-    const where = "/v1/stores/poems/documents";
-    let answer = await this.timed("memorize", "POST", where, {id, text});
-    if (answer.status !== 201) return {answer, right: false};
-    const read = await ask(this.origin, "GET", `${where}/${id}`);
-    answer = await this.timed("forget", "DELETE", `${where}/${id}`);
-    return {answer, right: JSON.parse(read.text).text === text && answer.status === 200};
-  }
-
-  async work(worker, until) {
-    const kinds = ["stream", "stream", "stream", "stream", "score", "score", "score", "recite", "recite", "edit"];
-    while (seconds() < until) {
-      const kind = pick(kinds), started = seconds();
-      try {
-        const {answer, right} = await this[kind](worker);
-        if ([429, 503].includes(answer.status)) ++this.refused;
-        else this.check(right, `${kind}: ${answer.status} ${answer.text}`);
-      } catch (error) {
-        this.check(false, `${kind}: ${error.stack}`);
-      }
-      this.times[kind].push(seconds() - started);
-      this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    }
-  }
-
-  async run(clients, time) {
-    const until = seconds() + time;
-    await Promise.all(Array.from({length: clients}, (_, worker) => this.work(worker, until)));
-  }
-}
+// ---- Honest clients beside hostile ones, and the time after them.
 
 const memory = (pid) => Number(fs.readFileSync(`/proc/${pid}/status`, "utf8").match(/VmRSS:\s+(\d+)/)[1]) / 1024;
+const megabytes = (count) => `${count.toFixed(1)} MB`;
+const list = (counts) => Object.entries(counts).map(([kind, count]) => `${count} ${kind}`).join(", ");
+
+// CPU seconds so far, user's and system's.
+function cpuSeconds(pid) {
+  const fields = fs.readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+// Hostile clients in a process of their own; returns what ends them and says what became of them.
+function startHostile(origin) {
+  const child = fork(path.join(kHere, "hostile_clients.js"), [new URL(origin).port, options.hostile]);
+  return () => new Promise((resolve) => {
+    child.on("message", resolve);
+    child.on("exit", () => resolve({counts: {}, wrong: ["they ended by themselves"]}));
+    child.send("end");
+  });
+}
 
 async function loadRows(server, known) {
   const clients = Number(options.clients), time = Number(options.seconds);
+  const endHostile = startHostile(server.origin);
   await new Load(server.origin, known).run(clients, Math.min(10, time / 4));  // threads, caches
   const marks = [memory(server.pid)];
   const load = new Load(server.origin, known);
@@ -195,11 +76,25 @@ async function loadRows(server, known) {
     await load.run(clients, time / 3);
     marks.push(memory(server.pid));
   }
-  row(`${clients} clients for ${time} s: requests`, Object.entries(load.counts).map(([kind, count]) => `${count} ${kind}`).join(", "));
+  row(`${clients} clients for ${time} s: requests`, list(load.counts));
   row("wrong answers, refused requests", `${load.wrong}, ${load.refused}`);
   row("time to the first token, p50 / p99", spread(load.firstToken));
   for (const kind of ["score", "recite", "memorize", "forget"]) row(`time of ${kind}, p50 / p99`, spread(load.times[kind]));
-  row("memory after the warm-up, at each third, at the end", marks.map((mark) => `${mark.toFixed(1)} MB`).join(", "));
+  const {counts, wrong} = await endHostile();
+  for (const what of wrong.slice(0, 5)) console.error(`wrong: ${what}`);
+  row(`beside them ${options.hostile} hostile clients of each kind`, list(counts));
+  row("wrong answers to those", wrong.length);
+  row("memory after the warm-up, at each third, at the end", marks.map(megabytes).join(", "));
+}
+
+// All have left: what the server still does.
+async function restRows(server) {
+  agent.destroy();
+  await sleep(5);
+  const before = cpuSeconds(server.pid);
+  await sleep(10);
+  row("CPU seconds a second with no client left, over 10 s", ((cpuSeconds(server.pid) - before) / 10).toFixed(3));
+  row("memory then", megabytes(memory(server.pid)));
 }
 
 // ---- Clients that behave badly, while others are served.
@@ -237,7 +132,7 @@ async function brokenRows(server) {
   const before = memory(server.pid);
   row(`the same beside ${opened.reduce((a, b) => a + b, 0)} idle connects, of which the server holds ${held} (its ulimit -n: ${limit})`,
     spread(await healthTimes(server.origin, 5)));
-  row("memory with them", `${before.toFixed(1)} MB`);
+  row("memory with them", megabytes(before));
   for (const child of children) child.kill();
   await sleep(1);
 }
@@ -283,9 +178,10 @@ try {
   place.train("mosaic");
   place.store("poems", {"poem.txt": kPoem});
   const model = place.path("runs/mosaic/model"), store = place.path("poems");
-  const known = {written: writtenTexts(model), scored: scoredTexts(place, model), recited: recitals(store)};
-  const server = await place.serve("--model", `mosaic=${model}`, "--store", store);
+  const known = knownAnswers(place, model, store);
+  const server = await place.serve("--model", `mosaic=${model}`, "--store", store, "--max-clients", "256");
   await loadRows(server, known);
+  await restRows(server);
   await brokenRows(server);
   await server.stop();
   await killRow(place, store);

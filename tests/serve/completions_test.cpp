@@ -49,7 +49,7 @@ TEST(Completions, ScoresAreWhatTheHarnessAsksFor) {
     EXPECT_EQ(reply["object"], "text_completion");
     EXPECT_EQ(reply["model"], name);
     ASSERT_EQ(reply["choices"].size(), 2u);
-    auto& model = *tiny.service.models.find(name).model;
+    auto& model = *tiny.service.models.find(name)->model;
     for (size_t i = 0; i < 2; ++i) {
       const Json& choice = reply["choices"][i];
       EXPECT_EQ(choice["index"], i);
@@ -143,7 +143,7 @@ TEST(Completions, TheTextIsTheOneThatTheLibraryWrites) {
                                     {"a field of another server", true}});
   ASSERT_TRUE(reply.contains("choices")) << reply;
   ASSERT_EQ(reply["choices"].size(), 2u);
-  auto& model = *tiny.service.models.find("mosaic").model;
+  auto& model = *tiny.service.models.find("mosaic")->model;
   for (size_t sample = 0; sample < 2; ++sample)
     EXPECT_EQ(reply["choices"][sample]["text"],
               written(model, "the king", 20, sampling, sample).text);
@@ -311,7 +311,7 @@ TEST(Completions, AChatIsItsTranscript) {
   const Json& choice = reply["choices"][0];
   EXPECT_EQ(choice["message"]["role"], "assistant");
   const std::string prompt = "system: Be brief.\n\nuser: Who?\n\nassistant:";
-  auto& model = *tiny.service.models.find("mosaic").model;
+  auto& model = *tiny.service.models.find("mosaic")->model;
   EXPECT_EQ(choice["message"]["content"], written(model, prompt, 8, {.seed = 9}).text);
   ASSERT_EQ(choice["logprobs"]["content"].size(), 8u);
   const Json& token = choice["logprobs"]["content"][0];
@@ -354,7 +354,9 @@ TEST(Completions, WhatMakesNoSenseIsRefusedByName) {
       {R"({"prompt":"a","model":7})", 400, "model", "'model' is 7, expected a string"},
       {R"({"prompt":"a","max_tokens":-1})", 400, "max_tokens", "at least 0"},
       {R"({"prompt":"a","max_tokens":1e3})", 400, "max_tokens", "a whole number"},
-      {R"({"prompt":"a","max_tokens":9223372036854775807})", 400, "max_tokens", "in all"},
+      {R"({"prompt":"a","max_tokens":9223372036854775807})", 413, "max_tokens", "in all"},
+      {R"({"prompt":["a","b"],"max_tokens":5000,"best_of":128})", 413, "max_tokens", "in all"},
+      {R"({"prompt":"a","max_tokens":8000,"n":128,"logprobs":20})", 413, "", "--max-answer"},
       {R"({"prompt":"a","temperature":"hot"})", 400, "temperature", "at least 0"},
       {R"({"prompt":"a","temperature":-0.1})", 400, "temperature", "at least 0"},
       {R"({"prompt":"a","top_p":0})", 400, "top_p", "above 0"},

@@ -67,6 +67,54 @@ TEST(Engine, TextsSideBySideAreTheTextsAlone) {
   EXPECT_LT(model.engine->counts().steps, 12 * 10);  // side by side, indeed
 }
 
+/// Writes one token of each text; to go on fails.
+class FailingDecoder : public Decoder {
+ public:
+  int64_t vocabulary() const override { return 2; }
+  double bytes(int64_t) const override { return 1; }
+  std::unique_ptr<PromptReading> read(TokenIds) override { return std::make_unique<Prompt>(); }
+  std::unique_ptr<ScoreReading> score(std::vector<TokenIds>, int64_t) override { return nullptr; }
+  void add(PromptReading&) override { ++rows_; }
+  size_t rows() const override { return rows_; }
+  const TokenIds& tokens(size_t) const override { return text_; }
+  std::span<const float> logits(size_t) override { return logits_; }
+  void step(const std::vector<int64_t>& rows, const TokenIds&) override {
+    if (!rows.empty()) throw std::runtime_error("the disk is gone");
+    rows_ = 0;
+  }
+  void clear() noexcept override { rows_ = 0; }
+
+ private:
+  class Prompt : public PromptReading {
+    bool advance(int64_t) override { return true; }
+  };
+  std::vector<float> logits_ = {0, 1};
+  TokenIds text_ = {1};
+  size_t rows_ = 0;
+};
+
+TEST(Engine, AFailureEndsTheTextsOfTheMomentAndLaterOnesAreWritten) {
+  Engine engine(std::make_unique<FailingDecoder>(), [](int64_t) { return "x"; }, {});
+  for (const bool even_telling_fails : {true, false}) {
+    Record failing, short_one;
+    std::promise<void> told;
+    EngineRequest request;
+    request.texts.push_back(job_of(failing, {1}, 5));
+    request.on_failure = [&](std::exception_ptr) {
+      told.set_value();
+      if (even_telling_fails) throw std::bad_alloc();
+    };
+    const auto ticket = engine.submit(std::move(request));
+    told.get_future().wait();
+    EngineRequest next;
+    next.texts.push_back(job_of(short_one, {1}, 1));
+    const auto next_ticket = engine.submit(std::move(next));
+    short_one.ended.get_future().wait();
+    EXPECT_EQ(short_one.tokens.size(), 1u);
+  }
+  EXPECT_EQ(engine.counts().rows, 0);
+}
+
 TEST(Engine, ACancelledRequestIsNotCalledAnyMore) {
   const ServedModel model = served("mosaic", byte_mosaic());
   std::atomic<int64_t> tokens = 0;

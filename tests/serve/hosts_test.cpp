@@ -31,7 +31,7 @@ class PartServer {
  public:
   explicit PartServer(const std::filesystem::path& folder, ServerOptions options = {}) {
     options.http.port = 0;
-    service_.add_store("part", folder.native(), {});
+    service_.models.add_store("part", folder.native(), {});
     server_.emplace(service_, options);
     address_ = address_of(server_->port());
     thread_ = std::thread([this] { server_->run(); });
@@ -71,7 +71,7 @@ using Alter = std::function<std::string(const std::string& path, const Response&
 class AlteringHost {
  public:
   AlteringHost(const std::filesystem::path& folder, Alter alter) : alter_(std::move(alter)) {
-    service_.add_store("part", folder.native(), {});
+    service_.models.add_store("part", folder.native(), {});
     router_ = routes_of(service_);
     listening_ = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address = {};
@@ -416,7 +416,7 @@ TEST_F(StoresTogether, AreServedUnderOneName) {
 TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
   make();
   TinyService tiny;
-  tiny.service.add_store("part", (folder_ / "a").native(), {});
+  tiny.service.models.add_store("part", (folder_ / "a").native(), {});
   const std::string path = "/v1/stores/part/part";
   const Json state = tiny.json(tiny.ask("GET", path));
   EXPECT_EQ(state["documents"], 2);

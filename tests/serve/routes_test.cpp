@@ -50,7 +50,7 @@ TEST(Routes, WhichMemoriesMadeAToken) {
   Tokens text;
   for (const char c : std::string("the king the")) text.push_back(c);
   const Inspection expected =
-      inspect(*tiny.service.models.find("mosaic").model, text, 6, {3, 4, {}});
+      inspect(*tiny.service.models.find("mosaic")->model, text, 6, {3, 4, {}});
   EXPECT_EQ(reply["token"]["text"], "g");
   EXPECT_DOUBLE_EQ(reply["logit"], expected.logit);
   EXPECT_EQ(reply["tokens"].size(), 12u);

@@ -24,7 +24,7 @@ class Running {
     client.send(text);
     return client.receive(end);
   }
-  const EngineCounts& counts() { return tiny.service.models.find("mosaic").engine->counts(); }
+  const EngineCounts& counts() { return tiny.service.models.find("mosaic")->engine->counts(); }
 
   TinyService tiny;
   Server server;

@@ -49,7 +49,9 @@ TEST(Server, StreamsEventsAsTheyCome) {
 }
 
 TEST(Server, AClientThatHangsUpFreesItsPlace) {
-  Running running;
+  ServerOptions options;
+  options.http.half_closed_seconds = 0.1;
+  Running running(options);
   for (const bool stream : {true, false}) {
     Client client(running.server.port());
     Json body = Json::parse(kEndless);

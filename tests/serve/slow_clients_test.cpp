@@ -22,7 +22,7 @@ TEST(SlowClients, LargeAndSlowRequestsAreRefused) {
               StartsWith("HTTP/1.1 413"));
   Client slow(running.server.port());
   slow.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{");
-  EXPECT_THAT(slow.receive("}}"), StartsWith("HTTP/1.1 408"));
+  EXPECT_EQ(slow.receive("}}"), "") << "its time is over";
   Client idle(running.server.port());
   const auto started = std::chrono::steady_clock::now();
   EXPECT_EQ(idle.receive("}"), "");

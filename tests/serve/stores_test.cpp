@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tessera/serve/api_error.h"
+#include "tessera/store/rebuild.h"
 #include "tessera/store/store_json.h"
 #include "tests/serve/tiny_service.h"
 #include "tests/store/small_stores.h"
@@ -29,7 +30,7 @@ class Stores : public ::testing::Test {
   void SetUp() override {
     store::MemoStore::create(folder_ / "books", store::small_memory(), store::byte_tokenizer());
     store::memorize(folder_ / "books", "one", "The raven sat above the door.");
-    tiny_.service.add_store("books", (folder_ / "books").native(), {});
+    tiny_.service.models.add_store("books", (folder_ / "books").native(), {});
   }
   Json get(const std::string& path) { return tiny_.json(tiny_.ask("GET", path)); }
   Json post(const std::string& path, const Json& body, int status = 200) {
@@ -190,7 +191,7 @@ class Replacements {
 };
 
 TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
-  ServedStore& store = *tiny_.service.stores.at("books");
+  ServedStore& store = *tiny_.service.models.store("books");
   Replacements replacements(folder_ / "books");
   std::promise<void> begun, released;
   std::thread first([&, told = false]() mutable {
@@ -228,7 +229,7 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
 /// The server's own reader is not in the way.
 TEST_F(Stores, AnEditFirstErasesWhatAnotherProcessLeft) {
   const auto folder = folder_ / "books";
-  ServedStore& store = *tiny_.service.stores.at("books");
+  ServedStore& store = *tiny_.service.models.store("books");
   store.read([](const ServedStore::Snapshot&) {});
   store::MemoWriter(folder).forget("one");  // and no checkpoint
   bool erased = false;
@@ -239,10 +240,10 @@ TEST_F(Stores, AnEditFirstErasesWhatAnotherProcessLeft) {
 }
 
 TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
-  ServedStore& store = *tiny_.service.stores.at("books");
+  ServedStore& store = *tiny_.service.models.store("books");
   std::promise<void> begun, released;
   std::thread reader([&] {
-    store.read_apart([&](const ServedStore::Snapshot& snapshot) {
+    store.read([&](const ServedStore::Snapshot& snapshot) {
       begun.set_value();
       released.get_future().wait();
       EXPECT_EQ(snapshot.store.ledger().documents().size(), 1u);
@@ -257,6 +258,76 @@ TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
   reader.join();
   edit.get();
   EXPECT_EQ(get(kDocuments)["data"].size(), 0u);
+}
+
+TEST_F(Stores, AReaderThatTakesLongBeginsAgainWhereTextIsErased) {
+  const auto store = tiny_.service.models.store("books");
+  std::vector<size_t> seen;  // documents, by each attempt
+  std::promise<void> begun;
+  std::thread reader([&] {
+    store->read([&](const ServedStore::Snapshot& snapshot) {
+      seen.push_back(snapshot.store.ledger().documents().size());
+      if (seen.size() > 1) return;
+      begun.set_value();
+      for (;;) snapshot.look_up();
+    });
+  });
+  begun.get_future().wait();
+  store->forget("one", {});
+  reader.join();
+  EXPECT_THAT(seen, ::testing::ElementsAre(1, 0));
+}
+
+TEST_F(Stores, AReaderWhomNobodyWantsGivesUp) {
+  const auto store = tiny_.service.models.store("books");
+  for (const bool reads_documents : {true, false}) {
+    const auto read = [&](const ServedStore::Snapshot& snapshot) {
+      for (;;)
+        if (reads_documents)
+          snapshot.store.token_counts();
+        else
+          snapshot.look_up();
+    };
+    try {
+      store->read(read, [] { return true; });
+      ADD_FAILURE() << "it went on";
+    } catch (const ApiError& error) {
+      EXPECT_EQ(error.status(), 503);
+    }
+  }
+  EXPECT_EQ(get(kDocuments)["data"].size(), 1u);  // its snapshot serves the next one
+}
+
+TEST_F(Stores, ARebuiltStoreIsOpenedAgain) {
+  const auto before = tiny_.service.models.find("books");
+  const std::string text = "The raven sat above the door, and the raven sat above the door.";
+  post(kDocuments, {{"id", "one"}, {"text", text}, {"replace", true}}, 201);
+  store::rebuild_store(folder_ / "books",
+                       store::tokenizer_of_documents(folder_ / "books", 280));
+  EXPECT_EQ(get(kDocuments)["data"][0]["id"], "one");
+  EXPECT_EQ(get(kDocuments + "/one")["text"], text);
+  const auto after = tiny_.service.models.find("books");
+  EXPECT_GT(after->engine->vocabulary(), before->engine->vocabulary());
+  const auto completed = [&](const ServedModels::Model& model) {
+    return post("/v1/completions", {{"model", model->name}, {"prompt", "The raven"}});
+  };
+  EXPECT_TRUE(completed(after).contains("choices"));
+  // Whoever still has the old one gets nothing from it: what is forgotten now is not in it.
+  EXPECT_THROW(before->store->read([](const ServedStore::Snapshot&) {}), ApiError);
+  EXPECT_EQ(tiny_.json(tiny_.ask("DELETE", kDocuments + "/one"))["deleted"], true);
+}
+
+TEST_F(Stores, AStoreThatCannotBeReadEndsItsTextsAndNotTheServer) {
+  std::filesystem::rename(folder_ / "books", folder_ / "away");
+  for (int i = 0; i < 2; ++i) {
+    const Response failed = tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "The"}});
+    EXPECT_GE(failed.status, 500) << failed.body;
+    EXPECT_THAT(failed.body, ::testing::Not(HasSubstr(folder_.path().native())));
+  }
+  EXPECT_EQ(tiny_.post("/v1/completions", {{"prompt", "The"}}).status, 200);  // of a model
+  std::filesystem::rename(folder_ / "away", folder_ / "books");
+  EXPECT_EQ(tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "The raven"}}).status,
+            200);
 }
 
 TEST_F(Stores, SeesWhatOtherProcessesChange) {

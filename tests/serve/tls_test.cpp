@@ -1,5 +1,3 @@
-#include "tessera/serve/tls.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ec.h>
@@ -128,9 +126,16 @@ TEST_F(TlsServer, ClientsThatDoNotSpeakItHoldUpNobody) {
 
 TEST_F(TlsServer, FilesThatDoNotServeAreRefused) {
   write_certificate(path("other.pem"), path("other-key.pem"));
-  EXPECT_THROW(Tls(path("cert.pem"), path("other-key.pem")), DataError);
-  EXPECT_THROW(Tls(path("none.pem"), path("key.pem")), DataError);
-  EXPECT_THROW(Tls(path("key.pem"), path("cert.pem")), DataError);
+  const auto serve = [&](const std::string& certificate, const std::string& key) {
+    ServerOptions options;
+    options.http.tls_certificate = path(certificate);
+    options.http.tls_key = path(key);
+    const Running running(options);
+  };
+  EXPECT_NO_THROW(serve("cert.pem", "key.pem"));
+  EXPECT_THROW(serve("cert.pem", "other-key.pem"), DataError);
+  EXPECT_THROW(serve("none.pem", "key.pem"), DataError);
+  EXPECT_THROW(serve("key.pem", "cert.pem"), DataError);
   ServerOptions half = options();
   half.http.tls_key.clear();
   EXPECT_THROW(half.check(), UsageError);

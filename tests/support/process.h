@@ -44,6 +44,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t id() const { return process_; }
   void send(int signal_number);
   /// Whether it has a handler for this signal by now.
   bool handles(int signal_number) const;

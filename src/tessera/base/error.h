@@ -36,6 +36,8 @@ class SystemError : public std::runtime_error {
  public:
   /// path: what it was refused for; action: "open", "write", …; code: the errno.
   SystemError(std::string_view path, std::string_view action, int code);
+  /// The whole message.
+  explicit SystemError(const std::string& message) : std::runtime_error(message) {}
 };
 
 /// Thrown by a long job that was asked to stop and has saved its state. The program exits with

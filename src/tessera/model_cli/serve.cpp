@@ -12,6 +12,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/model_cli/model_verbs.h"
+#include "tessera/serve/log.h"
 #include "tessera/serve/server.h"
 
 namespace tessera::cli {
@@ -87,8 +88,8 @@ Named parse_named(const std::string& text) {
 }
 
 void log_answer(const serve::Request& request, int status, double seconds) {
-  fmt::print(stderr, "{} {} {} {} {:.1f} ms\n", request.client, request.method, request.path,
-             status, 1000 * seconds);
+  serve::log_line(fmt::format("{} {} {} {} {:.1f} ms", request.client, request.method, request.path,
+                              status, 1000 * seconds));
 }
 
 /// Stores at other hosts, "ADDRESS,ADDRESS", that answer together.
@@ -130,7 +131,7 @@ void load(const Options& options, serve::Service& service) {
     if (hosts::is_address(folder))
       add_hosts(name, folder, options, service);
     else
-      service.add_store(name, folder, engine);
+      service.models.add_store(name, folder, engine);
   }
 }
 
@@ -150,7 +151,7 @@ void run(Options& options) {
     server.stop();
   });
   for (const auto& model : service.models.all())
-    fmt::print("{}: {}, {}\n", model.name, model.kind, model.tokenizer.description());
+    fmt::print("{}: {}, {}\n", model->name, model->kind, model->tokenizer.description());
   const std::string& host = options.server.http.host;
   fmt::print("Serving at {}://{}:{}\n", options.server.http.tls_key.empty() ? "http" : "https",
              host.find(':') == std::string::npos ? host : "[" + host + "]", server.port());
@@ -170,14 +171,18 @@ void add_limits(Verb& verb, Options& options) {
               "Maximum number of texts that a model writes side by side")
       .between(1, 4096);
   verb.option("--max-queue", options.engine.queue,
-              "Maximum number of requests that wait for a model; others get status 503")
+              "Maximum texts that wait for a model; further requests get status 503")
       .at_least(1);
   verb.option("--max-body", options.server.http.body_bytes,
               "Size limit of a request's body, in bytes; larger ones get status 413")
       .between(1024, 1LL << 32);
   verb.option("--max-tokens-per-request", options.limits.tokens_per_request,
-              "Maximum number of tokens that one request may have read and written")
+              "Maximum tokens that one request may have read and written, all its texts together; "
+              "others get status 413")
       .at_least(1);
+  verb.option("--max-answer", options.limits.answer_bytes,
+              "Maximum bytes of an answer; requests that would get a larger one get status 413")
+      .at_least(1024);
   verb.option("--memory", options.memory,
               "Memory limit for all texts together, in GB (default: a quarter of RAM)")
       .at_least(0.001);

@@ -91,6 +91,10 @@ std::optional<Response> Access::refusal(const Request& request) const {
       .response();
 }
 
+std::string Access::asker_of(const Request& request) const {
+  return has_key(request) ? request.header("Authorization") : request.client;
+}
+
 void Access::add_headers(const Request& request, Response& response) const {
   if (options_.origin.empty() || request.header("Origin") != options_.origin) return;
   response.headers.emplace_back("Access-Control-Allow-Origin", options_.origin);

@@ -27,6 +27,9 @@ class Access {
   ///   401 without a key. /health and the page's files need none.
   /// Keys are compared in constant time.
   std::optional<Response> refusal(const Request& request) const;
+  /// Whom a request's work is counted for: its key where that is one of this server's, or else the
+  /// address that it came from.
+  std::string asker_of(const Request& request) const;
   /// The headers that let the allowed origin read an answer.
   void add_headers(const Request& request, Response& response) const;
 

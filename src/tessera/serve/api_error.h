@@ -40,7 +40,8 @@ class ApiError : public std::runtime_error {
 };
 
 /// What became of a request that was not answered because of this exception: a caller's mistake
-/// (UsageError) is status 400, anything else is 500.
+/// (UsageError) is status 400, anything else is 500 with a
+/// number under which the log says what happened.
 ApiError as_api_error(const std::exception_ptr& error);
 
 }  // namespace tessera::serve

@@ -11,6 +11,8 @@ namespace {
 
 constexpr auto kClientLook = std::chrono::milliseconds(100);  // between two looks at the client
 constexpr int64_t kScoredTokens = 4096;                       // scored in one go, about
+// Bytes of an answer, about: of a token's text, of its entry among the scores, of an alternative.
+constexpr double kTextBytes = 8, kScoreBytes = 80, kAlternativeBytes = 40;
 
 /// "cmpl-18f3…": a number for each answer of this process, after the time that it started.
 std::string new_id(bool chat) {
@@ -45,13 +47,13 @@ Completion::Completion(Service& service, const CompletionRequest& request,
   for (const TokenIds& prompt : prompts_)
     for (int64_t i = 0; i < request_.best_of; ++i) {
       Choice& choice = choices_.emplace_back(
-          model_, form_of(request_),
+          *model_, form_of(request_),
           ChoiceReport{.logprobs = request_.logprobs.has_value(), .token_ids = request_.token_ids});
       if (scores_prompts()) continue;
       choice.add_prompt(prompt, request_.echo, {});
       if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
     }
-  if (!ended()) ticket_ = model_.engine->submit(work(client));
+  if (!ended()) ticket_ = model_->engine->submit(work(client));
 }
 
 /// The ids of a prompt; an empty one begins a new text.
@@ -61,14 +63,14 @@ TokenIds Completion::encoded(const PromptContent& prompt) const {
     ids = *given;
   else  // a chat's text is not a program's own
     ids =
-        encoded_text(model_, std::get<std::string>(prompt),
+        encoded_text(*model_, std::get<std::string>(prompt),
                      request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised, "prompt");
-  const int64_t V = model_.engine->vocabulary();
+  const int64_t V = model_->engine->vocabulary();
   for (const int64_t id : ids)
     if (id >= V)
       throw ApiError(400, "the prompt holds token {}, the model's ids go up to {}", id, V - 1)
           .about("prompt");
-  if (const auto end = model_.tokenizer.end_of_text(); ids.empty() && end) ids = {*end};
+  if (const auto end = model_->tokenizer.end_of_text(); ids.empty() && end) ids = {*end};
   if (ids.empty())
     throw ApiError(400, "the prompt is empty, and the tokenizer has no end of text to begin with")
         .about("prompt");
@@ -76,20 +78,31 @@ TokenIds Completion::encoded(const PromptContent& prompt) const {
 }
 
 void Completion::check_size() const {
-  const int64_t most = service_.limits.tokens_per_request;
-  const auto texts = std::ssize(prompts_) * request_.best_of;
-  int64_t tokens = 0;
-  for (const TokenIds& prompt : prompts_) tokens += std::ssize(prompt);
-  if (tokens > most || request_.max_tokens > (most - tokens) / texts)
-    throw ApiError(400,
-                   "the request asks for {} tokens to be read and {} times {} to be written, "
-                   "expected at most {} in all (--max-tokens-per-request)",
-                   tokens, texts, request_.max_tokens, most)
+  const auto most = static_cast<double>(service_.limits.tokens_per_request);
+  const auto candidates = static_cast<double>(request_.best_of);
+  double read = 0;
+  for (const TokenIds& prompt : prompts_) read += candidates * static_cast<double>(prompt.size());
+  const double written = candidates * static_cast<double>(prompts_.size()) *
+                         static_cast<double>(request_.max_tokens);
+  if (read + written > most)
+    throw ApiError(413,
+                   "the request's texts have {:.0f} tokens to be read and {:.0f} to be written, "
+                   "expected at most {:.0f} in all (--max-tokens-per-request)",
+                   read, written, most)
         .about("max_tokens");
+  double token_bytes = kTextBytes;
+  if (request_.logprobs)
+    token_bytes += kScoreBytes + kAlternativeBytes * static_cast<double>(*request_.logprobs);
+  const double bytes = token_bytes * ((request_.echo ? read : 0) + written);
+  if (bytes > static_cast<double>(service_.limits.answer_bytes))
+    throw ApiError(413,
+                   "the answer may have {:.1f} MB, expected at most {:.1f} (--max-answer); ask for "
+                   "fewer texts, tokens or log-probabilities",
+                   bytes / 1e6, static_cast<double>(service_.limits.answer_bytes) / 1e6);
   for (const auto& [token, bias] : request_.sampling.logit_bias)
-    if (token >= model_.engine->vocabulary())
+    if (token >= model_->engine->vocabulary())
       throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,
-                     model_.engine->vocabulary() - 1)
+                     model_->engine->vocabulary() - 1)
           .about("logit_bias");
 }
 
@@ -142,7 +155,7 @@ void Completion::add_texts(EngineRequest& work) const {
     job.sequence = choice % request_.best_of;
     job.max_tokens = request_.max_tokens;
     job.stop = request_.stop;
-    if (!request_.ignore_end) job.end_of_text = model_.tokenizer.end_of_text();
+    if (!request_.ignore_end) job.end_of_text = model_->tokenizer.end_of_text();
     job.on_token = [mailbox = mailbox_, choice](TextToken&& token) {
       mailbox->push(Written{choice, std::move(token)});
     };
@@ -201,12 +214,12 @@ void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_ne
 /// The only token of a text, as the engine would write it.
 TextToken Completion::first_choice(const ScoredToken& token) const {
   TextToken written = {token, "", FinishReason::kLength};
-  if (token.token == model_.tokenizer.end_of_text() && !request_.ignore_end) {
+  if (token.token == model_->tokenizer.end_of_text() && !request_.ignore_end) {
     written.finish = FinishReason::kStop;
     return written;
   }
   TextStream stream(request_.stop);
-  written.text = stream.push(model_.bytes_of(token.token));
+  written.text = stream.push(model_->bytes_of(token.token));
   if (stream.stopped()) written.finish = FinishReason::kStop;
   written.text += stream.finish();
   return written;
@@ -216,7 +229,7 @@ Completion::Json Completion::head(const std::string& object) const {
   return {{"id", id_},
           {"object", object},
           {"created", unix_seconds(std::chrono::system_clock::now())},
-          {"model", model_.name}};
+          {"model", model_->name}};
 }
 
 Completion::Json Completion::usage() const {

@@ -75,7 +75,7 @@ class Completion {
 
   Service& service_;
   const CompletionRequest request_;
-  const ServedModel& model_;
+  const ServedModels::Model model_;
   std::string id_;
   Clock::time_point started_ = Clock::now();
   std::vector<TokenIds> prompts_;

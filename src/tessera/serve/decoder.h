@@ -58,6 +58,8 @@ class Decoder {
   virtual std::span<const float> logits(size_t row) = 0;
   /// Goes on with these rows, in this order, each with one more token.
   virtual void step(const std::vector<int64_t>& rows, const TokenIds& drawn) = 0;
+  /// Drops all rows, whatever state a throw has left them in.
+  virtual void clear() noexcept = 0;
 };
 
 }  // namespace tessera::serve

@@ -31,6 +31,9 @@ Engine::~Engine() {
 }
 
 void Engine::check(const EngineRequest& request) const {
+  if (std::ssize(request.texts) > options_.queue)
+    throw ApiError(413, "the request asks for {} texts, expected at most {} (--max-queue)",
+                   request.texts.size(), options_.queue);
   const auto longest = decoder_->longest_text();
   for (const TextJob& text : request.texts) {
     // The last token that is written is not read.
@@ -60,17 +63,18 @@ void Engine::check(const EngineRequest& request) const {
 
 std::shared_ptr<Engine::Ticket> Engine::submit(EngineRequest request) {
   check(request);
+  const auto jobs = std::ssize(request.texts) + std::ssize(request.scores) +
+                    std::ssize(request.calls);
   const auto shared = std::make_shared<Shared>();
   shared->request = std::move(request);
   EngineRequest& own = shared->request;
   {
     const std::lock_guard lock(mutex_);
-    if (counts_.waiting >= options_.queue)
-      throw ApiError(503, "{} requests are waiting already; try again later",
-                     counts_.waiting.load())
+    if (counts_.waiting + jobs > options_.queue)
+      throw ApiError(503, "{} texts are waiting already; try again later", counts_.waiting.load())
           .with_code("overloaded")
           .retry_after(1);
-    ++counts_.waiting;
+    counts_.waiting += jobs;
     const auto push = [&](auto& jobs) {
       for (auto& job : jobs) queue_.push(own.client, std::make_unique<Job>(Job{shared, &job}));
     };
@@ -173,21 +177,27 @@ bool Engine::write_token(Row& row, Draw draw, TokenIds& drawn) {
   }
 }
 
-void Engine::fail(const std::shared_ptr<Shared>& request, std::exception_ptr error) {
-  request->call([&] {
-    request->request.on_failure(error);
-    request->cancelled = true;
-  });
+/// Its functions are not called any more, whatever becomes of the last one.
+void Engine::fail(const std::shared_ptr<Shared>& request, std::exception_ptr error) noexcept {
+  try {
+    request->call([&] {
+      request->cancelled = true;
+      request->request.on_failure(error);
+    });
+  } catch (...) {
+    as_api_error(std::current_exception());  // for the log
+  }
 }
 
-void Engine::end_all(std::exception_ptr error) {
+/// Ends all texts that are being written; later ones are written again.
+void Engine::end_all(std::exception_ptr error) noexcept {
   for (const Row& row : rows_) {
     used_bytes_ -= row.bytes;
     fail(row.request, error);
   }
   rows_.clear();
-  decoder_->step({}, {});
   counts_.rows = 0;
+  decoder_->clear();
 }
 
 }  // namespace tessera::serve

@@ -69,14 +69,14 @@ struct EngineRequest {
 
 struct EngineOptions {
   int64_t rows = 32;          ///< most texts that are written side by side
-  int64_t queue = 256;        ///< most requests that wait, 1 or more
+  int64_t queue = 4096;       ///< limit of the texts that wait, 1 or more
   double memory_bytes = 1e9;  ///< of the memories of all texts that are being written
 };
 
 /// What an engine has done and what it is doing.
 struct EngineCounts {
   std::atomic<int64_t> tokens_read = 0, tokens_written = 0, steps = 0;
-  std::atomic<int64_t> waiting = 0, rows = 0;  ///< requests, texts
+  std::atomic<int64_t> waiting = 0, rows = 0;  ///< texts that have not begun, that are written
 };
 
 /// Continues the texts of all requests to one model side by side (continuous batching, Yu et al.
@@ -96,8 +96,9 @@ class Engine {
   /// A request that was taken. Destroyed, it cancels what is left of the request, whose functions
   /// are then not called any more.
   class Ticket;
-  /// Takes a request. Throws ApiError: 503 where too many wait, 400 where a text is too long for
-  /// the model or would take more memory than there is for all.
+  /// Takes a request. Throws ApiError: 503 where too many texts wait, 413 where it alone has too
+  /// many, 400 where a text is too long for the model or would take more memory than there is for
+  /// all.
   std::shared_ptr<Ticket> submit(EngineRequest request);
 
   const EngineCounts& counts() const { return counts_; }
@@ -127,8 +128,8 @@ class Engine {
   void write_tokens();
   std::vector<Draw> draw_tokens();
   bool write_token(Row& row, Draw draw, TokenIds& drawn);
-  void fail(const std::shared_ptr<Shared>& request, std::exception_ptr error);
-  void end_all(std::exception_ptr error);
+  void fail(const std::shared_ptr<Shared>& request, std::exception_ptr error) noexcept;
+  void end_all(std::exception_ptr error) noexcept;
 
   std::unique_ptr<Decoder> decoder_;
   std::function<std::string(int64_t)> token_bytes_;

@@ -13,7 +13,6 @@ struct Engine::Shared {
   bool cancelled = false;
   EngineRequest request;
   // The engine's thread alone:
-  bool begun = false;
   bool reads_prompt = false;  // its next one waits: it may begin like this one
 
   bool is_cancelled() {

@@ -65,7 +65,7 @@ std::unique_ptr<Engine::Job> Engine::waiting_job() {
     return has_room = has_room_for(*next);
   });
   if (!job) return nullptr;
-  if (!std::exchange((*job)->request->begun, true)) --counts_.waiting;
+  --counts_.waiting;
   return *std::move(job);
 }
 

@@ -20,14 +20,27 @@ bool HeaderOrder::operator()(std::string_view a, std::string_view b) const {
       [](unsigned char x, unsigned char y) { return std::tolower(x) < std::tolower(y); });
 }
 
+void Request::set_target(std::string_view target) {
+  target = target.substr(0, target.find('#'));
+  if (const size_t host = target.find("://"); !target.starts_with('/') && host != target.npos)
+    target.remove_prefix(std::min(target.find('/', host + 3), target.size()));
+  const size_t end = std::min(target.find('?'), target.size());
+  path = target.substr(0, end);
+  for (std::string_view rest = target.substr(end); !rest.empty();) {
+    rest.remove_prefix(1);  // ? or &
+    std::string pair(rest.substr(0, rest.find('&')));
+    rest.remove_prefix(pair.size());
+    std::replace(pair.begin(), pair.end(), '+', ' ');
+    const size_t equals = std::min(pair.find('='), pair.size());
+    if (pair.empty()) continue;
+    query.emplace(percent_decoded(pair.substr(0, equals)),
+                  equals < pair.size() ? percent_decoded(pair.substr(equals + 1)) : "");
+  }
+}
+
 std::string Request::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? "" : found->second;
-}
-
-std::string Request::asker() const {
-  const std::string key = header("Authorization");
-  return key.empty() ? client : key;
 }
 
 std::string Request::parameter(const std::string& name, const std::string& otherwise) const {

@@ -24,15 +24,17 @@ struct Request {
   std::map<std::string, std::string, HeaderOrder> headers;
   std::string body;
   std::string client;                         ///< address that it came from
+  std::string asker;                          ///< whom its work is counted for (Access::asker_of)
   std::map<std::string, std::string> values;  ///< of the route's placeholders, by their names
 
-  /// Whether the client has closed the connection; nobody reads the answer then.
+  /// Whether nobody waits for the answer any more.
   std::function<bool()> hung_up = [] { return false; };
 
+  /// Takes `path` and `query` from the target of a request's first line: "/path?name=value&…", also
+  /// behind "http://host".
+  void set_target(std::string_view target);
   /// The header's value, or "".
   std::string header(const std::string& name) const;
-  /// Whom waiting work is counted for: the key that the request brings, or else its address.
-  std::string asker() const;
   /// The value of "?name=", or `otherwise`.
   std::string parameter(const std::string& name, const std::string& otherwise = "") const;
 };
@@ -56,6 +58,8 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers;
   std::function<void(EventStream&)> events;  ///< writes all events; then the answer ends
   std::string route;                         ///< pattern of the route that gave it
+  bool follows = false;                      ///< its events come as long as something else goes on
+  std::shared_ptr<const void> until_sent;    ///< released once the last byte is sent, or cannot be
 
   /// A stream of events.
   static Response of_events(std::function<void(EventStream&)> events);
@@ -63,7 +67,7 @@ struct Response {
 
 using Handler = std::function<Response(const Request&)>;
 
-/// Undoes percent-encoding; a % that begins none stays.
+/// Undoes percent-encoding; a % that begins no two hexadecimal digits stays.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace tessera::serve

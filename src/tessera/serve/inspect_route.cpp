@@ -76,7 +76,8 @@ Inspection inspect_now(const ServedModel& model, const std::string& client, cons
 Response inspect_text(Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const ServedModel& model = service.models.find(fields.text("model").value_or(""));
+  const ServedModels::Model found = service.models.find(fields.text("model").value_or(""));
+  const ServedModel& model = *found;
   if (!model.model)
     throw ApiError(400,
                    "'{}' is a store, which is not inspected; POST /v1/stores/{}/recall names "
@@ -95,7 +96,7 @@ Response inspect_text(Service& service, const Request& request) {
   options.token = fields.integer("token", 0, model.engine->vocabulary() - 1);
   const int64_t position = fields.integer("position", last, 0, last);
   return json_response(
-      json_of(inspect_now(model, request.asker(), text, position, options), model, text));
+      json_of(inspect_now(model, request.asker, text, position, options), model, text));
 }
 
 }  // namespace

@@ -69,8 +69,7 @@ class ModelDecoder : public Decoder {
         reading_(natural_reading(*model_)),
         first_bytes_(state_bytes(*model_, 1)),
         token_bytes_(state_bytes(*model_, 2) - first_bytes_),
-        cache_(cache_bytes),
-        texts_(*model_, reading_) {}
+        cache_(cache_bytes) {}
 
   int64_t vocabulary() const override { return model_->vocabulary(); }
 
@@ -95,31 +94,39 @@ class ModelDecoder : public Decoder {
   void add(PromptReading& prompt) override {
     auto& read = static_cast<ModelPrompt&>(prompt);
     cache_.keep(read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
-    texts_.append(std::move(read.session()));
+    if (texts_)
+      texts_->append(std::move(read.session()));
+    else
+      texts_.emplace(std::move(read.session()));
     take_logits();
   }
 
-  size_t rows() const override { return texts_.tokens().size(); }
-  const TokenIds& tokens(size_t row) const override { return texts_.tokens().at(row); }
+  size_t rows() const override { return texts_ ? texts_->tokens().size() : 0; }
+  const TokenIds& tokens(size_t row) const override { return texts_.value().tokens().at(row); }
   std::span<const float> logits(size_t row) override {
     const auto V = static_cast<size_t>(vocabulary());
     return {logits_.data_ptr<float>() + row * V, V};
   }
 
   void step(const std::vector<int64_t>& rows, const TokenIds& drawn) override {
-    texts_.select(rows);
-    if (!rows.empty()) texts_.step(drawn);
-    if (!rows.empty()) take_logits();
+    if (rows.empty()) return clear();
+    texts_->select(rows);
+    texts_->step(drawn);
+    take_logits();
+  }
+  void clear() noexcept override {
+    texts_.reset();
+    logits_.reset();
   }
 
  private:
-  void take_logits() { logits_ = texts_.logits().to(at::kFloat).contiguous(); }
+  void take_logits() { logits_ = texts_->logits().to(at::kFloat).contiguous(); }
 
   std::shared_ptr<LanguageModel> model_;
   Reading reading_;
   double first_bytes_, token_bytes_;  // of a state after one token, and with each one more
   Cache cache_;
-  StreamingSession texts_;
+  std::optional<StreamingSession> texts_;  // none without rows
   at::Tensor logits_;  // [rows, V]
 };
 

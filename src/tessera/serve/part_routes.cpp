@@ -17,6 +17,7 @@ using store::MemoStore;
 
 constexpr int64_t kMostSourcesOfPart = 1000;
 constexpr int64_t kMostRows = 65536;
+constexpr int64_t kMostTokens = 65536;  // whose sources are looked for at once
 
 template <typename Number>
 Response binary_response(std::span<const Number> numbers) {
@@ -102,6 +103,9 @@ Response sources_of_tokens(const MemoStore& store, const Request& request) {
     if (id >= store.config().memory.vocabulary) fields.refuse("tokens", "ids of the vocabulary");
     tokens.push_back(static_cast<int32_t>(id));
   }
+  if (std::ssize(tokens) > kMostTokens)
+    throw ApiError(413, "'tokens' holds {} tokens, expected at most {}", tokens.size(), kMostTokens)
+        .about("tokens");
   const int64_t first = fields.integer("first", 0, 0, std::ssize(tokens));
   const int64_t most = fields.integer("most", 3, 1, kMostSourcesOfPart);
   Json list = Json::array();
@@ -121,9 +125,10 @@ void add_part_routes(Router& router, Service& service) {
     router.add(method, "/v1/stores/{store}/part" + path,
                [&service, answer](const Request& request) {
                  Response response;
-                 store_of(service, request)->read([&](const ServedStore::Snapshot& snapshot) {
+                 const auto read = [&](const ServedStore::Snapshot& snapshot) {
                    response = answer(snapshot.store, request);
-                 });
+                 };
+                 store_of(service, request)->read(read, service.unwanted(request));
                  return response;
                });
   };

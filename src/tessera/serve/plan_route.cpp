@@ -33,7 +33,11 @@ Response plan(const Request& request) {
   const int64_t runs = fields.integer("runs", 3, 0, kMostRuns);
   const auto seed = static_cast<uint64_t>(fields.integer("seed", 1, 0, INT64_MAX));
   static std::mutex one_at_a_time;  // a simulation uses every core
-  const std::lock_guard lock(one_at_a_time);
+  const std::unique_lock lock(one_at_a_time, std::try_to_lock);
+  if (!lock)
+    throw ApiError(503, "another memory is being planned; try again later")
+        .with_code("overloaded")
+        .retry_after(5);
   const auto law = theory::planned_zipf_law(*inputs, *outputs, *alpha);
   return json_response(
       theory::json_of(error ? theory::plan_for_error(law, *error, runs, seed)

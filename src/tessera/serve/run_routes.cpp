@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr auto kBetweenReads = std::chrono::milliseconds(250);  // of a file that may grow
 constexpr auto kSignOfLife = std::chrono::seconds(5);
-constexpr uint64_t kMostBytes = 1 << 28;
+constexpr std::streamoff kTailBytes = 1 << 16;      // of a log, with its last line
+constexpr std::streamoff kReadBytes = 1 << 20;      // of a log, at once
 
 /// Runs in the folder, by name. What a request names is looked up here and never becomes a path.
 std::map<std::string, fs::path> runs_in(const std::string& folder) {
@@ -37,13 +38,15 @@ fs::path run_of(const Service& service, const Request& request) {
   return found->second;
 }
 
-/// The whole lines of a file from byte `from` on, which is moved behind them.
+/// The next whole lines of a file from byte `from` on, which is moved behind them; all that there
+/// are, in several calls.
 std::vector<std::string> lines_after(const fs::path& file, std::streamoff& from) {
   std::vector<std::string> lines;
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (stream.tellg() < from) from = 0;  // the run began once more
   stream.seekg(from);
-  for (std::string line; std::getline(stream, line) && !stream.eof();) {
+  const std::streamoff end = from + kReadBytes;
+  for (std::string line; from < end && std::getline(stream, line) && !stream.eof();) {
     from += std::ssize(line) + 1;
     lines.push_back(std::move(line));
   }
@@ -51,7 +54,8 @@ std::vector<std::string> lines_after(const fs::path& file, std::streamoff& from)
 }
 
 Json last_line(const fs::path& file) {
-  std::streamoff from = 0;
+  std::streamoff from =
+      std::max<std::streamoff>(0, static_cast<std::streamoff>(fs::file_size(file)) - kTailBytes);
   const auto lines = lines_after(file, from);
   return lines.empty() ? Json(nullptr) : Json::parse(lines.back(), nullptr, false);
 }
@@ -91,16 +95,33 @@ void follow(EventStream& events, const fs::path& file, const std::atomic<bool>& 
   }
 }
 
-Response run_metrics(const Service& service, const Request& request) {
+/// One of the clients that follow runs, of which there are only so many: each holds a thread.
+std::shared_ptr<const void> follower(Service& service) {
+  const std::shared_ptr<const void> place(nullptr, [&](const void*) { --service.followers; });
+  if (++service.followers > kFollowers)
+    throw ApiError(503, "{} clients follow runs already; try again later", kFollowers)
+        .with_code("overloaded")
+        .retry_after(10);
+  return place;
+}
+
+Response run_metrics(Service& service, const Request& request) {
   const fs::path file = run_of(service, request) / "metrics.jsonl";
-  if (request.parameter("follow") == "true")
-    return Response::of_events([file, &stopping = service.stopping](EventStream& events) {
-      follow(events, file, stopping);
-    });
+  if (request.parameter("follow") == "true") {
+    auto response = Response::of_events(
+        [file, place = follower(service), &stopping = service.stopping](EventStream& events) {
+          follow(events, file, stopping);
+        });
+    response.follows = true;
+    return response;
+  }
   Response response;
   response.content_type = "application/x-ndjson";
   std::streamoff from = 0;
-  for (const auto& line : lines_after(file, from)) response.body += line + "\n";
+  for (auto lines = lines_after(file, from);
+       !lines.empty() && std::ssize(response.body) <= service.limits.answer_bytes;
+       lines = lines_after(file, from))
+    for (const std::string& line : lines) response.body += line + "\n";
   return response;
 }
 
@@ -115,7 +136,7 @@ Response run_report(const Service& service, const Request& request) {
     throw ApiError(404, "the run '{}' has no report yet", request.values.at("run"));
   Response response;
   response.content_type = "text/html; charset=utf-8";
-  response.body = read_file(file, kMostBytes);
+  response.body = read_file(file, static_cast<uint64_t>(service.limits.answer_bytes));
   response.headers = {{"Content-Security-Policy",
                        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
                        "img-src data:; sandbox allow-scripts"},

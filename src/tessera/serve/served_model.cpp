@@ -10,6 +10,7 @@
 #include "tessera/model/language_model.h"
 #include "tessera/serve/api_error.h"
 #include "tessera/serve/model_decoder.h"
+#include "tessera/serve/served_store.h"
 
 namespace tessera::serve {
 namespace {
@@ -42,11 +43,59 @@ TokenIds encoded_text(const ServedModel& model, const std::string& text, Special
   }
 }
 
-const ServedModel& ServedModels::find(const std::string& name) const {
-  for (const ServedModel& model : models_)
-    if (model.name == name || name.empty()) return model;
+namespace {
+
+ServedModel model_of_store(const std::string& name, const std::string& folder,
+                           const EngineOptions& options) {
+  auto store = std::make_shared<ServedStore>(name, folder);
+  const Tokenizer tokenizer = store->tokenizer();
+  const auto bytes_of = [tokenizer](int64_t token) {
+    return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
+  };
+  auto engine = std::make_unique<Engine>(decoder_of(store), bytes_of, options);
+  return {name, "store", tokenizer, nullptr, std::move(engine), std::move(store)};
+}
+
+}  // namespace
+
+ServedModels::Model ServedModels::Entry::now() const {
+  const std::lock_guard lock(mutex);
+  if (!model->store || !model->store->was_replaced()) return model;
+  auto opened = std::make_shared<const ServedModel>(open());
+  model->store->retire();
+  return model = std::move(opened);
+}
+
+void ServedModels::add(ServedModel model) {
+  auto entry = std::make_unique<Entry>();
+  entry->model = std::make_shared<const ServedModel>(std::move(model));
+  entries_.push_back(std::move(entry));
+}
+
+void ServedModels::add_store(const std::string& name, const std::string& folder,
+                             const EngineOptions& options) {
+  const auto open = [=] { return model_of_store(name, folder, options); };
+  add(open());
+  entries_.back()->open = open;
+}
+
+std::vector<ServedModels::Model> ServedModels::all() const {
+  std::vector<Model> models;
+  for (const auto& entry : entries_) models.push_back(entry->now());
+  return models;
+}
+
+std::shared_ptr<ServedStore> ServedModels::store(const std::string& name) const {
+  for (const auto& entry : entries_)
+    if (const Model model = entry->now(); model->name == name && model->store) return model->store;
+  return nullptr;
+}
+
+ServedModels::Model ServedModels::find(const std::string& name) const {
+  for (const auto& entry : entries_)
+    if (Model model = entry->now(); model->name == name || name.empty()) return model;
   std::vector<std::string> names;
-  for (const ServedModel& model : models_) names.push_back(model.name);
+  for (const Model& model : all()) names.push_back(model->name);
   throw ApiError(404, "there is no model '{}', only {}", name, fmt::join(names, ", "))
       .about("model")
       .with_code("model_not_found");

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/model_folder.h"
@@ -16,6 +18,8 @@ class LanguageModel;
 
 namespace tessera::serve {
 
+class ServedStore;
+
 /// A model that completes texts under a name: a language model, or a store.
 struct ServedModel {
   std::string name;
@@ -23,6 +27,7 @@ struct ServedModel {
   Tokenizer tokenizer;
   std::shared_ptr<LanguageModel> model;  ///< none of a store
   std::unique_ptr<Engine> engine;
+  std::shared_ptr<ServedStore> store = nullptr;  ///< none of a language model
 
   /// The bytes that a token stands for; none for an id that the tokenizer lacks.
   std::string bytes_of(int64_t token) const;
@@ -36,16 +41,32 @@ struct ServedModel {
 TokenIds encoded_text(const ServedModel& model, const std::string& text, SpecialTokens special,
                       const std::string& field);
 
-/// The models of a server. The first one answers requests that name none.
+/// The models of a server, of which some are stores. The first one answers requests that name none.
+/// From any thread, but for adding.
 class ServedModels {
  public:
-  void add(ServedModel model) { models_.push_back(std::move(model)); }
-  const std::deque<ServedModel>& all() const { return models_; }
+  using Model = std::shared_ptr<const ServedModel>;
+
+  void add(ServedModel model);
+  /// A store as a model of this name. It is opened again where another store has come into its
+  /// folder (`tessera memo rebuild`). Throws as ServedStore.
+  void add_store(const std::string& name, const std::string& folder, const EngineOptions& options);
+
+  std::vector<Model> all() const;
   /// Throws ApiError 404 that lists the names there are.
-  const ServedModel& find(const std::string& name) const;
+  Model find(const std::string& name) const;
+  /// None where no store has this name.
+  std::shared_ptr<ServedStore> store(const std::string& name) const;
 
  private:
-  std::deque<ServedModel> models_;
+  struct Entry {
+    std::function<ServedModel()> open;  ///< of a store
+    mutable std::mutex mutex;           ///< guards the model, which may be opened again
+    mutable Model model;
+
+    Model now() const;
+  };
+  std::vector<std::unique_ptr<Entry>> entries_;
 };
 
 /// A model directory under this name. Throws as ModelFolder::load does.

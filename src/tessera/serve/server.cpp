@@ -16,34 +16,49 @@ bool is_always_answered(const std::string& path) {
 HttpOptions http_options(const ServerOptions& options) {
   options.check();
   HttpOptions http = options.http;
-  http.clients = options.clients + kReserve;
+  http.threads = options.clients + kFollowers + kReserve;
   return http;
 }
 
 }  // namespace
 
-/// One of the requests that are answered at once, until the last byte of its answer.
-class Server::Place {
+/// A request that is being answered, until the last byte of its answer is sent; then it is counted.
+class Server::Answered {
  public:
-  Place(Server& server, std::string asker) : server_(server), asker_(std::move(asker)) {
+  explicit Answered(Server& server, const Request& asked) : server_(server) {
+    request.method = asked.method;
+    request.path = asked.path;
+    request.client = asked.client;
+    request.asker = asked.asker;
     const std::lock_guard lock(server_.answering_mutex_);
     number = ++server_.all_answering_;
-    number_of_asker = ++server_.answering_[asker_];
+    number_of_asker = ++server_.answering_[request.asker];
   }
-  ~Place() {
+  ~Answered() {
+    leave_place();
+    server_.count(*this);
+  }
+  Answered(const Answered&) = delete;
+  Answered& operator=(const Answered&) = delete;
+
+  /// It does not count among the requests that are answered at once any more.
+  void leave_place() {
     const std::lock_guard lock(server_.answering_mutex_);
+    if (!std::exchange(has_place_, false)) return;
     --server_.all_answering_;
-    const auto own = server_.answering_.find(asker_);
+    const auto own = server_.answering_.find(request.asker);
     if (--own->second == 0) server_.answering_.erase(own);
   }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
 
+  Request request;                  ///< without its headers and its body
   int64_t number, number_of_asker;  ///< of the requests that are answered with it
+  std::string route = "refused";
+  int status = 0;
+  Clock::time_point started = Clock::now();
 
  private:
   Server& server_;
-  std::string asker_;
+  bool has_place_ = true;
 };
 
 void ServerOptions::check() const {
@@ -74,66 +89,57 @@ void Server::stop() {
 }
 
 std::optional<Response> Server::refusal(const Request& request) {
-  const auto started = Clock::now();
   auto refused = access_.refusal(request);
-  if (refused) count(request, "refused", refused->status, started);
+  if (!refused) return refused;
+  const auto answered = std::make_shared<Answered>(*this, request);
+  answered->status = refused->status;
+  refused->until_sent = answered;
   return refused;
 }
 
-/// The answer, counted when its last byte is written.
-Response Server::answer(const Request& request) {
-  const auto started = Clock::now();
-  Response response = answer_now(request);
+Response Server::answer(Request request) {
+  request.asker = access_.asker_of(request);
+  const auto answered = std::make_shared<Answered>(*this, request);
+  Response response = answer_now(request, *answered);
+  if (std::ssize(response.body) > service_.limits.answer_bytes)
+    response = ApiError(413, "the answer has {:.1f} MB, expected at most {:.1f} (--max-answer)",
+                        static_cast<double>(response.body.size()) / 1e6,
+                        static_cast<double>(service_.limits.answer_bytes) / 1e6)
+                   .response();
+  if (response.follows) answered->leave_place();
   access_.add_headers(request, response);
-  if (!response.events) {
-    count(request, response.route, response.status, started);
-    return response;
-  }
-  Request asked;  // without its body
-  asked.method = request.method;
-  asked.path = request.path;
-  asked.client = request.client;
-  response.events = [this, started, asked, route = response.route, status = response.status,
-                     events = std::move(response.events)](EventStream& stream) {
-    events(stream);
-    count(asked, route, status, started);
-  };
+  answered->route = response.route.empty() ? "none" : response.route;
+  answered->status = response.status;
+  response.until_sent = answered;
   return response;
 }
 
-void Server::count(const Request& request, const std::string& route, int status,
-                   Clock::time_point started) {
-  const double seconds = std::chrono::duration<double>(Clock::now() - started).count();
-  service_.metrics.count(route, status, seconds);
-  if (on_answer_) on_answer_(request, status, seconds);
+void Server::count(const Answered& answered) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - answered.started).count();
+  service_.metrics.count(answered.route, answered.status, seconds);
+  if (on_answer_) on_answer_(answered.request, answered.status, seconds);
 }
 
-Response Server::answer_now(const Request& request) {
+Response Server::answer_now(const Request& request, const Answered& answered) const {
   if (request.method == "OPTIONS" && !request.header("Origin").empty()) {
     Response allowed;
     allowed.status = 204;
     return allowed;
   }
   if (is_always_answered(request.path)) return router_.answer(request);
-  const auto place = std::make_shared<Place>(*this, request.asker());
-  if (options_.clients_per_key > 0 && place->number_of_asker > options_.clients_per_key)
+  if (options_.clients_per_key > 0 && answered.number_of_asker > options_.clients_per_key)
     return ApiError(429, "{} requests of yours are being answered; try again later",
                     options_.clients_per_key)
         .with_code("rate_limit_exceeded")
         .retry_after(1)
         .response();
-  if (place->number > options_.clients)
+  if (answered.number > options_.clients)
     return ApiError(503, "{} requests are being answered; try again later (--max-clients)",
                     options_.clients)
         .with_code("overloaded")
         .retry_after(1)
         .response();
-  Response response = router_.answer(request);
-  if (response.events)
-    response.events = [place, events = std::move(response.events)](EventStream& stream) {
-      events(stream);
-    };
-  return response;
+  return router_.answer(request);
 }
 
 }  // namespace tessera::serve

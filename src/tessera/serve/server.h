@@ -13,7 +13,7 @@
 namespace tessera::serve {
 
 struct ServerOptions {
-  HttpOptions http;  ///< `clients` follows from `clients` here
+  HttpOptions http;  ///< `threads` follows from `clients`
   AccessOptions access;
   int64_t clients = 64;         ///< most requests that are answered at once; above it 503
   int64_t clients_per_key = 0;  ///< most of one key, or of one address; above it 429; 0: no limit
@@ -27,8 +27,8 @@ struct ServerOptions {
 /// A service on the network.
 class Server {
  public:
-  /// An answered request, without its body: for a log.
-  using OnAnswer = std::function<void(const Request&, int status, double seconds)>;
+  /// An answered request, once its last byte is sent: for a log.
+  using OnAnswer = std::function<void(const Request& without_body, int status, double seconds)>;
 
   /// Opens the port. The service must outlive it. Throws UsageError as ServerOptions::check(),
   /// SystemError.
@@ -42,13 +42,12 @@ class Server {
 
  private:
   using Clock = std::chrono::steady_clock;
-  class Place;
+  class Answered;
 
   std::optional<Response> refusal(const Request& request);
-  Response answer(const Request& request);
-  Response answer_now(const Request& request);
-  void count(const Request& request, const std::string& route, int status,
-             Clock::time_point started);
+  Response answer(Request request);
+  Response answer_now(const Request& request, const Answered& answered) const;
+  void count(const Answered& answered);
 
   Service& service_;
   ServerOptions options_;

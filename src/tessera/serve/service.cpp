@@ -51,16 +51,13 @@ int64_t query_number(const Request& request, const std::string& name, int64_t le
   return number;
 }
 
-void Service::add_store(const std::string& name, const std::string& folder,
-                        const EngineOptions& options) {
-  const auto store = std::make_shared<ServedStore>(name, folder);
-  const Tokenizer tokenizer = store->tokenizer();
-  const auto bytes_of = [tokenizer](int64_t token) {
-    return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
+ServedStore::Unwanted Service::unwanted(const Request& request) const {
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                       std::chrono::duration<double>(limits.request_seconds));
+  return [end, hung_up = request.hung_up] {
+    return std::chrono::steady_clock::now() > end || hung_up();
   };
-  models.add({name, "store", tokenizer, nullptr,
-              std::make_unique<Engine>(decoder_of(store), bytes_of, options)});
-  stores.emplace(name, store);
 }
 
 }  // namespace tessera::serve

@@ -16,29 +16,33 @@
 
 namespace tessera::serve {
 
+constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
+
 struct ServiceLimits {
   int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
+  int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is not a stream
   double request_seconds = 600;                   ///< until a request is answered
 };
 
 /// Everything that the routes serve, without the network.
 struct Service {
   ServedModels models;  ///< of which some are stores
-  std::map<std::string, std::shared_ptr<ServedStore>> stores;
   std::map<std::string, std::shared_ptr<ServedHosts>> together;  ///< stores at other hosts
   std::string runs;  ///< folder of run folders; "" for none
   ServiceLimits limits;
   Metrics metrics;
   std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
   std::atomic<bool> stopping = false;  ///< ends the answers that have no end of their own
+  std::atomic<int64_t> followers = 0;  ///< clients that follow a run
 
-  /// A store, which is also a model of this name.
-  void add_store(const std::string& name, const std::string& folder, const EngineOptions& options);
+  /// Whether the answer to this request is not wanted any more: its client has gone, or its time
+  /// is over (ServiceLimits::request_seconds, from this call on).
+  ServedStore::Unwanted unwanted(const Request& request) const;
 };
 
 /// The store that a request's path names. Throws ApiError 404 that lists the names there are, or
 /// says which hosts have it.
-const std::shared_ptr<ServedStore>& store_of(const Service& service, const Request& request);
+std::shared_ptr<ServedStore> store_of(const Service& service, const Request& request);
 
 /// All routes. The service must outlive the router.
 Router routes_of(Service& service);

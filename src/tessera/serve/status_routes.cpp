@@ -24,7 +24,7 @@ Json json_of(const ServedModel& model, const Service& service) {
 
 Response list_models(const Service& service) {
   Json list = Json::array();
-  for (const ServedModel& model : service.models.all()) list.push_back(json_of(model, service));
+  for (const auto& model : service.models.all()) list.push_back(json_of(*model, service));
   return json_response({{"object", "list"}, {"data", std::move(list)}});
 }
 
@@ -32,9 +32,9 @@ Response list_models(const Service& service) {
 std::string of_engines(const Service& service, const std::string& name, const std::string& type,
                        const std::string& help, const std::atomic<int64_t> EngineCounts::*count) {
   std::string text = metric_head(name, type, help);
-  for (const ServedModel& model : service.models.all())
-    text += metric_line(name, {{"model", model.name}},
-                        static_cast<double>((model.engine->counts().*count).load()));
+  for (const auto& model : service.models.all())
+    text += metric_line(name, {{"model", model->name}},
+                        static_cast<double>((model->engine->counts().*count).load()));
   return text;
 }
 
@@ -63,7 +63,7 @@ Response metrics(const Service& service) {
 void add_status_routes(Router& router, Service& service) {
   router.add("GET", "/v1/models", [&](const Request&) { return list_models(service); });
   router.add("GET", "/v1/models/{model}", [&](const Request& request) {
-    return json_response(json_of(service.models.find(request.values.at("model")), service));
+    return json_response(json_of(*service.models.find(request.values.at("model")), service));
   });
   router.add("GET", "/health", [](const Request&) { return json_response({{"status", "ok"}}); });
   router.add("GET", "/metrics", [&](const Request&) { return metrics(service); });

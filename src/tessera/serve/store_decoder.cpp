@@ -42,6 +42,7 @@ class Predictor {
     std::vector<std::vector<float>> logits;
     const std::vector<std::span<const int32_t>> views(contexts.begin(), contexts.end());
     store_->read([&](const ServedStore::Snapshot& snapshot) {
+      logits.clear();
       const auto& decoder = snapshot.reader().decoder();
       memo::read_contexts(snapshot.store.memory(), views,
                           [&](size_t, const memo::WindowScores& scores) {
@@ -133,12 +134,17 @@ class StoreDecoder : public Decoder {
     std::vector<TokenIds> texts;
     std::vector<std::vector<int32_t>> contexts;
     for (size_t i = 0; i < rows.size(); ++i) {
-      texts.push_back(std::move(texts_.at(rows[i])));
+      texts.push_back(texts_.at(rows[i]));
       texts.back().push_back(drawn[i]);
       contexts.push_back(predictor_.context_of(texts.back(), texts.back().size()));
     }
+    logits_ = contexts.empty() ? std::vector<std::vector<float>>()
+                               : predictor_.logits_after(contexts);
     texts_ = std::move(texts);
-    logits_ = predictor_.logits_after(contexts);
+  }
+  void clear() noexcept override {
+    texts_.clear();
+    logits_.clear();
   }
 
  private:

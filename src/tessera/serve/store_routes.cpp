@@ -23,25 +23,29 @@ using Snapshot = ServedStore::Snapshot;
 constexpr int64_t kMostSources = 100;
 constexpr int64_t kMostPlaces = 10000;
 constexpr int64_t kMostMeasured = 100000;
+constexpr int64_t kMostRecited = 65536;  // tokens
 
 bool wants_events(const Request& request) {
   return request.parameter("stream") == "true";
 }
 
-Json document_json(const store::Ledger& ledger, const store::StoredDocument& document) {
-  Json json = store::json_of(document, ledger.details(document));
+Json document_json(const store::StoredDocument& document, const store::DocumentDetails& details) {
+  Json json = store::json_of(document, details);
   json["object"] = "document";
   return json;
 }
 
 Response list_stores(const Service& service) {
   Json list = Json::array();
-  for (const auto& [name, store] : service.stores)
-    store->read([&, &name = name](const Snapshot& snapshot) {
-      Json entry = {{"id", name}, {"object", "store"}};
+  for (const auto& model : service.models.all()) {
+    if (!model->store) continue;
+    Json entry;
+    model->store->read([&](const Snapshot& snapshot) {
+      entry = {{"id", model->name}, {"object", "store"}};
       entry.update(store::json_of(snapshot.store.ledger().totals()));
-      list.push_back(std::move(entry));
     });
+    list.push_back(std::move(entry));
+  }
   Json together = Json::array();
   for (const auto& [name, hosts] : service.together)
     together.push_back({{"id", name}, {"object", "store"}, {"stores", hosts->addresses()}});
@@ -50,22 +54,28 @@ Response list_stores(const Service& service) {
   return json_response(json);
 }
 
-Response list_documents(ServedStore& store) {
-  Json list = Json::array();
-  store.read([&](const Snapshot& snapshot) {
-    for (const auto& document : snapshot.store.ledger().documents())
-      list.push_back(document_json(snapshot.store.ledger(), document));
-  });
+Response list_documents(ServedStore& store, const ServedStore::Unwanted& unwanted) {
+  Json list;
+  const auto read = [&](const Snapshot& snapshot) {
+    list = Json::array();
+    const store::Ledger& ledger = snapshot.store.ledger();
+    for (const auto& document : ledger.documents())
+      list.push_back(document_json(document, ledger.details(document)));
+  };
+  store.read(read, unwanted);
   return json_response({{"object", "list"}, {"data", std::move(list)}});
 }
 
-Response get_document(ServedStore& store, const std::string& id) {
+Response get_document(ServedStore& store, const std::string& id,
+                      const ServedStore::Unwanted& unwanted) {
   Json json;
-  store.read([&](const Snapshot& snapshot) {
-    const auto document = document_of(snapshot.store.ledger(), id);
-    json = document_json(snapshot.store.ledger(), document);
-    json["text"] = store::whole_text(snapshot.store.ledger(), store.tokenizer(), document);
-  });
+  const auto read = [&](const Snapshot& snapshot) {
+    const store::Ledger& ledger = snapshot.store.ledger();
+    const auto document = document_of(ledger, id);
+    json = document_json(document, ledger.details(document));
+    json["text"] = store::whole_text(ledger, store.tokenizer(), document);
+  };
+  store.read(read, unwanted);
   return json_response(json);
 }
 
@@ -93,15 +103,11 @@ Response add_document(const std::shared_ptr<ServedStore>& store, const Request& 
   return long_answer(
       wants_events(request), 201,
       [store, document = new_document(request)](const OnProgress& on_progress) {
-        const auto outcome =
+        const auto stored =
             store->memorize(document.id, document.text, document.replace, on_progress);
-        Json json;
-        store->read([&](const Snapshot& snapshot) {
-          const store::Ledger& ledger = snapshot.store.ledger();
-          json = document_json(ledger, document_of(ledger, document.id));
-        });
+        Json json = document_json(stored.document, stored.details);
         constexpr std::array<const char*, 3> kOutcomes = {"new", "replaced", "unchanged"};
-        json["outcome"] = kOutcomes[static_cast<size_t>(outcome)];
+        json["outcome"] = kOutcomes[static_cast<size_t>(stored.outcome)];
         return json;
       });
 }
@@ -126,7 +132,7 @@ RecallRequest recall_request(const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
   RecallRequest asked = {fields.required_text("prompt"), {}};
-  asked.options.tokens = fields.integer("tokens", asked.options.tokens, 0, INT32_MAX);
+  asked.options.tokens = fields.integer("tokens", asked.options.tokens, 0, kMostRecited);
   asked.options.error_rate =
       fields.number("error_rate", asked.options.error_rate, 1e-300, 0.999999);
   asked.options.sources = static_cast<size_t>(fields.integer("sources", 3, 1, kMostSources));
@@ -141,19 +147,24 @@ Response recall_text(const Service& service, const Request& request) {
                        [hosts = together->second, asked](const OnProgress&) {
                          return hosts->recall(asked.prompt, asked.options);
                        });
-  const std::shared_ptr<ServedStore>& store = store_of(service, request);
-  return long_answer(wants_events(request), 200, [store, asked](const OnProgress& on_progress) {
+  const auto recall = [store = store_of(service, request), asked,
+                       unwanted = service.unwanted(request)](const OnProgress& on_progress) {
     Json json;
-    store->read([&](const Snapshot& snapshot) {
+    const auto read = [&](const Snapshot& snapshot) {
       const store::Question question = store::read_question(snapshot.store, asked.prompt);
       int64_t tokens = 0;
-      const auto recall = store::recall(
-          snapshot.store, question.tokens, asked.options,
-          [&](const memo::NextToken&) { on_progress(++tokens, asked.options.tokens); });
-      json = store::json_of(snapshot.store, asked.prompt, question, recall);
-    });
+      const auto on_token = [&](const memo::NextToken&) {
+        snapshot.look_up();
+        on_progress(++tokens, asked.options.tokens);
+      };
+      json =
+          store::json_of(snapshot.store, asked.prompt, question,
+                         store::recall(snapshot.store, question.tokens, asked.options, on_token));
+    };
+    store->read(read, unwanted);
     return json;
-  });
+  };
+  return long_answer(wants_events(request), 200, recall);
 }
 
 /// As POST /v1/completions of the store's model.
@@ -170,15 +181,18 @@ store::Matching matching_of(const Fields& fields) {
   return fields.boolean("case", false) ? store::Matching::kTyped : store::Matching::kLetters;
 }
 
-Response find_in_documents(ServedStore& store, const Request& request) {
+Response find_in_documents(ServedStore& store, const Request& request,
+                           const ServedStore::Unwanted& unwanted) {
   const auto body = json_body(request);
   const Fields fields(body);
   const std::string text = fields.required_text("text");
   const int64_t limit = fields.integer("limit", 100, 1, kMostPlaces);
   const store::Matching matching = matching_of(fields);
-  Json places = Json::array();
+  Json places;
   int64_t count = 0, documents = 0;
-  store.read([&](const Snapshot& snapshot) {
+  const auto read = [&](const Snapshot& snapshot) {
+    places = Json::array();
+    count = documents = 0;
     for (const auto& document : snapshot.store.ledger().documents()) {
       const int64_t before = count;
       store::find_text(text, matching, document.id, snapshot.store.ledger().pieces(document),
@@ -188,41 +202,48 @@ Response find_in_documents(ServedStore& store, const Request& request) {
                        });
       documents += count > before;
     }
-  });
+  };
+  store.read(read, unwanted);
   return json_response({{"places", count}, {"documents", documents}, {"data", places}});
 }
 
-Response statistics(ServedStore& store, const Request& request) {
+Response statistics(ServedStore& store, const Request& request,
+                    const ServedStore::Unwanted& unwanted) {
   const int64_t positions = query_number(request, "measure", 0, kMostMeasured);
   Json json = {{"id", store.name()}, {"object", "store"}};
-  const auto answer = [&](const Snapshot& snapshot) {
+  const auto read = [&](const Snapshot& snapshot) {
     std::optional<store::MeasuredRecall> measured;
-    if (positions > 0) measured = store::measure_recall(snapshot.store, positions, 0);
+    if (positions > 0)
+      measured =
+          store::measure_recall(snapshot.store, positions, 0, [&](int64_t) { snapshot.look_up(); });
     json.update(store::json_of(store::statistics_of(snapshot.store), measured));
   };
-  if (positions > 0)
-    store.read_apart(answer);
-  else
-    store.read(answer);
+  store.read(read, unwanted);
   return json_response(json);
 }
 
-Response verify_store(const std::shared_ptr<ServedStore>& store, const Request& request) {
-  return long_answer(wants_events(request), 200, [store](const OnProgress& on_progress) {
+Response verify_store(const std::shared_ptr<ServedStore>& store, const Request& request,
+                      const ServedStore::Unwanted& unwanted) {
+  const auto verify = [store, unwanted](const OnProgress& on_progress) {
     Json json;
-    store->read_apart([&](const Snapshot& snapshot) {
-      json = store::json_of(store::verify(snapshot.store, on_progress));
-    });
+    const auto read = [&](const Snapshot& snapshot) {
+      const auto on_tokens = [&](int64_t done, int64_t tokens) {
+        snapshot.look_up();
+        on_progress(done, tokens);
+      };
+      json = store::json_of(store::verify(snapshot.store, on_tokens));
+    };
+    store->read(read, unwanted);
     return json;
-  });
+  };
+  return long_answer(wants_events(request), 200, verify);
 }
 
 }  // namespace
 
-const std::shared_ptr<ServedStore>& store_of(const Service& service, const Request& request) {
+std::shared_ptr<ServedStore> store_of(const Service& service, const Request& request) {
   const std::string& name = request.values.at("store");
-  const auto found = service.stores.find(name);
-  if (found != service.stores.end()) return found->second;
+  if (auto store = service.models.store(name)) return store;
   const auto together = service.together.find(name);
   if (together != service.together.end())
     throw ApiError(404,
@@ -231,7 +252,8 @@ const std::shared_ptr<ServedStore>& store_of(const Service& service, const Reque
                    name, fmt::join(together->second->addresses(), ", "))
         .with_code("store_at_hosts");
   std::vector<std::string> names;
-  for (const auto& [known, store] : service.stores) names.push_back(known);
+  for (const auto& model : service.models.all())
+    if (model->store) names.push_back(model->name);
   throw ApiError(404, "there is no store '{}', expected one of: {}", name, fmt::join(names, ", "))
       .with_code("store_not_found");
 }
@@ -244,10 +266,12 @@ void add_store_routes(Router& router, Service& service) {
   };
   using Store = const std::shared_ptr<ServedStore>&;
   router.add("GET", "/v1/stores", [&](const Request&) { return list_stores(service); });
-  add("GET", "/documents", [](Store store, const Request&) { return list_documents(*store); });
+  add("GET", "/documents", [&service](Store store, const Request& request) {
+    return list_documents(*store, service.unwanted(request));
+  });
   add("POST", "/documents", add_document);
-  add("GET", "/documents/{id}", [](Store store, const Request& request) {
-    return get_document(*store, request.values.at("id"));
+  add("GET", "/documents/{id}", [&service](Store store, const Request& request) {
+    return get_document(*store, request.values.at("id"), service.unwanted(request));
   });
   add("DELETE", "/documents/{id}", delete_document);
   router.add("POST", "/v1/stores/{store}/recall",
@@ -255,11 +279,15 @@ void add_store_routes(Router& router, Service& service) {
   add("POST", "/complete", [&service](Store store, const Request& request) {
     return complete_text(service, *store, request);
   });
-  add("POST", "/find",
-      [](Store store, const Request& request) { return find_in_documents(*store, request); });
-  add("GET", "/stat",
-      [](Store store, const Request& request) { return statistics(*store, request); });
-  add("POST", "/verify", verify_store);
+  add("POST", "/find", [&service](Store store, const Request& request) {
+    return find_in_documents(*store, request, service.unwanted(request));
+  });
+  add("GET", "/stat", [&service](Store store, const Request& request) {
+    return statistics(*store, request, service.unwanted(request));
+  });
+  add("POST", "/verify", [&service](Store store, const Request& request) {
+    return verify_store(store, request, service.unwanted(request));
+  });
 }
 
 }  // namespace tessera::serve

@@ -12,12 +12,13 @@ namespace {
 using config::Json;
 
 /// Of "model" in the query or the body; these routes are older than servers with several models.
-const ServedModel& model_of(const Service& service, const Request& request, const Fields& fields) {
+ServedModels::Model model_of(const Service& service, const Request& request, const Fields& fields) {
   return service.models.find(fields.text("model").value_or(request.parameter("model")));
 }
 
 Response tokenizer_info(const Service& service, const Request& request) {
-  const ServedModel& model = service.models.find(request.parameter("model"));
+  const ServedModels::Model found = service.models.find(request.parameter("model"));
+  const ServedModel& model = *found;
   const auto end = model.tokenizer.end_of_text();
   const Json name = end ? Json(model.bytes_of(*end)) : Json(nullptr);
   return json_response({{"eos_token", name},
@@ -33,7 +34,8 @@ Response tokenizer_info(const Service& service, const Request& request) {
 Response tokenize(const Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const ServedModel& model = model_of(service, request, fields);
+  const ServedModels::Model found = model_of(service, request, fields);
+  const ServedModel& model = *found;
   const std::string text = fields.required_text("prompt");
   const auto tokens = encoded_text(model, text, SpecialTokens::kRecognised, "prompt");
   Json shown = Json::array();
@@ -48,7 +50,8 @@ Response tokenize(const Service& service, const Request& request) {
 Response detokenize(const Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const ServedModel& model = model_of(service, request, fields);
+  const ServedModels::Model found = model_of(service, request, fields);
+  const ServedModel& model = *found;
   std::string text;
   for (const int64_t token : fields.ids("tokens")) {
     if (!model.tokenizer.has_token(static_cast<int32_t>(token)))

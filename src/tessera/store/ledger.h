@@ -63,6 +63,11 @@ class Ledger {
 
   const std::string& path() const { return database_.path(); }
 
+  /// Members give up and throw sqlite::Interrupted where this is true (Database::interrupt_when).
+  void interrupt_when(std::function<bool()> condition) {
+    database_.interrupt_when(std::move(condition));
+  }
+
   /// From now on this reader sees the state of this moment.
   void take_snapshot();
 

@@ -31,6 +31,10 @@ class MemoStore final : public QuestionedStore {
   const StoreConfig& config() const override { return folder_.config(); }
   const Tokenizer& tokenizer() const override { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
+  /// Members that read documents give up and throw sqlite::Interrupted where this is true.
+  void interrupt_when(std::function<bool()> condition) {
+    ledger_.interrupt_when(std::move(condition));
+  }
   /// At the first call brought up to date. A matrix is checked when it is first needed; where its
   /// file is damaged, DataError is thrown then.
   const memo::TextMemory& memory() const override;

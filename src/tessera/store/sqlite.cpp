@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kBusyMilliseconds = 10000;
 constexpr int kLongestValue = 16 << 20;  // bytes; more than any row of a ledger
+constexpr int kInstructionsBetweenLooks = 10;    // of a statement, at whether to go on
 constexpr int kManner = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
 /// The path as SQLite's URI, in which '%', '?' and '#' have a meaning and two slashes begin a host.
@@ -67,6 +68,16 @@ Database::Database(const std::filesystem::path& path, Access access) : path_(pat
   execute("PRAGMA cell_size_check = ON");
 }
 
+void Database::interrupt_when(std::function<bool()> condition) {
+  ::sqlite3_progress_handler(connection_.get(), 0, nullptr, nullptr);
+  interrupts_ = std::make_unique<std::function<bool()>>(std::move(condition));
+  if (!*interrupts_) return;
+  ::sqlite3_progress_handler(
+      connection_.get(), kInstructionsBetweenLooks,
+      [](void* interrupts) -> int { return (*static_cast<std::function<bool()>*>(interrupts))(); },
+      interrupts_.get());
+}
+
 void Database::execute(const std::string& sql) {
   check(::sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr));
 }
@@ -83,6 +94,8 @@ void Database::fail(int code) const {
   switch (code & 0xFF) {
     case SQLITE_NOMEM:
       throw std::bad_alloc();
+    case SQLITE_INTERRUPT:
+      throw Interrupted(path_ + ": reading was given up");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_SCHEMA:

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +16,12 @@ struct sqlite3_stmt;
 namespace tessera::store::sqlite {
 
 enum class Access { kRead, kWrite };
+
+/// A statement was given up (Database::interrupt_when).
+class Interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// One connection to an SQLite file, for one thread. Failures are thrown as DataError if the file
 /// is damaged or not a database, as SystemError if the operating system refused something (disk
@@ -27,6 +35,9 @@ class Database {
   /// Runs one or several SQL statements and ignores their rows.
   void execute(const std::string& sql);
   const std::string& path() const { return path_; }
+  /// Statements ask this now and then while they run, at least once for a piece of a document;
+  /// where it is true they throw Interrupted. {}: never.
+  void interrupt_when(std::function<bool()> condition);
 
  private:
   friend class Statement;
@@ -37,6 +48,7 @@ class Database {
   void check(int code) const;
 
   std::string path_;
+  std::unique_ptr<std::function<bool()>> interrupts_;  // its address is SQLite's
   std::unique_ptr<sqlite3, Close> connection_;
 };
 

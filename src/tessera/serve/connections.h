@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+
+namespace tessera::serve {
+
+/// What a connection waits for. Where there are too many, those that leave are closed first, then
+/// idle ones, then those whose requests are still arriving; of each the one that has waited longest.
+enum class Waiting { kToLeave, kForRequest, kForItsRest };
+
+/// The open connections of a server, and how much their arriving requests hold. For one thread, but
+/// for count().
+class Connections {
+ public:
+  class Place;
+
+  /// arriving_bytes: limit of what all arriving requests hold together.
+  explicit Connections(size_t arriving_bytes) : arriving_bytes_(arriving_bytes) {}
+
+  /// Connections that are open. From any thread.
+  int64_t count() const { return count_; }
+  /// Closes one that waits; returns false where none does.
+  bool close_one();
+  /// Closes all that wait.
+  void close_all();
+
+ private:
+  bool close_first(Waiting waiting);
+  std::list<Place*>& list(Waiting waiting) { return lists_[static_cast<size_t>(waiting)]; }
+
+  size_t arriving_bytes_, held_bytes_ = 0;
+  std::atomic<int64_t> count_ = 0;
+  std::array<std::list<Place*>, 3> lists_;  // each: the one that has waited longest first
+};
+
+/// An open connection, while it lives.
+class Connections::Place {
+ public:
+  /// close: closes the connection, so that what it waits for fails.
+  Place(Connections& all, std::function<void()> close);
+  ~Place();
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  /// It waits from now on, and may be closed.
+  void waits(Waiting waiting);
+  /// It does not wait any more: its request is answered.
+  void works();
+  /// Its arriving request holds this many bytes by now. Where all hold too many together, those
+  /// that have been arriving longest are closed, maybe this one.
+  void holds(size_t bytes);
+
+ private:
+  friend class Connections;
+
+  Connections& all_;
+  std::function<void()> close_;
+  std::list<Place*>* list_ = nullptr;  // that holds it; none while it works, or once it is closed
+  std::list<Place*>::iterator own_;
+  size_t held_bytes_ = 0;
+};
+
+}  // namespace tessera::serve
