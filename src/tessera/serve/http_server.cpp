@@ -41,10 +41,10 @@ using beast::error_code;
 using Clock = std::chrono::steady_clock;
 using Parser = http::request_parser<http::string_body>;
 
-constexpr uint32_t kHeadBytes = 1 << 15;         // limit of a request's first line and headers
-constexpr size_t kArrivingBodies = 16;           // of the largest size, that may be held at once
-constexpr size_t kPieceBytes = 1 << 16;          // of an answer, for which write_seconds are given
-constexpr int64_t kOtherFiles = 128;             // of this process: stores, models, the log
+constexpr uint32_t kHeadBytes = 1 << 15;          // limit of a request's first line and headers
+constexpr size_t kArrivingBodies = 16;            // of the largest size, that may be held at once
+constexpr size_t kPieceBytes = 1 << 16;           // of an answer, for which write_seconds are given
+constexpr int64_t kOtherFiles = 128;              // of this process: stores, models, the log
 constexpr auto kLeave = std::chrono::seconds(1);  // for a client to close what has ended
 constexpr auto kLookAgain = std::chrono::milliseconds(10);  // for a socket that is free
 
@@ -347,7 +347,7 @@ asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
       co_await asio::co_spawn(threads_, answer_of(std::move(request)), asio::use_awaitable);
   const bool keeps = head.keep_alive() && !stopping_;
   const bool written = co_await write(stream, head, std::move(response), keeps);
-  co_return written && keeps;
+  co_return written&& keeps;
 }
 
 template <typename Stream>
@@ -429,7 +429,7 @@ asio::awaitable<bool> HttpServer::Implementation::write(Stream& stream,
     co_return co_await write_bytes(stream, bytes);
   }
   const bool begun = co_await write_bytes(stream, bytes);
-  co_return begun && co_await write_bytes(stream, response.body);
+  co_return begun&& co_await write_bytes(stream, response.body);
 }
 
 /// Where a thread that answers leaves its events.
@@ -455,7 +455,7 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
   const bool chunked = head.version() >= 11;
   const std::string bytes = head_of(response, head, keeps && chunked, chunked);
   const bool begun = co_await write_bytes(stream, bytes);
-  if (!begun || head.method() == http::verb::head) co_return begun && chunked;
+  if (!begun || head.method() == http::verb::head) co_return begun&& chunked;
   // The events come from another thread, which waits until each is written on this one.
   Events events([&](const std::string& text) {
     const std::string chunk =
@@ -468,11 +468,11 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
   };
   co_await asio::co_spawn(threads_, all, asio::use_awaitable);
   const std::string last = beast::buffers_to_string(http::make_chunk_last());
-  co_return chunked && co_await write_bytes(stream, last);
+  co_return chunked&& co_await write_bytes(stream, last);
 }
 
-/// Tells the client that no more answers come, and drops what it still sends: to close at once could
-/// take the last answer away from it.
+/// Tells the client that no more answers come, and drops what it still sends: to close at once
+/// could take the last answer away from it.
 template <typename Stream>
 asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connections::Place& place) {
   error_code error;
@@ -484,8 +484,7 @@ asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connecti
   socket.shutdown(tcp::socket::shutdown_send, error);
   std::array<char, 1024> dropped;
   const auto room = asio::buffer(dropped);
-  while (!error)
-    co_await beast::get_lowest_layer(stream).async_read_some(room, into(error));
+  while (!error) co_await beast::get_lowest_layer(stream).async_read_some(room, into(error));
 }
 
 HttpServer::HttpServer(const HttpOptions& options, Guard guard, Handler handler)
