@@ -1,8 +1,8 @@
-// Any bytes on a connection, in pieces of any sizes: the same requests as if all came at once; none
-// of them larger than it may be, none whose end two readers could see at different places; and
-// every request gets one answer of a router behind the server's access rules. The first byte
-// chooses the size of the pieces.
-//   mkdir corpus && build/fuzz/fuzz_http_requests -max_len=4096 -max_total_time=60 corpus
+// Any bytes on a connection, in pieces of any sizes, read as the server reads them: the same
+// requests as if all came at once, and the same refusal; none of them larger than it may be, none
+// whose end two readers could see at different places; and every request gets one answer of a
+// router. The first byte chooses the size of the pieces.
+//   mkdir corpus && build/fuzz/fuzz_http_requests -max_len=2048 -max_total_time=60 corpus
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -16,6 +16,7 @@
 
 #include "fuzz/folder.h"
 #include "tessera/serve/access.h"
+#include "tessera/serve/http_messages.h"
 #include "tessera/serve/router.h"
 
 using namespace tessera;
@@ -26,7 +27,7 @@ namespace http = beast::http;
 
 namespace {
 
-constexpr size_t kHeadBytes = 1000, kBodyBytes = 300;
+constexpr size_t kFewHeadBytes = 1000, kBodyBytes = 300, kBufferBytes = 2000;
 
 /// A connection on which these bytes come, `piece` at a time, and then its end.
 class Bytes {
@@ -54,56 +55,54 @@ class Bytes {
 };
 
 /// Whether the end of the request is where each of its headers says.
-bool has_one_end(const http::request<http::string_body>& request) {
-  const auto lengths = request.count(http::field::content_length);
-  const auto encoding = request[http::field::transfer_encoding];
-  if (!encoding.empty() && lengths > 0) return false;
-  if (!encoding.empty()) return request.chunked();
-  const auto first = request[http::field::content_length];
-  for (const auto& field : request)
+bool has_one_end(const RequestHead& head, const std::string& body) {
+  const auto lengths = head.count(http::field::content_length);
+  if (head.count(http::field::transfer_encoding) > 0) return lengths == 0 && head.chunked();
+  const auto first = head[http::field::content_length];
+  for (const auto& field : head)
     if (field.name() == http::field::content_length && field.value() != first) return false;
   uint64_t length = 0;
   const auto [end, failure] = std::from_chars(first.begin(), first.end(), length);
-  return length == request.body().size() &&
-         (lengths == 0 || (end == first.end() && failure == std::errc()));
+  return length == body.size() && (lengths == 0 || (end == first.end() && failure == std::errc()));
 }
 
-bool is_refused(const http::request<http::string_body>& request) {
-  const auto encoding = request[http::field::transfer_encoding];
-  return !encoding.empty() && !beast::iequals(encoding, "chunked");
-}
+/// What the bytes of a connection are to the server.
+struct Read {
+  std::vector<Request> requests;
+  int refusal = 0;  ///< status of what is answered behind them; 0: nothing is
+};
 
-Request request_of(const http::request<http::string_body>& from) {
-  Request request;
-  request.method = std::string(from.method_string());
-  request.set_target({from.target().data(), from.target().size()});
-  for (const auto& field : from)
-    request.headers.emplace(std::string(field.name_string()), std::string(field.value()));
-  request.body = from.body();
-  request.client = "127.0.0.1";
-  return request;
-}
-
-/// The requests that a server reads, until one of them is none.
-std::vector<Request> requests(std::string_view bytes, size_t piece) {
-  std::vector<Request> found;
+Read read(std::string_view bytes, size_t piece) {
+  static const Access access({.keys = {}, .hosts = {"name"}, .origin = "https://page"});
+  Read read;
   Bytes stream(bytes, piece);
-  beast::flat_buffer buffer;
+  beast::flat_buffer buffer(kBufferBytes);
   for (;;) {
-    http::request_parser<http::string_body> parser;
-    parser.header_limit(kHeadBytes);
-    parser.body_limit(kBodyBytes);
+    RequestParser parser;
+    set_limits(parser, kBodyBytes);
+    parser.header_limit(kFewHeadBytes);
     beast::error_code error;
     http::read_header(stream, buffer, parser, error);
-    while (!error && !parser.is_done()) http::read_some(stream, buffer, parser, error);
-    if (error || is_refused(parser.get())) return found;
-    const auto& request = parser.get();
-    size_t head = 0;
-    for (const auto& field : request) head += field.name_string().size() + field.value().size();
-    if (head > kHeadBytes || request.body().size() > kBodyBytes || !has_one_end(request))
+    Request request;
+    std::optional<Response> refused;
+    if (!error) {
+      request = request_of(parser.get(), "127.0.0.1");
+      refused = access.refusal(request);
+      if (!refused) refused = refusal_of_head(parser.get());
+    }
+    const RequestHead head = parser.get();
+    while (!error && !refused && !parser.is_done()) http::read_some(stream, buffer, parser, error);
+    if (error) refused = answer_to(error);
+    if (refused) read.refusal = refused->status;
+    if (error || refused) return read;
+    request.body = parser.get().body();
+    size_t size = request.method.size() + head.target().size();
+    for (const auto& field : head) size += field.name_string().size() + field.value().size();
+    if (size > kFewHeadBytes || request.body.size() > kBodyBytes ||
+        !has_one_end(head, request.body))
       std::abort();
-    found.push_back(request_of(request));
-    if (!request.keep_alive()) return found;
+    read.requests.push_back(request);
+    if (!parser.get().keep_alive()) return read;
   }
 }
 
@@ -127,14 +126,7 @@ Router some_routes() {
 
 void answer(const Request& request) {
   static const Router router = some_routes();
-  static const Access access({.keys = {"key"}, .hosts = {"name"}, .origin = "https://page"});
-  Response response;
-  if (const auto refused = access.refusal(request)) {
-    response = *refused;
-  } else {
-    response = router.answer(request);
-    access.add_headers(request, response);
-  }
+  const Response response = router.answer(request);
   if (response.status < 200 || response.status > 499) std::abort();
   if (response.status >= 400 && !nlohmann::json::parse(response.body).contains("error"))
     std::abort();
@@ -150,18 +142,21 @@ bool are_equal(const Request& a, const Request& b) {
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  const std::string host = "Host: localhost\r\n", key = host + "Authorization: Bearer key\r\n";
+  const std::string host = "Host: localhost\r\n";
   fuzz::write_seeds(
       *argc, *argv,
-      {{"get", "\x10GET /v1/models/a%20b?x=1&y=%41 HTTP/1.1\r\n" + key + "\r\n"},
-       {"two", "\x05POST /v1/completions HTTP/1.1\r\n" + key +
+      {{"get", "\x10GET /v1/models/a%20b?x=1&y=%41 HTTP/1.1\r\n" + host + "\r\n"},
+       {"two", "\x05POST /v1/completions HTTP/1.1\r\n" + host +
                    "Content-Length: 3\r\n\r\nabcGET / HTTP/1.1\r\n" + host + "\r\n"},
-       {"chunks", "\x03POST /v1/completions HTTP/1.1\r\n" + key +
+       {"chunks", "\x03POST /v1/completions HTTP/1.1\r\n" + host +
                       "Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nA: b\r\n\r\n"},
        {"expect",
         "\x7fPUT / HTTP/1.0\r\n" + host +
             "Expect: 100-continue\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n1"},
        {"page", "\x20OPTIONS / HTTP/1.1\r\nHost: [::1]:80\r\nOrigin: https://page\r\n\r\n"},
+       {"trailers", "\x40POST / HTTP/1.1\r\n" + host +
+                        "Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 3\r\n"
+                        "Transfer-Encoding: gzip\r\nHost: name\r\n\r\nabc"},
        {"delete",
         "\x01"
         "DELETE /v1/stores/a/documents/%2f HTTP/1.1\r\nHost: name\r\nConnection: close\r\n\r\n"}});
@@ -171,8 +166,10 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const std::vector<Request> whole = requests(bytes, bytes.size());
-  if (!std::ranges::equal(requests(bytes, 1 + data[0]), whole, are_equal)) std::abort();
-  for (const Request& request : whole) answer(request);
+  const Read whole = read(bytes, bytes.size()), pieces = read(bytes, 1 + data[0]);
+  // What broke off may have been refused before, or not.
+  if (pieces.refusal != whole.refusal && pieces.refusal != 0 && whole.refusal != 0) std::abort();
+  if (!std::ranges::equal(pieces.requests, whole.requests, are_equal)) std::abort();
+  for (const Request& request : whole.requests) answer(request);
   return 0;
 }

@@ -112,7 +112,7 @@ TEST(Engine, AFailureEndsTheTextsOfTheMomentAndLaterOnesAreWritten) {
     short_one.ended.get_future().wait();
     EXPECT_EQ(short_one.tokens.size(), 1u);
   }
-  EXPECT_EQ(engine.counts().rows, 0);
+  while (engine.counts().rows > 0) std::this_thread::yield();
 }
 
 TEST(Engine, ACancelledRequestIsNotCalledAnyMore) {

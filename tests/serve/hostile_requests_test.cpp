@@ -19,7 +19,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr int64_t kBodyLimit = 2000;
-constexpr size_t kHeadLimit = 64 << 10;
+constexpr size_t kHeadLimit = 1 << 15;
 
 const std::string kHidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const std::string kLast = "GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
@@ -69,8 +69,8 @@ TEST(HostileRequests, LengthsThatContradictThemselvesAreRefused) {
         "Content-Length: +5\r\n", "Content-Length: -1\r\n", "Content-Length: 0x5\r\n",
         "Content-Length: 5 5\r\n", "Content-Length: \r\n", "Content-Length : 5\r\n",
         "Content-Length: 99999999999999999999\r\n", "Transfer-Encoding : chunked\r\n",
-        "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: identity\r\n",
-        "Transfer-Encoding: chunked, identity\r\n",
+        "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: \r\n",
+        "Transfer-Encoding: identity\r\n", "Transfer-Encoding: chunked, identity\r\n",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n"}) {
     RawClient client(listening.port(), post(lines, "0\r\n\r\n" + kHidden + kLast));
     const Answer answer = client.answer();
@@ -265,59 +265,6 @@ TEST(HostileRequests, APostMayHaveNoBody) {
       RawClient(running.server.port(), asking("POST", "/v1/completions")).answer();
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("\"error\""));
-}
-
-TEST(HostileRequests, CompressedBodiesAreRefused) {
-  Running running;
-  const std::string body = R"({"prompt":"a","max_tokens":1})";
-  for (const std::string encoding : {"gzip", "deflate", "br", "zstd", "GZIP", "gzip, identity"})
-    for (const std::string path : {"/health", "/v1/completions", "/"}) {
-      const std::string method = path == "/v1/completions" ? "POST" : "GET";
-      RawClient client(running.server.port(),
-                       asking(method, path, body, "Content-Encoding: " + encoding + "\r\n"));
-      EXPECT_EQ(client.answer().status, 415) << path << " " << encoding;
-    }
-}
-
-TEST(HostileRequests, RangesAreIgnored) {
-  Running running;
-  const auto page = [&](const std::string& more) {
-    return RawClient(running.server.port(), asking("GET", "/", "", more)).answer();
-  };
-  const Answer whole = page("");
-  ASSERT_EQ(whole.status, 200);
-  std::string many = "0-";
-  for (int i = 1; i < 2000; ++i) many += ",0-";
-  for (const std::string& ranges :
-       {std::string("0-9"), std::string("5-"), std::string("-1"), many}) {
-    const Answer answer = page("Range: bytes=" + ranges + "\r\n");
-    EXPECT_EQ(answer.status, 200);
-    EXPECT_TRUE(answer.body == whole.body) << answer.body.size() << " bytes";
-    EXPECT_EQ(answer.header("Content-Range"), "");
-  }
-}
-
-TEST(HostileRequests, EnormousAnswersAreRefusedBeforeAnyWork) {
-  Running running;
-  const auto status = [&](const Json& body) {
-    return RawClient(running.server.port(), asking("POST", "/v1/completions", body.dump()))
-        .answer()
-        .status;
-  };
-  const std::vector<int> ids(1000, 65);
-  const std::vector<std::string> texts(2048, "a");
-  Json body = {{"prompt", ids}, {"n", 128}, {"echo", true}, {"logprobs", 20}, {"max_tokens", 0}};
-  for (const bool stream : {false, true}) {
-    body["stream"] = stream;
-    EXPECT_THAT(status(body), AnyOf(400, 413, 429)) << stream;
-  }
-  body = {{"prompt", ids}, {"n", 1}, {"best_of", 128}, {"logprobs", 20}, {"max_tokens", 5000}};
-  EXPECT_THAT(status(body), AnyOf(400, 413, 429));
-  body = {{"prompt", texts}, {"n", 128}, {"max_tokens", 1}};
-  EXPECT_THAT(status(body), AnyOf(400, 413, 429, 503));
-  EXPECT_EQ(running.counts().tokens_read, 0);
-  EXPECT_EQ(running.counts().tokens_written, 0);
-  EXPECT_EQ(status({{"prompt", "a"}, {"max_tokens", 1}}), 200);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <stdexcept>
@@ -69,10 +70,12 @@ class RawClient {
     }
     return true;
   }
-  /// At most so many bytes of what comes; "" at the end of the connection.
+  /// At most so many bytes of what comes; "" at the end of the connection. Throws
+  /// std::runtime_error where neither comes.
   std::string receive(size_t most) {
     std::string bytes(most, '\0');
     const ssize_t received = ::recv(socket_, bytes.data(), most, 0);
+    if (received < 0 && errno == EAGAIN) throw std::runtime_error("nothing came for a minute");
     bytes.resize(received > 0 ? static_cast<size_t>(received) : 0);
     return bytes;
   }

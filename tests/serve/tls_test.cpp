@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "tessera/base/error.h"
+#include "tests/serve/raw_client.h"
 #include "tests/serve/running_server.h"
 #include "tests/support/temporary_folder.h"
 
@@ -122,6 +123,17 @@ TEST_F(TlsServer, ClientsThatDoNotSpeakItHoldUpNobody) {
   ASSERT_TRUE(client.connected);
   client.send(request("GET", "/health"));
   EXPECT_THAT(client.receive("}"), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(TlsServer, HandshakesThatStopAreDropped) {
+  ServerOptions stopping = options();
+  stopping.http.read_seconds = 0.3;
+  Running running(stopping);
+  const std::string hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
+  for (const size_t size : {size_t{0}, size_t{1}, hello.size()}) {
+    RawClient client(running.server.port(), hello.substr(0, size));
+    EXPECT_EQ(client.rest(), "") << size;
+  }
 }
 
 TEST_F(TlsServer, FilesThatDoNotServeAreRefused) {

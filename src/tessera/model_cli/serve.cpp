@@ -138,6 +138,7 @@ void load(const Options& options, serve::Service& service) {
 void run(Options& options) {
   if (!options.key_file.empty()) options.server.access.keys = serve::read_keys(options.key_file);
   options.server.check();
+  std::signal(SIGPIPE, SIG_IGN);  // whoever read the log may have gone
   serve::Service service;
   service.limits = options.limits;
   service.runs = options.runs;
@@ -147,7 +148,7 @@ void run(Options& options) {
   serve::Server server(service, options.server,
                        options.log ? log_answer : serve::Server::OnAnswer());
   const StopSignal signal([&] {
-    fmt::print(stderr, "Answering what has begun; another signal stops at once\n");
+    serve::log_line("Answering what has begun; another signal stops at once");
     server.stop();
   });
   for (const auto& model : service.models.all())

@@ -35,6 +35,8 @@ class Access {
 
   /// What the page is made of, by path.
   void open(const std::string& path) { open_.insert(path); }
+  /// Whether it is answered without a key.
+  bool is_open(const Request& request) const { return open_.contains(request.path); }
 
  private:
   bool is_own_host(const std::string& host) const;

@@ -14,7 +14,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
@@ -23,11 +22,12 @@
 #include <array>
 #include <chrono>
 #include <new>
-#include <sstream>
 
 #include "tessera/base/error.h"
 #include "tessera/serve/api_error.h"
 #include "tessera/serve/connections.h"
+#include "tessera/serve/http_messages.h"
+#include "tessera/serve/outbox.h"
 
 namespace tessera::serve {
 namespace {
@@ -39,12 +39,12 @@ namespace ssl = asio::ssl;
 using asio::ip::tcp;
 using beast::error_code;
 using Clock = std::chrono::steady_clock;
-using Parser = http::request_parser<http::string_body>;
+using Parser = RequestParser;
 
-constexpr uint32_t kHeadBytes = 1 << 15;          // limit of a request's first line and headers
-constexpr size_t kArrivingBodies = 16;            // of the largest size, that may be held at once
-constexpr size_t kPieceBytes = 1 << 16;           // of an answer, for which write_seconds are given
-constexpr int64_t kOtherFiles = 128;              // of this process: stores, models, the log
+constexpr size_t kBufferBytes = 1 << 16;         // of a connection that are read and not yet used
+constexpr size_t kArrivingBodies = 16;           // of the largest size, that may be held at once
+constexpr size_t kPieceBytes = 1 << 16;          // of an answer, for which write_seconds are given
+constexpr int64_t kOtherFiles = 128;             // of this process: stores, models, the log
 constexpr auto kLeave = std::chrono::seconds(1);  // for a client to close what has ended
 constexpr auto kLookAgain = std::chrono::milliseconds(10);  // for a socket that is free
 
@@ -84,53 +84,6 @@ std::unique_ptr<ssl::context> tls_of(const HttpOptions& options) {
                     "is not a private key in PEM, or not that of the certificate {} ({})",
                     options.tls_certificate, error.message());
   return tls;
-}
-
-// ---- Between Beast's messages and ours.
-
-std::string_view view(beast::string_view text) {
-  return {text.data(), text.size()};
-}
-
-/// The request but for its body.
-Request request_of(const Parser::value_type& from, const std::string& client) {
-  Request request;
-  request.method = view(from.method_string());
-  request.set_target(view(from.target()));
-  for (const auto& field : from)
-    request.headers.emplace(view(field.name_string()), view(field.value()));
-  request.client = client;
-  return request;
-}
-
-/// The refusal of a request that is not even read to its end.
-Response refusal(int status, const std::string& what) {
-  return ApiError(status, "{}", what).response();
-}
-
-/// What is answered where a request cannot be read; none where there is nobody to answer.
-std::optional<Response> answer_to(error_code error) {
-  if (error == http::error::body_limit)
-    return refusal(413, "the body is too large; tessera serve --max-body allows more");
-  if (error == http::error::header_limit)
-    return refusal(431, fmt::format("the request's headers have more than {} bytes", kHeadBytes));
-  if (error == http::error::end_of_stream || error == http::error::partial_message)
-    return std::nullopt;
-  if (error.category() == make_error_code(http::error::bad_method).category())
-    return refusal(400, "the request is not valid HTTP: " + error.message());
-  return std::nullopt;
-}
-
-/// What a head promises that this server does not do.
-std::optional<Response> refusal_of_head(const Parser::value_type& head) {
-  const auto encoding = head[http::field::content_encoding];
-  if (!encoding.empty() && !beast::iequals(encoding, "identity"))
-    return refusal(415, "the body's Content-Encoding is not supported; send it as it is");
-  const auto expected = head[http::field::expect];
-  if (!expected.empty() && !beast::iequals(expected, "100-continue"))
-    return refusal(417, "the only Expect that is supported is 100-continue");
-  if (head.count(http::field::host) > 1) return refusal(400, "the request has several Hosts");
-  return std::nullopt;
 }
 
 /// Whether anybody waits for the answer that is being worked on. A client that has closed its
@@ -223,13 +176,13 @@ class HttpServer::Implementation {
                                      Response& response, bool keeps);
   template <typename Stream>
   asio::awaitable<bool> write_bytes(Stream& stream, std::string_view bytes);
-  std::string head_of(const Response& response, const Parser::value_type& head, bool keeps,
-                      bool chunked) const;
   template <typename Stream>
   asio::awaitable<void> leave(Stream& stream, Connections::Place& place);
   asio::awaitable<Response> answer_of(Request request);
-
-  class Events;
+  /// For how many seconds the client is told that the connection is kept.
+  std::optional<double> kept(bool keeps) const {
+    return keeps ? std::optional(options_.idle_seconds) : std::nullopt;
+  }
 
   HttpOptions options_;
   Guard guard_;
@@ -292,7 +245,7 @@ asio::awaitable<void> HttpServer::Implementation::serve(tcp::socket socket) {
 template <typename Stream>
 asio::awaitable<void> HttpServer::Implementation::talk(Stream& stream, Connections::Place& place,
                                                        const std::string& client) {
-  beast::flat_buffer buffer;
+  beast::flat_buffer buffer(kBufferBytes);
   while (!stopping_) {
     if (buffer.size() == 0) {
       buffer.shrink_to_fit();  // of thousands that are idle
@@ -319,8 +272,7 @@ asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
                                                               const std::string& client,
                                                               beast::flat_buffer& buffer) {
   Parser parser;
-  parser.header_limit(kHeadBytes);
-  parser.body_limit(static_cast<uint64_t>(options_.body_bytes));
+  set_limits(parser, options_.body_bytes);
   error_code error;
   co_await http::async_read_header(stream, buffer, parser, into(error));
   const auto& head = parser.get();
@@ -347,7 +299,7 @@ asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
       co_await asio::co_spawn(threads_, answer_of(std::move(request)), asio::use_awaitable);
   const bool keeps = head.keep_alive() && !stopping_;
   const bool written = co_await write(stream, head, std::move(response), keeps);
-  co_return written&& keeps;
+  co_return written && keeps;
 }
 
 template <typename Stream>
@@ -368,30 +320,6 @@ asio::awaitable<error_code> HttpServer::Implementation::read_body(Stream& stream
     place.holds(parser.get().body().size());
   }
   co_return error;
-}
-
-/// The first line and the headers of the answer to a request with this head.
-std::string HttpServer::Implementation::head_of(const Response& response,
-                                                const Parser::value_type& head, bool keeps,
-                                                bool chunked) const {
-  http::response_header<> fields;
-  fields.version(head.version());
-  fields.result(static_cast<unsigned>(response.status));
-  if (response.status != 204) fields.set(http::field::content_type, response.content_type);
-  for (const auto& [name, value] : response.headers) fields.set(name, value);
-  if (chunked)
-    fields.set(http::field::transfer_encoding, "chunked");
-  else if (!response.events && response.status != 204)
-    fields.set(http::field::content_length, std::to_string(response.body.size()));
-  if (!keeps)
-    fields.set(http::field::connection, "close");
-  else if (head.version() < 11)
-    fields.set(http::field::connection, "keep-alive");
-  if (keeps)
-    fields.set(http::field::keep_alive, fmt::format("timeout={:.0f}", options_.idle_seconds));
-  std::ostringstream text;
-  text << fields;
-  return text.str();
 }
 
 asio::awaitable<Response> HttpServer::Implementation::answer_of(Request request) {
@@ -422,57 +350,60 @@ asio::awaitable<bool> HttpServer::Implementation::write(Stream& stream,
                                                         const Parser::value_type& head,
                                                         Response response, bool keeps) {
   if (response.events) co_return co_await write_events(stream, head, response, keeps);
-  std::string bytes = head_of(response, head, keeps, /*chunked=*/false);
+  std::string bytes = head_of(response, head, kept(keeps), /*chunked=*/false);
   if (head.method() == http::verb::head) co_return co_await write_bytes(stream, bytes);
   if (response.body.size() <= kPieceBytes) {  // in one packet, where it fits
     bytes += response.body;
     co_return co_await write_bytes(stream, bytes);
   }
   const bool begun = co_await write_bytes(stream, bytes);
-  co_return begun&& co_await write_bytes(stream, response.body);
+  if (!begun) co_return false;
+  co_return co_await write_bytes(stream, response.body);
 }
 
-/// Where a thread that answers leaves its events.
-class HttpServer::Implementation::Events : public EventStream {
- public:
-  using Write = std::function<bool(const std::string&)>;
-  explicit Events(Write write) : write_(std::move(write)) {}
-  bool send(std::string_view data) override { return put(fmt::format("data: {}\n\n", data)); }
-  bool send_comment() override { return put(":\n\n"); }
-
- private:
-  bool put(const std::string& text) { return open_ = open_ && write_(text); }
-
-  Write write_;
-  bool open_ = true;
-};
-
-/// Events in chunks; to a client of HTTP/1.0, which knows no chunks, as they are.
+/// Events in chunks; to a client of HTTP/1.0, which knows no chunks, as they are. They come from
+/// another thread; what has come while some were written is written together.
 template <typename Stream>
 asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
                                                                const Parser::value_type& head,
                                                                Response& response, bool keeps) {
   const bool chunked = head.version() >= 11;
-  const std::string bytes = head_of(response, head, keeps && chunked, chunked);
+  const std::string bytes = head_of(response, head, kept(keeps && chunked), chunked);
   const bool begun = co_await write_bytes(stream, bytes);
-  if (!begun || head.method() == http::verb::head) co_return begun&& chunked;
-  // The events come from another thread, which waits until each is written on this one.
-  Events events([&](const std::string& text) {
-    const std::string chunk =
-        chunked ? beast::buffers_to_string(http::make_chunk(asio::buffer(text))) : text;
-    return asio::co_spawn(io_, write_bytes(stream, chunk), asio::use_future).get();
-  });
-  const auto all = [&]() -> asio::awaitable<void> {
-    response.events(events);
+  if (!begun || head.method() == http::verb::head) co_return begun && chunked;
+  asio::steady_timer news(io_, Clock::time_point::max());  // waiting for it ends where there are any
+  Outbox outbox([&] { asio::post(io_, [&] { news.cancel(); }); });
+  bool ended = false, complete = false;
+  const auto make_events = [&]() -> asio::awaitable<void> {
+    response.events(outbox);
     co_return;
   };
-  co_await asio::co_spawn(threads_, all, asio::use_awaitable);
+  asio::co_spawn(threads_, make_events, [&](const std::exception_ptr& failure) {
+    asio::post(io_, [&, failed = failure != nullptr] {
+      ended = true;
+      complete = !failed;
+      news.cancel();
+    });
+  });
+  for (;;) {
+    std::string text = outbox.take();
+    if (text.empty() && ended) break;
+    if (text.empty()) {
+      error_code cancelled;
+      co_await news.async_wait(into(cancelled));
+      continue;
+    }
+    if (chunked) text = beast::buffers_to_string(http::make_chunk(asio::buffer(text)));
+    const bool written = co_await write_bytes(stream, text);
+    if (!written) outbox.close();
+  }
+  if (!complete || !chunked) co_return false;
   const std::string last = beast::buffers_to_string(http::make_chunk_last());
-  co_return chunked&& co_await write_bytes(stream, last);
+  co_return co_await write_bytes(stream, last);
 }
 
-/// Tells the client that no more answers come, and drops what it still sends: to close at once
-/// could take the last answer away from it.
+/// Tells the client that no more answers come, and drops what it still sends, within limits: to
+/// close at once could take the last answer away from it.
 template <typename Stream>
 asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connections::Place& place) {
   error_code error;
@@ -484,7 +415,9 @@ asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connecti
   socket.shutdown(tcp::socket::shutdown_send, error);
   std::array<char, 1024> dropped;
   const auto room = asio::buffer(dropped);
-  while (!error) co_await beast::get_lowest_layer(stream).async_read_some(room, into(error));
+  for (int64_t left = options_.body_bytes; !error && left > 0;)
+    left -= static_cast<int64_t>(
+        co_await beast::get_lowest_layer(stream).async_read_some(room, into(error)));
 }
 
 HttpServer::HttpServer(const HttpOptions& options, Guard guard, Handler handler)

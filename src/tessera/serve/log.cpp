@@ -23,7 +23,7 @@ std::string escaped(std::string_view text) {
   std::string result;
   for (const char byte : text) {
     const auto code = static_cast<unsigned char>(byte);
-    if (code < 0x20 || code == 0x7f)
+    if (code < 0x20 || code >= 0x7f)
       result += fmt::format("\\x{:02x}", code);
     else
       result += byte;

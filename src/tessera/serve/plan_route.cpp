@@ -1,3 +1,6 @@
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -13,8 +16,32 @@ namespace {
 constexpr int64_t kMostInputs = 1000000;
 constexpr int64_t kMostDimension = 1 << 20;
 constexpr int64_t kMostRuns = 20;
+constexpr int64_t kMostWaiting = 8;
+constexpr auto kLook = std::chrono::milliseconds(100);  // between two at whether a plan is wanted
 
-Response plan(const Request& request) {
+/// A simulation uses every core, so plans take turns; few may wait.
+class Turn {
+ public:
+  /// Throws ApiError 503 where too many wait, or where it is not wanted any more.
+  explicit Turn(const ServedStore::Unwanted& unwanted) {
+    static std::atomic<int64_t> waiting = 0;
+    const std::shared_ptr<void> place(nullptr, [](void*) { --waiting; });
+    bool refused = ++waiting > kMostWaiting;
+    while (!refused && !turn_.try_lock_for(kLook)) refused = unwanted();
+    if (!refused) return;
+    throw ApiError(503, "other memories are being planned; try again later")
+        .with_code("overloaded")
+        .retry_after(5);
+  }
+  ~Turn() { turn_.unlock(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  static inline std::timed_mutex turn_;
+};
+
+Response plan(const Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
   const auto alpha = fields.number("alpha", 0, 100);
@@ -32,12 +59,7 @@ Response plan(const Request& request) {
         .about("error");
   const int64_t runs = fields.integer("runs", 3, 0, kMostRuns);
   const auto seed = static_cast<uint64_t>(fields.integer("seed", 1, 0, INT64_MAX));
-  static std::mutex one_at_a_time;  // a simulation uses every core
-  const std::unique_lock lock(one_at_a_time, std::try_to_lock);
-  if (!lock)
-    throw ApiError(503, "another memory is being planned; try again later")
-        .with_code("overloaded")
-        .retry_after(5);
+  const Turn turn(service.unwanted(request));
   const auto law = theory::planned_zipf_law(*inputs, *outputs, *alpha);
   return json_response(
       theory::json_of(error ? theory::plan_for_error(law, *error, runs, seed)
@@ -46,8 +68,8 @@ Response plan(const Request& request) {
 
 }  // namespace
 
-void add_plan_route(Router& router, Service&) {
-  router.add("POST", "/v1/plan", plan);
+void add_plan_route(Router& router, Service& service) {
+  router.add("POST", "/v1/plan", [&](const Request& request) { return plan(service, request); });
 }
 
 }  // namespace tessera::serve

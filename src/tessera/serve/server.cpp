@@ -30,9 +30,6 @@ class Server::Answered {
     request.path = asked.path;
     request.client = asked.client;
     request.asker = asked.asker;
-    const std::lock_guard lock(server_.answering_mutex_);
-    number = ++server_.all_answering_;
-    number_of_asker = ++server_.answering_[request.asker];
   }
   ~Answered() {
     leave_place();
@@ -41,7 +38,13 @@ class Server::Answered {
   Answered(const Answered&) = delete;
   Answered& operator=(const Answered&) = delete;
 
-  /// It does not count among the requests that are answered at once any more.
+  /// It counts among the requests that are answered at once from now on.
+  void take_place() {
+    const std::lock_guard lock(server_.answering_mutex_);
+    has_place_ = true;
+    number = ++server_.all_answering_;
+    number_of_asker = ++server_.answering_[request.asker];
+  }
   void leave_place() {
     const std::lock_guard lock(server_.answering_mutex_);
     if (!std::exchange(has_place_, false)) return;
@@ -51,14 +54,14 @@ class Server::Answered {
   }
 
   Request request;                  ///< without its headers and its body
-  int64_t number, number_of_asker;  ///< of the requests that are answered with it
+  int64_t number = 0, number_of_asker = 0;  ///< of the requests that are answered with it
   std::string route = "refused";
   int status = 0;
   Clock::time_point started = Clock::now();
 
  private:
   Server& server_;
-  bool has_place_ = true;
+  bool has_place_ = false;
 };
 
 void ServerOptions::check() const {
@@ -117,16 +120,21 @@ Response Server::answer(Request request) {
 void Server::count(const Answered& answered) {
   const double seconds = std::chrono::duration<double>(Clock::now() - answered.started).count();
   service_.metrics.count(answered.route, answered.status, seconds);
-  if (on_answer_) on_answer_(answered.request, answered.status, seconds);
+  try {
+    if (on_answer_) on_answer_(answered.request, answered.status, seconds);
+  } catch (...) {  // a log that fails changes no answer
+  }
 }
 
-Response Server::answer_now(const Request& request, const Answered& answered) const {
+Response Server::answer_now(const Request& request, Answered& answered) const {
   if (request.method == "OPTIONS" && !request.header("Origin").empty()) {
     Response allowed;
     allowed.status = 204;
     return allowed;
   }
-  if (is_always_answered(request.path)) return router_.answer(request);
+  // What needs no key takes no place from those who have one.
+  if (access_.is_open(request) || is_always_answered(request.path)) return router_.answer(request);
+  answered.take_place();
   if (options_.clients_per_key > 0 && answered.number_of_asker > options_.clients_per_key)
     return ApiError(429, "{} requests of yours are being answered; try again later",
                     options_.clients_per_key)

@@ -46,7 +46,7 @@ class Server {
 
   std::optional<Response> refusal(const Request& request);
   Response answer(Request request);
-  Response answer_now(const Request& request, const Answered& answered) const;
+  Response answer_now(const Request& request, Answered& answered) const;
   void count(const Answered& answered);
 
   Service& service_;

@@ -202,8 +202,7 @@ describe("Runs", () => {
   const pathOf = (page) => page.locator("#runs path.line").first().getAttribute("d");
 
   test("draws a curve that grows with the run", () => onPage("#runs?runs=%5B%22mosaic%22%5D", async (page) => {
-    await page.waitForSelector("#runs path.line");
-    assert.equal((await pathOf(page)).split("L").length, 60);
+    await page.waitForFunction(() => document.querySelector("#runs path.line")?.getAttribute("d").split("L").length === 60);
     fs.appendFileSync(place.path("runs/mosaic/metrics.jsonl"), JSON.stringify({kind: "step", step: 61, tokens: 31232, loss: 9.25, elapsed_seconds: 9}) + "\n");
     await page.getByText("mosaic: 9.25 after 61 updates").waitFor();
     assert.equal((await pathOf(page)).split("L").length, 61);
