@@ -11,7 +11,8 @@ packages=(
   bible-kjv bible-kjv-text
 )
 if [[ "${1:-}" == --tests ]]; then
-  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev chromium librsvg2-bin curl)
+  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang-format-14 chromium
+             librsvg2-bin curl)
   # Those of another source will do, and exclude Debian's.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)
@@ -26,11 +27,11 @@ done
 if ((${#missing[@]} == 0)); then
   exit 0
 fi
+export DEBIAN_FRONTEND=noninteractive
 sudo=()
 if ((EUID != 0)); then
-  sudo=(sudo)
+  sudo=(sudo DEBIAN_FRONTEND="$DEBIAN_FRONTEND")  # which sudo drops from the environment
 fi
 echo "Installing: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
 "${sudo[@]}" apt-get update -qq
 "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "tessera/base/error.h"
+
 namespace tessera {
 namespace {
 
@@ -54,7 +56,7 @@ TEST(RandomStream, BelowStaysBelowAndRefusesZero) {
   for (int i = 0; i < 7000; ++i) ++seen.at(random.below(7));
   for (int count : seen) EXPECT_NEAR(count, 1000, 150);
   EXPECT_EQ(random.below(1), 0u);
-  EXPECT_THROW(random.below(0), std::invalid_argument);
+  EXPECT_THROW(random.below(0), UsageError);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
+#include "tests/support/folders.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -18,8 +19,7 @@ using test::message_of;
 using testing::HasSubstr;
 
 /// Written by Tessera 0.1.0 before weights had a checksum.
-const fs::path kOldModel =
-    fs::path(TESSERA_SOURCE_FOLDER) / "tests/checkpoint/model_without_checksum";
+const fs::path kOldModel = test::source_folder() / "tests/checkpoint/model_without_checksum";
 
 bool equal_weights(const LanguageModel& a, const LanguageModel& b) {
   const auto theirs = b.named_parameters();

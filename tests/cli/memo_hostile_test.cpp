@@ -1,6 +1,6 @@
 // tessera memo, driven against names and folders that are made to mislead it.
 
-#include "tests/cli/loaded_program.h"
+#include "tests/cli/tessera_program.h"
 
 namespace tessera::cli {
 namespace {
@@ -17,7 +17,7 @@ class MemoHostile : public Workplace {
 
   static Outcome memo(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "memo");
-    return start_loaded(arguments)->wait();
+    return tessera(arguments);
   }
 
   const std::string store_ = path("store");

@@ -1,31 +1,26 @@
-// kill -9 at hundreds of moments: a store is always before or after a document.
-
-#include <signal.h>
+// kill -9 at any moment: a store is always before or after a document.
 
 #include <array>
-#include <chrono>
-#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
 #include "tessera/base/config.h"
 #include "tessera/base/random.h"
-#include "tests/cli/loaded_program.h"
+#include "tests/cli/tessera_program.h"
+#include "tests/support/nightly.h"
 
 namespace tessera::cli {
 namespace {
 
 using Arguments = std::vector<std::string>;
-using std::chrono::microseconds;
 
 constexpr int kDocuments = 12;
-constexpr int kKills = 240;  // of the program's verbs, loaded already
-constexpr int kRebuildKills = 40;
-constexpr int kProgramKills = 6;  // of the program as a user starts it, which takes a moment
+const int kKills = test::nightly() ? 240 : 16;
+const int kRebuildKills = test::nightly() ? 40 : 6;
 const ProcessOptions kCounted = {.system_calls = std::numeric_limits<int64_t>::max()};
 
+/// Kills that come at counted system calls.
 class Kills : public ::testing::Test {
  protected:
   Kills() {
@@ -42,7 +37,12 @@ class Kills : public ::testing::Test {
     std::filesystem::remove_all(path("store"));
     const Arguments command = {"memo", "create",     path("store"), "--dimension",
                                "64",   "--matrices", shards};
-    EXPECT_EQ(start_loaded(command)->wait().status, 0);
+    EXPECT_EQ(tessera(command).status, 0);
+  }
+
+  void SetUp() override {
+    if (Process([] { return 0; }, kCounted).wait().status != 0)
+      GTEST_SKIP() << "this machine does not let a process follow another one";
   }
 
   static std::string id(int number) { return (number < 10 ? "d0" : "d") + std::to_string(number); }
@@ -84,37 +84,31 @@ class Kills : public ::testing::Test {
       ASSERT_EQ(held[i], id(first + static_cast<int>(i))) << ::testing::PrintToString(held);
   }
 
-  /// Starts the run that comes next, lets `kill` end it, looks at what is left, and so on.
-  void kill_often(int times, const std::function<void(const Arguments&)>& kill) {
-    auto held = documents();
-    for (int i = 0; i < times && !HasFatalFailure(); ++i) {
-      kill(next_command(held));
-      auto left = documents();
-      expect_no_gap(left);
-      EXPECT_TRUE(forgetting_ ? left.size() <= held.size() : left.size() >= held.size());
-      between_ += left.size() != held.size() && left.size() % kDocuments != 0;
-      held = std::move(left);
-    }
-  }
-
   /// Memorizes all documents; returns the system calls that it took.
   int64_t memorize_all() {
     forgetting_ = true;
-    const auto run = start_loaded(next_command({}), kCounted);
-    const Outcome outcome = run->wait();
+    Process run = start(next_command({}), kCounted);
+    const Outcome outcome = run.wait();
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
-    return run->system_calls();
+    return run.system_calls();
   }
 
   void expect_before_or_after_a_document(int kills, uint64_t seed) {
     const auto calls = static_cast<uint64_t>(memorize_all());
     RandomStream random(seed);
-    kill_often(kills, [&](const Arguments& command) {
+    auto held = documents();
+    int between = 0;  // kills between two documents of a run
+    for (int i = 0; i < kills && !HasFatalFailure(); ++i) {
       const auto last = static_cast<int64_t>(random.below(calls));
-      start_loaded(command, {.system_calls = last})->wait();
-    });
-    EXPECT_GE(between_, kills / 8) << "hardly a kill came between two documents";
+      tessera(next_command(held), {.system_calls = last});
+      auto left = documents();
+      expect_no_gap(left);
+      EXPECT_TRUE(forgetting_ ? left.size() <= held.size() : left.size() >= held.size());
+      between += left.size() != held.size() && left.size() % kDocuments != 0;
+      held = std::move(left);
+    }
+    EXPECT_GE(between, kills / 8) << "hardly a kill came between two documents";
     memorize_all();
     for (const auto& entry : std::filesystem::directory_iterator(path("store")))
       EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
@@ -122,54 +116,25 @@ class Kills : public ::testing::Test {
 
   test::TemporaryFolder folder_{test::folder_in_memory()};
   bool forgetting_ = false;
-  int between_ = 0;  // kills between two documents of a run
 };
 
-/// With kills that come at counted system calls.
-class KillsAtCalls : public Kills {
- protected:
-  void SetUp() override {
-    if (Process([] { return 0; }, kCounted).wait().status != 0)
-      GTEST_SKIP() << "this machine does not let a process follow another one";
-  }
-};
-
-TEST_F(KillsAtCalls, LeaveAStoreBeforeOrAfterADocument) {
+TEST_F(Kills, LeaveAStoreBeforeOrAfterADocument) {
   expect_before_or_after_a_document(kKills, 1);
 }
 
-TEST_F(KillsAtCalls, LeaveAStoreOfSeveralMatricesBeforeOrAfterADocument) {
+TEST_F(Kills, LeaveAStoreOfSeveralMatricesBeforeOrAfterADocument) {
   create("5");
   expect_before_or_after_a_document(kKills / 2, 4);
 }
 
-/// At random moments after random documents, be they in a system call or not.
-TEST_F(Kills, OfTheProgramAsItIsStarted) {
-  RandomStream random(2);
-  int killed = 0;
-  kill_often(kProgramKills, [&](const Arguments& command) {
-    Process process(command_line(command), pinned({}));
-    const auto lines = static_cast<int64_t>(random.below(kDocuments));
-    const auto printed = [&] {
-      const std::string out = process.output();
-      return std::count(out.begin(), out.end(), '\n');
-    };
-    while (process.running() && printed() < lines) std::this_thread::sleep_for(microseconds(50));
-    std::this_thread::sleep_for(microseconds(random.below(1500)));
-    process.send(SIGKILL);
-    killed += process.wait().status == -SIGKILL;
-  });
-  EXPECT_GE(killed, 1);
-}
-
 /// A store that gets another tokenizer has all documents at every moment, and one of the two.
-TEST_F(KillsAtCalls, LeaveAStoreWithOneOfTwoTokenizers) {
+TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
   memorize_all();
   const auto rebuild = [&](const std::string& tokenizer, const ProcessOptions& options) {
-    return start_loaded({"memo", "rebuild", path("store"), "--tokenizer", tokenizer}, options);
+    return start({"memo", "rebuild", path("store"), "--tokenizer", tokenizer}, options);
   };
-  const std::array<int64_t, 2> calls = {rebuild("bpe", kCounted)->system_calls(),
-                                        rebuild("byte", kCounted)->system_calls()};
+  const std::array<int64_t, 2> calls = {rebuild("bpe", kCounted).system_calls(),
+                                        rebuild("byte", kCounted).system_calls()};
   std::set<int64_t> vocabularies;
   for (int64_t i = 0; i < kRebuildKills; ++i) {  // most near the end, where the new store comes
     rebuild(i % 2 == 0 ? "bpe" : "byte", {.system_calls = calls[i % 2] - 1 - i * i});
@@ -178,7 +143,7 @@ TEST_F(KillsAtCalls, LeaveAStoreWithOneOfTwoTokenizers) {
     vocabularies.insert(configuration["vocabulary"].get<int64_t>());
   }
   EXPECT_EQ(vocabularies.size(), 2u);
-  EXPECT_EQ(start_loaded({"memo", "update", path("store"), path("texts")})->wait().status, 0);
+  EXPECT_EQ(tessera({"memo", "update", path("store"), path("texts")}).status, 0);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
 }

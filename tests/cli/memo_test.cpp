@@ -7,7 +7,8 @@
 #include <thread>
 
 #include "tessera/base/config.h"
-#include "tests/cli/loaded_program.h"
+#include "tests/cli/tessera_program.h"
+#include "tests/support/folders.h"
 
 namespace tessera::cli {
 namespace {
@@ -31,7 +32,7 @@ class Memo : public Workplace {
 
   static Outcome memo(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
     arguments.insert(arguments.begin(), "memo");
-    return start_loaded(arguments, options)->wait();
+    return tessera(arguments, options);
   }
   static std::string done(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
     const Outcome run = memo(std::move(arguments), options);
@@ -84,7 +85,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   EXPECT_EQ(digest(store), empty);
   const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a midnight"});
   EXPECT_EQ(nothing.out, "Once upon a midnight\n");
-  EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues this"));
+  EXPECT_THAT(nothing.err, HasSubstr("no stored document continues this"));
 }
 
 TEST_F(Memo, UpdateMemorizesWhatHasChanged) {
@@ -128,8 +129,7 @@ TEST_F(Memo, SearchRanksPassages) {
   EXPECT_EQ(done({"search", store, "nevermore"}), "");
   done({"forget", store, "raven"});
   EXPECT_EQ(done({"search", store, "dreary volumes"}), "");
-  std::filesystem::copy(std::filesystem::path(TESSERA_SOURCE_FOLDER) / "tests/store/format_1",
-                        path("earlier"));
+  std::filesystem::copy(test::source_folder() / "tests/store/format_1", path("earlier"));
   EXPECT_THAT(done({"search", path("earlier"), "burn"}), StartsWith("tyger.txt:1: "))
       << "a store of an earlier version is indexed when it is asked";
 }
@@ -197,7 +197,7 @@ TEST_F(Memo, CanFailWhereNothingIsRecited) {
   const std::string store = create();
   const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a", "--fail"});
   EXPECT_EQ(nothing.status, 1);
-  EXPECT_THAT(nothing.err, HasSubstr("nothing stored continues the prompt"));
+  EXPECT_THAT(nothing.err, HasSubstr("no stored document continues this prompt"));
   EXPECT_EQ(memo({"recall", store, "--prompt", "Once upon a"}).status, 0);
   done({"memorize", store, path("poems")});
   EXPECT_EQ(memo({"recall", store, "--prompt", "Once upon a", "--fail"}).status, 0);
@@ -407,6 +407,10 @@ TEST_F(Memo, RefusesWrongUsage) {
        {{"memorize", store, path("poems"), "--shard", "3/2"}, "expected I/N"},
        {{"memorize", store, path("poems"), "--shard", "1"}, "expected I/N"},
        {{"memorize", store, path("poems"), "--shard", "1/0"}, "expected I/N"},
+       {{"memorize", store, path("poems"), "--shard", "1/-4"}, "expected I/N"},
+       {{"memorize", store, path("poems"), "--shard", "-1/4"}, "expected I/N"},
+       {{"memorize", store, path("poems"), "--shard", "1/4x"}, "expected I/N"},
+       {{"memorize", store, path("poems"), "--shard", "1/99999999999999999999"}, "expected I/N"},
        {{"memorize", store, path("poems"), "--shard", "auto"}, "no launcher says"},
        {{"recall", store, "--prompt", "abc"}, "the prompt has 3 tokens"},
        {{"recall", store}, "--prompt is required"},
@@ -473,14 +477,14 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   for (int number = 0; number < 1000; ++number)
     write_text(path("poems/" + std::to_string(1000 + number)), small_text(60));
   const std::string store = create();
-  const auto writer = start_loaded({"memo", "memorize", store, path("poems")});
-  while (writer->output().empty() && writer->running())
+  Process writer = start({"memo", "memorize", store, path("poems")});
+  while (writer.output().empty() && writer.running())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GE(json({"documents", store}).size(), 1u);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
   expect_refused(memo({"forget", store, "1000"}), 1, "another process is writing to this store");
-  writer->send(SIGINT);
-  const Outcome stopped = writer->wait();
+  writer.send(SIGINT);
+  const Outcome stopped = writer.wait();
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("are memorized and kept"));
   const auto kept = static_cast<size_t>(std::count(stopped.out.begin(), stopped.out.end(), '\n'));

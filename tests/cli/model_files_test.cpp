@@ -6,6 +6,7 @@
 
 #include "tessera/base/safetensors.h"
 #include "tests/cli/tessera_program.h"
+#include "tests/support/folders.h"
 
 namespace tessera::cli {
 namespace {
@@ -36,23 +37,19 @@ class ModelFiles : public Workplace {
     safetensors::write(path("x.safetensors"), {{"idx", view(idx)}, {"targets", view(targets)}});
   }
 
-  /// Puts each content in the place of the file, in a model of its own; the message must name the
-  /// file and say this.
+  /// Puts each content in the place of the file for a moment; the message must name the file and
+  /// say this.
   void expect_damage_refused(
       const std::string& file,
       const std::vector<std::pair<std::string, std::string>>& contents) const {
-    std::vector<std::vector<std::string>> commands;
-    for (size_t i = 0; i < contents.size(); ++i) {
-      const std::string folder = path("damaged" + std::to_string(i));
-      std::filesystem::copy(path("model"), folder);
-      write_text(folder + "/" + file, contents[i].first);
-      commands.push_back({"generate", "--model", folder, "--max-tokens", "2"});
+    const std::string whole = read_text(path("model/" + file));
+    for (const auto& [content, message] : contents) {
+      write_text(path("model/" + file), content);
+      const Outcome outcome = generate();
+      expect_refused(outcome, 3, file + ": ");
+      EXPECT_THAT(outcome.err, HasSubstr(message));
     }
-    const auto outcomes = tessera_all(commands);
-    for (size_t i = 0; i < outcomes.size(); ++i) {
-      expect_refused(outcomes[i], 3, file + ": ");
-      EXPECT_THAT(outcomes[i].err, HasSubstr(contents[i].second));
-    }
+    write_text(path("model/" + file), whole);
   }
 
   Outcome generate() const {
@@ -241,20 +238,18 @@ class Parity : public Workplace, public ::testing::WithParamInterface<Golden> {}
 
 TEST_P(Parity, OutputsAndGradientsAreTheReferences) {
   const auto& [name, kind] = GetParam();
-  std::string golden = std::string(TESSERA_SOURCE_FOLDER) + "/tests/golden/" + name;
-  if (!std::filesystem::exists(golden + ".weights.safetensors"))
-    golden = std::string(TESSERA_GOLDEN_FOLDER) + "/" + name;
-  if (!std::filesystem::exists(golden + ".weights.safetensors"))
-    GTEST_SKIP() << "no golden tensors in " << TESSERA_GOLDEN_FOLDER;
-  const Outcome import = tessera({"import", "--from", kind, "--weights",
-                                  golden + ".weights.safetensors", "--out", path("model")});
+  const std::string weights = test::golden_file(name + ".weights.safetensors");
+  const std::string output = test::golden_file(name + ".expected.safetensors");
+  if (!std::filesystem::exists(weights)) GTEST_SKIP() << "there is no " << weights;
+  const Outcome import =
+      tessera({"import", "--from", kind, "--weights", weights, "--out", path("model")});
   ASSERT_EQ(import.status, 0) << import.err;
   const Outcome forward =
-      tessera({"forward", "--model", path("model"), "--input", golden + ".expected.safetensors",
-               "--output", path("y.safetensors"), "--gradients", "--names", "source"});
+      tessera({"forward", "--model", path("model"), "--input", output, "--output",
+               path("y.safetensors"), "--gradients", "--names", "source"});
   ASSERT_EQ(forward.status, 0) << forward.err;
 
-  const auto expected = safetensors::File::open(golden + ".expected.safetensors");
+  const auto expected = safetensors::File::open(output);
   const auto found = safetensors::File::open(path("y.safetensors"));
   int compared = 0;
   for (const auto& [tensor, view] : expected.tensors()) {
@@ -274,7 +269,7 @@ TEST_P(Parity, OutputsAndGradientsAreTheReferences) {
   // The names and the numbers go back as they came.
   ASSERT_EQ(tessera({"export", "--model", path("model"), "--out", path("w.safetensors")}).status,
             0);
-  const auto given = safetensors::File::open(golden + ".weights.safetensors");
+  const auto given = safetensors::File::open(weights);
   const auto exported = safetensors::File::open(path("w.safetensors"));
   for (const auto& [tensor, view] : exported.tensors())
     EXPECT_EQ(floats(exported, tensor), floats(given, tensor)) << tensor;

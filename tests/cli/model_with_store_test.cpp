@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/loaded_program.h"
+#include "tests/cli/tessera_program.h"
 
 namespace tessera::cli {
 namespace {
@@ -24,7 +24,7 @@ class ModelWithStore : public Workplace {
   }
 
   static std::string run(const std::vector<std::string>& arguments) {
-    const Outcome outcome = start_loaded(arguments)->wait();
+    const Outcome outcome = tessera(arguments);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     return outcome.out;
   }
@@ -65,7 +65,7 @@ TEST_F(ModelWithStore, RefusesWhatCannotBe) {
   run({"memo", "create", path("words"), "--dimension", "512", "--tokenizer", path("words.json")});
   const auto refused = [&](std::vector<std::string> arguments, int status,
                            const std::string& message) {
-    expect_refused(start_loaded(arguments)->wait(), status, message);
+    expect_refused(tessera(arguments), status, message);
   };
   refused(
       {"eval", "--model", trained_model(), "--data", path("unseen.txt"), "--store", path("words")},

@@ -1,4 +1,3 @@
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,18 +10,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Outcome plan(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "plan");
-  return tessera(std::move(arguments));
-}
+class Plan : public Workplace {
+ protected:
+  static Outcome plan(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "plan");
+    return tessera(arguments);
+  }
 
-std::string file_with(const std::string& name, const std::string& content) {
-  const std::string path = ::testing::TempDir() + name;
-  std::ofstream(path, std::ios::binary) << content;
-  return path;
-}
+  std::string file_with(const std::string& name, const std::string& content) const {
+    write_text(path(name), content);
+    return path(name);
+  }
+};
 
-TEST(Plan, SizesAMemoryForAnError) {
+TEST_F(Plan, SizesAMemoryForAnError) {
   const Outcome run = plan({"--alpha", "2", "--inputs", "1000", "--outputs", "5", "--error", "0.02",
                             "--runs", "20", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
@@ -33,7 +34,7 @@ TEST(Plan, SizesAMemoryForAnError) {
   EXPECT_EQ(result["schemes"].size(), 5u);
 }
 
-TEST(Plan, SaysWhatADimensionHolds) {
+TEST_F(Plan, SaysWhatADimensionHolds) {
   const Outcome run = plan({"--alpha", "2", "--inputs", "100000", "--outputs", "5", "--dimension",
                             "100", "--runs", "0"});
   ASSERT_EQ(run.status, 0) << run.err;
@@ -41,7 +42,7 @@ TEST(Plan, SaysWhatADimensionHolds) {
   EXPECT_THAT(run.out, HasSubstr("associations at an error of 0.01 each"));
 }
 
-TEST(Plan, SaysHowPreciseItsSimulationIs) {
+TEST_F(Plan, SaysHowPreciseItsSimulationIs) {
   const Outcome run = plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1"});
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("standard error"));
@@ -58,12 +59,12 @@ TEST(Plan, SaysHowPreciseItsSimulationIs) {
   EXPECT_TRUE(config::Json::parse(json.out)["simulated"]["predicted_over_simulated"].is_null());
 }
 
-TEST(Plan, ReadsCountsAndTexts) {
-  const std::string counts = file_with("plan_test_counts.txt", "the\t50\nof\t20\nand\t10\n");
+TEST_F(Plan, ReadsCountsAndTexts) {
+  const std::string counts = file_with("counts.txt", "the\t50\nof\t20\nand\t10\n");
   EXPECT_EQ(plan({"--counts", counts, "--outputs", "3", "--error", "0.05"}).status, 0);
   std::string words;
   for (int k = 0; k < 400; ++k) words += static_cast<char>('a' + k * k % 23);
-  const std::string text = file_with("plan_test_text.txt", words);
+  const std::string text = file_with("words.txt", words);
   const Outcome run = plan({"--text", text, "--tokenizer", "byte", "--dimension", "512", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
   const auto plans = config::Json::parse(run.out)["plans"];
@@ -73,11 +74,11 @@ TEST(Plan, ReadsCountsAndTexts) {
   EXPECT_LE(plans[2]["predicted_error"], plans[1]["predicted_error"]);
 }
 
-TEST(Plan, EveryFileOfAFolderIsADocument) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "plan_test_folder";
-  std::filesystem::create_directories(folder);
+TEST_F(Plan, EveryFileOfAFolderIsADocument) {
+  const std::string folder = path("texts");
+  std::filesystem::create_directory(folder);
   for (const char* name : {"one", "two"})
-    std::ofstream(folder / name) << "a text that two documents have in common";
+    write_text(folder + "/" + name, "a text that two documents have in common");
   const Outcome run =
       plan({"--text", folder, "--tokenizer", "byte", "--dimension", "512", "--json"});
   ASSERT_EQ(run.status, 0) << run.err;
@@ -87,7 +88,7 @@ TEST(Plan, EveryFileOfAFolderIsADocument) {
   EXPECT_EQ(json["layers"], 3) << "as a store has them";
 }
 
-TEST(Plan, RefusesWithTheReason) {
+TEST_F(Plan, RefusesWithTheReason) {
   const auto refusal = [](std::vector<std::string> arguments, int status) {
     const Outcome run = plan(std::move(arguments));
     EXPECT_EQ(run.status, status) << run.err;
@@ -107,10 +108,10 @@ TEST(Plan, RefusesWithTheReason) {
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5"}, 2),
               HasSubstr("either --error"));
   EXPECT_THAT(refusal({"--outputs", "5", "--error", ".1"}, 2), HasSubstr("one of --alpha"));
-  const std::string junk = file_with("plan_test_junk.txt", "the\t5\nof\tx\n");
+  const std::string junk = file_with("junk.txt", "the\t5\nof\tx\n");
   EXPECT_THAT(refusal({"--counts", junk, "--outputs", "5", "--error", ".1"}, 3),
               HasSubstr("line 2"));
-  const std::string empty = file_with("plan_test_empty.txt", "");
+  const std::string empty = file_with("empty.txt", "");
   EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
               HasSubstr("is empty"));
 }

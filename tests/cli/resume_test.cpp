@@ -3,10 +3,12 @@
 #include <signal.h>
 
 #include <chrono>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
+#include "tessera/base/random.h"
 #include "tests/cli/tessera_program.h"
 
 namespace tessera::cli {
@@ -14,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kSteps = 300;
+constexpr int kSteps = 150;
 
 class Resuming : public Workplace {
  protected:
@@ -33,7 +35,7 @@ class Resuming : public Workplace {
   /// Sends a signal to a command once this file is there.
   Outcome stop_when_there(const std::vector<std::string>& command, const std::string& file,
                           int signal_number) const {
-    Process process(command_line(command), pinned({}));
+    Process process = start(command);
     while (process.running() && !std::filesystem::exists(path(file)))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     process.send(signal_number);
@@ -50,18 +52,12 @@ class Resuming : public Workplace {
     return std::count(log.begin(), log.end(), '\n');
   }
 
-  /// Starts a run and sends it a signal once it has logged so many lines, `pause` later. Returns
-  /// whether the signal found it running.
-  bool stop_at(const std::string& out, int64_t logged, std::chrono::microseconds pause,
-               int signal_number, Outcome& outcome) const {
-    Process process(command_line(arguments(out)), pinned({}));
-    while (process.running() && lines(out) < logged)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(pause);
-    const bool running = process.running();
-    process.send(signal_number);
-    outcome = process.wait();
-    return running;
+  /// Trains the run of `arguments` to its end; returns the system calls that it took.
+  int64_t train_whole() const {
+    Process process =
+        start(arguments("whole"), {.system_calls = std::numeric_limits<int64_t>::max()});
+    EXPECT_EQ(process.wait().status, 0) << process.errors();
+    return process.system_calls();
   }
 
   void expect_every_step_once(const std::string& run) const {
@@ -76,34 +72,35 @@ class Resuming : public Workplace {
   }
 };
 
-TEST_F(Resuming, AfterKillsAtAnyMomentGivesTheSameBits) {
-  ASSERT_EQ(tessera(arguments("whole")).status, 0);
-  int killed = 0;
-  // Lines logged, and microseconds later: the first before there is a checkpoint.
-  for (const auto& [logged, pause] : std::vector<std::pair<int64_t, int>>{{0, 300000},
-                                                                          {1, 500},
-                                                                          {23, 3100},
-                                                                          {61, 0},
-                                                                          {100, 7900},
-                                                                          {141, 1700},
-                                                                          {190, 40},
-                                                                          {246, 2300}}) {
-    Outcome outcome;
-    killed += stop_at("killed", logged, std::chrono::microseconds(pause), SIGKILL, outcome);
+/// Signals come at counted system calls.
+class ResumingAtCalls : public Resuming {
+ protected:
+  void SetUp() override {
+    if (Process([] { return 0; }, {.system_calls = 1'000'000}).wait().status != 0)
+      GTEST_SKIP() << "this machine does not let a process follow another one";
   }
-  EXPECT_GE(killed, 4) << "most of the kills came too late to tell anything";
+};
+
+TEST_F(ResumingAtCalls, AfterKillsAtAnyMomentGivesTheSameBits) {
+  const int64_t calls = train_whole();
+  RandomStream random(1);
+  int killed = 0;
+  for (int i = 0; i < 8; ++i) {
+    const auto last = static_cast<int64_t>(random.below(calls / 3));
+    killed += tessera(arguments("killed"), {.system_calls = last}).status == -SIGKILL;
+  }
+  EXPECT_GE(killed, 3);
   const Outcome last = tessera(arguments("killed"));
   ASSERT_EQ(last.status, 0) << last.err;
   EXPECT_EQ(model("killed"), model("whole"));
   expect_every_step_once("killed");
 }
 
-TEST_F(Resuming, AfterCtrlCGivesTheSameBits) {
-  ASSERT_EQ(tessera(arguments("whole")).status, 0);
-  for (const auto& [logged, signal_number] :
-       std::vector<std::pair<int64_t, int>>{{50, SIGINT}, {150, SIGTERM}}) {
-    Outcome outcome;
-    ASSERT_TRUE(stop_at("run", logged, {}, signal_number, outcome));
+TEST_F(ResumingAtCalls, AfterCtrlCGivesTheSameBits) {
+  const int64_t calls = train_whole();
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    const Outcome outcome =
+        tessera(arguments("run"), {.system_calls = calls / 4, .signal_number = signal_number});
     expect_refused(outcome, 130, "its checkpoint is in");
     EXPECT_THAT(outcome.err, HasSubstr("--resume"));
   }
@@ -118,7 +115,7 @@ TEST_F(Resuming, NeedsARun) {
 }
 
 TEST_F(Resuming, IsRefusedWhileAnotherProcessTrainsThere) {
-  Process first(command_line(train_arguments("run", {"train.steps=1000000"})), pinned({}));
+  Process first = start(train_arguments("run", {"train.steps=1000000"}));
   while (first.running() && lines("run") < 3)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const Outcome second = train("run", {"train.steps=1000000"}, {"--resume"});

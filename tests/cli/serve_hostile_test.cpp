@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/cli/loaded_program.h"
+#include "tests/cli/tessera_program.h"
 #include "tests/serve/raw_client.h"
 
 namespace tessera::cli {
@@ -37,7 +37,7 @@ class ServedProcess {
           prepare();
           return run_verbs(command);
         },
-        pinned({}));
+        ProcessOptions{});
     const std::string before = "http://127.0.0.1:";
     std::string printed;
     while (process_->running() &&
@@ -80,7 +80,7 @@ class ServedProcess {
 class HostileToServe : public ::testing::Test {
  protected:
   HostileToServe() {
-    EXPECT_EQ(start_loaded({"memo", "create", store(), "--dimension", "128"})->wait().status, 0);
+    EXPECT_EQ(tessera({"memo", "create", store(), "--dimension", "128"}).status, 0);
   }
   std::string store() const { return (folder_ / "store").native(); }
 
@@ -90,8 +90,7 @@ class HostileToServe : public ::testing::Test {
 TEST_F(HostileToServe, ASecondServerOnAPort) {
   const ServedProcess server(store(), {});
   const auto port = std::to_string(server.port());
-  const Outcome second =
-      start_loaded({"serve", "--store", "s=" + store(), "--port", port})->wait(30);
+  const Outcome second = start({"serve", "--store", "s=" + store(), "--port", port}).wait(30);
   EXPECT_EQ(second.status, 1);
   EXPECT_THAT(second.err, AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("in use")));
   EXPECT_EQ(server.ask("GET", "/health").status, 200);

@@ -76,14 +76,25 @@ TEST_F(StudyVerb, FinishesThePictureAtCtrlC) {
       {"study", "scaling-laws/fig2", "--quick", "--png", "--pdf", "--out", path("study")});
   study.insert(study.begin(), {"/usr/bin/setsid", "--wait"});  // a process group without this test
   const Outcome stopped =
-      Process(study, pinned({.environment = {{"PATH", path("bin") + ":" + std::getenv("PATH")}}}))
-          .wait();
+      Process(study, {.environment = {{"PATH", path("bin") + ":" + std::getenv("PATH")}}}).wait();
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("interrupted; the results and the SVG pictures are in"));
   EXPECT_THAT(stopped.out, HasSubstr("Report: " + path("study/report.html")));
   EXPECT_EQ(read_text(path("study/interference.png")), "whole\n");
   for (const auto& file : std::filesystem::directory_iterator(path("study")))
     EXPECT_NE(file.path().extension(), ".new") << file.path();
+}
+
+TEST_F(StudyVerb, HelpShowsTheSettingsOfAStudyAtItsSizes) {
+  const Outcome help = tessera({"study", "memory-mosaics/language-model", "--help"});
+  EXPECT_EQ(help.status, 0) << help.err;
+  EXPECT_THAT(help.out,
+              ::testing::ContainsRegex("  channels = [0-9]+ \\(quick [0-9]+, paper [0-9]+\\) "));
+  EXPECT_THAT(help.out, HasSubstr("  data.text = \"\""));
+  EXPECT_THAT(tessera({"study", "--help"}).out, HasSubstr("tessera study ID --help"));
+  expect_refused(tessera({"study", "scaling-laws/fig99", "--help"}), 2, "did you mean");
+  for (const char* setting : {"colour=3", "data.colour=3"})
+    expect_refused(language_models({setting}), 2, "unknown key 'colour'; there are ");
 }
 
 TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tests/support/folders.h"
 #include "tests/support/process.h"
 
 namespace tessera::cli {
@@ -18,34 +21,56 @@ using test::Outcome;
 using test::Process;
 using test::ProcessOptions;
 
-/// One thread and pinned BLAS kernels, so that equal commands give equal bits.
-inline ProcessOptions pinned(ProcessOptions options) {
-  options.environment.insert({{"TESSERA_KEEP_BLAS_CORE", "1"}, {"OMP_NUM_THREADS", "1"}});
-  if (std::getenv("OPENBLAS_CORETYPE") == nullptr)
-    options.environment.insert({"OPENBLAS_CORETYPE", "Haswell"});
-  return options;
+/// What the verbs of the program do, in this process. It loads them with its first call.
+inline int run_verbs(const std::vector<std::string>& command) {
+  using Run = int (*)(int, char**);
+  static const Run run = [] {
+    const auto path = test::build_folder() / "libtessera_model_cli.so";
+    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* function = library != nullptr ? ::dlsym(library, "tessera_run") : nullptr;
+    if (function == nullptr) throw std::runtime_error(::dlerror());
+    return reinterpret_cast<Run>(function);
+  }();
+  std::vector<std::string> words = command;
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  if (arguments.empty()) return 0;  // loads them
+  return run(static_cast<int>(arguments.size()), arguments.data());
 }
 
+/// One thread, so that equal commands give equal bits.
 inline std::vector<std::string> command_line(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {TESSERA_BINARY_FOLDER "/tessera", "--threads", "1"});
+  arguments.insert(arguments.begin(), {test::build_folder() / "tessera", "--threads", "1"});
   return arguments;
 }
 
-inline Outcome tessera(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-  return Process(command_line(std::move(arguments)), pinned(options)).wait();
+/// The program as a copy of this process, which has loaded it: loading takes half a second, nearly
+/// all of it LibTorch's.
+inline Process start_line(const std::vector<std::string>& command,
+                          const ProcessOptions& options = {}) {
+  run_verbs({});
+  std::fflush(nullptr);  // what this process has not printed yet is not the copy's to print
+  return Process(
+      [command] {
+        ::signal(SIGXFSZ, SIG_IGN);  // as the program has it
+        return run_verbs(command);
+      },
+      options);
+}
+inline Process start(const std::vector<std::string>& arguments,
+                     const ProcessOptions& options = {}) {
+  return start_line(command_line(arguments), options);
 }
 
-/// The outcomes of several commands, two of which run at a time.
-inline std::vector<Outcome> tessera_all(const std::vector<std::vector<std::string>>& commands) {
-  std::vector<Outcome> outcomes;
-  for (size_t i = 0; i < commands.size(); i += 2) {
-    Process first(command_line(commands[i]), pinned({}));
-    std::optional<Process> second;
-    if (i + 1 < commands.size()) second.emplace(command_line(commands[i + 1]), pinned({}));
-    outcomes.push_back(first.wait());
-    if (second) outcomes.push_back(second->wait());
-  }
-  return outcomes;
+inline Outcome tessera(const std::vector<std::string>& arguments,
+                       const ProcessOptions& options = {}) {
+  return start(arguments, options).wait();
+}
+
+/// The same of the executable, which loads its libraries, for the tests of how it does so.
+inline Outcome executable(std::vector<std::string> arguments, ProcessOptions options = {}) {
+  options.environment.insert({"TESSERA_KEEP_BLAS_CORE", "1"});
+  return Process(command_line(std::move(arguments)), options).wait();
 }
 
 inline void write_text(const std::filesystem::path& path, const std::string& content) {
@@ -116,11 +141,8 @@ class Workplace : public ::testing::Test {
     std::string message;
   };
   static void expect_all_refused(const std::vector<Refusal>& refusals, int status) {
-    std::vector<std::vector<std::string>> commands;
-    for (const auto& refusal : refusals) commands.push_back(refusal.arguments);
-    const auto outcomes = tessera_all(commands);
-    for (size_t i = 0; i < outcomes.size(); ++i)
-      expect_refused(outcomes[i], status, refusals[i].message);
+    for (const auto& [arguments, message] : refusals)
+      expect_refused(tessera(arguments), status, message);
   }
 
   test::TemporaryFolder folder_;

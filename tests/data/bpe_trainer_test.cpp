@@ -114,8 +114,8 @@ TEST(BpeTrainer, ReportsProgressAndRefusesNonsense) {
   trainer.train([&](int64_t tokens) { last = tokens; });
   EXPECT_EQ(last, 259);
   EXPECT_EQ(trainer.text_bytes(), 11);
-  EXPECT_THROW(BpeTrainer({.vocabulary_size = 256}), std::invalid_argument);
-  EXPECT_THROW(BpeTrainer({.minimum_count = 0}), std::invalid_argument);
+  EXPECT_THROW(BpeTrainer({.vocabulary_size = 256}), UsageError);
+  EXPECT_THROW(BpeTrainer({.minimum_count = 0}), UsageError);
   EXPECT_THROW(BpeTrainer({}).train(), DataError);
 }
 

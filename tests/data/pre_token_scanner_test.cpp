@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera {
@@ -88,7 +89,7 @@ TEST(PreTokenPattern, RefusesWhatOtherLibrariesReadOtherwise) {
   const auto refusal = [](const char* regex) -> std::string {
     try {
       PreTokenPattern pattern(regex);
-    } catch (const std::invalid_argument& error) {
+    } catch (const UsageError& error) {
       return error.what();
     }
     return "taken";

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
@@ -18,11 +17,8 @@ using testing::Pair;
 
 class TextSourceFolder : public testing::Test {
  protected:
-  TextSourceFolder()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("tessera-text-source-" + std::to_string(::getpid()))) {}
-  ~TextSourceFolder() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
+  const test::TemporaryFolder above_;
+  const std::filesystem::path folder_ = above_ / "texts";
 };
 
 std::vector<std::pair<std::string, std::string>> documents(const TextSource& source) {

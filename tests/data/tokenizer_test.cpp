@@ -12,6 +12,7 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_encoder.h"
 #include "tests/data/small_tokenizer.h"
+#include "tests/support/folders.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -68,8 +69,8 @@ TEST(Tokenizer, CharactersRefuseWhatTheyDoNotKnow) {
 
 TEST(Tokenizer, DecodeRefusesIdsWithoutToken) {
   const auto tokenizer = Tokenizer::bytes(EndOfText::kAbsent);
-  EXPECT_THROW(tokenizer.decode(std::vector<int32_t>{256}), std::invalid_argument);
-  EXPECT_THROW(tokenizer.decode(std::vector<int32_t>{-1}), std::invalid_argument);
+  EXPECT_THROW(tokenizer.decode(std::vector<int32_t>{256}), UsageError);
+  EXPECT_THROW(tokenizer.decode(std::vector<int32_t>{-1}), UsageError);
 }
 
 // Ids by hand: bytes are 0 to 255 in the order of the byte values, then the merges' results.
@@ -93,7 +94,7 @@ TEST(Tokenizer, AddedTokensFollowTheirFlags) {
   EXPECT_THAT(tokenizer.encode("ab<s>"), ElementsAre(301, '>'));
   EXPECT_THAT(tokenizer.encode("ab<s>  x", SpecialTokens::kRecognised), ElementsAre(256, 300, 'x'));
   EXPECT_THAT(tokenizer.encode("x \xC2\xA0<m>", SpecialTokens::kRecognised), ElementsAre('x', 302));
-  EXPECT_THROW(tokenizer.token_bytes(299), std::invalid_argument);
+  EXPECT_THROW(tokenizer.token_bytes(299), UsageError);
 }
 
 TEST(Tokenizer, HuggingFaceOptionsChangeIds) {
@@ -214,10 +215,9 @@ TEST(Tokenizer, RefusesDamage) {
 }
 
 TEST(Tokenizer, SaysWhereItLookedForAVocabulary) {
-  const auto folder = std::filesystem::temp_directory_path() / "tessera-empty-tokenizer";
-  std::filesystem::create_directories(folder);
-  EXPECT_THAT(message_of<DataError>([&] { Tokenizer::load(folder); }), HasSubstr("encoder.json"));
-  std::filesystem::remove_all(folder);
+  const test::TemporaryFolder folder;
+  EXPECT_THAT(message_of<DataError>([&] { Tokenizer::load(folder.path()); }),
+              HasSubstr("encoder.json"));
 }
 
 class RoundTrip : public testing::TestWithParam<int> {
@@ -336,7 +336,7 @@ TEST(Tokenizer, LongRunsOfOneClassAreNoTrouble) {
 }
 
 TEST(Tokenizer, EqualsGpt2OnAKnownSentence) {
-  const auto folder = std::filesystem::path(TESSERA_DATA_FOLDER) / "gpt2-bpe";
+  const auto folder = test::data_folder() / "gpt2-bpe";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no GPT-2 vocabulary at " << folder;
   const auto tokenizer = Tokenizer::load(folder);
   const std::string text = "Hello world, it's 2024!  ok\n\n  naïve café";

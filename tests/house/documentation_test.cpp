@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -15,26 +12,13 @@
 #include <vector>
 
 #include "tessera/base/file.h"
+#include "tests/cli/tessera_program.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-const fs::path kRoot = TESSERA_SOURCE_FOLDER;
-
-/// What the program prints on standard output; each command line runs once.
-const std::string& output_of(const std::string& arguments) {
-  static std::map<std::string, std::string> known;
-  if (known.count(arguments)) return known[arguments];
-  const std::string command = TESSERA_BINARY_FOLDER "/tessera " + arguments + " 2>/dev/null";
-  std::FILE* pipe = ::popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (size_t n; pipe && (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    text.append(buffer.data(), n);
-  EXPECT_TRUE(pipe != nullptr && ::pclose(pipe) == 0) << command;
-  return known[arguments] = text;
-}
+const fs::path kRoot = tessera::test::source_folder();
 
 std::vector<fs::path> documents() {
   std::vector<fs::path> files = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
@@ -53,6 +37,15 @@ Words words_of(const std::string& command) {
     words.push_back((*it)[1].str() + (*it)[2].str() + bare);
   }
   return words;
+}
+
+/// What the program prints on standard output; each command line runs once.
+const std::string& output_of(const std::string& arguments) {
+  static std::map<std::string, std::string> known;
+  if (known.count(arguments)) return known[arguments];
+  const tessera::test::Outcome run = tessera::cli::tessera(words_of(arguments));
+  EXPECT_EQ(run.status, 0) << arguments << ": " << run.err;
+  return known[arguments] = run.out;
 }
 
 /// Lines of ```sh blocks, with those that end in a backslash joined.

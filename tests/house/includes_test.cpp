@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "tessera/base/file.h"
+#include "tests/support/folders.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kSources = fs::path(TESSERA_SOURCE_FOLDER) / "src";
+const fs::path kSources = tessera::test::source_folder() / "src";
 
 /// The houses, each of which may include those before it.
 const std::vector<std::string> kHouses = {"tessera", "lab", "program"};
@@ -104,7 +105,7 @@ std::vector<fs::path> folders_of(const Room& room) {
   const fs::path name = room.folder.lexically_relative(kSources);
   std::vector<fs::path> folders = {room.folder};
   for (const char* top : {"tests", "bench"}) {
-    const fs::path beside = fs::path(TESSERA_SOURCE_FOLDER) / top;
+    const fs::path beside = tessera::test::source_folder() / top;
     folders.push_back(*name.begin() == "tessera" ? beside / *std::next(name.begin())
                                                  : beside / name);
   }
@@ -157,7 +158,7 @@ TEST(House, DetailsAreIncludedByTheirOwnRoomAlone) {
   const std::regex detail(
       R"re(#include "((?:tessera|lab|program)/(\w+)/(?:[^"]*/)?(?:detail|cpu)/[^"]+)")re");
   for (const char* top : {"src", "tests", "bench", "examples"}) {
-    for (const auto& file : sources_of(fs::path(TESSERA_SOURCE_FOLDER) / top)) {
+    for (const auto& file : sources_of(tessera::test::source_folder() / top)) {
       const std::string text = tessera::read_file(file);
       for (std::sregex_iterator it(text.begin(), text.end(), detail), end; it != end; ++it) {
         const auto folders = folders_of(rooms.at((*it)[2].str()));
@@ -171,7 +172,7 @@ TEST(House, DetailsAreIncludedByTheirOwnRoomAlone) {
 
 /// The headers that are installed: those that docs/library.md lists.
 std::set<fs::path> public_headers() {
-  const std::string page = tessera::read_file(fs::path(TESSERA_SOURCE_FOLDER) / "docs/library.md");
+  const std::string page = tessera::read_file(tessera::test::source_folder() / "docs/library.md");
   const std::regex row(R"re(\n\| `([a-z_/]+\.h)` \| )re");
   std::set<fs::path> headers;
   for (std::sregex_iterator it(page.begin(), page.end(), row), end; it != end; ++it)
@@ -229,7 +230,7 @@ TEST(House, RoomsWithoutTensorsIncludeNoLibTorch) {
 
 TEST(House, RoomsWithoutTensorsDoNotLinkLibTorch) {
   for (const auto& [name, room] : declared_rooms()) {
-    const fs::path libraries = fs::path(TESSERA_BINARY_FOLDER) / "rooms" / name;
+    const fs::path libraries = tessera::test::build_folder() / "rooms" / name;
     ASSERT_TRUE(fs::exists(libraries)) << libraries;
     EXPECT_EQ(room.tensors,
               tessera::read_file(libraries).find("tessera_torch") != std::string::npos)

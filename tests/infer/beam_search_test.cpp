@@ -7,6 +7,7 @@
 #include <csignal>
 #include <functional>
 
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
 #include "tests/infer/tiny_models.h"
@@ -150,7 +151,7 @@ TEST(BeamSearch, NoTokensAreNoHypotheses) {
 
 TEST(BeamSearch, RefusesBadArguments) {
   const auto model = test::tiny_mosaic();
-  EXPECT_THROW(beam_search(*model, {}, {}), c10::ValueError);
+  EXPECT_THROW(beam_search(*model, {}, {}), UsageError);
   const auto refused = [&](auto change) {
     BeamOptions options;
     change(options);
@@ -163,7 +164,7 @@ TEST(BeamSearch, RefusesBadArguments) {
   refused([](auto& options) { options.reading = Reading::kWindowed, options.bound.pairs = 3; });
   BeamOptions foreign;
   foreign.end_of_text = test::kVocabulary;
-  EXPECT_THROW(beam_search(*model, kPrompt, foreign), std::invalid_argument);
+  EXPECT_THROW(beam_search(*model, kPrompt, foreign), UsageError);
 }
 
 TEST(BeamSearch, MoreBeamsThanTextsAreAllTexts) {

@@ -59,7 +59,7 @@ TEST(LossByPosition, IsTheMeanOverWindows) {
   EXPECT_EQ(loss.tokens(), 15);
   EXPECT_NEAR(loss.mean(), sum / 15, 1e-4);
   EXPECT_THROW(loss.at(6), std::out_of_range);
-  EXPECT_THROW(loss.add(*model, padded({{1}})), c10::ValueError);
+  EXPECT_THROW(loss.add(*model, padded({{1}})), UsageError);
 }
 
 TEST(Evaluation, EachTokenIsPredictedOnceInTheFirstWindowThatHoldsIt) {
@@ -134,7 +134,7 @@ TEST(Evaluation, TakingTurnsGivesTheSameTotals) {
     for (int64_t position = 0; position < whole.positions(); ++position)
       EXPECT_NEAR(together.at(position), whole.at(position), 1e-12) << position;
   }
-  EXPECT_THROW(LossByPosition(at::zeros({3, 4})), c10::ValueError);
+  EXPECT_THROW(LossByPosition(at::zeros({3, 4})), UsageError);
 }
 
 TEST(Evaluation, TextsOfOneTokenPredictNothing) {

@@ -4,6 +4,7 @@
 
 #include "tessera/model/model_kind.h"
 #include "tests/checkpoint/weight_files.h"
+#include "tests/support/folders.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -106,21 +107,13 @@ TEST_F(ForwardOfVectors, RefusesWrongInputs) {
 /// What the authors' code computed, to 1e-4 of each tensor's largest absolute value.
 class Golden : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-/// Those of every clone, or those that the build was told of.
-fs::path golden_folder(const std::string& name) {
-  const fs::path ours = fs::path(TESSERA_SOURCE_FOLDER) / "tests/golden";
-  return fs::exists(ours / (name + ".weights.safetensors")) ? ours
-                                                            : fs::path(TESSERA_GOLDEN_FOLDER);
-}
-
 TEST_P(Golden, OutputsAndGradientsAreThoseOfTheAuthorsCode) {
   const auto& [name, kind] = GetParam();
-  const fs::path golden = golden_folder(name);
-  if (!fs::exists(golden / fmt::format("{}.weights.safetensors", name)))
-    GTEST_SKIP() << "no golden tensors in " << golden;
-  const auto [model, format] =
-      import_weights(kind, golden / fmt::format("{}.weights.safetensors", name));
-  const auto expected = TensorFile::load(golden / fmt::format("{}.expected.safetensors", name));
+  const fs::path weights = test::golden_file(fmt::format("{}.weights.safetensors", name));
+  if (!fs::exists(weights)) GTEST_SKIP() << "there is no " << weights;
+  const fs::path output = test::golden_file(fmt::format("{}.expected.safetensors", name));
+  const auto [model, format] = import_weights(kind, weights);
+  const auto expected = TensorFile::load(output);
   const NamedTensors actual = run_forward(*model, expected, /*gradients=*/true, format);
   EXPECT_EQ(actual.size() + 2, expected.tensors.size());  // the two inputs
   double worst = 0;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <set>
 
+#include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tests/infer/tiny_models.h"
 
@@ -287,9 +288,9 @@ TEST(ContinueText, ASignalLeavesASessionThatGoesOn) {
 TEST(ContinueText, WantsOneSequence) {
   const auto model = test::tiny_mosaic();
   StreamingSession session(*model, Reading::kStreaming);
-  EXPECT_THROW(continue_text(session, greedy(3)), std::invalid_argument);
+  EXPECT_THROW(continue_text(session, greedy(3)), UsageError);
   session.add({{1}, {2}});
-  EXPECT_THROW(continue_text(session, greedy(3)), std::invalid_argument);
+  EXPECT_THROW(continue_text(session, greedy(3)), UsageError);
 }
 
 TEST(Generate, RefusesBadOptions) {
@@ -304,14 +305,14 @@ TEST(Generate, RefusesBadOptions) {
   refused([](auto& options) { options.stop = {""}; });
   refused([](auto& options) { options.stop = {"x"}, options.token_bytes = {}; });
   refused([](auto& options) { options.reading = Reading::kWindowed, options.bound.pairs = 3; });
-  EXPECT_THROW(generate(*model, {{{kVocabulary}}}, greedy(3)), c10::ValueError);
+  EXPECT_THROW(generate(*model, {{{kVocabulary}}}, greedy(3)), UsageError);
 }
 
 TEST(Generate, DamagedParametersAreNamed) {
   const auto model = test::tiny_mosaic();
   at::NoGradGuard no_grad;
   model->named_parameters()["norm.weight"].fill_(NAN);
-  EXPECT_THROW(generate(*model, {{{1}}}, greedy(3)), std::invalid_argument);
+  EXPECT_THROW(generate(*model, {{{1}}}, greedy(3)), UsageError);
 }
 
 }  // namespace

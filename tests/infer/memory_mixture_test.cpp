@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
 #include "tessera/infer/read_pieces.h"
@@ -170,7 +171,7 @@ TEST(MemoryMixture, IsNotForSessions) {
   session.add({{1, 2}});
   GenerateOptions options;
   options.memory = &memory;
-  EXPECT_THROW(continue_text(session, options), std::invalid_argument);
+  EXPECT_THROW(continue_text(session, options), UsageError);
 }
 
 }  // namespace

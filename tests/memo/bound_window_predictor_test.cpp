@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "tessera/base/error.h"
+
 namespace tessera::memo {
 namespace {
 
@@ -63,18 +65,17 @@ TEST(BoundWindows, TheSmallestDimensionReachesTheError) {
 
 TEST(BoundWindows, RefusesWhatMakesNoSense) {
   const Documents text = {{0, 1, 2, 3}};
-  EXPECT_THROW(BoundWindowPredictor(text, {}, 4, 10, 1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {0}, 4, 10, 1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {2, 2}, 4, 10, 1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {2}, 3, 10, 1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {2}, 0, 10, 1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {4}, 4, 10, 1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor({}, {4}, 4, 10, 1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1, 0), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1, -1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).error(1), std::invalid_argument);
-  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).smallest_dimension(0.1, 0),
-               std::invalid_argument);
+  EXPECT_THROW(BoundWindowPredictor(text, {}, 4, 10, 1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {0}, 4, 10, 1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {2, 2}, 4, 10, 1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 3, 10, 1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 0, 10, 1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {4}, 4, 10, 1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor({}, {4}, 4, 10, 1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1, 0), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1, -1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).error(1), UsageError);
+  EXPECT_THROW(BoundWindowPredictor(text, {2}, 4, 10, 1).smallest_dimension(0.1, 0), UsageError);
 }
 
 }  // namespace

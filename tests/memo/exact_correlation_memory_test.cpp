@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 
 namespace tessera::memo {
@@ -162,33 +163,33 @@ TEST(ExactCorrelationMemory, BytesGiveTheSameMemoryBack) {
 }
 
 TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
-  EXPECT_THROW(ExactCorrelationMemory(0, 3), std::invalid_argument);
-  EXPECT_THROW(ExactCorrelationMemory(3, -1), std::invalid_argument);
-  EXPECT_THROW(ExactCorrelationMemory(int64_t{1} << 40, 1), std::invalid_argument);
+  EXPECT_THROW(ExactCorrelationMemory(0, 3), UsageError);
+  EXPECT_THROW(ExactCorrelationMemory(3, -1), UsageError);
+  EXPECT_THROW(ExactCorrelationMemory(int64_t{1} << 40, 1), UsageError);
   ExactCorrelationMemory memory = filled(64, 64, 7);
   const auto before = bytes_of(memory);
   const std::vector<int8_t> row(64, 1), short_row(63, 1), two_rows(128, 1);
-  EXPECT_THROW(memory.store(short_row, row), std::invalid_argument);
-  EXPECT_THROW(memory.forget(two_rows, row), std::invalid_argument);
+  EXPECT_THROW(memory.store(short_row, row), UsageError);
+  EXPECT_THROW(memory.forget(two_rows, row), UsageError);
   const std::vector<uint64_t> word(1), words(2);
-  EXPECT_THROW(memory.store(SignRows{words, 128}, SignRows{word, 64}), std::invalid_argument);
-  EXPECT_THROW(memory.store(SignRows{words, 64}, SignRows{word, 64}), std::invalid_argument);
+  EXPECT_THROW(memory.store(SignRows{words, 128}, SignRows{word, 64}), UsageError);
+  EXPECT_THROW(memory.store(SignRows{words, 64}, SignRows{word, 64}), UsageError);
   const std::vector<uint64_t> three(3);
   ExactCorrelationMemory wide(128, 128);
-  EXPECT_THROW(wide.store(SignRows{three, 128}, SignRows{three, 128}), std::invalid_argument);
-  EXPECT_THROW(memory.merge(ExactCorrelationMemory(64, 63)), std::invalid_argument);
+  EXPECT_THROW(wide.store(SignRows{three, 128}, SignRows{three, 128}), UsageError);
+  EXPECT_THROW(memory.merge(ExactCorrelationMemory(64, 63)), UsageError);
   std::vector<float> read(64);
-  EXPECT_THROW(memory.retrieve(two_rows, read), std::invalid_argument);
+  EXPECT_THROW(memory.retrieve(two_rows, read), UsageError);
   EXPECT_EQ(bytes_of(memory), before);
   const auto bytes = std::make_shared<std::vector<std::byte>>(68);
   const std::span<std::byte> all(*bytes);
   const auto open = [&](int64_t rows, int64_t columns, int bits, std::span<std::byte> entries) {
     return ExactCorrelationMemory::from_bytes(rows, columns, bits, entries, bytes);
   };
-  EXPECT_THROW(open(4, 4, 32, all), std::invalid_argument);
-  EXPECT_THROW(open(4, 4, 16, all.first(64)), std::invalid_argument);
-  EXPECT_THROW(open(4, 4, 32, all.subspan(1, 64)), std::invalid_argument);
-  EXPECT_THROW(open(-4, -4, 32, all.first(64)), std::invalid_argument);
+  EXPECT_THROW(open(4, 4, 32, all), UsageError);
+  EXPECT_THROW(open(4, 4, 16, all.first(64)), UsageError);
+  EXPECT_THROW(open(4, 4, 32, all.subspan(1, 64)), UsageError);
+  EXPECT_THROW(open(-4, -4, 32, all.first(64)), UsageError);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/score_decoder.h"
 #include "tests/memo/window_scores.h"
@@ -165,18 +166,17 @@ TEST(LikelihoodDecoder, SeveralTokensOfOneWindowShareEqually) {
   EXPECT_GT(found[0].log_ratio, 10);
   EXPECT_NEAR(found[0].tokens[0].second, 0.5, 1e-3);
   EXPECT_NEAR(found[0].tokens[1].second, 0.5, 1e-3);
-  EXPECT_THROW(decoder.by_length(scores, std::vector<double>(3)), std::invalid_argument);
+  EXPECT_THROW(decoder.by_length(scores, std::vector<double>(3)), UsageError);
 }
 
 TEST(LikelihoodDecoder, RefusesBadArguments) {
-  EXPECT_THROW(LikelihoodDecoder({1, 0}, 1, 0.1), std::invalid_argument);
-  EXPECT_THROW(LikelihoodDecoder({1, NAN}, 1, 0.1), std::invalid_argument);
-  EXPECT_THROW(LikelihoodDecoder({1}, -1, 0.1), std::invalid_argument);
-  EXPECT_THROW(LikelihoodDecoder({1}, NAN, 0.1), std::invalid_argument);
+  EXPECT_THROW(LikelihoodDecoder({1, 0}, 1, 0.1), UsageError);
+  EXPECT_THROW(LikelihoodDecoder({1, NAN}, 1, 0.1), UsageError);
+  EXPECT_THROW(LikelihoodDecoder({1}, -1, 0.1), UsageError);
+  EXPECT_THROW(LikelihoodDecoder({1}, NAN, 0.1), UsageError);
   for (const double rate : {0.0, 1.0, -0.5})
-    EXPECT_THROW(LikelihoodDecoder({1}, 1, rate), std::invalid_argument);
-  EXPECT_THROW(LikelihoodDecoder({1, 1}, 1, 0.1).best(scores_of({4}, {0, 0, 0})),
-               std::invalid_argument);
+    EXPECT_THROW(LikelihoodDecoder({1}, 1, rate), UsageError);
+  EXPECT_THROW(LikelihoodDecoder({1, 1}, 1, 0.1).best(scores_of({4}, {0, 0, 0})), UsageError);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tessera/base/error.h"
+
 namespace tessera::memo {
 namespace {
 
@@ -33,7 +35,7 @@ TEST(RecallPredictor, FindsTheFirstMultipleThatReachesTheError) {
   EXPECT_EQ(predictor.smallest_dimension(100, 64), 64);
   EXPECT_EQ(predictor.smallest_dimension(100, 1), 1);
   EXPECT_EQ(predictor.smallest_dimension(1e-6, 1), 0);
-  EXPECT_THROW(predictor.smallest_dimension(0.1, 0), std::invalid_argument);
+  EXPECT_THROW(predictor.smallest_dimension(0.1, 0), UsageError);
 }
 
 TEST(RecallPredictor, PlansAreInMultiplesOf64) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
@@ -141,7 +142,7 @@ TEST(Recital, RefusesATokenOutsideTheVocabulary) {
   const LikelihoodDecoder decoder = decoder_of(memory);
   const Tokens prompt = {1, 2, 3, kSmallVocabulary};
   Recital recital(memory, decoder, prompt, std::nullopt);
-  EXPECT_THROW(recital.next(), std::invalid_argument);
+  EXPECT_THROW(recital.next(), UsageError);
 }
 
 }  // namespace

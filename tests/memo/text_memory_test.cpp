@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/score_decoder.h"
@@ -170,8 +171,7 @@ TEST_P(TextMemoryTest, RecallingManyContextsIsDecidingEachByScore) {
       EXPECT_NEAR(recalled[i].window_scores[k], expected.window_scores[k], 0.05 * memory.noise());
   }
   const std::vector<int32_t> outside = {300};
-  EXPECT_THROW(recall_contexts(memory, std::vector<std::span<const int32_t>>{outside}),
-               std::invalid_argument);
+  EXPECT_THROW(recall_contexts(memory, std::vector<std::span<const int32_t>>{outside}), UsageError);
   EXPECT_TRUE(recall_contexts(memory, {}).empty());
 }
 
@@ -216,8 +216,8 @@ TEST_P(TextMemoryTest, RefusesAndStaysAsItWas) {
     for (const int32_t token : {-1, 300}) {
       auto text = random_text(9, 2500, 300);
       text[bad] = token;
-      EXPECT_THROW(memory.memorize(pieces(text)), std::invalid_argument);
-      EXPECT_THROW(memory.forget(pieces(text)), std::invalid_argument);
+      EXPECT_THROW(memory.memorize(pieces(text)), UsageError);
+      EXPECT_THROW(memory.forget(pieces(text)), UsageError);
     }
   const auto text = random_text(9, 2500, 300);
   auto document = pieces(text);
@@ -229,15 +229,14 @@ TEST_P(TextMemoryTest, RefusesAndStaysAsItWas) {
                std::runtime_error);
   auto other = config();
   other.seed = 8;
-  EXPECT_THROW(memory.merge(TextMemory(other)), std::invalid_argument);
+  EXPECT_THROW(memory.merge(TextMemory(other)), UsageError);
   EXPECT_EQ(bytes_of(memory), before);
   TextReader reader(memory);
-  EXPECT_THROW(reader.append(300), std::invalid_argument);
-  EXPECT_THROW(reader.append(-1), std::invalid_argument);
+  EXPECT_THROW(reader.append(300), UsageError);
+  EXPECT_THROW(reader.append(-1), UsageError);
   EXPECT_EQ(reader.scores().windows(), 0);
   const std::vector<int32_t> outside = {1, 2, 300};
-  EXPECT_THROW(read_contexts(memory, std::vector<std::span<const int32_t>>{outside}),
-               std::invalid_argument);
+  EXPECT_THROW(read_contexts(memory, std::vector<std::span<const int32_t>>{outside}), UsageError);
 }
 
 TEST_P(TextMemoryTest, HoldsAndReadsTheSameOnAnyNumberOfThreads) {
@@ -439,7 +438,7 @@ TEST(TextMemoryConfig, RefusesWhatMakesNoSense) {
     TextMemoryConfig config{.dimension = 128, .heads = 2, .layers = 3, .vocabulary = 10};
     EXPECT_NO_THROW(TextMemory{config});
     change(config);
-    EXPECT_THROW(TextMemory{config}, std::invalid_argument);
+    EXPECT_THROW(TextMemory{config}, UsageError);
   };
   refused([](auto& config) { config.dimension = 0; });
   refused([](auto& config) { config.dimension = 100; });
@@ -464,9 +463,8 @@ TEST(TextMemoryConfig, RefusesWhatMakesNoSense) {
     config.layers = 2;
   });
   const TextMemoryConfig config{.dimension = 128, .vocabulary = 10};
-  EXPECT_THROW(TextMemory(config, std::vector<MemoryShard>()), std::invalid_argument);
-  EXPECT_THROW(TextMemory(config, std::vector<MemoryShard>(2, MemoryShard(128))),
-               std::invalid_argument);
+  EXPECT_THROW(TextMemory(config, std::vector<MemoryShard>()), UsageError);
+  EXPECT_THROW(TextMemory(config, std::vector<MemoryShard>(2, MemoryShard(128))), UsageError);
   EXPECT_GT(TextMemory::most_tokens(config), 1000000);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
 
@@ -103,11 +104,11 @@ TEST(WindowMemory, LayersWriteMorePairsAndReadMoreSignal) {
 
 TEST(WindowMemory, RefusesWhatMakesNoWindow) {
   const std::vector<int32_t> text = {0, 1, 2, 3, 4};
-  EXPECT_THROW(WindowErrorPredictor(text, {0, 1, 5}, 10, 1), std::invalid_argument);
-  EXPECT_THROW(WindowErrorPredictor(text, {4, 0, 5}, 10, 1), std::invalid_argument);
-  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 4}, 10, 1), std::invalid_argument);
-  EXPECT_THROW(WindowErrorPredictor(text, {5, 1, 5}, 10, 1), std::invalid_argument);
-  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 5}, 10, 1).error(1), std::invalid_argument);
+  EXPECT_THROW(WindowErrorPredictor(text, {0, 1, 5}, 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, {4, 0, 5}, 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 4}, 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, {5, 1, 5}, 10, 1), UsageError);
+  EXPECT_THROW(WindowErrorPredictor(text, {4, 1, 5}, 10, 1).error(1), UsageError);
   EXPECT_NO_THROW(WindowErrorPredictor(text, {4, 3, 5}, 10, 1).error(2));
 }
 

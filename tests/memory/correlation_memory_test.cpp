@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
+
 namespace tessera {
 namespace {
 
@@ -77,19 +79,19 @@ TEST(CorrelationMemory, NothingStoredReadsAsZero) {
 }
 
 TEST(CorrelationMemory, RefusesWhatDoesNotFitAndStaysAsItWas) {
-  EXPECT_THROW(CorrelationMemory(0, 2), c10::ValueError);
-  EXPECT_THROW(CorrelationMemory(at::ones({2})), c10::ValueError);
-  EXPECT_THROW(CorrelationMemory(at::ones({2, 2}, at::kLong)), c10::ValueError);
+  EXPECT_THROW(CorrelationMemory(0, 2), UsageError);
+  EXPECT_THROW(CorrelationMemory(at::ones({2})), UsageError);
+  EXPECT_THROW(CorrelationMemory(at::ones({2, 2}, at::kLong)), UsageError);
   CorrelationMemory memory(3, 2);
   const at::Tensor keys = at::ones({4, 3}), values = at::ones({4, 2});
   memory.store(keys, values);
   const at::Tensor before = memory.matrix().clone();
-  EXPECT_THROW(memory.store(values, keys), c10::ValueError);
-  EXPECT_THROW(memory.store(keys, values.slice(0, 1)), c10::ValueError);
-  EXPECT_THROW(memory.store(keys[0], values), c10::ValueError);
-  EXPECT_THROW(memory.forget(keys.to(at::kDouble), values), c10::ValueError);
-  EXPECT_THROW(memory.retrieve(values), c10::ValueError);
-  EXPECT_THROW(memory.merge(CorrelationMemory(2, 3)), c10::ValueError);
+  EXPECT_THROW(memory.store(values, keys), UsageError);
+  EXPECT_THROW(memory.store(keys, values.slice(0, 1)), UsageError);
+  EXPECT_THROW(memory.store(keys[0], values), UsageError);
+  EXPECT_THROW(memory.forget(keys.to(at::kDouble), values), UsageError);
+  EXPECT_THROW(memory.retrieve(values), UsageError);
+  EXPECT_THROW(memory.merge(CorrelationMemory(2, 3)), UsageError);
   EXPECT_TRUE(at::equal(memory.matrix(), before));
 }
 

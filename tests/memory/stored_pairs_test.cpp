@@ -5,6 +5,7 @@
 
 #include <deque>
 
+#include "tessera/base/error.h"
 #include "tessera/ops/weights.h"
 
 namespace tessera {
@@ -252,13 +253,13 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   StoredPairs pairs;
   pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 4}));
   for (const auto& wrong : {at::ones({1, 3, 4}), at::ones({2, 2, 4}), at::ones({2, 3, 5})})
-    EXPECT_THROW(pairs.store(wrong, wrong), c10::ValueError);
-  EXPECT_THROW(pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 3})), c10::ValueError);
-  EXPECT_THROW(pairs.store_sequence(at::ones({2, 3, 4}), at::ones({2, 3, 4})), c10::ValueError);
+    EXPECT_THROW(pairs.store(wrong, wrong), UsageError);
+  EXPECT_THROW(pairs.store(at::ones({2, 3, 4}), at::ones({2, 3, 3})), UsageError);
+  EXPECT_THROW(pairs.store_sequence(at::ones({2, 3, 4}), at::ones({2, 3, 4})), UsageError);
   const auto refuses = [&](int64_t stored, at::IntArrayRef queries) {
     const at::Tensor some = at::ones({2, stored, 3, 4});
     EXPECT_THROW(pairs.store_and_retrieve(some, some, at::ones(queries), ops::Precision::kFloat32),
-                 c10::ValueError);
+                 UsageError);
   };
   refuses(2, {2, 4, 3, 4});
   refuses(2, {2, 1, 3, 4});
@@ -266,12 +267,12 @@ TEST(StoredPairs, RefusesAndStaysAsItWas) {
   refuses(2, {1, 2, 3, 4});
   EXPECT_EQ(pairs.counts(), (std::vector<int64_t>{1, 1}));
   EXPECT_TRUE(pairs.keys(0).equal(at::ones({3, 1, 4})));
-  EXPECT_THROW(StoredPairs({MemoryBound{-1}}), c10::ValueError);
+  EXPECT_THROW(StoredPairs({MemoryBound{-1}}), UsageError);
   const StoredPairs bounded({MemoryBound{4}});
-  EXPECT_THROW(StoredPairs::stack({&pairs, &bounded}), c10::ValueError);
+  EXPECT_THROW(StoredPairs::stack({&pairs, &bounded}), UsageError);
   const StoredPairs halves({{}, ops::WeightType::kBFloat16});
-  EXPECT_THROW(StoredPairs::stack({&pairs, &halves}), c10::ValueError);
-  EXPECT_THROW(StoredPairs::stack({}), c10::ValueError);
+  EXPECT_THROW(StoredPairs::stack({&pairs, &halves}), UsageError);
+  EXPECT_THROW(StoredPairs::stack({}), UsageError);
 }
 
 }  // namespace

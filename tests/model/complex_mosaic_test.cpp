@@ -321,17 +321,16 @@ TEST(ComplexMosaic, RefusedInputsLeaveTheStateAsItWas) {
   go_on(model, x, state);
   for (const at::Tensor& wrong : {more.narrow(2, 0, 4), more[0], more.to(at::kFloat),
                                   more.to(at::kLong), inputs(3, 2), inputs(1, 2)})
-    EXPECT_THROW(model.read(wrong, std::move(state)), c10::ValueError);
-  for (int64_t first : {-1, 4})
-    EXPECT_THROW(model.read(more, std::move(state), first), c10::ValueError);
+    EXPECT_THROW(model.read(wrong, std::move(state)), UsageError);
+  for (int64_t first : {-1, 4}) EXPECT_THROW(model.read(more, std::move(state), first), UsageError);
   expect_equal(go_on(model, more, state), whole(model, at::cat({x, more}, 1)).slice(1, 6));
   for (const at::Tensor& wrong : {x.narrow(2, 0, 4), x[0], x.to(at::kFloat)})
-    EXPECT_THROW(model.forward(wrong), c10::ValueError);
-  EXPECT_THROW(model.forward(x, {}, 7), c10::ValueError);
+    EXPECT_THROW(model.forward(wrong), UsageError);
+  EXPECT_THROW(model.forward(x, {}, 7), UsageError);
 
   ComplexMosaic other({.inputs = 8, .outputs = 4, .heads = 1, .channels = 8, .beta = 5}, 3);
   other.to(at::kDouble);
-  EXPECT_THROW(other.read(more, std::move(state)), c10::ValueError);
+  EXPECT_THROW(other.read(more, std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);
 }
 

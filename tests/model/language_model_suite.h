@@ -151,8 +151,8 @@ TEST_P(LanguageModelTest, OutputsAreGivenFromTheStepThatWasAskedFor) {
   EXPECT_EQ(model_->forward(all, {}, 6).sizes(), none);
   EXPECT_EQ(model_->read(all, model_->empty_state(), 6).outputs.sizes(), none);
   for (int64_t first : {-1, 7}) {
-    EXPECT_THROW(model_->forward(all, {}, first), c10::ValueError);
-    EXPECT_THROW(model_->read(all, model_->empty_state(), first), c10::ValueError);
+    EXPECT_THROW(model_->forward(all, {}, first), UsageError);
+    EXPECT_THROW(model_->read(all, model_->empty_state(), first), UsageError);
   }
 }
 
@@ -318,32 +318,31 @@ TEST_P(LanguageModelTest, RefusedInputsLeaveTheStateAsItWas) {
   std::vector<at::Tensor> refused = {more + 13, negative,     more.to(at::kFloat),
                                      more[0],   tokens(3, 2), tokens(1, 2)};
   if (!model_->reads_past_window()) refused.push_back(tokens(2, 11));
-  for (const auto& wrong : refused)
-    EXPECT_THROW(model_->read(wrong, std::move(state)), c10::ValueError);
-  EXPECT_THROW(model_->read(more, std::move(state), 4), c10::ValueError);
+  for (const auto& wrong : refused) EXPECT_THROW(model_->read(wrong, std::move(state)), UsageError);
+  EXPECT_THROW(model_->read(more, std::move(state), 4), UsageError);
   expect_equal(go_on(more, state),
                model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 3));
 }
 
 TEST_P(LanguageModelTest, RefusesWhatItCannotRead) {
-  EXPECT_THROW(model_->hidden(tokens(2, 3) + 13), c10::ValueError);
-  EXPECT_THROW(model_->hidden(tokens(2, 3).to(at::kInt)), c10::ValueError);
-  EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 4)), c10::ValueError);
-  EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 3) + 13), c10::ValueError);
+  EXPECT_THROW(model_->hidden(tokens(2, 3) + 13), UsageError);
+  EXPECT_THROW(model_->hidden(tokens(2, 3).to(at::kInt)), UsageError);
+  EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 4)), UsageError);
+  EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 3) + 13), UsageError);
   if (!model_->reads_past_window()) {
-    EXPECT_THROW(model_->hidden(tokens(1, 17)), c10::ValueError);
+    EXPECT_THROW(model_->hidden(tokens(1, 17)), UsageError);
   }
-  EXPECT_THROW(model_->empty_state().select({0}), c10::ValueError);
-  EXPECT_THROW(model_->empty_state().tensors(), c10::ValueError);
+  EXPECT_THROW(model_->empty_state().select({0}), UsageError);
+  EXPECT_THROW(model_->empty_state().tensors(), UsageError);
 }
 
 TEST_P(LanguageModelTest, ChecksIdsOnTheCpuBeforeTheyAreMovedToItsDevice) {
   const auto made = model_kind(model_->kind()).make(model_->hyper_parameters(), {}, at::kMeta);
   auto& elsewhere = dynamic_cast<LanguageModel&>(*made);
   const at::Tensor inputs = tokens(2, 9), targets = tokens(2, 9, 4);
-  EXPECT_THROW(elsewhere.hidden(inputs + 13), c10::ValueError);
-  EXPECT_THROW(elsewhere.loss(inputs + 13, targets), c10::ValueError);
-  EXPECT_THROW(elsewhere.loss(inputs, targets + 13), c10::ValueError);
+  EXPECT_THROW(elsewhere.hidden(inputs + 13), UsageError);
+  EXPECT_THROW(elsewhere.loss(inputs + 13, targets), UsageError);
+  EXPECT_THROW(elsewhere.loss(inputs, targets + 13), UsageError);
 }
 
 TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {

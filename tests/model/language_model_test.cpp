@@ -19,7 +19,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, LanguageModelTest, testing::ValuesIn(kLanguageMo
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ModelKinds, AreAddedOnce) {
-  EXPECT_THROW(add_model_kinds({gpt_kind()}), std::invalid_argument);
+  EXPECT_THROW(add_model_kinds({gpt_kind()}), UsageError);
   EXPECT_EQ(model_kinds().front().name, "memory_mosaic");
 }
 

@@ -307,11 +307,11 @@ TEST(Memo, RefusesAndStaysAsItWas) {
   Memo memo(kSmall, 1);
   memo.memorize(random_tokens(1, 30, 50, 1));
   const at::Tensor before = memo.last_memory().matrix().clone();
-  EXPECT_THROW(memo.memorize(row({1, 2, 3, 4, 50})), c10::ValueError);
-  EXPECT_THROW(memo.forget(row({1, 2, 3, 4, -1})), c10::ValueError);
-  EXPECT_THROW(memo.memorize(row({1, 2, 3, 4, 5})[0]), c10::ValueError);
-  EXPECT_THROW(memo.memorize(at::zeros({1, 5}, at::kInt)), c10::ValueError);
-  EXPECT_THROW(memo.retrieve(at::zeros({1, 0}, at::kLong)), c10::ValueError);
+  EXPECT_THROW(memo.memorize(row({1, 2, 3, 4, 50})), UsageError);
+  EXPECT_THROW(memo.forget(row({1, 2, 3, 4, -1})), UsageError);
+  EXPECT_THROW(memo.memorize(row({1, 2, 3, 4, 5})[0]), UsageError);
+  EXPECT_THROW(memo.memorize(at::zeros({1, 5}, at::kInt)), UsageError);
+  EXPECT_THROW(memo.retrieve(at::zeros({1, 0}, at::kLong)), UsageError);
   EXPECT_TRUE(at::equal(memo.last_memory().matrix(), before));
 }
 

@@ -9,6 +9,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
+#include "tests/support/folders.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 
@@ -208,9 +209,8 @@ TEST(QuestionAnswerer, StoriesSideBySideDoNotMeet) {
 
 // The authors' code (baselines/sam/qamodel.py): tests/golden/compute_question_answerer.py.
 TEST(QuestionAnswerer, AgreesWithTheAuthorsCode) {
-  const std::string folder = TESSERA_SOURCE_FOLDER "/tests/golden/";
-  const TensorFile weights = TensorFile::load(folder + "qa_tiny.weights.safetensors");
-  const TensorFile expected = TensorFile::load(folder + "qa_tiny.expected.safetensors");
+  const TensorFile weights = TensorFile::load(test::golden_file("qa_tiny.weights.safetensors"));
+  const TensorFile expected = TensorFile::load(test::golden_file("qa_tiny.expected.safetensors"));
   QuestionAnswerer model(
       {.vocabulary = 13, .words = 4, .channels = 6, .slots = 3, .width = 8, .hidden = 7},
       std::nullopt);
@@ -391,7 +391,7 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   const Questions good = some_questions();
   const auto answer = [&](const at::Tensor& sentences, const at::Tensor& questions,
                           const at::Tensor& after) {
-    EXPECT_THROW(model->answer(sentences, questions, after), c10::ValueError);
+    EXPECT_THROW(model->answer(sentences, questions, after), UsageError);
   };
   answer(good.sentences.slice(2, 1), good.questions, good.after);
   answer(good.sentences.to(at::kDouble), good.questions, good.after);
@@ -403,10 +403,10 @@ TEST(QuestionAnswerer, RefusesWhatDoesNotFit) {
   answer(good.sentences, good.questions, good.after + 10);
   answer(good.sentences, good.questions, good.after - 10);
   answer(good.sentences, good.questions, good.after.to(at::kDouble));
-  EXPECT_THROW(model->forward(good.sentences, {}, 10), c10::ValueError);
-  EXPECT_THROW(model->forward(good.sentences[0]), c10::ValueError);
+  EXPECT_THROW(model->forward(good.sentences, {}, 10), UsageError);
+  EXPECT_THROW(model->forward(good.sentences[0]), UsageError);
   SequenceState state = model->read(good.sentences, model->empty_state()).state;
-  EXPECT_THROW(model->read(good.sentences.slice(0, 1), std::move(state)), c10::ValueError);
+  EXPECT_THROW(model->read(good.sentences.slice(0, 1), std::move(state)), UsageError);
 
   const auto message = [](auto change) -> std::string {
     QuestionAnswererConfig config = small_answerer();

@@ -5,6 +5,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
+
 namespace tessera {
 namespace {
 
@@ -46,8 +48,8 @@ TEST(SequenceState, ChoosesAndStacksRows) {
   EXPECT_EQ(last_of(state.select({2, 0, 2})), (std::vector<float>{3, 1, 3}));
   EXPECT_EQ(last_of(SequenceState::stack({&other, &state})), (std::vector<float>{7, 1, 2, 3}));
   EXPECT_EQ(state.tensors().front().first, "last");
-  EXPECT_THROW(state.select({3}), c10::ValueError);
-  EXPECT_THROW(state.select({-1}), c10::ValueError);
+  EXPECT_THROW(state.select({3}), UsageError);
+  EXPECT_THROW(state.select({-1}), UsageError);
 }
 
 TEST(SequenceState, CopiesAreForks) {
@@ -65,7 +67,7 @@ TEST(SequenceState, AMoveKeepsTheStorage) {
   const void* storage = state.as<LastInputs>().last.data_ptr();
   SequenceState moved = std::move(state);
   EXPECT_EQ(moved.as<LastInputs>().last.data_ptr(), storage);
-  EXPECT_THROW(state.as<LastInputs>(), c10::ValueError);
+  EXPECT_THROW(state.as<LastInputs>(), UsageError);
   EXPECT_EQ(state.rows(), 0);
 }
 
@@ -73,12 +75,12 @@ TEST(SequenceState, RefusesWhatHasReadNothingAndOtherKinds) {
   const SequenceState state = state_of({1}), nothing(LastInputs{});
   const SequenceState other(OtherInputs(LastInputs{at::tensor({1.0F})}));
   EXPECT_EQ(nothing.rows(), 0);
-  EXPECT_THROW(nothing.select({}), c10::ValueError);
-  EXPECT_THROW(nothing.tensors(), c10::ValueError);
-  EXPECT_THROW(SequenceState::stack({}), c10::ValueError);
-  EXPECT_THROW(SequenceState::stack({&state, &nothing}), c10::ValueError);
-  EXPECT_THROW(SequenceState::stack({&state, &other}), c10::ValueError);
-  EXPECT_THROW(other.as<LastInputs>(), c10::ValueError);
+  EXPECT_THROW(nothing.select({}), UsageError);
+  EXPECT_THROW(nothing.tensors(), UsageError);
+  EXPECT_THROW(SequenceState::stack({}), UsageError);
+  EXPECT_THROW(SequenceState::stack({&state, &nothing}), UsageError);
+  EXPECT_THROW(SequenceState::stack({&state, &other}), UsageError);
+  EXPECT_THROW(other.as<LastInputs>(), UsageError);
 }
 
 }  // namespace

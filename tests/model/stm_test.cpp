@@ -371,15 +371,15 @@ TEST(Stm, EqualSeedsGiveEqualParameters) {
 TEST(Stm, RefusesBadInput) {
   Stm model(small_stm());
   const at::Tensor x = at::zeros({2, 4, 5});
-  EXPECT_THROW(model.forward(at::zeros({2, 4, 6})), c10::ValueError);
-  EXPECT_THROW(model.forward(at::zeros({4, 5})), c10::ValueError);
-  EXPECT_THROW(model.forward(at::zeros({2, 4, 5}, at::kLong)), c10::ValueError);
-  EXPECT_THROW(model.forward(x, {}, 5), c10::ValueError);
-  EXPECT_THROW(model.forward(x, {}, -1), c10::ValueError);
+  EXPECT_THROW(model.forward(at::zeros({2, 4, 6})), UsageError);
+  EXPECT_THROW(model.forward(at::zeros({4, 5})), UsageError);
+  EXPECT_THROW(model.forward(at::zeros({2, 4, 5}, at::kLong)), UsageError);
+  EXPECT_THROW(model.forward(x, {}, 5), UsageError);
+  EXPECT_THROW(model.forward(x, {}, -1), UsageError);
   SequenceState state = model.read(x, model.empty_state()).state;
-  EXPECT_THROW(model.read(at::zeros({3, 4, 5}), std::move(state)), c10::ValueError);
+  EXPECT_THROW(model.read(at::zeros({3, 4, 5}), std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);  // as it was
-  EXPECT_THROW(model.step(x, std::move(state)), c10::ValueError);
+  EXPECT_THROW(model.step(x, std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);
 }
 

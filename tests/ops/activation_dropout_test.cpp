@@ -1,5 +1,6 @@
 #include "tessera/ops/activation_dropout.h"
 
+#include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -41,8 +42,8 @@ TEST(ActivationDropout, EmptyZeroAndRefused) {
   EXPECT_EQ(activation_dropout(at::zeros({0, 4}), {0.5, 1}).numel(), 0);
   const at::Tensor x = at::rand({2, 2});
   EXPECT_TRUE(activation_dropout(x, {}).is_same(x));
-  EXPECT_THROW(activation_dropout(x, {1.0, 1}), c10::ValueError);
-  EXPECT_THROW(activation_dropout(x, {-0.1, 1}), c10::ValueError);
+  EXPECT_THROW(activation_dropout(x, {1.0, 1}), UsageError);
+  EXPECT_THROW(activation_dropout(x, {-0.1, 1}), UsageError);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -55,8 +56,8 @@ TEST(AlibiSlopes, AreTheAuthorsForEveryNumberOfHeads) {
 }
 
 TEST(AlibiSlopes, RefuseNoHeads) {
-  EXPECT_THROW(alibi_slopes(0), c10::ValueError);
-  EXPECT_THROW(alibi_slopes(-2), c10::ValueError);
+  EXPECT_THROW(alibi_slopes(0), UsageError);
+  EXPECT_THROW(alibi_slopes(-2), UsageError);
 }
 
 }  // namespace

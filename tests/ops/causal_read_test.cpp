@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tessera/ops/causal_attention.h"
 #include "tessera/ops/kernel_smoothing.h"
 #include "tests/ops/float_agreement.h"
@@ -215,14 +216,14 @@ TEST(CausalReads, BFloat16IsCloseAndItsGradientsAreFloat) {
 
 TEST(CausalReads, RefuseBadArguments) {
   const at::Tensor x = at::randn({1, 3, 2, 4});
-  EXPECT_THROW(kernel_smoothing(x[0], x[0]), c10::ValueError);
-  EXPECT_THROW(kernel_smoothing(x, at::randn({1, 4, 2, 4})), c10::ValueError);
-  EXPECT_THROW(kernel_smoothing(x, x.to(at::kDouble)), c10::ValueError);
-  EXPECT_THROW(kernel_smoothing(x, x, {1.0, 0}), c10::ValueError);
-  EXPECT_THROW(kernel_smoothing(x, x, {-0.1, 0}), c10::ValueError);
-  EXPECT_THROW(causal_attention(x, x, at::randn({1, 3, 2, 5}), 1), c10::ValueError);
-  EXPECT_THROW(causal_attention(x, x, x, 1, at::ones({3})), c10::ValueError);
-  EXPECT_THROW(causal_attention(x, x, x, 1, at::ones({2}).requires_grad_(true)), c10::ValueError);
+  EXPECT_THROW(kernel_smoothing(x[0], x[0]), UsageError);
+  EXPECT_THROW(kernel_smoothing(x, at::randn({1, 4, 2, 4})), UsageError);
+  EXPECT_THROW(kernel_smoothing(x, x.to(at::kDouble)), UsageError);
+  EXPECT_THROW(kernel_smoothing(x, x, {1.0, 0}), UsageError);
+  EXPECT_THROW(kernel_smoothing(x, x, {-0.1, 0}), UsageError);
+  EXPECT_THROW(causal_attention(x, x, at::randn({1, 3, 2, 5}), 1), UsageError);
+  EXPECT_THROW(causal_attention(x, x, x, 1, at::ones({3})), UsageError);
+  EXPECT_THROW(causal_attention(x, x, x, 1, at::ones({2}).requires_grad_(true)), UsageError);
 }
 
 TEST(DropoutFactors, KeepTheirShareAndTheMean) {

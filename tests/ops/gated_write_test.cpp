@@ -1,5 +1,6 @@
 #include "tessera/ops/gated_write.h"
 
+#include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -62,9 +63,9 @@ TEST(GatedWrite, RefusesBadArguments) {
   for (size_t bad = 0; bad < good.size(); ++bad) {
     auto in = good;
     in[bad] = in[bad].narrow(in[bad].dim() - 1, 0, 2);
-    EXPECT_THROW(gated_write_op(GateForm::kSigmoid)(in), c10::ValueError) << bad;
+    EXPECT_THROW(gated_write_op(GateForm::kSigmoid)(in), UsageError) << bad;
     in[bad] = good[bad].to(at::kFloat);
-    EXPECT_THROW(gated_write_op(GateForm::kLinear)(in), c10::ValueError) << bad;
+    EXPECT_THROW(gated_write_op(GateForm::kLinear)(in), UsageError) << bad;
   }
 }
 

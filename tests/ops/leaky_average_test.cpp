@@ -1,5 +1,6 @@
 #include "tessera/ops/leaky_average.h"
 
+#include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -79,11 +80,11 @@ TEST(LeakyAverage, ReadsStridedViews) {
 
 TEST(LeakyAverage, RefusesBadArguments) {
   const at::Tensor x = at::randn({2, 3, 4, 5}), decay = at::rand({4});
-  EXPECT_THROW(leaky_average(x[0], decay), c10::ValueError);
-  EXPECT_THROW(leaky_average(x, at::rand({3})), c10::ValueError);
-  EXPECT_THROW(leaky_average(x, decay.to(at::kDouble)), c10::ValueError);
-  EXPECT_THROW(leaky_average(x, decay, at::randn({2, 4, 6})), c10::ValueError);
-  EXPECT_THROW(leaky_average(x.to(at::kLong), decay), c10::ValueError);
+  EXPECT_THROW(leaky_average(x[0], decay), UsageError);
+  EXPECT_THROW(leaky_average(x, at::rand({3})), UsageError);
+  EXPECT_THROW(leaky_average(x, decay.to(at::kDouble)), UsageError);
+  EXPECT_THROW(leaky_average(x, decay, at::randn({2, 4, 6})), UsageError);
+  EXPECT_THROW(leaky_average(x.to(at::kLong), decay), UsageError);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -108,16 +109,14 @@ TEST(LinearCrossEntropy, NothingToCountIsZero) {
 TEST(LinearCrossEntropy, RefusesBadArguments) {
   const at::Tensor hidden = at::randn({2, 3}), embedding = at::randn({5, 3});
   const auto targets = [](int64_t a, int64_t b) { return at::tensor({a, b}); };
-  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, 5)), c10::ValueError);
-  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, -1)), c10::ValueError);
-  EXPECT_THROW(linear_cross_entropy(hidden, at::randn({5, 4}), 1, targets(0, 1)), c10::ValueError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, 5)), UsageError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, -1)), UsageError);
+  EXPECT_THROW(linear_cross_entropy(hidden, at::randn({5, 4}), 1, targets(0, 1)), UsageError);
   EXPECT_THROW(linear_cross_entropy(hidden, embedding.to(at::kDouble), 1, targets(0, 1)),
-               c10::ValueError);
-  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, 1).to(at::kInt)),
-               c10::ValueError);
-  EXPECT_THROW(linear_cross_entropy(hidden[0], embedding, 1, targets(0, 1)), c10::ValueError);
-  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, at::zeros({3}, at::kLong)),
-               c10::ValueError);
+               UsageError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, targets(0, 1).to(at::kInt)), UsageError);
+  EXPECT_THROW(linear_cross_entropy(hidden[0], embedding, 1, targets(0, 1)), UsageError);
+  EXPECT_THROW(linear_cross_entropy(hidden, embedding, 1, at::zeros({3}, at::kLong)), UsageError);
 }
 
 }  // namespace

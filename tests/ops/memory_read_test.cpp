@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tessera/ops/kernel_smoothing.h"
 #include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"
@@ -102,18 +103,16 @@ TEST(MemoryRead, EmptyMemoryAndEmptyBatchGiveZero) {
 
 TEST(MemoryRead, RefusesBadArguments) {
   const at::Tensor query = at::randn({2, 3, 4}), pairs = at::randn({2, 3, 5, 4});
-  EXPECT_THROW(memory_read(query[0], pairs, pairs), c10::ValueError);
-  EXPECT_THROW(memory_read(query, pairs, at::randn({2, 3, 6, 4})), c10::ValueError);
-  EXPECT_THROW(memory_read(query, at::randn({2, 5, 3, 4}), pairs), c10::ValueError);
-  EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({int64_t{1}, int64_t{6}})),
-               c10::ValueError);
-  EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({int64_t{-1}, int64_t{5}})),
-               c10::ValueError);
-  EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({1.0f, 2.0f})), c10::ValueError);
+  EXPECT_THROW(memory_read(query[0], pairs, pairs), UsageError);
+  EXPECT_THROW(memory_read(query, pairs, at::randn({2, 3, 6, 4})), UsageError);
+  EXPECT_THROW(memory_read(query, at::randn({2, 5, 3, 4}), pairs), UsageError);
+  EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({int64_t{1}, int64_t{6}})), UsageError);
+  EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({int64_t{-1}, int64_t{5}})), UsageError);
+  EXPECT_THROW(memory_read(query, pairs, pairs, at::tensor({1.0f, 2.0f})), UsageError);
   const at::Tensor halves = stored_as(pairs, WeightType::kBFloat16);
-  EXPECT_THROW(memory_read(query, halves, pairs), c10::ValueError);
-  EXPECT_THROW(memory_read(query, halves.to(at::kChar), halves.to(at::kChar)), c10::ValueError);
-  EXPECT_THROW(memory_read(query.to(at::kDouble), halves, halves), c10::ValueError);
+  EXPECT_THROW(memory_read(query, halves, pairs), UsageError);
+  EXPECT_THROW(memory_read(query, halves.to(at::kChar), halves.to(at::kChar)), UsageError);
+  EXPECT_THROW(memory_read(query.to(at::kDouble), halves, halves), UsageError);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tessera/ops/cpu/loops.h"
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/kernel_smoothing.h"
@@ -368,7 +369,7 @@ TEST(ContextStep, RefusesBadArgumentsAndChangesNothing) {
   const PairStorage storage = {at::zeros({2, 2, 5, 4}), at::zeros({2, 2, 5, 4}), {0, 4}, {1, 5}};
   const auto refuses = [&](const at::Tensor& input, const ContextParameters& with,
                            const ContextCarry& carry, const PairStorage& pairs) {
-    EXPECT_THROW(context_step(input, with, carry, pairs), c10::ValueError);
+    EXPECT_THROW(context_step(input, with, carry, pairs), UsageError);
     EXPECT_EQ(storage.keys.abs().sum().item<float>() + storage.values.abs().sum().item<float>(), 0);
   };
   refuses(at::randn({2, 2, 8}), parameters, last, storage);
@@ -394,16 +395,16 @@ TEST(PersistentStep, RefusesBadArguments) {
   const Drawn drawn = {2, 4, at::kFloat, false};
   const PersistentParameters parameters = drawn.persistent(1, 3);
   const at::Tensor x = at::randn({2, 1, 8});
-  EXPECT_THROW(persistent_step(at::randn({2, 1, 7}), parameters, {}), c10::ValueError);
-  EXPECT_THROW(persistent_step(at::randn({2, 2, 8}), parameters, {}), c10::ValueError);
-  EXPECT_THROW(persistent_step(x, parameters, at::randn({3, 2, 4})), c10::ValueError);
-  EXPECT_THROW(persistent_step(x, drawn.persistent(0, 3), {}), c10::ValueError);
+  EXPECT_THROW(persistent_step(at::randn({2, 1, 7}), parameters, {}), UsageError);
+  EXPECT_THROW(persistent_step(at::randn({2, 2, 8}), parameters, {}), UsageError);
+  EXPECT_THROW(persistent_step(x, parameters, at::randn({3, 2, 4})), UsageError);
+  EXPECT_THROW(persistent_step(x, drawn.persistent(0, 3), {}), UsageError);
   PersistentParameters bad = parameters;
   bad.slot_values = at::randn({1, 2, 4, 4});
-  EXPECT_THROW(persistent_step(x, bad, {}), c10::ValueError);
+  EXPECT_THROW(persistent_step(x, bad, {}), UsageError);
   bad = parameters;
   bad.scale.x = at::randn({3});
-  EXPECT_THROW(persistent_step(x, bad, {}), c10::ValueError);
+  EXPECT_THROW(persistent_step(x, bad, {}), UsageError);
 }
 
 }  // namespace

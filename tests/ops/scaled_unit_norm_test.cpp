@@ -1,5 +1,6 @@
 #include "tessera/ops/scaled_unit_norm.h"
 
+#include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -58,10 +59,10 @@ TEST(ScaledUnitNorm, ReadsStridedViews) {
 }
 
 TEST(ScaledUnitNorm, RefusesBadArguments) {
-  EXPECT_THROW(scaled_unit_norm(at::randn({3}), at::ones({3}), 1), c10::ValueError);
-  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({3}), 1), c10::ValueError);
-  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({2}, real()), 1), c10::ValueError);
-  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({2}), -1), c10::ValueError);
+  EXPECT_THROW(scaled_unit_norm(at::randn({3}), at::ones({3}), 1), UsageError);
+  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({3}), 1), UsageError);
+  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({2}, real()), 1), UsageError);
+  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({2}), -1), UsageError);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tessera/ops/self_attentive_memory.h"
 
+#include "tessera/base/error.h"
 #include "tessera/ops/outer_product_attention.h"
 #include "tests/ops/float_agreement.h"
 
@@ -116,23 +117,23 @@ TEST(SelfAttentiveMemory, FloatAgreesWithDouble) {
 TEST(SelfAttentiveMemory, RefusesBadArguments) {
   const Associations s = {at::randn({2, 3, 4, 5}), at::randn({2, 3, 6})};
   const at::Tensor whole = associate(s.factors, s.values);
-  EXPECT_THROW(distil(s, at::randn({7, 31})), c10::ValueError);
-  EXPECT_THROW(distil(s, at::randn({7, 30}, real())), c10::ValueError);
-  EXPECT_THROW(distil(whole, at::randn({7, 29})), c10::ValueError);
-  EXPECT_THROW(distil({s.factors, s.values.narrow(1, 0, 2)}, at::randn({7, 30})), c10::ValueError);
-  EXPECT_THROW(transfer(whole, at::randn({7, 21})), c10::ValueError);
-  EXPECT_THROW(transfer_factors(s, at::randn({7, 21})), c10::ValueError);
+  EXPECT_THROW(distil(s, at::randn({7, 31})), UsageError);
+  EXPECT_THROW(distil(s, at::randn({7, 30}, real())), UsageError);
+  EXPECT_THROW(distil(whole, at::randn({7, 29})), UsageError);
+  EXPECT_THROW(distil({s.factors, s.values.narrow(1, 0, 2)}, at::randn({7, 30})), UsageError);
+  EXPECT_THROW(transfer(whole, at::randn({7, 21})), UsageError);
+  EXPECT_THROW(transfer_factors(s, at::randn({7, 21})), UsageError);
   EXPECT_THROW(contract(s, at::randn({2, 1, 3}), at::randn({2, 1, 5}), ReadSide::kKeys),
-               c10::ValueError);
+               UsageError);
   EXPECT_THROW(contract(s, at::randn({2, 1, 4}), at::randn({2, 1, 5}), ReadSide::kValues),
-               c10::ValueError);
+               UsageError);
   EXPECT_THROW(contract(s, at::randn({2, 1, 4}), at::randn({2, 2, 5}), ReadSide::kKeys),
-               c10::ValueError);
+               UsageError);
   EXPECT_THROW(contract(whole, at::randn({3, 1, 4}), at::randn({3, 1, 5}), ReadSide::kKeys),
-               c10::ValueError);
+               UsageError);
   EXPECT_THROW(
       self_attentive_memory(at::randn({2, 4, 5}), at::randn({2, 3, 5}), at::randn({2, 4, 5})),
-      c10::ValueError);
+      UsageError);
 }
 
 // Le et al. 2020, proposition 5: with one key-value pair and G1[o] = d_o times the flattened

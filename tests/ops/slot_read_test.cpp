@@ -3,6 +3,7 @@
 #include <cmath>
 #include <new>
 
+#include "tessera/base/error.h"
 #include "tessera/ops/cpu/loops.h"
 #include "tests/ops/float_agreement.h"
 
@@ -158,10 +159,10 @@ TEST(SlotRead, BFloat16IsCloseAndItsGradientsAreFloat) {
 
 TEST(SlotRead, RefusesBadArguments) {
   const at::Tensor q = at::randn({1, 3, 2, 4}), slots = at::randn({2, 5, 4});
-  EXPECT_THROW(slot_read(q[0], slots, slots), c10::ValueError);
-  EXPECT_THROW(slot_read(q, at::randn({3, 5, 4}), slots), c10::ValueError);
-  EXPECT_THROW(slot_read(q, slots, at::randn({2, 6, 4})), c10::ValueError);
-  EXPECT_THROW(slot_read(q, slots.to(at::kDouble), slots), c10::ValueError);
+  EXPECT_THROW(slot_read(q[0], slots, slots), UsageError);
+  EXPECT_THROW(slot_read(q, at::randn({3, 5, 4}), slots), UsageError);
+  EXPECT_THROW(slot_read(q, slots, at::randn({2, 6, 4})), UsageError);
+  EXPECT_THROW(slot_read(q, slots.to(at::kDouble), slots), UsageError);
 }
 
 TEST(MeanSlotRead, IsTheMeanOfTheMemoriesTimesTheScale) {
@@ -188,11 +189,11 @@ TEST(MeanSlotRead, IsTheMeanOfTheMemoriesTimesTheScale) {
 TEST(MeanSlotRead, RefusesBadArguments) {
   const at::Tensor queries = at::randn({1, 1, 2, 4}), scale = at::ones({2});
   EXPECT_THROW(mean_slot_read(queries, at::zeros({0, 2, 3, 4}), at::zeros({0, 2, 3, 4}), scale),
-               c10::ValueError);
+               UsageError);
   EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 2, 3, 4}), at::zeros({1, 2, 3, 4}), scale),
-               c10::ValueError);
+               UsageError);
   EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 3, 4}), at::zeros({2, 3, 4}), scale),
-               c10::ValueError);
+               UsageError);
 }
 
 // The loops take their working memory before they start their threads: what does not exist is an

@@ -1,5 +1,6 @@
 #include "tessera/ops/weights.h"
 
+#include "tessera/base/error.h"
 #include "tessera/ops/cpu/int8/int8_products.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
@@ -161,26 +162,26 @@ TEST(Weights, CrossEntropyByRow) {
                                    losses),
               1e-5);
     EXPECT_THROW(linear_cross_entropy(hidden, stored_as(embedding, type), 0.5, targets, -1),
-                 c10::ValueError);
+                 UsageError);
   }
 }
 
 TEST(Weights, RefuseBadArguments) {
   const at::Tensor weight = at::randn({3, 40}), int8 = stored_as(weight, WeightType::kInt8);
-  EXPECT_THROW(stored_as(at::randn({40}), WeightType::kInt8), c10::ValueError);
-  EXPECT_THROW(stored_as(doubles(weight), WeightType::kBFloat16), c10::ValueError);
-  EXPECT_THROW(stored_as(at::full({3, 40}, NAN), WeightType::kInt8), c10::ValueError);
-  EXPECT_THROW(stored_as(at::full({3, 40}, INFINITY), WeightType::kInt8), c10::ValueError);
-  EXPECT_THROW(as_floats(int8, 70), c10::ValueError);
-  EXPECT_THROW(as_floats(weight, 41), c10::ValueError);
-  EXPECT_THROW(unpacked(weight, 40), c10::ValueError);
+  EXPECT_THROW(stored_as(at::randn({40}), WeightType::kInt8), UsageError);
+  EXPECT_THROW(stored_as(doubles(weight), WeightType::kBFloat16), UsageError);
+  EXPECT_THROW(stored_as(at::full({3, 40}, NAN), WeightType::kInt8), UsageError);
+  EXPECT_THROW(stored_as(at::full({3, 40}, INFINITY), WeightType::kInt8), UsageError);
+  EXPECT_THROW(as_floats(int8, 70), UsageError);
+  EXPECT_THROW(as_floats(weight, 41), UsageError);
+  EXPECT_THROW(unpacked(weight, 40), UsageError);
   const Int8Weights parts = unpacked(int8, 40);
-  EXPECT_THROW(packed({parts.values, parts.scales.narrow(1, 0, 1)}), c10::ValueError);
-  EXPECT_THROW(packed({parts.values, parts.scales.to(at::kFloat)}), c10::ValueError);
-  EXPECT_THROW(ops::linear(at::randn({2, 70}), int8), c10::ValueError);
-  EXPECT_THROW(ops::linear(doubles(at::randn({2, 40})), int8), c10::ValueError);
+  EXPECT_THROW(packed({parts.values, parts.scales.narrow(1, 0, 1)}), UsageError);
+  EXPECT_THROW(packed({parts.values, parts.scales.to(at::kFloat)}), UsageError);
+  EXPECT_THROW(ops::linear(at::randn({2, 70}), int8), UsageError);
+  EXPECT_THROW(ops::linear(doubles(at::randn({2, 40})), int8), UsageError);
   EXPECT_THROW(ops::linear(at::randn({2, 41}), stored_as(weight, WeightType::kBFloat16)),
-               c10::ValueError);
+               UsageError);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/plan/blas.h"
 
@@ -103,12 +104,12 @@ TEST(CorrelationNoise, AgreesWithASimulation) {
 }
 
 TEST(CorrelationNoise, RefusesWhatIsNoMemory) {
-  EXPECT_THROW(correlation_recall(square(0, 10), 5), std::invalid_argument);
-  EXPECT_THROW(correlation_recall(square(10, 0), 5), std::invalid_argument);
-  EXPECT_THROW(correlation_noise(square(10, 10), -1), std::invalid_argument);
-  EXPECT_THROW(correlation_capacity(square(10, 10), 1), std::invalid_argument);
-  EXPECT_THROW(correlation_capacity(square(10, 10), 0.1), std::invalid_argument);
-  EXPECT_THROW(shared_gaussian_key_variance(0), std::invalid_argument);
+  EXPECT_THROW(correlation_recall(square(0, 10), 5), UsageError);
+  EXPECT_THROW(correlation_recall(square(10, 0), 5), UsageError);
+  EXPECT_THROW(correlation_noise(square(10, 10), -1), UsageError);
+  EXPECT_THROW(correlation_capacity(square(10, 10), 1), UsageError);
+  EXPECT_THROW(correlation_capacity(square(10, 10), 0.1), UsageError);
+  EXPECT_THROW(shared_gaussian_key_variance(0), UsageError);
   EXPECT_DOUBLE_EQ(correlation_recall(square(10, 1), 5), 1);
 }
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tessera/base/error.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera::theory {
 namespace {
@@ -24,9 +25,9 @@ class CountsFile : public ::testing::Test {
     }
     return "read without complaint";
   }
-  void TearDown() override { std::remove(path_.c_str()); }
 
-  std::string path_ = ::testing::TempDir() + "counts_file_test.txt";
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_ / "counts.txt";
 };
 
 TEST_F(CountsFile, CountsWithAndWithoutNames) {
@@ -55,7 +56,7 @@ TEST_F(CountsFile, NothingCountedIsRefused) {
   EXPECT_THROW(read("\n\n"), DataError);
   EXPECT_THROW(read("0\n0\n"), DataError);
   EXPECT_THROW(read_counts_file("/no/such/counts"), SystemError);
-  EXPECT_THROW(read_counts_file(::testing::TempDir()), std::runtime_error);
+  EXPECT_THROW(read_counts_file(folder_.path()), std::runtime_error);
 }
 
 }  // namespace

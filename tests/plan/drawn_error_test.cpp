@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/planner.h"
 #include "tessera/plan/population_error.h"
@@ -72,8 +73,8 @@ TEST(DrawnError, OfNothingAndOfOneOutput) {
   const DrawnError sure = drawn_error(std::vector<StoredChance>{{8, 0.125, 0.5}}, 1, 10);
   EXPECT_NEAR(sure.stored, 0, 1e-9);
   EXPECT_NEAR(sure.not_stored, 0, 1e-9);
-  EXPECT_THROW(drawn_error({}, 0, 10), std::invalid_argument);
-  EXPECT_THROW(drawn_error({}, 4, 1), std::invalid_argument);
+  EXPECT_THROW(drawn_error({}, 0, 10), UsageError);
+  EXPECT_THROW(drawn_error({}, 4, 1), UsageError);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 
 namespace tessera::theory {
@@ -76,8 +77,8 @@ TEST(GaussianField, StreamsAndSeedsDiffer) {
 
 TEST(GaussianField, RefusesColumnsInsideATileAndShortRows) {
   float out[64];
-  EXPECT_THROW(GaussianField(1).fill(0, 1, 10, 4, out, 64), std::invalid_argument);
-  EXPECT_THROW(GaussianField(1).fill(0, 1, 0, 65, out, 64), std::invalid_argument);
+  EXPECT_THROW(GaussianField(1).fill(0, 1, 10, 4, out, 64), UsageError);
+  EXPECT_THROW(GaussianField(1).fill(0, 1, 0, 65, out, 64), UsageError);
   EXPECT_NO_THROW(GaussianField(1).fill(0, 0, 0, 64, out, 64));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
+
 namespace tessera::theory {
 namespace {
 
@@ -24,9 +26,9 @@ TEST(MemoryScheme, FromCountsForgetsTheUnseenAndBreaksTiesByIndex) {
 
 TEST(MemoryScheme, RefusesMoreThanThereIs) {
   const std::vector<double> law = {0.75, 0.25};
-  EXPECT_THROW(scheme_weights({.rho = 0, .stored = 3}, law), std::invalid_argument);
-  EXPECT_THROW(scheme_weights({.rho = 0, .stored = 0}, law), std::invalid_argument);
-  EXPECT_THROW(scheme_weights({.rho = -0.5}, law), std::invalid_argument);
+  EXPECT_THROW(scheme_weights({.rho = 0, .stored = 3}, law), UsageError);
+  EXPECT_THROW(scheme_weights({.rho = 0, .stored = 0}, law), UsageError);
+  EXPECT_THROW(scheme_weights({.rho = -0.5}, law), UsageError);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tessera/base/error.h"
+
 namespace tessera::theory {
 namespace {
 
@@ -27,8 +29,8 @@ TEST(NormalLaw, QuantileInvertsTheDistribution) {
   EXPECT_NEAR(normal_quantile(1e-12), -7.034483825, 1e-7);
   for (const double p : {1e-9, 0.01, 0.3, 0.7, 0.999})
     EXPECT_NEAR(normal_cdf(normal_quantile(p)) / p, 1, 1e-9);
-  EXPECT_THROW(normal_quantile(0), std::invalid_argument);
-  EXPECT_THROW(normal_quantile(1), std::invalid_argument);
+  EXPECT_THROW(normal_quantile(0), UsageError);
+  EXPECT_THROW(normal_quantile(1), UsageError);
 }
 
 }  // namespace

@@ -145,15 +145,16 @@ TEST(Planner, BestThresholdIsTheMeasuredOne) {
 TEST(Planner, RefusesWhatCannotBe) {
   const RankedLaw law = RankedLaw::zipf(100, 2);
   constexpr int64_t outputs = 5;
-  EXPECT_THROW(plan_memory(law, outputs, 0), std::invalid_argument);
-  EXPECT_THROW(plan_memory(law, outputs, 1), std::invalid_argument);
-  EXPECT_THROW(best_memory(law, outputs, 1, kLaw), std::invalid_argument);
-  EXPECT_THROW(plan_memory(law, 0, 0.1), std::invalid_argument);
-  EXPECT_THROW(OutputLaw::balanced(0), std::invalid_argument);
-  EXPECT_THROW(OutputLaw::counted(std::vector<double>{-1}), std::invalid_argument);
-  EXPECT_THROW(OutputLaw::counted(std::vector<double>{0}), std::invalid_argument);
-  EXPECT_THROW(capacity(OutputLaw::balanced(5), 1, 0.1), std::invalid_argument);
+  EXPECT_THROW(plan_memory(law, outputs, 0), UsageError);
+  EXPECT_THROW(plan_memory(law, outputs, 1), UsageError);
+  EXPECT_THROW(best_memory(law, outputs, 1, kLaw), UsageError);
+  EXPECT_THROW(plan_memory(law, 0, 0.1), UsageError);
+  EXPECT_THROW(OutputLaw::balanced(0), UsageError);
+  EXPECT_THROW(OutputLaw::counted(std::vector<double>{-1}), UsageError);
+  EXPECT_THROW(OutputLaw::counted(std::vector<double>{0}), UsageError);
+  EXPECT_THROW(capacity(OutputLaw::balanced(5), 1, 0.1), UsageError);
   EXPECT_THROW(plan_memory(RankedLaw::zipf(1000000000000, 0.1), outputs, 1e-4), UsageError);
+  EXPECT_THROW(plan_memory(RankedLaw::zipf(100000, 4), 100, 1e-15), UsageError);
 }
 
 TEST(Capacity, IsWhereTheErrorOfAStoredItemCrosses) {
@@ -165,7 +166,7 @@ TEST(Capacity, IsWhereTheErrorOfAStoredItemCrosses) {
   EXPECT_NEAR(static_cast<double>(stored), 4529, 60);  // simulated there: 0.0030
   // A single association is always read rightly.
   EXPECT_EQ(capacity(OutputLaw::balanced(1000), 2, 1e-6), 1);
-  EXPECT_THROW(union_bound_capacity(1, 1, 512, 0.1), std::invalid_argument);
+  EXPECT_THROW(union_bound_capacity(1, 1, 512, 0.1), UsageError);
 }
 
 TEST(StoredItemError, IsThatOfSimulations) {

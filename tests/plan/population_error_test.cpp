@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/parallel.h"
@@ -106,9 +107,9 @@ TEST(PopulationErrors, RefuseMismatchedWeightsAndDimensions) {
   const auto run = [&](SimulatedMemory memory) {
     return population_errors(task, std::vector<SimulatedMemory>{std::move(memory)}, 0);
   };
-  EXPECT_THROW(run({std::vector<float>(9, 1), {4}}), std::invalid_argument);
-  EXPECT_THROW(run({std::vector<float>(10, 1), {0}}), std::invalid_argument);
-  EXPECT_THROW(run({std::vector<float>(10, 1), {8, 4}}), std::invalid_argument);
+  EXPECT_THROW(run({std::vector<float>(9, 1), {4}}), UsageError);
+  EXPECT_THROW(run({std::vector<float>(10, 1), {0}}), UsageError);
+  EXPECT_THROW(run({std::vector<float>(10, 1), {8, 4}}), UsageError);
 }
 
 // Figure 3, right, of Cabannes et al. 2024: N = 100, M = 5, alpha = 2, all data.
@@ -136,8 +137,7 @@ TEST(GivenEmbeddings, IdentityMatrixWithSharedEmbeddingsIsNeverWrong) {
   std::vector<float> e;
   for (const int32_t y : task.output) e.insert(e.end(), u.begin() + 3 * y, u.begin() + 3 * y + 3);
   EXPECT_EQ(population_error(task, std::vector<float>(12, 1.0f), e, u, 3), 0.0);
-  EXPECT_THROW(population_error(task, std::vector<float>(11, 1.0f), e, u, 3),
-               std::invalid_argument);
+  EXPECT_THROW(population_error(task, std::vector<float>(11, 1.0f), e, u, 3), UsageError);
   std::vector<float> scores(36, 0.0f);
   // All scores equal: the first output is answered, so only its inputs are right.
   EXPECT_NEAR(population_error_of_scores(task, scores),
@@ -152,7 +152,7 @@ TEST(SharedMass, ByHand) {
   // Both of output 0: no other input is read like one of theirs.
   EXPECT_THAT(with_shared_mass(task, std::vector<float>{1, 0, 1, 0}).law,
               testing::Pointwise(testing::DoubleEq(), {0.3, 0.2, 0.3, 0.2}));
-  EXPECT_THROW(with_shared_mass(task, std::vector<float>(3, 1)), std::invalid_argument);
+  EXPECT_THROW(with_shared_mass(task, std::vector<float>(3, 1)), UsageError);
 }
 
 TEST(RandomDirections, HaveUnitLength) {
@@ -162,7 +162,7 @@ TEST(RandomDirections, HaveUnitLength) {
     for (int j = 0; j < 7; ++j) squares += u[7 * z + j] * u[7 * z + j];
     EXPECT_NEAR(squares, 1, 1e-6);
   }
-  EXPECT_THROW(random_directions(3, 0, 1), std::invalid_argument);
+  EXPECT_THROW(random_directions(3, 0, 1), UsageError);
 }
 
 }  // namespace

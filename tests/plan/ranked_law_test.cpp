@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tessera/plan/association_task.h"
 
 namespace tessera::theory {
@@ -32,9 +33,9 @@ TEST(RankedLaw, OneInputIsAlwaysSeen) {
 }
 
 TEST(RankedLaw, RefusesWhatMakesNoLaw) {
-  EXPECT_THROW(RankedLaw::zipf(0, 2), std::invalid_argument);
-  EXPECT_THROW(RankedLaw::zipf(10, 0), std::invalid_argument);
-  EXPECT_THROW(RankedLaw::counted(std::vector<double>{0.0}), std::invalid_argument);
+  EXPECT_THROW(RankedLaw::zipf(0, 2), UsageError);
+  EXPECT_THROW(RankedLaw::zipf(10, 0), UsageError);
+  EXPECT_THROW(RankedLaw::counted(std::vector<double>{0.0}), UsageError);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "tessera/base/error.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/statistics.h"
@@ -32,7 +33,7 @@ TEST(StoredMass, ByHand) {
   EXPECT_EQ(StoredMass(law, 0).of(2), 0);  // nothing was seen
   // With room for both an input is stored once it was seen.
   EXPECT_NEAR(StoredMass(law, 2).of(2), 0.75 * (1 - 0.0625) + 0.25 * (1 - 0.5625), 1e-12);
-  EXPECT_THROW(StoredMass(law, -1), std::invalid_argument);
+  EXPECT_THROW(StoredMass(law, -1), UsageError);
 }
 
 TEST(StoredMass, ChancesAreThoseOfSingleInputs) {

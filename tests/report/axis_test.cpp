@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/base/error.h"
+
 namespace tessera {
 namespace {
 
@@ -111,10 +113,9 @@ TEST(AxisMap, KnowsWhatItCannotShow) {
 }
 
 TEST(AxisMap, RefusesImpossibleBounds) {
-  EXPECT_THROW(AxisMap({.label = "x", .low = 2.0, .high = 1.0}, {}), std::invalid_argument);
-  EXPECT_THROW(AxisMap({.label = "x", .scale = Scale::kLog, .low = 0.0}, {1}),
-               std::invalid_argument);
-  EXPECT_THROW(AxisMap({.label = "x", .high = std::nan("")}, {}), std::invalid_argument);
+  EXPECT_THROW(AxisMap({.label = "x", .low = 2.0, .high = 1.0}, {}), UsageError);
+  EXPECT_THROW(AxisMap({.label = "x", .scale = Scale::kLog, .low = 0.0}, {1}), UsageError);
+  EXPECT_THROW(AxisMap({.label = "x", .high = std::nan("")}, {}), UsageError);
 }
 
 TEST(AxisMap, NamesTheUnitOfItsTicks) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tessera/base/error.h"
 #include "tessera/report/bar_chart.h"
 #include "tessera/report/detail/thin_line.h"
 #include "tessera/report/heat_map.h"
@@ -228,8 +229,8 @@ TEST(BarChart, EmptyAndWrongInput) {
   expect_sound(empty);
   EXPECT_THAT(empty.svg(), HasSubstr("No points to show"));
   BarChart chart("t", {"a", "b"}, "", "");
-  EXPECT_THROW(chart.add("s", {1}), std::invalid_argument);
-  EXPECT_THROW(chart.add("s", {1, 2}, {1}), std::invalid_argument);
+  EXPECT_THROW(chart.add("s", {1}), UsageError);
+  EXPECT_THROW(chart.add("s", {1, 2}, {1}), UsageError);
   EXPECT_TRUE(chart.numbers().rows().empty());
 }
 
@@ -276,8 +277,8 @@ TEST(HeatMap, OddAndWrongInput) {
   constant.set_values({0});
   expect_sound(constant);
   EXPECT_THAT(constant.svg(), HasSubstr("No points to show"));
-  EXPECT_THROW(constant.set_values({1, 2}), std::invalid_argument);
-  EXPECT_THROW(constant.mark(1, 0), std::invalid_argument);
+  EXPECT_THROW(constant.set_values({1, 2}), UsageError);
+  EXPECT_THROW(constant.mark(1, 0), UsageError);
 }
 
 TEST(HeatColour, RisesInLightnessFromBlueToYellow) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "tessera/base/error.h"
 #include "tessera/report/heat_map.h"
 #include "tessera/report/line_chart.h"
 
@@ -58,7 +59,7 @@ TEST(Panels, ListTheNumbersOfAll) {
             "panel,row,1,2\n"
             "before,row,a,b\nbefore,r,0.25,0.75\n"
             "after,row,a,b\nafter,r,0.25,0.75\n");
-  EXPECT_THROW(panels.add(nullptr), std::invalid_argument);
+  EXPECT_THROW(panels.add(nullptr), UsageError);
 }
 
 TEST(LineChart, BandsOnALogAxisAreAsHighBelowAsAbove) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "tessera/base/error.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {
@@ -69,9 +70,9 @@ TEST(PictureStrip, OddAndWrongInput) {
   PictureStrip strip("empty");
   EXPECT_EQ(markup_fault(strip.svg()), "");
   EXPECT_TRUE(strip.numbers().rows().empty());
-  EXPECT_THROW(strip.add({"p", 2, 2, {1, 2, 3}}), std::invalid_argument);
-  EXPECT_THROW(strip.add({"p", 0, 0, {}}), std::invalid_argument);
-  EXPECT_THROW(strip.add({"p", -1, -1, {1, 2, 3}}), std::invalid_argument);
+  EXPECT_THROW(strip.add({"p", 2, 2, {1, 2, 3}}), UsageError);
+  EXPECT_THROW(strip.add({"p", 0, 0, {}}), UsageError);
+  EXPECT_THROW(strip.add({"p", -1, -1, {1, 2, 3}}), UsageError);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "tessera/base/error.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {
@@ -51,10 +52,9 @@ TEST(Sketches, MayBeEmpty) {
 
 TEST(Sketches, RefusePointsOutsideAndLinesToNowhere) {
   Sketches sketches("Refused");
-  EXPECT_THROW(sketches.add({.name = "far", .points = {{1.5, 0}}}), std::invalid_argument);
-  EXPECT_THROW(sketches.add({.name = "nan", .points = {{0, std::nan("")}}}), std::invalid_argument);
-  EXPECT_THROW(sketches.add({.name = "loose", .points = {{0, 0}}, .lines = {{0, 1}}}),
-               std::invalid_argument);
+  EXPECT_THROW(sketches.add({.name = "far", .points = {{1.5, 0}}}), UsageError);
+  EXPECT_THROW(sketches.add({.name = "nan", .points = {{0, std::nan("")}}}), UsageError);
+  EXPECT_THROW(sketches.add({.name = "loose", .points = {{0, 0}}, .lines = {{0, 1}}}), UsageError);
   EXPECT_EQ(sketches.numbers().rows().size(), 0u);
 }
 

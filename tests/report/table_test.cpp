@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {
@@ -65,9 +66,9 @@ TEST(Table, WithoutRowsIsOnlyItsHeader) {
 
 TEST(Table, RefusesRowsOfAnotherWidth) {
   Table table("t", {"a", "b"});
-  EXPECT_THROW(table.add_row({"only one"}), std::invalid_argument);
+  EXPECT_THROW(table.add_row({"only one"}), UsageError);
   EXPECT_TRUE(table.rows().empty());
-  EXPECT_THROW(Table("t", {}), std::invalid_argument);
+  EXPECT_THROW(Table("t", {}), UsageError);
 }
 
 }  // namespace

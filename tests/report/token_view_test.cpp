@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tessera/report/page.h"
 #include "tests/report/markup_walk.h"
 
@@ -45,9 +46,9 @@ TEST(TokenView, IsAPartOfASoundPage) {
 TEST(TokenView, RefusesAPlaceThatTheTextLacks) {
   auto tokens = two_tokens();
   tokens[1].memories[0].position = 2;
-  EXPECT_THROW(token_view(tokens), std::invalid_argument);
+  EXPECT_THROW(token_view(tokens), UsageError);
   tokens[1].memories[0].position = -1;
-  EXPECT_THROW(token_view(tokens), std::invalid_argument);
+  EXPECT_THROW(token_view(tokens), UsageError);
 }
 
 }  // namespace

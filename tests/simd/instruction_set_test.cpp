@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tessera/base/error.h"
 #include "tessera/simd/builds.h"
 
 namespace tessera::simd {
@@ -25,8 +26,8 @@ TEST(InstructionSets, HaveNames) {
 TEST(InstructionSets, OfAnotherNameAreRefused) {
   try {
     named_instruction_set("AVX2");
-    FAIL() << "expected std::invalid_argument";
-  } catch (const std::invalid_argument& error) {
+    FAIL() << "expected UsageError";
+  } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "TESSERA_INSTRUCTION_SET is 'AVX2', expected sse2, avx2, avx512, avx512vnni, "
                  "avx512bf16 or amx");
@@ -47,7 +48,7 @@ TEST(InstructionSets, AreLimitedByTheEnvironment) {
     const InstructionSet found = instruction_set();
     ::setenv("TESSERA_INSTRUCTION_SET", "avx9", 1);
     std::exit(instruction_set() == found ? static_cast<int>(found) : 98);
-  } catch (const std::invalid_argument& error) {
+  } catch (const UsageError& error) {
     std::fputs(error.what(), stderr);
     std::exit(99);
   }

@@ -7,6 +7,7 @@
 #include "tessera/store/recall.h"
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
+#include "tests/support/folders.h"
 
 namespace tessera::store {
 namespace {
@@ -18,8 +19,7 @@ constexpr const char* kTyger = "Tyger Tyger, burning bright\n";
 class StoreFormatTest : public ::testing::Test {
  protected:
   StoreFormatTest() {
-    std::filesystem::copy(std::filesystem::path(TESSERA_SOURCE_FOLDER) / "tests/store/format_1",
-                          store());
+    std::filesystem::copy(test::source_folder() / "tests/store/format_1", store());
   }
   std::filesystem::path store() const { return folder_ / "format_1"; }
 

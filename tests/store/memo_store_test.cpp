@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/merge.h"
@@ -152,7 +153,7 @@ TEST_F(StoreTest, CreatesNothingOverWhatIsThere) {
   EXPECT_EQ(MemoStore(store("deep/er")).ledger().totals().documents, 0);
   memo::TextMemoryConfig odd = small_memory();
   odd.dimension = 100;
-  EXPECT_THROW(MemoStore::create(store("odd"), odd, byte_tokenizer()), std::invalid_argument);
+  EXPECT_THROW(MemoStore::create(store("odd"), odd, byte_tokenizer()), UsageError);
   EXPECT_FALSE(std::filesystem::exists(store("odd")));
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos);

@@ -1,5 +1,6 @@
 #include "tessera/store/recall.h"
 
+#include "tessera/base/error.h"
 #include "tessera/store/recall_measure.h"
 #include "tests/store/small_stores.h"
 
@@ -92,9 +93,9 @@ TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
 }
 
 TEST_F(RecallTest, RefusesAPromptWithoutAWindow) {
-  EXPECT_THAT(message_of<std::invalid_argument>([&] { recall_after("a"); }),
+  EXPECT_THAT(message_of<UsageError>([&] { recall_after("a"); }),
               HasSubstr("the prompt has 1 tokens; this store needs at least 2"));
-  EXPECT_THROW(recall_after("abc", {.error_rate = 0}), std::invalid_argument);
+  EXPECT_THROW(recall_after("abc", {.error_rate = 0}), UsageError);
 }
 
 TEST_F(RecallTest, MeasuresItself) {
@@ -106,7 +107,7 @@ TEST_F(RecallTest, MeasuresItself) {
   EXPECT_EQ(all.right, all.positions);
   EXPECT_EQ(all.recalled, all.positions);
   EXPECT_EQ(measure_recall(MemoStore(store()), 7, 1).positions, 7);
-  EXPECT_THROW(measure_recall(MemoStore(store()), 0, 1), std::invalid_argument);
+  EXPECT_THROW(measure_recall(MemoStore(store()), 0, 1), UsageError);
 
   memorize(store(), "three", "abcdefghijkl?");
   const MeasuredRecall some = measure_recall(MemoStore(store()), 1000, 1);

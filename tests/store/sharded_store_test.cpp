@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/store/export.h"
 #include "tessera/store/merge.h"
@@ -294,8 +295,7 @@ TEST_F(ShardedStore, RefusesNumbersThatDoNotFit) {
   for (const int32_t shards : {0, -1, 4097}) {
     memo::TextMemoryConfig refused = small_memory();
     refused.shards = shards;
-    EXPECT_THROW(MemoStore::create(store("refused"), refused, byte_tokenizer()),
-                 std::invalid_argument);
+    EXPECT_THROW(MemoStore::create(store("refused"), refused, byte_tokenizer()), UsageError);
     EXPECT_FALSE(std::filesystem::exists(store("refused")));
   }
 }

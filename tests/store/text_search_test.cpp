@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tessera/base/error.h"
+
 namespace tessera::store {
 namespace {
 
@@ -53,7 +55,7 @@ TEST(TextSearch, KnowsOverlapsLinesAndLimits) {
   EXPECT_TRUE(matches("long text", "long").empty());
   EXPECT_EQ(matches("a\nb", "a\nb").size(), 1u);
   EXPECT_TRUE(matches("<|endoftext|>", "text").empty()) << "the end of a document is no text";
-  EXPECT_THROW(matches("", "text"), std::invalid_argument);
+  EXPECT_THROW(matches("", "text"), UsageError);
 }
 
 TEST(TextSearch, FindsWhatIsTypedOtherwise) {
@@ -69,7 +71,7 @@ TEST(TextSearch, FindsWhatIsTypedOtherwise) {
   EXPECT_TRUE(matches("Watery part", text, 3, 9, Matching::kBytes).empty());
   EXPECT_EQ(matches("wörld", text, 1, 9, Matching::kLetters)[0].character, 28);
   EXPECT_EQ(matches("wörld", text, 1, 9, Matching::kLetters)[0].line, 3);
-  EXPECT_THROW(matches("\u200B", text, 3, 9, Matching::kTyped), std::invalid_argument);
+  EXPECT_THROW(matches("\u200B", text, 3, 9, Matching::kTyped), UsageError);
 }
 
 TEST(TextSearch, ShowsWholeCharactersOfLongLines) {

@@ -3,6 +3,8 @@
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/types.h>
 
+#include "tessera/tensor/check.h"
+
 namespace tessera::test {
 
 ::testing::AssertionResult gradients_agree(
@@ -10,8 +12,8 @@ namespace tessera::test {
     std::vector<at::Tensor> inputs, double tolerance, double step) {
   std::vector<at::Tensor> leaves;
   for (auto& input : inputs) {
-    TORCH_CHECK_VALUE(input.scalar_type() == at::kDouble || !input.requires_grad(),
-                      "gradients_agree: differentiated inputs must be double");
+    TESSERA_CHECK(input.scalar_type() == at::kDouble || !input.requires_grad(),
+                  "gradients_agree: differentiated inputs must be double");
     if (input.requires_grad()) {
       input = input.detach().clone().requires_grad_(true);
       leaves.push_back(input);

@@ -64,7 +64,7 @@ Process::Process(const std::function<int()>& body, const ProcessOptions& options
   process_ = ::fork();
   if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (process_ > 0) {
-    if (options.system_calls) follow(*options.system_calls);
+    if (options.system_calls) follow(*options.system_calls, options.signal_number);
     return;
   }
   arrange(options, streams_);
@@ -74,7 +74,7 @@ Process::Process(const std::function<int()>& body, const ProcessOptions& options
 }
 
 /// Counts its system calls as a debugger does: it stops as each begins and as each ends.
-void Process::follow(int64_t most) {
+void Process::follow(int64_t most, int last_signal) {
   constexpr int kCall = SIGTRAP | 0x80;  // what PTRACE_O_TRACESYSGOOD makes of such a stop
   ::waitpid(process_, &state_, 0);       // arrange() stops it
   ::ptrace(PTRACE_SETOPTIONS, process_, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
@@ -84,7 +84,7 @@ void Process::follow(int64_t most) {
     ::ptrace(PTRACE_SYSCALL, process_, nullptr, signal_number);
     ::waitpid(process_, &state_, 0);
     signal_number = WIFSTOPPED(state_) ? WSTOPSIG(state_) : 0;
-    if (signal_number == kCall && (begins = !begins) && system_calls_++ == most) send(SIGKILL);
+    if (signal_number == kCall && (begins = !begins) && system_calls_++ == most) send(last_signal);
     if (signal_number == kCall || signal_number == SIGTRAP) signal_number = 0;  // not its own
   } while (WIFSTOPPED(state_));
   ended_ = true;
@@ -98,6 +98,16 @@ Process::~Process() {
 
 void Process::send(int signal_number) {
   if (!ended_) ::kill(process_, signal_number);
+}
+
+bool Process::handles(int signal_number) const {
+  std::ifstream status("/proc/" + std::to_string(process_) + "/status");
+  for (std::string name; status >> name;) {
+    uint64_t signals = 0;
+    if (name == "SigCgt:" && status >> std::hex >> signals)
+      return (signals >> (signal_number - 1) & 1) != 0;
+  }
+  return false;
 }
 
 bool Process::running() {

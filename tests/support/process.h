@@ -1,5 +1,6 @@
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -20,9 +21,10 @@ struct ProcessOptions {
   std::map<std::string, std::string> environment = {};  ///< added to this process's own
   std::filesystem::path folder = {};                    ///< current folder; empty: this process's
   uint64_t largest_file = 0;                            ///< bytes it may write to one file; 0: any
-  /// Its first thread is killed with SIGKILL as it makes one system call more than these. Whoever
-  /// starts it waits until it has ended.
+  /// Its first thread gets this signal as it makes one system call more than these. Whoever starts
+  /// it waits until it has ended.
   std::optional<int64_t> system_calls = {};
+  int signal_number = SIGKILL;
 };
 
 /// What became of it.
@@ -44,6 +46,8 @@ class Process {
 
   pid_t id() const { return process_; }
   void send(int signal_number);
+  /// Whether it has a handler for this signal by now.
+  bool handles(int signal_number) const;
   bool running();
   /// Ends it by force after `limit` seconds; then the status is -SIGKILL and err says so.
   Outcome wait(double limit = 60);
@@ -54,9 +58,9 @@ class Process {
   int64_t system_calls() const { return system_calls_; }
 
  private:
-  void follow(int64_t most);
+  void follow(int64_t most, int last_signal);
 
-  TemporaryFolder streams_;
+  TemporaryFolder streams_{folder_in_memory()};
   pid_t process_ = -1;
   bool ended_ = false;
   int state_ = 0;

@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -188,8 +189,8 @@ TEST(AdamW, NamesTheParameterWhoseGradientIsNotFinite) {
 }
 
 TEST(AdamW, RefusesWhatIsNoFloatingTensor) {
-  EXPECT_THROW(AdamW({{"ids", at::zeros({2}, at::kLong)}}, {}), c10::ValueError);
-  EXPECT_THROW(AdamW({{"none", at::Tensor()}}, {}), c10::ValueError);
+  EXPECT_THROW(AdamW({{"ids", at::zeros({2}, at::kLong)}}, {}), UsageError);
+  EXPECT_THROW(AdamW({{"none", at::Tensor()}}, {}), UsageError);
 }
 
 TEST(ClipScale, OnlyMakesSmaller) {

@@ -152,7 +152,7 @@ TEST_F(CheckpointTest, OtherFilesAreNone) {
   write_file(folder / "step-1.safetensors", "");
   write_file(folder / "step-0000000x.safetensors", "");
   EXPECT_EQ(names().size(), 1u);
-  EXPECT_THROW(Checkpoints(folder.path(), 0), std::invalid_argument);
+  EXPECT_THROW(Checkpoints(folder.path(), 0), UsageError);
 }
 
 TEST_F(CheckpointTest, AFullDiskLeavesTheEarlierOne) {

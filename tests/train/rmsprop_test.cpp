@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -64,7 +65,7 @@ TEST(Rmsprop, ClipsTheNumbersOfAGradient) {
 }
 
 TEST(Rmsprop, RefusesParametersThatAreNoNumbers) {
-  EXPECT_THROW(Rmsprop({{"ids", at::zeros({3}, at::kLong)}}, {}), c10::ValueError);
+  EXPECT_THROW(Rmsprop({{"ids", at::zeros({3}, at::kLong)}}, {}), UsageError);
 }
 
 }  // namespace

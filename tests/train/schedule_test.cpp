@@ -39,7 +39,7 @@ TEST(Schedule, MayFallInALine) {
 TEST(Schedule, WithoutWarmupStartsAtTheTop) {
   EXPECT_DOUBLE_EQ((Schedule{0.5, 0.1, 0, 10}).at(0), 0.5);
   EXPECT_DOUBLE_EQ((Schedule{0.5, 0.5, 0, 1}).at(7), 0.5);
-  EXPECT_THROW((Schedule{0.5, 0.1, 0, 10}).at(-1), std::invalid_argument);
+  EXPECT_THROW((Schedule{0.5, 0.1, 0, 10}).at(-1), UsageError);
 }
 
 // BabiStories: 2000 steps up to 5e-3, down to 1e-4 at 80,000.

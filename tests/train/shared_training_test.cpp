@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <map>
 
 #include "tessera/base/error.h"
@@ -132,6 +133,31 @@ TEST(HelpTraining, SendsGradientsInBfloat16) {
   const Trained rounded = train_with(2, config, folder / "bf16");
   expect_near(rounded, exact, 0.02);
   EXPECT_NE(rounded.losses, exact.losses);
+}
+
+TEST(HelpTraining, EndsWhereTheTrainingDiverges) {
+  const TemporaryFolder folder;
+  const auto train = [&](bool share, const char* what, const auto& spoilt) {
+    TrainConfig config = counted_config();
+    config.share_optimizer = share;
+    in_processes(2, [&](Processes& processes) {
+      TinyNetwork network;
+      TrainingTask task = counted_task(network);
+      task.processes = &processes;
+      task.loss = [&, loss = task.loss](int64_t step, int64_t micro_batch) {
+        const at::Tensor right = loss(step, micro_batch);
+        return step == 3 ? spoilt(right) : right;
+      };
+      if (!processes.leads()) return help_training(config, task);
+      Trainer trainer(config, task, folder / (what + std::to_string(share)));
+      EXPECT_THAT(message_of<Diverged>([&] { trainer.run(Start::kNew); }), HasSubstr(what));
+    });
+  };
+  for (const bool share : {false, true}) {
+    train(share, "the loss is infinite",
+          [](const at::Tensor& loss) { return loss * std::numeric_limits<float>::infinity(); });
+    train(share, "the gradient of", [](const at::Tensor& loss) { return (loss * 0).sqrt(); });
+  }
 }
 
 TEST(SharedOptimizer, KeepsEachStateOnce) {

@@ -214,9 +214,9 @@ TEST_F(TrainerTest, RefusesALossThatIsNone) {
   TinyNetwork network;
   TrainingTask task = tiny_task(network);
   task.loss = [&](int64_t, int64_t) { return network.gain * 1; };
-  EXPECT_THROW(Trainer(config, task, folder / "a").run(Start::kNew), c10::ValueError);
+  EXPECT_THROW(Trainer(config, task, folder / "a").run(Start::kNew), UsageError);
   task.loss = [&](int64_t, int64_t) { return at::scalar_tensor(1.0); };
-  EXPECT_THROW(Trainer(config, task, folder / "b").run(Start::kNew), c10::ValueError);
+  EXPECT_THROW(Trainer(config, task, folder / "b").run(Start::kNew), UsageError);
   config.steps = 0;
   EXPECT_THROW(Trainer(config, task, folder / "c"), UsageError);
 }

@@ -7,7 +7,7 @@ namespace tessera::ops {
 /// Addressing by content: how much each key attends to each slot of a memory,
 ///     w_hn = softmax_n(strength_h cos(key_h, m_n)),  cos(a, b) = a . b / (|a| |b| + 1e-6),
 /// so that a zero vector is like nothing (Graves et al. 2014, eq. 5, 6; Graves et al. 2016).
-/// keys [B, H, W], strengths [B, H], memory [B, N, W] -> [B, H, N]. Throws c10::ValueError on a
+/// keys [B, H, W], strengths [B, H], memory [B, N, W] -> [B, H, N]. Throws UsageError on a
 /// shape mismatch.
 at::Tensor content_weights(const at::Tensor& keys, const at::Tensor& strengths,
                            const at::Tensor& memory);

@@ -9,6 +9,7 @@
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/model/norm.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -61,8 +62,8 @@ RecurrentNetwork::RecurrentNetwork(Layout layout, at::Device device) : layout_(s
 
 at::Tensor RecurrentNetwork::placed(const at::Tensor& x) const {
   check_shape(x, {-1, -1, layout_.inputs}, std::string(kind()) + ": x");
-  TORCH_CHECK_VALUE(x.scalar_type() == head_->weight.scalar_type(), kind(), ": x has type ",
-                    x.scalar_type(), ", expected ", head_->weight.scalar_type());
+  TESSERA_CHECK(x.scalar_type() == head_->weight.scalar_type(), kind(), ": x has type ",
+                x.scalar_type(), ", expected ", head_->weight.scalar_type());
   return x.to(head_->weight.device());
 }
 
@@ -93,18 +94,18 @@ SequenceState RecurrentNetwork::empty_state() const {
   return SequenceState(TensorState());
 }
 
-/// The tensors of a state that has begun. Throws c10::ValueError unless they are ones of this
+/// The tensors of a state that has begun. Throws UsageError unless they are ones of this
 /// network for B sequences.
 RecurrentNetwork::Parts RecurrentNetwork::parts_of(const SequenceState& state, int64_t B) const {
   const NamedTensors held = state.tensors();
   Parts values;
   for (size_t k = 0; k < layout_.state.size(); ++k) {
     const auto& [name, sizes, learned] = layout_.state[k];
-    TORCH_CHECK_VALUE(held.size() == layout_.state.size() && held[k].first == name,
-                      "the state is that of another kind of model, expected one of ", kind());
-    TORCH_CHECK_VALUE(fits(held[k].second.sizes(), B, sizes), kind(), ": the state's ", name,
-                      " has shape ", held[k].second.sizes(), ", expected ", B, " sequences of ",
-                      at::IntArrayRef(sizes));
+    TESSERA_CHECK(held.size() == layout_.state.size() && held[k].first == name,
+                  "the state is that of another kind of model, expected one of ", kind());
+    TESSERA_CHECK(fits(held[k].second.sizes(), B, sizes), kind(), ": the state's ", name,
+                  " has shape ", held[k].second.sizes(), ", expected ", B, " sequences of ",
+                  at::IntArrayRef(sizes));
     values.push_back(held[k].second);
   }
   return values;

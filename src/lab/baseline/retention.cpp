@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/ops/check_sequence.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -35,9 +36,9 @@ Retained retention(const at::Tensor& queries, const at::Tensor& keys, const at::
   check_like(values, {B, T, H, E}, queries, "retention: values");
   check_like(decays, {H}, queries, "retention: decays");
   if (state.defined()) check_like(state, {B, H, D, E}, queries, "retention: state");
-  TORCH_CHECK_VALUE(!decays.requires_grad(),
-                    "retention: decays are constants, but require a gradient; detach() them");
-  TORCH_CHECK_VALUE(chunk >= 1, "retention: chunk is ", chunk, ", expected 1 or more");
+  TESSERA_CHECK(!decays.requires_grad(),
+                "retention: decays are constants, but require a gradient; detach() them");
+  TESSERA_CHECK(chunk >= 1, "retention: chunk is ", chunk, ", expected 1 or more");
 
   const at::Tensor log_decays = decays.log().view({H, 1, 1});
   at::Tensor retained = state.defined() ? state : at::zeros({B, H, D, E}, values.options());

@@ -18,7 +18,7 @@ struct Retained {
 ///
 /// Inside a chunk of steps the sum is computed as such (parallel form, eq. 5), from chunk to chunk
 /// as S (recurrent form, eq. 6): the time grows with T, not with its square. T = 1 is the recurrent
-/// step, T <= chunk with no state the parallel form. Throws c10::ValueError on a shape or dtype
+/// step, T <= chunk with no state the parallel form. Throws UsageError on a shape or dtype
 /// mismatch, on decays that require a gradient, and unless chunk >= 1.
 Retained retention(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                    const at::Tensor& decays, const at::Tensor& state = {}, int64_t chunk = 128);

@@ -58,7 +58,7 @@ class RetNetBlockImpl : public torch::nn::Module {
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
   /// The same, going on from what was retained so far, and what is retained afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State state);
-  /// Throws c10::ValueError unless the state is one of this block for `batch` sequences.
+  /// Throws UsageError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
   /// As SequenceModel::state_from.
   State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/tensor/check.h"
+
 namespace tessera {
 
 TensorState TensorState::select(const std::vector<int64_t>& rows) const {
@@ -18,11 +20,11 @@ TensorState TensorState::stack(const std::vector<const TensorState*>& states) {
     std::vector<at::Tensor> values;
     for (const auto* state : states) {
       const at::Tensor& first = states.front()->part(i);
-      TORCH_CHECK_VALUE(state->part(i).sizes().slice(1) == first.sizes().slice(1),
-                        "TensorState::stack: ", state->parts_[i].first, " has shapes ",
-                        first.sizes(), " and ", state->part(i).sizes(),
-                        "; only states of equal models that read equally many steps can be "
-                        "stacked");
+      TESSERA_CHECK(state->part(i).sizes().slice(1) == first.sizes().slice(1),
+                    "TensorState::stack: ", state->parts_[i].first, " has shapes ", first.sizes(),
+                    " and ", state->part(i).sizes(),
+                    "; only states of equal models that read equally many steps can be "
+                    "stacked");
       values.push_back(state->part(i));
     }
     all.parts_.emplace_back(states.front()->parts_[i].first, at::cat(values));

@@ -26,8 +26,8 @@ struct VectorLstmConfig {
   void check() const;
 };
 
-/// LSTM layers over vectors (Hochreiter & Schmidhuber 1997, see lstm_layer.h) and a linear head: the
-/// first baseline of Le et al. 2020. State: "hidden" and "cell" [B, L, H].
+/// LSTM layers over vectors (Hochreiter & Schmidhuber 1997, see lstm_layer.h) and a linear head:
+/// the first baseline of Le et al. 2020. State: "hidden" and "cell" [B, L, H].
 class VectorLstm : public RecurrentNetwork {
  public:
   static constexpr std::string_view kKind = "vector_lstm";

@@ -32,6 +32,11 @@ std::string settings_of(const Json& overrides, const std::string& path) {
   return text;
 }
 
+/// What settings() throws where they are only asked for.
+struct Described {
+  std::string text;
+};
+
 // The command that runs this study again with the same numbers.
 std::string command_of(const Study& study, const StudyOptions& options) {
   std::string command = "tessera study " + study.id;
@@ -96,6 +101,25 @@ void StudyContext::check_folder() const {
       comparable(before), comparable(resolved_config(study_, options_, resolved_)));
   if (!difference.empty())
     throw UsageError("the study in {} began with {}; {}", folder, difference, kRemedy);
+}
+
+void StudyContext::describe(const std::vector<config::Field>& quick,
+                            const std::vector<config::Field>& standard,
+                            const std::vector<config::Field>& paper) {
+  throw Described{::tessera::describe_settings(quick, standard, paper)};
+}
+
+std::string describe_settings(const Study& study) {
+  const StudyOptions options;
+  StudyResults results(StudyHeading{});
+  StudyContext context(study, options, results);
+  context.describes_ = true;
+  try {
+    study.run(context);
+  } catch (const Described& settings) {
+    return settings.text;
+  }
+  return "";
 }
 
 const std::filesystem::path& StudyContext::folder() const {

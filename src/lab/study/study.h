@@ -49,8 +49,8 @@ class StudyContext {
   uint64_t seed() const { return options_.seed; }
   int threads() const { return options_.threads; }
   std::FILE* progress() const { return options_.progress; }
-  /// Seed of training `run` (from 0) of several: that of run_seed() without its highest bit, because
-  /// config.toml holds numbers up to 2^63 - 1.
+  /// Seed of training `run` (from 0) of several: that of run_seed() without its highest bit,
+  /// because config.toml holds numbers up to 2^63 - 1.
   uint64_t training_seed(int64_t run) const;
   StudyResults& results() { return results_; }
 
@@ -63,6 +63,8 @@ class StudyContext {
   template <config::Configuration T>
   T settings(const T& quick, const T& standard, const T& paper,
              const std::vector<std::string_view>& bound = kEverySetting) {
+    if (describes_)
+      describe(config::fields_of(quick), config::fields_of(standard), config::fields_of(paper));
     const T* all[] = {&quick, &standard, &paper};
     T chosen = *all[static_cast<int>(options_.size)];
     config::from_json(options_.overrides, chosen, "study settings");
@@ -95,6 +97,10 @@ class StudyContext {
   void take_settings(const config::Json& chosen, const std::vector<config::Json>& prepared,
                      const std::vector<std::string_view>& bound);
   void check_folder() const;
+  [[noreturn]] static void describe(const std::vector<config::Field>& quick,
+                                    const std::vector<config::Field>& standard,
+                                    const std::vector<config::Field>& paper);
+  friend std::string describe_settings(const Study& study);
 
   const Study& study_;
   const StudyOptions& options_;
@@ -102,6 +108,7 @@ class StudyContext {
   config::Json resolved_ = config::Json::object();
   KeptParts parts_;
   bool references_hold_ = true;
+  bool describes_ = false;  // settings() throws what they are
   mutable bool folder_is_ours_ = false;
 };
 
@@ -119,6 +126,10 @@ const std::vector<Study>& all_studies();
 
 /// The study with this id. Throws UsageError that suggests the nearest one.
 const Study& find_study(const std::vector<Study>& studies, std::string_view id);
+
+/// Its settings, a line each: name = value, those of --quick and --paper where they are others, and
+/// what it means. For --help.
+std::string describe_settings(const Study& study);
 
 /// Runs a study and writes its directory: results, pictures, tables, page, and config.toml (size,
 /// seed, threads, settings) and manifest.json (options.manifest with the study, its command and

@@ -33,6 +33,16 @@ bool is_bound(const std::string& path, const std::vector<std::string_view>& boun
          });
 }
 
+/// What the settings mean, in the order of flattened().
+void collect_help(const std::vector<config::Field>& fields, std::vector<std::string_view>& help) {
+  for (const config::Field& field : fields) {
+    if (const auto* inner = std::get_if<std::vector<config::Field>>(&field.value))
+      collect_help(*inner, help);
+    else
+      help.push_back(field.help);
+  }
+}
+
 }  // namespace
 
 std::vector<SettingValue> flattened(const Json& settings) {
@@ -53,6 +63,25 @@ std::string first_difference(const Json& before, const Json& now) {
     if (find(new_ones, path) == nullptr)
       return fmt::format("{} = {}, now it has none", path, value);
   return "";
+}
+
+std::string describe_settings(const std::vector<config::Field>& quick,
+                              const std::vector<config::Field>& standard,
+                              const std::vector<config::Field>& paper) {
+  const auto small = flattened(config::fields_to_json(quick)),
+             usual = flattened(config::fields_to_json(standard)),
+             large = flattened(config::fields_to_json(paper));
+  std::vector<std::string_view> help;
+  collect_help(standard, help);
+  std::string text;
+  for (size_t i = 0; i < usual.size(); ++i) {
+    const auto& [path, value] = usual[i];
+    const bool equal = small[i].value == value && large[i].value == value;
+    const std::string sizes =
+        equal ? "" : fmt::format(" (quick {}, paper {})", small[i].value, large[i].value);
+    text += fmt::format("  {:<40} {}\n", fmt::format("{} = {}{}", path, value, sizes), help[i]);
+  }
+  return text;
 }
 
 std::string why_references_fail(const Json& chosen, const std::vector<Json>& prepared,

@@ -20,6 +20,12 @@ std::vector<SettingValue> flattened(const config::Json& settings);
 /// there is none.
 std::string first_difference(const config::Json& before, const config::Json& now);
 
+/// Each setting with what it means, and its values at the three sizes: "channels = 128 (quick 32,
+/// paper 512)". The fields are those of one configuration with other values.
+std::string describe_settings(const std::vector<config::Field>& quick,
+                              const std::vector<config::Field>& standard,
+                              const std::vector<config::Field>& paper);
+
 /// Why published and reference numbers do not hold for `chosen`: a sentence that names the settings
 /// that are those of none of the `prepared` set-ups, or empty. bound: settings, or tables of them,
 /// that such numbers depend on ("" means all), but for "runs".

@@ -57,7 +57,7 @@ struct ModelGradient {
 
 /// Equation (17), and (21) with layer norm: |v| stands for sqrt(v . v + 1e-6). Without layer norm W
 /// is multiplied by the M outputs rather than by the inputs, and its gradient is built from M sums.
-/// Throws std::invalid_argument on sizes that do not fit or inputs out of range.
+/// Throws UsageError on sizes that do not fit or inputs out of range.
 template <typename T>
 ModelGradient<T> model_gradient(const AssociationTask& task, const AssociativeModel<T>& model,
                                 const WeightedBatch& batch, const GradientOptions& options);

@@ -15,13 +15,13 @@ namespace tessera::theory {
 double unseen_mass(std::span<const double> law, double samples);
 
 /// Proposition 1 with its constant, N infinite: C^(1/alpha) Gamma(1 - 1/alpha) / alpha
-/// * T^(-1 + 1/alpha), C = 1 / zeta(alpha). Throws std::invalid_argument unless alpha > 1.
+/// * T^(-1 + 1/alpha), C = 1 / zeta(alpha). Throws UsageError unless alpha > 1.
 double unseen_mass_rate(double alpha, double samples);
 
 /// Theorem 1, upper bound (7) on the expected error, for e Gaussian and u uniform on the sphere:
 /// the least over gamma of 2 d^-gamma + p({d q^2 <= 16 c (Q_max + 8 c |q|^2 / d)}) with
 /// c = log M + gamma log d. It is 1 or more, hence says nothing, for most dimensions one can build.
-/// Holds for M >= 4 and d > 8 log M; throws std::invalid_argument elsewhere.
+/// Holds for M >= 4 and d > 8 log M; throws UsageError elsewhere.
 double theorem1_upper_bound(const AssociationTask& task, std::span<const float> weights,
                             int64_t dimension);
 

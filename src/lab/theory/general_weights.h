@@ -20,7 +20,7 @@ enum class OutputWeights {
 std::vector<float> capped_weights(const AssociationTask& task, int64_t most);
 
 /// Exact population error (eq. 5) for one draw of the embeddings: e_x standard normal, u_y uniform
-/// on the sphere, those of population_errors. Throws std::invalid_argument unless d >= 1, and where
+/// on the sphere, those of population_errors. Throws UsageError unless d >= 1, and where
 /// kDual has more outputs than dimensions.
 double general_weights_error(const AssociationTask& task, OutputWeights weights, int64_t dimension,
                              uint64_t seed);

@@ -14,7 +14,7 @@ struct MemoryDiagnostics {
   double mean_noise = 0;
 };
 
-/// Throws std::invalid_argument where the sizes do not fit.
+/// Throws UsageError where the sizes do not fit.
 MemoryDiagnostics diagnose_memory(std::span<const float> memory,
                                   std::span<const float> output_embeddings, int64_t dimension);
 
@@ -29,7 +29,7 @@ double free_slots(const MemoryDiagnostics& diagnostics, double capacity, double 
 /// The likelihood-ratio decoder: argmax over y of (w s_y - w^2 / 2) / n_y + log prior_y, for scores
 /// s [M] of one probe whose right answer has weight w. Frequent outputs are noisier and more
 /// likely; argmax of s knows neither. prior: the share of each output among what is stored; outputs
-/// of prior 0 are never answered. Throws std::invalid_argument on sizes that differ or no prior.
+/// of prior 0 are never answered. Throws UsageError on sizes that differ or no prior.
 int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const double> class_noise,
                                 std::span<const double> prior, double weight = 1);
 

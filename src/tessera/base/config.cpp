@@ -1,5 +1,7 @@
 #include "tessera/base/config.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -101,9 +103,12 @@ void fields_from_json(const Json& json, const std::vector<Field>& fields,
   for (const auto& entry : json.items()) {
     const std::string& key = entry.key();
     const auto field = std::ranges::find(fields, key, &Field::name);
-    if (field == fields.end())
+    if (field == fields.end()) {
+      const auto names = names_of(fields);
+      const std::string near = suggestion(key, names);
       throw UsageError("{}: unknown key '{}'{}", where.empty() ? "configuration" : where, key,
-                       suggestion(key, names_of(fields)));
+                       near.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : near);
+    }
     const std::string path = where.empty() ? key : fmt::format("{}.{}", where, key);
     std::visit(FieldFromJson{entry.value(), path}, field->value);
   }

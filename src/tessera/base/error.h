@@ -21,8 +21,8 @@ class DataError : public std::runtime_error {
             fmt::format("{}: {}", source, fmt::format(format, std::forward<Args>(args)...))) {}
 };
 
-/// A command line or configuration that asks for something that does not exist or makes no sense.
-/// The program exits with status 2.
+/// A caller's mistake: an argument, command line or configuration that asks for something that does
+/// not exist or makes no sense. The program exits with status 2.
 class UsageError : public std::runtime_error {
  public:
   template <typename... Args>
@@ -47,11 +47,10 @@ class Interrupted : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws std::invalid_argument with the formatted message unless `condition` holds: a caller's
-/// mistake, in the rooms that know no tensor (the others use TORCH_CHECK_VALUE).
+/// Throws UsageError with the formatted message unless `condition` holds.
 template <typename... Args>
 void check_argument(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) throw std::invalid_argument(fmt::format(format, std::forward<Args>(args)...));
+  if (!condition) throw UsageError(format, std::forward<Args>(args)...);
 }
 
 }  // namespace tessera

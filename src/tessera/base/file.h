@@ -70,7 +70,8 @@ class MappedFile {
 
 /// The right to write to a folder, held by one process at a time: an exclusive flock on a file in
 /// it, which is made where it is missing. The operating system takes the lock back when the process
-/// ends, however it ends; the file stays.
+/// ends, however it ends; the file stays. Only who holds the lock may put another file or folder in
+/// its place.
 class FileLock {
  public:
   /// refusal: what the message says after the path where another process holds the lock. Throws

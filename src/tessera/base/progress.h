@@ -18,7 +18,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// note: what is worth knowing now ("loss 2.31, 4,210 tok/s"). That all is done is drawn at once.
+  /// note: what is worth knowing now ("loss 2.31, 4,210 tok/s"). Completion is always drawn
+  /// immediately.
   void update(int64_t done, const std::string& note = "");
   /// A line that stays, above the bar.
   void message(const std::string& text);

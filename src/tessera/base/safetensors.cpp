@@ -189,8 +189,7 @@ std::string header(const std::vector<NamedTensor>& tensors,
   try {
     text = entries.dump();
   } catch (const json::type_error& error) {
-    throw std::invalid_argument(
-        fmt::format("safetensors::write: a name or the metadata is no UTF-8: {}", error.what()));
+    throw UsageError("safetensors::write: a name or the metadata is not UTF-8: {}", error.what());
   }
   text.append((kAlignment - (sizeof(uint64_t) + text.size()) % kAlignment) % kAlignment, ' ');
   const uint64_t length = text.size();

@@ -59,7 +59,7 @@ struct NamedTensor {
 };
 
 /// Writes the tensors atomically, in the order given, the header padded by spaces so that the data
-/// starts at a multiple of 64 bytes. Throws SystemError; std::invalid_argument on a repeated name
+/// starts at a multiple of 64 bytes. Throws SystemError; UsageError on a repeated name
 /// or bytes that do not fit the shape.
 void write(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
            const std::map<std::string, std::string>& metadata = {});

@@ -12,6 +12,7 @@
 #include "tessera/checkpoint/detail/foreign_names.h"
 #include "tessera/checkpoint/detail/weight_file.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
@@ -235,8 +236,8 @@ NamedTensors foreign_copies(const ForeignFormat& format, const NamedTensors& own
   NamedTensors result;
   for (const auto& [name, values] : own) {
     const auto tensors = foreign_tensors(names, name, values.sizes().vec());
-    TORCH_CHECK_VALUE(!tensors.empty(), "to_foreign: '", name, "' has no name in the format ",
-                      format.name);
+    TESSERA_CHECK(!tensors.empty(), "to_foreign: '", name, "' has no name in the format ",
+                  format.name);
     for (const auto& tensor : tensors)
       if (with_repeats || !tensor.repeats_other)
         result.emplace_back(prefixed(format.prefix, tensor), to_form(values, tensor));

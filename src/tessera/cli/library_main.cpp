@@ -6,9 +6,12 @@
 
 extern "C" int tessera_run(int argc, char** argv) {
   using namespace tessera::cli;
-  return run_program(argc, argv,
-                     {.add = add_light_verbs, .run = [](int threads, const auto& action) {
-                        omp_set_num_threads(threads);
-                        action();
-                      }});
+  const auto add = [](Verb& program) {
+    program.flag("--version", print_version, "Print the version");
+    add_light_verbs(program);
+  };
+  return run_program(argc, argv, {.add = add, .run = [](int threads, const auto& action) {
+                                    omp_set_num_threads(threads);
+                                    action();
+                                  }});
 }

@@ -18,8 +18,8 @@ void report_full_files() {
   std::signal(SIGXFSZ, SIG_IGN);
 }
 
-/// OpenMP threads that spin while they wait starve each other on a busy machine; those that sleep at
-/// once are woken too late for the next of many short loops. So they spin for some microseconds.
+/// OpenMP threads that spin while they wait starve each other on a busy machine; those that sleep
+/// at once are woken too late for the next of many short loops. So they spin for some microseconds.
 void wait_briefly() {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/1);
@@ -44,11 +44,12 @@ std::string executable_folder() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-/// Whether the command line names a verb that needs no LibTorch (cli/program.h). Its library is
-/// loaded in a tenth of the time; the other one has it too.
+/// Whether the command line names a verb that needs no LibTorch (cli/program.h), or asks for the
+/// version alone. Its library is loaded in a tenth of the time; the other one has it too.
 bool is_light(int argc, char** argv) {
   const int verb = argc > 1 && std::string(argv[1]) == "--threads" ? 3 : 1;
   const std::string name = verb < argc ? argv[verb] : "";
+  if (name == "--version") return verb + 1 == argc;
   return name == "memo" || name == "plan" || name == "tokenizer";
 }
 

@@ -8,7 +8,7 @@
 namespace tessera::cli {
 
 /// Prints what a store recites after a text and the source of each token, or all about it as one
-/// JSON object; returns whether it recites anything. Throws std::invalid_argument on a text that is
+/// JSON object; returns whether it recites anything. Throws UsageError on a text that is
 /// too short.
 bool answer(const store::QuestionedStore& store, const std::string& prompt,
             const store::RecallOptions& options, bool json);

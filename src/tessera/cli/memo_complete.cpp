@@ -94,7 +94,7 @@ void add_memo_complete(Verb& memo) {
       "complete", "Continue a text with tokens sampled from what is stored after its last tokens");
   add_store(verb, command->store);
   verb.option("--prompt", command->prompt, "Text to continue").required();
-  verb.option("--tokens", command->tokens, "Most tokens to generate").at_least(0);
+  verb.option("--tokens", command->tokens, "Maximum number of tokens to generate").at_least(0);
   verb.option("--temperature", command->sampling.temperature,
               "Divides the log-probabilities; 0 recites, as recall does");
   verb.option("--top-k", command->sampling.top_k,

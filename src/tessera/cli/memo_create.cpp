@@ -126,8 +126,9 @@ void print_plan(const MemoCreateArguments& options, const memo::TextMemoryConfig
   fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
              size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", plan.error,
              plan.standard_error, plan.probes);
-  fmt::print("  in any dimension {:.4f} (equal windows that are followed by different tokens)\n",
-             plan.error_in_any_dimension);
+  fmt::print(
+      "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
+      plan.error_in_any_dimension);
 }
 
 int64_t entries_of(const memo::TextMemoryConfig& memory) {

@@ -64,7 +64,7 @@ void add_memo_find(Verb& memo) {
       .required();
   verb.flag("--case", options->letter_case, "Distinguish upper and lower case");
   verb.flag("--exact", options->exact, "Find this text only, byte for byte");
-  verb.option("--limit", options->limit, "Most places to print (0: all)").at_least(0);
+  verb.option("--limit", options->limit, "Maximum number of places to print (0: all)").at_least(0);
   verb.flag("--json", options->json, "Print one JSON object per place");
   verb.run([options] { run_find(*options); });
 }

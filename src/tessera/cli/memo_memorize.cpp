@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -60,12 +61,13 @@ Shard launched_shard() {
 
 Shard parse_shard(const std::string& text) {
   Shard shard;
-  char rest;
   if (text.empty()) return shard;
   if (text == kAutomaticShard) return launched_shard();
-  if (text.front() == '-' ||
-      std::sscanf(text.c_str(), "%zu/%zu%c", &shard.number, &shard.count, &rest) != 2 ||
-      shard.count == 0 || shard.number > shard.count)
+  const char* last = text.data() + text.size();
+  const auto [slash, no_number] = std::from_chars(text.data(), last, shard.number);
+  const bool divided = no_number == std::errc() && slash != last && *slash == '/';
+  const auto [end, no_count] = std::from_chars(divided ? slash + 1 : last, last, shard.count);
+  if (no_count != std::errc() || end != last || shard.count == 0 || shard.number > shard.count)
     throw UsageError("--shard is '{}', expected I/N, for example 1/4, or auto", text);
   return shard;
 }

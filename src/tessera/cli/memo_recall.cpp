@@ -57,7 +57,7 @@ Answering open_stores(const RecallCommand& command) {
 
 void run_recall(const RecallCommand& command) {
   if (!open_stores(command)(command.prompt) && command.fail)
-    throw std::runtime_error("nothing stored continues the prompt");
+    throw std::runtime_error("no stored document continues this prompt");
 }
 
 /// Answers the lines of standard input, one after the other, from stores that are opened once.
@@ -73,7 +73,7 @@ void run_ask(const RecallCommand& command) {
     if (line.empty()) continue;
     try {
       answer_line(line);
-    } catch (const std::invalid_argument& error) {  // too short
+    } catch (const UsageError& error) {  // too short
       fmt::print(stderr, "tessera: {}\n", error.what());
     }
   }
@@ -87,7 +87,7 @@ void add_stores(Verb& verb, RecallCommand& command) {
 }
 
 void add_recall_options(Verb& verb, RecallCommand& command) {
-  verb.option("--tokens", command.recall.tokens, "Most tokens to recite").at_least(0);
+  verb.option("--tokens", command.recall.tokens, "Maximum number of tokens to recite").at_least(0);
   verb.option("--error-rate", command.recall.error_rate,
               "How often a text that was never stored may pass for a stored one; the recital stops "
               "when the match falls below this level")
@@ -95,7 +95,7 @@ void add_recall_options(Verb& verb, RecallCommand& command) {
   verb.option("--sources", command.recall.sources, "Sources to look up for each token, best first")
       .between(1, 1000);
   verb.option("--host-seconds", command.hosts.seconds,
-              "Most seconds that a host may take for a request; the others answer without it")
+              "Timeout per host request, in seconds; slower hosts are left out of the answer")
       .between(0.1, 86400);
   verb.option("--host-key-file", command.key_file,
               "File whose first line is the key that is sent to the hosts");

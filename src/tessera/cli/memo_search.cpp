@@ -60,7 +60,8 @@ void add_memo_search(Verb& memo) {
           "Words to look for, in any order and form; passages that have more of them, and rarer "
           "ones, come first (BM25)")
       .required();
-  verb.option("--limit", options->limit, "Most passages to print (0: all)").at_least(0);
+  verb.option("--limit", options->limit, "Maximum number of passages to print (0: all)")
+      .at_least(0);
   verb.flag("--json", options->json, "Print one JSON object per passage");
   verb.run([options] { run_search(*options); });
 }

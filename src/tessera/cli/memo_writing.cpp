@@ -33,7 +33,7 @@ void Writing::end(store::RecallEnd end) const {
   std::fflush(stdout);  // what follows goes another way
   std::string why;
   if (end == store::RecallEnd::kEndOfDocument) why = "; the document ends here";
-  if (end == store::RecallEnd::kNotStored) why = "; nothing stored continues this";
+  if (end == store::RecallEnd::kNotStored) why = "; no stored document continues this";
   if (end == store::RecallEnd::kNotStored && tokens_ == 0)
     why += fmt::format(
         " with enough certainty; prompts of {} tokens or more match best, and recall --error-rate "

@@ -164,8 +164,8 @@ void print(const PlansOfText& text) {
     else
       fmt::print("  dimension           none up to 10^6 is enough\n");
     fmt::print(
-        "  in any dimension    {:.4f} (windows that are equal, or share parts, but are followed by "
-        "different tokens)\n",
+        "  lower bound         {:.4f} at any dimension (windows that are identical or share parts, "
+        "followed by different tokens)\n",
         size.error_in_any_dimension);
   }
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tessera/base/error.h"
+#include "tessera/base/version.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera::cli {
@@ -62,8 +63,6 @@ int run_program(int argc, char** argv, const VerbSet& verbs) {
     return wrong_command_line(error);
   } catch (const UsageError& error) {
     return fail(kWrongUsage, error.what());
-  } catch (const std::invalid_argument& error) {
-    return fail(kWrongUsage, error.what());
   } catch (const DataError& error) {
     return fail(kBadData, error.what());
   } catch (const Interrupted& error) {
@@ -75,6 +74,10 @@ int run_program(int argc, char** argv, const VerbSet& verbs) {
   } catch (const std::exception& error) {
     return fail(kFailed, error.what());
   }
+}
+
+void print_version() {
+  fmt::print("{}\n", version_line());
 }
 
 void print_json(const nlohmann::ordered_json& json) {

@@ -26,6 +26,9 @@ struct VerbSet {
 /// The program `tessera` with these verbs, which end in an exit status.
 int run_program(int argc, char** argv, const VerbSet& verbs);
 
+/// One line: "tessera 0.1.0 (00e3a1b)".
+void print_version();
+
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.
 void print_json(const nlohmann::ordered_json& json);
 

@@ -289,9 +289,11 @@ Option Verb::flag(const std::string& name, bool& value, const std::string& help)
   return Option(state);
 }
 
-void Verb::flag(const std::string& name, std::function<void()> action, const std::string& help) {
-  app_->add_flag_callback(
+Option Verb::flag(const std::string& name, std::function<void()> action, const std::string& help) {
+  const auto state = std::make_shared<Option::State>();
+  state->option = app_->add_flag_callback(
       name, [this, action] { action_ = action; }, help);
+  return Option(state);
 }
 
 void Verb::read_environment(const std::string& prefix) {

@@ -106,7 +106,7 @@ class Verb {
   /// False unless it is given.
   Option flag(const std::string& name, bool& value, const std::string& help);
   /// Does something instead of what the verb does.
-  void flag(const std::string& name, std::function<void()> action, const std::string& help);
+  Option flag(const std::string& name, std::function<void()> action, const std::string& help);
 
   /// Each option added so far may also be given by an environment variable, `prefix` and its name
   /// in capitals: --max-body by TESSERA_MAX_BODY. The command line goes first.

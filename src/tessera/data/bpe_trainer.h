@@ -27,7 +27,7 @@ struct BpeTrainerConfig {
 /// of 256, which bounds the time that text without spaces takes.
 class BpeTrainer {
  public:
-  /// Throws std::invalid_argument unless the vocabulary holds the bytes and the end of text.
+  /// Throws UsageError unless the vocabulary holds the bytes and the end of text.
   explicit BpeTrainer(BpeTrainerConfig config);
   ~BpeTrainer();
 

@@ -35,12 +35,12 @@ class TokenStream {
   /// Maps the file; the tokens are checked when they are read. Throws SystemError, DataError.
   static TokenStream open(const std::filesystem::path& path);
 
-  /// Throws std::invalid_argument on an id outside the vocabulary.
+  /// Throws UsageError on an id outside the vocabulary.
   static TokenStream from_ids(std::vector<int32_t> ids, int64_t vocabulary_size);
 
   int64_t size() const { return end_ - begin_; }
 
-  /// Copies the ids from `begin` on. Throws std::invalid_argument if they reach past the end,
+  /// Copies the ids from `begin` on. Throws UsageError if they reach past the end,
   /// DataError on an id outside the vocabulary.
   void read(int64_t begin, std::span<int64_t> ids) const;
 

@@ -48,8 +48,9 @@ class Tokenizer {
                         const std::string& source = "GPT-2 vocabulary");
 
   /// From a tokenizer.json, ours or Hugging Face's: BPE, the decoder ByteLevel, the pre-tokenizer
-  /// ByteLevel, alone or after a Split by regex as in Llama 3's. A post-processor is ignored: ids of
-  /// add_special_tokens=False. Throws DataError that names whatever else there is, and for damage.
+  /// ByteLevel, alone or after a Split by regex as in Llama 3's. A post-processor is ignored: ids
+  /// of add_special_tokens=False. Throws DataError that names whatever else there is, and for
+  /// damage.
   static Tokenizer parse(std::string_view json, const std::string& source);
 
   /// From a tokenizer.json, or a folder with one, or a folder with GPT-2's encoder.json and
@@ -66,7 +67,7 @@ class Tokenizer {
   std::vector<int32_t> encode(std::string_view text,
                               SpecialTokens special = SpecialTokens::kAsText) const;
 
-  /// Throws std::invalid_argument on an id that stands for nothing.
+  /// Throws UsageError on an id that stands for nothing.
   std::string decode(std::span<const int32_t> ids) const;
 
   /// What one id decodes to: possibly a part of a character only.

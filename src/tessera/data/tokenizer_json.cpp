@@ -255,7 +255,7 @@ std::shared_ptr<const PreTokenPattern> parse_split(const Json& split, const std:
   require_flag(split, "invert", false, false, "Split", source);
   try {
     return std::make_shared<const PreTokenPattern>(regex.get_ref<const std::string&>());
-  } catch (const std::invalid_argument& error) {
+  } catch (const UsageError& error) {
     throw DataError(source, "its Split has the pattern {}: {}", regex.dump(), error.what());
   }
 }

@@ -20,7 +20,7 @@ size_t first_character(std::string_view text);
 /// shows it and does nothing else.
 bool is_printable(std::string_view text);
 
-/// `text` with control characters and bytes that are no UTF-8 as \xNN; newlines stay.
+/// `text` with control characters and bytes that are not UTF-8 as \xNN; newlines stay.
 std::string printable(std::string_view text);
 
 /// The same, newlines too: for names in a message of one line.
@@ -39,7 +39,7 @@ bool is_space(char32_t code_point);
 class CharacterCutter {
  public:
   /// Calls take(bytes, code_point) for each character that is whole by now, and for each byte that
-  /// is no UTF-8, which has no code point: void(std::string_view, std::optional<char32_t>).
+  /// is not UTF-8, which has no code point: void(std::string_view, std::optional<char32_t>).
   template <typename Take>
   void append(std::string_view piece, Take&& take_character) {
     const std::string joined = unfinished_ + std::string(piece);

@@ -57,9 +57,10 @@ class StoresOfHosts final : public store::QuestionedStore {
   /// absent. Throws what `use` throws, and NoHostAnswers.
   std::vector<Absence> ask(const std::function<void()>& use);
 
-  // Within ask():
+  // The same of all stores, as they were opened.
   const store::StoreConfig& config() const override { return *config_; }
   const Tokenizer& tokenizer() const override { return *tokenizer_; }
+  // Within ask():
   const memo::ReadableMemory& memory() const override;
   std::vector<int64_t> token_counts() const override;
   store::Readings readings(std::string_view typed) const override;

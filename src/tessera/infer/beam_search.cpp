@@ -8,8 +8,8 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/infer/state_bytes.h"
-#include "tessera/sampling/token_distribution.h"
 #include "tessera/model/language_model.h"
+#include "tessera/sampling/token_distribution.h"
 
 namespace tessera {
 namespace {

@@ -12,6 +12,7 @@
 #include "tessera/infer/read_pieces.h"
 #include "tessera/infer/state_bytes.h"
 #include "tessera/model/language_model.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -134,10 +135,10 @@ void evaluate_stream(LanguageModel& model, const at::Tensor& text, const TokenMe
 }  // namespace
 
 void LossByPosition::add(LanguageModel& model, const at::Tensor& windows, int64_t first) {
-  TORCH_CHECK_VALUE(windows.defined() && windows.dim() == 2 && windows.size(1) >= 2,
-                    "LossByPosition: windows must be [B, T + 1] with T at least 1");
+  TESSERA_CHECK(windows.defined() && windows.dim() == 2 && windows.size(1) >= 2,
+                "LossByPosition: windows must be [B, T + 1] with T at least 1");
   const int64_t T = windows.size(1) - 1;
-  TORCH_CHECK_VALUE(first >= 0 && first < T, "LossByPosition: position ", first, " of ", T);
+  TESSERA_CHECK(first >= 0 && first < T, "LossByPosition: position ", first, " of ", T);
   const at::Tensor losses =
       model.loss_per_position(windows.narrow(1, 0, T), windows.narrow(1, 1, T).contiguous());
   add(losses.narrow(1, first, T - first), first);

@@ -77,9 +77,9 @@ Outputs outputs_of_vectors(SequenceModel& model, const TensorFile& input, bool g
   const SequenceOutput read = [&] {
     try {
       return model.read(x, model.empty_state());
-    } catch (const c10::ValueError& error) {  // only the model knows how wide its inputs are
+    } catch (const UsageError& error) {  // only the model knows how wide its inputs are
       throw DataError(input.path, "tensor 'x' does not fit the model, which reads [B, T, in]: {}",
-                      error.what_without_backtrace());
+                      error.what());
     }
   }();
   Outputs result;

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tessera/data/token_memory.h"
-#include "tessera/sampling/sampling.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/infer/streaming_session.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera {
 
@@ -67,7 +67,7 @@ struct Generation {
 /// order when the batch has another size). While an InterruptGuard lives, a signal ends all texts
 /// between two tokens; what was held back is then in Generation::text. Throws Interrupted where the
 /// signal comes while long prompts are read; UsageError on options that make no sense, and on an
-/// empty prompt without end_of_text; std::invalid_argument on logits that are NaN or infinite; and
+/// empty prompt without end_of_text; UsageError on logits that are NaN or infinite; and
 /// what LanguageModel::read throws.
 std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>& prompts,
                                  const GenerateOptions& options, const OnToken& on_token = {});
@@ -75,7 +75,7 @@ std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>
 /// Goes on with the one sequence of a session, for which everything that it has read is the prompt;
 /// afterwards the session has read the continuation, too, the tokens of a stop string and end of
 /// text included. options.reading, bound and echo play no part: they are the session's. Throws as
-/// generate() does, and std::invalid_argument with a memory, and unless the session holds one
+/// generate() does, and UsageError with a memory, and unless the session holds one
 /// sequence.
 Generation continue_text(StreamingSession& session, const GenerateOptions& options,
                          const OnToken& on_token = {}, uint64_t sequence = 0);

@@ -27,7 +27,7 @@ struct BlockInspection {
 };
 
 /// Why a model gave a token the logit that it has. The logit is exactly
-///   embedding + biases + sum over blocks of (sum over heads + second unit),
+///   embedding + biases + sum over blocks of (sum over heads + persistent memory),
 /// for the last norm's deviation held at its value. What a memory does to later blocks counts
 /// there.
 struct Inspection {
@@ -54,7 +54,7 @@ struct InspectionOptions {
 /// Explains the prediction of the token after `position` by what the memories had stored by then.
 /// A model that cannot read past its window reads the last tokens that fit. Throws UsageError on a
 /// model that stores no pairs, on a position outside the text and on a token outside the
-/// vocabulary; c10::ValueError on ids outside the vocabulary.
+/// vocabulary; UsageError on ids outside the vocabulary.
 Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
                    const InspectionOptions& options = {});
 

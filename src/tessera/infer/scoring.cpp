@@ -7,6 +7,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/detail/piece_scorer.h"
 #include "tessera/model/language_model.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
@@ -33,9 +34,9 @@ std::vector<TextPiece> pieces_of(const std::vector<Tokens>& texts, size_t window
 /// text: the tokens of text number `number`.
 void check_tokens(const LanguageModel& model, const Tokens& text, size_t number) {
   for (int64_t token : text)
-    TORCH_CHECK_VALUE(token >= 0 && token < model.vocabulary(), "text ", number, ": token ", token,
-                      " is outside the model's vocabulary of ", model.vocabulary(),
-                      "; was the text encoded by another tokenizer?");
+    TESSERA_CHECK(token >= 0 && token < model.vocabulary(), "text ", number, ": token ", token,
+                  " is outside the model's vocabulary of ", model.vocabulary(),
+                  "; was the text encoded by another tokenizer?");
 }
 
 bool windowed(const LanguageModel& model, const ScoringOptions& options) {
@@ -90,11 +91,11 @@ std::vector<ContinuationScore> score_continuations(LanguageModel& model,
   std::vector<TextPiece> pieces;
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto& [context, continuation] = requests[i];
-    TORCH_CHECK_VALUE(!context.empty(), "score_continuations: the context of request ", i,
-                      " is empty; give the end-of-text token");
-    TORCH_CHECK_VALUE(continuation.size() <= window, "score_continuations: request ", i, " has ",
-                      continuation.size(), " tokens to score, more than the model's window of ",
-                      window);
+    TESSERA_CHECK(!context.empty(), "score_continuations: the context of request ", i,
+                  " is empty; give the end-of-text token");
+    TESSERA_CHECK(continuation.size() <= window, "score_continuations: request ", i, " has ",
+                  continuation.size(), " tokens to score, more than the model's window of ",
+                  window);
     if (continuation.empty()) continue;
     const size_t kept = std::min(context.size(), window - continuation.size() + 1);
     Tokens tokens(context.end() - kept, context.end());

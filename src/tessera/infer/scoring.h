@@ -21,8 +21,8 @@ struct ScoringOptions {
 /// Scores all tokens of each text but its first. Where reading is kWindowed a text longer than the
 /// window is read in windows that overlap by half, each token being scored in the first window
 /// that holds it (so that it has half a window before it, or more). While an InterruptGuard lives,
-/// a signal ends it with Interrupted. Throws c10::ValueError on ids outside the vocabulary,
-/// std::invalid_argument on logits that are NaN or infinite.
+/// a signal ends it with Interrupted. Throws UsageError on ids outside the vocabulary,
+/// UsageError on logits that are NaN or infinite.
 std::vector<std::vector<ScoredToken>> score_texts(LanguageModel& model,
                                                   const std::vector<Tokens>& texts,
                                                   const ScoringOptions& options = {});
@@ -31,13 +31,13 @@ std::vector<std::vector<ScoredToken>> score_texts(LanguageModel& model,
 /// the scores by rounding only.
 class TextScorer {
  public:
-  /// Throws c10::ValueError on ids outside the vocabulary. The model must outlive it.
+  /// Throws UsageError on ids outside the vocabulary. The model must outlive it.
   TextScorer(LanguageModel& model, const std::vector<Tokens>& texts, const ScoringOptions& options);
   TextScorer(TextScorer&&);
   ~TextScorer();
 
   /// Reads at most so many tokens more, filling included, and at least one; returns whether all
-  /// texts are scored. Throws std::invalid_argument on logits that are NaN or infinite.
+  /// texts are scored. Throws UsageError on logits that are NaN or infinite.
   bool advance(int64_t tokens);
   /// The scores of all texts, once advance() has returned true.
   std::vector<std::vector<ScoredToken>> scores() &&;
@@ -60,7 +60,7 @@ struct ContinuationScore {
 };
 
 /// log p(continuation | context) for each. Where reading is kWindowed the oldest tokens of the
-/// context that do not fit into the window are left out. Throws c10::ValueError on an empty context
+/// context that do not fit into the window are left out. Throws UsageError on an empty context
 /// (give the end-of-text token instead) and on a continuation longer than such a window, and as
 /// score_texts() does.
 std::vector<ContinuationScore> score_continuations(LanguageModel& model,

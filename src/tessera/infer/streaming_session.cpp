@@ -8,6 +8,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/read_pieces.h"
 #include "tessera/model/language_model.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
@@ -69,8 +70,8 @@ bool StreamingSession::streams(size_t longest) const {
 at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < prompts.size(); ++i)
-    TORCH_CHECK_VALUE(!prompts[i].empty(), "StreamingSession: prompt ", i,
-                      " is empty, expected at least one token");
+    TESSERA_CHECK(!prompts[i].empty(), "StreamingSession: prompt ", i,
+                  " is empty, expected at least one token");
   if (prompts.empty()) return at::zeros({0, model_->vocabulary()});
   if (!tokens_.empty()) logits();  // throws where they were not kept
   const Distinct distinct(prompts);
@@ -92,7 +93,7 @@ at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
 
 void StreamingSession::append(StreamingSession&& other) {
   at::NoGradGuard no_grad;
-  TORCH_CHECK_VALUE(
+  TESSERA_CHECK(
       model_ == other.model_ && reading_ == other.reading_ && bound_ == other.bound_,
       "StreamingSession::append: a session of another model, or with another reading or bound");
   if (other.tokens_.empty()) return;
@@ -151,12 +152,12 @@ at::Tensor StreamingSession::step(const Tokens& tokens) {
 
 at::Tensor StreamingSession::read(const std::vector<Tokens>& more) {
   at::NoGradGuard no_grad;
-  TORCH_CHECK_VALUE(more.size() == tokens_.size() && !more.empty(), "StreamingSession: got tokens ",
-                    "for ", more.size(), " sequences of ", tokens_.size());
+  TESSERA_CHECK(more.size() == tokens_.size() && !more.empty(), "StreamingSession: got tokens ",
+                "for ", more.size(), " sequences of ", tokens_.size());
   for (const auto& tokens : more)
-    TORCH_CHECK_VALUE(!tokens.empty() && tokens.size() == more.front().size(),
-                      "StreamingSession: got ", tokens.size(), " tokens for one sequence and ",
-                      more.front().size(), " for another; expected as many for each, at least one");
+    TESSERA_CHECK(!tokens.empty() && tokens.size() == more.front().size(), "StreamingSession: got ",
+                  tokens.size(), " tokens for one sequence and ", more.front().size(),
+                  " for another; expected as many for each, at least one");
   if (streams(longest_of(tokens_) + more.front().size())) {
     logits_ = read_on(more);
   } else {
@@ -195,8 +196,8 @@ const at::Tensor& StreamingSession::logits() const {
 void StreamingSession::select(const std::vector<int64_t>& rows) {
   std::vector<Tokens> chosen;
   for (int64_t row : rows) {
-    TORCH_CHECK_VALUE(row >= 0 && row < static_cast<int64_t>(tokens_.size()),
-                      "StreamingSession: row ", row, " was chosen of ", tokens_.size());
+    TESSERA_CHECK(row >= 0 && row < static_cast<int64_t>(tokens_.size()), "StreamingSession: row ",
+                  row, " was chosen of ", tokens_.size());
     chosen.push_back(tokens_[row]);
   }
   const bool all = chosen.size() == tokens_.size() && std::is_sorted(rows.begin(), rows.end()) &&

@@ -41,15 +41,15 @@ class StreamingSession {
   StreamingSession(LanguageModel& model, Reading reading, MemoryBound bound = {});
 
   /// Reads prompts (of any lengths above 0; equal ones are read once) as further sequences.
-  /// Returns the logits [prompts, V] of the token that follows each. Throws c10::ValueError on an
+  /// Returns the logits [prompts, V] of the token that follows each. Throws UsageError on an
   /// empty prompt, and what LanguageModel::read throws; Interrupted where a signal comes between
   /// two prompts or pieces of one, while an InterruptGuard lives. The session is then as before.
   at::Tensor add(const std::vector<Tokens>& prompts);
-  /// Goes on with the sequences of another session of the same model, reading and bound, too, behind
-  /// its own. Throws c10::ValueError where it is of another.
+  /// Goes on with the sequences of another session of the same model, reading and bound, too,
+  /// behind its own. Throws UsageError where it is of another.
   void append(StreamingSession&& other);
   /// Reads more tokens of every sequence, of each equally many; returns logits(). Throws
-  /// c10::ValueError unless there are such, and what add() throws; the session is then as before.
+  /// UsageError unless there are such, and what add() throws; the session is then as before.
   at::Tensor read(const std::vector<Tokens>& more);
   /// The same for one token of every sequence.
   at::Tensor step(const Tokens& tokens);
@@ -57,7 +57,7 @@ class StreamingSession {
   void select(const std::vector<int64_t>& rows);
 
   /// Writes the session to a safetensors file, atomically; a session loaded from it with an equal
-  /// model goes on as this one would. Throws SystemError; std::invalid_argument on a session that
+  /// model goes on as this one would. Throws SystemError; UsageError on a session that
   /// has read nothing, or past the window of kWindowed, which has no state to keep.
   void save(const std::filesystem::path& path) const;
   /// Throws SystemError, or DataError where the file is damaged or is the session of another model.
@@ -65,7 +65,7 @@ class StreamingSession {
 
   /// What every sequence has read.
   const std::vector<Tokens>& tokens() const { return tokens_; }
-  /// The logits [B, V] of the token that follows each sequence. Throws std::invalid_argument on a
+  /// The logits [B, V] of the token that follows each sequence. Throws UsageError on a
   /// session from a file of version 0.1, which did not keep them, until it reads on.
   const at::Tensor& logits() const;
 

@@ -19,7 +19,7 @@ namespace tessera::memo {
 class BoundWindowPredictor final : public RecallPredictor {
  public:
   /// Indexes the documents' tokens and picks at most `probes` positions by `seed`. window_lengths:
-  /// in tokens, ascending. Throws std::invalid_argument on other lengths, on a token outside the
+  /// in tokens, ascending. Throws UsageError on other lengths, on a token outside the
   /// vocabulary, and if no document is longer than the shortest window.
   BoundWindowPredictor(const std::vector<std::vector<int32_t>>& documents,
                        std::vector<int64_t> window_lengths, int64_t vocabulary, int64_t probes,

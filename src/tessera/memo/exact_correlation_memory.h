@@ -26,7 +26,7 @@ enum class Edit { kStore, kForget };
 /// keys [K] and values [D] (Zanzotto et al. 2025, eq. 2). Its content depends only on which pairs
 /// it holds: not on their order, batches, threads, instruction set, merges, or on what was stored
 /// and forgotten in between. Entries have 32 bits, or 64 if one of them needs more. Every member
-/// throws std::invalid_argument on sizes that do not fit, and leaves C unchanged.
+/// throws UsageError on sizes that do not fit, and leaves C unchanged.
 class ExactCorrelationMemory {
  public:
   /// Holds nothing: C = 0. rows and columns up to 2^17.

@@ -30,7 +30,7 @@ class LikelihoodDecoder {
   /// prior [V]: positive weights of the tokens (counts + 1, say). noise: TextMemory::noise(), the
   /// mean over all windows; a window whose scores are noisier (WindowScores::noise()) counts less.
   /// error_rate, in (0, 1): how often a context that was never stored may count as recalled.
-  /// Throws std::invalid_argument on other values.
+  /// Throws UsageError on other values.
   LikelihoodDecoder(std::vector<double> prior, double noise, double error_rate);
 
   /// The most probable token if a stored text continues here; the first of equals.

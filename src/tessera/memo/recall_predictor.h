@@ -27,14 +27,14 @@ class RecallPredictor {
   /// Pairs of a window and its next token that are written, of all window lengths.
   virtual int64_t associations() const = 0;
   virtual int64_t probes() const = 0;
-  /// Error and its standard error over the probes, in dimension d. Throws std::invalid_argument
+  /// Error and its standard error over the probes, in dimension d. Throws UsageError
   /// unless d >= 2.
   virtual std::pair<double, double> error(int64_t dimension) const = 0;
   /// The error that remains in any dimension.
   virtual double floor() const = 0;
 
   /// The smallest multiple of `step` whose error plus its standard error is at most
-  /// `error_allowed`; 0 if not even 10^6 dimensions reach that. Throws std::invalid_argument on a
+  /// `error_allowed`; 0 if not even 10^6 dimensions reach that. Throws UsageError on a
   /// step below 1.
   int64_t smallest_dimension(double error_allowed, int64_t step) const;
 

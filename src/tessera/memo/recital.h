@@ -32,7 +32,7 @@ class Recital {
 
   /// The next token, or none if nothing stored continues here. Its evidence is that of its whole
   /// continuation; its probability weighs all continuations against each other. Throws
-  /// std::invalid_argument on a context with an id outside the vocabulary.
+  /// UsageError on a context with an id outside the vocabulary.
   std::optional<NextToken> next();
 
  private:

@@ -29,10 +29,10 @@ class TextMemory final : public ReadableMemory {
  public:
   /// An empty memory. Throws what check_config() throws.
   explicit TextMemory(const TextMemoryConfig& config);
-  /// One with these shards. Throws std::invalid_argument unless there are config.shards of them.
+  /// One with these shards. Throws UsageError unless there are config.shards of them.
   TextMemory(const TextMemoryConfig& config, std::vector<MemoryShard> shards);
 
-  /// Stores one document; returns the number of pairs written. Throws std::invalid_argument on
+  /// Stores one document; returns the number of pairs written. Throws UsageError on
   /// token ids outside the vocabulary; after that, and after whatever `document` throws, the memory
   /// is as before.
   int64_t memorize(const TokenPieces& document) { return edit(Edit::kStore, document); }
@@ -41,7 +41,7 @@ class TextMemory final : public ReadableMemory {
   /// One or the other, in the chosen shards alone (all, if `chosen` is empty).
   using ShardChoice = std::function<bool(size_t shard)>;
   int64_t edit(Edit edit, const TokenPieces& document, const ShardChoice& chosen = {});
-  /// Adds what the other holds. Throws std::invalid_argument on another configuration.
+  /// Adds what the other holds. Throws UsageError on another configuration.
   void merge(const TextMemory& other);
 
   /// The longest document, in tokens, whose distinct pairs fit in this machine's memory.

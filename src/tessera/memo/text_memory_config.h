@@ -46,7 +46,7 @@ struct TextMemoryConfig {
 /// so that a context soon fills all windows (with h = 4 and l = 3 after 16 tokens, not 64).
 std::vector<int64_t> window_lengths(const TextMemoryConfig& config);
 
-/// Throws std::invalid_argument that names the field, its value and the values allowed.
+/// Throws UsageError that names the field, its value and the values allowed.
 void check_config(const TextMemoryConfig& config);
 
 }  // namespace tessera::memo

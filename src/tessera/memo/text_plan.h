@@ -23,7 +23,7 @@ struct TextPlan {
 /// How large a memory of these documents must be with each kind of keys: the paper's, whose windows
 /// share parts; an independent key for each window; bound windows (BoundCode). The first two take
 /// the documents as one text. config: heads, layers and vocabulary count. Throws
-/// std::invalid_argument as the predictors do.
+/// UsageError as the predictors do.
 std::vector<TextPlan> plan_text(const std::vector<std::vector<int32_t>>& documents,
                                 const TextMemoryConfig& config, uint64_t seed,
                                 const SizeChoice& choose);

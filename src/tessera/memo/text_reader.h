@@ -20,7 +20,7 @@ class TextReader {
   /// memory must outlive the reader and keep its configuration.
   explicit TextReader(const ReadableMemory& memory);
 
-  /// Throws std::invalid_argument on an id outside the vocabulary.
+  /// Throws UsageError on an id outside the vocabulary.
   void append(int32_t token);
   /// Valid until the next call.
   const WindowScores& scores();
@@ -36,7 +36,7 @@ class TextReader {
 
 /// The same for many contexts at once, by matrix products over all of them: the same bits as a
 /// TextReader for each. Calls `visit` with every context's index and scores, in order; the scores
-/// are valid during the call. Throws std::invalid_argument on an id outside the vocabulary.
+/// are valid during the call. Throws UsageError on an id outside the vocabulary.
 using ScoresVisitor = std::function<void(size_t context, const WindowScores& scores)>;
 void read_contexts(const ReadableMemory& memory, std::span<const std::span<const int32_t>> contexts,
                    const ScoresVisitor& visit);

@@ -4,21 +4,22 @@
 
 #include <utility>
 
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {
 
 at::Tensor empty_matrix(int64_t rows, int64_t columns, const at::TensorOptions& options) {
-  TORCH_CHECK_VALUE(rows > 0 && columns > 0, "CorrelationMemory: ", rows, " rows and ", columns,
-                    " columns; expected at least 1 of each");
+  TESSERA_CHECK(rows > 0 && columns > 0, "CorrelationMemory: ", rows, " rows and ", columns,
+                " columns; expected at least 1 of each");
   return at::zeros({rows, columns}, options);
 }
 
 void check_same_type(const at::Tensor& x, const at::Tensor& memory, const char* what) {
-  TORCH_CHECK_VALUE(x.scalar_type() == memory.scalar_type() && x.device() == memory.device(),
-                    "CorrelationMemory: ", what, " of ", x.scalar_type(), " on ", x.device(),
-                    ", the memory has ", memory.scalar_type(), " on ", memory.device());
+  TESSERA_CHECK(x.scalar_type() == memory.scalar_type() && x.device() == memory.device(),
+                "CorrelationMemory: ", what, " of ", x.scalar_type(), " on ", x.device(),
+                ", the memory has ", memory.scalar_type(), " on ", memory.device());
 }
 
 }  // namespace
@@ -29,8 +30,8 @@ CorrelationMemory::CorrelationMemory(int64_t rows, int64_t columns,
 
 CorrelationMemory::CorrelationMemory(at::Tensor matrix) : matrix_(std::move(matrix)) {
   check_shape(matrix_, {-1, -1}, "CorrelationMemory: matrix");
-  TORCH_CHECK_VALUE(matrix_.is_floating_point(), "CorrelationMemory: a matrix of ",
-                    matrix_.scalar_type(), "; expected floating point numbers");
+  TESSERA_CHECK(matrix_.is_floating_point(), "CorrelationMemory: a matrix of ",
+                matrix_.scalar_type(), "; expected floating point numbers");
 }
 
 CorrelationMemory::CorrelationMemory(const CorrelationMemory& other)

@@ -11,7 +11,7 @@ namespace tessera {
 /// |k|^2, and of every other value its key's share k . k'. A value: copies share nothing.
 ///
 /// Keys are [n, K] and values [n, D], one product for all n pairs, or one pair [K] and [D]; their
-/// dtype and device are the memory's. Every member throws c10::ValueError where they do not fit and
+/// dtype and device are the memory's. Every member throws UsageError where they do not fit and
 /// leaves the memory as it was.
 class CorrelationMemory {
  public:

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -28,8 +29,8 @@ at::Tensor grown(const at::Tensor& old, int64_t wanted) {
 }  // namespace
 
 StoredPairs::StoredPairs(PairOptions options) : options_(options) {
-  TORCH_CHECK_VALUE(bound() >= 0, "StoredPairs: a bound of ", bound(),
-                    " pairs; expected at least 1, or 0 for no bound");
+  TESSERA_CHECK(bound() >= 0, "StoredPairs: a bound of ", bound(),
+                " pairs; expected at least 1, or 0 for no bound");
 }
 
 StoredPairs::StoredPairs(const StoredPairs& other)
@@ -59,7 +60,7 @@ bool StoredPairs::holds(int64_t pairs) const {
 
 void StoredPairs::check_rows(const at::Tensor& like) const {
   if (!keys_.defined()) return;
-  TORCH_CHECK_VALUE(
+  TESSERA_CHECK(
       like.size(0) == keys_.size(0) && like.size(-2) == keys_.size(1) && like.size(-1) == width_,
       "StoredPairs: pairs of ", like.size(0), " rows, ", like.size(-2), " heads and ",
       like.size(-1), " channels; the memory has ", keys_.size(0), ", ", keys_.size(1), " and ",
@@ -121,8 +122,8 @@ ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
 
 void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
   at::NoGradGuard no_grad;
-  TORCH_CHECK_VALUE(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ",
-                    key.sizes(), " and value ", value.sizes(), " must both be [B, H, D]");
+  TESSERA_CHECK(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ", key.sizes(),
+                " and value ", value.sizes(), " must both be [B, H, D]");
   check_rows(key);
   if (level() && holds(1)) return store_sequence(key.unsqueeze(1), value.unsqueeze(1));
   reserve_next(key);
@@ -139,8 +140,8 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value) {
 
 void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& values) {
   at::NoGradGuard no_grad;
-  TORCH_CHECK_VALUE(keys.dim() == 4 && keys.sizes() == values.sizes(), "StoredPairs: keys ",
-                    keys.sizes(), " and values ", values.sizes(), " must both be [B, T, H, D]");
+  TESSERA_CHECK(keys.dim() == 4 && keys.sizes() == values.sizes(), "StoredPairs: keys ",
+                keys.sizes(), " and values ", values.sizes(), " must both be [B, T, H, D]");
   check_rows(keys);
   const int64_t length = keys.size(1);
   const bool fits = holds(length);
@@ -184,21 +185,20 @@ at::Tensor StoredPairs::values(int64_t row) const {
 }
 
 StoredPairs StoredPairs::stack(const std::vector<const StoredPairs*>& parts) {
-  TORCH_CHECK_VALUE(!parts.empty(), "StoredPairs::stack: nothing to stack");
+  TESSERA_CHECK(!parts.empty(), "StoredPairs::stack: nothing to stack");
   int64_t widest = 0;
   for (const auto* part : parts) {
-    TORCH_CHECK_VALUE(part->options_ == parts.front()->options_,
-                      "StoredPairs::stack: memories that keep their pairs in different ways");
+    TESSERA_CHECK(part->options_ == parts.front()->options_,
+                  "StoredPairs::stack: memories that keep their pairs in different ways");
     widest = std::max(widest, part->capacity());
   }
   StoredPairs result(parts.front()->options_);
   result.width_ = parts.front()->width_;
   std::vector<at::Tensor> keys, values, usage;
   for (const auto* part : parts) {
-    TORCH_CHECK_VALUE(
-        part->keys_.defined() == parts.front()->keys_.defined(),
-        "StoredPairs::stack: some of the memories have never stored a pair, others have; "
-        "expected all or none");
+    TESSERA_CHECK(part->keys_.defined() == parts.front()->keys_.defined(),
+                  "StoredPairs::stack: some of the memories have never stored a pair, others have; "
+                  "expected all or none");
     result.counts_.insert(result.counts_.end(), part->counts_.begin(), part->counts_.end());
     result.stored_.insert(result.stored_.end(), part->stored_.begin(), part->stored_.end());
     if (!part->keys_.defined()) continue;

@@ -46,7 +46,7 @@ struct PairOptions {
 class StoredPairs {
  public:
   StoredPairs() = default;
-  /// Throws c10::ValueError on a negative bound.
+  /// Throws UsageError on a negative bound.
   explicit StoredPairs(PairOptions options);
   StoredPairs(const StoredPairs& other);
   StoredPairs& operator=(const StoredPairs& other);
@@ -69,14 +69,14 @@ class StoredPairs {
   /// pairs, it comes first. keys, values [B, N, H, D], queries [B, T, H, D], N = T or T - 1 ->
   /// [B, T, H, D]. This goes pair by pair where what is evicted depends on what was read, otherwise
   /// at once, as many pairs at a time as the bound allows, with matrix products of this precision.
-  /// Throws c10::ValueError on a shape mismatch, storing nothing.
+  /// Throws UsageError on a shape mismatch, storing nothing.
   at::Tensor store_and_retrieve(const at::Tensor& keys, const at::Tensor& values,
                                 const at::Tensor& queries, ops::Precision precision);
 
   /// Room for one pair more in every row, for an op that writes the pairs and reads all of them in
   /// one pass; like [B, H, D]. count_next() then says that they are written: before that the memory
   /// holds what it held, except for a full memory's pairs that are overwritten. Not for a memory
-  /// that evicts by use. Throws c10::ValueError on a shape mismatch.
+  /// that evicts by use. Throws UsageError on a shape mismatch.
   ops::PairStorage prepare_next(const at::Tensor& like);
   void count_next();
 

@@ -7,6 +7,7 @@
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -115,8 +116,8 @@ at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Ten
               "StoredPairs: values");
   check_rows(keys);
   const int64_t pairs = keys.size(1), length = queries.size(1);
-  TORCH_CHECK_VALUE(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
-                    " pairs to store between ", length, " queries");
+  TESSERA_CHECK(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
+                " pairs to store between ", length, " queries");
   if (length <= 1 || counts_use()) return store_and_retrieve_in_turn(keys, values, queries);
   if (!level()) return store_and_retrieve_by_row(keys, values, queries, precision);
   if (holds(pairs)) {

@@ -12,6 +12,7 @@
 #include "tessera/model/initialisation.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/norm.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 
@@ -133,7 +134,7 @@ class BlockNetwork : public LanguageModel {
   }
 
   /// tokens [B, T] -> [B, T, C]. blocks: the states of sequences that are read on; none for new
-  /// ones. Throws c10::ValueError where the network cannot read so many tokens.
+  /// ones. Throws UsageError where the network cannot read so many tokens.
   virtual at::Tensor embed(const at::Tensor& tokens, const std::vector<BlockState>& blocks,
                            std::optional<uint64_t> dropout_seed) const = 0;
 
@@ -148,10 +149,10 @@ class BlockNetwork : public LanguageModel {
  private:
   ops::WeightType pair_type_ = ops::WeightType::kFloat32;
 
-  /// Throws c10::ValueError unless the state is one of this model for `batch` sequences.
+  /// Throws UsageError unless the state is one of this model for `batch` sequences.
   void check_state(const std::vector<BlockState>& blocks, int64_t batch) const {
-    TORCH_CHECK_VALUE(static_cast<int64_t>(blocks.size()) == config_.layers, "the state has ",
-                      blocks.size(), " layers, the model ", config_.layers);
+    TESSERA_CHECK(static_cast<int64_t>(blocks.size()) == config_.layers, "the state has ",
+                  blocks.size(), " layers, the model ", config_.layers);
     for (int64_t layer = 0; layer < config_.layers; ++layer)
       block(layer)->check_state(blocks[layer], batch);
   }

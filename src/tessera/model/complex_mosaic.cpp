@@ -8,6 +8,7 @@
 #include "tessera/base/error.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/complex_linear.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -72,8 +73,8 @@ config::Json ComplexMosaic::hyper_parameters() const {
 
 at::Tensor ComplexMosaic::placed(const at::Tensor& x) const {
   check_shape(x, {-1, -1, config_.inputs}, "complex_mosaic: x");
-  TORCH_CHECK_VALUE(x.scalar_type() == key_.scalar_type(), "complex_mosaic: x has type ",
-                    x.scalar_type(), ", expected ", key_.scalar_type());
+  TESSERA_CHECK(x.scalar_type() == key_.scalar_type(), "complex_mosaic: x has type ",
+                x.scalar_type(), ", expected ", key_.scalar_type());
   return x.to(key_.device());
 }
 

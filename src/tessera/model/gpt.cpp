@@ -13,6 +13,7 @@
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/rotary.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -146,8 +147,8 @@ std::pair<at::Tensor, StoredPairs> GptBlockImpl::read(at::Tensor x, StoredPairs 
 }
 
 void GptBlockImpl::check_state(const StoredPairs& pairs, int64_t batch) const {
-  TORCH_CHECK_VALUE(pairs.rows() == 0 || pairs.rows() == batch, "Gpt::read: the state has ",
-                    pairs.rows(), " sequences, the tokens ", batch);
+  TESSERA_CHECK(pairs.rows() == 0 || pairs.rows() == batch, "Gpt::read: the state has ",
+                pairs.rows(), " sequences, the tokens ", batch);
 }
 
 StoredPairs GptBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
@@ -184,9 +185,9 @@ at::Tensor Gpt::embed(const at::Tensor& tokens, const std::vector<StoredPairs>& 
     const std::vector<int64_t> first =
         blocks.empty() ? std::vector<int64_t>{0} : positions_of(blocks.front(), tokens.size(0));
     for (int64_t position : first)
-      TORCH_CHECK_VALUE(position + tokens.size(1) <= config_.window, "a sequence of ",
-                        position + tokens.size(1), " tokens is longer than the model's window of ",
-                        config_.window);
+      TESSERA_CHECK(position + tokens.size(1) <= config_.window, "a sequence of ",
+                    position + tokens.size(1), " tokens is longer than the model's window of ",
+                    config_.window);
     x = x + at::embedding(position_embedding_,
                           positions_after(first, tokens.size(1)).to(tokens.device()));
   }

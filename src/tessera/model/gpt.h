@@ -65,7 +65,7 @@ class GptBlockImpl : public torch::nn::Module {
   std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
   /// The same, going on from the keys and values stored so far, and those stored afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State pairs);
-  /// Throws c10::ValueError unless the pairs are those of this block for `batch` sequences.
+  /// Throws UsageError unless the pairs are those of this block for `batch` sequences.
   void check_state(const StoredPairs& pairs, int64_t batch) const;
   /// As SequenceModel::state_from.
   StoredPairs state_from(const TensorFile& file, const std::string& prefix,

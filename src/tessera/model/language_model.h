@@ -24,7 +24,7 @@ class LanguageModel : public SequenceModel {
   virtual bool reads_past_window() const = 0;
 
   /// tokens [B, T] int64 -> hidden [B, T, C], after the last norm. dropout_seed as in forward().
-  /// Throws c10::ValueError on ids outside the vocabulary and on T > window() where the model
+  /// Throws UsageError on ids outside the vocabulary and on T > window() where the model
   /// cannot read past it.
   virtual at::Tensor hidden(const at::Tensor& tokens,
                             std::optional<uint64_t> dropout_seed = {}) = 0;
@@ -33,7 +33,7 @@ class LanguageModel : public SequenceModel {
   /// hidden [.., C] -> logits [.., V].
   at::Tensor logits(const at::Tensor& hidden);
   /// Mean cross entropy in nats per token: tokens, targets [B, T] int64; a target of -1 does not
-  /// count. Throws what hidden() throws, and c10::ValueError on other targets outside the
+  /// count. Throws what hidden() throws, and UsageError on other targets outside the
   /// vocabulary.
   at::Tensor loss(const at::Tensor& tokens, const at::Tensor& targets,
                   std::optional<uint64_t> dropout_seed = {});
@@ -53,12 +53,12 @@ class LanguageModel : public SequenceModel {
   virtual double logit_scale() const { return 1.0; }
   virtual ops::Precision precision() const { return ops::Precision::kFloat32; }
 
-  /// The tokens on the model's device. Throws c10::ValueError unless they are [B, T] int64 with ids
+  /// The tokens on the model's device. Throws UsageError unless they are [B, T] int64 with ids
   /// in [0, V).
   at::Tensor placed_tokens(const at::Tensor& tokens) const;
 
  private:
-  /// The targets of these tokens in one row [B T], on the model's device. Throws c10::ValueError
+  /// The targets of these tokens in one row [B T], on the model's device. Throws UsageError
   /// unless they are of the tokens' shape, -1 or in [0, V).
   at::Tensor placed_targets(const at::Tensor& targets, const at::Tensor& tokens) const;
 };

@@ -8,6 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -96,11 +97,11 @@ int64_t Memo::parameters() const {
 /// X^(1) [B, T, d].
 at::Tensor Memo::embed(const at::Tensor& tokens, const char* function) const {
   check_shape(tokens, {-1, -1}, std::string(function) + ": tokens");
-  TORCH_CHECK_VALUE(tokens.scalar_type() == at::kLong, function, ": tokens of ",
-                    tokens.scalar_type(), "; expected kLong");
-  TORCH_CHECK_VALUE(tokens.numel() == 0 || (tokens.min().item<int64_t>() >= 0 &&
-                                            tokens.max().item<int64_t>() < config_.vocabulary),
-                    function, ": token ids outside the vocabulary of ", config_.vocabulary);
+  TESSERA_CHECK(tokens.scalar_type() == at::kLong, function, ": tokens of ", tokens.scalar_type(),
+                "; expected kLong");
+  TESSERA_CHECK(tokens.numel() == 0 || (tokens.min().item<int64_t>() >= 0 &&
+                                        tokens.max().item<int64_t>() < config_.vocabulary),
+                function, ": token ids outside the vocabulary of ", config_.vocabulary);
   return at::embedding(embeddings_, tokens);
 }
 
@@ -216,7 +217,7 @@ at::Tensor Memo::retrieve(const at::Tensor& contexts) const {
   const at::NoGradGuard no_grad;
   const at::Tensor x = embed(contexts, "Memo::retrieve");
   const int64_t window = config_.longest_window(), known = std::min(window, x.size(1));
-  TORCH_CHECK_VALUE(known > 0, "Memo::retrieve: contexts of no token");
+  TESSERA_CHECK(known > 0, "Memo::retrieve: contexts of no token");
   const at::Tensor padded = at::constant_pad_nd(x.narrow(1, x.size(1) - known, known),
                                                 {0, 0, window - known, 0});  // [B, h^l, d]
   return emit(last_.retrieve(query(padded, MemoWindows::kBlocks, 1).squeeze(1)));

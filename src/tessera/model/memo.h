@@ -72,7 +72,7 @@ struct MemoConfig {
 /// 2025, sec. 3). A row of T tokens writes, for k = 1, ..., l, the key of its windows of h^k tokens
 /// with the token that follows; reading adds up the keys of the last h, h^2, ..., h^l tokens, so
 /// that a stored continuation scores about l. Its codes are random and fixed.
-/// Members throw c10::ValueError on token ids that are not kLong [B, T] inside the vocabulary, and
+/// Members throw UsageError on token ids that are not kLong [B, T] inside the vocabulary, and
 /// leave the memories as they were.
 class Memo {
  public:

@@ -67,7 +67,7 @@ class MosaicBlockImpl : public torch::nn::Module {
   std::pair<at::Tensor, BlockTrace> trace(at::Tensor x);
   /// The same, going on from what the block knows, and what it knows afterwards.
   std::pair<at::Tensor, State> read(at::Tensor x, State state);
-  /// Throws c10::ValueError unless the state is one of this block for `batch` sequences.
+  /// Throws UsageError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
   /// As SequenceModel::state_from.
   State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;

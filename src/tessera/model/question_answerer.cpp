@@ -11,6 +11,7 @@
 #include "tessera/model/detail/token_ids.h"
 #include "tessera/model/detail/two_memory_initialisation.h"
 #include "tessera/ops/batched_product.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -89,11 +90,10 @@ at::Tensor QuestionAnswerer::answer(const at::Tensor& sentences, const at::Tenso
   const int64_t B = x.size(0), T = x.size(1);
   check_shape(questions, {B, -1, config_.words}, "QuestionAnswerer: questions");
   check_shape(after, {B, questions.size(1)}, "QuestionAnswerer: after");
-  TORCH_CHECK_VALUE(after.scalar_type() == at::kLong &&
-                        (after.numel() == 0 || !after.is_cpu() ||
-                         (after.min().item<int64_t>() >= 0 && after.max().item<int64_t>() <= T)),
-                    "QuestionAnswerer: after is not int64 from 0 to the ", T,
-                    " sentences there are");
+  TESSERA_CHECK(after.scalar_type() == at::kLong &&
+                    (after.numel() == 0 || !after.is_cpu() ||
+                     (after.min().item<int64_t>() >= 0 && after.max().item<int64_t>() <= T)),
+                "QuestionAnswerer: after is not int64 from 0 to the ", T, " sentences there are");
 
   const ops::Associations written = everything_written(x);
   const at::Tensor factors = written.factors.flatten(2).transpose(1, 2);  // [B, N D, T N]

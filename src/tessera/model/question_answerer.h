@@ -66,7 +66,7 @@ class QuestionAnswerer : public SequenceModel {
 
   /// Sentences [B, T, W] and C questions about each row, [B, C, W], all ids of words. Question c of
   /// row b is about the first after[b, c] sentences, 0 to T (after [B, C] int64). Logits over the
-  /// words, [B, C, V], with gradients. Throws c10::ValueError where anything does not fit.
+  /// words, [B, C, V], with gradients. Throws UsageError where anything does not fit.
   at::Tensor answer(const at::Tensor& sentences, const at::Tensor& questions,
                     const at::Tensor& after);
 

@@ -7,7 +7,8 @@
 namespace tessera {
 
 /// How one block came to what it added to the residual stream at the last position: its memory's
-/// (or attention's) heads read the N pairs that are stored by then, and its second unit added more.
+/// (or attention's) heads read the N pairs that are stored by then, and its persistent memory (or
+/// feed-forward layer) added more.
 struct BlockTrace {
   at::Tensor weights;      ///< [B, H, N]: the weight of each pair in each head's reading
   at::Tensor values;       ///< [B, H, N, D]: what is stored
@@ -17,7 +18,8 @@ struct BlockTrace {
 };
 
 /// The residual stream at the last position of each of B sequences, as the sum of its parts:
-///   embedded + sum over the blocks of (output (sum_i weights_i values_i) + bias + second unit).
+///   embedded + sum over the blocks of (output (sum_i weights_i values_i) + bias + persistent
+///   memory).
 struct ResidualTrace {
   at::Tensor embedded;  ///< [B, C]
   std::vector<BlockTrace> blocks;
@@ -38,7 +40,7 @@ class TracedModel {
   virtual ~TracedModel() = default;
 
   /// tokens [B, T] int64, T > 0. The pair of position i < T comes i-th; a contextual memory has
-  /// stored T - 1 of them by then, attention T. Throws c10::ValueError as LanguageModel::hidden
+  /// stored T - 1 of them by then, attention T. Throws UsageError as LanguageModel::hidden
   /// does.
   virtual ResidualTrace trace(const at::Tensor& tokens) = 0;
   /// For the logit of one token for each residual stream [B, C]; tokens [B] int64.

@@ -39,7 +39,7 @@ class SequenceModel : public torch::nn::Module {
   /// Whole sequences from the start, with gradients: the outputs [B, T - first_output, out] of the
   /// steps from first_output on. (A model that computes outputs apart from its state saves the
   /// others.) dropout_seed: one per step of training and micro-batch; none for no dropout. Throws
-  /// c10::ValueError on inputs that do not fit the model.
+  /// UsageError on inputs that do not fit the model.
   virtual at::Tensor forward(const at::Tensor& inputs, std::optional<uint64_t> dropout_seed = {},
                              int64_t first_output = 0) = 0;
 
@@ -47,7 +47,7 @@ class SequenceModel : public torch::nn::Module {
   virtual SequenceState empty_state() const = 0;
   /// The next T steps of every sequence, T >= 0, without gradients and dropout. Whether a sequence
   /// is read at once or in pieces makes no difference but the order of sums in floating point.
-  /// Throws c10::ValueError where the inputs do not fit the model or the state; the state is then
+  /// Throws UsageError where the inputs do not fit the model or the state; the state is then
   /// as it was.
   virtual SequenceOutput read(const at::Tensor& inputs, SequenceState&& state,
                               int64_t first_output = 0) = 0;
@@ -67,7 +67,7 @@ class SequenceModel : public torch::nn::Module {
   int64_t parameter_count() const;
 
  protected:
-  /// Throws c10::ValueError unless 0 <= first_output <= steps.
+  /// Throws UsageError unless 0 <= first_output <= steps.
   static void check_first_output(int64_t first_output, int64_t steps);
 };
 

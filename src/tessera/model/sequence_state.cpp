@@ -1,5 +1,7 @@
 #include "tessera/model/sequence_state.h"
 
+#include "tessera/tensor/check.h"
+
 namespace tessera {
 
 SequenceState::SequenceState(const SequenceState& other)
@@ -14,20 +16,20 @@ int64_t SequenceState::rows() const {
 }
 
 const SequenceState::Held& SequenceState::begun(const char* function) const {
-  TORCH_CHECK_VALUE(rows() > 0, "SequenceState::", function, ": the state has read nothing");
+  TESSERA_CHECK(rows() > 0, "SequenceState::", function, ": the state has read nothing");
   return *held_;
 }
 
 SequenceState SequenceState::select(const std::vector<int64_t>& rows) const {
   const Held& held = begun("select");
   for (int64_t row : rows)
-    TORCH_CHECK_VALUE(row >= 0 && row < held.rows(), "SequenceState::select: row ", row,
-                      " was chosen of ", held.rows());
+    TESSERA_CHECK(row >= 0 && row < held.rows(), "SequenceState::select: row ", row,
+                  " was chosen of ", held.rows());
   return held.select(rows);
 }
 
 SequenceState SequenceState::stack(const std::vector<const SequenceState*>& parts) {
-  TORCH_CHECK_VALUE(!parts.empty(), "SequenceState::stack: nothing to stack");
+  TESSERA_CHECK(!parts.empty(), "SequenceState::stack: nothing to stack");
   for (const auto* part : parts) part->begun("stack");
   return parts.front()->held_->stack(parts);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
@@ -41,24 +42,24 @@ class SequenceState {
 
   /// Sequences; 0 before the first step.
   int64_t rows() const;
-  /// The chosen sequences, in this order; one may be chosen twice. Throws c10::ValueError before
+  /// The chosen sequences, in this order; one may be chosen twice. Throws UsageError before
   /// the first step and on a row that does not exist.
   SequenceState select(const std::vector<int64_t>& rows) const;
-  /// The sequences of all parts, one part after another. Throws c10::ValueError where there is no
+  /// The sequences of all parts, one part after another. Throws UsageError where there is no
   /// part, or one of another kind of model or before its first step.
   static SequenceState stack(const std::vector<const SequenceState*>& parts);
   /// Everything it is made of, for a file; SequenceModel::state_from restores it. Throws
-  /// c10::ValueError before the first step.
+  /// UsageError before the first step.
   NamedTensors tensors() const;
 
-  /// The content. Throws c10::ValueError where it is that of another kind of model, or was moved
+  /// The content. Throws UsageError where it is that of another kind of model, or was moved
   /// into a read().
   template <RowsOfSequences Content>
   const Content& as() const {
     const auto* held = dynamic_cast<const HeldAs<Content>*>(held_.get());
-    TORCH_CHECK_VALUE(held,
-                      "SequenceState: this state belongs to another kind of model, or was "
-                      "moved into a read()");
+    TESSERA_CHECK(held,
+                  "SequenceState: this state belongs to another kind of model, or was "
+                  "moved into a read()");
     return held->content;
   }
   template <RowsOfSequences Content>

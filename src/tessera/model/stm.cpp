@@ -11,6 +11,7 @@
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/detail/two_memory_initialisation.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -97,8 +98,8 @@ Stm::Sequence Stm::run(const at::Tensor& x, const std::optional<TwoMemoryState>&
                        int64_t first_output) {
   check_shape(x, {-1, -1, config_.inputs}, "Stm: x");
   const at::Tensor& parameter = distillation->weight;
-  TORCH_CHECK_VALUE(x.scalar_type() == parameter.scalar_type(), "Stm: x has type ", x.scalar_type(),
-                    ", expected ", parameter.scalar_type());
+  TESSERA_CHECK(x.scalar_type() == parameter.scalar_type(), "Stm: x has type ", x.scalar_type(),
+                ", expected ", parameter.scalar_type());
   const int64_t B = x.size(0), T = x.size(1);
   check_first_output(first_output, T);
   TwoMemoryPass pass(cell, x.to(parameter.device()).transpose(0, 1).contiguous(), state);

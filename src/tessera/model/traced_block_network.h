@@ -7,6 +7,7 @@
 
 #include "tessera/model/block_network.h"
 #include "tessera/model/residual_trace.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 
@@ -17,8 +18,8 @@ class TracedBlockNetwork : public BlockNetwork<Config, Block>, public TracedMode
  public:
   ResidualTrace trace(const at::Tensor& tokens) override {
     at::NoGradGuard no_grad;
-    TORCH_CHECK_VALUE(tokens.dim() == 2 && tokens.size(1) > 0,
-                      "trace: expected tokens [B, T] with T > 0, found ", tokens.sizes());
+    TESSERA_CHECK(tokens.dim() == 2 && tokens.size(1) > 0,
+                  "trace: expected tokens [B, T] with T > 0, found ", tokens.sizes());
     at::Tensor x = this->embed(this->placed_tokens(tokens), {}, {});  // [B, T, C]
     const int64_t last = x.size(1) - 1;
     ResidualTrace trace;

@@ -154,7 +154,7 @@ void add_state(Verb& verb, GenerateArguments& options, const Option& beam, const
               "each token, as the authors' scripts do")
       .excludes(load);
   verb.option("--memory-bound", command.generate.bound.pairs,
-              "Most pairs that each contextual memory keeps (0: all)")
+              "Maximum number of pairs that each contextual memory keeps (0: all)")
       .at_least(0)
       .excludes(load);
   verb.option("--eviction", options.eviction,
@@ -175,7 +175,8 @@ void add_generate(Verb& program) {
               "Read the prompt from this file (-: standard input), without the newline at its end")
       .excludes(prompt);
   const Option store = verb.option("--store", options->store, kStoreHelp);
-  verb.option("--max-tokens", command.generate.max_tokens, "Most tokens to generate").at_least(0);
+  verb.option("--max-tokens", command.generate.max_tokens, "Maximum number of tokens to generate")
+      .at_least(0);
   const Option beam =
       verb.option("--beam", command.beams, "Beam search with this many beams instead of sampling")
           .at_least(1)

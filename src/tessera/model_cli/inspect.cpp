@@ -70,7 +70,7 @@ double from_second_units(const Inspection& inspection) {
   return sum;
 }
 
-/// What a model of this kind calls the second unit of its blocks.
+/// What stands behind the heads in a block of this model.
 std::string second_units(const LanguageModel& model) {
   return model.kind() == "memory_mosaic" ? "persistent memories" : "feed-forward layers";
 }

@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
 #include <stdexcept>
 
@@ -16,8 +15,7 @@ namespace tessera::cli {
 namespace {
 
 void add_all_verbs(Verb& program) {
-  program.flag(
-      "--version", [] { fmt::print("{}\n", version_text()); }, "Print versions and the machine");
+  add_version(program);
   add_train(program);
   add_generate(program);
   add_eval(program);
@@ -37,8 +35,6 @@ void run_with_tensors(int threads, const std::function<void()>& action) {
   at::set_num_threads(threads);
   try {
     action();
-  } catch (const c10::ValueError& error) {
-    throw UsageError("{}", error.what_without_backtrace());
   } catch (const c10::Error& error) {
     throw std::runtime_error(error.what_without_backtrace());
   }

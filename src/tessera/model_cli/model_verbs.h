@@ -26,7 +26,6 @@ void add_task_data(Verb& data);
 /// --weights and --pairs of the verbs that only read a model.
 void add_number_types(Verb& verb, NumberTypes& types);
 
-/// Text of `--version`: versions of everything that the program runs on, and the machine.
-std::string version_text();
+void add_version(Verb& program);
 
 }  // namespace tessera::cli

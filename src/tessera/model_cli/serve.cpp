@@ -88,8 +88,8 @@ Named parse_named(const std::string& text) {
 }
 
 void log_answer(const serve::Request& request, int status, double seconds) {
-  serve::log_line(fmt::format("{} {} {} {} {:.1f} ms", request.client, request.method,
-                              request.path, status, 1000 * seconds));
+  serve::log_line(fmt::format("{} {} {} {} {:.1f} ms", request.client, request.method, request.path,
+                              status, 1000 * seconds));
 }
 
 /// Stores at other hosts, "ADDRESS,ADDRESS", that answer together.
@@ -162,19 +162,20 @@ void run(Options& options) {
 
 void add_limits(Verb& verb, Options& options) {
   verb.option("--max-clients", options.server.clients,
-              "Most requests answered at once; others get status 503")
+              "Maximum number of requests answered at once; others get status 503")
       .between(1, 4096);
   verb.option("--max-clients-per-key", options.server.clients_per_key,
-              "Most requests answered at once of one key, or of one address where there are no "
-              "keys; others get status 429 (0: no such limit)")
+              "Maximum number of requests answered at once per key, or per address where there "
+              "are no keys; others get status 429 (0: no limit)")
       .between(0, 4096);
-  verb.option("--max-rows", options.engine.rows, "Most texts that a model writes side by side")
+  verb.option("--max-rows", options.engine.rows,
+              "Maximum number of texts that a model writes side by side")
       .between(1, 4096);
   verb.option("--max-queue", options.engine.queue,
               "Maximum texts that wait for a model; further requests get status 503")
       .at_least(1);
   verb.option("--max-body", options.server.http.body_bytes,
-              "Most bytes of a request's body; others get status 413")
+              "Size limit of a request's body, in bytes; larger ones get status 413")
       .between(1024, 1LL << 32);
   verb.option("--max-tokens-per-request", options.limits.tokens_per_request,
               "Maximum tokens that one request may have read and written, all its texts together; "
@@ -184,17 +185,16 @@ void add_limits(Verb& verb, Options& options) {
               "Maximum bytes of an answer; requests that would get a larger one get status 413")
       .at_least(1024);
   verb.option("--memory", options.memory,
-              "Most gigabytes for the memories of all texts (a quarter of this machine's unless "
-              "given)")
+              "Memory limit for all texts together, in GB (default: a quarter of RAM)")
       .at_least(0.001);
   verb.option("--read-seconds", options.server.http.read_seconds,
-              "Most seconds that a request may take to arrive")
+              "Timeout for a request to arrive, in seconds")
       .at_least(0.1);
   verb.option("--idle-seconds", options.server.http.idle_seconds,
               "Seconds after which an idle connection is closed")
       .at_least(0.1);
   verb.option("--request-seconds", options.limits.request_seconds,
-              "Most seconds that an answer may take")
+              "Timeout for an answer, in seconds")
       .at_least(0.1);
 }
 
@@ -213,7 +213,7 @@ void add_serve(Verb& program) {
               "NAME=ADDRESS,ADDRESS: stores at other hosts that answer together, each an address "
               "such as http://HOST:8080/v1/stores/NAME");
   verb.option("--host-seconds", options->hosts.seconds,
-              "Most seconds that another host may take for a request; the others answer without it")
+              "Timeout per host request, in seconds; slower hosts are left out of the answer")
       .between(0.1, 86400);
   verb.option("--host-key-file", options->host_key_file,
               "File whose first line is the key that is sent to other hosts");

@@ -95,6 +95,14 @@ void run_named_study(const StudyArguments& options) {
       fmt::format("interrupted; everything is written to {}", how.folder.native()));
 }
 
+/// Below the options: the settings of the study that was named.
+std::string settings_help(const std::string& id) {
+  if (id.empty()) return "'tessera study ID --help' shows the settings of a study.";
+  const std::string settings = describe_settings(find_study(all_studies(), id));
+  if (settings.empty()) return id + " has no settings.";
+  return fmt::format("Settings of {}, for --set:\n{}", id, settings);
+}
+
 }  // namespace
 
 void add_study(Verb& program) {
@@ -112,6 +120,7 @@ void add_study(Verb& program) {
   verb.option("--set", options->settings, "Override a setting: key=value");
   verb.flag("--png", options->png, "Write each picture as PNG, too (needs rsvg-convert)");
   verb.flag("--pdf", options->pdf, "Write each picture as PDF, too (needs rsvg-convert)");
+  verb.footer([options] { return settings_help(options->id); });
   verb.run([options] { run_named_study(*options); });
 }
 

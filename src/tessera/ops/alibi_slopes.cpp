@@ -4,6 +4,8 @@
 
 #include <bit>
 
+#include "tessera/tensor/check.h"
+
 namespace tessera::ops {
 namespace {
 
@@ -15,7 +17,7 @@ at::Tensor geometric(int64_t count) {
 }  // namespace
 
 at::Tensor alibi_slopes(int64_t heads) {
-  TORCH_CHECK_VALUE(heads >= 1, "alibi_slopes: heads is ", heads, ", expected 1 or more");
+  TESSERA_CHECK(heads >= 1, "alibi_slopes: heads is ", heads, ", expected 1 or more");
   const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
   const at::Tensor between = geometric(2 * power).slice(0, 0, 2 * (heads - power), 2);
   return at::cat({geometric(power), between}).to(at::kFloat);

@@ -4,6 +4,7 @@
 
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/check_sequence.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 
@@ -16,9 +17,9 @@ at::Tensor causal_attention(const at::Tensor& queries, const at::Tensor& keys,
   check_like(values, {B, T, H, D}, queries, "causal_attention: values");
   if (alibi_slopes.defined()) {
     check_like(alibi_slopes, {H}, queries, "causal_attention: alibi_slopes");
-    TORCH_CHECK_VALUE(!alibi_slopes.requires_grad(),
-                      "causal_attention: alibi_slopes are constants, but require a gradient; "
-                      "detach() them");
+    TESSERA_CHECK(!alibi_slopes.requires_grad(),
+                  "causal_attention: alibi_slopes are constants, but require a gradient; "
+                  "detach() them");
   }
   check_dropout(dropout, "causal_attention");
   return causal_read(queries, keys, values, {scale, /*lag=*/0, alibi_slopes, dropout, precision});

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/ops/linear.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
@@ -21,11 +22,11 @@ at::Tensor real_matrix(const at::Tensor& weight) {
 
 at::Tensor complex_linear(const at::Tensor& x, const at::Tensor& weight) {
   check_shape(weight, {-1, -1, 2}, "complex_linear: weight");
-  TORCH_CHECK_VALUE(x.dim() > 0 && x.size(-1) == 2 * weight.size(1), "complex_linear: x has shape ",
-                    x.sizes(), ", expected ", 2 * weight.size(1), " channels: a real and an ",
-                    "imaginary part for each of ", weight.size(1), " inputs");
-  TORCH_CHECK_VALUE(x.scalar_type() == weight.scalar_type(), "complex_linear: x has type ",
-                    x.scalar_type(), ", weight ", weight.scalar_type(), "; they must be equal");
+  TESSERA_CHECK(x.dim() > 0 && x.size(-1) == 2 * weight.size(1), "complex_linear: x has shape ",
+                x.sizes(), ", expected ", 2 * weight.size(1), " channels: a real and an ",
+                "imaginary part for each of ", weight.size(1), " inputs");
+  TESSERA_CHECK(x.scalar_type() == weight.scalar_type(), "complex_linear: x has type ",
+                x.scalar_type(), ", weight ", weight.scalar_type(), "; they must be equal");
   return ops::linear(x, real_matrix(weight));
 }
 

@@ -8,7 +8,7 @@ namespace tessera::ops {
 /// part:
 ///   re y_o = sum_i re w_oi re x_i - im w_oi im x_i,   im y_o = sum_i im w_oi re x_i + re w_oi im
 ///   x_i.
-/// x [.., 2 in], weight [out, in, 2] -> [.., 2 out], in the dtype of x. Throws c10::ValueError on a
+/// x [.., 2 in], weight [out, in, 2] -> [.., 2 out], in the dtype of x. Throws UsageError on a
 /// shape or dtype mismatch.
 at::Tensor complex_linear(const at::Tensor& x, const at::Tensor& weight);
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/ops/cpu/dropout_hash.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -21,8 +22,8 @@ at::Tensor mix32(at::Tensor x) {
 }  // namespace
 
 void check_dropout(const Dropout& dropout, const char* caller) {
-  TORCH_CHECK_VALUE(dropout.probability >= 0 && dropout.probability < 1, caller,
-                    ": dropout probability is ", dropout.probability, ", expected 0 <= p < 1");
+  TESSERA_CHECK(dropout.probability >= 0 && dropout.probability < 1, caller,
+                ": dropout probability is ", dropout.probability, ", expected 0 <= p < 1");
 }
 
 at::Tensor dropout_factors(const Dropout& dropout, int64_t B, int64_t H, int64_t first_time,

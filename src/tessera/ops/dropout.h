@@ -14,7 +14,7 @@ struct Dropout {
   uint64_t seed = 0;
 };
 
-/// Throws c10::ValueError unless 0 <= probability < 1. caller: "kernel_smoothing".
+/// Throws UsageError unless 0 <= probability < 1. caller: "kernel_smoothing".
 void check_dropout(const Dropout& dropout, const char* caller);
 
 /// The factors that dropout puts on the weights [B, H, queries, keys]: 0 with the given

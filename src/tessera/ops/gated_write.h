@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 2> enum_names(GateForm) {
 ///   X = left ⊗ right,  [I, F] = tanh(M) Uᵀ + g,  M' = F ⊙ M + I ⊙ X,
 /// with σ around the gates and tanh around X for kSigmoid. memory [B, D, D], left and right [B, D],
 /// gate_weight U [2D, D], gate_input g [B, 2D], the same for every row of M -> [B, D, D].
-/// Differentiable in all five. Throws c10::ValueError on a shape or dtype mismatch.
+/// Differentiable in all five. Throws UsageError on a shape or dtype mismatch.
 at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const at::Tensor& right,
                        const at::Tensor& gate_weight, const at::Tensor& gate_input, GateForm form);
 

@@ -12,7 +12,7 @@ namespace tessera::ops {
 ///   y_t = sum_{i < t} softmax_i(k_t . k_i) v_i,   y_1 = 0 (nothing is stored yet).
 /// keys, values [B, T, H, D] (views of [B, T, C] are fine) -> [B, T, H, D]. The keys are the
 /// queries too; their gradient is that of both roles. The dropout acts on the softmax weights.
-/// Throws c10::ValueError on a shape or dtype mismatch.
+/// Throws UsageError on a shape or dtype mismatch.
 at::Tensor kernel_smoothing(const at::Tensor& keys, const at::Tensor& values,
                             const Dropout& dropout = {}, Precision precision = Precision::kFloat32);
 

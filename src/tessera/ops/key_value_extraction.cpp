@@ -8,6 +8,7 @@
 #include "tessera/ops/linear.h"
 #include "tessera/ops/peek_average.h"
 #include "tessera/ops/scaled_unit_norm.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -15,9 +16,9 @@ namespace {
 /// y [B, T, H, D] of all heads.
 at::Tensor project(const at::Tensor& x, const LinearMap& map, int64_t H, Precision precision) {
   const at::Tensor y = linear(x, map.weight, map.bias, precision);  // [B, T, C]
-  TORCH_CHECK_VALUE(x.dim() == 3 && H > 0 && y.size(-1) % H == 0, "keys and values: x ", x.sizes(),
-                    " gives ", y.size(-1), " channels for ", H,
-                    " heads; expected [B, T, C] and a multiple of the heads");
+  TESSERA_CHECK(x.dim() == 3 && H > 0 && y.size(-1) % H == 0, "keys and values: x ", x.sizes(),
+                " gives ", y.size(-1), " channels for ", H,
+                " heads; expected [B, T, C] and a multiple of the heads");
   return y.unflatten(-1, {H, y.size(-1) / H});
 }
 

@@ -43,7 +43,7 @@ struct Keys {
 };
 
 /// x [B, T, C], T > 0; leaky_average [B, H, D] is that of an earlier call, undefined starts at 0.
-/// Differentiable. Throws c10::ValueError on a shape or dtype mismatch.
+/// Differentiable. Throws UsageError on a shape or dtype mismatch.
 Keys extract_keys(const at::Tensor& x, const KeyParameters& parameters,
                   const at::Tensor& leaky_average, Precision precision);
 
@@ -56,12 +56,12 @@ struct ValueParameters {
   double epsilon = 0;  ///< added to the norm
 };
 
-/// x [B, T, C] -> ṽ [B, T, H, D]. Differentiable. Throws c10::ValueError on a shape or dtype
+/// x [B, T, C] -> ṽ [B, T, H, D]. Differentiable. Throws UsageError on a shape or dtype
 /// mismatch.
 at::Tensor raw_values(const at::Tensor& x, const ValueParameters& parameters, Precision precision);
 
 /// ṽ [B, T, H, D] -> v [B, T, H, D]; the last one lacks what follows it. Differentiable. Throws
-/// c10::ValueError on a shape or dtype mismatch.
+/// UsageError on a shape or dtype mismatch.
 at::Tensor complete_values(const at::Tensor& raw, const ValueParameters& parameters);
 
 }  // namespace tessera::ops

@@ -5,6 +5,7 @@
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/layer_norm.h"
 #include "tessera/ops/detail/dispatch.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -29,8 +30,8 @@ at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       double epsilon) {
-  TORCH_CHECK_VALUE(x.defined() && x.dim() >= 1 && x.is_floating_point(),
-                    "layer_norm: x must be a floating-point tensor [.., C]");
+  TESSERA_CHECK(x.defined() && x.dim() >= 1 && x.is_floating_point(),
+                "layer_norm: x must be a floating-point tensor [.., C]");
   check_like(weight, {x.size(-1)}, x, "layer_norm: weight");
   if (bias.defined()) check_like(bias, {x.size(-1)}, x, "layer_norm: bias");
   const int64_t rows = x.numel() > 0 ? x.numel() / x.size(-1) : 0;

@@ -8,7 +8,7 @@ namespace tessera::ops {
 /// memory):  y_t = x_t + decay_h * y_{t-1}.
 /// x [B, T, H, D], decay [H] in [0, 1) -> [B, T, H, D]. initial [B, H, D] is y_0 (zero when
 /// undefined), so that a sequence may be read in pieces: the last y of one is the next's initial.
-/// Differentiable in all three. Throws c10::ValueError on a shape or dtype mismatch.
+/// Differentiable in all three. Throws UsageError on a shape or dtype mismatch.
 at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay,
                          const at::Tensor& initial = {});
 

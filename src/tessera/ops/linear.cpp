@@ -9,6 +9,7 @@
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/detail/rounded_matmul.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -65,8 +66,8 @@ at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                   Precision precision) {
-  TORCH_CHECK_VALUE(x.defined() && x.dim() >= 1 && x.is_floating_point(),
-                    "linear: x must be a floating-point tensor [.., in]");
+  TESSERA_CHECK(x.defined() && x.dim() >= 1 && x.is_floating_point(),
+                "linear: x must be a floating-point tensor [.., in]");
   check_weight(weight, {-1, x.size(-1)}, x, "linear: weight");
   if (bias.defined()) check_like(bias, {weight.size(0)}, x, "linear: bias");
   const bool few = x.numel() <= kFewRows * x.size(-1);

@@ -14,7 +14,7 @@ namespace tessera::ops {
 /// is, costs less than rounding it. The weight may be of any WeightType (ops/weights.h). One of 8
 /// bits is multiplied with x in whole numbers of 8 bits, a scale for every kWeightBlock of them,
 /// where the processor has loops for that (AVX2), and with x as it is elsewhere. Throws
-/// c10::ValueError on a shape or dtype mismatch.
+/// UsageError on a shape or dtype mismatch.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias = {},
                   Precision precision = Precision::kFloat32);
 

@@ -10,6 +10,7 @@
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
@@ -151,15 +152,15 @@ void check_arguments(const at::Tensor& hidden, const at::Tensor& embedding,
   check_shape(hidden, {-1, -1}, "linear_cross_entropy: hidden");
   check_weight(embedding, {-1, hidden.size(1)}, hidden, "linear_cross_entropy: embedding");
   check_shape(targets, {hidden.size(0)}, "linear_cross_entropy: targets");
-  TORCH_CHECK_VALUE(targets.scalar_type() == at::kLong && targets.device() == hidden.device(),
-                    "linear_cross_entropy: targets are ", targets.scalar_type(), " on ",
-                    targets.device(), ", expected int64 on ", hidden.device());
+  TESSERA_CHECK(targets.scalar_type() == at::kLong && targets.device() == hidden.device(),
+                "linear_cross_entropy: targets are ", targets.scalar_type(), " on ",
+                targets.device(), ", expected int64 on ", hidden.device());
   if (!targets.is_cpu()) return;  // to look at the values, the host would wait for the device
   const at::Tensor bad =
       targets.ne(ignore_index).logical_and(targets.lt(0).logical_or(targets.ge(embedding.size(0))));
-  TORCH_CHECK_VALUE(!bad.any().item<bool>(), "linear_cross_entropy: target ",
-                    targets.masked_select(bad)[0].item<int64_t>(), " lies outside [0, ",
-                    embedding.size(0), "); mark rows to skip with ", ignore_index);
+  TESSERA_CHECK(!bad.any().item<bool>(), "linear_cross_entropy: target ",
+                targets.masked_select(bad)[0].item<int64_t>(), " lies outside [0, ",
+                embedding.size(0), "); mark rows to skip with ", ignore_index);
 }
 
 }  // namespace
@@ -168,10 +169,10 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden, const at::Tensor& embe
                                 double logit_scale, const at::Tensor& targets, int64_t ignore_index,
                                 Precision precision) {
   check_arguments(hidden, embedding, targets, ignore_index);
-  TORCH_CHECK_VALUE(embedding.scalar_type() == hidden.scalar_type(),
-                    "linear_cross_entropy: an embedding of ", embedding.scalar_type(),
-                    " has no gradient; expected ", hidden.scalar_type(),
-                    ", or take linear_cross_entropy_per_row");
+  TESSERA_CHECK(embedding.scalar_type() == hidden.scalar_type(),
+                "linear_cross_entropy: an embedding of ", embedding.scalar_type(),
+                " has no gradient; expected ", hidden.scalar_type(),
+                ", or take linear_cross_entropy_per_row");
   const bool wants_gradient =
       at::GradMode::is_enabled() && (hidden.requires_grad() || embedding.requires_grad());
   return LinearCrossEntropy::apply(hidden, embedding, logit_scale, targets, ignore_index,

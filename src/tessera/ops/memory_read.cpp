@@ -8,6 +8,7 @@
 #include "tessera/ops/cpu/memory_read.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
@@ -19,17 +20,17 @@ void check_arguments(const at::Tensor& query, const at::Tensor& keys, const at::
   const int64_t B = query.size(0), H = query.size(1), D = query.size(2);
   check_weight(keys, {B, H, -1, D}, query, "memory_read: keys");
   check_weight(values, {B, H, keys.size(2), D}, query, "memory_read: values");
-  TORCH_CHECK_VALUE(keys.scalar_type() == values.scalar_type(), "memory_read: keys of ",
-                    keys.scalar_type(), ", values of ", values.scalar_type());
+  TESSERA_CHECK(keys.scalar_type() == values.scalar_type(), "memory_read: keys of ",
+                keys.scalar_type(), ", values of ", values.scalar_type());
   if (!counts.defined()) return;
   check_shape(counts, {B}, "memory_read: counts");
-  TORCH_CHECK_VALUE(counts.scalar_type() == at::kLong && counts.device().is_cpu(),
-                    "memory_read: counts must be int64 on the CPU, got ", counts.scalar_type(),
-                    " on ", counts.device());
+  TESSERA_CHECK(counts.scalar_type() == at::kLong && counts.device().is_cpu(),
+                "memory_read: counts must be int64 on the CPU, got ", counts.scalar_type(), " on ",
+                counts.device());
   for (int64_t b = 0; b < B; ++b) {
     const int64_t count = counts.data_ptr<int64_t>()[b * counts.stride(0)];
-    TORCH_CHECK_VALUE(count >= 0 && count <= keys.size(2), "memory_read: counts[", b, "] is ",
-                      count, ", expected 0 to ", keys.size(2));
+    TESSERA_CHECK(count >= 0 && count <= keys.size(2), "memory_read: counts[", b, "] is ", count,
+                  ", expected 0 to ", keys.size(2));
   }
 }
 

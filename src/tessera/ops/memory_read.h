@@ -17,7 +17,7 @@ struct MemoryReading {
 /// [B, H, capacity, D] is read in place. counts [B] int64 (on the CPU), each in [0, N], says how
 /// many pairs every batch row holds; undefined means N. A scale belongs on the query. Beside a
 /// query of floats the pairs may be of any WeightType (ops/weights.h), keys and values of the same.
-/// No gradient. Throws c10::ValueError on a shape or dtype mismatch or a count outside [0, N].
+/// No gradient. Throws UsageError on a shape or dtype mismatch or a count outside [0, N].
 at::Tensor memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
                        const at::Tensor& counts = {});
 

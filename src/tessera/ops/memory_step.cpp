@@ -11,6 +11,7 @@
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/slot_read.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
@@ -29,8 +30,8 @@ void check_map(const LinearMap& map, int64_t C, const at::Tensor& x, const char*
 Sizes checked_sizes(const at::Tensor& x, const KeyParameters& key, const LinearMap& output) {
   check_shape(x, {-1, 1, -1}, "memory step: x");
   const int64_t C = x.size(2), H = key.leak.numel();
-  TORCH_CHECK_VALUE(H > 0 && C % H == 0, "memory step: ", C, " channels of x for ", H,
-                    " heads; expected a multiple");
+  TESSERA_CHECK(H > 0 && C % H == 0, "memory step: ", C, " channels of x for ", H,
+                " heads; expected a multiple");
   check_map(key.projection, C, x, "memory step: projection of keys");
   check_like(key.leak, {H}, x, "memory step: leak");
   check_like(key.scale.x, {H}, x, "memory step: scale of keys");
@@ -51,17 +52,17 @@ Sizes checked_sizes(const at::Tensor& x, const ContextParameters& parameters,
   check_weight(storage.keys, {B, H, -1, D}, x, "context_step: stored keys");
   const int64_t capacity = storage.keys.size(2);
   check_weight(storage.values, {B, H, capacity, D}, x, "context_step: stored values");
-  TORCH_CHECK_VALUE(storage.keys.scalar_type() == storage.values.scalar_type(),
-                    "context_step: stored keys of ", storage.keys.scalar_type(),
-                    ", stored values of ", storage.values.scalar_type());
+  TESSERA_CHECK(storage.keys.scalar_type() == storage.values.scalar_type(),
+                "context_step: stored keys of ", storage.keys.scalar_type(), ", stored values of ",
+                storage.values.scalar_type());
   const auto within = [&](const std::vector<int64_t>& numbers, int64_t least, int64_t most) {
     return static_cast<int64_t>(numbers.size()) == B &&
            std::ranges::all_of(numbers, [&](int64_t n) { return n >= least && n <= most; });
   };
-  TORCH_CHECK_VALUE(within(storage.slots, 0, capacity - 1) && within(storage.counts, 1, capacity),
-                    "context_step: slots ", at::IntArrayRef(storage.slots), " and counts ",
-                    at::IntArrayRef(storage.counts), "; expected one of each for ", B,
-                    " rows, within a capacity of ", capacity);
+  TESSERA_CHECK(within(storage.slots, 0, capacity - 1) && within(storage.counts, 1, capacity),
+                "context_step: slots ", at::IntArrayRef(storage.slots), " and counts ",
+                at::IntArrayRef(storage.counts), "; expected one of each for ", B,
+                " rows, within a capacity of ", capacity);
   return sizes;
 }
 
@@ -211,8 +212,8 @@ PersistentStep persistent_step(const at::Tensor& x, const PersistentParameters& 
   const auto [B, H, D] = checked_sizes(x, key, output);
   if (leaky_key.defined()) check_like(leaky_key, {B, H, D}, x, "persistent_step: leaky_key");
   check_weight(slot_keys, {-1, H, -1, D}, x, "persistent_step: slot_keys");
-  TORCH_CHECK_VALUE(slot_keys.size(0) > 0,
-                    "persistent_step: slot_keys hold no memory; expected at least 1");
+  TESSERA_CHECK(slot_keys.size(0) > 0,
+                "persistent_step: slot_keys hold no memory; expected at least 1");
   check_weight(slot_values, {slot_keys.size(0), H, slot_keys.size(2), D}, x,
                "persistent_step: slot_values");
   check_like(scale.x, {H}, x, "persistent_step: scale");

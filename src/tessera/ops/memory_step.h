@@ -45,7 +45,7 @@ struct ContextStep {
 /// A contextual memory (Zhang et al. 2024, eq. 6 and 7): the pair of the last step, which this step
 /// completes, is stored; then this step's key reads the first counts[b] pairs of each row.
 /// x [B, 1, C]. Changes nothing but the new pair's place, storage.keys and storage.values
-/// [b, :, slots[b], :]. Throws c10::ValueError on a shape or dtype mismatch, a slot or a count out
+/// [b, :, slots[b], :]. Throws UsageError on a shape or dtype mismatch, a slot or a count out
 /// of range, and changes nothing then.
 ContextStep context_step(const at::Tensor& x, const ContextParameters& parameters,
                          const ContextCarry& last, const PairStorage& storage,
@@ -65,7 +65,7 @@ struct PersistentStep {
 
 /// A persistent memory (Zhang et al. 2024, appendix D.1): the mean of what P memories of M slots a
 /// head answer, scaled. x [B, 1, C]; leaky_key [B, H, D] is that of the last step, undefined at the
-/// first. Throws c10::ValueError on a shape or dtype mismatch.
+/// first. Throws UsageError on a shape or dtype mismatch.
 PersistentStep persistent_step(const at::Tensor& x, const PersistentParameters& parameters,
                                const at::Tensor& leaky_key,
                                Precision precision = Precision::kFloat32);

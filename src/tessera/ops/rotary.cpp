@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tessera/ops/check_sequence.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// x [B, T, H, D] turned by its positions [B or 1, T].
 at::Tensor turned(const at::Tensor& x, const at::Tensor& positions, double base) {
   const int64_t D = x.size(3);
-  TORCH_CHECK_VALUE(D % 2 == 0, "rotary: head width is ", D, ", expected an even number");
+  TESSERA_CHECK(D % 2 == 0, "rotary: head width is ", D, ", expected an even number");
   const at::Tensor frequencies =
       at::pow(base, at::arange(0, D, 2, positions.options()) * (-1.0 / D));
   const at::Tensor angles = positions.unsqueeze(-1).unsqueeze(-1) * frequencies;  // [B, T, 1, D/2]
@@ -38,8 +39,8 @@ at::Tensor rotary(const at::Tensor& x, int64_t first_position, double base) {
 at::Tensor rotary(const at::Tensor& x, const std::vector<int64_t>& first_positions, double base) {
   check_sequence(x, "rotary: x");
   const auto rows = static_cast<int64_t>(first_positions.size());
-  TORCH_CHECK_VALUE(rows == x.size(0), "rotary: there are ", rows, " first positions for ",
-                    x.size(0), " rows");
+  TESSERA_CHECK(rows == x.size(0), "rotary: there are ", rows, " first positions for ", x.size(0),
+                " rows");
   if (std::adjacent_find(first_positions.begin(), first_positions.end(), std::not_equal_to<>()) ==
       first_positions.end())
     return rotary(x, rows > 0 ? first_positions.front() : 0, base);  // one angle for all rows

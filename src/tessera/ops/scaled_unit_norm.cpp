@@ -6,6 +6,7 @@
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/scaled_unit_norm.h"
 #include "tessera/ops/detail/dispatch.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -63,10 +64,10 @@ class FusedScaledUnitNorm : public torch::autograd::Function<FusedScaledUnitNorm
 }  // namespace
 
 at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
-  TORCH_CHECK_VALUE(x.defined() && x.dim() >= 2 && x.is_floating_point(),
-                    "scaled_unit_norm: x must be a floating-point tensor [.., H, D]");
+  TESSERA_CHECK(x.defined() && x.dim() >= 2 && x.is_floating_point(),
+                "scaled_unit_norm: x must be a floating-point tensor [.., H, D]");
   check_like(scale, {x.size(-2)}, x, "scaled_unit_norm: scale");
-  TORCH_CHECK_VALUE(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
+  TESSERA_CHECK(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
   if (!loops_for({x, scale})) return composed(x, scale, epsilon);
   if (x.dim() == 4) return FusedScaledUnitNorm::apply(x, scale, epsilon);
   const at::Tensor rows = x.reshape({1, -1, x.size(-2), x.size(-1)});

@@ -8,7 +8,7 @@ namespace tessera::ops {
 /// the last dimension (Zhang et al. 2024, Norm of keys and values).
 /// x [.., H, D], scale [H] -> [.., H, D]. Differentiable in both; at x = 0 the norm's own gradient
 /// is taken as zero, so dx = scale_h / epsilon * dy there. epsilon 0 makes a zero vector NaN.
-/// Throws c10::ValueError on a shape or dtype mismatch or a negative epsilon.
+/// Throws UsageError on a shape or dtype mismatch or a negative epsilon.
 at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon);
 
 }  // namespace tessera::ops

@@ -9,6 +9,7 @@
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/outer_product_attention.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -108,8 +109,8 @@ at::Tensor contract(const at::Tensor& memory, const at::Tensor& slots, const at:
   check_like(patterns, {slots.size(0), slots.size(1), side == ReadSide::kKeys ? D : E}, memory,
              "contract: patterns");
   const bool shared = memory.size(0) == 1;
-  TORCH_CHECK_VALUE(shared || memory.size(0) == slots.size(0), "contract: a memory of ",
-                    memory.size(0), " sequences is read by ", slots.size(0));
+  TESSERA_CHECK(shared || memory.size(0) == slots.size(0), "contract: a memory of ", memory.size(0),
+                " sequences is read by ", slots.size(0));
   const at::Tensor rows = shared ? memory.view({N * D, E}) : memory.flatten(1, 2);  // [.., N D, E]
   const auto product = [&](const at::Tensor& queries, const at::Tensor& matrices) {
     return shared ? at::matmul(queries, matrices) : batched_product(queries, matrices);

@@ -15,7 +15,7 @@ struct Associations {
   at::Tensor values;   ///< v [B, Nk, E]
 };
 
-/// Throws c10::ValueError on a shape or dtype mismatch, like all functions here.
+/// Throws UsageError on a shape or dtype mismatch, like all functions here.
 Associations self_attentive_memory(const at::Tensor& queries, const at::Tensor& keys,
                                    const at::Tensor& values);
 

@@ -10,6 +10,7 @@
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/detail/rounded_matmul.h"
 #include "tessera/ops/weights.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -128,9 +129,9 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
   check_weight(slot_keys, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_keys");
   check_weight(slot_values, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_values");
   const int64_t P = slot_keys.size(0);
-  TORCH_CHECK_VALUE(P > 0, "mean_slot_read: no memory to read; expected at least 1");
-  TORCH_CHECK_VALUE(slot_values.size(0) == P, "mean_slot_read: slot_values of ",
-                    slot_values.size(0), " memories, slot_keys of ", P);
+  TESSERA_CHECK(P > 0, "mean_slot_read: no memory to read; expected at least 1");
+  TESSERA_CHECK(slot_values.size(0) == P, "mean_slot_read: slot_values of ", slot_values.size(0),
+                " memories, slot_keys of ", P);
   const Precision products = precision_for(slot_keys, precision);
   const at::Tensor keys = as_floats(slot_keys, queries.size(3));
   const at::Tensor values = as_floats(slot_values, queries.size(3));

@@ -12,7 +12,7 @@ namespace tessera::ops {
 ///   y_t = sum_m softmax_m(q_t . slot_key_m) slot_value_m.
 /// queries [B, T, H, D], slot_keys and slot_values [H, M, D] -> [B, T, H, D]; differentiable in all
 /// three; M = 0 gives 0. The dropout acts on the softmax weights. For float tensors on the CPU the
-/// weights [B, T, H, M] never exist whole. Throws c10::ValueError on a shape or dtype mismatch.
+/// weights [B, T, H, M] never exist whole. Throws UsageError on a shape or dtype mismatch.
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
                      const at::Tensor& slot_values, const Dropout& dropout = {},
                      Precision precision = Precision::kFloat32);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/ops/check_sequence.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 constexpr double kLargest = 127;
 
 void check_matrices(const at::Tensor& weight, const char* what) {
-  TORCH_CHECK_VALUE(weight.defined() && weight.dim() >= 2 && weight.scalar_type() == at::kFloat,
-                    what, ": expected float matrices [.., rows, columns]");
+  TESSERA_CHECK(weight.defined() && weight.dim() >= 2 && weight.scalar_type() == at::kFloat, what,
+                ": expected float matrices [.., rows, columns]");
 }
 
 /// sizes with another last one.
@@ -52,8 +53,8 @@ Int8Weights rounded_to_int8(const at::Tensor& weight) {
   const at::NoGradGuard no_grad;
   const at::Tensor blocks = in_blocks(weight.detach());
   const at::Tensor largest = blocks.abs().amax(-1);  // [.., rows, blocks]
-  TORCH_CHECK_VALUE(largest.isfinite().all().item<bool>(),
-                    "rounded_to_int8: weights that are NaN or infinite");
+  TESSERA_CHECK(largest.isfinite().all().item<bool>(),
+                "rounded_to_int8: weights that are NaN or infinite");
   const at::Tensor scales = rounded_up(largest / kLargest);
   const at::Tensor divisors = scales.to(at::kFloat).unsqueeze(-1);
   const at::Tensor values =
@@ -68,23 +69,23 @@ Int8Weights rounded_to_int8(const at::Tensor& weight) {
 
 at::Tensor packed(const Int8Weights& weights) {
   const auto& [values, scales] = weights;
-  TORCH_CHECK_VALUE(values.dim() >= 2 && values.scalar_type() == at::kChar &&
-                        scales.scalar_type() == at::kBFloat16 &&
-                        scales.sizes() == with_last(values.sizes(), weight_blocks(values.size(-1))),
-                    "packed: values ", values.sizes(), " of ", values.scalar_type(), " and scales ",
-                    scales.sizes(), " of ", scales.scalar_type(),
-                    "; expected Char [.., rows, columns] and a BFloat16 scale for every ",
-                    kWeightBlock, " columns");
+  TESSERA_CHECK(values.dim() >= 2 && values.scalar_type() == at::kChar &&
+                    scales.scalar_type() == at::kBFloat16 &&
+                    scales.sizes() == with_last(values.sizes(), weight_blocks(values.size(-1))),
+                "packed: values ", values.sizes(), " of ", values.scalar_type(), " and scales ",
+                scales.sizes(), " of ", scales.scalar_type(),
+                "; expected Char [.., rows, columns] and a BFloat16 scale for every ", kWeightBlock,
+                " columns");
   return at::cat({in_blocks(values).flatten(-2), scales.contiguous().view(at::kChar)}, -1);
 }
 
 Int8Weights unpacked(const at::Tensor& weight, int64_t columns) {
   const int64_t blocks = weight_blocks(columns);
-  TORCH_CHECK_VALUE(weight.dim() >= 2 && weight.scalar_type() == at::kChar &&
-                        weight.size(-1) == int8_row_bytes(columns),
-                    "unpacked: ", weight.sizes(), " of ", weight.scalar_type(),
-                    "; expected Char rows of ", int8_row_bytes(columns), " bytes for ", columns,
-                    " columns");
+  TESSERA_CHECK(weight.dim() >= 2 && weight.scalar_type() == at::kChar &&
+                    weight.size(-1) == int8_row_bytes(columns),
+                "unpacked: ", weight.sizes(), " of ", weight.scalar_type(),
+                "; expected Char rows of ", int8_row_bytes(columns), " bytes for ", columns,
+                " columns");
   const at::Tensor scale_bytes = weight.narrow(-1, blocks * kWeightBlock, 2 * blocks).contiguous();
   return {weight.narrow(-1, 0, columns).contiguous(), scale_bytes.view(at::kBFloat16)};
 }
@@ -97,8 +98,8 @@ at::Tensor as_floats(const at::Tensor& weight, int64_t columns) {
         .narrow(-1, 0, columns)
         .contiguous();
   }
-  TORCH_CHECK_VALUE(weight.dim() >= 2 && weight.size(-1) == columns, "as_floats: a matrix ",
-                    weight.sizes(), "; expected ", columns, " columns");
+  TESSERA_CHECK(weight.dim() >= 2 && weight.size(-1) == columns, "as_floats: a matrix ",
+                weight.sizes(), "; expected ", columns, " columns");
   return weight_type(weight) == WeightType::kBFloat16 ? weight.to(at::kFloat) : weight;
 }
 
@@ -127,9 +128,9 @@ void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes
   bool fits = weight.dim() == static_cast<int64_t>(stored.size());
   for (size_t k = 0; fits && k < stored.size(); ++k)
     fits = stored[k] < 0 || weight.size(static_cast<int64_t>(k)) == stored[k];
-  TORCH_CHECK_VALUE(fits && weight.device() == x.device(), what, " is ", weight.scalar_type(), " ",
-                    weight.sizes(), " on ", weight.device(), ", expected ", at::IntArrayRef(stored),
-                    int8 ? " (bytes of its rows with their scales)" : "", " on ", x.device());
+  TESSERA_CHECK(fits && weight.device() == x.device(), what, " is ", weight.scalar_type(), " ",
+                weight.sizes(), " on ", weight.device(), ", expected ", at::IntArrayRef(stored),
+                int8 ? " (bytes of its rows with their scales)" : "", " on ", x.device());
 }
 
 }  // namespace tessera::ops

@@ -22,26 +22,26 @@ struct Int8Weights {
 WeightType weight_type(const at::Tensor& weight);
 
 /// Float matrices [.., rows, columns] in numbers of this type, to nearest even. A block's scale is
-/// the smallest bfloat16 that is no less than its largest magnitude / 127. Throws c10::ValueError
+/// the smallest bfloat16 that is no less than its largest magnitude / 127. Throws UsageError
 /// on a tensor of another dtype or without rows and columns; rounded_to_int8 also on weights that
 /// are NaN or infinite.
 at::Tensor stored_as(const at::Tensor& weight, WeightType type);
 Int8Weights rounded_to_int8(const at::Tensor& weight);
 
-/// The Char tensor of these numbers, and what it holds. Throws c10::ValueError where shapes or
+/// The Char tensor of these numbers, and what it holds. Throws UsageError where shapes or
 /// dtypes do not fit one another.
 at::Tensor packed(const Int8Weights& weights);
 Int8Weights unpacked(const at::Tensor& weight, int64_t columns);
 
 /// Matrices of any type as floats [.., rows, columns]; floats themselves come back as they are.
-/// Throws c10::ValueError where a row does not have so many columns.
+/// Throws UsageError where a row does not have so many columns.
 at::Tensor as_floats(const at::Tensor& weight, int64_t columns);
 
 /// Rows `ids` (any shape, int64) of a table of `columns` columns: [.., columns], floats.
 /// Differentiable in a table of floats.
 at::Tensor embedding_rows(const at::Tensor& table, const at::Tensor& ids, int64_t columns);
 
-/// Throws c10::ValueError unless `weight` has these sizes (-1 allows any), counted in weights, and
+/// Throws UsageError unless `weight` has these sizes (-1 allows any), counted in weights, and
 /// is of the dtype and device of x or, where x is of floats, keeps them in fewer bits. what:
 /// "linear: weight".
 void check_weight(const at::Tensor& weight, std::initializer_list<int64_t> sizes,

@@ -19,13 +19,13 @@ struct AssociationTask {
   int64_t inputs() const { return static_cast<int64_t>(law.size()); }
 };
 
-/// p(x) proportional to (x + 1)^-alpha, f(x) = x mod M. Throws std::invalid_argument unless
+/// p(x) proportional to (x + 1)^-alpha, f(x) = x mod M. Throws UsageError unless
 /// inputs > 0, outputs > 0 and alpha > 0.
 AssociationTask zipf_task(int64_t inputs, int32_t outputs, double alpha);
 
 /// The same from how often each input was counted, in any order; inputs counted zero times are
 /// dropped and the rest sorted, ties in the order given. f(x) = rank mod M. Throws
-/// std::invalid_argument on a negative count, on no positive count, or unless outputs > 0.
+/// UsageError on a negative count, on no positive count, or unless outputs > 0.
 AssociationTask counted_task(std::span<const double> counts, int32_t outputs);
 
 /// Q_y, the sum of q(x)^2 over the inputs of output y. [M]

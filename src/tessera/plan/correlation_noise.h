@@ -27,11 +27,11 @@ double correlation_noise(const CorrelationCode& code, double energy);
 
 /// Chance that the right token has the best score of V, where the tokens stored are uniform:
 /// integral of phi(g) Phi((s + g sigma') / sigma)^(V-1) with signal s = layers.
-/// Throws std::invalid_argument unless the sizes are positive and energy >= 0; so do the others.
+/// Throws UsageError unless the sizes are positive and energy >= 0; so do the others.
 double correlation_recall(const CorrelationCode& code, double energy);
 
 /// The largest energy read with at least this recall; in tokens it is layers times less.
-/// Throws std::invalid_argument unless recall lies between 1/V and 1.
+/// Throws UsageError unless recall lies between 1/V and 1.
 double correlation_capacity(const CorrelationCode& code, double recall);
 
 }  // namespace tessera::theory

@@ -54,7 +54,7 @@ double predicted_recall(const MemorySummary& summary, const InputGroup& input, i
                         RivalScores scores = RivalScores::kCoupled);
 
 /// Expected population error for N and M as large as they may be: predicted_recall over the groups.
-/// Throws std::invalid_argument unless d >= 1.
+/// Throws UsageError unless d >= 1.
 double predicted_error(const MemorySummary& summary, int64_t dimension);
 
 /// Error in one draw of what matters to it: U, and for each input the noise on its M scores, which

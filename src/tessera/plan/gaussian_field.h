@@ -16,7 +16,7 @@ class GaussianField {
   explicit GaussianField(uint64_t seed, uint64_t stream = 0) : seed_(seed), stream_(stream) {}
 
   /// Writes rows [first_row, first_row + rows) of columns [first_column, first_column + columns)
-  /// to out [rows, stride]. Throws std::invalid_argument unless first_column is a multiple of
+  /// to out [rows, stride]. Throws UsageError unless first_column is a multiple of
   /// kTileColumns and stride >= columns. Rows below 2^40, columns below 2^26.
   void fill(int64_t first_row, int64_t rows, int64_t first_column, int64_t columns, float* out,
             int64_t stride) const;

@@ -17,7 +17,7 @@ struct MemoryScheme {
 };
 
 /// q(x) from the true law. law [N], most frequent first -> [N].
-/// Throws std::invalid_argument unless rho >= 0 and stored is kAll or in [1, N].
+/// Throws UsageError unless rho >= 0 and stored is kAll or in [1, N].
 std::vector<float> scheme_weights(const MemoryScheme& scheme, std::span<const double> law);
 
 /// q(x) from counts of a sample, p(x) read as counts / T: unseen inputs get 0, and the `stored`

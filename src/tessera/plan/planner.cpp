@@ -17,6 +17,7 @@ namespace tessera::theory {
 namespace {
 
 constexpr int64_t kWidest = 10000000;
+constexpr int64_t kMostSamples = int64_t{1} << 60;
 constexpr double kUnseenShare = 0.4;   // of the allowed error
 constexpr double kUnevenPlaces = 8;    // of an output; with more of them their number hardly varies
 constexpr int64_t kMostDrawn = 16384;  // inputs stored that drawn_error follows one by one
@@ -209,7 +210,13 @@ MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
     return guessed * law.unseen_mass(static_cast<double>(samples)) <= kUnseenShare * error;
   };
   int64_t most = 1;
-  while (!enough_samples(most)) most *= 2;
+  while (!enough_samples(most)) {
+    if (most > kMostSamples)
+      throw UsageError(
+          "an error of {} needs more than {} samples of {} inputs; allow a larger error", error,
+          kMostSamples, law.inputs());
+    most *= 2;
+  }
   const auto samples = static_cast<double>(smallest(most / 2, most, enough_samples));
 
   const StoredMass masses(law, samples);

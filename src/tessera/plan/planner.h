@@ -15,7 +15,7 @@ namespace tessera::theory {
 /// How often each output is the right one, in groups of equal share.
 class OutputLaw {
  public:
-  /// M outputs with the same number of inputs each. Throws std::invalid_argument unless M >= 1.
+  /// M outputs with the same number of inputs each. Throws UsageError unless M >= 1.
   static OutputLaw balanced(int64_t outputs);
   /// From how many stored associations each output has; zeros count as outputs, too.
   static OutputLaw counted(std::span<const double> counts);
@@ -40,7 +40,7 @@ double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimens
                          RivalScores scores = RivalScores::kCoupled);
 
 /// The largest P for which stored_item_error is at most `error`; 0 if not even one can be read so.
-/// Throws std::invalid_argument unless 0 < error < 1 and dimension >= 2.
+/// Throws UsageError unless 0 < error < 1 and dimension >= 2.
 int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error);
 
 /// The same in closed form, by the union bound: d / (2 z^2 (p_* + 1/d)), z the Gaussian quantile of
@@ -62,11 +62,11 @@ struct MemoryPlan {
 /// error counts which outputs get more places than others and which get none (drawn_error) where P
 /// is at most 8 M, beyond which it hardly matters. It is within 3 % of simulation, and up to 6 %
 /// too high where only three or four inputs are not sure of their place, as with alpha = 3. Throws
-/// std::invalid_argument unless M >= 1 and dimension >= 2.
+/// UsageError unless M >= 1 and dimension >= 2.
 MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples);
 
 /// The smallest T whose unseen inputs take at most 0.4 of the error, then the smallest d whose best
-/// P keeps the whole error within it. Throws std::invalid_argument unless M >= 1 and 0 < error < 1,
+/// P keeps the whole error within it. Throws UsageError unless M >= 1 and 0 < error < 1,
 /// and UsageError where more than 10^7 dimensions would be needed.
 MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error);
 

@@ -32,7 +32,7 @@ struct SimulatedMemory {
 /// inputs of output y, N d M + N M^2 multiplications in place of N d^2 + N d M.
 ///
 /// Returns [memory][dimension]. The same numbers for any number of threads. Throws
-/// std::invalid_argument on a weight vector of the wrong length or on dimensions out of order.
+/// UsageError on a weight vector of the wrong length or on dimensions out of order.
 std::vector<std::vector<double>> population_errors(const AssociationTask& task,
                                                    std::span<const SimulatedMemory> memories,
                                                    uint64_t seed);
@@ -51,7 +51,7 @@ double population_error_of_scores(const AssociationTask& task, std::span<const f
 /// alike: stored inputs, and inputs not stored, whose outputs have equally many stored ones. Their
 /// embeddings are drawn alike, so the expected error is the same; but a run no longer errs by the
 /// luck of a few frequent inputs, and some hundred runs have the mean that else takes many
-/// thousand. weights [N]: q(x), 0 or one value. Throws std::invalid_argument on a wrong length.
+/// thousand. weights [N]: q(x), 0 or one value. Throws UsageError on a wrong length.
 AssociationTask with_shared_mass(AssociationTask task, std::span<const float> weights);
 
 }  // namespace tessera::theory

@@ -10,7 +10,7 @@ namespace tessera::theory {
 /// later ones in steps of 1 %, so that N may be 10^12.
 class RankedLaw {
  public:
-  /// p(x) proportional to x^-alpha over `inputs` inputs. Throws std::invalid_argument unless
+  /// p(x) proportional to x^-alpha over `inputs` inputs. Throws UsageError unless
   /// inputs >= 1 and alpha > 0.
   static RankedLaw zipf(int64_t inputs, double alpha);
   /// From counts in any order; zeros are dropped. Throws as counted_task does.

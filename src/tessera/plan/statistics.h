@@ -18,7 +18,7 @@ struct Spread {
 Spread spread_of(std::span<const double> values);
 
 /// Least-squares slope of log y against log x: the exponent of a power law. At least two points,
-/// all positive; else throws std::invalid_argument.
+/// all positive; else throws UsageError.
 double log_log_slope(std::span<const double> x, std::span<const double> y);
 
 }  // namespace tessera::theory

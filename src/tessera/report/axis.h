@@ -42,7 +42,7 @@ class AxisMap {
  public:
   /// Spans the values of `data` that can be shown, with a margin (linear axes whose data come near
   /// zero start at zero); [0, 1], or [1, 10] for a log axis, where there are none.
-  /// Throws std::invalid_argument for bounds that are not finite, not ordered, or not positive on a
+  /// Throws UsageError for bounds that are not finite, not ordered, or not positive on a
   /// log axis.
   AxisMap(const Axis& axis, const std::vector<double>& data);
 

@@ -15,7 +15,7 @@ class BarChart : public Chart {
            std::string y_label);
 
   /// One value per group; spreads, where given, likewise: half the height of the error whiskers.
-  /// Throws std::invalid_argument on a length that is not the number of groups.
+  /// Throws UsageError on a length that is not the number of groups.
   void add(std::string name, std::vector<double> values, std::vector<double> spreads = {});
 
   Drawing draw(ChartWidth width) const override;

@@ -23,9 +23,9 @@ class HeatMap : public Chart {
 
   /// What rows and columns are.
   void name_axes(std::string rows, std::string columns);
-  /// Row-major, rows x columns. Throws std::invalid_argument on another size.
+  /// Row-major, rows x columns. Throws UsageError on another size.
   void set_values(std::vector<double> values);
-  /// Frames a cell. Throws std::invalid_argument outside the matrix.
+  /// Frames a cell. Throws UsageError outside the matrix.
   void mark(std::size_t row, std::size_t column);
 
   Drawing draw(ChartWidth width) const override;

@@ -8,7 +8,7 @@
 namespace tessera {
 
 /// `text` made safe between tags and inside quoted attributes of HTML, SVG and XML: the five
-/// special characters become entities; bytes that are no UTF-8 and control characters other than
+/// special characters become entities; bytes that are not UTF-8 and control characters other than
 /// tab and line ends become U+FFFD.
 std::string escape_markup(std::string_view text);
 

@@ -15,7 +15,7 @@ class Panels : public Chart {
  public:
   using Chart::Chart;
 
-  /// Throws std::invalid_argument on null.
+  /// Throws UsageError on null.
   void add(std::unique_ptr<Chart> panel);
 
   Drawing draw(ChartWidth width) const override;

@@ -31,7 +31,7 @@ class PictureStrip : public Chart {
  public:
   using Chart::Chart;
 
-  /// Throws std::invalid_argument where the pixels do not fit the size, or the size is not
+  /// Throws UsageError where the pixels do not fit the size, or the size is not
   /// positive.
   void add(const Picture& picture);
 

@@ -30,7 +30,7 @@ class Sketches : public Chart {
  public:
   using Chart::Chart;
 
-  /// Throws std::invalid_argument on a point outside of the unit square and on a line that begins
+  /// Throws UsageError on a point outside of the unit square and on a line that begins
   /// or ends at no point.
   void add(Sketch sketch);
 

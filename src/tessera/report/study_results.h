@@ -56,7 +56,7 @@ class StudyResults {
 
   void add_point(ResultPoint point);
   /// name: of the file NAME.csv or NAME.svg: letters, digits, '-' and '_'. Throws
-  /// std::invalid_argument on another or one that is taken.
+  /// UsageError on another or one that is taken.
   void add_table(const std::string& name, Table table);
   void add_chart(const std::string& name, std::unique_ptr<Chart> chart, std::string caption = "");
   /// Text as it is, for example what a model wrote.

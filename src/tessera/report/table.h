@@ -41,7 +41,7 @@ class Table {
  public:
   Table(std::string title, std::vector<std::string> columns);
 
-  /// Throws std::invalid_argument where the row's width is not the table's.
+  /// Throws UsageError where the row's width is not the table's.
   void add_row(std::vector<Cell> row);
 
   const std::string& title() const { return title_; }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "tessera/base/error.h"
 #include "tessera/report/markup.h"
 
 namespace tessera {
@@ -16,8 +17,7 @@ Json json_of(const ViewedToken& token, size_t tokens) {
   Json memories = Json::array();
   for (const ViewedMemory& memory : token.memories) {
     if (memory.position < 0 || memory.position >= static_cast<int64_t>(tokens))
-      throw std::invalid_argument(
-          fmt::format("token_view: a memory at position {} of {} tokens", memory.position, tokens));
+      throw UsageError("token_view: a memory at position {} of {} tokens", memory.position, tokens);
     memories.push_back({memory.layer, memory.head, memory.position, memory.weight, memory.logit});
   }
   const auto pairs = [](const std::vector<std::pair<std::string, double>>& named) {

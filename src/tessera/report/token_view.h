@@ -29,7 +29,7 @@ struct ViewedToken {
 /// A text whose tokens can be pointed at, focused or clicked: the part of a page that then shows
 /// the token's probability, the parts of its logit, and its memories, with the places in the text
 /// where they were stored. The first token has nothing before it and no explanation. All text is
-/// escaped. Throws std::invalid_argument on a memory at a position that the text lacks.
+/// escaped. Throws UsageError on a memory at a position that the text lacks.
 std::string token_view(const std::vector<ViewedToken>& tokens);
 
 /// What token_view() needs in the page that shows it.

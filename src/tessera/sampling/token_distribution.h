@@ -27,11 +27,11 @@ struct ScoredToken {
 /// stay with the caller and must outlive it.
 class TokenDistribution {
  public:
-  /// Throws std::invalid_argument where a logit is NaN or +infinity, or where none is finite;
+  /// Throws UsageError where a logit is NaN or +infinity, or where none is finite;
   /// -infinity is a token that cannot come.
   explicit TokenDistribution(std::span<const float> logits);
 
-  /// Throws std::invalid_argument on a token outside the vocabulary.
+  /// Throws UsageError on a token outside the vocabulary.
   double log_probability(int64_t token) const;
   /// The most probable token, of equals the one with the lowest id.
   int64_t most_probable() const { return most_probable_; }

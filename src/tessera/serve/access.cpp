@@ -84,8 +84,7 @@ std::optional<Response> Access::refusal(const Request& request) const {
         .with_code("unknown_origin")
         .response();
   const bool asks_first = request.method == "OPTIONS";  // a browser, which sends no key then
-  if (digests_.empty() || is_open(request) || asks_first || has_key(request))
-    return std::nullopt;
+  if (digests_.empty() || is_open(request) || asks_first || has_key(request)) return std::nullopt;
   return ApiError(401, "expected a key of this server as 'Authorization: Bearer KEY'")
       .with_code("invalid_api_key")
       .response();

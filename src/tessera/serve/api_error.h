@@ -40,7 +40,7 @@ class ApiError : public std::runtime_error {
 };
 
 /// What became of a request that was not answered because of this exception: a caller's mistake
-/// (UsageError, std::invalid_argument, c10::ValueError) is status 400, anything else is 500 with a
+/// (UsageError) is status 400, anything else is 500 with a
 /// number under which the log says what happened.
 ApiError as_api_error(const std::exception_ptr& error);
 

@@ -31,10 +31,6 @@ ApiError as_api_error(const std::exception_ptr& error) {
     return known;
   } catch (const UsageError& mistake) {
     return ApiError(400, "{}", mistake.what());
-  } catch (const std::invalid_argument& mistake) {
-    return ApiError(400, "{}", mistake.what());
-  } catch (const c10::ValueError& mistake) {
-    return ApiError(400, "{}", mistake.what_without_backtrace());
   } catch (const c10::Error& failure) {
     return failure_of_the_server(failure.what_without_backtrace());
   } catch (const std::bad_alloc&) {

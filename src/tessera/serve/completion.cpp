@@ -82,8 +82,8 @@ void Completion::check_size() const {
   const auto candidates = static_cast<double>(request_.best_of);
   double read = 0;
   for (const TokenIds& prompt : prompts_) read += candidates * static_cast<double>(prompt.size());
-  const double written = candidates * static_cast<double>(prompts_.size()) *
-                         static_cast<double>(request_.max_tokens);
+  const double written =
+      candidates * static_cast<double>(prompts_.size()) * static_cast<double>(request_.max_tokens);
   if (read + written > most)
     throw ApiError(413,
                    "the request's texts have {:.0f} tokens to be read and {:.0f} to be written, "

@@ -172,7 +172,8 @@ CompletionRequest chat_request(const json& body) {
   request.sampling.alternatives = request.logprobs.value_or(0);
   for (const char* name : {"tools", "functions"})
     if (const json& found = fields.value(name); found.is_array() && !found.empty())
-      throw ApiError(400, "'{}' is not supported: these models call nothing", name).about(name);
+      throw ApiError(400, "'{}' is not supported: these models cannot call tools", name)
+          .about(name);
   return request;
 }
 

@@ -10,7 +10,8 @@
 namespace tessera::serve {
 
 /// What a connection waits for. Where there are too many, those that leave are closed first, then
-/// idle ones, then those whose requests are still arriving; of each the one that has waited longest.
+/// idle ones, then those whose requests are still arriving; of each the one that has waited
+/// longest.
 enum class Waiting { kToLeave, kForRequest, kForItsRest };
 
 /// The open connections of a server, and how much their arriving requests hold. For one thread, but

@@ -63,8 +63,8 @@ void Engine::check(const EngineRequest& request) const {
 
 std::shared_ptr<Engine::Ticket> Engine::submit(EngineRequest request) {
   check(request);
-  const auto jobs = std::ssize(request.texts) + std::ssize(request.scores) +
-                    std::ssize(request.calls);
+  const auto jobs =
+      std::ssize(request.texts) + std::ssize(request.scores) + std::ssize(request.calls);
   const auto shared = std::make_shared<Shared>();
   shared->request = std::move(request);
   EngineRequest& own = shared->request;

@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "tessera/sampling/sampling.h"
 #include "tessera/infer/text_stream.h"
+#include "tessera/sampling/sampling.h"
 #include "tessera/serve/decoder.h"
 #include "tessera/serve/fair_queue.h"
 

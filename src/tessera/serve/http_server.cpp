@@ -41,10 +41,10 @@ using beast::error_code;
 using Clock = std::chrono::steady_clock;
 using Parser = RequestParser;
 
-constexpr size_t kBufferBytes = 1 << 16;         // of a connection that are read and not yet used
-constexpr size_t kArrivingBodies = 16;           // of the largest size, that may be held at once
-constexpr size_t kPieceBytes = 1 << 16;          // of an answer, for which write_seconds are given
-constexpr int64_t kOtherFiles = 128;             // of this process: stores, models, the log
+constexpr size_t kBufferBytes = 1 << 16;          // of a connection that are read and not yet used
+constexpr size_t kArrivingBodies = 16;            // of the largest size, that may be held at once
+constexpr size_t kPieceBytes = 1 << 16;           // of an answer, for which write_seconds are given
+constexpr int64_t kOtherFiles = 128;              // of this process: stores, models, the log
 constexpr auto kLeave = std::chrono::seconds(1);  // for a client to close what has ended
 constexpr auto kLookAgain = std::chrono::milliseconds(10);  // for a socket that is free
 
@@ -299,7 +299,7 @@ asio::awaitable<bool> HttpServer::Implementation::answer_next(Stream& stream,
       co_await asio::co_spawn(threads_, answer_of(std::move(request)), asio::use_awaitable);
   const bool keeps = head.keep_alive() && !stopping_;
   const bool written = co_await write(stream, head, std::move(response), keeps);
-  co_return written && keeps;
+  co_return (written && keeps);
 }
 
 template <typename Stream>
@@ -370,8 +370,8 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
   const bool chunked = head.version() >= 11;
   const std::string bytes = head_of(response, head, kept(keeps && chunked), chunked);
   const bool begun = co_await write_bytes(stream, bytes);
-  if (!begun || head.method() == http::verb::head) co_return begun && chunked;
-  asio::steady_timer news(io_, Clock::time_point::max());  // waiting for it ends where there are any
+  if (!begun || head.method() == http::verb::head) co_return (begun && chunked);
+  asio::steady_timer news(io_, Clock::time_point::max());  // waiting ends where there are any
   Outbox outbox([&] { asio::post(io_, [&] { news.cancel(); }); });
   bool ended = false, complete = false;
   const auto make_events = [&]() -> asio::awaitable<void> {

@@ -127,7 +127,7 @@ class ModelDecoder : public Decoder {
   double first_bytes_, token_bytes_;  // of a state after one token, and with each one more
   Cache cache_;
   std::optional<StreamingSession> texts_;  // none without rows
-  at::Tensor logits_;  // [rows, V]
+  at::Tensor logits_;                      // [rows, V]
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr auto kBetweenReads = std::chrono::milliseconds(250);  // of a file that may grow
 constexpr auto kSignOfLife = std::chrono::seconds(5);
-constexpr std::streamoff kTailBytes = 1 << 16;      // of a log, with its last line
-constexpr std::streamoff kReadBytes = 1 << 20;      // of a log, at once
+constexpr std::streamoff kTailBytes = 1 << 16;  // of a log, with its last line
+constexpr std::streamoff kReadBytes = 1 << 20;  // of a log, at once
 
 /// Runs in the folder, by name. What a request names is looked up here and never becomes a path.
 std::map<std::string, fs::path> runs_in(const std::string& folder) {
@@ -108,10 +108,9 @@ std::shared_ptr<const void> follower(Service& service) {
 Response run_metrics(Service& service, const Request& request) {
   const fs::path file = run_of(service, request) / "metrics.jsonl";
   if (request.parameter("follow") == "true") {
-    auto response = Response::of_events(
-        [file, place = follower(service), &stopping = service.stopping](EventStream& events) {
-          follow(events, file, stopping);
-        });
+    auto response =
+        Response::of_events([file, place = follower(service), &stopping = service.stopping](
+                                EventStream& events) { follow(events, file, stopping); });
     response.follows = true;
     return response;
   }

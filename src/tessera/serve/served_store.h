@@ -59,8 +59,8 @@ class ServedStore {
   /// Whether the answer that is worked on is not wanted any more: asked now and then, maybe often.
   using Unwanted = std::function<bool()>;
   /// Calls `use` with the store as it is now; again from the start where forgotten text was erased
-  /// meanwhile. Throws what `use` throws, and as MemoStore; ApiError 503 where it is unwanted, where
-  /// it was begun again too often, and where the store was replaced.
+  /// meanwhile. Throws what `use` throws, and as MemoStore; ApiError 503 where it is unwanted,
+  /// where it was begun again too often, and where the store was replaced.
   void read(const std::function<void(const Snapshot&)>& use, const Unwanted& unwanted = {});
 
   /// A document as it was stored.

@@ -53,7 +53,7 @@ class Server::Answered {
     if (--own->second == 0) server_.answering_.erase(own);
   }
 
-  Request request;                  ///< without its headers and its body
+  Request request;                          ///< without its headers and its body
   int64_t number = 0, number_of_asker = 0;  ///< of the requests that are answered with it
   std::string route = "refused";
   int status = 0;

@@ -26,7 +26,7 @@ struct ServiceLimits {
 
 /// Everything that the routes serve, without the network.
 struct Service {
-  ServedModels models;  ///< of which some are stores
+  ServedModels models;                                           ///< of which some are stores
   std::map<std::string, std::shared_ptr<ServedHosts>> together;  ///< stores at other hosts
   std::string runs;  ///< folder of run folders; "" for none
   ServiceLimits limits;

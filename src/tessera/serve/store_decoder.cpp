@@ -138,8 +138,8 @@ class StoreDecoder : public Decoder {
       texts.back().push_back(drawn[i]);
       contexts.push_back(predictor_.context_of(texts.back(), texts.back().size()));
     }
-    logits_ = contexts.empty() ? std::vector<std::vector<float>>()
-                               : predictor_.logits_after(contexts);
+    logits_ =
+        contexts.empty() ? std::vector<std::vector<float>>() : predictor_.logits_after(contexts);
     texts_ = std::move(texts);
   }
   void clear() noexcept override {

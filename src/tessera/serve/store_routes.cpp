@@ -157,9 +157,9 @@ Response recall_text(const Service& service, const Request& request) {
         snapshot.look_up();
         on_progress(++tokens, asked.options.tokens);
       };
-      json = store::json_of(
-          snapshot.store, asked.prompt, question,
-          store::recall(snapshot.store, question.tokens, asked.options, on_token));
+      json =
+          store::json_of(snapshot.store, asked.prompt, question,
+                         store::recall(snapshot.store, question.tokens, asked.options, on_token));
     };
     store->read(read, unwanted);
     return json;
@@ -214,8 +214,8 @@ Response statistics(ServedStore& store, const Request& request,
   const auto read = [&](const Snapshot& snapshot) {
     std::optional<store::MeasuredRecall> measured;
     if (positions > 0)
-      measured = store::measure_recall(snapshot.store, positions, 0,
-                                       [&](int64_t) { snapshot.look_up(); });
+      measured =
+          store::measure_recall(snapshot.store, positions, 0, [&](int64_t) { snapshot.look_up(); });
     json.update(store::json_of(store::statistics_of(snapshot.store), measured));
   };
   store.read(read, unwanted);
@@ -246,9 +246,10 @@ std::shared_ptr<ServedStore> store_of(const Service& service, const Request& req
   if (auto store = service.models.store(name)) return store;
   const auto together = service.together.find(name);
   if (together != service.together.end())
-    throw ApiError(404, "'{}' is a group of remote stores and supports recall only; send other requests to its "
-                   "members: {}", name,
-                   fmt::join(together->second->addresses(), ", "))
+    throw ApiError(404,
+                   "'{}' is a group of remote stores and supports recall only; send other requests "
+                   "to its members: {}",
+                   name, fmt::join(together->second->addresses(), ", "))
         .with_code("store_at_hosts");
   std::vector<std::string> names;
   for (const auto& model : service.models.all())

@@ -17,7 +17,7 @@ namespace tessera::store {
 class MemoStore final : public QuestionedStore {
  public:
   /// Creates a store without documents, as a whole or not at all. memory.vocabulary is set to the
-  /// tokenizer's. Throws UsageError if the folder exists and is not empty, std::invalid_argument as
+  /// tokenizer's. Throws UsageError if the folder exists and is not empty, UsageError as
   /// check_config() does, SystemError.
   static void create(const std::filesystem::path& folder, const memo::TextMemoryConfig& memory,
                      const Tokenizer& tokenizer);

@@ -4,7 +4,6 @@
 
 #include "tessera/store/memo_store.h"
 
-
 namespace tessera::store {
 
 /// The memory knows windows of exact tokens; a person types a line break as a space, a typographic

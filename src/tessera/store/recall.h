@@ -71,13 +71,13 @@ struct Recall {
 
 /// Recites what the memory holds after `prompt` (tokens, at least as many as the shortest window):
 /// looking ahead (Recital) under the bound code, by the best token each time under the paper's.
-/// Then it finds the sources of each token. Throws std::invalid_argument on a prompt that is too
+/// Then it finds the sources of each token. Throws UsageError on a prompt that is too
 /// short.
 Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token = {});
 
-/// Throws std::invalid_argument, naming the number of tokens needed, if `prompt` is shorter than
+/// Throws UsageError, naming the number of tokens needed, if `prompt` is shorter than
 /// the shortest window.
 void check_prompt(const QuestionedStore& store, std::span<const int32_t> prompt);
 

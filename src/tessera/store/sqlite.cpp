@@ -14,8 +14,8 @@ namespace tessera::store::sqlite {
 namespace {
 
 constexpr int kBusyMilliseconds = 10000;
-constexpr int kLongestValue = 16 << 20;  // bytes; more than any row of a ledger
-constexpr int kInstructionsBetweenLooks = 10;    // of a statement, at whether to go on
+constexpr int kLongestValue = 16 << 20;        // bytes; more than any row of a ledger
+constexpr int kInstructionsBetweenLooks = 10;  // of a statement, at whether to go on
 constexpr int kManner = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
 /// The path as SQLite's URI, in which '%', '?' and '#' have a meaning and two slashes begin a host.

@@ -54,8 +54,6 @@ StoreConfig StoreConfig::load(const std::filesystem::path& path) {
   try {
     config::from_json(json, config, "");
     check_config(config.memory);
-  } catch (const std::invalid_argument& error) {
-    throw DataError(path.native(), "{}", error.what());
   } catch (const UsageError& error) {
     throw DataError(path.native(), "{}", error.what());
   }

@@ -26,7 +26,7 @@ config::Json json_of(const StoreStatistics& statistics,
                      const std::optional<MeasuredRecall>& measured);
 config::Json json_of(const Verification& verification);
 /// prompt: as it was typed, before read_question().
-config::Json json_of(const QuestionedStore& store, const std::string& prompt, const Question& question,
-                     const Recall& recall);
+config::Json json_of(const QuestionedStore& store, const std::string& prompt,
+                     const Question& question, const Recall& recall);
 
 }  // namespace tessera::store

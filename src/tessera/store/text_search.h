@@ -29,7 +29,7 @@ struct TextMatch {
 
 /// Calls `take` for every place where `text` occurs in the document, whatever its tokens, in order;
 /// overlapping places too. If `take` returns false, the search stops and returns false. One pass;
-/// memory does not grow with the document. Throws std::invalid_argument on a text of which nothing
+/// memory does not grow with the document. Throws UsageError on a text of which nothing
 /// is left in its normal form.
 bool find_text(std::string_view text, Matching matching, const std::string& id,
                const memo::TokenPieces& pieces, const Tokenizer& tokenizer,

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/tensor/check.h"
+
 namespace tessera {
 namespace {
 
@@ -19,8 +21,8 @@ std::string describe(std::initializer_list<int64_t> sizes) {
 
 void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,
                  std::string_view what) {
-  TORCH_CHECK_VALUE(tensor.defined(), what, " is an undefined tensor, expected shape ",
-                    describe(sizes));
+  TESSERA_CHECK(tensor.defined(), what, " is an undefined tensor, expected shape ",
+                describe(sizes));
   bool fits = tensor.dim() == static_cast<int64_t>(sizes.size());
   int64_t axis = 0;
   for (int64_t size : sizes) {
@@ -28,7 +30,7 @@ void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,
     fits = size < 0 || tensor.size(axis) == size;
     ++axis;
   }
-  TORCH_CHECK_VALUE(fits, what, " has shape ", tensor.sizes(), ", expected ", describe(sizes));
+  TESSERA_CHECK(fits, what, " has shape ", tensor.sizes(), ", expected ", describe(sizes));
 }
 
 }  // namespace tessera

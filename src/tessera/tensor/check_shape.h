@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Throws c10::ValueError unless `tensor` is defined and has these sizes; -1 allows any size.
+/// Throws UsageError unless `tensor` is defined and has these sizes; -1 allows any size.
 /// what: "leaky_average: x" - the function and the argument.
 void check_shape(const at::Tensor& tensor, std::initializer_list<int64_t> sizes,
                  std::string_view what);

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tessera/base/physical_memory.h"
+#include "tessera/base/version.h"
 
 extern "C" {
 char* openblas_get_corename();
@@ -74,9 +75,9 @@ Json machine() {
 }  // namespace
 
 Json build_description() {
-  return {{"tessera", TESSERA_VERSION},
-          {"revision", TESSERA_REVISION},
-          {"compiler", TESSERA_COMPILER},
+  return {{"tessera", version()},
+          {"revision", revision()},
+          {"compiler", compiler()},
           {"libraries", libraries()},
           {"machine", machine()}};
 }

@@ -7,6 +7,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
@@ -36,8 +37,8 @@ at::Tensor to_tensor(const safetensors::TensorView& view, const std::string& nam
 DType to_dtype(at::ScalarType wanted, const std::string& name) {
   for (const auto& [dtype, scalar_type] : kTypes)
     if (scalar_type == wanted) return dtype;
-  TORCH_CHECK_VALUE(false, "save_tensors: '", name, "' has type ", wanted,
-                    ", which safetensors cannot hold");
+  TESSERA_CHECK(false, "save_tensors: '", name, "' has type ", wanted,
+                ", which safetensors cannot hold");
 }
 
 }  // namespace

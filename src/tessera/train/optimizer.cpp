@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "tessera/tensor/check.h"
 #include "tessera/train/cpu/loops.h"
 #include "tessera/train/processes.h"
 
@@ -42,8 +43,8 @@ Optimizer::Optimizer(const NamedTensors& parameters, std::string first, std::str
     : first_(std::move(first)), second_(std::move(second)) {
   std::set<const void*> seen;
   for (const auto& [name, value] : parameters) {
-    TORCH_CHECK_VALUE(value.defined() && value.is_floating_point(), "Optimizer: '", name,
-                      "' is not a tensor of floating-point numbers");
+    TESSERA_CHECK(value.defined() && value.is_floating_point(), "Optimizer: '", name,
+                  "' is not a tensor of floating-point numbers");
     if (!seen.insert(value.unsafeGetTensorImpl()).second) continue;
     const auto options = state_options(value);
     parameters_.push_back({name, value, at::zeros(value.sizes(), options),

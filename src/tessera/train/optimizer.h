@@ -65,7 +65,7 @@ class Optimizer {
 
   /// first, second: what the two tensors kept of each parameter are called in files: "adamw.m".
   /// A tensor that occurs again under another name (tied weights) is one parameter, under its first
-  /// name. Throws c10::ValueError on a parameter that is not of a floating type.
+  /// name. Throws UsageError on a parameter that is not of a floating type.
   Optimizer(const NamedTensors& parameters, std::string first, std::string second);
 
   /// One update with steps_ already counted.

@@ -29,7 +29,7 @@ struct Schedule {
   ///                            share = (step - warmup_steps) / (decay_steps - warmup_steps)
   ///     later                  min_learning_rate
   /// So the first update of a warm-up has the rate 0: it moves no weight and only starts the
-  /// moments, as in the reference. Throws std::invalid_argument where step < 0.
+  /// moments, as in the reference. Throws UsageError where step < 0.
   double at(int64_t step) const;
 };
 

@@ -1,5 +1,6 @@
 #include "tessera/train/shared_training.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/config.h"
@@ -67,9 +68,12 @@ void help_training(const TrainConfig& config, const TrainingTask& task) {
       continue;
     }
     optimizer->set_steps(order.step);
-    compute_gradients(config, task, *optimizer, order.step);
+    const double loss = compute_gradients(config, task, *optimizer, order.step);
     if (config.clip_value > 0) optimizer->clip_gradient_values(config.clip_value);
-    optimizer->step(order.learning_rate, clip_scale(optimizer->gradient_norm(), config.clip));
+    const double norm = optimizer->gradient_norm();
+    // The sums are the same bits in all processes: the leader makes no update either, and ends.
+    if (!std::isfinite(loss) || !std::isfinite(norm)) continue;
+    optimizer->step(order.learning_rate, clip_scale(norm, config.clip));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 
@@ -79,10 +80,10 @@ TEST(ContentWeights, NoHeadsAndOneSlot) {
 TEST(ContentWeights, RefusesShapesThatDoNotFit) {
   const at::Tensor keys = at::zeros({2, 3, 4}), strengths = at::zeros({2, 3}),
                    memory = at::zeros({2, 5, 4});
-  EXPECT_THROW(ops::content_weights(keys[0], strengths, memory), c10::ValueError);
-  EXPECT_THROW(ops::content_weights(keys, at::zeros({2, 2}), memory), c10::ValueError);
-  EXPECT_THROW(ops::content_weights(keys, strengths, at::zeros({2, 5, 3})), c10::ValueError);
-  EXPECT_THROW(ops::content_weights(keys, strengths, at::zeros({1, 5, 4})), c10::ValueError);
+  EXPECT_THROW(ops::content_weights(keys[0], strengths, memory), UsageError);
+  EXPECT_THROW(ops::content_weights(keys, at::zeros({2, 2}), memory), UsageError);
+  EXPECT_THROW(ops::content_weights(keys, strengths, at::zeros({2, 5, 3})), UsageError);
+  EXPECT_THROW(ops::content_weights(keys, strengths, at::zeros({1, 5, 4})), UsageError);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tests/support/drawn.h"
 #include "tests/support/numerical_gradient.h"
 
@@ -59,10 +60,10 @@ TEST(EraseAndAdd, NoHeadsLeaveTheMemoryAsItIs) {
 TEST(EraseAndAdd, RefusesShapesThatDoNotFit) {
   const at::Tensor memory = at::zeros({2, 4, 3}), weights = at::zeros({2, 1, 4}),
                    vectors = at::zeros({2, 1, 3});
-  EXPECT_THROW(ops::erase_and_add(memory[0], weights, vectors, vectors), c10::ValueError);
-  EXPECT_THROW(ops::erase_and_add(memory, at::zeros({2, 1, 3}), vectors, vectors), c10::ValueError);
-  EXPECT_THROW(ops::erase_and_add(memory, weights, at::zeros({2, 2, 3}), vectors), c10::ValueError);
-  EXPECT_THROW(ops::erase_and_add(memory, weights, vectors, at::zeros({2, 1, 4})), c10::ValueError);
+  EXPECT_THROW(ops::erase_and_add(memory[0], weights, vectors, vectors), UsageError);
+  EXPECT_THROW(ops::erase_and_add(memory, at::zeros({2, 1, 3}), vectors, vectors), UsageError);
+  EXPECT_THROW(ops::erase_and_add(memory, weights, at::zeros({2, 2, 3}), vectors), UsageError);
+  EXPECT_THROW(ops::erase_and_add(memory, weights, vectors, at::zeros({2, 1, 4})), UsageError);
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ TEST(Lstm, RefusesAStateOfAnotherModel) {
   Lstm deeper(config);
   const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
   SequenceState state = deeper.read(tokens, deeper.empty_state()).state;
-  EXPECT_THROW(model.read(tokens, std::move(state)), c10::ValueError);
+  EXPECT_THROW(model.read(tokens, std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);
 }
 

@@ -7,6 +7,7 @@
 
 #include "tessera/model/model_kind.h"
 #include "tessera/tensor/tensor_file.h"
+#include "tests/support/folders.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
@@ -19,8 +20,8 @@ constexpr const char* kGolden[] = {
 class RecurrentGoldenTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(RecurrentGoldenTest, AgreesWithPlainLoopsInValuesAndGradients) {
-  const TensorFile file = TensorFile::load(std::string(TESSERA_SOURCE_FOLDER) + "/tests/golden/" +
-                                           GetParam() + ".safetensors");
+  const TensorFile file =
+      TensorFile::load(test::golden_file(GetParam() + std::string(".safetensors")));
   const auto of = [&](const std::string& name) { return file.tensors.at(name).to(at::kDouble); };
   const auto model = model_kind(file.metadata.at("kind"))
                          .make(config::parse_json(file.metadata.at("hyper_parameters"), "golden"),

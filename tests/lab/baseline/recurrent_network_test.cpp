@@ -137,7 +137,7 @@ TEST_P(RecurrentNetworkTest, StatesOfDifferentLengthsStackUnlessTheyGrow) {
   go_on(inputs(1, 2), shorter);
   go_on(inputs(1, 5), longer);
   if (GetParam().grows)
-    EXPECT_THROW(SequenceState::stack({&shorter, &longer}), c10::ValueError);
+    EXPECT_THROW(SequenceState::stack({&shorter, &longer}), UsageError);
   else
     EXPECT_EQ(SequenceState::stack({&shorter, &longer}).rows(), 2);
 }
@@ -289,14 +289,14 @@ TEST_P(RecurrentNetworkTest, RefusedInputsLeaveTheStateAsItWas) {
   go_on(x, state);
   for (const at::Tensor& wrong : {more.narrow(2, 0, 4), more[0], more.to(at::kFloat),
                                   more.to(at::kLong), inputs(3, 2), inputs(1, 2)})
-    EXPECT_THROW(model_->read(wrong, std::move(state)), c10::ValueError);
+    EXPECT_THROW(model_->read(wrong, std::move(state)), UsageError);
   for (int64_t first : {-1, 4})
-    EXPECT_THROW(model_->read(more, std::move(state), first), c10::ValueError);
+    EXPECT_THROW(model_->read(more, std::move(state), first), UsageError);
   expect_equal(go_on(more, state), whole(at::cat({x, more}, 1)).slice(1, 6));
   for (const at::Tensor& wrong : {x.narrow(2, 0, 4), x[0], x.to(at::kFloat)})
-    EXPECT_THROW(model_->forward(wrong), c10::ValueError);
-  EXPECT_THROW(model_->forward(x, {}, 7), c10::ValueError);
-  EXPECT_THROW(model_->forward(x, {}, -1), c10::ValueError);
+    EXPECT_THROW(model_->forward(wrong), UsageError);
+  EXPECT_THROW(model_->forward(x, {}, 7), UsageError);
+  EXPECT_THROW(model_->forward(x, {}, -1), UsageError);
 }
 
 TEST_P(RecurrentNetworkTest, RefusesStatesOfOtherModels) {
@@ -313,7 +313,7 @@ TEST_P(RecurrentNetworkTest, RefusesStatesOfOtherModels) {
   SequenceState words = state_of("lstm", R"({"vocabulary": 5, "layers": 1, "channels": 4})");
   SequenceState wider = state_of("vector_lstm", R"({"inputs": 5, "hidden": 19})");
   for (SequenceState* other : {&stm, &words, &wider}) {
-    EXPECT_THROW(model_->read(x, std::move(*other)), c10::ValueError);
+    EXPECT_THROW(model_->read(x, std::move(*other)), UsageError);
     EXPECT_EQ(other->rows(), 2);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -113,14 +114,14 @@ TEST(Retention, TheFutureDoesNotReachThePast) {
 TEST(Retention, RefusesBadArguments) {
   const at::Tensor x = at::randn({2, 3, 2, 4}), decays = two_decays().to(at::kFloat);
   EXPECT_NO_THROW(retention(x, x, x, decays));
-  EXPECT_THROW(retention(x[0], x, x, decays), c10::ValueError);
-  EXPECT_THROW(retention(x, x.narrow(3, 0, 2), x, decays), c10::ValueError);
-  EXPECT_THROW(retention(x, x, x.narrow(1, 0, 2), decays), c10::ValueError);
-  EXPECT_THROW(retention(x, x, x.to(at::kDouble), decays), c10::ValueError);
-  EXPECT_THROW(retention(x, x, x, decays.narrow(0, 0, 1)), c10::ValueError);
-  EXPECT_THROW(retention(x, x, x, decays.clone().requires_grad_()), c10::ValueError);
-  EXPECT_THROW(retention(x, x, x, decays, at::zeros({2, 2, 4, 3})), c10::ValueError);
-  EXPECT_THROW(retention(x, x, x, decays, {}, 0), c10::ValueError);
+  EXPECT_THROW(retention(x[0], x, x, decays), UsageError);
+  EXPECT_THROW(retention(x, x.narrow(3, 0, 2), x, decays), UsageError);
+  EXPECT_THROW(retention(x, x, x.narrow(1, 0, 2), decays), UsageError);
+  EXPECT_THROW(retention(x, x, x.to(at::kDouble), decays), UsageError);
+  EXPECT_THROW(retention(x, x, x, decays.narrow(0, 0, 1)), UsageError);
+  EXPECT_THROW(retention(x, x, x, decays.clone().requires_grad_()), UsageError);
+  EXPECT_THROW(retention(x, x, x, decays, at::zeros({2, 2, 4, 3})), UsageError);
+  EXPECT_THROW(retention(x, x, x, decays, {}, 0), UsageError);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ TEST(RetNet, RefusesAStateOfAnotherModel) {
   RetNet other(wider);
   const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
   SequenceState state = other.read(tokens, other.empty_state()).state;
-  EXPECT_THROW(model.read(tokens, std::move(state)), c10::ValueError);
+  EXPECT_THROW(model.read(tokens, std::move(state)), UsageError);
   EXPECT_EQ(state.rows(), 2);
 }
 

@@ -9,6 +9,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/text/training.h"
+#include "tests/support/folders.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -26,8 +27,7 @@ std::string some_model(const fs::path& folder) {
 TEST(Configurations, EveryExampleMakesANetwork) {
   const test::TemporaryFolder folder;
   int files = 0;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(TESSERA_SOURCE_FOLDER) / "examples/configs")) {
+  for (const auto& entry : fs::directory_iterator(test::source_folder() / "examples/configs")) {
     SCOPED_TRACE(entry.path().native());
     ++files;
     config::Json json = config::read_toml(entry.path());

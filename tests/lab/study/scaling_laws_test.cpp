@@ -12,14 +12,16 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/support/figure_captions.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
 
 StudyOptions quick_options(const std::string& id, int64_t runs) {
+  static const test::TemporaryFolder above;
   StudyOptions options;
   options.size = StudySize::kQuick;
-  options.folder = std::filesystem::path(::testing::TempDir()) / "scaling_laws_test" / id;
+  options.folder = above / id;
   options.overrides["runs"] = runs;
   return options;
 }

@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <csignal>
@@ -13,6 +12,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/report/bar_chart.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -50,13 +50,9 @@ Study example() {
 
 class StudyFrame : public testing::Test {
  protected:
-  StudyFrame() {
-    options_.folder =
-        std::filesystem::temp_directory_path() / ("tessera-study-" + std::to_string(getpid()));
-    std::filesystem::remove_all(options_.folder);
-  }
-  ~StudyFrame() override { std::filesystem::remove_all(options_.folder); }
+  StudyFrame() { options_.folder = above_ / "study"; }
 
+  const test::TemporaryFolder above_;
   StudyOptions options_;
 };
 
@@ -258,7 +254,7 @@ TEST(StudyResults, ChartOfPointsSeparatesSeriesAndPublished) {
   EXPECT_EQ(chart->series()[1].points[0].y, 2.5);
   EXPECT_EQ(chart->series()[2].name, "b");
   EXPECT_EQ(results.chart_of_points("t", {}, {}, {"b"})->series().size(), 1u);
-  EXPECT_THROW(results.chart_of_points("t", {}, {}, {"c"}), std::invalid_argument);
+  EXPECT_THROW(results.chart_of_points("t", {}, {}, {"c"}), UsageError);
 }
 
 TEST(StudyResults, PublishedLinesBreakWhereNothingIsPublished) {
@@ -281,12 +277,12 @@ TEST(StudyResults, RefusesNamesThatAreTakenOrNoFileNames) {
     return std::make_unique<BarChart>("t", std::vector<std::string>{}, "", "");
   };
   results.add_chart("left", chart());
-  EXPECT_THROW(results.add_chart("left", chart()), std::invalid_argument);
-  EXPECT_THROW(results.add_table("left", Table("t", {"a"})), std::invalid_argument);
-  EXPECT_THROW(results.add_chart("../left", chart()), std::invalid_argument);
-  EXPECT_THROW(results.add_chart("", chart()), std::invalid_argument);
-  EXPECT_THROW(results.add_table("results", Table("t", {"a"})), std::invalid_argument);
-  EXPECT_THROW(results.add_chart("right", nullptr), std::invalid_argument);
+  EXPECT_THROW(results.add_chart("left", chart()), UsageError);
+  EXPECT_THROW(results.add_table("left", Table("t", {"a"})), UsageError);
+  EXPECT_THROW(results.add_chart("../left", chart()), UsageError);
+  EXPECT_THROW(results.add_chart("", chart()), UsageError);
+  EXPECT_THROW(results.add_table("results", Table("t", {"a"})), UsageError);
+  EXPECT_THROW(results.add_chart("right", nullptr), UsageError);
 }
 
 TEST(FolderName, HasLettersDigitsAndSingleHyphens) {
@@ -302,6 +298,12 @@ TEST(StudyCost, IsSaidToTwoDigits) {
   EXPECT_EQ(cost_text(1535, false), "26 min");
   EXPECT_EQ(cost_text(10800, true), "about 3 h");
   EXPECT_FALSE(cost_of("no/such").has_value());
+}
+
+TEST(AllStudies, SayTheirSettingsBeforeAnyWork) {
+  int with_settings = 0;
+  for (const Study& study : all_studies()) with_settings += !describe_settings(study).empty();
+  EXPECT_EQ(with_settings, static_cast<int>(all_studies().size()));
 }
 
 TEST(AllStudies, HaveDistinctIdsAndSayWhatTheyShow) {

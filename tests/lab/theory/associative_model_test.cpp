@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
+
 namespace tessera::theory {
 namespace {
 
@@ -83,13 +85,11 @@ TEST(ModelGradient, OfARepeatedBatchIsThatOfItsWeights) {
 TEST(ModelGradient, RefusesSizesThatDoNotFit) {
   const AssociationTask task = zipf_task(6, 3, 1);
   auto model = double_model(task, 4, 3);
-  EXPECT_THROW(model_gradient(task, model, {.inputs = {6}, .weights = {1}}, {}),
-               std::invalid_argument);
-  EXPECT_THROW(model_gradient(task, model, {.inputs = {1}, .weights = {}}, {}),
-               std::invalid_argument);
+  EXPECT_THROW(model_gradient(task, model, {.inputs = {6}, .weights = {1}}, {}), UsageError);
+  EXPECT_THROW(model_gradient(task, model, {.inputs = {1}, .weights = {}}, {}), UsageError);
   model.memory.pop_back();
-  EXPECT_THROW(model_gradient(task, model, population_batch(task), {}), std::invalid_argument);
-  EXPECT_THROW(random_model(task, 0, OutputScale::kUnit, 1), std::invalid_argument);
+  EXPECT_THROW(model_gradient(task, model, population_batch(task), {}), UsageError);
+  EXPECT_THROW(random_model(task, 0, OutputScale::kUnit, 1), UsageError);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "lab/theory/embedding_models.h"
+#include "tessera/base/error.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/population_error.h"
@@ -72,8 +73,8 @@ TEST(Compensation, SimplexHasEqualAngles) {
           EXPECT_NEAR(product, a == b ? 1 : -1.0 / static_cast<double>(count - 1), 1e-12);
         }
     }
-  EXPECT_THROW(simplex_outputs(5, 3), std::invalid_argument);
-  EXPECT_THROW(simplex_outputs(1, 3), std::invalid_argument);
+  EXPECT_THROW(simplex_outputs(5, 3), UsageError);
+  EXPECT_THROW(simplex_outputs(1, 3), UsageError);
 }
 
 TEST(Compensation, GradientIsThatOfTheLoss) {
@@ -116,8 +117,8 @@ TEST(Compensation, DescentFindsOutputsThatErrLess) {
 
 TEST(Compensation, RefusesWhatDoesNotFit) {
   const AssociationTask task = zipf_task(4, 2, 1);
-  EXPECT_THROW(found_outputs(task, std::vector<float>(3, 1), 2, 1), std::invalid_argument);
-  EXPECT_THROW(found_outputs(task, std::vector<float>(4, 1), 0, 1), std::invalid_argument);
+  EXPECT_THROW(found_outputs(task, std::vector<float>(3, 1), 2, 1), UsageError);
+  EXPECT_THROW(found_outputs(task, std::vector<float>(4, 1), 0, 1), UsageError);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tessera/plan/population_error.h"
 
 namespace tessera::theory {
@@ -39,8 +40,8 @@ TEST(GeneralWeights, OneInputIsReadRight) {
 
 TEST(GeneralWeights, RefuseWhatHasNoDualVectors) {
   const AssociationTask task = zipf_task(10, 5, 1);
-  EXPECT_THROW(general_weights_error(task, OutputWeights::kDual, 4, 1), std::invalid_argument);
-  EXPECT_THROW(general_weights_error(task, OutputWeights::kPlain, 0, 1), std::invalid_argument);
+  EXPECT_THROW(general_weights_error(task, OutputWeights::kDual, 4, 1), UsageError);
+  EXPECT_THROW(general_weights_error(task, OutputWeights::kPlain, 0, 1), UsageError);
 }
 
 TEST(CappedWeights, KeepTheFirstOfEachOutput) {

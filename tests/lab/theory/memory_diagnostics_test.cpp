@@ -7,6 +7,7 @@
 #include <span>
 
 #include "lab/theory/embedding_models.h"
+#include "tessera/base/error.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
@@ -25,9 +26,8 @@ TEST(MemoryDiagnostics, TwoDimensionsByHand) {
   EXPECT_DOUBLE_EQ(memory_load(3.5, 2), 7);
   EXPECT_TRUE(std::isinf(memory_load(3.5, 0)));
   EXPECT_DOUBLE_EQ(free_slots(found, 20, 2), 16.5);
-  EXPECT_THROW(free_slots(found, 20, 0), std::invalid_argument);
-  EXPECT_THROW(diagnose_memory(std::vector<float>{1, 2}, std::vector<float>{1, 0}, 2),
-               std::invalid_argument);
+  EXPECT_THROW(free_slots(found, 20, 0), UsageError);
+  EXPECT_THROW(diagnose_memory(std::vector<float>{1, 2}, std::vector<float>{1, 0}, 2), UsageError);
 }
 
 TEST(LikelihoodRatio, WeighsNoiseAndFrequency) {
@@ -37,10 +37,8 @@ TEST(LikelihoodRatio, WeighsNoiseAndFrequency) {
   EXPECT_EQ(likelihood_ratio_answer(scores, noise, std::vector<double>{0.5, 0.5}), 0);
   EXPECT_EQ(likelihood_ratio_answer(scores, noise, std::vector<double>{0.3, 0.7}), 1);
   EXPECT_EQ(likelihood_ratio_answer(scores, noise, std::vector<double>{0.0, 1.0}), 1);
-  EXPECT_THROW(likelihood_ratio_answer(scores, noise, std::vector<double>{0, 0}),
-               std::invalid_argument);
-  EXPECT_THROW(likelihood_ratio_answer(scores, noise, std::vector<double>{1}),
-               std::invalid_argument);
+  EXPECT_THROW(likelihood_ratio_answer(scores, noise, std::vector<double>{0, 0}), UsageError);
+  EXPECT_THROW(likelihood_ratio_answer(scores, noise, std::vector<double>{1}), UsageError);
 }
 
 /// V = 1000 outputs of Zipf law, n = 2048 independent keys in d = 512, all stored in W.

@@ -7,6 +7,7 @@
 #include "lab/theory/descent.h"
 #include "lab/theory/memory_diagnostics.h"
 #include "lab/theory/step_schedule.h"
+#include "tessera/base/error.h"
 #include "tessera/plan/population_error.h"
 
 namespace tessera::theory {
@@ -69,7 +70,7 @@ TEST(ApproximateWeights, TwoStepsByHand) {
   EXPECT_NEAR(batch[0], 3 * 0.8, 1e-6);
   EXPECT_EQ(batch[1], 0);
   EXPECT_NEAR(batch[2], 0.8, 1e-6);
-  EXPECT_THROW(approximate_weights(std::vector<int64_t>{1}, 1.0, 0), std::invalid_argument);
+  EXPECT_THROW(approximate_weights(std::vector<int64_t>{1}, 1.0, 0), UsageError);
 }
 
 TEST(ApproximateWeights, LargeStepsStoreAllAlikeAndSmallOnesByFrequency) {
@@ -105,8 +106,8 @@ TEST(StepSchedule, ValuesByHand) {
   EXPECT_EQ(drop(4), 10);
   EXPECT_EQ(drop(5), 1);
   EXPECT_DOUBLE_EQ(inverse_root_decay(10, 99, 100)(100), 1);
-  EXPECT_THROW(stepwise_decay(1, 0.5, 0), std::invalid_argument);
-  EXPECT_THROW(inverse_root_decay(1, 1, 0), std::invalid_argument);
+  EXPECT_THROW(stepwise_decay(1, 0.5, 0), UsageError);
+  EXPECT_THROW(inverse_root_decay(1, 1, 0), UsageError);
 }
 
 TEST(LoadAdaptiveStep, StartsLargeAndShrinksWhenTheMemoryIsFull) {

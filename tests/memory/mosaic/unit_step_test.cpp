@@ -5,6 +5,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
 #include "tests/support/numerical_gradient.h"
@@ -147,11 +148,11 @@ TEST_P(UnitStep, LeavesTheStateThatItGoesOnFromAsItWas) {
 TEST_P(UnitStep, RefusesOtherSizes) {
   auto context = shaken(ContextMemory(options_));
   const ContextMemoryState state = context->read(at::randn({2, 5, 42}), {}).second;
-  EXPECT_THROW(context->read(at::randn({3, 1, 42}), state), c10::ValueError);
-  EXPECT_THROW(context->read(at::randn({2, 1, 41}), state), c10::ValueError);
+  EXPECT_THROW(context->read(at::randn({3, 1, 42}), state), UsageError);
+  EXPECT_THROW(context->read(at::randn({2, 1, 41}), state), UsageError);
   auto persistent = shaken(PersistentMemory(options_, 37, 1));
-  EXPECT_THROW(persistent->read(at::randn({3, 1, 42}), at::zeros({2, 3, 14})), c10::ValueError);
-  EXPECT_THROW(persistent->read(at::randn({2, 1, 41}), {}), c10::ValueError);
+  EXPECT_THROW(persistent->read(at::randn({3, 1, 42}), at::zeros({2, 3, 14})), UsageError);
+  EXPECT_THROW(persistent->read(at::randn({2, 1, 41}), {}), UsageError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, UnitStep,

@@ -48,7 +48,7 @@ describe("Write", () => {
   const joined = async (page) => (await texts(page.locator("#write .written[data-index]"))).join("").replaceAll("\u21b5", "");
 
   test("writes what the API writes", () => onPage("#write", async (page) => {
-    await page.getByLabel("Text to go on from").fill("the cat ");
+    await page.getByLabel("Prompt", { exact: true }).fill("the cat ");
     await page.getByText("How tokens are drawn").click();
     await page.getByLabel("Temperature").fill("0");
     await page.getByLabel("Tokens to write").fill("30");
@@ -65,7 +65,7 @@ describe("Write", () => {
     const answer = await api("/v1/completions", {model: "mosaic", prompt: "a dog ", temperature: 1, seed: 7, max_tokens: 20});
     await onPage(hash, async (page) => {
       await page.waitForSelector(kDone);
-      assert.equal(await page.getByLabel("Text to go on from").inputValue(), "a dog ");
+      assert.equal(await page.getByLabel("Prompt", { exact: true }).inputValue(), "a dog ");
       if (!answer.choices[0].text.includes("\ufffd")) assert.equal(await joined(page), answer.choices[0].text);
     });
   });
@@ -82,7 +82,7 @@ describe("Write", () => {
     const letter = (await second.locator(".token-name").textContent()).slice(1, -1).replace("\u21b5", "\n");
     await second.click();
     await page.waitForSelector(kDone);
-    assert.equal(await page.getByLabel("Text to go on from").inputValue(), "the cat " + before.slice(0, 3) + letter);
+    assert.equal(await page.getByLabel("Prompt", { exact: true }).inputValue(), "the cat " + before.slice(0, 3) + letter);
     await page.goBack();
     await page.waitForFunction(() => document.querySelector("#write textarea").value === "the cat ");
     await page.waitForSelector(kDone);
@@ -116,7 +116,7 @@ describe("Write", () => {
   }, {refusals: [400]}));
 
   test("says in words what the server refuses", () => onPage("#write", async (page) => {
-    await page.getByLabel("Text to go on from").fill("a");
+    await page.getByLabel("Prompt", { exact: true }).fill("a");
     await page.evaluate(() => { document.querySelector("#write form").noValidate = true; });
     await page.getByText("How tokens are drawn").click();
     await page.getByLabel("Top p").fill("0.5");
@@ -274,7 +274,7 @@ describe("Everywhere", () => {
     await page.getByRole("link", {name: "Plan"}).click();
     await page.getByRole("heading", {name: "Plan"}).waitFor();
     await page.getByRole("link", {name: "Write"}).click();
-    assert.equal(await page.getByLabel("Text to go on from").inputValue(), "my sister ");
+    assert.equal(await page.getByLabel("Prompt", { exact: true }).inputValue(), "my sister ");
     assert.ok(await page.locator("#write .written[data-index]").count() > 0);
   }));
 

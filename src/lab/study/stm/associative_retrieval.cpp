@@ -1,8 +1,8 @@
 // Table 1 and figure 4: which digit came with a letter, with parts of the model left out.
 
+#include "lab/task/associative_retrieval/associative_retrieval.h"
 #include "lab/study/stm/comparison.h"
 #include "lab/study/stm/studies.h"
-#include "lab/task/associative_retrieval/associative_retrieval.h"
 
 namespace tessera::stm_study {
 namespace {

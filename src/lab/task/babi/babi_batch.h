@@ -24,7 +24,7 @@ struct BabiBatch {
 };
 
 /// These readings of a task (places in data.readings). T and C are those of the longest, W is
-/// data.longest_sentence(). On the CPU. Throws std::invalid_argument on no readings,
+/// data.longest_sentence(). On the CPU. Throws UsageError on no readings,
 /// std::out_of_range on one that there is not.
 BabiBatch make_babi_batch(const BabiData& data, int64_t task, Split split,
                           std::span<const int64_t> readings);
@@ -49,7 +49,7 @@ BabiDraw draw_babi(const BabiData& data, uint64_t seed, int64_t step, int64_t qu
                    int64_t parts);
 
 /// Cross-entropy of all questions together, in nats. logits [B, C, V]. This and the next throw
-/// c10::ValueError on another shape.
+/// UsageError on another shape.
 at::Tensor babi_loss(const at::Tensor& logits, const BabiBatch& batch);
 
 /// Wrong answers among the batch's; an answer from logits that are not a number is wrong.

@@ -12,7 +12,7 @@ namespace tessera::task {
 
 /// Story `index` of task 1 … 20, simulated: the same kinds of statements, questions, answers and
 /// supporting lines as in the data set of Weston et al. 2015, in the same words. A pure function of
-/// (task, seed, index). Throws std::invalid_argument on another task.
+/// (task, seed, index). Throws UsageError on another task.
 /// Differs from the data set, whose generator was read for its rules: how often what happens is
 /// matched only roughly, and only what a reader can know for sure is asked.
 BabiStory simulate_story(int64_t task, uint64_t seed, int64_t index);

@@ -14,7 +14,7 @@ struct CopyConfig {
   void visit_fields(Visitor&& field) {
     field("bits", bits, "width of a vector");
     field("min_length", min_length, "fewest vectors to copy");
-    field("max_length", max_length, "most vectors to copy; a batch shares one length");
+    field("max_length", max_length, "maximum number of vectors to copy; a batch shares one length");
   }
 };
 

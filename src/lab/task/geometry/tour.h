@@ -16,7 +16,7 @@ inline constexpr int64_t kMostTourPoints = 16;
 
 /// A shortest closed tour through all points, which begins at point 0: exact, by Held & Karp 1962.
 /// Of its two directions the one whose second point has the lower place.
-/// Throws std::invalid_argument on no points or more than kMostTourPoints.
+/// Throws UsageError on no points or more than kMostTourPoints.
 std::vector<int64_t> shortest_tour(std::span<const Point> points);
 
 }  // namespace tessera::task

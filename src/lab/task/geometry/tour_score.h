@@ -22,7 +22,7 @@ struct TourScore {
 
 /// batch: of the task travelling_salesman; logits [T, B, classes]. The paper does not say how it
 /// counts answers that are no tours: here they have no length and are counted apart.
-/// Throws c10::ValueError on another shape.
+/// Throws UsageError on another shape.
 TourScore score_tours(const at::Tensor& logits, const TaskBatch& batch);
 
 }  // namespace tessera::task

@@ -14,8 +14,10 @@ struct TravellingSalesmanConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("min_points", min_points, "fewest points");
-    field("max_points", max_points, "most points, up to 16; a batch shares one number");
-    field("most_points", most_points, "most points a model of this task can name: its width");
+    field("max_points", max_points,
+          "maximum number of points, up to 16; a batch shares one number");
+    field("most_points", most_points,
+          "maximum number of points a model of this task can name: its width");
     field("features", features, "shuffled for training, identity as the published test sets");
   }
 };

@@ -29,9 +29,9 @@ struct GraphConfig {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("min_nodes", min_nodes, "fewest nodes");
-    field("max_nodes", max_nodes, "most nodes");
+    field("max_nodes", max_nodes, "maximum number of nodes");
     field("min_edges", min_edges, "fewest edges, where the nodes allow it");
-    field("max_edges", max_edges, "most edges, where the nodes allow it");
+    field("max_edges", max_edges, "maximum number of edges, where the nodes allow it");
     field("max_weight", max_weight, "weights are whole numbers from 1 on");
     field("features", features, "features that nodes are named by: width of a one-hot vector");
   }
@@ -45,11 +45,11 @@ Graph draw_graph(RandomStream& random, const GraphConfig& config);
 
 /// A shortest path from source to destination, both included (Dijkstra 1959). Of several shortest
 /// ones the first in lexicographic order of its nodes. Weights must be positive.
-/// Throws std::invalid_argument where no path leads there.
+/// Throws UsageError where no path leads there.
 std::vector<int64_t> shortest_path(const Graph& graph, int64_t source, int64_t destination);
 
 /// Sum of the weights along a path; of two edges between the same nodes the lighter counts. Throws
-/// std::invalid_argument where an edge is missing.
+/// UsageError where an edge is missing.
 int64_t path_length(const Graph& graph, const std::vector<int64_t>& path);
 
 /// The edges by weight, then by lower node, then by higher node. In each edge u < v.
@@ -57,7 +57,7 @@ std::vector<Edge> edges_by_weight(const Graph& graph);
 
 /// The edges of the minimum spanning tree in the order in which Kruskal 1956 takes them, that of
 /// edges_by_weight().
-/// Throws std::invalid_argument where the graph is not connected.
+/// Throws UsageError where the graph is not connected.
 std::vector<Edge> spanning_tree(const Graph& graph);
 
 }  // namespace tessera::task

@@ -28,7 +28,7 @@ struct Disentanglement {
   bool holds(double dominance) const { return one_moon_each && least_dominance >= dominance; }
 };
 
-/// Throws c10::ValueError on a network that is not of 3 complex inputs, outputs and channels.
+/// Throws UsageError on a network that is not of 3 complex inputs, outputs and channels.
 Disentanglement disentanglement(const ComplexMosaic& model);
 
 }  // namespace tessera::task

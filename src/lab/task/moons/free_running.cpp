@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/interrupt.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::task {
@@ -33,10 +34,10 @@ std::vector<ContextError> free_running_errors(SequenceModel& model, const at::Te
   at::NoGradGuard no_grad;
   check_shape(observations, {-1, -1, -1}, "free_running_errors: observations");
   const int64_t last = observations.size(1) - options.steps;  // context
-  TORCH_CHECK_VALUE(options.steps > 0 && options.stride > 0 && last > 0,
-                    "free_running_errors: ", options.steps, " steps after every ", options.stride,
-                    " of ", observations.size(1), " observations; expected 1 or more of each and ",
-                    "more observations than steps");
+  TESSERA_CHECK(options.steps > 0 && options.stride > 0 && last > 0,
+                "free_running_errors: ", options.steps, " steps after every ", options.stride,
+                " of ", observations.size(1), " observations; expected 1 or more of each and ",
+                "more observations than steps");
   std::vector<ContextError> errors;
   SequenceState state = model.empty_state();
   for (int64_t context = 1, read = 0; context <= last; context += options.stride) {

@@ -29,7 +29,7 @@ struct FreeRunning {
 /// Differs from the authors' code: that stores the value 0 for the last observation and for all
 /// predictions, and compares predictions with the observation one step later.
 /// on_context: called after each. Throws Interrupted between two contexts after a signal, and
-/// c10::ValueError on observations that do not fit the model or are fewer than steps + 1.
+/// UsageError on observations that do not fit the model or are fewer than steps + 1.
 std::vector<ContextError> free_running_errors(SequenceModel& model, const at::Tensor& observations,
                                               const FreeRunning& options,
                                               const std::function<void(int64_t)>& on_context = {});

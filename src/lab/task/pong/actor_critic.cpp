@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tessera/base/error.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -22,7 +23,7 @@ at::Tensor sum_backwards(const at::Tensor& terms, const at::Tensor& factors, at:
 void check(const Rollout& rollout) {
   check_shape(rollout.rewards, {-1, -1}, "actor_critic_loss: rewards");
   const int64_t T = rollout.rewards.size(0), W = rollout.rewards.size(1);
-  TORCH_CHECK_VALUE(T > 0, "actor_critic_loss: the rollout has no step");
+  TESSERA_CHECK(T > 0, "actor_critic_loss: the rollout has no step");
   check_shape(rollout.continues, {T, W}, "actor_critic_loss: continues");
   check_shape(rollout.values, {T, W}, "actor_critic_loss: values");
   check_shape(rollout.log_probabilities, {T, W}, "actor_critic_loss: log_probabilities");

@@ -48,7 +48,7 @@ at::Tensor generalised_advantages(const Rollout& rollout, double discount, doubl
 
 /// The mean over workers of the sum over steps of
 ///     -log π(a_t) A_t - entropy H_t + value (R_t - V_t)² / 2,
-/// a scalar. Throws c10::ValueError where the shapes do not fit or there is no step.
+/// a scalar. Throws UsageError where the shapes do not fit or there is no step.
 at::Tensor actor_critic_loss(const Rollout& rollout, const ActorCriticConfig& config);
 
 }  // namespace tessera

@@ -81,7 +81,7 @@ class PongAgentImpl : public torch::nn::Module {
     at::Tensor values;  ///< [W]
     PongAgentState state;
   };
-  /// frames [W, size, size], normalised. Throws c10::ValueError where they do not fit.
+  /// frames [W, size, size], normalised. Throws UsageError where they do not fit.
   Answer step(const at::Tensor& frames, const PongAgentState& state);
 
  private:

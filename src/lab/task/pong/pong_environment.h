@@ -62,7 +62,7 @@ class PongEnvironment {
     int64_t reward = 0;  ///< points won less points lost
     bool ended = false;  ///< no action may follow
   };
-  /// Throws std::invalid_argument on an action that does not exist, std::logic_error after the end.
+  /// Throws UsageError on an action that does not exist, std::logic_error after the end.
   Outcome act(int64_t action);
 
   /// What the agent sees now, [size, size], from 0 (black) to 1 (white).

@@ -19,7 +19,7 @@ class Automaton {
     bool operator==(const Edge&) const = default;
   };
 
-  /// edges[s]: those out of state s. Throws std::invalid_argument where a state has none or two
+  /// edges[s]: those out of state s. Throws UsageError where a state has none or two
   /// of the same symbol, or an edge leads nowhere.
   explicit Automaton(std::vector<std::vector<Edge>> edges);
 

@@ -13,7 +13,7 @@ namespace tessera::task {
 /// T of them -> [T, V] float: after each token, how often each letter has followed the last
 /// `context` tokens so far; where these come for the first time, the last context - 1, and so on;
 /// once for every letter before the first one. Separators stand before the first token. Throws
-/// std::invalid_argument unless context >= 0.
+/// UsageError unless context >= 0.
 at::Tensor context_counts(const RegBench& task, std::span<const int64_t> tokens, int64_t context);
 
 /// The score of these counts, as shares, on sequences 0 … count - 1 of a set.

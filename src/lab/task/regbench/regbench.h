@@ -27,14 +27,14 @@ struct RegBenchConfig {
   void visit_fields(Visitor&& field) {
     field("letters", letters, "letters from which the alphabet of a language is drawn, at most 26");
     field("min_alphabet", min_alphabet, "fewest letters of a language");
-    field("max_alphabet", max_alphabet, "most letters of a language");
+    field("max_alphabet", max_alphabet, "maximum number of letters of a language");
     field("min_states", min_states, "fewest states of an automaton, before it is minimised");
-    field("max_states", max_states, "most states of an automaton");
-    field("max_edges", max_edges, "most edges out of a state");
+    field("max_states", max_states, "maximum number of states of an automaton");
+    field("max_edges", max_edges, "maximum number of edges out of a state");
     field("min_strings", min_strings, "fewest strings of a sequence");
-    field("max_strings", max_strings, "most strings of a sequence");
+    field("max_strings", max_strings, "maximum number of strings of a sequence");
     field("min_length", min_length, "fewest symbols of a string");
-    field("max_length", max_length, "most symbols of a string");
+    field("max_length", max_length, "maximum number of symbols of a string");
   }
 };
 
@@ -69,7 +69,7 @@ class RegBench {
   int64_t longest() const { return config_.max_strings * (config_.max_length + 1) - 1; }
 
   Automaton automaton(uint64_t seed, int64_t index) const;
-  /// Throws std::invalid_argument on symbols that are not letters.
+  /// Throws UsageError on symbols that are not letters.
   RegBenchSequence sequence(const Automaton& automaton, uint64_t seed, int64_t index) const;
   /// The exact probability of each token of the vocabulary to be the next symbol in this state. A
   /// separator is no symbol: where strings end is not the language's.

@@ -24,7 +24,7 @@ struct RegBenchBatch {
                        ///< sequence
 };
 
-/// The sequences of these automata. Throws std::invalid_argument on no automata.
+/// The sequences of these automata. Throws UsageError on no automata.
 RegBenchBatch make_regbench_batch(const RegBench& task, const RegBenchSet& set,
                                   std::span<const int64_t> automata);
 
@@ -43,7 +43,7 @@ struct RegBenchScore {
   double distance() const;
 };
 
-/// logits [B, T, V]. Throws c10::ValueError on another shape.
+/// logits [B, T, V]. Throws UsageError on another shape.
 /// Accuracy counts every position, not only the last one of a sequence as the text of Zhang et al.
 /// 2024 has it: that is what the benchmark's code does. Its code sums |p - q|; the published
 /// distances are halves of it.

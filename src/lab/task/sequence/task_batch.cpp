@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tessera/base/error.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera::task {
@@ -43,9 +44,8 @@ Answers answers_of(const at::Tensor& outputs, const TaskBatch& batch, const char
   const bool classes = batch.kind == TargetKind::kClasses;
   const int64_t T = batch.answers.size(0);
   check_shape(outputs, {-1, batch.answers.size(1), classes ? -1 : batch.targets.size(2)}, what);
-  TORCH_CHECK_VALUE(T - batch.first_answer <= outputs.size(0) && outputs.size(0) <= T, what,
-                    " have ", outputs.size(0), " steps, expected ", T - batch.first_answer, " to ",
-                    T);
+  TESSERA_CHECK(T - batch.first_answer <= outputs.size(0) && outputs.size(0) <= T, what, " have ",
+                outputs.size(0), " steps, expected ", T - batch.first_answer, " to ", T);
   const int64_t first = T - outputs.size(0);
   return {batch.targets.slice(0, first), batch.answers.slice(0, first)};
 }

@@ -24,13 +24,13 @@ struct TaskBatch {
 };
 
 /// The samples with these numbers; they share the sizes of the first. On the CPU.
-/// Throws std::invalid_argument on no samples.
+/// Throws UsageError on no samples.
 TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples);
 
 /// Mean loss over all that is asked for. Of bits and classes, in nats: binary cross-entropy of the
 /// logistic function, or cross-entropy of the softmax. Of the numbers of vectors: the square of
 /// the error clipped to ±clip. outputs: of the last steps, at least those from the first answer on,
-/// [T - t, B, out] with t <= first_answer -> scalar. Throws c10::ValueError on another shape.
+/// [T - t, B, out] with t <= first_answer -> scalar. Throws UsageError on another shape.
 at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch);
 
 /// Right and wrong answers; scores of several batches add up.
@@ -53,7 +53,7 @@ struct TaskScore {
   double mean_absolute_error() const;
 };
 
-/// outputs: as for answer_loss(). Throws c10::ValueError on another shape. An output that is not a
+/// outputs: as for answer_loss(). Throws UsageError on another shape. An output that is not a
 /// number counts as wrong.
 TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch);
 

@@ -49,7 +49,7 @@ std::string capitalised(std::string words) {
 std::string_view pronoun_of(const Entity& entity, std::string_view form) {
   for (const Forms& forms : kPronouns)
     if (forms.form == form) return forms.words[static_cast<size_t>(entity.pronoun)];
-  throw std::invalid_argument("pronoun_of: there is no form '" + std::string(form) + "'");
+  throw UsageError("pronoun_of: there is no form '{}'", form);
 }
 
 std::string possessive(std::string_view words) {

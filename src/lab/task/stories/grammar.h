@@ -14,7 +14,7 @@ std::string with_indefinite_article(std::string_view words, Number number);
 std::string capitalised(std::string words);
 
 /// he, him, his, himself of somebody or something: "she", "them", "its". Throws
-/// std::invalid_argument on another form.
+/// UsageError on another form.
 std::string_view pronoun_of(const Entity& entity, std::string_view form);
 
 /// "Lily's", "James'".

@@ -52,7 +52,7 @@ class Translator {
 
  private:
   [[noreturn]] void refuse(size_t length) const {
-    throw std::invalid_argument(fmt::format("'{}' is not supported", rest_.substr(0, length)));
+    throw UsageError("'{}' is not supported", rest_.substr(0, length));
   }
   void copy(size_t length) {
     result_ += rest_.substr(0, length);
@@ -147,7 +147,7 @@ PreTokenPattern::PreTokenPattern(std::string_view regex) : text_(regex) {
   if (!code_) {
     std::array<PCRE2_UCHAR, 256> reason{};
     pcre2_get_error_message(error, reason.data(), reason.size());
-    throw std::invalid_argument(reinterpret_cast<const char*>(reason.data()));
+    throw UsageError("{}", reinterpret_cast<const char*>(reason.data()));
   }
   uint32_t matches_empty = 0;
   pcre2_pattern_info(code_.get(), PCRE2_INFO_MATCHEMPTY, &matches_empty);

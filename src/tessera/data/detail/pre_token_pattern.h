@@ -21,7 +21,7 @@ class PreTokenPattern {
   /// tokenizers use; this takes what PCRE2 reads in the same way: alternatives, groups, lookahead
   /// and lookbehind, character classes, quantifiers, and the escapes \s \S \d \D \p{…} \P{…} (with
   /// Unicode's general categories) \r \n \t \f \x{…}. Classes are Unicode's, as PCRE2 knows them;
-  /// white space is the property White_Space. Throws std::invalid_argument that names what is not
+  /// white space is the property White_Space. Throws UsageError that names what is not
   /// supported, also where the pattern can match the empty text.
   explicit PreTokenPattern(std::string_view regex);
 

@@ -32,7 +32,7 @@ struct WindowMemory {
 class WindowErrorPredictor final : public RecallPredictor {
  public:
   /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
-  /// std::invalid_argument on heads, layers or vocabulary below 1, on a token outside the
+  /// UsageError on heads, layers or vocabulary below 1, on a token outside the
   /// vocabulary, and on a text too short for one window.
   WindowErrorPredictor(std::span<const int32_t> tokens, const WindowMemory& memory, int64_t probes,
                        uint64_t seed);

@@ -7,6 +7,7 @@
 #include "tessera/ops/kernel_smoothing.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
+#include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 
 namespace tessera {
@@ -23,8 +24,8 @@ ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemo
   std::vector<const StoredPairs*> pairs;
   std::vector<at::Tensor> leaky_keys, keys, raw_values;
   for (const auto* part : parts) {
-    TORCH_CHECK_VALUE(part->leaky_key.defined(),
-                      "ContextMemoryState::stack: a memory that has read nothing");
+    TESSERA_CHECK(part->leaky_key.defined(),
+                  "ContextMemoryState::stack: a memory that has read nothing");
     pairs.push_back(&part->pairs);
     leaky_keys.push_back(part->leaky_key);
     keys.push_back(part->pending_key);
@@ -39,8 +40,7 @@ ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemo
 }
 
 ContextMemoryState ContextMemoryState::select(const std::vector<int64_t>& rows) const {
-  TORCH_CHECK_VALUE(leaky_key.defined(),
-                    "ContextMemoryState::select: a memory that has read nothing");
+  TESSERA_CHECK(leaky_key.defined(), "ContextMemoryState::select: a memory that has read nothing");
   const at::Tensor index = at::tensor(rows, at::kLong).to(leaky_key.device());
   ContextMemoryState result;
   result.pairs = pairs.select(rows);

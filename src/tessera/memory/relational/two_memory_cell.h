@@ -42,7 +42,7 @@ class TwoMemoryCellImpl : public torch::nn::Module {
   /// As TwoMemoryState::tensors gave it. Throws DataError where a tensor is missing or does not fit
   /// the cell.
   TwoMemoryState state_from(const TensorFile& file) const;
-  /// Throws c10::ValueError unless the state is one of this cell for B sequences.
+  /// Throws UsageError unless the state is one of this cell for B sequences.
   void check_state(const TwoMemoryState& state, int64_t B) const;
 
   const TwoMemoryOptions& options() const { return options_; }
@@ -60,7 +60,7 @@ TORCH_MODULE(TwoMemoryCell);
 /// One pass of a cell over T steps of B sequences.
 class TwoMemoryPass {
  public:
-  /// x [T, B, in]; without a state the sequences start. Throws c10::ValueError where x or the state
+  /// x [T, B, in]; without a state the sequences start. Throws UsageError where x or the state
   /// does not fit the cell.
   TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
                 const std::optional<TwoMemoryState>& state);

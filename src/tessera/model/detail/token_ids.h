@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Throws c10::ValueError unless these are whole numbers (int64) and, where they lie on the CPU,
+/// Throws UsageError unless these are whole numbers (int64) and, where they lie on the CPU,
 /// in [lowest, vocabulary). what: "token", "target".
 void check_token_ids(const at::Tensor& ids, int64_t lowest, int64_t vocabulary,
                      std::string_view what);

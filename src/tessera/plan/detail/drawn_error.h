@@ -21,7 +21,7 @@ struct DrawnError {
 ///
 /// The first ranks are followed one by one; those of later ranks that are stored count as a Poisson
 /// number an output. Cost about (P / M)^2 predicted recalls; meant for P up to some times M.
-/// Throws std::invalid_argument unless outputs >= 1 and dimension >= 2.
+/// Throws UsageError unless outputs >= 1 and dimension >= 2.
 DrawnError drawn_error(std::span<const StoredChance> chances, int64_t outputs, int64_t dimension);
 
 }  // namespace tessera::theory

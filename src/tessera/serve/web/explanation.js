@@ -109,7 +109,7 @@ export class Explanation {
     row(chooser("All heads", null), all.reduce((sum, head) => sum + head.logit, 0));
     layers.forEach((layer, l) => {
       layer.heads.forEach((head, h) => row(chooser(`Layer ${l + 1}, head ${h + 1}`, [head]), head.logit));
-      row(`Layer ${l + 1}, second unit`, layer.second_unit);
+      row(`Layer ${l + 1}, persistent memory or feed-forward`, layer.second_unit);
     });
     row("Embedding of the last token", embedding);
     row("Biases", biases);

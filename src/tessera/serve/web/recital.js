@@ -8,7 +8,7 @@ const kColours = 8;
 const kEndings = {
   tokens: "It stopped at the number of tokens asked for.",
   "end-of-document": "The document ends here.",
-  "not-stored": "It stopped because nothing stored goes on from here.",
+  "not-stored": "It stopped because no stored document continues here.",
 };
 
 // Documents keep their colours while the page is open.

@@ -18,8 +18,8 @@ class NormalForm {
  public:
   explicit NormalForm(Matching matching) : matching_(matching) {}
 
-  /// The next bytes of the text, UTF-8; a piece may end inside a character. Bytes that are no UTF-8
-  /// stay as they are.
+  /// The next bytes of the text, UTF-8; a piece may end inside a character. Bytes that are not
+  /// UTF-8 stay as they are.
   void append(std::string_view bytes);
 
   const std::string& text() const { return text_; }

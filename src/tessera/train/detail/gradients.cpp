@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tessera/base/random.h"
+#include "tessera/tensor/check.h"
 #include "tessera/train/checkpoint.h"
 #include "tessera/train/detail/gradient_sums.h"
 #include "tessera/train/processes.h"
@@ -27,8 +28,8 @@ double compute_gradients(const TrainConfig& config, const TrainingTask& task, Op
   for (int64_t micro_batch = first; micro_batch < config.accumulation; micro_batch += stride) {
     seed_generator(config.seed, step, static_cast<uint64_t>(micro_batch));
     const at::Tensor part = task.loss(step, micro_batch) / config.accumulation;
-    TORCH_CHECK_VALUE(part.dim() == 0 && part.requires_grad(), "Trainer: the loss has shape ",
-                      part.sizes(), ", expected a scalar that depends on the parameters");
+    TESSERA_CHECK(part.dim() == 0 && part.requires_grad(), "Trainer: the loss has shape ",
+                  part.sizes(), ", expected a scalar that depends on the parameters");
     const at::Tensor value = part.detach().to(at::kDouble, false, /*copy=*/true);
     sum = sum.defined() ? sum + value : value;
     if (task.processes && micro_batch + stride >= config.accumulation) {

@@ -12,7 +12,7 @@ void seed_generator(uint64_t seed, int64_t step, uint64_t draw);
 /// The mean loss of the micro-batches of one update, and its gradient in the parameters' grad.
 /// Where there are several processes, micro-batch i is computed by process i mod their number, and
 /// the sums are the same in all of them. The loss is read from its device once. Throws
-/// c10::ValueError where a loss is no scalar with a graph; ProcessLost.
+/// UsageError where a loss is no scalar with a graph; ProcessLost.
 double compute_gradients(const TrainConfig& config, const TrainingTask& task, Optimizer& optimizer,
                          int64_t step);
 

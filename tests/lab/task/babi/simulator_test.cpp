@@ -150,8 +150,8 @@ TEST(BabiSimulator, WritesFilesOfTheSizesAskedFor) {
 
 TEST(BabiSimulator, RefusesImpossibleTasks) {
   const test::TemporaryFolder folder;
-  EXPECT_THROW(simulate_story(0, 0, 0), std::invalid_argument);
-  EXPECT_THROW(simulate_story(21, 0, 0), std::invalid_argument);
+  EXPECT_THROW(simulate_story(0, 0, 0), UsageError);
+  EXPECT_THROW(simulate_story(21, 0, 0), UsageError);
   EXPECT_THROW(write_babi_folder(folder.path(), 21, 0, {}), UsageError);
   EXPECT_THROW(write_babi_folder(folder.path(), 1, 0, {.test = 0}), UsageError);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));

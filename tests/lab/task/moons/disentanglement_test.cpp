@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "tessera/base/error.h"
+
 namespace tessera::task {
 namespace {
 
@@ -34,7 +36,7 @@ Matrices turned() {
 TEST(Disentanglement, ModuliAreThoseOfComplexNumbers) {
   const at::Tensor weight = at::tensor({3.0F, -4.0F, 0.0F, 1.0F}).view({1, 2, 2});
   EXPECT_TRUE(moduli(weight).equal(at::tensor({5.0F, 1.0F}).view({1, 2})));
-  EXPECT_THROW(moduli(at::zeros({3, 3})), c10::ValueError);
+  EXPECT_THROW(moduli(at::zeros({3, 3})), UsageError);
 }
 
 TEST(Disentanglement, AMemoryForEachMoon) {
@@ -78,7 +80,7 @@ TEST(Disentanglement, AMemoryStoresAndPredictsTheMoonThatItLooksFor) {
 
 TEST(Disentanglement, RefusesOtherNetworks) {
   EXPECT_THROW(disentanglement(ComplexMosaic({.inputs = 8, .heads = 1, .channels = 8}, 1)),
-               c10::ValueError);
+               UsageError);
 }
 
 }  // namespace

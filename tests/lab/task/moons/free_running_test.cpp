@@ -5,6 +5,7 @@
 
 #include "lab/task/moons/three_moons.h"
 #include "lab/task/sequence/task_batch.h"
+#include "tessera/base/error.h"
 #include "tessera/model/complex_mosaic.h"
 
 namespace tessera::task {
@@ -74,9 +75,9 @@ TEST(FreeRunning, RefusesWhatLeavesNothingToPredict) {
   const at::Tensor x = observations(1, 9);
   EXPECT_EQ(free_running_errors(model, x, {.steps = 8}).size(), 1u);
   for (const FreeRunning wrong : {FreeRunning{9, 1}, {0, 1}, {-1, 1}, {2, 0}})
-    EXPECT_THROW(free_running_errors(model, x, wrong), c10::ValueError);
-  EXPECT_THROW(free_running_errors(model, x[0], {}), c10::ValueError);
-  EXPECT_THROW(free_running_errors(model, x.narrow(2, 0, 4), {.steps = 2}), c10::ValueError);
+    EXPECT_THROW(free_running_errors(model, x, wrong), UsageError);
+  EXPECT_THROW(free_running_errors(model, x[0], {}), UsageError);
+  EXPECT_THROW(free_running_errors(model, x.narrow(2, 0, 4), {.steps = 2}), UsageError);
 }
 
 }  // namespace

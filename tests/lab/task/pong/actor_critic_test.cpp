@@ -114,14 +114,14 @@ TEST(ActorCritic, GradientsStopAtAdvantagesAndReturns) {
 
 TEST(ActorCritic, OneStepAndNone) {
   EXPECT_NO_THROW(actor_critic_loss(random_rollout(1, 2, 0), {}));
-  EXPECT_THROW(actor_critic_loss(random_rollout(0, 2, 0), {}), c10::ValueError);
+  EXPECT_THROW(actor_critic_loss(random_rollout(0, 2, 0), {}), UsageError);
 }
 
 TEST(ActorCritic, RefusesPartsThatDoNotFit) {
   const auto refuses = [](auto change) {
     Rollout rollout = random_rollout(3, 2, 0);
     change(rollout);
-    EXPECT_THROW(actor_critic_loss(rollout, {}), c10::ValueError);
+    EXPECT_THROW(actor_critic_loss(rollout, {}), UsageError);
   };
   const at::Tensor wrong = at::zeros({2, 2}, at::kDouble);
   refuses([&](Rollout& r) { r.rewards = wrong; });

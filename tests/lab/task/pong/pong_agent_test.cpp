@@ -191,8 +191,8 @@ TEST(PongAgent, RefusesImpossibleSettingsAndFrames) {
   EXPECT_THAT(message([](Config& c) { c.slots = 0; }), HasSubstr("slots is 0"));
   EXPECT_EQ(message([](Config&) {}), "");
   PongAgent agent(small_config(PongMemory::kLstm), 8, 3, 1);
-  EXPECT_THROW(agent->step(at::zeros({2, 9, 8}), agent->initial_state(2)), c10::ValueError);
-  EXPECT_THROW(agent->step(at::zeros({2, 8, 8}), agent->initial_state(3)), c10::ValueError);
+  EXPECT_THROW(agent->step(at::zeros({2, 9, 8}), agent->initial_state(2)), UsageError);
+  EXPECT_THROW(agent->step(at::zeros({2, 8, 8}), agent->initial_state(3)), UsageError);
 }
 
 }  // namespace

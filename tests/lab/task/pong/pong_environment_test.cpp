@@ -169,8 +169,8 @@ TEST(PongEnvironment, RefusesImpossibleSettingsAndActions) {
   EXPECT_THAT(message([](Config& c) { c.game.points = 0; }), HasSubstr("pong: points is 0"));
   EXPECT_EQ(message([](Config&) {}), "");
   PongEnvironment environment({}, 1);
-  EXPECT_THROW(environment.act(6), std::invalid_argument);
-  EXPECT_THROW(environment.act(-1), std::invalid_argument);
+  EXPECT_THROW(environment.act(6), UsageError);
+  EXPECT_THROW(environment.act(-1), UsageError);
 }
 
 // By hand: means 1 and 3 with deviations 1 and 0, weights .9999 and 1, so nearly their mean.

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "lab/task/sequence/draws.h"
+#include "tessera/base/error.h"
 #include "tessera/base/random.h"
 
 namespace tessera::task {
@@ -77,11 +78,11 @@ TEST(Automaton, TheSmallestHasTheSameStringsAndNoTwoStatesWithTheSameFuture) {
 }
 
 TEST(Automaton, RefusesEdgesThatMakeNone) {
-  EXPECT_THROW(Automaton(Edges{}), std::invalid_argument);
-  EXPECT_THROW(Automaton(Edges{{{0, 1}}, {}}), std::invalid_argument);
-  EXPECT_THROW(Automaton(Edges{{{0, 0}, {0, 0}}}), std::invalid_argument);
-  EXPECT_THROW(Automaton(Edges{{{0, 1}}}), std::invalid_argument);
-  EXPECT_THROW(Automaton(Edges{{{0, -1}}}), std::invalid_argument);
+  EXPECT_THROW(Automaton(Edges{}), UsageError);
+  EXPECT_THROW(Automaton(Edges{{{0, 1}}, {}}), UsageError);
+  EXPECT_THROW(Automaton(Edges{{{0, 0}, {0, 0}}}), UsageError);
+  EXPECT_THROW(Automaton(Edges{{{0, 1}}}), UsageError);
+  EXPECT_THROW(Automaton(Edges{{{0, -1}}}), UsageError);
 }
 
 }  // namespace

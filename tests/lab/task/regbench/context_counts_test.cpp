@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "tessera/base/error.h"
+
 namespace tessera::task {
 namespace {
 
@@ -48,7 +50,7 @@ TEST(ContextCounts, LongerContextsTellMoreOfALongSequence) {
 }
 
 TEST(ContextCounts, RefusesContextsBelowNone) {
-  EXPECT_THROW(context_counts(two_letters(), {}, -1), std::invalid_argument);
+  EXPECT_THROW(context_counts(two_letters(), {}, -1), UsageError);
 }
 
 }  // namespace

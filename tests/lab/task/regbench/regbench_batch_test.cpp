@@ -46,7 +46,7 @@ TEST(RegBenchBatch, HoldsSequencesTheirNextTokensAndTheTruth) {
     }
   }
   EXPECT_EQ(batch.inputs.size(1), static_cast<int64_t>(longest) - 1);
-  EXPECT_THROW(make_regbench_batch(task, {1, 2}, {}), std::invalid_argument);
+  EXPECT_THROW(make_regbench_batch(task, {1, 2}, {}), UsageError);
 }
 
 TEST(RegBenchScore, WorkedByHand) {
@@ -97,8 +97,8 @@ TEST(RegBenchScore, ScoresAddUp) {
 
 TEST(RegBenchScore, RefusesLogitsOfAnotherShape) {
   const RegBenchBatch batch = make_regbench_batch(small_task(), {1, 2}, kFirst);
-  EXPECT_THROW(score_regbench(batch.truth.narrow(1, 1, 2), batch), c10::ValueError);
-  EXPECT_THROW(score_regbench(batch.truth[0], batch), c10::ValueError);
+  EXPECT_THROW(score_regbench(batch.truth.narrow(1, 1, 2), batch), UsageError);
+  EXPECT_THROW(score_regbench(batch.truth[0], batch), UsageError);
 }
 
 TEST(RegBenchFile, HoldsWhatABatchHolds) {

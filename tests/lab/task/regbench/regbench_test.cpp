@@ -175,8 +175,8 @@ TEST(RegBench, RefusesSizesThatMakeNoLanguage) {
 
 TEST(RegBench, RefusesAutomataOfOtherSymbols) {
   const RegBench task{RegBenchConfig{}};
-  EXPECT_THROW(task.sequence(Automaton({{{18, 0}}}), 1, 0), std::invalid_argument);
-  EXPECT_THROW(task.sequence(Automaton({{{-1, 0}}}), 1, 0), std::invalid_argument);
+  EXPECT_THROW(task.sequence(Automaton({{{18, 0}}}), 1, 0), UsageError);
+  EXPECT_THROW(task.sequence(Automaton({{{-1, 0}}}), 1, 0), UsageError);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(PrioritySort, OrdersByPriorityAndKeepsTheOrderOfEqualOnes) {
   EXPECT_THAT(highest_priorities(priorities, 5), ElementsAre(2, 0, 3, 4, 1));
   EXPECT_THAT(highest_priorities(priorities, 2), ElementsAre(2, 0));
   EXPECT_THAT(highest_priorities(priorities, 0), ElementsAre());
-  EXPECT_THROW(highest_priorities(priorities, 6), std::invalid_argument);
+  EXPECT_THROW(highest_priorities(priorities, 6), UsageError);
 }
 
 TEST(PrioritySort, AnswersAreVectorsInDescendingPriority) {
@@ -196,9 +196,9 @@ TEST(RelationalRecall, ChoosesByTheLastBitOfTheQuery) {
   EXPECT_EQ(recalled_item(items, 1), 0u);  // last bit 1, farthest: 3 bits away
   EXPECT_EQ(recalled_item(items, 2), 1u);  // farthest: items 1 and 3 are 2 bits away
   EXPECT_EQ(recalled_item(items, 3), 0u);
-  EXPECT_THROW(recalled_item({items[0]}, 0), std::invalid_argument);
-  EXPECT_THROW(recalled_item(items, 4), std::invalid_argument);
-  EXPECT_THROW(recalled_item({{{0}}, {{0, 1}}}, 0), std::invalid_argument);
+  EXPECT_THROW(recalled_item({items[0]}, 0), UsageError);
+  EXPECT_THROW(recalled_item(items, 4), UsageError);
+  EXPECT_THROW(recalled_item({{{0}}, {{0, 1}}}, 0), UsageError);
 }
 
 TEST(RelationalRecall, ADistanceIsOverTheWholeItem) {

@@ -102,7 +102,7 @@ TEST(AssociativeRetrieval, ThePlateauIsTheMostFrequentDigit) {
   const auto levels = AssociativeRetrieval({.pairs = 4}).levels();
   EXPECT_DOUBLE_EQ(levels.at(0).value, 0.1);
   EXPECT_DOUBLE_EQ(levels.at(1).value, most_frequent_digit_share(4));
-  EXPECT_THROW(most_frequent_digit_share(0), std::invalid_argument);
+  EXPECT_THROW(most_frequent_digit_share(0), UsageError);
 }
 
 TEST(AssociativeRetrieval, RefusesImpossibleSizes) {
@@ -119,7 +119,7 @@ TEST(NthFarthest, RanksByDistance) {
   EXPECT_THAT(farthest_first(vectors, 3), ElementsAre(1, 2, 0, 3));  // √109, √37, 6
   // Equal distances in the order of the input; an equal vector before the reference itself.
   EXPECT_THAT(farthest_first({{0}, {1}, {-1}, {0}}, 3), ElementsAre(1, 2, 0, 3));
-  EXPECT_THROW(farthest_first(vectors, 4), std::invalid_argument);
+  EXPECT_THROW(farthest_first(vectors, 4), UsageError);
 }
 
 TEST(NthFarthest, LaysOutVectorLabelAndQuestion) {

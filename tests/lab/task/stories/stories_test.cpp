@@ -10,6 +10,7 @@
 
 #include "lab/task/stories/grammar.h"
 #include "lab/task/stories/scenes.h"
+#include "tessera/base/error.h"
 #include "tests/lab/task/stories/replayed_world.h"
 
 namespace tessera::task::stories {
@@ -58,7 +59,7 @@ TEST(Grammar, ArticlesFollowTheSound) {
 TEST(Grammar, PronounsAndPossessives) {
   EXPECT_EQ(pronoun_of({.pronoun = Pronoun::kShe}, "his"), "her");
   EXPECT_EQ(pronoun_of({.pronoun = Pronoun::kThey}, "was"), "were");
-  EXPECT_THROW(pronoun_of({}, "hers"), std::invalid_argument);
+  EXPECT_THROW(pronoun_of({}, "hers"), UsageError);
   EXPECT_EQ(possessive("Tess"), "Tess'");
   EXPECT_EQ(possessive("Tom"), "Tom's");
   EXPECT_EQ(capitalised("the owl"), "The owl");

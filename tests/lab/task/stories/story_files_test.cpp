@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include "tessera/base/file.h"
 #include "tessera/data/joined_documents.h"
 #include "tessera/text/corpus.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera::task::stories {
 namespace {
@@ -21,10 +21,8 @@ using testing::HasSubstr;
 
 class StoryFiles : public testing::Test {
  protected:
-  StoryFiles()
-      : folder_(fs::temp_directory_path() / ("tessera-stories-" + std::to_string(::getpid()))) {}
-  ~StoryFiles() override { fs::remove_all(folder_); }
-  fs::path folder_;
+  const test::TemporaryFolder above_;
+  const fs::path folder_ = above_ / "stories";
 };
 
 std::vector<std::string> documents_of(const std::string& text) {
