@@ -30,7 +30,7 @@ foreach(file IN LISTS files)
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "// Written by cmake/EmbedFiles.cmake.
-#include \"tessera/serve/web_files.h\"
+#include \"program/serve/web_files.h\"
 
 namespace tessera::serve {
 namespace {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/folder.h"
+#include "program/serve/api_error.h"
+#include "program/serve/completion_request.h"
+#include "program/serve/fields.h"
 #include "tessera/base/error.h"
-#include "tessera/serve/api_error.h"
-#include "tessera/serve/completion_request.h"
-#include "tessera/serve/fields.h"
 
 using namespace tessera;
 using namespace tessera::serve;

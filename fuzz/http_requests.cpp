@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "fuzz/folder.h"
-#include "tessera/serve/access.h"
-#include "tessera/serve/http_messages.h"
-#include "tessera/serve/router.h"
+#include "program/serve/access.h"
+#include "program/serve/http_messages.h"
+#include "program/serve/router.h"
 
 using namespace tessera;
 using namespace tessera::serve;

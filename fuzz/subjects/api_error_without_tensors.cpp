@@ -1,5 +1,5 @@
 // as_api_error() without LibTorch's exceptions, which nothing here throws.
-#include "tessera/serve/api_error.h"
+#include "program/serve/api_error.h"
 
 namespace tessera::serve {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tessera/base/file.h"
-#include "tests/cli/tessera_program.h"
+#include "tests/program/cli/tessera_program.h"
 
 namespace {
 

@@ -23,8 +23,6 @@ const fs::path kSources = tessera::test::source_folder() / "src";
 
 /// The houses, each of which may include those before it.
 const std::vector<std::string> kHouses = {"tessera", "lab", "program"};
-/// The rooms of the program, which stand beside the library's.
-const std::set<std::string> kProgram = {"cli", "model_cli", "serve"};
 
 struct Room {
   fs::path folder;
@@ -45,7 +43,7 @@ std::map<std::string, Room> declared_rooms() {
       const std::string name = (*it)[1].str();
       Room& room = rooms[name];
       room.folder = folder / name;
-      room.house = kProgram.count(name) ? 2 : house;
+      room.house = house;
       room.tensors = (*it)[2].matched;
       std::istringstream names((*it)[3].str());
       for (std::string below; names >> below;) room.below.insert(below);

@@ -1,0 +1,113 @@
+// What a request costs beside the library call behind it, and what writing texts side by side
+// gains: tokens per second of 1, 4 and 16 streams of one model.
+//   build/release/bench_serve_server --benchmark_counters_tabular=true
+
+#include <benchmark/benchmark.h>
+
+#include <future>
+#include <thread>
+
+#include "program/serve/model_decoder.h"
+#include "program/serve/server.h"
+#include "tessera/infer/generate.h"
+#include "tessera/model/gpt.h"
+#include "tessera/model/memory_mosaic.h"
+#include "tests/program/serve/http_client.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr int64_t kTokens = 64;  // that each text writes
+
+template <typename Model, typename Config>
+std::shared_ptr<LanguageModel> model_of(int64_t layers, int64_t heads, int64_t channels) {
+  Config config;
+  config.vocabulary = 4096;
+  config.window = 256;
+  config.layers = layers;
+  config.heads = heads;
+  config.channels = channels;
+  auto model = std::make_shared<Model>(config);
+  model->initialise(1);
+  model->eval();
+  return model;
+}
+
+/// A model under the name "m", with a tokenizer that has as many ids as bytes.
+ServedModel served(std::shared_ptr<LanguageModel> model) {
+  const auto bytes_of = [](int64_t) { return std::string("a"); };
+  auto engine = std::make_unique<Engine>(decoder_of(model, 1e8), bytes_of, EngineOptions{});
+  return {"m", "model", Tokenizer::bytes(EndOfText::kPresent), model, std::move(engine)};
+}
+
+void library_call(benchmark::State& state) {
+  const auto model = model_of<MemoryMosaic, MemoryMosaicConfig>(1, 2, 32);
+  GenerateOptions options;
+  options.max_tokens = 1;
+  for (auto _ : state) generate(*model, {{{104, 105}, 0}}, options);
+}
+BENCHMARK(library_call)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+void request_over_http(benchmark::State& state) {
+  Service service;
+  service.models.add(served(model_of<MemoryMosaic, MemoryMosaicConfig>(1, 2, 32)));
+  ServerOptions options;
+  options.http.port = 0;
+  Server server(service, options);
+  std::thread thread([&] { server.run(); });
+  {
+    Client client(server.port());  // a connection that is kept
+    const std::string asked =
+        request("POST", "/v1/completions", R"({"prompt":"hi","max_tokens":1,"seed":0})");
+    for (auto _ : state) {
+      client.send(asked);
+      if (!client.receive("}}").ends_with("}}")) state.SkipWithError("the answer was cut off");
+    }
+  }
+  server.stop();
+  thread.join();
+}
+BENCHMARK(request_over_http)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+/// Texts that are written at once, each kTokens long, after prompts of 8 tokens that differ.
+void write_side_by_side(benchmark::State& state, const std::shared_ptr<LanguageModel>& model) {
+  const ServedModel served_model = served(model);
+  const auto streams = static_cast<size_t>(state.range(0));
+  for (auto _ : state) {
+    std::vector<std::promise<void>> ended(streams);
+    std::vector<std::shared_ptr<Engine::Ticket>> tickets;
+    for (size_t i = 0; i < streams; ++i) {
+      TextJob job;
+      for (int64_t t = 0; t < 8; ++t) job.prompt.push_back(7 * t + static_cast<int64_t>(i));
+      job.max_tokens = kTokens;
+      job.sampling.seed = i;
+      job.on_token = [&done = ended[i]](TextToken&& token) {
+        if (token.finish) done.set_value();
+      };
+      EngineRequest request;
+      request.texts.push_back(std::move(job));
+      tickets.push_back(served_model.engine->submit(std::move(request)));
+    }
+    for (auto& one : ended) one.get_future().wait();
+  }
+  state.counters["tokens/s"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * kTokens * state.range(0)),
+                         benchmark::Counter::kIsRate);
+}
+
+void mosaic_streams(benchmark::State& state) {
+  static const auto model = model_of<MemoryMosaic, MemoryMosaicConfig>(6, 6, 384);
+  write_side_by_side(state, model);
+}
+BENCHMARK(mosaic_streams)->Arg(1)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void gpt_streams(benchmark::State& state) {
+  static const auto model = model_of<Gpt, GptConfig>(6, 6, 384);
+  write_side_by_side(state, model);
+}
+BENCHMARK(gpt_streams)->Arg(1)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace tessera::serve
+
+BENCHMARK_MAIN();

@@ -1,0 +1,17 @@
+// The library of the verbs that need no LibTorch, which takes a third of a second to load.
+
+#include <omp.h>
+
+#include "program/cli/program.h"
+
+extern "C" int tessera_run(int argc, char** argv) {
+  using namespace tessera::cli;
+  const auto add = [](Verb& program) {
+    program.flag("--version", print_version, "Print the version");
+    add_light_verbs(program);
+  };
+  return run_program(argc, argv, {.add = add, .run = [](int threads, const auto& action) {
+                                    omp_set_num_threads(threads);
+                                    action();
+                                  }});
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "program/cli/verb.h"
+#include "tessera/memo/text_memory_config.h"
+#include "tessera/store/ledger.h"
+
+namespace tessera::cli {
+
+/// The verbs below `tessera memo`; each adds its own.
+void add_memo_create(Verb& memo);
+void add_memo_memorize(Verb& memo);
+void add_memo_update(Verb& memo);
+void add_memo_forget(Verb& memo);
+void add_memo_documents(Verb& memo);
+void add_memo_find(Verb& memo);
+void add_memo_search(Verb& memo);
+void add_memo_recall(Verb& memo);
+void add_memo_ask(Verb& memo);
+void add_memo_complete(Verb& memo);
+void add_memo_show(Verb& memo);
+void add_memo_stat(Verb& memo);
+void add_memo_verify(Verb& memo);
+void add_memo_rebuild(Verb& memo);
+void add_memo_merge(Verb& memo);
+void add_memo_export(Verb& memo);
+
+/// The store that a verb works on, its first argument.
+void add_store(Verb& verb, std::string& store);
+
+/// Says that text of forgotten documents is still in the store's files, whose, and what erases it;
+/// empty if it is not so.
+std::string erasure_note(const store::Ledger& ledger);
+
+/// "1 document", "3 documents".
+std::string counted(int64_t count, const std::string& what);
+
+/// "4.2 MB".
+std::string readable_bytes(double bytes);
+
+/// "dimension 1984", "16 matrices of dimension 1024".
+std::string size_in_words(const memo::TextMemoryConfig& memory);
+
+}  // namespace tessera::cli

@@ -1,0 +1,87 @@
+#include "program/cli/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "tessera/base/error.h"
+#include "tessera/base/version.h"
+#include "tessera/data/utf8.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr int kThreadsPerCore = 4;  // at most; thousands of threads take minutes to start
+
+int cores() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Messages repeat names and words of foreign files, which are not to command the terminal.
+int fail(ExitStatus status, const std::string& message) {
+  fmt::print(stderr, "tessera: {}\n", utf8::printable(message));
+  return status;
+}
+
+int wrong_command_line(const CommandLineError& error) {
+  fmt::print(stderr, "{0}: {1}\nTry '{0} --help'.\n", error.verb(), utf8::printable(error.what()));
+  return kWrongUsage;
+}
+
+int run(int argc, char** argv, const VerbSet& verbs) {
+  int32_t threads = 0;
+  Verb program("tessera", "Networks of associative memories: train, run, edit, measure.");
+  program.option("--threads", threads, "Threads to use (0: one per core)")
+      .between(0, kThreadsPerCore * cores());
+  verbs.add(program);
+  const auto action = program.parse(argc, argv);
+  verbs.run(threads > 0 ? threads : cores(), action);
+  // Results that did not reach their reader are a failure: the disk behind a redirection is full.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw SystemError("standard output", "write", errno);
+  return kDone;
+}
+
+}  // namespace
+
+void add_light_verbs(Verb& program) {
+  add_tokenizer(program);
+  add_plan(program);
+  add_memo(program);
+}
+
+/// The only place where an exception becomes an exit status.
+int run_program(int argc, char** argv, const VerbSet& verbs) {
+  try {
+    return run(argc, argv, verbs);
+  } catch (const CommandLineError& error) {
+    return wrong_command_line(error);
+  } catch (const UsageError& error) {
+    return fail(kWrongUsage, error.what());
+  } catch (const DataError& error) {
+    return fail(kBadData, error.what());
+  } catch (const Interrupted& error) {
+    return fail(kInterrupted, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(kFailed, SystemError(error.path1().native(), "open", error.code().value()).what());
+  } catch (const std::bad_alloc&) {
+    return fail(kFailed, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(kFailed, error.what());
+  }
+}
+
+void print_version() {
+  fmt::print("{}\n", version_line());
+}
+
+void print_json(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace tessera::cli

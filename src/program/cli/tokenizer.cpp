@@ -1,0 +1,150 @@
+// tessera tokenizer train | encode | decode
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <charconv>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "program/cli/program.h"
+#include "tessera/base/config.h"
+#include "tessera/base/file.h"
+#include "tessera/base/progress.h"
+#include "tessera/data/bpe_trainer.h"
+#include "tessera/data/joined_documents.h"
+#include "tessera/data/text_source.h"
+#include "tessera/data/tokenizer.h"
+
+namespace tessera::cli {
+namespace {
+
+std::string read_input(const std::string& path) {
+  if (path != "-") return read_file(path);
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+enum class Kind { kBpe, kByte, kCharacter };
+constexpr std::array<std::string_view, 3> enum_names(Kind) {
+  return {"bpe", "byte", "character"};
+}
+
+struct TrainOptions {
+  std::vector<std::string> texts;
+  Kind kind = Kind::kBpe;
+  int64_t vocabulary = 4096;
+  std::string out;
+};
+
+Tokenizer train_bpe(const std::vector<std::string>& texts, int64_t vocabulary) {
+  BpeTrainer trainer({.vocabulary_size = vocabulary});
+  for (const auto& text : texts)
+    for_each_document(text, [&](std::string_view document) { trainer.add_text(document); });
+  Progress progress(stderr, "Learning tokens", vocabulary);
+  return trainer.train([&](int64_t tokens) { progress.update(tokens); });
+}
+
+Tokenizer train(const TrainOptions& options, const std::vector<std::string>& texts) {
+  if (options.kind == Kind::kByte) return Tokenizer::bytes(EndOfText::kPresent);
+  if (options.kind == Kind::kCharacter)
+    return Tokenizer::characters(fmt::format("{}", fmt::join(texts, "")), EndOfText::kPresent);
+  return train_bpe(texts, options.vocabulary);
+}
+
+void run_train(const TrainOptions& options) {
+  std::vector<std::string> texts;
+  for (const auto& path : options.texts) texts.push_back(read_input(path));
+  const Tokenizer tokenizer = train(options, texts);
+  tokenizer.save(options.out);
+  size_t bytes = 0, tokens = 0;
+  for (const auto& text : texts) {
+    bytes += text.size();
+    tokens += tokenizer.encode(text).size();
+  }
+  fmt::print("{}: {}, {:.3f} bytes per token on {} bytes of text\n", options.out,
+             tokenizer.description(), static_cast<double>(bytes) / std::max<size_t>(tokens, 1),
+             bytes);
+}
+
+struct CodeOptions {
+  std::string tokenizer, input = "-";
+  bool special = false, json = false;
+};
+
+void run_encode(const CodeOptions& options) {
+  const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
+  const auto ids =
+      tokenizer.encode(read_input(options.input),
+                       options.special ? SpecialTokens::kRecognised : SpecialTokens::kAsText);
+  if (options.json)
+    fmt::print("{}\n", config::Json(ids).dump());
+  else
+    fmt::print("{}\n", fmt::join(ids, " "));
+}
+
+/// Ids as whitespace-separated numbers or a JSON array.
+std::vector<int32_t> parse_ids(const std::string& text, const std::string& source) {
+  std::vector<int32_t> ids;
+  const std::string separators = " \t\r\n,[]";
+  for (size_t at = text.find_first_not_of(separators); at != std::string::npos;) {
+    const size_t end = std::min(text.find_first_of(separators, at), text.size());
+    int32_t id = 0;
+    const auto [stop, failure] = std::from_chars(text.data() + at, text.data() + end, id);
+    if (failure != std::errc() || stop != text.data() + end)
+      throw DataError(source, "byte {}: '{}' is not a token id", at, text.substr(at, end - at));
+    ids.push_back(id);
+    at = text.find_first_not_of(separators, end);
+  }
+  return ids;
+}
+
+void run_decode(const CodeOptions& options) {
+  const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
+  const std::string source = options.input == "-" ? "standard input" : options.input;
+  const auto ids = parse_ids(read_input(options.input), source);
+  for (int32_t id : ids)
+    if (!tokenizer.has_token(id))
+      throw DataError(source, "id {} is not in the vocabulary of {}", id, tokenizer.description());
+  const std::string text = tokenizer.decode(ids);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void add_code_options(Verb& verb, CodeOptions& options, const char* input_help) {
+  verb.option("--tokenizer", options.tokenizer,
+              "tokenizer.json, a folder that holds one, or a folder with GPT-2's files")
+      .required();
+  verb.option("input", options.input, input_help);
+}
+
+}  // namespace
+
+void add_tokenizer(Verb& program) {
+  Verb& verb =
+      program.verb("tokenizer", "Train a tokenizer, encode texts as token ids, decode ids");
+
+  auto training = std::make_shared<TrainOptions>();
+  Verb& train = verb.verb("train", "Learn a tokenizer from text files");
+  train.option("text", training->texts, "Text files (-: standard input)").required();
+  train.option("--kind", training->kind, "What a token is made of");
+  train.option("--vocabulary", training->vocabulary, "Size of a BPE vocabulary")
+      .between(257, 1 << 20);
+  train.option("--out", training->out, "The tokenizer.json to write").required();
+  train.run([training] { run_train(*training); });
+
+  auto encoding = std::make_shared<CodeOptions>();
+  Verb& encode = verb.verb("encode", "Print the token ids of a text");
+  add_code_options(encode, *encoding, "Text file (-: standard input)");
+  encode.flag("--special", encoding->special, "Recognise special tokens such as <|endoftext|>");
+  encode.flag("--json", encoding->json, "Print a JSON array");
+  encode.run([encoding] { run_encode(*encoding); });
+
+  auto decoding = std::make_shared<CodeOptions>();
+  Verb& decode = verb.verb("decode", "Print the text that token ids stand for");
+  add_code_options(decode, *decoding,
+                   "File of token ids, separated by spaces or as a JSON array (-: standard input)");
+  decode.run([decoding] { run_decode(*decoding); });
+}
+
+}  // namespace tessera::cli

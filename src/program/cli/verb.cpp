@@ -1,0 +1,380 @@
+#include "program/cli/verb.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "tessera/base/suggestion.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr size_t kHelpColumn = 30;  // where the explanations of a help page begin
+constexpr size_t kHelpWidth = 70;   // of an explanation
+
+/// `text` in lines of at most kHelpWidth characters.
+std::string wrapped(const std::string& text) {
+  std::string result;
+  size_t line = 0;  // characters in the last line
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    const size_t word = end - begin;
+    if (line > 0) result += line + 1 + word > kHelpWidth ? (line = 0, '\n') : (++line, ' ');
+    result.append(text, begin, word);
+    line += word;
+    begin = end + 1;
+  }
+  return result;
+}
+
+/// Names of options: "--error, --sample".
+std::string listed(const std::set<CLI::Option*>& options) {
+  std::vector<std::string> names;
+  for (const auto* option : options) names.push_back(option->get_name());
+  std::sort(names.begin(), names.end());  // a set of pointers has no order of its own
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// CLI11's page, with what must hold of an option in words.
+class HelpPage : public CLI::Formatter {
+ public:
+  HelpPage() {
+    column_width(kHelpColumn);
+    label("SUBCOMMAND", "VERB");
+  }
+
+  /// CLI11 shows a verb as one that may be left out, because its absence is our error, not its own.
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    constexpr std::string_view kOptional = "[VERB]";
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (const size_t place = usage.find(kOptional); place != std::string::npos)
+      usage.replace(place, kOptional.size(), "VERB");
+    return usage;
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string value;
+    if (option->get_type_size() > 0) value = " " + option->get_type_name();
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) value += " ...";
+    std::vector<std::string> notes;
+    if (option->get_required()) notes.emplace_back("required");
+    if (!option->get_default_str().empty()) notes.push_back("default " + option->get_default_str());
+    if (!option->get_needs().empty()) notes.push_back("with " + listed(option->get_needs()));
+    if (!option->get_excludes().empty())
+      notes.push_back("not with " + listed(option->get_excludes()));
+    return notes.empty() ? value : fmt::format("{} ({})", value, fmt::join(notes, "; "));
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description());
+  }
+  std::string make_subcommand(const CLI::App* verb) const override {
+    std::stringstream line;
+    CLI::detail::format_help(line, verb->get_name(), wrapped(verb->get_description()), kHelpColumn);
+    return line.str();
+  }
+};
+
+/// What CLI11 says, with its counts of values in words.
+std::string message_of(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  if (error.get_name() != "ArgumentMismatch") return message;
+  const bool missing = message.ends_with("missing");
+  return message.substr(0, message.find(':')) +
+         (missing ? " needs a value" : " is given more than once");
+}
+
+/// Whether all of `text` is a number that fits its type.
+template <typename Number>
+bool read_number(const std::string& text, Number& value) {
+  Number number{};
+  const char* last = text.data() + text.size();
+  const auto [end, failure] = std::from_chars(text.data(), last, number);
+  if (failure != std::errc() || end != last) return false;
+  if constexpr (std::is_floating_point_v<Number>)
+    if (!std::isfinite(number)) return false;
+  value = number;
+  return true;
+}
+
+}  // namespace
+
+/// How an option's text becomes its value.
+struct Option::State {
+  std::string type{};           // in the help: "INT"
+  std::string expected{};       // in messages: "a whole number"
+  std::string least{}, most{};  // in messages; empty: there is no such bound
+  std::function<bool(const std::string& text)> read{};  // whether the text is such a value
+  bool repeats = false;
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+  CLI::Option* option = nullptr;
+
+  bool within_bounds(const std::string& text) const {
+    double number = 0;
+    return !read_number(text, number) || (number >= lower && number <= upper);
+  }
+  std::string allowed() const {
+    if (!most.empty()) return fmt::format("{} from {} to {}", expected, least, most);
+    return least.empty() ? expected : fmt::format("{} of at least {}", expected, least);
+  }
+};
+
+Option Option::required() {
+  state_->option->required()->default_str("");
+  return *this;
+}
+
+Option Option::at_least(double least) {
+  state_->lower = least;
+  state_->least = fmt::format("{}", least);
+  state_->option->type_name(fmt::format("{} from {}", state_->type, least));
+  return *this;
+}
+
+Option Option::between(double least, double most) {
+  at_least(least);
+  state_->upper = most;
+  state_->most = fmt::format("{}", most);
+  state_->option->type_name(fmt::format("{} from {} to {}", state_->type, least, most));
+  return *this;
+}
+
+Option Option::one_of(const std::vector<std::string_view>& names) {
+  const std::set<std::string> known(names.begin(), names.end());
+  state_->expected = fmt::format("one of: {}", fmt::join(names, ", "));
+  state_->option->type_name(fmt::format("{}", fmt::join(names, "|")));
+  state_->read = [known, read = state_->read](const std::string& text) {
+    return known.contains(text) && read(text);
+  };
+  return *this;
+}
+
+Option Option::needs(const Option& other) {
+  state_->option->needs(other.state_->option);
+  return *this;
+}
+
+Option Option::excludes(const Option& other) {
+  state_->option->excludes(other.state_->option);
+  return *this;
+}
+
+Verb::Verb(const std::string& name, const std::string& help)
+    : program_(std::make_unique<CLI::App>(help, name)), app_(program_.get()) {
+  app_->formatter(std::make_shared<HelpPage>());
+  app_->set_help_all_flag("--help-all", "Print the help of every verb");
+  app_->fallthrough();  // options of the program may also follow the verb
+  app_->require_subcommand(0, 1);
+}
+
+Verb::Verb(CLI::App* app, const Verb* above) : app_(app), above_(above) {}
+Verb::~Verb() = default;
+
+Verb& Verb::verb(const std::string& name, const std::string& help) {
+  below_.emplace_back(new Verb(app_->add_subcommand(name, help)->group("Verbs"), this));
+  return *below_.back();
+}
+
+Option Verb::add(const std::string& name, const std::string& help, const std::string& initial,
+                 Option::State value) {
+  const auto state = std::make_shared<Option::State>(std::move(value));
+  const auto read = [name, state](const CLI::results_t& texts) {
+    for (const auto& text : texts)
+      if (!state->within_bounds(text) || !state->read(text))
+        throw CLI::ConversionError(
+            fmt::format("{} is '{}', expected {}", name, text, state->allowed()));
+    return true;
+  };
+  state->option = app_->add_option(name, read, help);
+  state->option->type_name(state->type)->default_str(initial);
+  if (state->repeats) state->option->expected(CLI::detail::expected_max_vector_size);
+  return Option(state);
+}
+
+Option Verb::option(const std::string& name, std::string& value, const std::string& help) {
+  return add(name, help, value, {.type = "TEXT", .read = [&value](const std::string& text) {
+                                   value = text;
+                                   return true;
+                                 }});
+}
+
+Option Verb::option(const std::string& name, std::optional<std::string>& value,
+                    const std::string& help) {
+  return add(name, help, "", {.type = "TEXT", .read = [&value](const std::string& text) {
+                                value = text;
+                                return true;
+                              }});
+}
+
+Option Verb::option(const std::string& name, std::vector<std::string>& values,
+                    const std::string& help) {
+  const auto append = [&values, first = true](const std::string& text) mutable {
+    if (std::exchange(first, false)) values.clear();  // the default
+    values.push_back(text);
+    return true;
+  };
+  return add(name, help, "", {.type = "TEXT", .read = append, .repeats = true});
+}
+
+template <typename Number, typename Target>
+Option Verb::add_number(const std::string& name, Target& value, const std::string& help,
+                        const std::string& initial) {
+  Option::State state{.type = "FLOAT", .expected = "a number"};
+  if constexpr (std::is_integral_v<Number>)
+    state = {.type = "INT",
+             .expected = "a whole number",
+             .least = std::to_string(std::numeric_limits<Number>::min()),
+             .most = std::to_string(std::numeric_limits<Number>::max())};
+  state.read = [&value](const std::string& text) {
+    Number number{};
+    const bool fits = read_number(text, number);
+    if (fits) value = number;
+    return fits;
+  };
+  return add(name, help, initial, std::move(state));
+}
+
+Option Verb::option(const std::string& name, int32_t& value, const std::string& help) {
+  return add_number<int32_t>(name, value, help, std::to_string(value));
+}
+
+Option Verb::option(const std::string& name, int64_t& value, const std::string& help) {
+  return add_number<int64_t>(name, value, help, std::to_string(value));
+}
+
+Option Verb::option(const std::string& name, uint64_t& value, const std::string& help) {
+  return add_number<uint64_t>(name, value, help, std::to_string(value));
+}
+
+Option Verb::option(const std::string& name, double& value, const std::string& help) {
+  return add_number<double>(name, value, help, fmt::format("{}", value));
+}
+
+Option Verb::option(const std::string& name, std::optional<int64_t>& value,
+                    const std::string& help) {
+  return add_number<int64_t>(name, value, help, "");
+}
+
+Option Verb::option(const std::string& name, std::optional<double>& value,
+                    const std::string& help) {
+  return add_number<double>(name, value, help, "");
+}
+
+Option Verb::add_choice(const std::string& name, const std::string& help,
+                        std::span<const std::string_view> names, const std::string& initial,
+                        std::function<void(size_t)> choose) {
+  const std::vector<std::string> choices(names.begin(), names.end());
+  const auto read = [choices, choose = std::move(choose)](const std::string& text) {
+    const auto found = std::find(choices.begin(), choices.end(), text);
+    if (found != choices.end()) choose(static_cast<size_t>(found - choices.begin()));
+    return found != choices.end();
+  };
+  return add(name, help, initial,
+             {.type = fmt::format("{}", fmt::join(choices, "|")),
+              .expected = fmt::format("one of: {}", fmt::join(choices, ", ")),
+              .read = read});
+}
+
+Option Verb::flag(const std::string& name, bool& value, const std::string& help) {
+  const auto state = std::make_shared<Option::State>();
+  state->option = app_->add_flag_callback(
+      name, [&value] { value = true; }, help);
+  return Option(state);
+}
+
+Option Verb::flag(const std::string& name, std::function<void()> action, const std::string& help) {
+  const auto state = std::make_shared<Option::State>();
+  state->option = app_->add_flag_callback(
+      name, [this, action] { action_ = action; }, help);
+  return Option(state);
+}
+
+void Verb::read_environment(const std::string& prefix) {
+  for (CLI::Option* option : app_->get_options()) {
+    std::string name = option->get_name();
+    if (!name.starts_with("--") || name.starts_with("--help")) continue;
+    name = prefix + name.substr(2);
+    std::replace(name.begin(), name.end(), '-', '_');
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    option->envname(name);
+  }
+}
+
+void Verb::footer(std::function<std::string()> text) {
+  app_->footer(std::move(text));
+}
+
+void Verb::run(std::function<void()> action) {
+  action_ = std::move(action);
+}
+
+std::string Verb::full_name() const {
+  return (above_ ? above_->full_name() + " " : "") + app_->get_name();
+}
+
+/// The deepest verb that the command line named.
+const Verb& Verb::chosen() const {
+  for (const auto& verb : below_)
+    if (verb->app_->parsed()) return verb->chosen();
+  return *this;
+}
+
+/// The verb of this name, however deep it lies.
+const Verb* Verb::find(const std::string& name) const {
+  if (app_->get_name() == name) return this;
+  for (const auto& verb : below_)
+    if (const Verb* found = verb->find(name)) return found;
+  return nullptr;
+}
+
+/// What an unknown option or verb was probably meant to be: a verb below another one, or what is
+/// spelt like it.
+std::string Verb::suggestion_for(const std::string& unknown, const Verb& program) const {
+  if (const Verb* verb = program.find(unknown))
+    return fmt::format("; did you mean '{}'?", verb->full_name());
+  std::vector<std::string> known;
+  for (const auto* option : app_->get_options())
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  for (const auto& verb : below_) known.push_back(verb->app_->get_name());
+  return suggestion(unknown.substr(0, unknown.find('=')), known);
+}
+
+std::function<void()> Verb::parse(int argc, const char* const* argv) {
+  const auto refuse = [&](const std::string& message) {
+    const Verb& verb = chosen();
+    // What was misspelt leaves something else missing too; it says more.
+    const auto unknown = app_->remaining(/*recurse=*/true);
+    if (unknown.empty()) throw CommandLineError(verb.full_name(), message);
+    throw CommandLineError(verb.full_name(),
+                           fmt::format("unknown argument '{}'{}", unknown.front(),
+                                       verb.suggestion_for(unknown.front(), *this)));
+  };
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::CallForAllHelp&) {
+    if (!app_->remaining(true).empty()) refuse("");
+    return [this] { fmt::print("{}", app_->help("", CLI::AppFormatMode::All)); };
+  } catch (const CLI::CallForHelp&) {
+    if (!app_->remaining(true).empty()) refuse("");
+    return [this] { fmt::print("{}", app_->help()); };
+  } catch (const CLI::ParseError& error) {
+    refuse(message_of(error));
+  }
+  const Verb& verb = chosen();
+  if (!verb.action_) {
+    std::vector<std::string> names;
+    for (const auto& below : verb.below_) names.push_back(below->app_->get_name());
+    refuse(fmt::format("which verb? There are {}", fmt::join(names, ", ")));
+  }
+  return verb.action_;
+}
+
+}  // namespace tessera::cli

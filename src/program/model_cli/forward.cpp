@@ -1,0 +1,36 @@
+// tessera forward --model DIR --input X.safetensors --output Y.safetensors [--gradients]
+
+#include "tessera/infer/forward.h"
+
+#include "program/model_cli/model_verbs.h"
+
+namespace tessera::cli {
+
+void add_forward(Verb& program) {
+  struct Options {
+    std::string model, input, output;
+    ForwardOptions forward;
+  };
+  auto options = std::make_shared<Options>();
+  Verb& verb = program.verb(
+      "forward",
+      "Run a model on given tensors and write every output, to check parity or to debug");
+  verb.option("--model", options->model, "Model directory").required();
+  verb.option(
+          "--input", options->input,
+          "safetensors with idx and targets [B, T] or, for a model of vectors, x [T, B, in] and "
+          "targets [T, B, out]")
+      .required();
+  verb.option("--output", options->output,
+              "safetensors to write: logits or y and the last state, loss, grad.<parameter>")
+      .required();
+  verb.flag("--gradients", options->forward.gradients, "Also write the gradient of the loss");
+  verb.option(
+      "--names", options->forward.names,
+      "Names of the gradients: our own, or those of the source that the model was imported from");
+  verb.run([options] {
+    run_forward(options->model, options->input, options->output, options->forward);
+  });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,207 @@
+// tessera generate --model DIR --prompt TEXT
+
+#include "tessera/infer/generate.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <iterator>
+
+#include "program/model_cli/model_verbs.h"
+#include "program/model_cli/store_memory.h"
+#include "program/model_cli/text_writing.h"
+#include "tessera/base/file.h"
+#include "tessera/model/language_model.h"
+
+namespace tessera::cli {
+namespace {
+
+struct GenerateArguments {
+  GenerateCommand command;
+  std::string store;
+  std::vector<std::string> prompt_files, logit_bias;
+  std::optional<Eviction> eviction;
+  bool ignore_end = false, interactive = false;
+};
+
+/// Of a file or, for "-", of standard input; without the newline that ends its last line.
+std::string prompt_from(const std::string& file) {
+  std::string text =
+      file == "-" ? std::string(std::istreambuf_iterator<char>(std::cin), {}) : read_file(file);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+/// "ID=BIAS".
+std::pair<int64_t, double> parse_bias(const std::string& text) {
+  const auto whole = [](std::string_view part, auto& value) {
+    const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return failure == std::errc() && end == part.data() + part.size();
+  };
+  const size_t equals = text.find('=');
+  std::pair<int64_t, double> bias;
+  if (equals == std::string::npos || !whole(std::string_view(text).substr(0, equals), bias.first) ||
+      !whole(std::string_view(text).substr(equals + 1), bias.second))
+    throw UsageError("--logit-bias is '{}', expected ID=BIAS, such as 198=-2.5 or 198=-inf", text);
+  return bias;
+}
+
+/// Whatever is wrong with the options alone, before a model is loaded or a word is printed.
+void check_options(const GenerateArguments& options) {
+  const GenerateCommand& command = options.command;
+  command.generate.sampling.check();
+  if (command.generate.sampling.alternatives > 0 && !command.json)
+    throw UsageError("--alternatives are printed with --json only; give both");
+  if (options.eviction && command.generate.bound.pairs == 0)
+    throw UsageError("--eviction says what leaves a bounded memory; give --memory-bound too");
+  const auto from_input = std::count(options.prompt_files.begin(), options.prompt_files.end(), "-");
+  if (from_input > 1 || (from_input > 0 && options.interactive))
+    throw UsageError("--prompt-file -: standard input is read once");
+  const size_t prompts = std::max(options.prompt_files.size(), command.prompts.size());
+  const bool sessions = !command.load_session.empty() || !command.save_session.empty();
+  if (prompts > 1 && (sessions || options.interactive))
+    throw UsageError("{} prompts were given; {} goes on with one text", prompts,
+                     options.interactive ? "--interactive" : "a session");
+  if (command.samples > 1 && !command.save_session.empty())
+    throw UsageError("--save-session keeps one text; leave --samples out");
+}
+
+void run_generate(GenerateArguments& options) {
+  GenerateCommand& command = options.command;
+  for (const auto& text : options.logit_bias)
+    command.generate.sampling.logit_bias.insert(parse_bias(text));
+  check_options(options);
+  if (!options.prompt_files.empty()) command.prompts.clear();
+  for (const auto& file : options.prompt_files) command.prompts.push_back(prompt_from(file));
+  const ModelFolder folder = ModelFolder::load(command.model, command.types);
+  GenerateOptions& generate = command.generate;
+  for (const auto& [token, bias] : generate.sampling.logit_bias)
+    if (token < 0 || token >= folder.model->vocabulary())
+      throw UsageError("--logit-bias names token {}, the model has tokens 0 to {}", token,
+                       folder.model->vocabulary() - 1);
+  generate.bound.eviction = options.eviction.value_or(Eviction::kOldest);
+  if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
+    generate.end_of_text = *end;
+  generate.token_bytes = folder.token_bytes();
+  const auto memory = store_memory(folder, command.model, options.store);
+  generate.memory = memory.get();
+  if (options.interactive)
+    write_in_turns(command, folder);
+  else if (command.beams)
+    write_beams(command, folder);
+  else
+    write_samples(command, folder);
+}
+
+/// How tokens are drawn; not for a search.
+void add_sampling(Verb& verb, GenerateArguments& options, const Option& beam) {
+  SamplingOptions& sampling = options.command.generate.sampling;
+  verb.option("--temperature", sampling.temperature,
+              "Divides the logits; 0 always takes the most probable token")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--top-k", sampling.top_k, "Sample from the k most probable tokens (0: all)")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--top-p", sampling.top_p,
+              "Sample from the smallest set of tokens that together have this probability")
+      .between(0, 1)
+      .excludes(beam);
+  verb.option(
+          "--min-p", sampling.min_p,
+          "Sample from the tokens at least this many times as probable as the most probable one")
+      .between(0, 1)
+      .excludes(beam);
+  verb.option("--repetition-penalty", sampling.repetition_penalty,
+              "Above 1: tokens that the context contains become less probable")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--frequency-penalty", sampling.frequency_penalty,
+              "Subtracted from a token's logit for each time that it was generated")
+      .excludes(beam);
+  verb.option("--presence-penalty", sampling.presence_penalty,
+              "Subtracted from the logit of every token that was generated")
+      .excludes(beam);
+  verb.option(
+          "--logit-bias", options.logit_bias,
+          "ID=BIAS: added to the logit of this token, -inf forbids it; may be given several times")
+      .excludes(beam);
+  verb.option("--seed", sampling.seed, "Random seed; the same seed gives the same text")
+      .excludes(beam);
+  verb.option("--alternatives", sampling.alternatives,
+              "With --json: report this many of the most probable tokens at each step")
+      .at_least(0)
+      .excludes(beam);
+  verb.option("--stop", options.command.generate.stop,
+              "Stop before this text; may be given several times")
+      .excludes(beam);
+}
+
+/// What stays in the memories, and where it is kept.
+void add_state(Verb& verb, GenerateArguments& options, const Option& beam, const Option& store) {
+  GenerateCommand& command = options.command;
+  const Option load =
+      verb.option("--load-session", command.load_session,
+                  "Continue the text of this session, which has its own reading and memory bound")
+          .excludes(beam)
+          .excludes(store);
+  verb.option("--save-session", command.save_session,
+              "Write the session to this file, for --load-session")
+      .excludes(beam)
+      .excludes(store);
+  verb.option("--reading", command.generate.reading,
+              "streaming: memories keep everything; windowed: the last window is read again for "
+              "each token, as the authors' scripts do")
+      .excludes(load);
+  verb.option("--memory-bound", command.generate.bound.pairs,
+              "Maximum number of pairs that each contextual memory keeps (0: all)")
+      .at_least(0)
+      .excludes(load);
+  verb.option("--eviction", options.eviction,
+              "With --memory-bound: which pair is dropped first (oldest unless given)");
+}
+
+}  // namespace
+
+void add_generate(Verb& program) {
+  auto options = std::make_shared<GenerateArguments>();
+  GenerateCommand& command = options->command;
+  Verb& verb = program.verb("generate", "Generate text, one token at a time");
+  verb.option("--model", command.model, "Model directory").required();
+  add_number_types(verb, command.types);
+  const Option prompt =
+      verb.option("--prompt", command.prompts, "Text to continue; may be given several times");
+  verb.option("--prompt-file", options->prompt_files,
+              "Read the prompt from this file (-: standard input), without the newline at its end")
+      .excludes(prompt);
+  const Option store = verb.option("--store", options->store, kStoreHelp);
+  verb.option("--max-tokens", command.generate.max_tokens, "Maximum number of tokens to generate")
+      .at_least(0);
+  const Option beam =
+      verb.option("--beam", command.beams, "Beam search with this many beams instead of sampling")
+          .at_least(1)
+          .excludes(store);
+  verb.option("--length-penalty", command.length_penalty,
+              "With --beam: divide log-probabilities by the length to this power (1 unless given)")
+      .at_least(0)
+      .needs(beam);
+  const Option samples =
+      verb.option("--samples", command.samples,
+                  "Continue each prompt this many times, each time with other random numbers")
+          .at_least(1)
+          .excludes(beam);
+  add_sampling(verb, *options, beam);
+  verb.flag("--ignore-end", options->ignore_end, "Continue past the end-of-text token");
+  add_state(verb, *options, beam, store);
+  verb.flag("--interactive", options->interactive,
+            "Continue after every line of standard input; Ctrl-C stops a continuation, the end of "
+            "the input ends the program")
+      .excludes(beam)
+      .excludes(samples)
+      .excludes(store);
+  verb.flag("--json", command.json,
+            "Print one JSON object per continuation, with log-probabilities");
+  verb.run([options] { run_generate(*options); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,70 @@
+// tessera import --from KIND --weights F.safetensors --out DIR
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "program/model_cli/model_verbs.h"
+#include "tessera/base/error.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/data/tokenizer.h"
+#include "tessera/model/language_model.h"
+
+namespace tessera::cli {
+namespace {
+
+struct ImportOptions {
+  std::string from, weights, out, tokenizer;
+  std::optional<int64_t> heads, window;
+};
+
+/// Throws UsageError where the model cannot read this tokenizer's tokens.
+Tokenizer fitting_tokenizer(const std::string& path, const SequenceModel& model) {
+  const auto* language_model = dynamic_cast<const LanguageModel*>(&model);
+  if (!language_model)
+    throw UsageError("--tokenizer: a model of the kind {} reads vectors, not tokens", model.kind());
+  Tokenizer tokenizer = Tokenizer::load(path);
+  if (tokenizer.vocabulary_size() > language_model->vocabulary())
+    throw UsageError("--tokenizer has {} tokens, the model only {}", tokenizer.vocabulary_size(),
+                     language_model->vocabulary());
+  return tokenizer;
+}
+
+void run_import(const ImportOptions& options) {
+  std::map<std::string, int64_t> sizes;
+  if (options.heads) sizes["heads"] = *options.heads;
+  if (options.window) sizes["window"] = *options.window;
+  const ImportedModel imported = import_weights(options.from, options.weights, sizes);
+  const std::filesystem::path out = options.out;
+  if (!options.tokenizer.empty())
+    fitting_tokenizer(options.tokenizer, *imported.model).save(out / "tokenizer.json");
+  save_model(out, *imported.model, imported.format);
+  fmt::print("{}: {}, {} parameters\n", options.out, imported.model->kind(),
+             imported.model->parameter_count());
+}
+
+}  // namespace
+
+void add_import(Verb& program) {
+  auto options = std::make_shared<ImportOptions>();
+  Verb& verb = program.verb(
+      "import",
+      "Convert weights of the reference implementations or of GPT-2 into a model directory");
+  verb.option("--from", options->from, "The implementation that the weights come from")
+      .one_of(weight_format_names())
+      .required();
+  verb.option("--weights", options->weights, "safetensors file with the state dict").required();
+  verb.option("--out", options->out, "Model directory to write").required();
+  verb.option("--tokenizer", options->tokenizer, "Tokenizer to store with the model");
+  verb.option("--heads", options->heads,
+              "Number of heads, where metadata and shapes do not tell it")
+      .at_least(1);
+  verb.option("--window", options->window,
+              "Window in tokens, where metadata and shapes do not tell it")
+      .at_least(1);
+  verb.run([options] { run_import(*options); });
+}
+
+}  // namespace tessera::cli

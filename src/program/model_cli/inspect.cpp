@@ -1,0 +1,280 @@
+// tessera inspect --model DIR --text TEXT
+
+#include "tessera/infer/inspection.h"
+#include "tessera/report/token_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "program/cli/program.h"
+#include "program/model_cli/model_verbs.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
+#include "tessera/infer/model_folder.h"
+#include "tessera/model/language_model.h"
+#include "tessera/report/markup.h"
+#include "tessera/report/page.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr size_t kSnippetTokens = 6;  // shown before the place of a memory
+constexpr size_t kPageMemories = 12;  // listed for each token of the page
+constexpr int64_t kMostPageTokens = 1024;
+
+struct InspectArguments {
+  std::string model, text, file, page;
+  std::optional<int64_t> position;
+  std::string token;
+  int64_t memories = 10;
+  bool json = false;
+};
+
+/// A stored pair with the head that read it.
+struct Memory {
+  size_t layer, head;
+  MemoryShare share;
+};
+
+/// Those that added most to the logit or took most from it, first.
+std::vector<Memory> strongest(const Inspection& inspection, size_t count) {
+  std::vector<Memory> all;
+  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
+    for (size_t head = 0; head < inspection.blocks[layer].heads.size(); ++head)
+      for (const MemoryShare& share : inspection.blocks[layer].heads[head].memories)
+        all.push_back({layer + 1, head + 1, share});
+  count = std::min(count, all.size());
+  std::partial_sort(all.begin(), all.begin() + count, all.end(),
+                    [](const Memory& a, const Memory& b) {
+                      return std::abs(a.share.logit) > std::abs(b.share.logit);
+                    });
+  all.resize(count);
+  return all;
+}
+
+double from_memories(const Inspection& inspection) {
+  double sum = 0;
+  for (const auto& block : inspection.blocks)
+    for (const auto& head : block.heads) sum += head.logit;
+  return sum;
+}
+
+double from_second_units(const Inspection& inspection) {
+  double sum = 0;
+  for (const auto& block : inspection.blocks) sum += block.second_unit;
+  return sum;
+}
+
+/// What stands behind the heads in a block of this model.
+std::string second_units(const LanguageModel& model) {
+  return model.kind() == "memory_mosaic" ? "persistent memories" : "feed-forward layers";
+}
+
+/// A text, its tokens, and how they are shown.
+class InspectedText {
+ public:
+  InspectedText(const ModelFolder& folder, const std::string& text) : folder_(folder) {
+    for (int32_t id : folder.tokenizer.encode(text)) tokens_.push_back(id);
+    if (tokens_.empty()) throw UsageError("the text is empty; there is nothing to inspect");
+  }
+
+  const Tokens& tokens() const { return tokens_; }
+
+  std::string shown(int64_t token) const { return printable_text(folder_.text_of({token})); }
+
+  /// In quotes, line ends as \n.
+  std::string quoted(int64_t token) const {
+    std::string result = "\"";
+    for (char c : shown(token)) {
+      if (c == '\n')
+        result += "\\n";
+      else
+        result += c;
+    }
+    return result + "\"";
+  }
+
+  /// The tokens up to `position` on one line, in brackets the one there and the next, which the
+  /// pair's value has seen.
+  std::string place(int64_t position) const {
+    const int64_t first = std::max<int64_t>(0, position - kSnippetTokens);
+    std::string text = first > 0 ? "…" : "";
+    for (int64_t i = first; i < position; ++i) text += shown(tokens_[i]);
+    text += "[" + shown(tokens_[position]) + "]";
+    if (position + 1 < std::ssize(tokens_)) text += " -> [" + shown(tokens_[position + 1]) + "]";
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+  }
+
+ private:
+  const ModelFolder& folder_;
+  Tokens tokens_;
+};
+
+std::string percent(double log_probability) {
+  return fmt::format("{:.2f} %", 100 * std::exp(log_probability));
+}
+
+void print_inspection(const Inspection& inspection, const InspectedText& text,
+                      const ModelFolder& folder, size_t memories) {
+  fmt::print("Read up to position {}: {}\n", inspection.position, text.place(inspection.position));
+  fmt::print("Next token {}: {}, logit {:.4f}\n", text.quoted(inspection.token),
+             percent(inspection.log_probability), inspection.logit);
+  std::string expected;
+  for (const TokenChoice& choice : inspection.alternatives)
+    expected += fmt::format("{}{} {}", expected.empty() ? "" : ", ", text.quoted(choice.token),
+                            percent(choice.log_probability));
+  fmt::print("Expected: {}\n\n", expected);
+
+  Table parts("What the logit is made of", {"part", "logit"});
+  parts.add_row({"embedding of the token before it", Cell::fixed(inspection.embedding, 4)});
+  parts.add_row({"memories of this text", Cell::fixed(from_memories(inspection), 4)});
+  parts.add_row({second_units(*folder.model), Cell::fixed(from_second_units(inspection), 4)});
+  if (inspection.biases != 0) parts.add_row({"biases", Cell::fixed(inspection.biases, 4)});
+  fmt::print("{}\n", parts.text());
+
+  Table table("Memories of this text that count most",
+              {"logit", "weight", "layer", "head", "position", "stored at -> what came next"});
+  for (const auto& [layer, head, share] : strongest(inspection, memories))
+    table.add_row({Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer, head,
+                   share.position, text.place(share.position)});
+  fmt::print("{}", table.text());
+}
+
+nlohmann::ordered_json json_of(const Inspection& inspection, const InspectedText& text) {
+  using Json = nlohmann::ordered_json;
+  Json layers = Json::array();
+  for (const BlockInspection& block : inspection.blocks) {
+    Json heads = Json::array();
+    for (const HeadInspection& head : block.heads) {
+      Json memories = Json::array();
+      for (const MemoryShare& share : head.memories)
+        memories.push_back({{"position", share.position},
+                            {"text", text.place(share.position)},
+                            {"weight", share.weight},
+                            {"logit", share.logit}});
+      heads.push_back({{"logit", head.logit}, {"memories", std::move(memories)}});
+    }
+    layers.push_back({{"heads", std::move(heads)}, {"second_unit", block.second_unit}});
+  }
+  Json alternatives = Json::array();
+  for (const TokenChoice& choice : inspection.alternatives)
+    alternatives.push_back({{"token", choice.token},
+                            {"text", text.shown(choice.token)},
+                            {"log_probability", choice.log_probability}});
+  return {{"position", inspection.position},
+          {"token", inspection.token},
+          {"text", text.shown(inspection.token)},
+          {"log_probability", inspection.log_probability},
+          {"logit", inspection.logit},
+          {"embedding", inspection.embedding},
+          {"biases", inspection.biases},
+          {"layers", std::move(layers)},
+          {"alternatives", std::move(alternatives)}};
+}
+
+ViewedToken viewed(const Inspection& inspection, const InspectedText& text,
+                   const std::string& second_units) {
+  ViewedToken token;
+  token.text = text.shown(inspection.token);
+  token.probability = std::exp(inspection.log_probability);
+  for (const TokenChoice& choice : inspection.alternatives)
+    token.alternatives.emplace_back(text.shown(choice.token), std::exp(choice.log_probability));
+  token.parts = {{"embedding of the token before", inspection.embedding}};
+  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer) {
+    double memories = 0;
+    for (const auto& head : inspection.blocks[layer].heads) memories += head.logit;
+    token.parts.emplace_back(fmt::format("layer {}: memories of this text", layer + 1), memories);
+    token.parts.emplace_back(fmt::format("layer {}: {}", layer + 1, second_units),
+                             inspection.blocks[layer].second_unit);
+  }
+  if (inspection.biases != 0) token.parts.emplace_back("biases", inspection.biases);
+  for (const auto& [layer, head, share] : strongest(inspection, kPageMemories))
+    token.memories.push_back({static_cast<int64_t>(layer), static_cast<int64_t>(head),
+                              share.position, share.weight, share.logit});
+  return token;
+}
+
+/// Every token of the text, on a page.
+void write_page(const InspectArguments& options, const ModelFolder& folder,
+                const InspectedText& text) {
+  const Tokens& tokens = text.tokens();
+  if (std::ssize(tokens) > kMostPageTokens)
+    throw UsageError("the text has {} tokens; a page explains at most {}: give a shorter one",
+                     tokens.size(), kMostPageTokens);
+  const InterruptGuard interrupt;
+  Progress progress(stderr, "Inspecting", std::ssize(tokens));
+  std::vector<ViewedToken> view = {{.text = text.shown(tokens.front())}};
+  for (int64_t position = 0; position + 1 < std::ssize(tokens); ++position) {
+    InterruptGuard::stop_if_interrupted("interrupted");
+    view.push_back(
+        viewed(inspect(*folder.model, tokens, position), text, second_units(*folder.model)));
+    progress.update(position + 2, "");
+  }
+  Page page("Memories behind a text", fmt::format("Model: {}", options.model));
+  page.paragraph(
+      "Point at a token, or step through the text with the arrow keys. Shaded: where the memories "
+      "that spoke for it were stored; underlined: what came next there, which their values saw.");
+  page.tokens(view);
+  page.paragraph(
+      "A logit is the sum of its parts, for the last norm's deviation held at its value. What a "
+      "memory changes in later layers counts there.");
+  write_file(options.page, page.html());
+  fmt::print("{}: {} tokens\n", options.page, tokens.size());
+}
+
+/// The id of the one token that this text is.
+int64_t token_of(const ModelFolder& folder, const std::string& text) {
+  const auto ids = folder.tokenizer.encode(text);
+  if (ids.size() != 1)
+    throw UsageError("--token {} is {} tokens, expected one; words begin with their space", text,
+                     ids.size());
+  return ids.front();
+}
+
+void run_inspect(const InspectArguments& options) {
+  const ModelFolder folder =
+      ModelFolder::load(options.model, {.weights = ops::WeightType::kFloat32});
+  const InspectedText text(folder, options.file.empty() ? options.text : read_file(options.file));
+  if (!options.page.empty()) return write_page(options, folder, text);
+  InspectionOptions inspection{.memories = options.memories};
+  if (!options.token.empty()) inspection.token = token_of(folder, options.token);
+  const int64_t last = std::ssize(text.tokens()) - 1;
+  const Inspection result =
+      inspect(*folder.model, text.tokens(), options.position.value_or(last), inspection);
+  if (options.json)
+    print_json(json_of(result, text));
+  else
+    print_inspection(result, text, folder, options.memories);
+}
+
+}  // namespace
+
+void add_inspect(Verb& program) {
+  auto options = std::make_shared<InspectArguments>();
+  Verb& verb = program.verb(
+      "inspect", "Which stored pairs of a text spoke for the next token, and how loudly");
+  verb.option("--model", options->model, "Model directory").required();
+  const Option text = verb.option("--text", options->text, "The text that the model reads");
+  verb.option("--file", options->file, "The same from a file").excludes(text);
+  verb.option(
+          "--position", options->position,
+          "Explain the prediction of the token after this one, counted from 0 (the text's last)")
+      .at_least(0);
+  verb.option("--token", options->token,
+              "Explain this token's logit (the text's next or, at its end, the most probable)");
+  verb.option("--memories", options->memories, "How many memories to list").between(1, 1000);
+  const Option json = verb.flag(
+      "--json", options->json, "Print a JSON object: every layer and head, each with its memories");
+  verb.option("--page", options->page,
+              "Write an HTML page on which every token of the text shows its memories")
+      .excludes(json);
+  verb.run([options] { run_inspect(*options); });
+}
+
+}  // namespace tessera::cli

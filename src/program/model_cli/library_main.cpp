@@ -1,0 +1,52 @@
+// The library of all verbs, on LibTorch.
+
+#include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
+
+#include <stdexcept>
+
+#include "lab/baseline/baselines.h"
+#include "lab/task/stories/story_files.h"
+#include "program/cli/program.h"
+#include "program/model_cli/model_verbs.h"
+#include "tessera/base/error.h"
+
+namespace tessera::cli {
+namespace {
+
+void add_all_verbs(Verb& program) {
+  add_version(program);
+  add_train(program);
+  add_generate(program);
+  add_eval(program);
+  add_inspect(program);
+  add_forward(program);
+  add_import(program);
+  add_export(program);
+  add_data(program);
+  add_study(program);
+  add_serve(program);
+  add_light_verbs(program);
+}
+
+/// LibTorch takes one thread where it cannot see the cores of a virtual machine, and its errors end
+/// in a list of calls.
+void run_with_tensors(int threads, const std::function<void()>& action) {
+  at::set_num_threads(threads);
+  try {
+    action();
+  } catch (const c10::Error& error) {
+    throw std::runtime_error(error.what_without_backtrace());
+  }
+}
+
+}  // namespace
+
+}  // namespace tessera::cli
+
+extern "C" int tessera_run(int argc, char** argv) {
+  using namespace tessera::cli;
+  tessera::add_baselines();
+  tessera::task::stories::add_stories_to_corpora();
+  return run_program(argc, argv, {.add = add_all_verbs, .run = run_with_tensors});
+}

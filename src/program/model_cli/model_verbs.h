@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "program/cli/verb.h"
+#include "tessera/infer/model_folder.h"
+
+namespace tessera::cli {
+
+/// Each adds one verb with its options to the program.
+void add_train(Verb& program);
+void add_generate(Verb& program);
+void add_eval(Verb& program);
+void add_inspect(Verb& program);
+void add_forward(Verb& program);
+void add_import(Verb& program);
+void add_export(Verb& program);
+void add_data(Verb& program);
+void add_study(Verb& program);
+void add_serve(Verb& program);
+
+/// The verbs of `tessera data` that write samples of tasks.
+void add_task_data(Verb& data);
+
+/// --weights and --pairs of the verbs that only read a model.
+void add_number_types(Verb& verb, NumberTypes& types);
+
+void add_version(Verb& program);
+
+}  // namespace tessera::cli

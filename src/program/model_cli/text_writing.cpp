@@ -1,0 +1,264 @@
+#include "program/model_cli/text_writing.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "program/cli/program.h"
+#include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/model/language_model.h"
+
+namespace tessera::cli {
+namespace {
+
+constexpr size_t kSideBySide = 32;  // continuations that are written together
+
+/// The ids of a prompt; an empty one begins a new text.
+Tokens encode_prompt(const ModelFolder& folder, const std::string& text) {
+  const auto ids = folder.tokenizer.encode(text, SpecialTokens::kRecognised);
+  if (!ids.empty()) return {ids.begin(), ids.end()};
+  if (const auto end = folder.tokenizer.end_of_text()) return {*end};
+  throw UsageError(
+      "the prompt is empty, and the tokenizer has no end of text to begin a new text with; give a "
+      "--prompt");
+}
+
+/// Throws UsageError where so many tokens would be read past the window by a model that cannot go
+/// on there, or for a session that cannot be saved there.
+void check_window(const GenerateCommand& command, const ModelFolder& folder, Reading reading,
+                  int64_t tokens) {
+  const LanguageModel& model = *folder.model;
+  if (tokens <= model.window()) return;
+  if (reading == Reading::kStreaming && !model.reads_past_window())
+    throw UsageError(
+        "--reading streaming: {} tokens do not fit the window of {} tokens, past which a {} reads "
+        "nothing; leave --reading out, or lower --max-tokens",
+        tokens, model.window(), model.kind());
+  if (reading == Reading::kWindowed && !command.save_session.empty())
+    throw UsageError(
+        "--save-session: {} tokens do not fit the window of {} tokens, past which windowed reading "
+        "has no state to save; lower --max-tokens",
+        tokens, model.window());
+}
+
+/// The same for a text whose last token is not read.
+void check_texts(const GenerateCommand& command, const ModelFolder& folder, const Tokens& prompt) {
+  check_window(command, folder, command.generate.reading.value_or(Reading::kWindowed),
+               std::ssize(prompt) + command.generate.max_tokens - 1);
+}
+
+config::Json as_json(const std::string& prompt, int64_t sample, const Generation& generation) {
+  config::Json json = {{"prompt", prompt},
+                       {"sample", sample},
+                       {"text", generation.text},
+                       {"finish", config::enum_name(generation.finish)},
+                       {"tokens", config::Json::array()}};
+  for (const auto& token : generation.tokens) {
+    config::Json one = {{"id", token.token}};
+    if (token.log_probability) one["log_probability"] = *token.log_probability;
+    for (const auto& choice : token.alternatives)
+      one["alternatives"].push_back(
+          {{"id", choice.token}, {"log_probability", choice.log_probability}});
+    json["tokens"].push_back(one);
+  }
+  return json;
+}
+
+/// Continuations on standard output, their number and speed on standard error.
+class Output {
+ public:
+  Output(const GenerateCommand& command, size_t continuations)
+      : command_(command), streams_(continuations == 1 && !command.json) {}
+
+  void begin(const std::string& prompt) {
+    if (streams_) show(prompt);
+  }
+  /// Shows the text of a single continuation as it comes.
+  OnToken on_token() {
+    return [this](const GeneratedToken& token) {
+      ++tokens_;
+      if (streams_) show(token.text);
+      return true;
+    };
+  }
+  void end(const std::string& prompt, int64_t sample, const Generation& generation) {
+    if (command_.json) {
+      print_json(as_json(prompt, sample, generation));
+    } else if (streams_) {
+      fmt::print("\n");
+    } else {
+      if (command_.samples > 1 && printed_ > 0) fmt::print("---------------\n");
+      fmt::print("{}{}\n", prompt, generation.text);
+    }
+    ++printed_;
+    std::fflush(stdout);
+  }
+  void statistics() const {
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    fmt::print(stderr, "{} tokens, {:.1f} tokens/s\n", tokens_, tokens_ / seconds);
+  }
+
+ private:
+  static void show(std::string_view text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);
+  }
+
+  const GenerateCommand& command_;
+  bool streams_;
+  int64_t tokens_ = 0, printed_ = 0;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+/// A session for one text: an empty one, or that of --load-session.
+class Session {
+ public:
+  Session(const GenerateCommand& command, const ModelFolder& folder)
+      : command_(command), folder_(folder), session_(begun()) {}
+
+  /// Reads more of the text: the prompt, or a line. Nothing is read where it is empty and something
+  /// was read before.
+  void read(const std::string& text) {
+    if (text.empty() && !session_.tokens().empty()) return;
+    const Tokens ids = encode_prompt(folder_, text);
+    check_window(command_, folder_, reading(), length() + std::ssize(ids) + most());
+    if (session_.tokens().empty())
+      session_.add({ids});
+    else
+      session_.read({ids});
+  }
+  Generation go_on(const OnToken& on_token, uint64_t sequence = 0) {
+    check_window(command_, folder_, reading(), length() + most());
+    return continue_text(session_, command_.generate, on_token, sequence);
+  }
+  void save() const {
+    if (!command_.save_session.empty()) session_.save(command_.save_session);
+  }
+
+ private:
+  StreamingSession begun() const {
+    if (!command_.load_session.empty())
+      return StreamingSession::load(*folder_.model, command_.load_session);
+    return StreamingSession(*folder_.model, reading(), command_.generate.bound);
+  }
+  Reading reading() const {
+    return command_.generate.reading.value_or(natural_reading(*folder_.model));
+  }
+  int64_t length() const {
+    return session_.tokens().empty() ? 0 : std::ssize(session_.tokens().front());
+  }
+  int64_t most() const { return command_.generate.max_tokens; }
+
+  const GenerateCommand& command_;
+  const ModelFolder& folder_;
+  StreamingSession session_;
+};
+
+/// Samples of every prompt, many side by side.
+void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
+  std::vector<Prompt> prompts;
+  for (const auto& text : command.prompts) {
+    const Tokens ids = encode_prompt(folder, text);
+    check_texts(command, folder, ids);
+    for (int64_t sample = 0; sample < command.samples; ++sample)
+      prompts.push_back({ids, static_cast<uint64_t>(sample)});
+  }
+  Output output(command, prompts.size());
+  output.begin(command.prompts.front());
+  for (size_t first = 0; first < prompts.size() && !InterruptGuard::interrupted();
+       first += kSideBySide) {
+    const size_t end = std::min(first + kSideBySide, prompts.size());
+    const std::vector<Prompt> some(prompts.begin() + first, prompts.begin() + end);
+    const auto generations = generate(*folder.model, some, command.generate, output.on_token());
+    for (size_t i = first; i < end; ++i)
+      output.end(command.prompts[i / command.samples], i % command.samples, generations[i - first]);
+  }
+  output.statistics();
+}
+
+/// Samples that go on with one session.
+void write_session(const GenerateCommand& command, const ModelFolder& folder) {
+  const std::string& prompt = command.prompts.front();
+  Output output(command, command.samples);
+  Session begun(command, folder);
+  begun.read(prompt);
+  output.begin(prompt);
+  for (int64_t sample = 0; sample < command.samples && !InterruptGuard::interrupted(); ++sample) {
+    Session session = begun;
+    output.end(prompt, sample, session.go_on(output.on_token(), sample));
+    session.save();
+  }
+  output.statistics();
+}
+
+}  // namespace
+
+void write_samples(const GenerateCommand& command, const ModelFolder& folder) {
+  const InterruptGuard interrupt;
+  command.generate.check();
+  folder.model->bounded_state(command.generate.bound);  // refused before a word is printed
+  if (command.load_session.empty() && command.save_session.empty())
+    write_texts(command, folder);
+  else
+    write_session(command, folder);
+  InterruptGuard::stop_if_interrupted("interrupted");
+}
+
+void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
+  BeamOptions beam;
+  beam.beams = *command.beams;
+  beam.length_penalty = command.length_penalty.value_or(beam.length_penalty);
+  beam.max_tokens = command.generate.max_tokens;
+  beam.end_of_text = command.generate.end_of_text;
+  beam.reading = command.generate.reading;
+  beam.bound = command.generate.bound;
+  const InterruptGuard interrupt;
+  for (const auto& prompt : command.prompts) {
+    const Tokens ids = encode_prompt(folder, prompt);
+    check_texts(command, folder, ids);
+    for (const auto& found : beam_search(*folder.model, ids, beam)) {
+      Tokens written = found.tokens;
+      if (found.ended) written.pop_back();
+      const std::string text = folder.text_of(written);
+      if (command.json)
+        print_json(
+            {{"prompt", prompt},
+             {"text", text},
+             {"finish", config::enum_name(found.ended ? Finish::kEndOfText : Finish::kMaxTokens)},
+             {"tokens", found.tokens},
+             {"log_probability", found.log_probability},
+             {"score", found.score}});
+      else
+        fmt::print("{:9.3f}  {}{}\n", found.score, prompt, text);
+    }
+    InterruptGuard::stop_if_interrupted("interrupted");
+  }
+}
+
+void write_in_turns(const GenerateCommand& command, const ModelFolder& folder) {
+  const bool asks = ::isatty(STDIN_FILENO) != 0;
+  Session session(command, folder);
+  Output output(command, 1);
+  std::string line = command.prompts.front();
+  bool given = !line.empty();
+  for (;; given = false) {
+    if (!given) {
+      if (asks) fmt::print(stderr, "> ");
+      if (!std::getline(std::cin, line)) break;
+    }
+    const InterruptGuard interrupt;
+    session.read(line);
+    output.end(line, 0, session.go_on(output.on_token()));
+    session.save();
+  }
+  if (asks) fmt::print(stderr, "\n");
+  output.statistics();
+}
+
+}  // namespace tessera::cli

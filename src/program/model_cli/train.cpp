@@ -1,0 +1,188 @@
+// tessera train CONFIG.toml [--set key=value]… [--out DIR] [--resume]
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/task/sequence/task_kinds.h"
+#include "lab/task/sequence/training_report.h"
+#include "program/model_cli/model_verbs.h"
+#include "program/model_cli/several_processes.h"
+#include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/model/model_kind.h"
+#include "tessera/tensor/manifest.h"
+#include "tessera/text/training_memory.h"
+#include "tessera/text/training_report.h"
+#include "tessera/train/processes.h"
+
+namespace tessera::cli {
+namespace {
+
+struct TrainArguments {
+  std::string config, out = "runs/train";
+  std::vector<std::string> settings;
+  bool resume = false;
+};
+
+config::Json read_config(const TrainArguments& options) {
+  config::Json json = config::read_toml(options.config);
+  for (const auto& setting : options.settings) config::set_from_text(json, setting);
+  return json;
+}
+
+/// A launcher that starts lost processes once more gives the same command.
+Start start_of(const TrainArguments& options, int64_t attempt = 0) {
+  const bool began = std::filesystem::exists(std::filesystem::path(options.out) / "metrics.jsonl");
+  return options.resume || (attempt > 0 && began) ? Start::kResume : Start::kNew;
+}
+
+/// The command line without --resume: what makes the whole run.
+std::string command_of(const TrainArguments& options) {
+  std::string command = fmt::format("tessera train {}", options.config);
+  for (const auto& setting : options.settings) command += fmt::format(" --set '{}'", setting);
+  return command + fmt::format(" --out {}", options.out);
+}
+
+/// Calls `work`; where a signal stops it, adds how to continue.
+template <typename Work>
+auto with_advice(Work&& work, std::string_view advice) {
+  try {
+    return work();
+  } catch (const Interrupted& stopped) {
+    throw Interrupted(fmt::format("{}; {}", stopped.what(), advice));
+  }
+}
+
+/// The corpus of a run lies beside its checkpoints.
+Corpus prepare(const LanguageModelTrainingConfig& config, const RunFolder& run) {
+  Corpus corpus = with_advice(
+      [&] { return prepare_corpus(config.data, run.path() / "corpus", run.start(), stderr); },
+      "run the same command again");
+  fmt::print(stderr, "Text: {}\nTokens: {}; {} for training, {} for validation\n",
+             corpus.description, corpus.tokenizer.description(), corpus.training.size(),
+             corpus.validation.size());
+  return corpus;
+}
+
+constexpr std::string_view kHowToResume = "the same command with --resume continues from there";
+
+/// The report's file.
+std::string write_report(const RunFolder& run, const StudyResults& results) {
+  const auto path = run.path() / "report.html";
+  const config::Json config = config::read_toml(run.path() / "config.toml");
+  write_file(path, results.html(config, manifest(config.at("train").at("seed").get<uint64_t>())));
+  return path.native();
+}
+
+/// Every process but the first: no files, no messages.
+void help_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config,
+                  Processes& processes) {
+  processes.from_leader({0});  // the text is prepared
+  const Corpus corpus = prepare_corpus(config.data, std::filesystem::path(options.out) / "corpus",
+                                       Start::kResume, nullptr);
+  help_train_language_model(config, corpus, processes);
+}
+
+void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config) {
+  const Rendezvous rendezvous = Rendezvous::from_environment();
+  const auto processes = meet_processes(rendezvous);
+  if (processes && !processes->leads()) return help_on_text(options, config, *processes);
+  if (!options.resume) config.data.check_tokenizer();
+  check_training_memory(config.model, expected_vocabulary(config.data));
+  const InterruptGuard guard;
+  const RunFolder run(options.out, start_of(options, rendezvous.attempt));
+  const Corpus corpus = prepare(config, run);
+  if (processes) processes->from_leader({0});
+  const TrainedLanguageModel trained = with_advice(
+      [&] { return train_language_model(config, corpus, run, stderr, processes.get()); },
+      kHowToResume);
+
+  const std::string kind(trained.model->kind());
+  StudyResults results(
+      {"Training of a language model", corpus.description, kind, command_of(options)});
+  add_training_results({{kind, &trained}}, corpus, results);
+  const std::string report = write_report(run, results);
+  const std::string model = (run.path() / "model").native();
+  if (!trained.missing.empty())
+    throw Interrupted(fmt::format(
+        "stopped after the last step; the model is in {}, the report in {}. Not measured: {}; the "
+        "same command with --resume measures it",
+        model, report, fmt::join(trained.missing, ", ")));
+  fmt::print(
+      "{}\nModel:  {}\nReport: {} (open it in a browser)\n"
+      "Next:   tessera generate --model {} --prompt TEXT\n",
+      results.summary(), model, report, model);
+}
+
+void run_on_task(const TrainArguments& options, const task::TaskTrainingConfig& config) {
+  if (const auto count = Rendezvous::from_environment().count; count > 1)
+    throw UsageError("a training on a task runs in one process; WORLD_SIZE says {}", count);
+  const InterruptGuard guard;
+  const RunFolder run(options.out, start_of(options));
+  const std::string task = config.task.at("name"), kind = config.model.at("kind");
+  const task::TrainedOnTask trained =
+      with_advice([&] { return task::train_on_task(config, run, stderr, kind); }, kHowToResume);
+  StudyResults results({"Training on a task", task, kind, command_of(options)});
+  add_task_results({{kind, {trained}}}, *config.make_task(), results);
+  const std::string report = write_report(run, results);
+  fmt::print("{}\nModel:  {}\nReport: {} (open it in a browser)\n", results.summary(),
+             (run.path() / "model").native(), report);
+}
+
+/// A configuration with a table [task] trains on that task, another on a text.
+void run_train(const TrainArguments& options) {
+  const config::Json json = read_config(options);
+  if (json.contains("task"))
+    run_on_task(options, task::TaskTrainingConfig::from_json(json, options.config));
+  else
+    run_on_text(options, LanguageModelTrainingConfig::from_json(json, options.config));
+}
+
+/// The tables and keys of a configuration.
+std::string help_on_configurations() {
+  std::string text = fmt::format("On a text:\n\n[data]\n{}\n[train]\n{}\n[sample]\n{}",
+                                 config::describe_fields<CorpusConfig>({}, "  "),
+                                 config::describe_fields<TrainConfig>({}, "  "),
+                                 config::describe_fields<SampleConfig>({}, "  "));
+  for (const auto& kind : model_kinds())
+    if (kind.language_model)
+      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
+                          kind.describe_fields("  "));
+  text +=
+      "\nThe vocabulary of a model is its tokenizer's.\n\n[model] from = \"DIR\": go on from the "
+      "model in a model directory, with its tokenizer\nand its fields, of which dropout and "
+      "precision may be changed.\n\nOn a task:\n\n[task]\n";
+  for (const auto& kind : task::task_kinds())
+    text += fmt::format("  name = \"{}\": {}; keys: tessera data {} --help\n", kind.name,
+                        kind.summary, kind.name);
+  text += fmt::format("\n[data]\n{}\n[train], the same keys with other defaults\n{}",
+                      config::describe_fields<task::SampleSets>({}, "  "),
+                      config::describe_fields(task::default_task_training(), "  "));
+  for (const auto& kind : model_kinds())
+    if (kind.reads_vectors)
+      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
+                          kind.describe_fields("  "));
+  return text +
+         "\nOutputs, and inputs where they are vectors, are the task's. Where a task has tokens,\n"
+         "inputs is the width of their embedding.";
+}
+
+}  // namespace
+
+void add_train(Verb& program) {
+  auto options = std::make_shared<TrainArguments>();
+  Verb& verb =
+      program.verb("train", "Train a language model on a text, or a sequence model on a task");
+  verb.option("config", options->config, "TOML file; its tables and keys are listed below")
+      .required();
+  verb.option("--set", options->settings,
+              "Override a key of the file, for example train.steps=1000");
+  verb.option("--out", options->out, "Folder of the run");
+  verb.flag("--resume", options->resume, "Continue the run in --out from its last checkpoint");
+  verb.footer(help_on_configurations);
+  verb.run([options] { run_train(*options); });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,124 @@
+#include "program/serve/access.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+
+#include "program/serve/api_error.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/store/digest.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr uint64_t kMostKeyBytes = 1 << 20;
+
+std::string digest_of(std::string_view text) {
+  store::Sha256 digest;
+  digest.add(text);
+  return digest.hex();
+}
+
+/// In a time that does not depend on where they differ; both have one length.
+bool are_equal(const std::string& a, const std::string& b) {
+  unsigned difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+/// "localhost" of "localhost:8080", "::1" of "[::1]:8080".
+std::string without_port(const std::string& host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+bool is_address(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> address;
+  return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+}
+
+}  // namespace
+
+Access::Access(const AccessOptions& options) : options_(options) {
+  for (const auto& key : options.keys) digests_.push_back(digest_of(key));
+}
+
+bool Access::is_own_host(const std::string& host) const {
+  const std::string name = without_port(host);
+  return is_address(name) || name == "localhost" ||
+         std::find(options_.hosts.begin(), options_.hosts.end(), name) != options_.hosts.end();
+}
+
+bool Access::is_own_origin(const Request& request) const {
+  const std::string origin = request.header("Origin");
+  const std::string host = request.header("Host");
+  return origin.empty() || origin == "http://" + host || origin == "https://" + host ||
+         origin == options_.origin;
+}
+
+bool Access::has_key(const Request& request) const {
+  const std::string header = request.header("Authorization");
+  const std::string given =
+      digest_of(header.starts_with("Bearer ") ? header.substr(std::size("Bearer ") - 1) : "");
+  bool found = false;
+  for (const auto& key : digests_) found |= are_equal(key, given);
+  return found;
+}
+
+std::optional<Response> Access::refusal(const Request& request) const {
+  if (const std::string host = request.header("Host"); !is_own_host(host))
+    return ApiError(403,
+                    "the Host is '{}', expected localhost, an address, or a name given with "
+                    "--allowed-host",
+                    host)
+        .with_code("unknown_host")
+        .response();
+  if (!is_own_origin(request))
+    return ApiError(403,
+                    "pages of {} may not use this server; tessera serve --cors allows one "
+                    "origin",
+                    request.header("Origin"))
+        .with_code("unknown_origin")
+        .response();
+  const bool asks_first = request.method == "OPTIONS";  // a browser, which sends no key then
+  if (digests_.empty() || is_open(request) || asks_first || has_key(request)) return std::nullopt;
+  return ApiError(401, "expected a key of this server as 'Authorization: Bearer KEY'")
+      .with_code("invalid_api_key")
+      .response();
+}
+
+std::string Access::asker_of(const Request& request) const {
+  return has_key(request) ? request.header("Authorization") : request.client;
+}
+
+void Access::add_headers(const Request& request, Response& response) const {
+  if (options_.origin.empty() || request.header("Origin") != options_.origin) return;
+  response.headers.emplace_back("Access-Control-Allow-Origin", options_.origin);
+  response.headers.emplace_back("Vary", "Origin");
+  if (request.method != "OPTIONS") return;
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  response.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
+}
+
+bool is_local(const std::string& host) {
+  return host == "localhost" || host == "::1" || (is_address(host) && host.starts_with("127."));
+}
+
+std::vector<std::string> read_keys(const std::string& file) {
+  std::vector<std::string> keys;
+  const std::string text = read_file(file, kMostKeyBytes);
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    std::string key = text.substr(start, end - start);
+    while (!key.empty() && (key.back() == '\r' || key.back() == ' ')) key.pop_back();
+    if (!key.empty()) keys.push_back(key);
+    start = end + 1;
+  }
+  if (keys.empty()) throw DataError(file, "holds no key; expected one a line");
+  return keys;
+}
+
+}  // namespace tessera::serve

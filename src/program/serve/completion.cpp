@@ -1,0 +1,314 @@
+#include "program/serve/completion.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "program/serve/api_error.h"
+#include "tessera/base/config.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr auto kClientLook = std::chrono::milliseconds(100);  // between two looks at the client
+constexpr int64_t kScoredTokens = 4096;                       // scored in one go, about
+// Bytes of an answer, about: of a token's text, of its entry among the scores, of an alternative.
+constexpr double kTextBytes = 8, kScoreBytes = 80, kAlternativeBytes = 40;
+
+/// "cmpl-18f3…": a number for each answer of this process, after the time that it started.
+std::string new_id(bool chat) {
+  static const int64_t start = std::chrono::system_clock::now().time_since_epoch().count();
+  static std::atomic<int64_t> next = 0;
+  return fmt::format("{}{:x}-{:x}", chat ? "chatcmpl-" : "cmpl-", start, next++);
+}
+
+ChoiceForm form_of(const CompletionRequest& request) {
+  if (!request.chat) return ChoiceForm::kText;
+  return request.stream ? ChoiceForm::kDelta : ChoiceForm::kMessage;
+}
+
+}  // namespace
+
+void Completion::Mailbox::push(Event event) {
+  {
+    const std::lock_guard lock(mutex);
+    events.push_back(std::move(event));
+  }
+  changed.notify_one();
+}
+
+Completion::Completion(Service& service, const CompletionRequest& request,
+                       const std::string& client)
+    : service_(service),
+      request_(request),
+      model_(service.models.find(request.model)),
+      id_(new_id(request.chat)) {
+  for (const auto& prompt : request_.prompts) prompts_.push_back(encoded(prompt));
+  check_size();
+  for (const TokenIds& prompt : prompts_)
+    for (int64_t i = 0; i < request_.best_of; ++i) {
+      Choice& choice = choices_.emplace_back(
+          *model_, form_of(request_),
+          ChoiceReport{.logprobs = request_.logprobs.has_value(), .token_ids = request_.token_ids});
+      if (scores_prompts()) continue;
+      choice.add_prompt(prompt, request_.echo, {});
+      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+    }
+  if (!ended()) ticket_ = model_->engine->submit(work(client));
+}
+
+/// The ids of a prompt; an empty one begins a new text.
+TokenIds Completion::encoded(const PromptContent& prompt) const {
+  TokenIds ids;
+  if (const auto* given = std::get_if<TokenIds>(&prompt))
+    ids = *given;
+  else  // a chat's text is not a program's own
+    ids =
+        encoded_text(*model_, std::get<std::string>(prompt),
+                     request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised, "prompt");
+  const int64_t V = model_->engine->vocabulary();
+  for (const int64_t id : ids)
+    if (id >= V)
+      throw ApiError(400, "the prompt holds token {}, the model's ids go up to {}", id, V - 1)
+          .about("prompt");
+  if (const auto end = model_->tokenizer.end_of_text(); ids.empty() && end) ids = {*end};
+  if (ids.empty())
+    throw ApiError(400, "the prompt is empty, and the tokenizer has no end of text to begin with")
+        .about("prompt");
+  return ids;
+}
+
+void Completion::check_size() const {
+  const auto most = static_cast<double>(service_.limits.tokens_per_request);
+  const auto candidates = static_cast<double>(request_.best_of);
+  double read = 0;
+  for (const TokenIds& prompt : prompts_) read += candidates * static_cast<double>(prompt.size());
+  const double written =
+      candidates * static_cast<double>(prompts_.size()) * static_cast<double>(request_.max_tokens);
+  if (read + written > most)
+    throw ApiError(413,
+                   "the request's texts have {:.0f} tokens to be read and {:.0f} to be written, "
+                   "expected at most {:.0f} in all (--max-tokens-per-request)",
+                   read, written, most)
+        .about("max_tokens");
+  double token_bytes = kTextBytes;
+  if (request_.logprobs)
+    token_bytes += kScoreBytes + kAlternativeBytes * static_cast<double>(*request_.logprobs);
+  const double bytes = token_bytes * ((request_.echo ? read : 0) + written);
+  if (bytes > static_cast<double>(service_.limits.answer_bytes))
+    throw ApiError(413,
+                   "the answer may have {:.1f} MB, expected at most {:.1f} (--max-answer); ask for "
+                   "fewer texts, tokens or log-probabilities",
+                   bytes / 1e6, static_cast<double>(service_.limits.answer_bytes) / 1e6);
+  for (const auto& [token, bias] : request_.sampling.logit_bias)
+    if (token >= model_->engine->vocabulary())
+      throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,
+                     model_->engine->vocabulary() - 1)
+          .about("logit_bias");
+}
+
+bool Completion::scores_prompts() const {
+  return request_.echo && request_.logprobs;
+}
+
+/// Whether the scores of the prompts already give the answer.
+bool Completion::is_scored_to_the_end() const {
+  return scores_prompts() &&
+         (request_.max_tokens == 0 || (request_.max_tokens == 1 && request_.is_greedy()));
+}
+
+EngineRequest Completion::work(const std::string& client) {
+  EngineRequest work;
+  work.client = client;
+  work.on_failure = [mailbox = mailbox_](std::exception_ptr error) { mailbox->push(error); };
+  if (scores_prompts()) add_scoring(work);
+  if (!is_scored_to_the_end()) add_texts(work);
+  return work;
+}
+
+/// The prompts in groups that are scored in one go.
+void Completion::add_scoring(EngineRequest& work) const {
+  for (size_t first = 0; first < prompts_.size();) {
+    int64_t tokens = std::ssize(prompts_[first]);
+    size_t last = first + 1;
+    while (last < prompts_.size() && tokens + std::ssize(prompts_[last]) <= kScoredTokens)
+      tokens += std::ssize(prompts_[last++]);
+    work.scores.push_back(score_job(first, last));
+    first = last;
+  }
+}
+
+ScoreJob Completion::score_job(size_t first, size_t last) const {
+  ScoreJob job;
+  job.texts.assign(prompts_.begin() + first, prompts_.begin() + last);
+  job.alternatives = *request_.logprobs;
+  job.on_scores = [mailbox = mailbox_, first](std::vector<std::vector<ScoredToken>>&& tokens) {
+    mailbox->push(Scores{first, std::move(tokens)});
+  };
+  return job;
+}
+
+void Completion::add_texts(EngineRequest& work) const {
+  for (size_t choice = 0; choice < choices_.size(); ++choice) {
+    TextJob job;
+    job.prompt = prompts_[choice / request_.best_of];
+    job.sampling = request_.sampling;
+    job.sequence = choice % request_.best_of;
+    job.max_tokens = request_.max_tokens;
+    job.stop = request_.stop;
+    if (!request_.ignore_end) job.end_of_text = model_->tokenizer.end_of_text();
+    job.on_token = [mailbox = mailbox_, choice](TextToken&& token) {
+      mailbox->push(Written{choice, std::move(token)});
+    };
+    work.texts.push_back(std::move(job));
+  }
+}
+
+bool Completion::ended() const {
+  return std::all_of(choices_.begin(), choices_.end(),
+                     [](const Choice& choice) { return choice.ended(); });
+}
+
+bool Completion::wait(const std::function<void(size_t)>& on_news) {
+  std::deque<Event> events;
+  {
+    std::unique_lock lock(mailbox_->mutex);
+    mailbox_->changed.wait_for(lock, kClientLook, [this] { return !mailbox_->events.empty(); });
+    events.swap(mailbox_->events);
+  }
+  for (Event& event : events) {
+    if (const auto* error = std::get_if<std::exception_ptr>(&event))
+      throw as_api_error(*error);
+    else if (auto* scores = std::get_if<Scores>(&event))
+      apply(std::move(*scores), on_news);
+    else if (auto* written = std::get_if<Written>(&event)) {
+      choices_[written->choice].add(written->token);
+      on_news(written->choice);
+    }
+  }
+  const std::chrono::duration<double> passed = Clock::now() - started_;
+  if (!ended() && passed.count() > service_.limits.request_seconds)
+    throw ApiError(503, "the answer was not there after {:g} seconds", passed.count())
+        .with_code("timeout");
+  if (!events.empty() && !std::exchange(has_tokens_, true))
+    service_.metrics.first_token_seconds.observe(passed.count());
+  return !events.empty();
+}
+
+void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_news) {
+  for (size_t i = 0; i < scores.tokens.size(); ++i) {
+    const auto& tokens = scores.tokens[i];
+    const size_t prompt = scores.first + i;
+    for (int64_t sample = 0; sample < request_.best_of; ++sample) {
+      const size_t index = prompt * request_.best_of + sample;
+      Choice& choice = choices_[index];
+      choice.add_prompt(prompts_[prompt], true, std::span(tokens).first(tokens.size() - 1));
+      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+      on_news(index);
+      if (request_.max_tokens == 0 || !is_scored_to_the_end()) continue;
+      choice.add(first_choice(tokens.back()));
+      on_news(index);
+    }
+  }
+}
+
+/// The only token of a text, as the engine would write it.
+TextToken Completion::first_choice(const ScoredToken& token) const {
+  TextToken written = {token, "", FinishReason::kLength};
+  if (token.token == model_->tokenizer.end_of_text() && !request_.ignore_end) {
+    written.finish = FinishReason::kStop;
+    return written;
+  }
+  TextStream stream(request_.stop);
+  written.text = stream.push(model_->bytes_of(token.token));
+  if (stream.stopped()) written.finish = FinishReason::kStop;
+  written.text += stream.finish();
+  return written;
+}
+
+Completion::Json Completion::head(const std::string& object) const {
+  return {{"id", id_},
+          {"object", object},
+          {"created", unix_seconds(std::chrono::system_clock::now())},
+          {"model", model_->name}};
+}
+
+Completion::Json Completion::usage() const {
+  int64_t read = 0, written = 0;
+  for (const TokenIds& prompt : prompts_) read += std::ssize(prompt);
+  for (const Choice& choice : choices_) written += choice.tokens();
+  return {
+      {"prompt_tokens", read}, {"completion_tokens", written}, {"total_tokens", read + written}};
+}
+
+/// For each prompt the `choices` candidates with the highest mean log-probability, best first; all
+/// in their order where there are no others.
+std::vector<size_t> Completion::best_choices() const {
+  std::vector<size_t> best;
+  for (size_t prompt = 0; prompt < prompts_.size(); ++prompt) {
+    std::vector<size_t> candidates(request_.best_of);
+    std::iota(candidates.begin(), candidates.end(), prompt * request_.best_of);
+    if (request_.best_of > request_.choices)
+      std::stable_sort(candidates.begin(), candidates.end(), [&](size_t a, size_t b) {
+        return choices_[a].mean_log_probability() > choices_[b].mean_log_probability();
+      });
+    best.insert(best.end(), candidates.begin(), candidates.begin() + request_.choices);
+  }
+  return best;
+}
+
+Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
+  auto looked = Clock::now();
+  while (!ended()) {
+    wait([](size_t) {});
+    if (Clock::now() - looked < kClientLook) continue;
+    looked = Clock::now();
+    if (hung_up()) throw ApiError(400, "the client has hung up");
+  }
+  Json json = head(request_.chat ? "chat.completion" : "text_completion");
+  json["choices"] = Json::array();
+  for (const size_t choice : best_choices())
+    json["choices"].push_back(choices_[choice].flush(std::ssize(json["choices"])));
+  if (request_.token_ids && request_.chat) json["prompt_token_ids"] = prompts_.front();
+  json["usage"] = usage();
+  return json;
+}
+
+/// What is new of a choice. last: nothing comes after it.
+Completion::Json Completion::event(size_t choice, bool last) {
+  Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+  json["choices"] = {choices_[choice].flush(static_cast<int64_t>(choice))};
+  if (request_.token_ids && request_.chat && !std::exchange(prompts_shown_, true))
+    json["prompt_token_ids"] = prompts_.front();
+  if (request_.usage_apart)
+    json["usage"] = nullptr;
+  else if (last)
+    json["usage"] = usage();
+  return json;
+}
+
+void Completion::stream(EventStream& events) {
+  try {
+    size_t open = choices_.size();  // choices whose end is not sent yet
+    bool connected = true;
+    const auto send = [&](size_t choice) {
+      if (!connected || !choices_[choice].has_news()) return;
+      if (choices_[choice].ended()) --open;
+      connected = events.send(json_line(event(choice, open == 0)));
+    };
+    for (size_t choice = 0; choice < choices_.size(); ++choice) send(choice);
+    while (connected && open > 0)
+      if (!wait(send)) connected = events.send_comment();
+    if (!connected) return;
+    if (request_.usage_apart) {
+      Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+      json["choices"] = Json::array();
+      json["usage"] = usage();
+      events.send(json_line(json));
+    }
+    events.send("[DONE]");
+  } catch (...) {
+    events.send(as_api_error(std::current_exception()).json());
+  }
+}
+
+}  // namespace tessera::serve

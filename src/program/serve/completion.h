@@ -1,0 +1,89 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "program/serve/choice.h"
+#include "program/serve/completion_request.h"
+#include "program/serve/service.h"
+
+namespace tessera::serve {
+
+/// One request for completions, from the prompts to the answer. Destroyed, it gives up what the
+/// engine still does for it.
+class Completion {
+ public:
+  /// Hands the work to the model's engine. Throws ApiError.
+  Completion(Service& service, const CompletionRequest& request, const std::string& client);
+
+  /// The whole answer, once it is there. Throws ApiError, also where the time is up. hung_up: asked
+  /// now and then; where it is true the answer does not matter.
+  nlohmann::ordered_json answer(const std::function<bool()>& hung_up);
+  /// The answer as server-sent events: one for each token as it is written, before them one for
+  /// the prompt where that is shown.
+  void stream(EventStream& events);
+
+ private:
+  using Json = nlohmann::ordered_json;
+  using Clock = std::chrono::steady_clock;
+
+  struct Scores {
+    size_t first;  ///< prompt
+    std::vector<std::vector<ScoredToken>> tokens;
+  };
+  struct Written {
+    size_t choice;
+    TextToken token;
+  };
+  using Event = std::variant<Scores, Written, std::exception_ptr>;
+  /// Where the engine's thread leaves what it has done.
+  struct Mailbox {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Event> events;
+    void push(Event event);
+  };
+
+  TokenIds encoded(const PromptContent& prompt) const;
+  bool scores_prompts() const;
+  bool is_scored_to_the_end() const;
+  void check_size() const;
+  EngineRequest work(const std::string& client);
+  void add_scoring(EngineRequest& work) const;
+  void add_texts(EngineRequest& work) const;
+  ScoreJob score_job(size_t first, size_t last) const;
+
+  bool ended() const;
+  /// Waits for something new and applies it: calls `on_news` with each choice after each change.
+  /// Returns false where nothing came for a while.
+  bool wait(const std::function<void(size_t choice)>& on_news);
+  void apply(Scores&& scores, const std::function<void(size_t choice)>& on_news);
+  TextToken first_choice(const ScoredToken& token) const;
+
+  Json head(const std::string& object) const;
+  Json usage() const;
+  std::vector<size_t> best_choices() const;
+  Json event(size_t choice, bool last);
+
+  Service& service_;
+  const CompletionRequest request_;
+  const ServedModels::Model model_;
+  std::string id_;
+  Clock::time_point started_ = Clock::now();
+  std::vector<TokenIds> prompts_;
+  std::vector<Choice> choices_;  // best_of for each prompt
+  bool has_tokens_ = false;
+  bool prompts_shown_ = false;
+  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  std::shared_ptr<Engine::Ticket> ticket_;
+};
+
+}  // namespace tessera::serve

@@ -1,0 +1,193 @@
+#include "program/serve/completion_request.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "program/serve/api_error.h"
+#include "program/serve/fields.h"
+#include "tessera/base/error.h"
+
+namespace tessera::serve {
+namespace {
+
+using nlohmann::json;
+
+// OpenAI's limits, where it states any.
+constexpr int64_t kMostPrompts = 2048;
+constexpr int64_t kMostChoices = 128;
+constexpr int64_t kMostLogprobs = 20;
+constexpr size_t kMostStops = 16;
+constexpr int64_t kDefaultChatTokens = 256;
+constexpr double kAny = 1e308;
+
+/// A text, a list of texts, a list of ids, or a list of lists of ids.
+std::vector<PromptContent> prompts_of(const Fields& fields) {
+  const json& prompt = fields.value("prompt");
+  if (prompt.is_string()) return {prompt.get<std::string>()};
+  const auto refuse = [&] {
+    fields.refuse("prompt", "a string, a list of strings, of token ids, or of lists of token ids");
+  };
+  if (!prompt.is_array() || prompt.empty()) refuse();
+  if (auto ids = ids_of(prompt)) return {*std::move(ids)};
+  std::vector<PromptContent> prompts;
+  for (const json& one : prompt) {
+    if (one.is_string())
+      prompts.emplace_back(one.get<std::string>());
+    else if (auto ids = ids_of(one))
+      prompts.emplace_back(*std::move(ids));
+    else
+      refuse();
+  }
+  if (std::ssize(prompts) > kMostPrompts)
+    throw ApiError(400, "'prompt' holds {} prompts, expected at most {}", prompts.size(),
+                   kMostPrompts)
+        .about("prompt");
+  return prompts;
+}
+
+/// {"50256": -100, …}
+std::map<int64_t, double> bias_of(const Fields& fields) {
+  std::map<int64_t, double> bias;
+  const json& found = fields.value("logit_bias");
+  if (found.is_null()) return bias;
+  const auto refuse = [&] {
+    fields.refuse("logit_bias", "an object of token ids with numbers from -100 to 100");
+  };
+  if (!found.is_object()) refuse();
+  for (const auto& [key, value] : found.items()) {
+    int64_t token = -1;
+    const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), token);
+    if (failure != std::errc() || end != key.data() + key.size() || token < 0) refuse();
+    if (!value.is_number() || !(std::abs(value.get<double>()) <= 100)) refuse();
+    bias[token] = value.get<double>();
+  }
+  return bias;
+}
+
+SamplingOptions sampling_of(const Fields& fields) {
+  SamplingOptions sampling;
+  sampling.temperature = fields.number("temperature", sampling.temperature, 0, kAny);
+  sampling.top_p = fields.number("top_p", sampling.top_p, 0, 1);
+  if (sampling.top_p == 0) fields.refuse("top_p", "a number above 0, up to 1");
+  sampling.top_k = std::max<int64_t>(0, fields.integer("top_k", 0, -1, INT64_MAX));
+  sampling.min_p = fields.number("min_p", sampling.min_p, 0, 1);
+  sampling.repetition_penalty =
+      fields.number("repetition_penalty", sampling.repetition_penalty, 1e-3, 1e3);
+  sampling.frequency_penalty = fields.number("frequency_penalty", 0, -2, 2);
+  sampling.presence_penalty = fields.number("presence_penalty", 0, -2, 2);
+  sampling.logit_bias = bias_of(fields);
+  const auto seed = fields.integer("seed", INT64_MIN, INT64_MAX);
+  sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device{}();
+  return sampling;
+}
+
+/// What both kinds of request have in common.
+CompletionRequest common_request(const Fields& fields) {
+  CompletionRequest request;
+  request.model = fields.text("model").value_or("");
+  request.sampling = sampling_of(fields);
+  request.stop = fields.texts("stop");
+  if (request.stop.size() > kMostStops)
+    throw ApiError(400, "'stop' holds {} texts, expected at most {}", request.stop.size(),
+                   kMostStops)
+        .about("stop");
+  for (const auto& stop : request.stop)
+    if (stop.empty()) fields.refuse("stop", "texts that are not empty");
+  request.choices = fields.integer("n", 1, 1, kMostChoices);
+  request.best_of = request.choices;
+  request.ignore_end = fields.boolean("ignore_eos", false);
+  request.token_ids = fields.boolean("return_token_ids", false);
+  request.stream = fields.boolean("stream", false);
+  if (const json& options = fields.value("stream_options"); !options.is_null())
+    request.usage_apart = Fields(options).boolean("include_usage", false);
+  return request;
+}
+
+/// The text of a message: a string, or a list of {"type": "text", "text": …}.
+std::string content_of(const json& content) {
+  if (content.is_string()) return content.get<std::string>();
+  if (content.is_null()) return "";
+  std::string text;
+  if (!content.is_array())
+    throw ApiError(400, "a message's 'content' is neither a string nor a list").about("messages");
+  for (const json& part : content) {
+    const Fields fields(part);
+    if (fields.text("type") != "text")
+      throw ApiError(400, "a part of a message has the type {}, expected 'text'",
+                     fields.value("type").dump())
+          .about("messages");
+    text += fields.required_text("text");
+  }
+  return text;
+}
+
+}  // namespace
+
+bool CompletionRequest::is_greedy() const {
+  return sampling.temperature == 0 && sampling.logit_bias.empty() &&
+         sampling.repetition_penalty == 1 && best_of == 1;
+}
+
+CompletionRequest completion_request(const json& body) {
+  const Fields fields(body);
+  CompletionRequest request = common_request(fields);
+  if (const auto suffix = fields.text("suffix"); suffix && !suffix->empty())
+    throw ApiError(400, "'suffix' is not supported: these models read from left to right only")
+        .about("suffix");
+  request.prompts = prompts_of(fields);
+  request.max_tokens = fields.integer("max_tokens", request.max_tokens, 0, INT64_MAX);
+  request.echo = fields.boolean("echo", false);
+  request.logprobs = fields.integer("logprobs", 0, kMostLogprobs);
+  request.sampling.alternatives = request.logprobs.value_or(0);
+  request.best_of = fields.integer("best_of", request.choices, 1, kMostChoices);
+  if (request.best_of < request.choices)
+    throw ApiError(400, "'best_of' is {}, expected at least 'n', which is {}", request.best_of,
+                   request.choices)
+        .about("best_of");
+  if (request.stream && request.best_of > request.choices)
+    throw ApiError(400,
+                   "'best_of' is above 'n': which choices are the best is known at the end "
+                   "only, so they cannot be streamed")
+        .about("best_of");
+  return request;
+}
+
+CompletionRequest chat_request(const json& body) {
+  const Fields fields(body);
+  CompletionRequest request = common_request(fields);
+  request.chat = true;
+  request.prompts = {chat_prompt(fields.value("messages"))};
+  const std::string limit =
+      fields.has("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
+  request.max_tokens = fields.integer(limit, kDefaultChatTokens, 0, INT64_MAX);
+  const auto alternatives = fields.integer("top_logprobs", 0, kMostLogprobs);
+  if (fields.boolean("logprobs", false))
+    request.logprobs = alternatives.value_or(0);
+  else if (alternatives && *alternatives > 0)
+    throw ApiError(400, "'top_logprobs' is given without 'logprobs': true").about("top_logprobs");
+  request.sampling.alternatives = request.logprobs.value_or(0);
+  for (const char* name : {"tools", "functions"})
+    if (const json& found = fields.value(name); found.is_array() && !found.empty())
+      throw ApiError(400, "'{}' is not supported: these models cannot call tools", name)
+          .about(name);
+  return request;
+}
+
+std::string chat_prompt(const json& messages) {
+  if (!messages.is_array() || messages.empty())
+    throw ApiError(400, "'messages' must be a list of at least one {{\"role\", \"content\"}}")
+        .about("messages");
+  std::string prompt;
+  for (const json& message : messages) {
+    const Fields fields(message);
+    prompt += fmt::format("{}: {}\n\n", fields.required_text("role"),
+                          content_of(fields.value("content")));
+  }
+  return prompt + "assistant:";
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <variant>
+
+#include "program/serve/engine.h"
+
+namespace tessera::serve {
+
+/// The state of one request. A cancelled request's functions are not called: whoever calls them
+/// holds the mutex, and so does whoever cancels.
+struct Engine::Shared {
+  std::mutex mutex;
+  bool cancelled = false;
+  EngineRequest request;
+  // The engine's thread alone:
+  bool reads_prompt = false;  // its next one waits: it may begin like this one
+
+  bool is_cancelled() {
+    const std::lock_guard lock(mutex);
+    return cancelled;
+  }
+  /// Calls a function of the request unless it is cancelled.
+  template <typename Call>
+  void call(Call&& function) {
+    const std::lock_guard lock(mutex);
+    if (!cancelled) function();
+  }
+};
+
+struct Engine::Job {
+  std::shared_ptr<Shared> request;
+  std::variant<TextJob*, ScoreJob*, CallJob*> what;  // of the request
+  std::unique_ptr<PromptReading> prompt = nullptr;   // of a text, once it is begun
+  std::unique_ptr<ScoreReading> scoring = nullptr;
+  double bytes = 0;  // reserved for it
+  int64_t read = 0;  // tokens
+
+  bool begun() const { return prompt || scoring; }
+};
+
+struct Engine::Row {
+  Row(std::shared_ptr<Shared> owner, TextJob& text, double reserved)
+      : request(std::move(owner)), job(text), stream(text.stop), bytes(reserved) {}
+
+  std::shared_ptr<Shared> request;
+  std::reference_wrapper<TextJob> job;
+  TextStream stream;
+  double bytes;  // reserved for it
+  int64_t written = 0;
+};
+
+}  // namespace tessera::serve

@@ -1,0 +1,145 @@
+#include "program/serve/fields.h"
+
+#include <nlohmann/json.hpp>
+
+#include "program/serve/api_error.h"
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/data/utf8.h"
+
+namespace tessera::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kShownBytes = 60;  // of a value, in a message
+
+/// A value as a message shows it.
+std::string shown(const json& value) {
+  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  if (text.size() > kShownBytes) text = text.substr(0, kShownBytes) + "…";
+  return text;
+}
+
+bool is_json(std::string type) {
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) type.pop_back();
+  return type == "application/json" ||
+         (type.starts_with("application/") && type.ends_with("+json"));
+}
+
+}  // namespace
+
+json json_body(const Request& request) {
+  const std::string type = request.header("Content-Type");
+  if (!is_json(type))
+    throw ApiError(415, "the Content-Type is '{}', expected application/json", type);
+  json body;
+  try {
+    body = config::parse_sorted_json(request.body, "the request's body");
+  } catch (const DataError& error) {
+    throw ApiError(400, "{}", error.what()).with_code("invalid_json");
+  }
+  if (!body.is_object())
+    throw ApiError(400, "the request's body is {}, expected a JSON object", shown(body));
+  return body;
+}
+
+Fields::Fields(const json& object) : object_(object) {
+  if (!object.is_object()) throw ApiError(400, "found {}, expected a JSON object", shown(object));
+}
+
+void Fields::refuse(const std::string& name, const std::string& expected) const {
+  const json& found = value(name);
+  if (found.is_null())
+    throw ApiError(400, "'{}' is missing, expected {}", name, expected).about(name);
+  throw ApiError(400, "'{}' is {}, expected {}", name, shown(found), expected).about(name);
+}
+
+const json& Fields::value(const std::string& name) const {
+  static const json null;
+  const auto found = object_.find(name);
+  return found == object_.end() ? null : *found;
+}
+
+bool Fields::has(const std::string& name) const {
+  return !value(name).is_null();
+}
+
+std::optional<double> Fields::number(const std::string& name, double least, double most) const {
+  if (!has(name)) return std::nullopt;
+  const json& found = value(name);
+  const double number = found.is_number() ? found.get<double>() : std::nan("");
+  if (!(number >= least && number <= most))
+    refuse(name, most > 1e300 ? fmt::format("a number of at least {:g}", least)
+                              : fmt::format("a number from {:g} to {:g}", least, most));
+  return number;
+}
+
+double Fields::number(const std::string& name, double otherwise, double least, double most) const {
+  return number(name, least, most).value_or(otherwise);
+}
+
+std::optional<int64_t> Fields::integer(const std::string& name, int64_t least, int64_t most) const {
+  if (!has(name)) return std::nullopt;
+  const json& found = value(name);
+  const bool small = !found.is_number_unsigned() || found.get<uint64_t>() <= INT64_MAX;
+  if (!found.is_number_integer() || !small || found.get<int64_t>() < least ||
+      found.get<int64_t>() > most)
+    refuse(name, most == INT64_MAX ? fmt::format("a whole number of at least {}", least)
+                                   : fmt::format("a whole number from {} to {}", least, most));
+  return found.get<int64_t>();
+}
+
+int64_t Fields::integer(const std::string& name, int64_t otherwise, int64_t least,
+                        int64_t most) const {
+  return integer(name, least, most).value_or(otherwise);
+}
+
+bool Fields::boolean(const std::string& name, bool otherwise) const {
+  if (!has(name)) return otherwise;
+  if (!value(name).is_boolean()) refuse(name, "true or false");
+  return value(name).get<bool>();
+}
+
+std::optional<std::string> Fields::text(const std::string& name) const {
+  if (!has(name)) return std::nullopt;
+  if (!value(name).is_string()) refuse(name, "a string");
+  return value(name).get<std::string>();
+}
+
+std::string Fields::required_text(const std::string& name) const {
+  if (!has(name)) refuse(name, "a string");
+  return *text(name);
+}
+
+std::vector<std::string> Fields::texts(const std::string& name) const {
+  const json& found = value(name);
+  if (found.is_null()) return {};
+  if (found.is_string()) return {found.get<std::string>()};
+  std::vector<std::string> result;
+  if (!found.is_array()) refuse(name, "a string or a list of strings");
+  for (const json& one : found) {
+    if (!one.is_string()) refuse(name, "a string or a list of strings");
+    result.push_back(one.get<std::string>());
+  }
+  return result;
+}
+
+std::vector<int64_t> Fields::ids(const std::string& name) const {
+  auto result = ids_of(value(name));
+  if (!result) refuse(name, "a list of token ids");
+  return *std::move(result);
+}
+
+std::optional<std::vector<int64_t>> ids_of(const json& list) {
+  if (!list.is_array()) return std::nullopt;
+  std::vector<int64_t> result;
+  for (const json& one : list) {
+    if (!one.is_number_unsigned() || one.get<uint64_t>() > INT32_MAX) return std::nullopt;
+    result.push_back(one.get<int64_t>());
+  }
+  return result;
+}
+
+}  // namespace tessera::serve

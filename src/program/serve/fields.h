@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/serve/http.h"
+
+namespace tessera::serve {
+
+/// The JSON object of a request's body. Throws ApiError: 415 unless the Content-Type is JSON's, 400
+/// where the body is not a JSON object.
+nlohmann::json json_body(const Request& request);
+
+/// Reads the fields of a request's JSON object. A field that is null counts as absent. A field of
+/// the wrong type or out of its range is ApiError 400, which names it, what was found and what was
+/// expected; fields that nobody asks for are ignored, as OpenAI's API does.
+class Fields {
+ public:
+  /// The object must outlive it. Throws ApiError 400 unless it is an object.
+  explicit Fields(const nlohmann::json& object);
+
+  bool has(const std::string& name) const;
+  std::optional<double> number(const std::string& name, double least, double most) const;
+  double number(const std::string& name, double otherwise, double least, double most) const;
+  std::optional<int64_t> integer(const std::string& name, int64_t least, int64_t most) const;
+  int64_t integer(const std::string& name, int64_t otherwise, int64_t least, int64_t most) const;
+  bool boolean(const std::string& name, bool otherwise) const;
+  std::optional<std::string> text(const std::string& name) const;
+  /// Throws where there is none.
+  std::string required_text(const std::string& name) const;
+  /// A string, or a list of strings.
+  std::vector<std::string> texts(const std::string& name) const;
+  /// A list of whole numbers from 0 on.
+  std::vector<int64_t> ids(const std::string& name) const;
+  /// The value itself; null where there is none.
+  const nlohmann::json& value(const std::string& name) const;
+
+  /// Throws ApiError 400: "<name> is <found>, expected <expected>".
+  [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
+
+ private:
+  const nlohmann::json& object_;
+};
+
+/// The list's whole numbers from 0 on, if it is one that holds nothing else.
+std::optional<std::vector<int64_t>> ids_of(const nlohmann::json& list);
+
+}  // namespace tessera::serve

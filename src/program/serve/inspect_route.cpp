@@ -1,0 +1,109 @@
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "program/serve/api_error.h"
+#include "program/serve/fields.h"
+#include "program/serve/service.h"
+#include "tessera/base/config.h"
+#include "tessera/infer/inspection.h"
+#include "tessera/model/language_model.h"
+
+namespace tessera::serve {
+namespace {
+
+using config::Json;
+
+constexpr int64_t kMostMemories = 1000;
+constexpr int64_t kMostAlternatives = 1000;
+
+Json token_json(const ServedModel& model, int64_t token) {
+  return {{"id", token}, {"text", model.shown(token)}};
+}
+
+/// The text's tokens, of "tokens" or "text".
+TokenIds text_of(const ServedModel& model, const Fields& fields) {
+  if (fields.has("tokens")) return fields.ids("tokens");
+  return encoded_text(model, fields.required_text("text"), SpecialTokens::kRecognised, "text");
+}
+
+Json json_of(const HeadInspection& head, const ServedModel& model, const TokenIds& text) {
+  Json memories = Json::array();
+  for (const MemoryShare& share : head.memories)
+    memories.push_back({{"position", share.position},
+                        {"token", token_json(model, text[share.position])},
+                        {"weight", share.weight},
+                        {"logit", share.logit}});
+  return {{"logit", head.logit}, {"memories", std::move(memories)}};
+}
+
+Json json_of(const Inspection& inspection, const ServedModel& model, const TokenIds& text) {
+  Json tokens = Json::array(), layers = Json::array(), alternatives = Json::array();
+  for (const int64_t token : text) tokens.push_back(token_json(model, token));
+  for (const BlockInspection& block : inspection.blocks) {
+    Json heads = Json::array();
+    for (const HeadInspection& head : block.heads) heads.push_back(json_of(head, model, text));
+    layers.push_back({{"heads", std::move(heads)}, {"second_unit", block.second_unit}});
+  }
+  for (const TokenChoice& choice : inspection.alternatives) {
+    alternatives.push_back(token_json(model, choice.token));
+    alternatives.back()["log_probability"] = choice.log_probability;
+  }
+  return {{"model", model.name},
+          {"tokens", std::move(tokens)},
+          {"position", inspection.position},
+          {"token", token_json(model, inspection.token)},
+          {"logit", inspection.logit},
+          {"log_probability", inspection.log_probability},
+          {"embedding", inspection.embedding},
+          {"biases", inspection.biases},
+          {"layers", std::move(layers)},
+          {"alternatives", std::move(alternatives)}};
+}
+
+/// On the engine's thread, between two tokens of the texts that are being written.
+Inspection inspect_now(const ServedModel& model, const std::string& client, const TokenIds& text,
+                       int64_t position, const InspectionOptions& options) {
+  std::promise<Inspection> promise;
+  EngineRequest work;
+  work.client = client;
+  work.calls.push_back(
+      {[&] { promise.set_value(inspect(*model.model, text, position, options)); }});
+  work.on_failure = [&](std::exception_ptr error) { promise.set_exception(error); };
+  const auto ticket = model.engine->submit(std::move(work));
+  return promise.get_future().get();
+}
+
+Response inspect_text(Service& service, const Request& request) {
+  const auto body = json_body(request);
+  const Fields fields(body);
+  const ServedModels::Model found = service.models.find(fields.text("model").value_or(""));
+  const ServedModel& model = *found;
+  if (!model.model)
+    throw ApiError(400,
+                   "'{}' is a store, which is not inspected; POST /v1/stores/{}/recall names "
+                   "the sources of its tokens",
+                   model.name, model.name)
+        .about("model");
+  const TokenIds text = text_of(model, fields);
+  if (std::ssize(text) > service.limits.tokens_per_request)
+    throw ApiError(400, "the text has {} tokens, expected at most {}", text.size(),
+                   service.limits.tokens_per_request)
+        .about("text");
+  const int64_t last = std::max<int64_t>(0, std::ssize(text) - 1);
+  InspectionOptions options;
+  options.memories = fields.integer("memories", options.memories, 0, kMostMemories);
+  options.alternatives = fields.integer("alternatives", options.alternatives, 0, kMostAlternatives);
+  options.token = fields.integer("token", 0, model.engine->vocabulary() - 1);
+  const int64_t position = fields.integer("position", last, 0, last);
+  return json_response(
+      json_of(inspect_now(model, request.asker, text, position, options), model, text));
+}
+
+}  // namespace
+
+void add_inspect_route(Router& router, Service& service) {
+  router.add("POST", "/v1/inspect",
+             [&](const Request& request) { return inspect_text(service, request); });
+}
+
+}  // namespace tessera::serve

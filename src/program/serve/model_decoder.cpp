@@ -1,0 +1,139 @@
+#include "program/serve/model_decoder.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "program/serve/prefix_cache.h"
+#include "tessera/infer/scoring.h"
+#include "tessera/infer/state_bytes.h"
+#include "tessera/infer/streaming_session.h"
+#include "tessera/model/language_model.h"
+
+namespace tessera::serve {
+namespace {
+
+using Cache = PrefixCache<StreamingSession>;
+
+class ModelPrompt : public PromptReading {
+ public:
+  ModelPrompt(LanguageModel& model, Reading reading, Cache& cache, TokenIds prompt)
+      : session_(model, reading), cache_(cache), prompt_(std::move(prompt)) {}
+
+  bool advance(int64_t tokens) override {
+    if (read_ == 0) look_up();
+    const size_t count = std::min(static_cast<size_t>(tokens), prompt_.size() - read_);
+    const Tokens part(prompt_.begin() + read_, prompt_.begin() + read_ + count);
+    if (read_ == 0)
+      session_.add({part});
+    else if (count > 0)
+      session_.read({part});
+    read_ += count;
+    return read_ == prompt_.size();
+  }
+
+  const TokenIds& tokens() const { return prompt_; }
+  StreamingSession& session() { return session_; }
+
+ private:
+  void look_up() {
+    auto known = cache_.longest_prefix(prompt_);
+    if (!known) return;
+    session_ = std::move(known->first);
+    read_ = known->second;
+  }
+
+  StreamingSession session_;
+  Cache& cache_;
+  TokenIds prompt_;
+  size_t read_ = 0;  // tokens of it
+};
+
+class ModelScoring : public ScoreReading {
+ public:
+  ModelScoring(LanguageModel& model, const std::vector<TokenIds>& texts, int64_t alternatives)
+      : scorer_(model, texts, {alternatives, {}, /*predict_next=*/true}) {}
+
+  bool advance(int64_t tokens) override { return scorer_.advance(tokens); }
+  std::vector<std::vector<ScoredToken>> scores() override { return std::move(scorer_).scores(); }
+
+ private:
+  TextScorer scorer_;
+};
+
+class ModelDecoder : public Decoder {
+ public:
+  ModelDecoder(std::shared_ptr<LanguageModel> model, double cache_bytes)
+      : model_(std::move(model)),
+        reading_(natural_reading(*model_)),
+        first_bytes_(state_bytes(*model_, 1)),
+        token_bytes_(state_bytes(*model_, 2) - first_bytes_),
+        cache_(cache_bytes) {}
+
+  int64_t vocabulary() const override { return model_->vocabulary(); }
+
+  std::optional<int64_t> longest_text() const override {
+    if (reading_ == Reading::kStreaming) return std::nullopt;
+    return model_->window();
+  }
+
+  /// The room for stored pairs doubles when it is full, so that half of it may be empty.
+  double bytes(int64_t tokens) const override {
+    return 2 * (first_bytes_ + token_bytes_ * static_cast<double>(std::max<int64_t>(tokens, 64))) +
+           static_cast<double>(sizeof(float)) * static_cast<double>(vocabulary());
+  }
+
+  std::unique_ptr<PromptReading> read(TokenIds prompt) override {
+    return std::make_unique<ModelPrompt>(*model_, reading_, cache_, std::move(prompt));
+  }
+  std::unique_ptr<ScoreReading> score(std::vector<TokenIds> texts, int64_t alternatives) override {
+    return std::make_unique<ModelScoring>(*model_, texts, alternatives);
+  }
+
+  void add(PromptReading& prompt) override {
+    auto& read = static_cast<ModelPrompt&>(prompt);
+    cache_.keep(read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
+    if (texts_)
+      texts_->append(std::move(read.session()));
+    else
+      texts_.emplace(std::move(read.session()));
+    take_logits();
+  }
+
+  size_t rows() const override { return texts_ ? texts_->tokens().size() : 0; }
+  const TokenIds& tokens(size_t row) const override { return texts_.value().tokens().at(row); }
+  std::span<const float> logits(size_t row) override {
+    const auto V = static_cast<size_t>(vocabulary());
+    return {logits_.data_ptr<float>() + row * V, V};
+  }
+
+  void step(const std::vector<int64_t>& rows, const TokenIds& drawn) override {
+    if (rows.empty()) return clear();
+    texts_->select(rows);
+    texts_->step(drawn);
+    take_logits();
+  }
+  void clear() noexcept override {
+    texts_.reset();
+    logits_.reset();
+  }
+
+ private:
+  void take_logits() { logits_ = texts_->logits().to(at::kFloat).contiguous(); }
+
+  std::shared_ptr<LanguageModel> model_;
+  Reading reading_;
+  double first_bytes_, token_bytes_;  // of a state after one token, and with each one more
+  Cache cache_;
+  std::optional<StreamingSession> texts_;  // none without rows
+  at::Tensor logits_;                      // [rows, V]
+};
+
+}  // namespace
+
+std::unique_ptr<Decoder> decoder_of(std::shared_ptr<LanguageModel> model, double cache_bytes) {
+  return std::make_unique<ModelDecoder>(std::move(model), cache_bytes);
+}
+
+}  // namespace tessera::serve

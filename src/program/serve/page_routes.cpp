@@ -1,0 +1,30 @@
+#include "program/serve/service.h"
+#include "program/serve/web_files.h"
+
+namespace tessera::serve {
+namespace {
+
+/// The page runs its own files alone and speaks to its own server alone.
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+Response page_file(const WebFile& file) {
+  Response response;
+  response.content_type = file.content_type;
+  response.body = file.content;
+  response.headers = {{"Content-Security-Policy", kPolicy},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Referrer-Policy", "no-referrer"},
+                      {"Cache-Control", "no-cache"}};
+  return response;
+}
+
+}  // namespace
+
+void add_page_routes(Router& router, Service&) {
+  for (const WebFile& file : web_files())
+    router.add("GET", file.path, [&file](const Request&) { return page_file(file); });
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,153 @@
+// A store as one of several that answer together (hosts/stores_of_hosts.h): what each is asked for.
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "program/serve/api_error.h"
+#include "program/serve/fields.h"
+#include "program/serve/service.h"
+#include "tessera/base/config.h"
+#include "tessera/store/store_json.h"
+
+namespace tessera::serve {
+namespace {
+
+using config::Json;
+using store::MemoStore;
+
+constexpr int64_t kMostSourcesOfPart = 1000;
+constexpr int64_t kMostRows = 65536;
+constexpr int64_t kMostTokens = 65536;  // whose sources are looked for at once
+
+template <typename Number>
+Response binary_response(std::span<const Number> numbers) {
+  Response response;
+  response.content_type = "application/octet-stream";
+  const auto bytes = std::as_bytes(numbers);
+  response.body.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return response;
+}
+
+/// Whoever adds up what several stores answer needs all answers from one state of each.
+void check_change(const MemoStore& store, const Request& request) {
+  const int64_t asked = query_number(request, "change", 0, INT64_MAX);
+  const int64_t now = store.ledger().last_change();
+  if (asked != now)
+    throw ApiError(409, "the store is at change {}, the request is for change {}", now, asked)
+        .about("change")
+        .with_code("store_changed");
+}
+
+Response describe_part(const MemoStore& store) {
+  return json_response({{"config", Json::parse(store.config().text())},
+                        {"change", store.ledger().last_change()},
+                        {"documents", store.ledger().totals().documents},
+                        {"token_counts", store.token_counts()}});
+}
+
+/// Rows of a matrix: 32 or 64 bits for each entry.
+Response rows_of_matrix(const MemoStore& store, const Request& request) {
+  const auto& config = store.config().memory;
+  const int64_t matrix = query_number(request, "matrix", 0, config.shards - 1);
+  const int64_t first = query_number(request, "first", 0, config.dimension - 1);
+  const int64_t rows =
+      query_number(request, "rows", 1, std::min(kMostRows, config.dimension - first));
+  const auto& entries = store.memory().shards()[static_cast<size_t>(matrix)].matrix();
+  const auto row = static_cast<size_t>(config.dimension * entries.bits() / 8);
+  return binary_response(
+      entries.bytes().subspan(static_cast<size_t>(first) * row, static_cast<size_t>(rows) * row));
+}
+
+/// The values [n, d] of n keys. The body: the matrix of each key, 32 bits, then the keys [n, d],
+/// 8 bits.
+Response values_of_keys(const MemoStore& store, const Request& request) {
+  const auto& config = store.config().memory;
+  const auto d = static_cast<size_t>(config.dimension);
+  const size_t n = request.body.size() / (sizeof(uint32_t) + d);
+  if (n == 0 || request.body.size() != n * (sizeof(uint32_t) + d))
+    throw ApiError(400, "the body has {} bytes, expected {} for each key", request.body.size(),
+                   sizeof(uint32_t) + d);
+  memo::WindowQueries queries;
+  for (size_t i = 0; i < n; ++i) {
+    uint32_t matrix = 0;
+    std::memcpy(&matrix, &request.body[i * sizeof matrix], sizeof matrix);
+    if (matrix >= static_cast<uint32_t>(config.shards))
+      throw ApiError(400, "key {} asks for matrix {}, expected 0 to {}", i, matrix,
+                     config.shards - 1);
+    queries.shards.push_back(matrix);
+  }
+  queries.keys.resize(n * d);
+  std::memcpy(queries.keys.data(), &request.body[n * sizeof(uint32_t)], n * d);
+  return binary_response<float>(store.memory().retrieve(queries));
+}
+
+Response readings_of_text(const MemoStore& store, const Request& request) {
+  const auto body = json_body(request);
+  const store::Readings readings = store.readings(Fields(body).required_text("prompt"));
+  Json questions = Json::array();
+  for (const store::Question& question : readings.questions)
+    questions.push_back({{"tokens", question.tokens},
+                         {"rest", std::vector<uint8_t>(question.rest.begin(), question.rest.end())},
+                         {"text", question.text}});
+  return json_response({{"differences", readings.differences},
+                        {"doubt", readings.doubt},
+                        {"likeness", readings.likeness},
+                        {"readings", std::move(questions)}});
+}
+
+Response sources_of_tokens(const MemoStore& store, const Request& request) {
+  const auto body = json_body(request);
+  const Fields fields(body);
+  std::vector<int32_t> tokens;
+  for (const int64_t id : fields.ids("tokens")) {
+    if (id >= store.config().memory.vocabulary) fields.refuse("tokens", "ids of the vocabulary");
+    tokens.push_back(static_cast<int32_t>(id));
+  }
+  if (std::ssize(tokens) > kMostTokens)
+    throw ApiError(413, "'tokens' holds {} tokens, expected at most {}", tokens.size(), kMostTokens)
+        .about("tokens");
+  const int64_t first = fields.integer("first", 0, 0, std::ssize(tokens));
+  const int64_t most = fields.integer("most", 3, 1, kMostSourcesOfPart);
+  Json list = Json::array();
+  for (const store::TokenSources& found :
+       store.sources(tokens, static_cast<size_t>(first), static_cast<size_t>(most))) {
+    Json best = Json::array();
+    for (const store::Source& source : found.best) best.push_back(store::json_of(source));
+    list.push_back({{"places", found.places}, {"best", std::move(best)}});
+  }
+  return json_response({{"sources", std::move(list)}});
+}
+
+}  // namespace
+
+void add_part_routes(Router& router, Service& service) {
+  const auto add = [&](const std::string& method, const std::string& path, auto&& answer) {
+    router.add(method, "/v1/stores/{store}/part" + path,
+               [&service, answer](const Request& request) {
+                 Response response;
+                 const auto read = [&](const ServedStore::Snapshot& snapshot) {
+                   response = answer(snapshot.store, request);
+                 };
+                 store_of(service, request)->read(read, service.unwanted(request));
+                 return response;
+               });
+  };
+  const auto of_one_state = [](auto&& answer) {
+    return [answer](const MemoStore& store, const Request& request) {
+      check_change(store, request);
+      return answer(store, request);
+    };
+  };
+  add("GET", "", [](const MemoStore& store, const Request&) { return describe_part(store); });
+  add("GET", "/tokenizer", [](const MemoStore& store, const Request&) {
+    Response response;
+    response.body = store.tokenizer().to_json();
+    return response;
+  });
+  add("GET", "/matrix", of_one_state(rows_of_matrix));
+  add("POST", "/values", of_one_state(values_of_keys));
+  add("POST", "/readings", of_one_state(readings_of_text));
+  add("POST", "/sources", of_one_state(sources_of_tokens));
+}
+
+}  // namespace tessera::serve

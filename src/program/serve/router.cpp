@@ -1,0 +1,86 @@
+#include "program/serve/router.h"
+
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "program/serve/api_error.h"
+
+namespace tessera::serve {
+namespace {
+
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  for (size_t start = 0; start < path.size();) {
+    const size_t end = std::min(path.find('/', start + 1), path.size());
+    parts.emplace_back(path.substr(start + 1, end - start - 1));
+    start = end;
+  }
+  return parts;
+}
+
+bool is_placeholder(const std::string& part) {
+  return part.starts_with('{');
+}
+
+/// The values of the pattern's placeholders, if the path is of this pattern.
+std::optional<std::map<std::string, std::string>> matched(const std::vector<std::string>& pattern,
+                                                          const std::vector<std::string>& path) {
+  if (pattern.size() != path.size()) return std::nullopt;
+  std::map<std::string, std::string> values;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (!is_placeholder(pattern[i])) {
+      if (pattern[i] != path[i]) return std::nullopt;
+      continue;
+    }
+    if (path[i].empty()) return std::nullopt;
+    values[pattern[i].substr(1, pattern[i].size() - 2)] = percent_decoded(path[i]);
+  }
+  return values;
+}
+
+}  // namespace
+
+void Router::add(const std::string& method, const std::string& pattern, Handler handler) {
+  routes_.push_back({method, pattern, parts_of(pattern), std::move(handler)});
+}
+
+Response Router::answer(Request request) const {
+  std::string route = "none";
+  Response response;
+  try {
+    response = answer(request, route);
+  } catch (...) {
+    response = as_api_error(std::current_exception()).response();
+  }
+  response.route = route;
+  return response;
+}
+
+Response Router::answer(Request& request, std::string& route) const {
+  const std::vector<std::string> path = parts_of(request.path);
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  std::set<std::string> methods;
+  for (const Route& known : routes_) {
+    const auto values = matched(known.parts, path);
+    if (!values) continue;
+    methods.insert(known.method);
+    if (known.method != method) continue;
+    request.values = *values;
+    route = known.pattern;
+    return known.handler(request);
+  }
+  if (methods.empty())
+    throw ApiError(404, "there is nothing at {} {}; docs/server.md lists what there is",
+                   request.method, request.path)
+        .with_code("unknown_url");
+  const std::string allowed = fmt::format("{}", fmt::join(methods, ", "));
+  Response refused =
+      ApiError(405, "{} does not take {}, expected {}", request.path, request.method, allowed)
+          .with_code("method_not_allowed")
+          .response();
+  refused.headers.emplace_back("Allow", allowed);
+  return refused;
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,159 @@
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "program/serve/api_error.h"
+#include "program/serve/service.h"
+#include "tessera/base/config.h"
+#include "tessera/base/file.h"
+
+namespace tessera::serve {
+namespace {
+
+using config::Json;
+namespace fs = std::filesystem;
+
+constexpr auto kBetweenReads = std::chrono::milliseconds(250);  // of a file that may grow
+constexpr auto kSignOfLife = std::chrono::seconds(5);
+constexpr std::streamoff kTailBytes = 1 << 16;  // of a log, with its last line
+constexpr std::streamoff kReadBytes = 1 << 20;  // of a log, at once
+
+/// Runs in the folder, by name. What a request names is looked up here and never becomes a path.
+std::map<std::string, fs::path> runs_in(const std::string& folder) {
+  std::map<std::string, fs::path> runs;
+  if (folder.empty()) return runs;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (fs::is_regular_file(entry.path() / "metrics.jsonl"))
+      runs.emplace(entry.path().filename().native(), entry.path());
+  return runs;
+}
+
+fs::path run_of(const Service& service, const Request& request) {
+  const auto runs = runs_in(service.runs);
+  const auto found = runs.find(request.values.at("run"));
+  if (found == runs.end())
+    throw ApiError(404, "there is no run '{}' in the folder given with --runs",
+                   request.values.at("run"))
+        .with_code("run_not_found");
+  return found->second;
+}
+
+/// The next whole lines of a file from byte `from` on, which is moved behind them; all that there
+/// are, in several calls.
+std::vector<std::string> lines_after(const fs::path& file, std::streamoff& from) {
+  std::vector<std::string> lines;
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  if (stream.tellg() < from) from = 0;  // the run began once more
+  stream.seekg(from);
+  const std::streamoff end = from + kReadBytes;
+  for (std::string line; from < end && std::getline(stream, line) && !stream.eof();) {
+    from += std::ssize(line) + 1;
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+Json last_line(const fs::path& file) {
+  std::streamoff from =
+      std::max<std::streamoff>(0, static_cast<std::streamoff>(fs::file_size(file)) - kTailBytes);
+  const auto lines = lines_after(file, from);
+  return lines.empty() ? Json(nullptr) : Json::parse(lines.back(), nullptr, false);
+}
+
+Response list_runs(const Service& service) {
+  Json list = Json::array();
+  for (const auto& [name, path] : runs_in(service.runs)) {
+    const auto written = fs::last_write_time(path / "metrics.jsonl");
+    const auto when = std::chrono::file_clock::to_sys(written);
+    Json last = last_line(path / "metrics.jsonl");
+    list.push_back(
+        {{"id", name},
+         {"object", "run"},
+         {"modified",
+          std::chrono::duration_cast<std::chrono::seconds>(when.time_since_epoch()).count()},
+         {"last", last.is_discarded() ? Json(nullptr) : std::move(last)},
+         {"has_model", fs::exists(path / "model" / "config.json")},
+         {"has_report", fs::exists(path / "report.html")}});
+  }
+  return json_response({{"object", "list"}, {"data", std::move(list)}});
+}
+
+/// Sends the lines there are and then each new one, until the client or the server ends it.
+void follow(EventStream& events, const fs::path& file, const std::atomic<bool>& stopping) {
+  std::streamoff from = 0;
+  auto sent = std::chrono::steady_clock::now();
+  while (!stopping) {
+    for (const auto& line : lines_after(file, from)) {
+      if (!events.send(line)) return;
+      sent = std::chrono::steady_clock::now();
+    }
+    if (std::chrono::steady_clock::now() - sent > kSignOfLife) {
+      if (!events.send_comment()) return;
+      sent = std::chrono::steady_clock::now();
+    }
+    std::this_thread::sleep_for(kBetweenReads);
+  }
+}
+
+/// One of the clients that follow runs, of which there are only so many: each holds a thread.
+std::shared_ptr<const void> follower(Service& service) {
+  const std::shared_ptr<const void> place(nullptr, [&](const void*) { --service.followers; });
+  if (++service.followers > kFollowers)
+    throw ApiError(503, "{} clients follow runs already; try again later", kFollowers)
+        .with_code("overloaded")
+        .retry_after(10);
+  return place;
+}
+
+Response run_metrics(Service& service, const Request& request) {
+  const fs::path file = run_of(service, request) / "metrics.jsonl";
+  if (request.parameter("follow") == "true") {
+    auto response =
+        Response::of_events([file, place = follower(service), &stopping = service.stopping](
+                                EventStream& events) { follow(events, file, stopping); });
+    response.follows = true;
+    return response;
+  }
+  Response response;
+  response.content_type = "application/x-ndjson";
+  std::streamoff from = 0;
+  for (auto lines = lines_after(file, from);
+       !lines.empty() && std::ssize(response.body) <= service.limits.answer_bytes;
+       lines = lines_after(file, from))
+    for (const std::string& line : lines) response.body += line + "\n";
+  return response;
+}
+
+Response run_config(const Service& service, const Request& request) {
+  return json_response(config::read_toml(run_of(service, request) / "config.toml"));
+}
+
+/// The run's own page, kept away from this server's.
+Response run_report(const Service& service, const Request& request) {
+  const fs::path file = run_of(service, request) / "report.html";
+  if (!fs::exists(file))
+    throw ApiError(404, "the run '{}' has no report yet", request.values.at("run"));
+  Response response;
+  response.content_type = "text/html; charset=utf-8";
+  response.body = read_file(file, static_cast<uint64_t>(service.limits.answer_bytes));
+  response.headers = {{"Content-Security-Policy",
+                       "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                       "img-src data:; sandbox allow-scripts"},
+                      {"X-Content-Type-Options", "nosniff"}};
+  return response;
+}
+
+}  // namespace
+
+void add_run_routes(Router& router, Service& service) {
+  router.add("GET", "/v1/runs", [&](const Request&) { return list_runs(service); });
+  const auto add = [&](const std::string& path, auto&& answer) {
+    router.add("GET", "/v1/runs/{run}" + path,
+               [&service, answer](const Request& request) { return answer(service, request); });
+  };
+  add("/metrics", run_metrics);
+  add("/config", run_config);
+  add("/report", run_report);
+}
+
+}  // namespace tessera::serve

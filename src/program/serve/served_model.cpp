@@ -1,0 +1,115 @@
+#include "program/serve/served_model.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "program/serve/api_error.h"
+#include "program/serve/model_decoder.h"
+#include "program/serve/served_store.h"
+#include "tessera/base/error.h"
+#include "tessera/data/utf8.h"
+#include "tessera/infer/model_folder.h"
+#include "tessera/model/language_model.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr double kCacheShare = 0.25;  // of the memory for texts, kept for prompts to come
+
+}  // namespace
+
+std::string ServedModel::bytes_of(int64_t token) const {
+  const auto id = static_cast<int32_t>(token);
+  return tokenizer.has_token(id) ? std::string(tokenizer.token_bytes(id)) : std::string();
+}
+
+std::string ServedModel::shown(int64_t token) const {
+  const std::string bytes = bytes_of(token);
+  if (bytes.empty()) return fmt::format("token:{}", token);
+  if (utf8::valid_prefix(bytes) == bytes.size()) return bytes;
+  std::string shown = "bytes:";
+  for (const char byte : bytes) shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+  return shown;
+}
+
+TokenIds encoded_text(const ServedModel& model, const std::string& text, SpecialTokens special,
+                      const std::string& field) {
+  try {
+    const auto ids = model.tokenizer.encode(text, special);
+    return {ids.begin(), ids.end()};
+  } catch (const DataError& error) {
+    throw ApiError(422, "{}", error.what()).about(field);
+  }
+}
+
+namespace {
+
+ServedModel model_of_store(const std::string& name, const std::string& folder,
+                           const EngineOptions& options) {
+  auto store = std::make_shared<ServedStore>(name, folder);
+  const Tokenizer tokenizer = store->tokenizer();
+  const auto bytes_of = [tokenizer](int64_t token) {
+    return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
+  };
+  auto engine = std::make_unique<Engine>(decoder_of(store), bytes_of, options);
+  return {name, "store", tokenizer, nullptr, std::move(engine), std::move(store)};
+}
+
+}  // namespace
+
+ServedModels::Model ServedModels::Entry::now() const {
+  const std::lock_guard lock(mutex);
+  if (!model->store || !model->store->was_replaced()) return model;
+  auto opened = std::make_shared<const ServedModel>(open());
+  model->store->retire();
+  return model = std::move(opened);
+}
+
+void ServedModels::add(ServedModel model) {
+  auto entry = std::make_unique<Entry>();
+  entry->model = std::make_shared<const ServedModel>(std::move(model));
+  entries_.push_back(std::move(entry));
+}
+
+void ServedModels::add_store(const std::string& name, const std::string& folder,
+                             const EngineOptions& options) {
+  const auto open = [=] { return model_of_store(name, folder, options); };
+  add(open());
+  entries_.back()->open = open;
+}
+
+std::vector<ServedModels::Model> ServedModels::all() const {
+  std::vector<Model> models;
+  for (const auto& entry : entries_) models.push_back(entry->now());
+  return models;
+}
+
+std::shared_ptr<ServedStore> ServedModels::store(const std::string& name) const {
+  for (const auto& entry : entries_)
+    if (const Model model = entry->now(); model->name == name && model->store) return model->store;
+  return nullptr;
+}
+
+ServedModels::Model ServedModels::find(const std::string& name) const {
+  for (const auto& entry : entries_)
+    if (Model model = entry->now(); model->name == name || name.empty()) return model;
+  std::vector<std::string> names;
+  for (const Model& model : all()) names.push_back(model->name);
+  throw ApiError(404, "there is no model '{}', only {}", name, fmt::join(names, ", "))
+      .about("model")
+      .with_code("model_not_found");
+}
+
+ServedModel served_model(const std::string& name, const std::string& folder,
+                         const EngineOptions& options, const NumberTypes& types) {
+  ModelFolder loaded = ModelFolder::load(folder, types);
+  EngineOptions own = options;
+  own.memory_bytes *= 1 - kCacheShare;
+  auto engine = std::make_unique<Engine>(
+      decoder_of(loaded.model, kCacheShare * options.memory_bytes), loaded.token_bytes(), own);
+  const std::string kind(loaded.model->kind());
+  return {name, kind, std::move(loaded.tokenizer), std::move(loaded.model), std::move(engine)};
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,324 @@
+#include "program/serve/served_store.h"
+
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include "program/serve/api_error.h"
+#include "tessera/base/error.h"
+#include "tessera/store/sqlite.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr auto kStale = std::chrono::milliseconds(500);  // between two looks at the ledger
+constexpr auto kLook = std::chrono::milliseconds(20);    // between two at whether to go on reading
+constexpr auto kInPeace = std::chrono::seconds(1);       // for readers, before text is erased
+constexpr size_t kIdleSnapshots = 4;                     // that are kept for the next readers
+constexpr int kAttempts = 5;                             // to read between two erasures
+
+struct stat identity_of(const std::string& folder) {
+  const std::string path = folder + "/config.json";  // written once, when a store is created
+  struct stat identity = {};
+  if (::stat(path.c_str(), &identity) != 0) throw SystemError(path, "open", errno);
+  return identity;
+}
+
+ApiError replaced() {
+  return ApiError(503, "the store was rebuilt just now; ask again")
+      .with_code("store_was_rebuilt")
+      .retry_after(1);
+}
+
+}  // namespace
+
+ServedStore::ServedStore(std::string name, std::string folder)
+    : name_(std::move(name)),
+      identity_(identity_of(folder)),
+      folder_(store::StoreFolder::open(folder)) {
+  read([](const Snapshot& snapshot) { snapshot.store.memory(); });
+}
+
+bool ServedStore::was_replaced() const {
+  struct stat now = {};
+  return ::stat((folder_.path() / "config.json").c_str(), &now) != 0 ||
+         now.st_dev != identity_.st_dev || now.st_ino != identity_.st_ino ||
+         now.st_ctim.tv_sec != identity_.st_ctim.tv_sec ||
+         now.st_ctim.tv_nsec != identity_.st_ctim.tv_nsec;
+}
+
+void ServedStore::retire() {
+  retired_ = true;
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
+}
+
+// ---- Readers.
+
+ServedStore::Snapshot::Snapshot(const std::filesystem::path& folder)
+    : store(folder), change_(store.ledger().last_change()) {}
+
+const store::StoreReader& ServedStore::Snapshot::reader() const {
+  if (!reader_) reader_.emplace(store);
+  return *reader_;
+}
+
+void ServedStore::Snapshot::look_up() const {
+  if (interrupts_ && interrupts_()) throw Interrupted("reading was given up");
+}
+
+/// One reader, with a snapshot of its own.
+class ServedStore::Reader {
+ public:
+  Reader(ServedStore& store, const Unwanted& unwanted)
+      : store_(store), unwanted_(unwanted), era_(store.begin_reading(snapshot_)) {
+    try {
+      if (!snapshot_) snapshot_ = std::make_unique<Snapshot>(store.folder_.path());
+      snapshot_->interrupts_ = [this] { return is_over(); };
+      snapshot_->store.interrupt_when(snapshot_->interrupts_);
+    } catch (...) {
+      store_.end_reading(era_, nullptr);
+      throw;
+    }
+  }
+  ~Reader() {
+    snapshot_->interrupts_ = {};
+    snapshot_->store.interrupt_when({});
+    store_.end_reading(era_, std::move(snapshot_));
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  const Snapshot& snapshot() const { return *snapshot_; }
+
+ private:
+  bool is_over() {
+    const auto now = Clock::now();
+    if (now - looked_ < kLook) return false;
+    looked_ = now;
+    return store_.retired_ || (store_.erases_ && now - began_ > kInPeace) ||
+           (unwanted_ && unwanted_());
+  }
+
+  ServedStore& store_;
+  const Unwanted& unwanted_;
+  std::unique_ptr<Snapshot> snapshot_;
+  int64_t era_;
+  Clock::time_point began_ = Clock::now(), looked_ = began_;
+};
+
+void ServedStore::read(const std::function<void(const Snapshot&)>& use, const Unwanted& unwanted) {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Reader reader(*this, unwanted);
+    try {
+      return use(reader.snapshot());
+    } catch (const Interrupted&) {
+      if (retired_) throw replaced();
+      if (unwanted && unwanted())
+        throw ApiError(503, "the answer was given up: nobody waits for it, or its time is over")
+            .with_code("timeout");
+    }
+  }
+  throw ApiError(503, "documents are forgotten faster than this answer can be found; ask again")
+      .with_code("store_is_being_written")
+      .retry_after(5);
+}
+
+/// Returns the era in which it begins; takes an idle snapshot if there is one.
+int64_t ServedStore::begin_reading(std::unique_ptr<Snapshot>& snapshot) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !closed_; });
+  if (retired_ || was_replaced()) throw replaced();
+  see_changes();
+  if (!idle_.empty()) {
+    snapshot = std::move(idle_.back());
+    idle_.pop_back();
+  }
+  ++reading_;
+  return era_;
+}
+
+void ServedStore::end_reading(int64_t era, std::unique_ptr<Snapshot> snapshot) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (snapshot && snapshot->change_ > change_) {
+      change_ = snapshot->change_;
+      idle_.clear();
+    }
+    const bool is_kept = snapshot && snapshot->change_ == change_ && !erases_ && !retired_ &&
+                         idle_.size() < kIdleSnapshots;
+    if (is_kept) idle_.push_back(std::move(snapshot));
+  }
+  snapshot.reset();  // before whoever erases believes that it is gone
+  const std::lock_guard lock(mutex_);
+  --reading_;
+  if (era != era_) --reading_before_;
+  changed_.notify_all();
+}
+
+/// Drops the snapshots that are older than the ledger.
+void ServedStore::see_changes() {
+  const auto now = Clock::now();
+  if (now - looked_ < kStale) return;
+  looked_ = now;
+  const int64_t change = ledger_now().last_change();
+  if (change == change_) return;
+  change_ = change;
+  idle_.clear();
+}
+
+store::Ledger ServedStore::ledger_now() const {
+  return {folder_.ledger_path(), store::sqlite::Access::kRead, folder_.config().text(),
+          folder_.config().memory.vocabulary};
+}
+
+/// Does what must not be done while anybody reads. Readers that began before it may end in peace,
+/// and others begin beside them; those that take too long see erases_.
+void ServedStore::alone(const std::function<void()>& work) {
+  std::unique_lock lock(mutex_);
+  ++era_;
+  reading_before_ = reading_;
+  erases_ = true;
+  changed_.wait(lock, [this] { return reading_before_ == 0; });
+  closed_ = true;
+  changed_.wait(lock, [this] { return reading_ == 0; });
+  idle_.clear();
+  lock.unlock();
+  const auto open_again = [&] {
+    lock.lock();
+    closed_ = false;
+    erases_ = false;
+    changed_.notify_all();
+  };
+  try {
+    work();
+  } catch (...) {
+    open_again();
+    throw;
+  }
+  open_again();
+}
+
+// ---- Writers.
+
+/// The edits that one writer does in a row, before it writes the matrix for all of them: the one
+/// that found no writer, and those that waited for their turn at that moment.
+struct ServedStore::Round {
+  std::unique_ptr<store::MemoWriter> writer;
+  int64_t to_come = 1;  // edits
+  bool changed = false, ended = false;
+  std::exception_ptr failure = nullptr;  // of writing the matrix, or of erasing
+};
+
+/// A writer first erases what another process forgot and could not erase.
+std::unique_ptr<store::MemoWriter> ServedStore::writer() {
+  if (was_replaced()) throw replaced();
+  if (!ledger_now().erasure_pending()) return open_writer();
+  std::unique_ptr<store::MemoWriter> writer;
+  alone([&] { writer = open_writer(); });
+  return writer;
+}
+
+std::unique_ptr<store::MemoWriter> ServedStore::open_writer() const {
+  try {
+    return std::make_unique<store::MemoWriter>(folder_.path());
+  } catch (const DataError&) {
+    throw;
+  } catch (const SystemError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw ApiError(503, "{}", error.what()).with_code("store_is_being_written").retry_after(5);
+  }
+}
+
+/// Does an edit in the round that there is, or begins one; returns when the round has ended.
+void ServedStore::edit(const std::function<void(store::MemoWriter&)>& change) {
+  ++waiting_;
+  std::unique_lock lock(writing_);
+  const int64_t behind = --waiting_;
+  if (!round_) round_ = std::make_shared<Round>(Round{writer(), 1 + behind});
+  const std::shared_ptr<Round> round = round_;
+  std::exception_ptr refusal;
+  try {
+    change(*round->writer);
+    round->changed = true;
+  } catch (...) {
+    refusal = std::current_exception();
+  }
+  if (--round->to_come == 0)
+    end_round();
+  else if (!refusal)
+    round_ended_.wait(lock, [&] { return round->ended; });
+  if (refusal) std::rethrow_exception(refusal);
+  if (round->failure) std::rethrow_exception(round->failure);
+}
+
+void ServedStore::end_round() {
+  const std::shared_ptr<Round> round = std::exchange(round_, nullptr);
+  try {
+    if (round->changed) checkpoint(*round->writer);
+  } catch (...) {
+    round->failure = std::current_exception();
+  }
+  round->writer.reset();
+  round->ended = true;
+  round_ended_.notify_all();
+}
+
+/// The next readers get a snapshot that is taken before the writer closes the ledger: its last user
+/// would have to empty SQLite's log.
+void ServedStore::checkpoint(store::MemoWriter& writer) {
+  writer.write_matrix();
+  const auto finish = [&] {
+    writer.checkpoint();
+    auto next = std::make_unique<Snapshot>(folder_.path());
+    const std::lock_guard lock(mutex_);
+    change_ = next->change_;
+    looked_ = Clock::now();
+    idle_.clear();
+    idle_.push_back(std::move(next));
+  };
+  if (writer.ledger().erasure_pending())
+    alone(finish);
+  else
+    finish();
+}
+
+ServedStore::Stored ServedStore::memorize(const std::string& id, const std::string& text,
+                                          bool replace, const OnTokens& on_tokens) {
+  const auto duplicates = replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
+  Stored stored = {};
+  edit([&](store::MemoWriter& writer) {
+    if (!replace && writer.ledger().find(id))
+      throw ApiError(409, "'{}' is stored already; ?replace=true replaces it", id)
+          .about("id")
+          .with_code("document_exists");
+    try {
+      stored.outcome = writer.memorize(id, text, duplicates, on_tokens);
+    } catch (const DataError& error) {
+      throw ApiError(422, "{}", error.what()).about("text");
+    }
+    stored.document = document_of(writer.ledger(), id);
+    stored.details = writer.ledger().details(stored.document);
+  });
+  return stored;
+}
+
+store::StoredDocument ServedStore::forget(const std::string& id, const OnTokens& on_tokens) {
+  store::StoredDocument document;
+  edit([&](store::MemoWriter& writer) {
+    document = document_of(writer.ledger(), id);
+    writer.forget(id, on_tokens);
+  });
+  return document;
+}
+
+store::StoredDocument document_of(const store::Ledger& ledger, const std::string& id) {
+  try {
+    return ledger.get(id);
+  } catch (const UsageError& error) {
+    throw ApiError(404, "{}", error.what()).about("id").with_code("document_not_found");
+  }
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/serve/decoder.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
+#include "tessera/store/recall.h"
+
+namespace tessera::serve {
+
+/// A store that is read and edited while it is served. From any thread.
+///
+/// Each reader has a snapshot of its own, so that no reader waits for another, or for a document
+/// that is being memorized. Only forgotten text is erased while nobody reads: readers that have
+/// taken longer than a second then begin again, on the state after it.
+///
+/// Writers take turns. Edits that wait for the same writer share what follows them: the matrix is
+/// written and forgotten text erased once for all of them, before any of them returns. Changes by
+/// other processes are seen within half a second.
+class ServedStore {
+ public:
+  /// Throws DataError and SystemError as MemoStore.
+  ServedStore(std::string name, std::string folder);
+
+  const std::string& name() const { return name_; }
+  const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
+
+  /// What one reader sees: the store at one moment, and its decoder.
+  class Snapshot {
+   public:
+    explicit Snapshot(const std::filesystem::path& folder);
+    /// Made at the first call: a pass over the documents.
+    const store::StoreReader& reader() const;
+    /// To be called now and then by what takes long without reading documents: throws
+    /// Interrupted where the reader has to begin again, or is not wanted any more.
+    void look_up() const;
+
+    store::MemoStore store;
+
+   private:
+    friend class ServedStore;
+    int64_t change_;  // the ledger's last one
+    mutable std::optional<store::StoreReader> reader_;
+    std::function<bool()> interrupts_;
+  };
+  /// Whether the answer that is worked on is not wanted any more: asked now and then, maybe often.
+  using Unwanted = std::function<bool()>;
+  /// Calls `use` with the store as it is now; again from the start where forgotten text was erased
+  /// meanwhile. Throws what `use` throws, and as MemoStore; ApiError 503 where it is unwanted,
+  /// where it was begun again too often, and where the store was replaced.
+  void read(const std::function<void(const Snapshot&)>& use, const Unwanted& unwanted = {});
+
+  /// A document as it was stored.
+  struct Stored {
+    store::StoredDocument document;
+    store::DocumentDetails details;
+    store::Memorized outcome;
+  };
+  using OnTokens = store::MemoWriter::OnTokens;
+  /// One document, in one transaction. Throws ApiError: 409 where the id is taken and replace is
+  /// false, 422 where the text cannot be stored, 400 for a wrong id, 503 where another process is
+  /// writing.
+  Stored memorize(const std::string& id, const std::string& text, bool replace,
+                  const OnTokens& on_tokens);
+  /// Throws ApiError 404 where there is no such document; 503 as memorize().
+  store::StoredDocument forget(const std::string& id, const OnTokens& on_tokens);
+
+  /// Whether another store stands in its folder now (`tessera memo rebuild`).
+  bool was_replaced() const;
+  /// Ends all reading: what is recited from now on comes from the store that replaced it.
+  void retire();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  class Reader;
+  struct Round;
+
+  int64_t begin_reading(std::unique_ptr<Snapshot>& snapshot);
+  void end_reading(int64_t era, std::unique_ptr<Snapshot> snapshot);
+  void see_changes();
+  void alone(const std::function<void()>& work);
+  std::unique_ptr<store::MemoWriter> writer();
+  std::unique_ptr<store::MemoWriter> open_writer() const;
+  void edit(const std::function<void(store::MemoWriter&)>& change);
+  void end_round();
+  void checkpoint(store::MemoWriter& writer);
+  store::Ledger ledger_now() const;
+
+  std::string name_;
+  struct stat identity_;  // of its configuration's file
+  store::StoreFolder folder_;
+
+  std::atomic<int64_t> waiting_ = 0;  // edits, for writing_
+  std::mutex writing_;                // guards the next two
+  std::shared_ptr<Round> round_;      // that takes edits, if there is one
+  std::condition_variable round_ended_;
+
+  std::atomic<bool> erases_ = false, retired_ = false;  // readers see to it that they end
+  std::mutex mutex_;                                    // guards what follows, and is held briefly
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Snapshot>> idle_;  // of the latest change
+  int64_t change_ = -1;                          // the latest one
+  Clock::time_point looked_;                     // for it
+  int64_t reading_ = 0;                          // readers that there are
+  int64_t era_ = 0;                              // between two erasures
+  int64_t reading_before_ = 0;                   // readers that began in an earlier one
+  bool closed_ = false;                          // to readers
+};
+
+/// The document of this id. Throws ApiError 404, with the nearest id as a suggestion.
+store::StoredDocument document_of(const store::Ledger& ledger, const std::string& id);
+
+/// A store's texts: the next token's probabilities are those of its decoder after the last tokens
+/// of the text, as many as the longest window has (LikelihoodDecoder::probabilities).
+std::unique_ptr<Decoder> decoder_of(std::shared_ptr<ServedStore> store);
+
+}  // namespace tessera::serve

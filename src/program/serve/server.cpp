@@ -1,0 +1,153 @@
+#include "program/serve/server.h"
+
+#include "program/serve/api_error.h"
+#include "program/serve/web_files.h"
+#include "tessera/base/error.h"
+
+namespace tessera::serve {
+namespace {
+
+constexpr int64_t kReserve = 8;  // threads for /health and /metrics while all clients are served
+
+bool is_always_answered(const std::string& path) {
+  return path == "/health" || path == "/metrics";
+}
+
+HttpOptions http_options(const ServerOptions& options) {
+  options.check();
+  HttpOptions http = options.http;
+  http.threads = options.clients + kFollowers + kReserve;
+  return http;
+}
+
+}  // namespace
+
+/// A request that is being answered, until the last byte of its answer is sent; then it is counted.
+class Server::Answered {
+ public:
+  explicit Answered(Server& server, const Request& asked) : server_(server) {
+    request.method = asked.method;
+    request.path = asked.path;
+    request.client = asked.client;
+    request.asker = asked.asker;
+  }
+  ~Answered() {
+    leave_place();
+    server_.count(*this);
+  }
+  Answered(const Answered&) = delete;
+  Answered& operator=(const Answered&) = delete;
+
+  /// It counts among the requests that are answered at once from now on.
+  void take_place() {
+    const std::lock_guard lock(server_.answering_mutex_);
+    has_place_ = true;
+    number = ++server_.all_answering_;
+    number_of_asker = ++server_.answering_[request.asker];
+  }
+  void leave_place() {
+    const std::lock_guard lock(server_.answering_mutex_);
+    if (!std::exchange(has_place_, false)) return;
+    --server_.all_answering_;
+    const auto own = server_.answering_.find(request.asker);
+    if (--own->second == 0) server_.answering_.erase(own);
+  }
+
+  Request request;                          ///< without its headers and its body
+  int64_t number = 0, number_of_asker = 0;  ///< of the requests that are answered with it
+  std::string route = "refused";
+  int status = 0;
+  Clock::time_point started = Clock::now();
+
+ private:
+  Server& server_;
+  bool has_place_ = false;
+};
+
+void ServerOptions::check() const {
+  if (!is_local(http.host) && access.keys.empty() && !insecure)
+    throw UsageError(
+        "--host {} serves other machines, and there is no key: give --api-key-file, or --insecure "
+        "if anybody may use it",
+        http.host);
+  if (http.tls_certificate.empty() != http.tls_key.empty())
+    throw UsageError("--tls-cert and --tls-key belong together: give both or none");
+}
+
+Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answer)
+    : service_(service),
+      options_(options),
+      on_answer_(std::move(on_answer)),
+      access_(options.access),
+      router_(routes_of(service)),
+      http_(
+          http_options(options), [this](const Request& request) { return refusal(request); },
+          [this](const Request& request) { return answer(request); }) {
+  for (const WebFile& file : web_files()) access_.open(file.path);
+}
+
+void Server::stop() {
+  service_.stopping = true;
+  http_.stop();
+}
+
+std::optional<Response> Server::refusal(const Request& request) {
+  auto refused = access_.refusal(request);
+  if (!refused) return refused;
+  const auto answered = std::make_shared<Answered>(*this, request);
+  answered->status = refused->status;
+  refused->until_sent = answered;
+  return refused;
+}
+
+Response Server::answer(Request request) {
+  request.asker = access_.asker_of(request);
+  const auto answered = std::make_shared<Answered>(*this, request);
+  Response response = answer_now(request, *answered);
+  if (std::ssize(response.body) > service_.limits.answer_bytes)
+    response = ApiError(413, "the answer has {:.1f} MB, expected at most {:.1f} (--max-answer)",
+                        static_cast<double>(response.body.size()) / 1e6,
+                        static_cast<double>(service_.limits.answer_bytes) / 1e6)
+                   .response();
+  if (response.follows) answered->leave_place();
+  access_.add_headers(request, response);
+  answered->route = response.route.empty() ? "none" : response.route;
+  answered->status = response.status;
+  response.until_sent = answered;
+  return response;
+}
+
+void Server::count(const Answered& answered) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - answered.started).count();
+  service_.metrics.count(answered.route, answered.status, seconds);
+  try {
+    if (on_answer_) on_answer_(answered.request, answered.status, seconds);
+  } catch (...) {  // a log that fails changes no answer
+  }
+}
+
+Response Server::answer_now(const Request& request, Answered& answered) const {
+  if (request.method == "OPTIONS" && !request.header("Origin").empty()) {
+    Response allowed;
+    allowed.status = 204;
+    return allowed;
+  }
+  // What needs no key takes no place from those who have one.
+  if (access_.is_open(request) || is_always_answered(request.path)) return router_.answer(request);
+  answered.take_place();
+  if (options_.clients_per_key > 0 && answered.number_of_asker > options_.clients_per_key)
+    return ApiError(429, "{} requests of yours are being answered; try again later",
+                    options_.clients_per_key)
+        .with_code("rate_limit_exceeded")
+        .retry_after(1)
+        .response();
+  if (answered.number > options_.clients)
+    return ApiError(503, "{} requests are being answered; try again later (--max-clients)",
+                    options_.clients)
+        .with_code("overloaded")
+        .retry_after(1)
+        .response();
+  return router_.answer(request);
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,63 @@
+#include "program/serve/service.h"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+
+#include "program/serve/api_error.h"
+#include "tessera/base/config.h"
+
+namespace tessera::serve {
+
+using config::Json;
+
+Router routes_of(Service& service) {
+  Router router;
+  add_status_routes(router, service);
+  add_completion_routes(router, service);
+  add_tokenizer_routes(router, service);
+  add_store_routes(router, service);
+  add_part_routes(router, service);
+  add_inspect_route(router, service);
+  add_run_routes(router, service);
+  add_plan_route(router, service);
+  add_page_routes(router, service);
+  return router;
+}
+
+Response json_response(const Json& json, int status) {
+  Response response;
+  response.status = status;
+  response.body = json_line(json);
+  return response;
+}
+
+std::string json_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+int64_t unix_seconds(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most) {
+  const std::string text = request.parameter(name, "0");
+  int64_t number = -1;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size() || number < least || number > most)
+    throw ApiError(400, "?{}= is '{}', expected a whole number from {} to {}", name, text, least,
+                   most)
+        .about(name);
+  return number;
+}
+
+ServedStore::Unwanted Service::unwanted(const Request& request) const {
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                       std::chrono::duration<double>(limits.request_seconds));
+  return [end, hung_up = request.hung_up] {
+    return std::chrono::steady_clock::now() > end || hung_up();
+  };
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "program/serve/metrics.h"
+#include "program/serve/router.h"
+#include "program/serve/served_hosts.h"
+#include "program/serve/served_model.h"
+#include "program/serve/served_store.h"
+
+namespace tessera::serve {
+
+constexpr int64_t kFollowers = 16;  ///< limit of the clients that follow runs
+
+struct ServiceLimits {
+  int64_t tokens_per_request = int64_t{1} << 20;  ///< read and written, of all its texts
+  int64_t answer_bytes = int64_t{1} << 26;        ///< of an answer that is not a stream
+  double request_seconds = 600;                   ///< until a request is answered
+};
+
+/// Everything that the routes serve, without the network.
+struct Service {
+  ServedModels models;                                           ///< of which some are stores
+  std::map<std::string, std::shared_ptr<ServedHosts>> together;  ///< stores at other hosts
+  std::string runs;  ///< folder of run folders; "" for none
+  ServiceLimits limits;
+  Metrics metrics;
+  std::chrono::system_clock::time_point started = std::chrono::system_clock::now();
+  std::atomic<bool> stopping = false;  ///< ends the answers that have no end of their own
+  std::atomic<int64_t> followers = 0;  ///< clients that follow a run
+
+  /// Whether the answer to this request is not wanted any more: its client has gone, or its time
+  /// is over (ServiceLimits::request_seconds, from this call on).
+  ServedStore::Unwanted unwanted(const Request& request) const;
+};
+
+/// The store that a request's path names. Throws ApiError 404 that lists the names there are, or
+/// says which hosts have it.
+std::shared_ptr<ServedStore> store_of(const Service& service, const Request& request);
+
+/// All routes. The service must outlive the router.
+Router routes_of(Service& service);
+
+/// A JSON answer.
+Response json_response(const nlohmann::ordered_json& json, int status = 200);
+/// JSON on one line; bytes that are not UTF-8 become U+FFFD.
+std::string json_line(const nlohmann::ordered_json& json);
+/// Seconds since 1970, as OpenAI's API gives times.
+int64_t unix_seconds(std::chrono::system_clock::time_point time);
+/// The whole number "?name=" of a request's query, 0 where there is none. Throws ApiError 400.
+int64_t query_number(const Request& request, const std::string& name, int64_t least, int64_t most);
+
+struct CompletionRequest;
+/// The answer of POST /v1/completions.
+Response complete(Service& service, const CompletionRequest& asked, const Request& request);
+
+/// GET /v1/models, /v1/models/{model}, /health, /metrics.
+void add_status_routes(Router& router, Service& service);
+/// POST /v1/completions, /v1/chat/completions.
+void add_completion_routes(Router& router, Service& service);
+/// /v1/stores and what is below it: documents, recall, complete, find, stat, verify.
+void add_store_routes(Router& router, Service& service);
+/// /v1/stores/{store}/part and what is below it: what a process asks that adds up the answers of
+/// several stores.
+void add_part_routes(Router& router, Service& service);
+/// POST /v1/inspect: which stored pairs made a token.
+void add_inspect_route(Router& router, Service& service);
+/// GET /v1/runs, and of each run its metrics (also as they are written), config and report.
+void add_run_routes(Router& router, Service& service);
+/// POST /v1/plan: how large a memory must be, or what it holds.
+void add_plan_route(Router& router, Service& service);
+/// The files of the page, in src/program/serve/web.
+void add_page_routes(Router& router, Service& service);
+/// GET /tokenizer_info, POST /tokenize, /detokenize, as vLLM's server has them.
+void add_tokenizer_routes(Router& router, Service& service);
+
+}  // namespace tessera::serve

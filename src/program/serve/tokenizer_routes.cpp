@@ -1,0 +1,77 @@
+#include <nlohmann/json.hpp>
+
+#include "program/serve/api_error.h"
+#include "program/serve/completion_request.h"
+#include "program/serve/fields.h"
+#include "program/serve/service.h"
+#include "tessera/base/config.h"
+
+namespace tessera::serve {
+namespace {
+
+using config::Json;
+
+/// Of "model" in the query or the body; these routes are older than servers with several models.
+ServedModels::Model model_of(const Service& service, const Request& request, const Fields& fields) {
+  return service.models.find(fields.text("model").value_or(request.parameter("model")));
+}
+
+Response tokenizer_info(const Service& service, const Request& request) {
+  const ServedModels::Model found = service.models.find(request.parameter("model"));
+  const ServedModel& model = *found;
+  const auto end = model.tokenizer.end_of_text();
+  const Json name = end ? Json(model.bytes_of(*end)) : Json(nullptr);
+  return json_response({{"eos_token", name},
+                        {"bos_token", nullptr},
+                        {"pad_token", nullptr},
+                        {"chat_template", kChatTemplate},
+                        {"model", model.name},
+                        {"vocab_size", model.tokenizer.vocabulary_size()},
+                        {"description", model.tokenizer.description()}});
+}
+
+/// Names of special tokens become their ids. There are no other special tokens to add.
+Response tokenize(const Service& service, const Request& request) {
+  const auto body = json_body(request);
+  const Fields fields(body);
+  const ServedModels::Model found = model_of(service, request, fields);
+  const ServedModel& model = *found;
+  const std::string text = fields.required_text("prompt");
+  const auto tokens = encoded_text(model, text, SpecialTokens::kRecognised, "prompt");
+  Json shown = Json::array();
+  if (fields.boolean("return_token_strs", false))
+    for (const int64_t token : tokens) shown.push_back(model.shown(token));
+  Json json = {{"tokens", tokens}, {"count", tokens.size()}, {"max_model_len", nullptr}};
+  if (const auto longest = model.engine->longest_text()) json["max_model_len"] = *longest;
+  if (!shown.empty()) json["token_strs"] = shown;
+  return json_response(json);
+}
+
+Response detokenize(const Service& service, const Request& request) {
+  const auto body = json_body(request);
+  const Fields fields(body);
+  const ServedModels::Model found = model_of(service, request, fields);
+  const ServedModel& model = *found;
+  std::string text;
+  for (const int64_t token : fields.ids("tokens")) {
+    if (!model.tokenizer.has_token(static_cast<int32_t>(token)))
+      throw ApiError(400, "the tokenizer has no token {}, its ids go up to {}", token,
+                     model.tokenizer.vocabulary_size() - 1)
+          .about("tokens");
+    text += model.bytes_of(token);
+  }
+  return json_response({{"prompt", text}});
+}
+
+}  // namespace
+
+void add_tokenizer_routes(Router& router, Service& service) {
+  router.add("GET", "/tokenizer_info",
+             [&](const Request& request) { return tokenizer_info(service, request); });
+  router.add("POST", "/tokenize",
+             [&](const Request& request) { return tokenize(service, request); });
+  router.add("POST", "/detokenize",
+             [&](const Request& request) { return detokenize(service, request); });
+}
+
+}  // namespace tessera::serve

@@ -1,0 +1,138 @@
+// tessera data copy and the other tasks, tessera data babi.
+
+#include <regex>
+#include <set>
+
+#include "tests/program/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class DataOfTasks : public Workplace {};
+
+TEST_F(DataOfTasks, SamplesAreTheSameOnStandardOutputAndInAFile) {
+  const std::vector<std::string> command = {"data",  "copy",   "--count", "3",
+                                            "--set", "bits=4", "--set",   "max_length=2"};
+  const Outcome printed = tessera(command);
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.out, StartsWith(R"({"index":0,"vectors":[")"));
+  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 3);
+  auto to_file = command;
+  to_file.insert(to_file.end(), {"--out", path("copy.jsonl")});
+  EXPECT_EQ(tessera(to_file).out, "");
+  EXPECT_EQ(read_text(path("copy.jsonl")), printed.out);
+
+  // Split, seed and first sample choose others.
+  std::set<std::string> outputs = {printed.out};
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--split", "test"}, {"--seed", "2"}, {"--first", "3"}}) {
+    auto other = command;
+    other.insert(other.end(), more.begin(), more.end());
+    outputs.insert(tessera(other).out);
+  }
+  EXPECT_EQ(outputs.size(), 4u);
+}
+
+TEST_F(DataOfTasks, PrintsWhatTrivialStrategiesScore) {
+  EXPECT_EQ(tessera({"data", "nth-farthest", "--levels"}).out,
+            "guess a label                                    0.1250 accuracy\n"
+            "m if k = N-1, else any other label               0.2500 accuracy\n");
+}
+
+TEST_F(DataOfTasks, WritesTensors) {
+  const Outcome run = tessera({"data", "spanning-tree", "--tensors", path("batch.safetensors")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(read_text(path("batch.safetensors")), HasSubstr("\"answers\""));
+}
+
+TEST_F(DataOfTasks, SimulatesBabi) {
+  const Outcome run = tessera({"data", "babi", "--task", "1", "--out", path("babi"), "--train",
+                               "10", "--valid", "5", "--test", "5"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(read_text(path("babi") + "/qa1_test.txt"), HasSubstr("\n3 Where is "));
+}
+
+TEST_F(DataOfTasks, TellsStories) {
+  const Outcome printed = tessera({"data", "stories", "--stories", "2", "--seed", "5"});
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  const Outcome run = tessera({"data", "stories", "--stories", "2", "--seed", "5", "--valid", "1",
+                               "--questions", "2", "--out", path("stories")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed.out);
+  EXPECT_THAT(read_text(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
+  EXPECT_THAT(read_text(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
+  EXPECT_THAT(tessera({"data", "stories", "--words", "10"}).out, HasSubstr("\n<|endoftext|>\n"));
+}
+
+TEST_F(DataOfTasks, WritesRandomLanguages) {
+  const Outcome printed = tessera({"data", "regbench", "--count", "2", "--split", "test"});
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.out, StartsWith(R"({"index":0,"automaton":[{")"));
+  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 2);
+  EXPECT_EQ(tessera({"data", "regbench", "--count", "2", "--split", "test", "--out",
+                     path("languages.jsonl"), "--tensors", path("languages.safetensors")})
+                .out,
+            "");
+  EXPECT_EQ(read_text(path("languages.jsonl")), printed.out);
+  EXPECT_THAT(read_text(path("languages.safetensors")), HasSubstr("\"truth\""));
+  // Other strings of the languages of the training.
+  const auto automaton_of = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"data", "regbench", "--count", "1"};
+    command.insert(command.end(), more.begin(), more.end());
+    const std::string line = tessera(command).out;
+    return line.substr(0, line.find("\"text\""));
+  };
+  EXPECT_EQ(automaton_of({}), automaton_of({"--split", "test", "--known-languages"}));
+  EXPECT_NE(automaton_of({}), automaton_of({"--split", "test"}));
+}
+
+TEST_F(DataOfTasks, RecordsGamesOfPong) {
+  const std::vector<std::string> short_game = {"data", "pong", "--set", "game.points=2"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command = short_game;
+    command.insert(command.end(), more.begin(), more.end());
+    return tessera(command);
+  };
+  const Outcome printed = with({"--games", "2"});
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.out, StartsWith(R"({"game":0,"action":)"));
+  EXPECT_THAT(printed.out, HasSubstr(R"({"game":1,"action":)"));
+  EXPECT_EQ(
+      with({"--games", "2", "--out", path("games.jsonl"), "--tensors", path("g.safetensors")}).out,
+      "");
+  EXPECT_EQ(read_text(path("games.jsonl")), printed.out);
+  EXPECT_THAT(read_text(path("g.safetensors")), HasSubstr("\"observations\""));
+  // The first game of the next seed is another one than the second of this.
+  const std::string second = printed.out.substr(printed.out.find(R"({"game":1)"));
+  EXPECT_NE(with({"--seed", "2"}).out,
+            std::regex_replace(second, std::regex(R"("game":1)"), R"("game":0)"));
+}
+
+TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
+  expect_all_refused(
+      {{{"data", "copy", "--set", "bit=4"}, "did you mean 'bits'?"},
+       {{"data", "copy", "--set", "bits=0"}, "copy: bits is 0"},
+       {{"data", "copy", "--split", "tests"}, "training, validation, test"},
+       {{"data", "copy", "--count", "0"}, "the number of samples is 0"},
+       {{"data", "regbench", "--set", "letter=4"}, "did you mean 'letters'?"},
+       {{"data", "regbench", "--set", "max_edges=9"},
+        "max_edges (at most min_alphabet and min_states - 1) is 9"},
+       {{"data", "regbench", "--count", "0"}, "the number of sequences is 0"},
+       {{"data", "pong", "--games", "0"}, "the number of games is 0"},
+       {{"data", "pong", "--set", "size=3"}, "size is 3"},
+       {{"data", "pong", "--player", "quick"}, "still, random, perfect"},
+       {{"data", "stories", "--stories", "2", "--words", "9"}, "excludes"},
+       {{"data", "stories", "--stories", "0"}, "--stories is '0'"},
+       {{"data", "stories", "--questions", "-1", "--out", path("stories")}, "--questions is '-1'"},
+       {{"data", "babi", "--task", "21", "--out", path("babi")},
+        "--task is '21', expected a whole number from 1 to 20"}},
+      2);
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,58 @@
+// The executable: what it sets before it loads the verbs, and which library it loads.
+
+#include "tests/program/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// The names of the libraries that a command loads stand in what the loader says of it.
+TEST(Executable, DoesNotLoadLibTorchForVerbsThatNeedNone) {
+  const ProcessOptions traced{.environment = {{"LD_DEBUG", "libs"}}};
+  for (const char* verb : {"memo", "plan", "tokenizer"}) {
+    const Outcome help = executable({verb, "--help"}, traced);
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.err, HasSubstr("libopenblas")) << verb;
+    EXPECT_THAT(help.err, Not(HasSubstr("libtorch"))) << verb;
+  }
+  EXPECT_THAT(executable({"--version"}, traced).err, Not(HasSubstr("libtorch")));
+  EXPECT_EQ(executable({"--version"}).out, tessera({"--version"}).out);
+  EXPECT_THAT(executable({"train", "--help"}, traced).err, HasSubstr("libtorch"));
+}
+
+TEST(Executable, IgnoresTheBlasKernelsThatItInherits) {
+  const ProcessOptions inherited{.environment = {{"OPENBLAS_CORETYPE", "Nehalem"}}};
+  EXPECT_THAT(Process(command_line({"memo", "--help"}), inherited).wait().err,
+              HasSubstr("ignoring OPENBLAS_CORETYPE=Nehalem"));
+  EXPECT_EQ(executable({"memo", "--help"}, inherited).err, "");
+}
+
+TEST(Executable, SaysWhichLibraryIsMissing) {
+  const test::TemporaryFolder folder;
+  std::filesystem::copy(test::build_folder() / "tessera", folder / "tessera");
+  for (const auto& [verb, library] :
+       {std::pair{"plan", "libtessera_cli.so"}, std::pair{"eval", "libtessera_model_cli.so"}}) {
+    const Outcome run = Process({folder / "tessera", verb}, {}).wait();
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr(std::string(library) + ": it is not beside the program"));
+  }
+}
+
+class ExecutableOnTexts : public Workplace {};
+
+/// From end to end, by both libraries: a store, a training, and an output that cannot be written.
+TEST_F(ExecutableOnTexts, DoesWhatTheVerbsDo) {
+  EXPECT_EQ(executable({"memo", "create", path("store"), "--dimension", "64"}).status, 0);
+  EXPECT_EQ(executable({"memo", "memorize", path("store"), path("text.txt")}).status, 0);
+  EXPECT_THAT(tessera({"memo", "verify", path("store")}).out, HasSubstr("verified"));
+  EXPECT_EQ(executable(train_arguments("run")).status, 0);
+  EXPECT_EQ(tessera({"generate", "--model", path("run/model"), "--max-tokens", "2"}).status, 0);
+  const Outcome full = executable(train_arguments("full"), {.largest_file = 4096});
+  EXPECT_EQ(full.status, 1);
+  EXPECT_THAT(full.err, HasSubstr("File too large"));
+}
+
+}  // namespace
+}  // namespace tessera::cli

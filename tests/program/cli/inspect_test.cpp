@@ -1,0 +1,69 @@
+// tessera inspect.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/file.h"
+#include "tests/program/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class Inspecting : public Workplace {
+ protected:
+  static Outcome inspect(std::vector<std::string> options) {
+    options.insert(options.begin(), {"inspect", "--model", trained_model()});
+    return tessera(options);
+  }
+};
+
+TEST_F(Inspecting, TheJsonsPartsAddUpToTheLogit) {
+  const Outcome run = inspect({"--text", "In the beginning", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const json result = json::parse(run.out);
+  double sum = result["embedding"].get<double>() + result["biases"].get<double>();
+  for (const json& layer : result["layers"]) {
+    sum += layer["second_unit"].get<double>();
+    for (const json& head : layer["heads"]) {
+      sum += head["logit"].get<double>();
+      for (const json& memory : head["memories"]) EXPECT_LT(memory["position"], result["position"]);
+    }
+  }
+  EXPECT_NEAR(sum, result["logit"].get<double>(), 1e-4);
+}
+
+TEST_F(Inspecting, PrintsTheTokenItsPartsAndTheMemoriesThatCountMost) {
+  const Outcome run =
+      inspect({"--text", "In the beginning God created", "--position", "3", "--memories", "2"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Read up to position 3: "));
+  EXPECT_THAT(run.out, HasSubstr("Next token "));
+  EXPECT_THAT(run.out, HasSubstr("memories of this text"));
+  EXPECT_THAT(run.out, HasSubstr("persistent memories"));
+  const std::string rows = run.out.substr(run.out.rfind("--\n") + 3);
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 2);
+}
+
+TEST_F(Inspecting, WritesAPageOfEveryToken) {
+  write_text(path("text.txt"), "In the beginning");
+  const Outcome run = inspect({"--file", path("text.txt"), "--page", path("page.html")});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const std::string page = read_file(path("page.html"));
+  EXPECT_THAT(page, HasSubstr("class=\"token-view\""));
+  EXPECT_THAT(page, HasSubstr("layer 1: persistent memories"));
+}
+
+TEST_F(Inspecting, RefusesWhatCannotBeInspected) {
+  expect_refused(inspect({"--text", ""}), 2, "the text is empty");
+  expect_refused(inspect({"--text", "abc", "--position", "1000"}), 2,
+                 "position 1000 is not in the text");
+  expect_refused(inspect({"--text", "abc", "--token", "two words of it"}), 2, "expected one");
+  expect_refused(inspect({"--text", "abc", "--json", "--page", path("p.html")}), 2, "--page");
+  expect_refused(inspect({"--text", "abc", "--file", path("t.txt")}), 2, "--file");
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,182 @@
+// A disk that is full at any moment: the file and the reason are said, and whole documents are
+// kept.
+
+#include <functional>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tessera/base/config.h"
+#include "tests/program/cli/tessera_program.h"
+#include "tests/support/nightly.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsSubsetOf;
+using Arguments = std::vector<std::string>;
+
+const uint64_t kStep = test::nightly() ? 4001 : 8009;  // bytes from limit to limit
+constexpr uint64_t kLargest = 400000;                  // more than any file here has
+
+/// The program may write so many bytes into one file, more each time, until what it does succeeds.
+class MemoFullDisk : public ::testing::Test {
+ protected:
+  MemoFullDisk() {
+    std::filesystem::create_directories(path("texts"));
+    for (int number = 0; number < 3; ++number)
+      write_text(path("texts/" + std::to_string(number)), small_text(120 + 40 * number));
+    done({"memo", "create", path("store"), "--dimension", "64"});
+    done({"memo", "create", path("other"), "--dimension", "64"});
+    write_text(path("early"), small_text(50));
+    done({"memo", "memorize", path("store"), path("early")});
+    done({"memo", "memorize", path("other"), path("texts")});
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).native(); }
+
+  static void done(const Arguments& command) {
+    const Outcome run = tessera(command);
+    ASSERT_EQ(run.status, 0) << run.err;
+  }
+
+  static std::set<std::string> names_in(const std::filesystem::path& folder) {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      names.insert(entry.path().filename());
+    return names;
+  }
+
+  /// The lines that `documents` prints of a store, which must verify, but for text that is not
+  /// erased yet, without the minute of memorizing.
+  std::set<std::string> documents(const std::string& store) const {
+    const Outcome run =
+        Process([&] {
+          const int status = run_verbs(command_line({"memo", "verify", store}));
+          return 10 * status + run_verbs(command_line({"memo", "documents", store}));
+        }).wait();
+    EXPECT_EQ(run.status, run.err.find("not erased") == std::string::npos ? 0 : 10) << run.err;
+    std::istringstream lines(run.out);
+    const std::regex minute(R"(\d+-\d+-\d+ \d+:\d+)");
+    std::set<std::string> documents;
+    for (std::string line; std::getline(lines, line);)
+      if (line.find("verified") == std::string::npos)
+        documents.insert(std::regex_replace(line, minute, ""));
+    return documents;
+  }
+
+  /// Runs the command under larger and larger limits, each time where nothing of it was done, until
+  /// it succeeds; looks at what every failure has left.
+  void run_until_it_fits(const Arguments& command, const std::function<void()>& look) const {
+    int failures = 0;
+    std::filesystem::copy(path("store"), path("before"));
+    for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
+      SCOPED_TRACE(command[1] + " with files of at most " + std::to_string(limit) + " bytes");
+      const Outcome run = tessera(command, {.largest_file = limit});
+      if (run.status == 0) break;
+      ASSERT_EQ(run.status, 1) << run.err;
+      EXPECT_THAT(run.err, AllOf(HasSubstr("tessera: " + path("")), HasSubstr("File too large")));
+      ++failures;
+      look();
+      std::filesystem::remove_all(path("store"));
+      std::filesystem::copy(path("before"), path("store"));
+    }
+    EXPECT_GE(failures, 3);
+    std::filesystem::remove_all(path("before"));
+  }
+
+  /// After a failure the store holds whole documents of those before and after; the next write
+  /// leaves no other files behind than a store has.
+  void run_on_the_store(const Arguments& command) {
+    std::set<std::string> all = documents(path("store"));
+    std::filesystem::copy(path("store"), path("spare"));
+    done(command);
+    all.merge(documents(path("store")));
+    std::filesystem::remove_all(path("store"));
+    std::filesystem::rename(path("spare"), path("store"));
+    run_until_it_fits(command, [&] {
+      EXPECT_THAT(documents(path("store")), IsSubsetOf(all));
+      done({"memo", "memorize", path("store"), path("early"), "--replace"});
+      EXPECT_EQ(names_in(path("store")),
+                (std::set<std::string>{"config.json", "tokenizer.json", "ledger.sqlite",
+                                       "memory.safetensors", "lock"}));
+    });
+  }
+
+  /// A command that makes something new leaves nothing of it.
+  void run_beside(const Arguments& command) const {
+    const auto before = names_in(path(""));
+    run_until_it_fits(command, [&] {
+      auto now = names_in(path(""));
+      now.erase("before");
+      EXPECT_EQ(now, before);
+    });
+  }
+
+  test::TemporaryFolder folder_{test::folder_in_memory()};
+};
+
+TEST_F(MemoFullDisk, Memorize) {
+  run_on_the_store({"memo", "memorize", path("store"), path("texts")});
+}
+
+TEST_F(MemoFullDisk, Forget) {
+  done({"memo", "memorize", path("store"), path("texts")});
+  run_on_the_store({"memo", "forget", path("store"), "0", "2"});
+}
+
+/// The disk is full after the document is forgotten and before its text is erased.
+TEST_F(MemoFullDisk, ForgettingThatFailedLateIsSaidAndFinishedLater) {
+  write_text(path("texts/2"), small_text(200) + "wombat\n");
+  done({"memo", "memorize", path("store"), path("texts")});
+  const auto run = [](const Arguments& command) { return tessera(command); };
+  const auto holds_text = [&] {  // 16 bits for each byte
+    return read_text(path("store/ledger.sqlite")).find({"w\0o\0m\0b\0a\0t", 11}) !=
+           std::string::npos;
+  };
+  ASSERT_TRUE(holds_text());
+  int late = 0;
+  std::filesystem::copy(path("store"), path("before"));
+  for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
+    SCOPED_TRACE("files of at most " + std::to_string(limit) + " bytes");
+    const Outcome forget = tessera({"memo", "forget", path("store"), "2"}, {.largest_file = limit});
+    if (forget.status == 0) break;
+    if (forget.out.find("forgotten") != std::string::npos) {
+      ++late;
+      const Outcome verify = run({"memo", "verify", path("store")});
+      EXPECT_EQ(verify.status, 1);
+      EXPECT_THAT(verify.out, HasSubstr("not verified"));
+      EXPECT_THAT(verify.err, HasSubstr("the text of '2' is forgotten, but not erased"));
+      EXPECT_THAT(run({"memo", "documents", path("store")}).err, HasSubstr("'2' is forgotten"));
+      EXPECT_THAT(run({"memo", "stat", path("store")}).out, HasSubstr("'2' is forgotten"));
+      if (late % 2 == 0)
+        EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).out,
+                  "2: had been forgotten before; its text is erased now\n");
+      else
+        EXPECT_EQ(run({"memo", "memorize", path("store"), path("none")}).status, 1);
+      EXPECT_FALSE(holds_text());
+      EXPECT_THAT(run({"memo", "verify", path("store")}).out, HasSubstr(": verified"));
+      EXPECT_EQ(run({"memo", "forget", path("store"), "2"}).status, 2);
+    }
+    std::filesystem::remove_all(path("store"));
+    std::filesystem::copy(path("before"), path("store"));
+  }
+  EXPECT_GE(late, 1);
+}
+
+TEST_F(MemoFullDisk, Create) {
+  run_beside({"memo", "create", path("new"), "--dimension", "128"});
+}
+
+TEST_F(MemoFullDisk, Merge) {
+  run_beside({"memo", "merge", path("new"), path("store"), path("other")});
+}
+
+TEST_F(MemoFullDisk, Export) {
+  run_beside({"memo", "export", path("store"), "--out", path("new")});
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,152 @@
+// kill -9 at any moment: a store is always before or after a document.
+
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tessera/base/config.h"
+#include "tessera/base/random.h"
+#include "tests/program/cli/tessera_program.h"
+#include "tests/support/nightly.h"
+
+namespace tessera::cli {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+constexpr int kDocuments = 12;
+const int kKills = test::nightly() ? 240 : 16;
+const int kRebuildKills = test::nightly() ? 40 : 6;
+const ProcessOptions kCounted = {.system_calls = std::numeric_limits<int64_t>::max()};
+
+/// Kills that come at counted system calls.
+class Kills : public ::testing::Test {
+ protected:
+  Kills() {
+    std::filesystem::create_directory(path("texts"));
+    for (int number = 0; number < kDocuments; ++number)
+      write_text(path("texts/" + id(number)), "Document " + std::to_string(number * 7919) +
+                                                  " says " + std::string(number % 5, 'x') +
+                                                  " and ends.\n");
+    create("1");
+  }
+
+  /// An empty store, in the place of the one that is there.
+  void create(const std::string& shards) {
+    std::filesystem::remove_all(path("store"));
+    const Arguments command = {"memo", "create",     path("store"), "--dimension",
+                               "64",   "--matrices", shards};
+    EXPECT_EQ(tessera(command).status, 0);
+  }
+
+  void SetUp() override {
+    if (Process([] { return 0; }, kCounted).wait().status != 0)
+      GTEST_SKIP() << "this machine does not let a process follow another one";
+  }
+
+  static std::string id(int number) { return (number < 10 ? "d0" : "d") + std::to_string(number); }
+  std::string path(const std::string& name) const { return (folder_ / name).native(); }
+
+  /// The documents that the store holds; it must verify, but for text that is not erased yet.
+  std::vector<std::string> documents() const {
+    const Outcome outcome =
+        Process([&] {
+          const int status = run_verbs(command_line({"memo", "verify", path("store")}));
+          return 10 * status +
+                 run_verbs(command_line({"memo", "documents", path("store"), "--json"}));
+        }).wait();
+    const int expected = outcome.err.find("not erased") == std::string::npos ? 0 : 10;
+    EXPECT_EQ(outcome.status, expected) << outcome.err;
+    std::vector<std::string> ids;
+    if (outcome.status == expected)
+      for (const auto& document : config::Json::parse(outcome.out.substr(outcome.out.find('\n'))))
+        ids.push_back(document["id"]);
+    return ids;
+  }
+
+  /// What brings the store from where it is to its other end: all documents, or none.
+  Arguments next_command(const std::vector<std::string>& held) {
+    if (held.empty()) forgetting_ = false;
+    if (held.size() == kDocuments) forgetting_ = true;
+    Arguments command = {"memo", "memorize", path("store"), path("texts"), "--replace"};
+    if (!forgetting_) return command;
+    command = {"memo", "forget", path("store")};
+    command.insert(command.end(), held.begin(), held.end());
+    return command;
+  }
+
+  /// While documents are memorized the store holds the first ones, while they are forgotten the
+  /// last ones, in their order.
+  void expect_no_gap(const std::vector<std::string>& held) const {
+    const int first = forgetting_ ? kDocuments - static_cast<int>(held.size()) : 0;
+    for (size_t i = 0; i < held.size(); ++i)
+      ASSERT_EQ(held[i], id(first + static_cast<int>(i))) << ::testing::PrintToString(held);
+  }
+
+  /// Memorizes all documents; returns the system calls that it took.
+  int64_t memorize_all() {
+    forgetting_ = true;
+    Process run = start(next_command({}), kCounted);
+    const Outcome outcome = run.wait();
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(documents().size(), static_cast<size_t>(kDocuments));
+    return run.system_calls();
+  }
+
+  void expect_before_or_after_a_document(int kills, uint64_t seed) {
+    const auto calls = static_cast<uint64_t>(memorize_all());
+    RandomStream random(seed);
+    auto held = documents();
+    int between = 0;  // kills between two documents of a run
+    for (int i = 0; i < kills && !HasFatalFailure(); ++i) {
+      const auto last = static_cast<int64_t>(random.below(calls));
+      tessera(next_command(held), {.system_calls = last});
+      auto left = documents();
+      expect_no_gap(left);
+      EXPECT_TRUE(forgetting_ ? left.size() <= held.size() : left.size() >= held.size());
+      between += left.size() != held.size() && left.size() % kDocuments != 0;
+      held = std::move(left);
+    }
+    EXPECT_GE(between, kills / 8) << "hardly a kill came between two documents";
+    memorize_all();
+    for (const auto& entry : std::filesystem::directory_iterator(path("store")))
+      EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+  }
+
+  test::TemporaryFolder folder_{test::folder_in_memory()};
+  bool forgetting_ = false;
+};
+
+TEST_F(Kills, LeaveAStoreBeforeOrAfterADocument) {
+  expect_before_or_after_a_document(kKills, 1);
+}
+
+TEST_F(Kills, LeaveAStoreOfSeveralMatricesBeforeOrAfterADocument) {
+  create("5");
+  expect_before_or_after_a_document(kKills / 2, 4);
+}
+
+/// A store that gets another tokenizer has all documents at every moment, and one of the two.
+TEST_F(Kills, LeaveAStoreWithOneOfTwoTokenizers) {
+  memorize_all();
+  const auto rebuild = [&](const std::string& tokenizer, const ProcessOptions& options) {
+    return start({"memo", "rebuild", path("store"), "--tokenizer", tokenizer}, options);
+  };
+  const std::array<int64_t, 2> calls = {rebuild("bpe", kCounted).system_calls(),
+                                        rebuild("byte", kCounted).system_calls()};
+  std::set<int64_t> vocabularies;
+  for (int64_t i = 0; i < kRebuildKills; ++i) {  // most near the end, where the new store comes
+    rebuild(i % 2 == 0 ? "bpe" : "byte", {.system_calls = calls[i % 2] - 1 - i * i});
+    ASSERT_EQ(documents().size(), static_cast<size_t>(kDocuments));
+    const auto configuration = config::Json::parse(read_text(path("store/config.json")));
+    vocabularies.insert(configuration["vocabulary"].get<int64_t>());
+  }
+  EXPECT_EQ(vocabularies.size(), 2u);
+  EXPECT_EQ(tessera({"memo", "update", path("store"), path("texts")}).status, 0);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    EXPECT_EQ(entry.path().native().find("unfinished"), std::string::npos) << entry.path();
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,287 @@
+// Model directories: damaged and hostile ones, and tessera import, export and forward.
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/safetensors.h"
+#include "tests/program/cli/tessera_program.h"
+#include "tests/support/folders.h"
+
+namespace tessera::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+/// A safetensors file with this header, whatever it claims.
+std::string with_header(const std::string& header, uint64_t length, const std::string& data) {
+  std::string file(sizeof length, '\0');
+  std::memcpy(file.data(), &length, sizeof length);
+  return file + header + data;
+}
+
+class ModelFiles : public Workplace {
+ protected:
+  ModelFiles() {
+    std::filesystem::copy(trained_model(), path("model"));
+    write_tokens({1, 2, 3, 4, 5, 6}, {2, 3, 4, 5, 6, 7});
+  }
+
+  void write_tokens(std::vector<int64_t> idx, std::vector<int64_t> targets) const {
+    const auto view = [](const std::vector<int64_t>& ids) {
+      return safetensors::TensorView{safetensors::DType::kI64,
+                                     {2, static_cast<int64_t>(ids.size()) / 2},
+                                     std::as_bytes(std::span(ids))};
+    };
+    safetensors::write(path("x.safetensors"), {{"idx", view(idx)}, {"targets", view(targets)}});
+  }
+
+  /// Puts each content in the place of the file for a moment; the message must name the file and
+  /// say this.
+  void expect_damage_refused(
+      const std::string& file,
+      const std::vector<std::pair<std::string, std::string>>& contents) const {
+    const std::string whole = read_text(path("model/" + file));
+    for (const auto& [content, message] : contents) {
+      write_text(path("model/" + file), content);
+      const Outcome outcome = generate();
+      expect_refused(outcome, 3, file + ": ");
+      EXPECT_THAT(outcome.err, HasSubstr(message));
+    }
+    write_text(path("model/" + file), whole);
+  }
+
+  Outcome generate() const {
+    return tessera({"generate", "--model", path("model"), "--max-tokens", "2"});
+  }
+  Outcome forward(const std::string& model, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"forward", "--model", model, "--input", path("x.safetensors"),
+                               "--output", path("y.safetensors")});
+    return tessera(more);
+  }
+};
+
+TEST_F(ModelFiles, DirectoriesThatAreNone) {
+  const auto run = [&](const std::string& folder) {
+    return tessera({"generate", "--model", folder});
+  };
+  expect_refused(run(path("none")), 3, "none: is not a model directory");
+  const std::string run_folder = std::filesystem::path(trained_model()).parent_path().native();
+  expect_refused(run(run_folder), 3, "did you mean '" + trained_model() + "'?");
+  expect_refused(forward(path("none")), 3, "none: is not a model directory");
+  std::filesystem::remove(path("model/tokenizer.json"));
+  expect_refused(generate(), 3, "has no tokenizer.json; put one there");
+  std::filesystem::remove(path("model/model.safetensors"));
+  expect_refused(generate(), 1, "model.safetensors: cannot open");
+}
+
+TEST_F(ModelFiles, DamagedConfigurations) {
+  const auto good = json::parse(read_text(path("model/config.json")));
+  const auto changed = [&](const std::string& key, const json& value) {
+    json copy = good;
+    copy[key] = value;
+    return copy.dump();
+  };
+  expect_damage_refused(
+      "config.json", {{"", "not valid JSON"},
+                      {"[]", "holds no JSON object"},
+                      {std::string(5000, '['), "nested deeper"},
+                      {changed("format", 99), "format is 99"},
+                      {changed("kind", "mosaic"), "model.kind is 'mosaic'"},
+                      {changed("kind", 3), "kind is 3"},
+                      {changed("chanels", 16), "unknown key 'chanels'; did you mean 'channels'?"},
+                      {changed("channels", "many"), "model.channels"},
+                      {changed("channels", int64_t{1} << 62), "model"},
+                      {changed("layers", int64_t{1} << 40), "layers"}});
+  write_text(path("model/config.json"), changed("channels", 32));
+  expect_refused(generate(), 3, "model.safetensors");
+}
+
+TEST_F(ModelFiles, DamagedWeights) {
+  const std::string good = read_text(path("model/model.safetensors"));
+  expect_damage_refused(
+      "model.safetensors",
+      {{"", ""},
+       {good.substr(0, 200), ""},
+       {good.substr(0, good.size() - 1), ""},
+       {good + "x", ""},
+       {with_header("{}", uint64_t{1} << 63, ""), ""},
+       {with_header("{}", 2, ""), ""},
+       {with_header("{\"a\":", 5, ""), ""},
+       {with_header(R"({"a":{"dtype":"F32","shape":[4],"data_offsets":[0,9999]}})", 57, "1234"),
+        ""},
+       {with_header(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 55, "1234"),
+        ""}});
+}
+
+TEST_F(ModelFiles, TokenizersOfOtherModels) {
+  ASSERT_EQ(tessera({"tokenizer", "train", path("text.txt"), "--vocabulary", "300", "--out",
+                     path("model/tokenizer.json")})
+                .status,
+            0);
+  expect_refused(generate(), 3, "has 300 tokens, the model beside it only 257");
+  expect_refused(tessera({"eval", "--model", path("model"), "--data", path("text.txt")}), 3,
+                 "has 300 tokens");
+  write_text(path("model/tokenizer.json"), "{\"model\": 3}");
+  expect_refused(generate(), 3, "tokenizer.json");
+}
+
+TEST_F(ModelFiles, ExportAndImportGiveTheSameModel) {
+  const auto export_of = [&](const std::string& model) {
+    return tessera(
+        {"export", "--model", model, "--to", "nanomosaics", "--out", path("w.safetensors")});
+  };
+  expect_refused(export_of(path("model")), 2,
+                 "parameterisation");  // the paper's has no names there
+  ASSERT_EQ(train("run").status, 0);
+  const std::string model = path("run/model");
+  const Outcome out = export_of(model);
+  ASSERT_EQ(out.status, 0) << out.err;
+  const Outcome in = tessera({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"),
+                              "--tokenizer", model + "/tokenizer.json", "--out", path("back")});
+  ASSERT_EQ(in.status, 0) << in.err;
+  EXPECT_EQ(tessera({"generate", "--model", path("back"), "--max-tokens", "20"}).out,
+            tessera({"generate", "--model", model, "--max-tokens", "20"}).out);
+}
+
+TEST_F(ModelFiles, WeightsOfFewerBits) {
+  const auto export_of = [&](const std::string& weights, const std::string& out) {
+    return tessera({"export", "--model", path("model"), "--weights", weights, "--out", path(out)});
+  };
+  for (const std::string weights : {"bf16", "int8"}) {
+    const Outcome out = export_of(weights, weights);
+    ASSERT_EQ(out.status, 0) << out.err;
+    EXPECT_THAT(out.out, HasSubstr("weights in " + weights));
+    EXPECT_LT(std::filesystem::file_size(path(weights + "/model.safetensors")),
+              std::filesystem::file_size(path("model/model.safetensors")));
+    // Rounding at load and in the file are the same.
+    const auto text = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), {"generate", "--max-tokens", "20", "--temperature", "0"});
+      const Outcome written = tessera(more);
+      EXPECT_EQ(written.status, 0) << written.err;
+      return written.out;
+    };
+    EXPECT_EQ(text({"--model", path(weights)}),
+              text({"--model", path("model"), "--weights", weights}));
+    const auto loss = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), {"eval", "--data", path("text.txt"), "--json"});
+      return json::parse(tessera(more).out)["loss"].get<double>();
+    };
+    EXPECT_NEAR(loss({"--model", path(weights)}), loss({"--model", path("model")}), 0.01);
+    // Verbs that need floats read them.
+    EXPECT_EQ(forward(path(weights)).status, 0);
+    EXPECT_EQ(tessera({"inspect", "--model", path(weights), "--text", "a b", "--json"}).status, 0);
+    write_text(path("more.toml"), "[data]\ntext = \"" + path("text.txt") +
+                                      "\"\n[model]\nfrom = \"" + path(weights) +
+                                      "\"\n[train]\nsteps = 1\n");
+    expect_refused(tessera({"train", path("more.toml"), "--out", path("more")}), 3,
+                   "keeps its weights in " + weights + ", which are only read");
+  }
+  expect_refused(export_of("int8", "int8"), 2, "exists; name a directory that does not");
+  expect_refused(export_of("int4", "four"), 2, "expected one of: float32, bf16, int8");
+  ASSERT_EQ(
+      tessera({"export", "--model", path("int8"), "--weights", "float32", "--out", path("floats")})
+          .status,
+      0);
+}
+
+TEST_F(ModelFiles, ImportRefusesWithTheReason) {
+  const auto import = [&](const std::string& kind, const std::string& weights) {
+    return tessera({"import", "--from", kind, "--weights", weights, "--out", path("imported")});
+  };
+  expect_refused(import("nanogtp", path("x.safetensors")), 2, "expected one of");
+  expect_refused(import("nanogpt", path("none.safetensors")), 1, "none.safetensors: cannot open");
+  expect_refused(import("nanogpt", path("x.safetensors")), 3, "x.safetensors");
+  expect_refused(import("nanomosaics", path("text.txt")), 3, "text.txt");
+  EXPECT_FALSE(std::filesystem::exists(path("imported/model.safetensors")));
+  expect_refused(tessera({"export", "--model", path("model"), "--out", path("w")}), 2,
+                 "--to is needed");
+}
+
+TEST_F(ModelFiles, ForwardWritesOutputsAndGradients) {
+  ASSERT_EQ(forward(path("model"), {"--gradients"}).status, 0);
+  const auto file = safetensors::File::open(path("y.safetensors"));
+  EXPECT_EQ(file.at("logits").shape, (std::vector<int64_t>{2, 3, 257}));
+  EXPECT_EQ(file.at("loss").shape, (std::vector<int64_t>{1}));
+  const auto weights = safetensors::File::open(path("model/model.safetensors"));
+  for (const auto& [name, tensor] : weights.tensors())
+    EXPECT_EQ(file.at("grad." + name).shape, tensor.shape);
+}
+
+TEST_F(ModelFiles, ForwardRefusesWithTheReason) {
+  expect_refused(forward(path("model"), {"--names", "theirs"}), 2, "expected one of: own, source");
+  expect_refused(forward(path("model"), {"--names", "source"}), 2, "was not imported");
+  write_tokens({1, 2, 3, 257}, {1, 2, 3, 4});
+  expect_refused(forward(path("model")), 3, "tensor 'idx' holds 257, expected 0 to 256");
+  write_tokens({1, 2, 3, 4}, {1, 2, 3, 4, 5, 6});
+  expect_refused(forward(path("model")), 3, "targets");
+  write_text(path("x.safetensors"), "no tensors");
+  expect_refused(forward(path("model")), 3, "x.safetensors");
+  EXPECT_FALSE(std::filesystem::exists(path("y.safetensors")));
+}
+
+// ---- the reference implementations ----
+
+std::vector<float> floats(const safetensors::File& file, const std::string& name) {
+  const auto& tensor = file.at(name);
+  std::vector<float> values(tensor.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+struct Golden {
+  std::string name, kind;
+};
+
+class Parity : public Workplace, public ::testing::WithParamInterface<Golden> {};
+
+TEST_P(Parity, OutputsAndGradientsAreTheReferences) {
+  const auto& [name, kind] = GetParam();
+  const std::string weights = test::golden_file(name + ".weights.safetensors");
+  const std::string output = test::golden_file(name + ".expected.safetensors");
+  if (!std::filesystem::exists(weights)) GTEST_SKIP() << "there is no " << weights;
+  const Outcome import =
+      tessera({"import", "--from", kind, "--weights", weights, "--out", path("model")});
+  ASSERT_EQ(import.status, 0) << import.err;
+  const Outcome forward =
+      tessera({"forward", "--model", path("model"), "--input", output, "--output",
+               path("y.safetensors"), "--gradients", "--names", "source"});
+  ASSERT_EQ(forward.status, 0) << forward.err;
+
+  const auto expected = safetensors::File::open(output);
+  const auto found = safetensors::File::open(path("y.safetensors"));
+  int compared = 0;
+  for (const auto& [tensor, view] : expected.tensors()) {
+    if (tensor == "idx" || tensor == "x" || tensor == "targets") continue;
+    const auto theirs = floats(expected, tensor), ours = floats(found, tensor);
+    ASSERT_EQ(ours.size(), theirs.size()) << tensor;
+    double largest = 0, difference = 0;
+    for (size_t i = 0; i < ours.size(); ++i) {
+      largest = std::max<double>(largest, std::abs(theirs[i]));
+      difference = std::max<double>(difference, std::abs(ours[i] - theirs[i]));
+    }
+    EXPECT_LE(difference, 1e-4 * largest) << tensor;  // the published agreement
+    ++compared;
+  }
+  EXPECT_GT(compared, 10);
+
+  // The names and the numbers go back as they came.
+  ASSERT_EQ(tessera({"export", "--model", path("model"), "--out", path("w.safetensors")}).status,
+            0);
+  const auto given = safetensors::File::open(weights);
+  const auto exported = safetensors::File::open(path("w.safetensors"));
+  for (const auto& [tensor, view] : exported.tensors())
+    EXPECT_EQ(floats(exported, tensor), floats(given, tensor)) << tensor;
+}
+
+INSTANTIATE_TEST_SUITE_P(Reference, Parity,
+                         ::testing::Values(Golden{"mosaic_tiny", "nanomosaics"},
+                                           Golden{"gpt_tiny", "nanogpt"}, Golden{"stm_a", "sam"},
+                                           Golden{"mosaic_a", "nanomosaics"},
+                                           Golden{"mosaic_b", "nanomosaics"},
+                                           Golden{"gpt_a", "nanogpt"}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tessera::cli

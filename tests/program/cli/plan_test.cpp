@@ -1,0 +1,120 @@
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tessera/base/config.h"
+#include "tests/program/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Plan : public Workplace {
+ protected:
+  static Outcome plan(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "plan");
+    return tessera(arguments);
+  }
+
+  std::string file_with(const std::string& name, const std::string& content) const {
+    write_text(path(name), content);
+    return path(name);
+  }
+};
+
+TEST_F(Plan, SizesAMemoryForAnError) {
+  const Outcome run = plan({"--alpha", "2", "--inputs", "1000", "--outputs", "5", "--error", "0.02",
+                            "--runs", "20", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto result = config::Json::parse(run.out);
+  EXPECT_LE(result["predicted_error"].get<double>(), 0.02);
+  EXPECT_GT(result["dimension"].get<int>(), 50);
+  EXPECT_NEAR(result["simulated"]["predicted_over_simulated"].get<double>(), 1.1, 0.2);
+  EXPECT_EQ(result["schemes"].size(), 5u);
+}
+
+TEST_F(Plan, SaysWhatADimensionHolds) {
+  const Outcome run = plan({"--alpha", "2", "--inputs", "100000", "--outputs", "5", "--dimension",
+                            "100", "--runs", "0"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("d = 100 (10000 numbers)"));
+  EXPECT_THAT(run.out, HasSubstr("associations at an error of 0.01 each"));
+}
+
+TEST_F(Plan, SaysHowPreciseItsSimulationIs) {
+  const Outcome run = plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("standard error"));
+  EXPECT_THAT(
+      plan({"--alpha", "2", "--inputs", "100", "--outputs", "5", "--error", "0.1", "--runs", "0"})
+          .out,
+      HasSubstr("no: --runs is 0"));
+  // A single association is never misread: no error in any run, and no ratio to it.
+  const Outcome none =
+      plan({"--alpha", "2", "--inputs", "1", "--outputs", "2", "--dimension", "50", "--runs", "5"});
+  EXPECT_THAT(none.out, HasSubstr("none of them made an error"));
+  const Outcome json = plan({"--alpha", "2", "--inputs", "1", "--outputs", "2", "--dimension", "50",
+                             "--runs", "5", "--json"});
+  EXPECT_TRUE(config::Json::parse(json.out)["simulated"]["predicted_over_simulated"].is_null());
+}
+
+TEST_F(Plan, ReadsCountsAndTexts) {
+  const std::string counts = file_with("counts.txt", "the\t50\nof\t20\nand\t10\n");
+  EXPECT_EQ(plan({"--counts", counts, "--outputs", "3", "--error", "0.05"}).status, 0);
+  std::string words;
+  for (int k = 0; k < 400; ++k) words += static_cast<char>('a' + k * k % 23);
+  const std::string text = file_with("words.txt", words);
+  const Outcome run = plan({"--text", text, "--tokenizer", "byte", "--dimension", "512", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto plans = config::Json::parse(run.out)["plans"];
+  ASSERT_EQ(plans.size(), 3u);
+  EXPECT_EQ(plans[2]["keys"], "bound windows, each pair written once");
+  EXPECT_LT(plans[2]["associations"], plans[1]["associations"]);
+  EXPECT_LE(plans[2]["predicted_error"], plans[1]["predicted_error"]);
+}
+
+TEST_F(Plan, EveryFileOfAFolderIsADocument) {
+  const std::string folder = path("texts");
+  std::filesystem::create_directory(folder);
+  for (const char* name : {"one", "two"})
+    write_text(folder + "/" + name, "a text that two documents have in common");
+  const Outcome run =
+      plan({"--text", folder, "--tokenizer", "byte", "--dimension", "512", "--json"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto json = config::Json::parse(run.out);
+  EXPECT_EQ(json["documents"], 2);
+  EXPECT_EQ(json["tokens"], 80);
+  EXPECT_EQ(json["layers"], 3) << "as a store has them";
+}
+
+TEST_F(Plan, RefusesWithTheReason) {
+  const auto refusal = [](std::vector<std::string> arguments, int status) {
+    const Outcome run = plan(std::move(arguments));
+    EXPECT_EQ(run.status, status) << run.err;
+    EXPECT_TRUE(run.out.empty()) << run.out;
+    return run.err;
+  };
+  EXPECT_THAT(refusal({"--alpha", "0", "--inputs", "9", "--outputs", "5", "--error", ".1"}, 2),
+              HasSubstr("alpha is 0"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "0", "--outputs", "5", "--error", ".1"}, 2),
+              HasSubstr("--inputs is '0', expected a whole number from 1"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "0", "--error", ".1"}, 2),
+              HasSubstr("--outputs is '0', expected a whole number from 1"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--dimension", "1"}, 2),
+              HasSubstr("at least 2"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--error", "2"}, 2),
+              HasSubstr("between 0 and 1"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5"}, 2),
+              HasSubstr("either --error"));
+  EXPECT_THAT(refusal({"--outputs", "5", "--error", ".1"}, 2), HasSubstr("one of --alpha"));
+  const std::string junk = file_with("junk.txt", "the\t5\nof\tx\n");
+  EXPECT_THAT(refusal({"--counts", junk, "--outputs", "5", "--error", ".1"}, 3),
+              HasSubstr("line 2"));
+  const std::string empty = file_with("empty.txt", "");
+  EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
+              HasSubstr("is empty"));
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,234 @@
+// A training that was killed or interrupted goes on as if it had not been: to the last bit.
+
+#include <signal.h>
+
+#include <chrono>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "tessera/base/random.h"
+#include "tests/program/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kSteps = 150;
+
+class Resuming : public Workplace {
+ protected:
+  /// Starts a run, or continues one that was begun.
+  std::vector<std::string> begun_or_new(const std::string& out,
+                                        const std::vector<std::string>& settings) const {
+    std::vector<std::string> more;
+    if (std::filesystem::exists(path(out + "/lock"))) more = {"--resume"};
+    return train_arguments(out, settings, more);
+  }
+  std::vector<std::string> arguments(const std::string& out) const {
+    return begun_or_new(out, {"train.steps=" + std::to_string(kSteps), "train.checkpoint_every=7",
+                              "train.evaluate_every=60", "model.channels=32", "model.window=64"});
+  }
+
+  /// Sends a signal to a command once this file is there.
+  Outcome stop_when_there(const std::vector<std::string>& command, const std::string& file,
+                          int signal_number) const {
+    Process process = start(command);
+    while (process.running() && !std::filesystem::exists(path(file)))
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    process.send(signal_number);
+    return process.wait();
+  }
+
+  std::string model(const std::string& run) const {
+    return read_text(path(run + "/model/model.safetensors"));
+  }
+
+  /// Lines that a run has logged.
+  int64_t lines(const std::string& run) const {
+    const std::string log = read_text(path(run + "/metrics.jsonl"));
+    return std::count(log.begin(), log.end(), '\n');
+  }
+
+  /// Trains the run of `arguments` to its end; returns the system calls that it took.
+  int64_t train_whole() const {
+    Process process =
+        start(arguments("whole"), {.system_calls = std::numeric_limits<int64_t>::max()});
+    EXPECT_EQ(process.wait().status, 0) << process.errors();
+    return process.system_calls();
+  }
+
+  void expect_every_step_once(const std::string& run) const {
+    std::istringstream log(read_text(path(run + "/metrics.jsonl")));
+    int64_t step = 0;
+    for (std::string line; std::getline(log, line);) {
+      const auto json = nlohmann::json::parse(line);
+      if (json["kind"] != "step") continue;
+      EXPECT_EQ(json["step"].get<int64_t>(), ++step);
+    }
+    EXPECT_EQ(step, kSteps);
+  }
+};
+
+/// Signals come at counted system calls.
+class ResumingAtCalls : public Resuming {
+ protected:
+  void SetUp() override {
+    if (Process([] { return 0; }, {.system_calls = 1'000'000}).wait().status != 0)
+      GTEST_SKIP() << "this machine does not let a process follow another one";
+  }
+};
+
+TEST_F(ResumingAtCalls, AfterKillsAtAnyMomentGivesTheSameBits) {
+  const int64_t calls = train_whole();
+  RandomStream random(1);
+  int killed = 0;
+  for (int i = 0; i < 8; ++i) {
+    const auto last = static_cast<int64_t>(random.below(calls / 3));
+    killed += tessera(arguments("killed"), {.system_calls = last}).status == -SIGKILL;
+  }
+  EXPECT_GE(killed, 3);
+  const Outcome last = tessera(arguments("killed"));
+  ASSERT_EQ(last.status, 0) << last.err;
+  EXPECT_EQ(model("killed"), model("whole"));
+  expect_every_step_once("killed");
+}
+
+TEST_F(ResumingAtCalls, AfterCtrlCGivesTheSameBits) {
+  const int64_t calls = train_whole();
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    const Outcome outcome =
+        tessera(arguments("run"), {.system_calls = calls / 4, .signal_number = signal_number});
+    expect_refused(outcome, 130, "its checkpoint is in");
+    EXPECT_THAT(outcome.err, HasSubstr("--resume"));
+  }
+  ASSERT_EQ(tessera(arguments("run")).status, 0);
+  EXPECT_EQ(model("run"), model("whole"));
+  expect_every_step_once("run");
+}
+
+TEST_F(Resuming, NeedsARun) {
+  expect_refused(train("none", {}, {"--resume"}), 2, "none does not exist, so there is no run");
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+}
+
+TEST_F(Resuming, IsRefusedWhileAnotherProcessTrainsThere) {
+  Process first = start(train_arguments("run", {"train.steps=1000000"}));
+  while (first.running() && lines("run") < 3)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const Outcome second = train("run", {"train.steps=1000000"}, {"--resume"});
+  expect_refused(second, 1, "run/lock: another process is training in this folder");
+  first.send(SIGINT);
+  expect_refused(first.wait(), 130, "its checkpoint is in");
+}
+
+TEST_F(Resuming, AfterASignalWhileTheTextIsRead) {
+  write_text(path("text.txt"), small_text(500000));  // 14 MB
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    const Outcome stopped =
+        stop_when_there(train_arguments("run", {"data.tokenizer=bpe", "data.vocabulary=300"}),
+                        "run/lock", signal_number);
+    expect_refused(stopped, 130, "before the first step");
+    EXPECT_THAT(stopped.err, HasSubstr("run the same command again"));
+    EXPECT_FALSE(std::filesystem::exists(path("run/corpus/corpus.json")));
+    std::filesystem::remove(path("run/lock"));
+  }
+  write_text(path("text.txt"), small_text(400));
+  EXPECT_EQ(train("run", {"data.tokenizer=bpe", "data.vocabulary=300"}).status, 0);
+}
+
+TEST_F(Resuming, AfterASignalBehindTheLastStepMeasuresTheRest) {
+  // The sample would take hours.
+  const Outcome stopped = stop_when_there(train_arguments("run", {"sample.tokens=100000000"}),
+                                          "run/model/tokenizer.json", SIGTERM);
+  expect_refused(stopped, 130, "stopped after the last step; the model is in " + path("run/model"));
+  EXPECT_THAT(stopped.err, HasSubstr("Not measured: "));
+  EXPECT_THAT(stopped.err, HasSubstr("the same command with --resume measures it"));
+  EXPECT_THAT(read_text(path("run/report.html")), HasSubstr("not measured"));
+  const std::string trained = model("run");
+  const Outcome rest = train("run", {"sample.tokens=5"}, {"--resume"});
+  ASSERT_EQ(rest.status, 0) << rest.err;
+  EXPECT_EQ(model("run"), trained);
+  EXPECT_THAT(read_text(path("run/report.html")), ::testing::Not(HasSubstr("not measured")));
+}
+
+TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
+  ASSERT_EQ(train("run").status, 0);
+  const std::string log = read_text(path("run/metrics.jsonl"));
+  const std::string tokens = read_text(path("run/corpus/tokens.safetensors"));
+  write_text(path("other.txt"), small_text(300));
+  const auto refused = [&](const std::string& setting, const std::string& message) {
+    expect_refused(train("run", {setting}, {"--resume"}), 2, message);
+    EXPECT_EQ(read_text(path("run/metrics.jsonl")), log);
+    EXPECT_EQ(read_text(path("run/corpus/tokens.safetensors")), tokens) << "the tokens are lost";
+  };
+  refused("train.learning_rate=0.1", "began with train.learning_rate = 0.02, now it is 0.1");
+  refused("train.seed=3", "began with train.seed = 1337, now it is 3");
+  refused("model.channels=32", "began with model.channels = 16, now it is 32");
+  refused("data.text=" + path("other.txt"), "data.text");
+  refused("data.tokenizer=character", "data.tokenizer = \"byte\", now it is \"character\"");
+  refused("data.validation_share=0.2", "data.validation_share");
+
+  const Outcome longer = train("run", {"train.steps=40"}, {"--resume"});
+  ASSERT_EQ(longer.status, 0) << longer.err;
+  EXPECT_THAT(read_text(path("run/config.toml")), HasSubstr("steps = 40"));
+}
+
+TEST_F(Resuming, GoesOnWithTheTokensItBeganWith) {
+  const auto steps = [&](const std::string& out, const std::string& count) {
+    return tessera(begun_or_new(out, {"train.steps=" + count, "train.decay_steps=30"}));
+  };
+  ASSERT_EQ(steps("whole", "30").status, 0);
+  ASSERT_EQ(steps("run", "15").status, 0);
+  write_text(path("text.txt"), small_text(900));
+  const Outcome changed = steps("run", "20");
+  ASSERT_EQ(changed.status, 0) << changed.err;
+  EXPECT_THAT(changed.err, HasSubstr("The text has changed since"));
+  std::filesystem::remove(path("text.txt"));
+  ASSERT_EQ(steps("run", "30").status, 0);
+  const auto losses = [&](const std::string& run) {
+    std::vector<double> result;
+    std::istringstream log(read_text(path(run + "/metrics.jsonl")));
+    for (std::string line; std::getline(log, line);) {
+      const auto json = nlohmann::json::parse(line);
+      if (json["kind"] == "step") result.push_back(json["loss"]);
+    }
+    return result;
+  };
+  EXPECT_EQ(losses("run"), losses("whole"));
+}
+
+TEST_F(Resuming, SaysWhatIsDamaged) {
+  ASSERT_EQ(train("run").status, 0);
+  const std::string tokens = path("run/corpus/tokens.safetensors");
+  const std::string whole = read_text(tokens);
+  std::string damaged = whole;
+  damaged.back() ^= 1;
+  write_text(tokens, damaged);
+  expect_refused(train("run", {}, {"--resume"}), 3, "tokens.safetensors: is damaged");
+  write_text(tokens, whole.substr(0, 600));
+  expect_refused(train("run", {}, {"--resume"}), 3, "tokens.safetensors");
+  write_text(tokens, whole);
+  write_text(path("run/corpus/corpus.json"), "{}");
+  expect_refused(train("run", {}, {"--resume"}), 3, "corpus.json: is not the record of a corpus");
+}
+
+TEST_F(Resuming, TakesTheCheckpointBeforeADamagedOne) {
+  ASSERT_EQ(train("whole", {"train.evaluate_every=0"}).status, 0);
+  ASSERT_EQ(train("run", {"train.evaluate_every=0"}).status, 0);
+  const std::string last = path("run/checkpoints/step-00000030.safetensors");
+  write_text(last, read_text(last).substr(0, 5000));
+  const Outcome run = train("run", {"train.evaluate_every=0"}, {"--resume"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("step-00000030.safetensors"));
+  EXPECT_EQ(model("run"), model("whole"));
+
+  for (const auto& entry : std::filesystem::directory_iterator(path("run/checkpoints")))
+    write_text(entry.path(), "not a checkpoint");
+  expect_refused(train("run", {"train.evaluate_every=0"}, {"--resume"}), 3, "checkpoints");
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,208 @@
+// tessera serve as a process: its port, its log, its open files, and what it does for nobody.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "tests/program/cli/tessera_program.h"
+#include "tests/program/serve/raw_client.h"
+
+namespace tessera::cli {
+namespace {
+
+using serve::asking;
+using serve::RawClient;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+/// A server of one store, in a copy of this process; `prepare` runs in it first.
+class ServedProcess {
+ public:
+  ServedProcess(
+      const std::string& store, const std::vector<std::string>& more,
+      const std::function<void()>& prepare = [] {}) {
+    std::vector<std::string> arguments = {"serve", "--store", "s=" + store, "--port", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    run_verbs({});
+    std::fflush(nullptr);
+    process_ = std::make_unique<Process>(
+        [prepare, command = command_line(arguments)] {
+          prepare();
+          return run_verbs(command);
+        },
+        ProcessOptions{});
+    const std::string before = "http://127.0.0.1:";
+    std::string printed;
+    while (process_->running() &&
+           (printed.find(before) == std::string::npos || printed.back() != '\n')) {
+      std::this_thread::sleep_for(1ms);
+      printed = process_->output();
+    }
+    const size_t address = printed.find(before);
+    if (address != std::string::npos) port_ = std::stoi(printed.substr(address + before.size()));
+  }
+
+  int port() const { return port_; }
+  serve::Answer ask(const std::string& method, const std::string& path,
+                    const std::string& body = "") const {
+    return RawClient(port_, asking(method, path, body)).answer();
+  }
+  /// CPU seconds of the process so far.
+  double cpu_seconds() const {
+    std::string text = read_text(fmt::format("/proc/{}/stat", process_->id()));
+    std::istringstream fields(text.substr(text.rfind(')') + 1));
+    std::string skipped;
+    for (int i = 3; i < 14; ++i) fields >> skipped;
+    double user = 0, system = 0;
+    fields >> user >> system;
+    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  }
+  /// Stops it as Ctrl-C does.
+  Outcome stop() {
+    process_->send(SIGINT);
+    return process_->wait();
+  }
+  /// The lines on standard error so far.
+  std::string log() const { return process_->errors(); }
+
+ private:
+  std::unique_ptr<Process> process_;
+  int port_ = 0;
+};
+
+class HostileToServe : public ::testing::Test {
+ protected:
+  HostileToServe() {
+    EXPECT_EQ(tessera({"memo", "create", store(), "--dimension", "128"}).status, 0);
+  }
+  std::string store() const { return (folder_ / "store").native(); }
+
+  test::TemporaryFolder folder_{test::folder_in_memory()};
+};
+
+TEST_F(HostileToServe, ASecondServerOnAPort) {
+  const ServedProcess server(store(), {});
+  const auto port = std::to_string(server.port());
+  const Outcome second = start({"serve", "--store", "s=" + store(), "--port", port}).wait(30);
+  EXPECT_EQ(second.status, 1);
+  EXPECT_THAT(second.err, AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("in use")));
+  EXPECT_EQ(server.ask("GET", "/health").status, 200);
+}
+
+/// Edits and questions, whose answers do not depend on where the log goes.
+void expect_all_answers(const ServedProcess& server) {
+  const std::string documents = "/v1/stores/s/documents";
+  EXPECT_EQ(server.ask("GET", "/health").body, R"({"status":"ok"})");
+  const std::string one = R"({"id":"one","text":"The raven sat above the door."})";
+  EXPECT_EQ(server.ask("POST", documents, one).status, 201);
+  EXPECT_EQ(server.ask("POST", documents, one).status, 409);
+  EXPECT_THAT(server.ask("GET", documents).body, HasSubstr("\"one\""));
+  const serve::Answer events = server.ask("POST", "/v1/completions",
+                                          R"({"prompt":"The raven","max_tokens":3,"stream":true})");
+  EXPECT_THAT(events.body, HasSubstr("data: [DONE]\n\n"));
+  EXPECT_EQ(server.ask("DELETE", documents + "/one").status, 200);
+}
+
+TEST_F(HostileToServe, ALogOnAFullDisk) {
+  ServedProcess server(store(), {"--log"},
+                       [] { ::dup2(::open("/dev/full", O_WRONLY), STDERR_FILENO); });
+  expect_all_answers(server);
+  EXPECT_EQ(server.stop().status, 0);
+}
+
+TEST_F(HostileToServe, ALogThatNobodyReads) {
+  ServedProcess server(store(), {"--log"}, [] {
+    int ends[2];
+    if (::pipe(ends) != 0) ::_exit(1);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+  });
+  expect_all_answers(server);
+  EXPECT_EQ(server.stop().status, 0);
+}
+
+TEST_F(HostileToServe, ALogThatIsNeverRead) {
+  ServedProcess server(store(), {"--log"}, [] {
+    int ends[2];  // the pipe fills, and blocks whoever writes to it
+    if (::pipe(ends) != 0) ::_exit(1);
+    ::dup2(ends[1], STDERR_FILENO);
+  });
+  const std::string long_path = "/" + std::string(1000, 'a');
+  RawClient client(server.port());
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(client.send(asking("GET", long_path)));
+    ASSERT_EQ(client.answer().status, 404) << i;
+  }
+  expect_all_answers(server);
+}
+
+TEST_F(HostileToServe, WhatAClientSendsIsNoCommandToATerminal) {
+  ServedProcess server(store(), {"--log"});
+  for (const std::string& path :
+       {std::string("/\x1b[2Ja"),
+        std::string("/\x9b"
+                    "2Jb"),
+        std::string("/\xc2\x9b"
+                    "2Jc"),
+        std::string("/\x7f"
+                    "d"),
+        std::string("/\xff"
+                    "e"),
+        std::string("/%1b[2Jf"), std::string("/a\rg"), std::string("/a\nh"),
+        std::string("/\xe2\x80\xae"
+                    "i")})
+    for (const std::string& method : {std::string("GET"), "GE" + path.substr(1)})
+      RawClient(server.port(), asking(method, path)).answer();
+  RawClient(server.port(), "GET /j HTTP/1.1\r\nHost: \x1b[2J\r\n\r\n").answer();
+  EXPECT_EQ(server.ask("GET", "/health").status, 200);
+  const std::string log = server.stop().err;
+  EXPECT_THAT(log, HasSubstr("%1b[2Jf 404"));
+  EXPECT_THAT(log, HasSubstr("/health 200"));
+  for (const char letter : log)
+    EXPECT_TRUE(letter == '\n' || (letter >= ' ' && letter <= '~')) << int(letter) << " in " << log;
+}
+
+TEST_F(HostileToServe, MoreConnectionsThanFilesMayBeOpen) {
+  const ServedProcess server(store(), {"--read-seconds", "600", "--idle-seconds", "600"}, [] {
+    const rlimit limit{100, 100};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  });
+  std::vector<std::unique_ptr<RawClient>> waiting;
+  for (int i = 0; i < 300; ++i)
+    waiting.push_back(std::make_unique<RawClient>(server.port(), i % 2 == 0 ? "" : "GET / HTT"));
+  EXPECT_EQ(server.ask("GET", "/health").status, 200);
+  const double before = server.cpu_seconds();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(server.cpu_seconds() - before, 0.2) << "it works for nobody";
+  waiting.clear();
+  EXPECT_EQ(server.ask("GET", "/health").status, 200);
+}
+
+TEST_F(HostileToServe, NothingIsDoneForThoseThatHaveLeft) {
+  const ServedProcess server(store(), {});
+  const std::string text = R"({"prompt":"a","max_tokens":100000,"ignore_eos":true,"stream":true})";
+  const std::string write = asking("POST", "/v1/completions", text);
+  for (int i = 0; i < 20; ++i) {
+    RawClient(server.port(), asking("GET", "/health") + asking("GET", "/health"));
+    RawClient(server.port(), write + write).until("data: ");
+    RawClient(server.port(), write + asking("GET", "/health")).reset();
+  }
+  double spent = 1;
+  for (int i = 0; i < 20 && spent > 0.1; ++i) {  // what had begun ends first
+    const double before = server.cpu_seconds();
+    std::this_thread::sleep_for(500ms);
+    spent = server.cpu_seconds() - before;
+  }
+  EXPECT_LE(spent, 0.1) << "it works for nobody";
+}
+
+}  // namespace
+}  // namespace tessera::cli

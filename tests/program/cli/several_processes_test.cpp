@@ -1,0 +1,187 @@
+// tessera train and eval in several processes, as torchrun starts them.
+
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <limits>
+#include <sstream>
+
+#include "tests/program/cli/tessera_program.h"
+#include "tests/support/free_port.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SeveralProcesses : public Workplace {
+ protected:
+  /// One of two processes that meet at a port.
+  static ProcessOptions one_of_two(const char* rank, const std::string& port) {
+    return {.environment = {{"RANK", rank},
+                            {"WORLD_SIZE", "2"},
+                            {"MASTER_ADDR", "127.0.0.1"},
+                            {"MASTER_PORT", port}}};
+  }
+
+  /// What became of the leader and of its helper, which were given these arguments.
+  static std::pair<Outcome, Outcome> in_two(const std::vector<std::string>& of_leader,
+                                            const std::vector<std::string>& of_helper) {
+    const std::string port = std::to_string(test::free_port());
+    Process helper = start(of_helper, one_of_two("1", port));
+    Process leader = start(of_leader, one_of_two("0", port));
+    const Outcome first = leader.wait();
+    return {first, helper.wait()};
+  }
+
+  /// `of_helper`: settings that only it has.
+  std::pair<Outcome, Outcome> train_in_two(const std::string& out,
+                                           const std::vector<std::string>& settings,
+                                           const std::vector<std::string>& of_helper = {}) const {
+    std::vector<std::string> different = settings;
+    different.insert(different.end(), of_helper.begin(), of_helper.end());
+    return in_two(train_arguments(out, settings), train_arguments(out, different));
+  }
+
+  std::vector<double> losses(const std::string& out) const {
+    std::vector<double> found;
+    std::istringstream lines(read_text(path(out + "/metrics.jsonl")));
+    for (std::string line; std::getline(lines, line);)
+      if (const auto json = nlohmann::json::parse(line); json["kind"] == "step")
+        found.push_back(json["loss"]);
+    return found;
+  }
+};
+
+TEST_F(SeveralProcesses, MakeTheUpdatesOfOne) {
+  const std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2"};
+  ASSERT_EQ(train("one", settings).status, 0);
+  const auto [leader, helper] = train_in_two("two", settings);
+  EXPECT_EQ(leader.status, 0) << leader.err;
+  EXPECT_EQ(helper.status, 0) << helper.err;
+  EXPECT_EQ(helper.out + helper.err, "");
+  const auto expected = losses("one"), found = losses("two");
+  ASSERT_EQ(found.size(), 30u);
+  ASSERT_EQ(expected.size(), 30u);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5) << i;
+  const auto world_size = [&](const std::string& out) {
+    return nlohmann::json::parse(read_text(path(out + "/manifest.json")))["world_size"];
+  };
+  EXPECT_EQ(world_size("one"), 1);
+  EXPECT_EQ(world_size("two"), 2);
+  // One process goes on where two have ended.
+  EXPECT_EQ(train("two", {"train.batch=2", "train.accumulation=2", "train.steps=32"}, {"--resume"})
+                .status,
+            0);
+  EXPECT_EQ(losses("two").size(), 32u);
+}
+
+TEST_F(SeveralProcesses, RefuseAnotherConfiguration) {
+  const auto [leader, helper] =
+      train_in_two("run", {"train.accumulation=2"}, {"train.learning_rate=0.01"});
+  for (const Outcome& outcome : {leader, helper}) {
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("another configuration than process"));
+  }
+}
+
+TEST_F(SeveralProcesses, RefuseSharesThatAreNotEven) {
+  const auto [leader, helper] = train_in_two("run", {});
+  EXPECT_EQ(leader.status, 2);
+  EXPECT_THAT(leader.err, HasSubstr("train.accumulation is 1, expected a multiple of the 2"));
+  EXPECT_EQ(helper.status, 2);
+}
+
+TEST_F(SeveralProcesses, ShareTheOptimizer) {
+  std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2"};
+  ASSERT_EQ(train_in_two("whole", settings).first.status, 0);
+  settings.push_back("train.share_optimizer=true");
+  const auto [leader, helper] = train_in_two("shared", settings);
+  EXPECT_EQ(leader.status, 0) << leader.err;
+  EXPECT_EQ(helper.status, 0) << helper.err;
+  EXPECT_EQ(losses("shared"), losses("whole"));
+}
+
+TEST_F(SeveralProcesses, GoOnAfterOneWasKilled) {
+  if (Process([] { return 0; }, {.system_calls = 1'000'000}).wait().status != 0)
+    GTEST_SKIP() << "this machine does not let a process follow another one";
+  const std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2",
+                                             "train.steps=60", "train.share_optimizer=true"};
+  // The helper is killed as it makes one system call more than these; returns those that it made.
+  const auto train_until = [&](const std::string& out, int64_t calls, int status) {
+    const std::string port = std::to_string(test::free_port());
+    ProcessOptions counted = one_of_two("1", port);
+    counted.system_calls = calls;
+    Process leader = start(train_arguments(out, settings), one_of_two("0", port));
+    Process helper = start(train_arguments(out, settings), counted);
+    const Outcome outcome = leader.wait();
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    EXPECT_EQ(helper.wait().status, status == 0 ? 0 : -SIGKILL);
+    return std::pair(helper.system_calls(), outcome.err);
+  };
+  const int64_t calls = train_until("whole", std::numeric_limits<int64_t>::max(), 0).first;
+  EXPECT_THAT(train_until("killed", calls * 2 / 3, 1).second,
+              HasSubstr("tessera: process 0 of 2 has lost process 1: "));
+  const auto again = train_arguments("killed", settings, {"--resume"});
+  const auto [leader, helper] = in_two(again, again);
+  EXPECT_EQ(leader.status, 0) << leader.err;
+  EXPECT_EQ(helper.status, 0) << helper.err;
+  EXPECT_EQ(losses("killed"), losses("whole"));
+}
+
+TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
+  std::filesystem::create_directory(path("texts"));
+  write_text(path("texts/long"), small_text(4000));  // read by both, in two pieces
+  for (int i = 0; i < 4; ++i)                        // by one each
+    write_text(path("texts/" + std::to_string(i) + ".txt"), small_text(20 + 7 * i));
+  const std::vector<std::vector<std::string>> evaluations = {
+      {"--data", path("texts"), "--batch", "3"},
+      {"--data", path("texts"), "--suffix", ".txt", "--reading", "streaming"}};
+  for (const auto& how : evaluations) {
+    std::vector<std::string> arguments = {"eval", "--model", trained_model(), "--json"};
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    const Outcome one = tessera(arguments);
+    ASSERT_EQ(one.status, 0) << one.err;
+    const auto [leader, helper] = in_two(arguments, arguments);
+    ASSERT_EQ(leader.status, 0) << leader.err;
+    EXPECT_EQ(helper.status, 0);
+    EXPECT_EQ(helper.out + helper.err, "");
+    const auto expected = nlohmann::json::parse(one.out), found = nlohmann::json::parse(leader.out);
+    EXPECT_EQ(found["tokens"], expected["tokens"]);
+    EXPECT_EQ(found["bytes"], expected["bytes"]);
+    for (const char* what : {"loss", "perplexity", "bits_per_byte"})
+      EXPECT_NEAR(found[what], expected[what], 1e-9) << what;
+  }
+}
+
+// A character that the tokenizer lacks is found by the process that encodes its document or piece.
+TEST_F(SeveralProcesses, EvaluateWithoutEncodingTheTextOfOthers) {
+  ASSERT_EQ(train("run", {"train.steps=1", "data.tokenizer=character"}).status, 0);
+  const auto expect_helper_fails = [&] {
+    const std::vector<std::string> arguments = {"eval", "--model", path("run/model"), "--data",
+                                                path("texts")};
+    const auto [leader, helper] = in_two(arguments, arguments);
+    expect_refused(leader, 1, "has lost process 1");
+    expect_refused(helper, 3, "is not among the tokenizer's");
+  };
+  std::filesystem::create_directory(path("texts"));
+  write_text(path("texts/0"), small_text(30));
+  write_text(path("texts/1"), small_text(20) + "%");
+  expect_helper_fails();
+  write_text(path("texts/0"), small_text(4000) + "%");  // in its second piece
+  write_text(path("texts/1"), small_text(20));
+  expect_helper_fails();
+}
+
+TEST_F(SeveralProcesses, RefuseAnotherEvaluation) {
+  std::vector<std::string> arguments = {
+      "eval", "--model", trained_model(), "--data", path("text.txt"), "--batch", "3"};
+  std::vector<std::string> different = arguments;
+  different.back() = "4";
+  const auto [leader, helper] = in_two(arguments, different);
+  for (const Outcome& outcome : {leader, helper})
+    expect_refused(outcome, 2, "another evaluation than process");
+}
+
+}  // namespace
+}  // namespace tessera::cli

@@ -1,0 +1,127 @@
+// tessera tokenizer and tessera data text.
+
+#include "tests/program/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TokenizerVerb : public Workplace {
+ protected:
+  std::string learnt(const std::string& kind) {
+    const std::string file = path(kind + ".json");
+    const Outcome run = tessera({"tokenizer", "train", path("text.txt"), "--kind", kind,
+                                 "--vocabulary", "300", "--out", file});
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("bytes per token"));
+    return file;
+  }
+
+  /// Encodes and decodes through standard input.
+  std::string there_and_back(const std::string& tokenizer, const std::string& text,
+                             const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {"tokenizer", "encode", "--tokenizer", tokenizer};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome ids = tessera(arguments, {.input = text});
+    EXPECT_EQ(ids.status, 0) << ids.err;
+    EXPECT_EQ(ids.err, "");
+    const Outcome back =
+        tessera({"tokenizer", "decode", "--tokenizer", tokenizer}, {.input = ids.out});
+    EXPECT_EQ(back.status, 0) << back.err;
+    return back.out;
+  }
+};
+
+TEST_F(TokenizerVerb, GivesBackTheBytes) {
+  std::string all_bytes = "naïve café <|endoftext|>\n";
+  for (int byte = 0; byte < 256; ++byte) all_bytes += static_cast<char>(byte);
+  for (const auto& kind : {"bpe", "byte"}) {
+    const std::string tokenizer = learnt(kind);
+    EXPECT_EQ(there_and_back(tokenizer, all_bytes), all_bytes) << kind;
+    EXPECT_EQ(there_and_back(tokenizer, ""), "") << kind;
+  }
+  EXPECT_EQ(there_and_back(path("bpe.json"), all_bytes, {"--json"}), all_bytes);
+  const std::string characters = learnt("character");
+  EXPECT_EQ(there_and_back(characters, "the bird sees you."), "the bird sees you.");
+}
+
+TEST_F(TokenizerVerb, KnownIds) {
+  const std::string bytes = learnt("byte");
+  const std::vector<std::string> encode = {"tokenizer", "encode", "--tokenizer", bytes};
+  EXPECT_EQ(tessera(encode, {.input = "abc"}).out, "97 98 99\n");
+  EXPECT_EQ(tessera({"tokenizer", "encode", "--tokenizer", bytes, "--json"}, {.input = "abc"}).out,
+            "[97,98,99]\n");
+  EXPECT_EQ(tessera({"tokenizer", "encode", "--tokenizer", bytes, "--special"},
+                    {.input = "a<|endoftext|>"})
+                .out,
+            "97 256\n");
+}
+
+TEST_F(TokenizerVerb, RefusesWithTheReason) {
+  const std::string bytes = learnt("byte"), characters = learnt("character");
+  const auto decode = [&](const std::string& ids) {
+    return tessera({"tokenizer", "decode", "--tokenizer", bytes}, {.input = ids});
+  };
+  expect_refused(decode("97 x"), 3, "byte 3: 'x' is not a token id");
+  expect_refused(decode("97 99999"), 3, "id 99999 is not in the vocabulary of bytes");
+  expect_refused(decode("99999999999999"), 3, "is not a token id");
+  expect_refused(tessera({"tokenizer", "encode", "--tokenizer", characters}, {.input = "a QUIZ"}),
+                 3, "byte 2: the character U+0051");
+  expect_refused(tessera({"tokenizer", "encode", "--tokenizer", path("none.json")}), 1,
+                 "none.json: cannot open");
+  for (const std::string& damaged :
+       {std::string("{"), std::string("[]"), std::string("{\"model\": {\"type\": \"BPE\"}}"),
+        std::string(2000, '['), read_text(bytes).substr(0, 40)}) {
+    write_text(path("damaged.json"), damaged);
+    expect_refused(tessera({"tokenizer", "encode", "--tokenizer", path("damaged.json")}), 3,
+                   "damaged.json");
+  }
+  expect_refused(tessera({"tokenizer", "train", path("text.txt"), "--kind", "word", "--out", "x"}),
+                 2, "word");
+  expect_refused(tessera({"tokenizer", "train", path("none.txt"), "--out", path("x.json")}), 1,
+                 "none.txt: cannot open");
+  EXPECT_FALSE(std::filesystem::exists(path("x.json")));
+}
+
+TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
+  std::filesystem::create_directory(path("texts"));
+  write_text(path("texts/a.txt"), "first\n");
+  write_text(path("texts/b.txt"), "second\n");
+  write_text(path("texts/c.md"), "third\n");
+  const Outcome run =
+      tessera({"data", "text", path("texts"), "--suffix", ".txt", "--out", path("joined.txt")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("13 bytes"));
+  EXPECT_EQ(read_text(path("joined.txt")), "first\nsecond\n");
+
+  write_text(path("texts/a.txt"), std::string("bi\0nary", 7));
+  expect_refused(tessera({"data", "text", path("texts"), "--out", path("joined.txt")}), 3,
+                 "a.txt: byte 2");
+  EXPECT_EQ(read_text(path("joined.txt")), "first\nsecond\n") << "what was there is lost";
+  expect_refused(tessera({"data", "text", path("texts"), "--suffix", ".none", "--out", "x"}), 3,
+                 ".none");
+}
+
+TEST_F(TokenizerVerb, DataTextWritesEachDocumentAsAFile) {
+  std::filesystem::create_directories(path("texts/more"));
+  write_text(path("texts/a.txt"), "first\n");
+  write_text(path("texts/more/b.md"), "second\n");
+  const Outcome run = tessera({"data", "text", path("texts"), "--documents", path("each/one")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("2 documents, 13 bytes"));
+  EXPECT_EQ(read_text(path("each/one/a.txt")), "first\n");
+  EXPECT_EQ(read_text(path("each/one/b.txt")), "second\n");
+
+  write_text(path("texts/more/a.md"), "third\n");
+  expect_refused(tessera({"data", "text", path("texts"), "--documents", path("other")}), 2,
+                 "a.txt");
+  EXPECT_FALSE(std::filesystem::exists(path("other")));
+  expect_refused(tessera({"data", "text", path("texts")}), 2, "--documents");
+  expect_refused(
+      tessera({"data", "text", path("texts"), "--out", path("x"), "--documents", path("y")}), 2,
+      "--documents");
+}
+
+}  // namespace
+}  // namespace tessera::cli

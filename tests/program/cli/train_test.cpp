@@ -1,0 +1,223 @@
+// tessera train from end to end, and the texts and failures that it must tell apart.
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/program/cli/tessera_program.h"
+
+namespace tessera::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Training : public Workplace {};
+
+TEST_F(Training, LeavesARunWithAModelAndAReport) {
+  const Outcome run = train("run", {"train.sample_every=15", "train.steps=60"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("validation loss"), HasSubstr(path("run/model")),
+                             HasSubstr("report.html"), HasSubstr("tessera generate --model")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("bytes, 257 tokens"), HasSubstr("step 60: validation loss"),
+                             HasSubstr("nats/token"), HasSubstr("tok/s")));
+  for (const char* file : {"config.toml", "manifest.json", "metrics.jsonl", "report.html",
+                           "model/config.json", "model/model.safetensors", "model/tokenizer.json"})
+    EXPECT_TRUE(std::filesystem::exists(path("run/" + std::string(file)))) << file;
+  EXPECT_THAT(read_text(path("run/report.html")), HasSubstr("--set &#39;train.steps=60&#39;"));
+
+  const Outcome again = tessera({"train", path("run/config.toml"), "--out", path("again")});
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(read_text(path("run/model/model.safetensors")),
+            read_text(path("again/model/model.safetensors")))
+      << "config.toml of a run does not repeat it";
+}
+
+TEST_F(Training, GoesOnFromAModel) {
+  ASSERT_EQ(train("first", {"train.steps=60"}).status, 0);
+  write_text(path("more.toml"), "[model]\nfrom = \"" + path("first/model") +
+                                    "\"\ndropout = 0.2\n[data]\ntext = \"" + path("text.txt") +
+                                    "\"\n[train]\nsteps = 4\nbatch = 4\nevaluate_every = 4\n" +
+                                    "evaluate_batches = 2\nlearning_rate = 1e-4\n");
+  const std::vector<std::string> command = {"train", path("more.toml"), "--out", path("more")};
+  const Outcome run = tessera(command);
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto losses = [&](const std::string& name) {
+    std::vector<double> result;
+    std::istringstream lines(read_text(path(name + "/metrics.jsonl")));
+    for (std::string line; std::getline(lines, line);)
+      if (const auto entry = nlohmann::json::parse(line); entry["kind"] == "step")
+        result.push_back(entry["loss"]);
+    return result;
+  };
+  EXPECT_LT(losses("more").front(), losses("first").front() - 0.5) << "it began with new weights";
+  EXPECT_EQ(read_text(path("first/model/tokenizer.json")),
+            read_text(path("more/model/tokenizer.json")));
+  const auto config = nlohmann::json::parse(read_text(path("more/model/config.json")));
+  EXPECT_EQ(config["dropout"], 0.2);
+
+  std::vector<std::string> longer = command;
+  longer.insert(longer.end(), {"--resume", "--set", "train.steps=6"});
+  EXPECT_EQ(tessera(longer).status, 0);
+  const Outcome again = tessera({"train", path("more/config.toml"), "--out", path("again")});
+  EXPECT_EQ(again.status, 0) << again.err;
+
+  const auto refused = [&](const std::string& setting, int status, const std::string& message) {
+    expect_refused(tessera({"train", path("more.toml"), "--out", path("other"), "--set", setting}),
+                   status, message);
+  };
+  refused("model.channels=8", 2, "may change model.dropout and model.precision only");
+  refused("model.colour=8", 2, "has no such field");
+  refused("model.from=3", 2, "model.from is 3, expected a model directory");
+  refused("model.from=" + path("nowhere"), 3, "is not a model directory");
+  refused("data.tokenizer=byte", 2, "leave data.tokenizer out");
+  std::filesystem::remove(path("first/model/tokenizer.json"));
+  refused("train.steps=5", 2, "has no tokenizer.json");
+}
+
+TEST_F(Training, OfAGptLearns) {
+  write_text(path("gpt.toml"),
+             "[model]\nkind = \"gpt\"\nlayers = 1\n"
+             "heads = 2\nchannels = 16\nwindow = 32\n");
+  const auto loss = [&](const std::string& steps) {
+    const Outcome run =
+        tessera({"train", path("gpt.toml"), "--out", path("gpt" + steps), "--set",
+                 "data.text=" + path("text.txt"), "data.tokenizer=byte", "train.batch=4",
+                 "train.learning_rate=0.02", "train.warmup_steps=5", "train.evaluate_batches=2",
+                 "train.steps=" + steps});
+    EXPECT_EQ(run.status, 0) << run.err;
+    const std::string log = read_text(path("gpt" + steps + "/metrics.jsonl"));
+    const auto last = nlohmann::json::parse(log.substr(log.rfind('{', log.rfind('{') - 1)));
+    return last["metrics"]["loss"].get<double>();
+  };
+  EXPECT_LT(loss("150"), loss("6") - 1);
+
+  // It has positions up to its window: past that, only a window that moves along can read.
+  const std::vector<std::string> past_window = {
+      "generate", "--model", path("gpt150/model"), "--prompt", small_text(20), "--max-tokens", "5"};
+  EXPECT_EQ(tessera(past_window).status, 0);
+  std::vector<std::string> streaming = past_window;
+  streaming.insert(streaming.end(), {"--reading", "streaming"});
+  expect_refused(tessera(streaming), 2, "do not fit the window of 32 tokens");
+}
+
+TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
+  write_text(path("copy.toml"),
+             "[task]\nname = \"copy\"\nbits = 3\nmax_length = 2\n"
+             "[model]\nkind = \"stm\"\nslots = 1\nwidth = 4\ndistilled = 4\n"
+             "[data]\ntest_samples = 16\n"
+             "[train]\nsteps = 4\nbatch = 8\nevaluate_every = 2\nevaluate_batches = 1\n");
+  const std::vector<std::string> command = {"train", path("copy.toml"), "--out", path("copy")};
+  const Outcome run = tessera(command);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("wrong bits per sequence"), HasSubstr("guess every bit"),
+                             HasSubstr(path("copy/model")), HasSubstr("report.html")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("step 4: validation loss"), HasSubstr("sequences/s")));
+  for (const char* file : {"config.toml", "manifest.json", "metrics.jsonl", "report.html",
+                           "model/config.json", "model/model.safetensors"})
+    EXPECT_TRUE(std::filesystem::exists(path("copy/" + std::string(file)))) << file;
+  expect_refused(tessera(command), 2, "already holds a run");
+  std::vector<std::string> longer = command;
+  longer.insert(longer.end(), {"--resume", "--set", "train.steps=6"});
+  EXPECT_EQ(tessera(longer).status, 0);
+  expect_refused(tessera({"train", path("copy.toml"), "--out", path("x"), "--set", "task.bit=4"}),
+                 2, "did you mean 'bits'?");
+  expect_refused(
+      tessera({"train", path("copy.toml"), "--out", path("x"), "--set", "model.kind=gpt"}), 2,
+      "does not read vectors");
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+}
+
+TEST_F(Training, KeepsARunThatIsThere) {
+  ASSERT_EQ(train("run").status, 0);
+  const std::string log = read_text(path("run/metrics.jsonl"));
+  const std::string model = read_text(path("run/model/model.safetensors"));
+  expect_refused(train("run", {"train.seed=2"}), 2,
+                 "already holds a run; continue it with --resume");
+  EXPECT_EQ(read_text(path("run/metrics.jsonl")), log);
+  EXPECT_EQ(read_text(path("run/model/model.safetensors")), model);
+}
+
+TEST_F(Training, StopsWhereTheLossIsNoNumber) {
+  const Outcome run = train("run", {"train.learning_rate=1e30", "train.min_learning_rate=1e30",
+                                    "train.clip=0", "train.warmup_steps=20"});
+  expect_refused(run, 1, "Try a smaller train.learning_rate");
+  EXPECT_THAT(run.err, ::testing::ContainsRegex("step [0-9]+: the "));
+  EXPECT_THAT(run.err, Not(HasSubstr("is nan")));
+  EXPECT_THAT(run.err, Not(HasSubstr("-nan")));
+  const Outcome kept =
+      train("kept", {"train.learning_rate=1e30", "train.min_learning_rate=1e30", "train.clip=0",
+                     "train.warmup_steps=0", "train.checkpoint_every=1"});
+  expect_refused(kept, 1, "The last weights are in " + path("kept/checkpoints/step-"));
+  EXPECT_FALSE(std::filesystem::is_empty(path("kept/checkpoints")));
+}
+
+TEST_F(Training, RefusesWhatCannotFitBeforeAnyWork) {
+  const Outcome run = train("run", {"model.channels=100000000"});
+  expect_refused(run, 2, "model.channels = 100000000");
+  EXPECT_THAT(run.err, AllOf(HasSubstr("parameters"), HasSubstr("GB of memory"),
+                             HasSubstr("data.vocabulary = 257")));
+  const Outcome vocabulary = train("run", {"data.tokenizer=bpe", "data.vocabulary=100"});
+  expect_refused(vocabulary, 2, "data.vocabulary is 100, expected 257");
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
+}
+
+TEST_F(Training, RefusesTextsThatAreNone) {
+  const auto refused = [&](const std::string& text, const std::string& message) {
+    write_text(path("bad.txt"), text);
+    expect_refused(train("run", {"data.text=" + path("bad.txt")}), 3, message);
+  };
+  refused("", "bad.txt: is empty");
+  refused(std::string("bi\0nary", 7), "bad.txt: byte 2 is zero");
+  refused("caf\xe9", "bad.txt: byte 3");
+  refused("short", "its training part has 5 tokens, a window of 32 needs 33");
+  refused(small_text(8), "its validation part has");
+  expect_refused(train("run", {"data.text=" + path("none.txt")}), 1, "none.txt: cannot open");
+}
+
+TEST_F(Training, WritesSamplesWithACharacterTokenizerThatLacksThePrompt) {
+  const Outcome run =
+      train("run", {"data.tokenizer=character", "sample.prompt=QUIZ", "train.sample_every=15"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, Not(HasSubstr("QUIZ")));
+}
+
+TEST_F(Training, TakesATokenizerThatWasLearntBefore) {
+  ASSERT_EQ(tessera({"tokenizer", "train", path("text.txt"), "--vocabulary", "270", "--out",
+                     path("t.json")})
+                .status,
+            0);
+  ASSERT_EQ(train("run", {"data.tokenizer=" + path("t.json")}).status, 0);
+  // Another tokenizer under the same name is another corpus.
+  ASSERT_EQ(tessera({"tokenizer", "train", path("text.txt"), "--vocabulary", "280", "--out",
+                     path("t.json")})
+                .status,
+            0);
+  std::filesystem::remove(path("run/metrics.jsonl"));
+  std::filesystem::remove_all(path("run/checkpoints"));
+  const Outcome again = train("run", {"data.tokenizer=" + path("t.json")});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("280 tokens"));
+}
+
+TEST_F(Training, SaysWhatTheDiskRefused) {
+  write_text(path("file"), "");
+  expect_refused(train("file/run"), 1, "file/run");
+  ASSERT_EQ(train("run", {"train.steps=10"}).status, 0);
+  const std::string model = read_text(path("run/model/model.safetensors"));
+
+  ProcessOptions small_disk;
+  small_disk.largest_file = 70000;  // room for the corpus, not for a checkpoint
+  expect_refused(tessera(train_arguments("full"), small_disk), 1, "File too large");
+  EXPECT_FALSE(std::filesystem::exists(path("full/model/model.safetensors")));
+  expect_refused(tessera(train_arguments("run", {"train.steps=20"}, {"--resume"}), small_disk), 1,
+                 "File too large");
+  EXPECT_EQ(read_text(path("run/model/model.safetensors")), model);
+
+  // With room again it goes on where it stood.
+  const Outcome rest = train("run", {"train.steps=20"}, {"--resume"});
+  EXPECT_EQ(rest.status, 0) << rest.err;
+}
+
+}  // namespace
+}  // namespace tessera::cli

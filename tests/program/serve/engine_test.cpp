@@ -1,0 +1,273 @@
+#include "program/serve/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "program/serve/api_error.h"
+#include "program/serve/fair_queue.h"
+#include "program/serve/prefix_cache.h"
+#include "tessera/infer/scoring.h"
+#include "tests/program/serve/tiny_service.h"
+
+namespace tessera::serve {
+namespace {
+
+/// What came of one text.
+struct Record {
+  TokenIds tokens;
+  std::string text;
+  std::promise<void> ended;
+};
+
+TextJob job_of(Record& record, TokenIds prompt, int64_t max_tokens, uint64_t seed = 1) {
+  TextJob job;
+  job.prompt = std::move(prompt);
+  job.sampling.seed = seed;
+  job.max_tokens = max_tokens;
+  job.on_token = [&record](TextToken&& token) {
+    record.tokens.push_back(token.token.token);
+    record.text += token.text;
+    if (token.finish) record.ended.set_value();
+  };
+  return job;
+}
+
+TokenIds prompt_of(int64_t length, int64_t seed) {
+  TokenIds tokens;
+  for (int64_t i = 0; i < length; ++i) tokens.push_back((i * i * 5 + seed * (i + 1)) % 256);
+  return tokens;
+}
+
+TEST(Engine, TextsSideBySideAreTheTextsAlone) {
+  const auto count = 12;
+  std::vector<TokenIds> alone;
+  for (int i = 0; i < count; ++i) {
+    const ServedModel model = served("mosaic", byte_mosaic());
+    Record record;
+    EngineRequest request;
+    request.texts.push_back(job_of(record, prompt_of(1 + 60 * (i % 6), i), 10 + i, i));
+    const auto ticket = model.engine->submit(std::move(request));
+    record.ended.get_future().wait();
+    alone.push_back(record.tokens);
+  }
+  const ServedModel model = served("mosaic", byte_mosaic(), {.rows = 5});
+  std::vector<Record> records(count);
+  std::vector<std::shared_ptr<Engine::Ticket>> tickets;
+  for (int i = 0; i < count; ++i) {
+    EngineRequest request;
+    request.client = std::to_string(i % 3);
+    request.texts.push_back(job_of(records[i], prompt_of(1 + 60 * (i % 6), i), 10 + i, i));
+    tickets.push_back(model.engine->submit(std::move(request)));
+  }
+  for (int i = 0; i < count; ++i) {
+    records[i].ended.get_future().wait();
+    EXPECT_EQ(records[i].tokens, alone[i]) << i;
+  }
+  EXPECT_LT(model.engine->counts().steps, 12 * 10);  // side by side, indeed
+}
+
+/// Writes one token of each text; to go on fails.
+class FailingDecoder : public Decoder {
+ public:
+  int64_t vocabulary() const override { return 2; }
+  double bytes(int64_t) const override { return 1; }
+  std::unique_ptr<PromptReading> read(TokenIds) override { return std::make_unique<Prompt>(); }
+  std::unique_ptr<ScoreReading> score(std::vector<TokenIds>, int64_t) override { return nullptr; }
+  void add(PromptReading&) override { ++rows_; }
+  size_t rows() const override { return rows_; }
+  const TokenIds& tokens(size_t) const override { return text_; }
+  std::span<const float> logits(size_t) override { return logits_; }
+  void step(const std::vector<int64_t>& rows, const TokenIds&) override {
+    if (!rows.empty()) throw std::runtime_error("the disk is gone");
+    rows_ = 0;
+  }
+  void clear() noexcept override { rows_ = 0; }
+
+ private:
+  class Prompt : public PromptReading {
+    bool advance(int64_t) override { return true; }
+  };
+  std::vector<float> logits_ = {0, 1};
+  TokenIds text_ = {1};
+  size_t rows_ = 0;
+};
+
+TEST(Engine, AFailureEndsTheTextsOfTheMomentAndLaterOnesAreWritten) {
+  Engine engine(std::make_unique<FailingDecoder>(), [](int64_t) { return "x"; }, {});
+  for (const bool even_telling_fails : {true, false}) {
+    Record failing, short_one;
+    std::promise<void> told;
+    EngineRequest request;
+    request.texts.push_back(job_of(failing, {1}, 5));
+    request.on_failure = [&](std::exception_ptr) {
+      told.set_value();
+      if (even_telling_fails) throw std::bad_alloc();
+    };
+    const auto ticket = engine.submit(std::move(request));
+    told.get_future().wait();
+    EngineRequest next;
+    next.texts.push_back(job_of(short_one, {1}, 1));
+    const auto next_ticket = engine.submit(std::move(next));
+    short_one.ended.get_future().wait();
+    EXPECT_EQ(short_one.tokens.size(), 1u);
+  }
+  while (engine.counts().rows > 0) std::this_thread::yield();
+}
+
+TEST(Engine, ACancelledRequestIsNotCalledAnyMore) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  std::atomic<int64_t> tokens = 0;
+  EngineRequest request;
+  Record record;
+  request.texts.push_back(job_of(record, {1}, 1000000));
+  request.texts[0].on_token = [&](TextToken&&) { ++tokens; };
+  auto ticket = model.engine->submit(std::move(request));
+  while (tokens < 3) std::this_thread::yield();
+  ticket.reset();
+  const int64_t then = tokens;
+  while (model.engine->counts().rows > 0) std::this_thread::yield();
+  EXPECT_EQ(tokens, then);
+}
+
+TEST(Engine, TextsThatWouldTakeTooMuchMemoryAreRefusedBeforeTheyStart) {
+  const ServedModel model = served("mosaic", byte_mosaic(), {.memory_bytes = 1e6});
+  Record record;
+  EngineRequest request;
+  request.texts.push_back(job_of(record, {1}, 100000));
+  EXPECT_THROW(model.engine->submit(std::move(request)), ApiError);
+
+  // Together they would: one waits for the other.
+  std::vector<Record> records(6);
+  std::vector<std::shared_ptr<Engine::Ticket>> tickets;
+  for (Record& one : records) {
+    EngineRequest fits;
+    fits.texts.push_back(job_of(one, {1}, 700));
+    tickets.push_back(model.engine->submit(std::move(fits)));
+  }
+  int64_t most = 0;
+  for (Record& one : records) {
+    const auto ended = one.ended.get_future();
+    while (ended.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
+      most = std::max<int64_t>(most, model.engine->counts().rows);
+  }
+  EXPECT_GE(most, 1);
+  EXPECT_LT(most, 6);
+}
+
+TEST(Engine, AFailedTextDoesNotHarmTheOthers) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  Record good, bad;
+  EngineRequest fine, broken;
+  fine.texts.push_back(job_of(good, {1}, 50));
+  broken.texts.push_back(job_of(bad, {1}, 50));
+  for (int64_t token = 0; token < 257; ++token)
+    broken.texts[0].sampling.logit_bias[token] = -INFINITY;  // nothing is left to draw
+  std::promise<std::string> failure;
+  broken.on_failure = [&](std::exception_ptr error) {
+    failure.set_value(as_api_error(error).what());
+  };
+  const auto first = model.engine->submit(std::move(fine));
+  const auto second = model.engine->submit(std::move(broken));
+  EXPECT_NE(failure.get_future().get().find("no token"), std::string::npos);
+  good.ended.get_future().wait();
+  EXPECT_EQ(good.tokens.size(), 50u);
+  EXPECT_TRUE(bad.tokens.empty());
+}
+
+TEST(Engine, ALongTextThatIsScoredLetsOthersPass) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  const TokenIds text = prompt_of(20000, 1);
+  std::atomic<bool> scored = false;
+  std::promise<std::vector<std::vector<ScoredToken>>> scores;
+  EngineRequest request;
+  request.scores.push_back({{text}, 1, [&](std::vector<std::vector<ScoredToken>>&& result) {
+                              scored = true;
+                              scores.set_value(std::move(result));
+                            }});
+  const auto first = model.engine->submit(std::move(request));
+  for (int i = 0; i < 3; ++i) {  // of the same client, one after another
+    Record record;
+    EngineRequest later;
+    later.texts.push_back(job_of(record, prompt_of(5, i), 10));
+    const auto ticket = model.engine->submit(std::move(later));
+    record.ended.get_future().wait();
+    EXPECT_FALSE(scored) << i;
+  }
+  const auto result = scores.get_future().get().front();
+  const auto expected = score_texts(*byte_mosaic(), {text}, {1, {}, true}).front();
+  ASSERT_EQ(result.size(), text.size() + 1);
+  for (size_t t = 1; t < result.size(); ++t)
+    ASSERT_NEAR(*result[t].log_probability, *expected[t].log_probability, 1e-5) << t;
+}
+
+TEST(Engine, ALongPromptLetsOthersPass) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  Record slow, quick;
+  EngineRequest long_one, short_one;
+  long_one.texts.push_back(job_of(slow, prompt_of(20000, 1), 1));
+  short_one.texts.push_back(job_of(quick, prompt_of(5, 2), 20));
+  const auto first = model.engine->submit(std::move(long_one));
+  const auto second = model.engine->submit(std::move(short_one));
+  auto ended = slow.ended.get_future();
+  quick.ended.get_future().wait();
+  EXPECT_NE(ended.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  ended.wait();
+}
+
+TEST(Engine, EqualPromptsOfARequestAreReadOnce) {
+  const ServedModel model = served("mosaic", byte_mosaic());
+  std::vector<Record> records(4);
+  EngineRequest request;
+  for (Record& record : records) request.texts.push_back(job_of(record, prompt_of(20000, 1), 2));
+  const auto started = std::chrono::steady_clock::now();
+  const auto ticket = model.engine->submit(std::move(request));
+  std::vector<double> seconds;
+  for (Record& record : records) {
+    record.ended.get_future().wait();
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count());
+  }
+  EXPECT_LT(seconds.back(), 2 * seconds.front());
+}
+
+TEST(FairQueue, ClientsTakeTurns) {
+  FairQueue<int> queue;
+  for (const int item : {1, 2, 3}) queue.push("a", item);
+  queue.push("b", 10);
+  queue.push("c", 20);
+  queue.push("b", 11);
+  std::vector<int> order;
+  EXPECT_FALSE(queue.pop([](int) { return false; }));
+  while (!queue.empty()) order.push_back(*queue.pop([](int) { return true; }));
+  EXPECT_EQ(order, (std::vector<int>{1, 10, 20, 2, 11, 3}));
+}
+
+TEST(FairQueue, WhatMayNotGoLetsOthersPass) {
+  FairQueue<int> queue;
+  for (const int item : {1, 2, 3}) queue.push("a", item);
+  queue.push("b", 10);
+  EXPECT_EQ(queue.pop([](int item) { return item != 1; }), 2);
+  EXPECT_EQ(queue.pop([](int item) { return item != 1; }), 10);
+  EXPECT_EQ(queue.pop([](int item) { return item == 1; }), 1);
+  EXPECT_EQ(queue.size(), 1u);
+}
+
+TEST(PrefixCache, TheLongestPrefixThatIsKept) {
+  PrefixCache<std::string> cache(100);
+  cache.keep({1, 2}, "12", 40);
+  cache.keep({1, 2, 3}, "123", 40);
+  EXPECT_EQ(cache.longest_prefix({1, 2, 3, 4})->first, "123");
+  EXPECT_EQ(cache.longest_prefix({1, 2, 4}), std::make_pair(std::string("12"), size_t{2}));
+  EXPECT_FALSE(cache.longest_prefix({1}).has_value());
+  EXPECT_FALSE(cache.longest_prefix({2, 1, 2}).has_value());
+  cache.keep({7}, "7", 30);  // the least recently used leaves
+  EXPECT_FALSE(cache.longest_prefix({1, 2, 3}) && cache.longest_prefix({1, 2, 3})->second == 3);
+  EXPECT_EQ(cache.bytes(), 70);
+  cache.keep({8}, "8", 101);  // larger than all
+  EXPECT_FALSE(cache.longest_prefix({8}).has_value());
+  EXPECT_EQ(cache.entries(), 2u);
+}
+
+}  // namespace
+}  // namespace tessera::serve

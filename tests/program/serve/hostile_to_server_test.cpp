@@ -1,0 +1,178 @@
+// A server of models among strangers: limits that mean work, places, the log.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/program/serve/raw_client.h"
+#include "tests/program/serve/running_server.h"
+
+namespace tessera::serve {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+
+TEST(HostileToServer, BodiesThatNeverComeHoldUpNobody) {
+  ServerOptions options;
+  options.http.read_seconds = 600;  // so that nothing here ends by itself
+  Running running(options);
+  std::vector<std::unique_ptr<RawClient>> waiting;
+  for (int i = 0; i < 80; ++i)
+    for (const std::string more :
+         {"Transfer-Encoding: chunked\r\n\r\n", "Content-Length: 9\r\n\r\n{",
+          "Expect: 100-continue\r\nContent-Length: 9\r\n\r\n",
+          "Transfer-Encoding: chunked\r\n\r\n5\r\n{"})
+      waiting.push_back(
+          std::make_unique<RawClient>(running.server.port(),
+                                      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
+                                      "Content-Type: application/json\r\n" +
+                                          more));
+  for (const auto& [method, path, body] :
+       {std::tuple("GET", "/health", ""),
+        std::tuple("POST", "/v1/completions", R"({"prompt":"a","max_tokens":1})")}) {
+    RawClient client(running.server.port(), asking(method, path, body));
+    EXPECT_EQ(client.answer().status, 200) << path;
+  }
+}
+
+TEST(HostileToServer, OneThatSendsNothingMoreGetsItsWholeText) {
+  Running running;
+  for (const bool stream : {false, true}) {
+    const Json body = {
+        {"prompt", "a"}, {"max_tokens", 300}, {"ignore_eos", true}, {"stream", stream}};
+    RawClient client(running.server.port(), asking("POST", "/v1/completions", body.dump()));
+    client.half_close();
+    const Answer answer = client.answer();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_TRUE(answer.whole);
+    EXPECT_THAT(answer.body, HasSubstr(stream ? "data: [DONE]\n\n" : "\"completion_tokens\":300"));
+  }
+}
+
+TEST(HostileToServer, ManyNamesAreOneClientWhereThereAreNoKeys) {
+  ServerOptions options;
+  options.clients_per_key = 2;
+  Running running(options);
+  const auto asked = [&](int i, bool endless) {
+    const Json body = {{"prompt", "a"},
+                       {"max_tokens", endless ? 100000 : 1},
+                       {"stream", endless},
+                       {"ignore_eos", true}};
+    return asking("POST", "/v1/completions", body.dump(),
+                  fmt::format("Authorization: Bearer {}\r\n", i));
+  };
+  RawClient first(running.server.port(), asked(1, true));
+  RawClient second(running.server.port(), asked(2, true));
+  for (RawClient* client : {&first, &second})
+    ASSERT_THAT(client->until("data: {"), StartsWith("HTTP/1.1 200"));
+  for (int i = 3; i < 10; ++i)
+    EXPECT_EQ(RawClient(running.server.port(), asked(i, false)).answer().status, 429) << i;
+  first.leave();
+  EXPECT_TRUE(soon([&] { return running.counts().rows == 1; }));
+  EXPECT_TRUE(soon(
+      [&] { return RawClient(running.server.port(), asked(10, false)).answer().status == 200; }));
+}
+
+TEST(HostileToServer, ThoseWithoutAKeyTakeNoPlaces) {
+  ServerOptions options;
+  options.access.keys = {"key"};
+  options.clients = 2;
+  Running running(options);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += asking("GET", i % 10 == 0 ? "/health" : "/page.css");
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (int i = 0; i < 10; ++i) {  // more is sent to them than the kernel holds
+    strangers.push_back(std::make_unique<RawClient>(running.server.port(), 4096));
+    strangers.back()->send(many);
+  }
+  for (int i = 0; i < 50; ++i) {
+    const std::string key = "Authorization: Bearer key\r\n";
+    RawClient client(running.server.port(), asking("GET", "/v1/models", "", key));
+    ASSERT_EQ(client.answer().status, 200) << i;
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+TEST(HostileToServer, ALogThatFailsChangesNoAnswer) {
+  TinyService tiny;
+  ServerOptions options;
+  options.http.port = 0;
+  std::atomic<int> lines = 0;
+  Server server(tiny.service, options, [&](const Request&, int, double) {
+    ++lines;
+    throw std::runtime_error("the disk is full");
+  });
+  std::thread thread([&] { server.run(); });
+  const Json body = {{"prompt", "a"}, {"max_tokens", 3}, {"stream", true}};
+  RawClient client(server.port());
+  client.send(asking("GET", "/health") + asking("POST", "/v1/completions", body.dump()) +
+              asking("GET", "/nothing") + asking("GET", "/health", "", "Connection: close\r\n"));
+  EXPECT_EQ(client.answer().body, R"({"status":"ok"})");
+  EXPECT_THAT(client.answer().body, HasSubstr("data: [DONE]\n\n"));
+  EXPECT_EQ(client.answer().status, 404);
+  EXPECT_EQ(client.answer().status, 200);
+  EXPECT_EQ(client.rest(), "");
+  server.stop();
+  thread.join();
+  EXPECT_EQ(lines, 4);
+}
+
+TEST(HostileToServer, CompressedBodiesAreRefused) {
+  Running running;
+  const std::string body = R"({"prompt":"a","max_tokens":1})";
+  for (const std::string encoding : {"gzip", "deflate", "br", "zstd", "GZIP", "gzip, identity"})
+    for (const std::string path : {"/health", "/v1/completions", "/"}) {
+      const std::string method = path == "/v1/completions" ? "POST" : "GET";
+      RawClient client(running.server.port(),
+                       asking(method, path, body, "Content-Encoding: " + encoding + "\r\n"));
+      EXPECT_EQ(client.answer().status, 415) << path << " " << encoding;
+    }
+}
+
+TEST(HostileToServer, RangesAreIgnored) {
+  Running running;
+  const auto page = [&](const std::string& more) {
+    return RawClient(running.server.port(), asking("GET", "/", "", more)).answer();
+  };
+  const Answer whole = page("");
+  ASSERT_EQ(whole.status, 200);
+  std::string many = "0-";
+  for (int i = 1; i < 2000; ++i) many += ",0-";
+  for (const std::string& ranges :
+       {std::string("0-9"), std::string("5-"), std::string("-1"), many}) {
+    const Answer answer = page("Range: bytes=" + ranges + "\r\n");
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_TRUE(answer.body == whole.body) << answer.body.size() << " bytes";
+    EXPECT_EQ(answer.header("Content-Range"), "");
+  }
+}
+
+TEST(HostileToServer, EnormousAnswersAreRefusedBeforeAnyWork) {
+  Running running;
+  const auto status = [&](const Json& body) {
+    return RawClient(running.server.port(), asking("POST", "/v1/completions", body.dump()))
+        .answer()
+        .status;
+  };
+  const std::vector<int> ids(1000, 65);
+  const std::vector<std::string> texts(2048, "a");
+  Json body = {{"prompt", ids}, {"n", 128}, {"echo", true}, {"logprobs", 20}, {"max_tokens", 0}};
+  for (const bool stream : {false, true}) {
+    body["stream"] = stream;
+    EXPECT_THAT(status(body), AnyOf(400, 413, 429)) << stream;
+  }
+  body = {{"prompt", ids}, {"n", 1}, {"best_of", 128}, {"logprobs", 20}, {"max_tokens", 5000}};
+  EXPECT_THAT(status(body), AnyOf(400, 413, 429));
+  body = {{"prompt", texts}, {"n", 128}, {"max_tokens", 1}};
+  EXPECT_THAT(status(body), AnyOf(400, 413, 429, 503));
+  EXPECT_EQ(running.counts().tokens_read, 0);
+  EXPECT_EQ(running.counts().tokens_written, 0);
+  EXPECT_EQ(status({{"prompt", "a"}, {"max_tokens", 1}}), 200);
+}
+
+}  // namespace
+}  // namespace tessera::serve

@@ -1,0 +1,143 @@
+// Tokenizers, inspection, runs, plans and the page, as clients ask for them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+
+#include "program/serve/completion_request.h"
+#include "tessera/infer/inspection.h"
+#include "tests/program/serve/tiny_service.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::serve {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// As RemoteTokenizer of lm-evaluation-harness asks.
+TEST(Routes, ATokenizerOverTheNetwork) {
+  TinyService tiny;
+  const Json info = tiny.json(tiny.ask("GET", "/tokenizer_info"));
+  EXPECT_EQ(info["eos_token"], "<|endoftext|>");
+  EXPECT_TRUE(info["bos_token"].is_null());
+  EXPECT_TRUE(info["pad_token"].is_null());
+  EXPECT_EQ(info["chat_template"], kChatTemplate);
+  const auto tokens = [&](const std::string& text) {
+    return tiny.json(tiny.post("/tokenize", {{"prompt", text}, {"add_special_tokens", false}}));
+  };
+  EXPECT_EQ(tokens("test")["tokens"], (Json{116, 101, 115, 116}));
+  EXPECT_EQ(tokens("<|endoftext|>")["tokens"], (Json::array({256})));
+  EXPECT_EQ(tokens("")["tokens"], Json::array());
+  const Json text = tiny.json(tiny.post("/detokenize", {{"tokens", {116, 195, 169, 256}}}));
+  EXPECT_EQ(text["prompt"], "té<|endoftext|>");
+  EXPECT_EQ(tiny.post("/detokenize", {{"tokens", {300}}}).status, 400);
+  EXPECT_EQ(tiny.post("/detokenize", {{"tokens", "a"}}).status, 400);
+  EXPECT_EQ(tiny.post("/tokenize", {{"text", "a"}}).status, 400);
+  EXPECT_EQ(tiny.ask("GET", "/tokenizer_info?model=none").status, 404);
+}
+
+TEST(Routes, WhichMemoriesMadeAToken) {
+  TinyService tiny;
+  const Json reply = tiny.json(tiny.post("/v1/inspect", {{"model", "mosaic"},
+                                                         {"text", "the king the"},
+                                                         {"position", 6},
+                                                         {"memories", 3},
+                                                         {"alternatives", 4}}));
+  ASSERT_TRUE(reply.contains("layers")) << reply;
+  Tokens text;
+  for (const char c : std::string("the king the")) text.push_back(c);
+  const Inspection expected =
+      inspect(*tiny.service.models.find("mosaic")->model, text, 6, {3, 4, {}});
+  EXPECT_EQ(reply["token"]["text"], "g");
+  EXPECT_DOUBLE_EQ(reply["logit"], expected.logit);
+  EXPECT_EQ(reply["tokens"].size(), 12u);
+  EXPECT_EQ(reply["alternatives"].size(), 4u);
+  double sum = reply["embedding"].get<double>() + reply["biases"].get<double>();
+  for (const Json& layer : reply["layers"]) {
+    sum += layer["second_unit"].get<double>();
+    for (const Json& head : layer["heads"]) {
+      sum += head["logit"].get<double>();
+      ASSERT_EQ(head["memories"].size(), 3u);
+      const Json& memory = head["memories"][0];
+      EXPECT_EQ(memory["token"]["id"], text[memory["position"].get<size_t>()]);
+      EXPECT_GE(memory["weight"], head["memories"][1]["weight"]);
+    }
+  }
+  EXPECT_NEAR(sum, expected.logit, 1e-4);  // the parts are all there is
+  EXPECT_EQ(tiny.post("/v1/inspect", {{"text", ""}}).status, 400);
+  EXPECT_EQ(tiny.post("/v1/inspect", {{"text", "ab"}, {"position", 2}}).status, 400);
+  EXPECT_EQ(tiny.post("/v1/inspect", {{"tokens", {1, 999}}}).status, 400);
+}
+
+TEST(Routes, RunsAndTheirMetricsAsTheyGrow) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "tiny");
+  std::filesystem::create_directories(folder / "empty");
+  std::ofstream(folder / "tiny/metrics.jsonl") << "{\"step\":1}\n{\"step\":2}\n{\"st";
+  std::ofstream(folder / "tiny/config.toml") << "[train]\nsteps = 3\n";
+  TinyService tiny;
+  tiny.service.runs = folder.path().native();
+  const Json runs = tiny.json(tiny.ask("GET", "/v1/runs"));
+  ASSERT_EQ(runs["data"].size(), 1u);
+  EXPECT_EQ(runs["data"][0]["id"], "tiny");
+  EXPECT_EQ(runs["data"][0]["last"]["step"], 2);
+  EXPECT_EQ(runs["data"][0]["has_report"], false);
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/metrics").body, "{\"step\":1}\n{\"step\":2}\n");
+  EXPECT_EQ(tiny.json(tiny.ask("GET", "/v1/runs/tiny/config"))["train"]["steps"], 3);
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/report").status, 404);
+  std::ofstream(folder / "tiny/report.html") << "<p>";
+  EXPECT_EQ(tiny.ask("GET", "/v1/runs/tiny/report").body, "<p>");
+  for (const char* name : {"empty", "..", "%2e%2e", "tiny%2F..%2Ftiny", "none"})
+    EXPECT_EQ(tiny.ask("GET", std::string("/v1/runs/") + name + "/metrics").status, 404) << name;
+
+  RecordedEvents events(3);  // hangs up after the third
+  std::thread writer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::ofstream(folder / "tiny/metrics.jsonl", std::ios::app) << "ep\":3}\n";
+  });
+  tiny.ask("GET", "/v1/runs/tiny/metrics?follow=true").events(events);
+  writer.join();
+  EXPECT_EQ(events.events,
+            (std::vector<std::string>{"{\"step\":1}", "{\"step\":2}", "{\"step\":3}"}));
+  tiny.service.stopping = true;
+  RecordedEvents none;
+  tiny.ask("GET", "/v1/runs/tiny/metrics?follow=true").events(none);  // ends
+}
+
+TEST(Routes, Plans) {
+  TinyService tiny;
+  const Json asked = {{"alpha", 1.5}, {"inputs", 500}, {"outputs", 5}, {"runs", 2}};
+  Json by_error = asked, by_dimension = asked;
+  by_error["error"] = 0.1;
+  const Json plan = tiny.json(tiny.post("/v1/plan", by_error));
+  ASSERT_TRUE(plan.contains("dimension")) << plan;
+  EXPECT_LE(plan["predicted_error"], 0.1);
+  EXPECT_EQ(plan["simulated"]["runs"], 2);
+  EXPECT_FALSE(plan["schemes"].empty());
+  by_dimension["dimension"] = plan["dimension"];
+  const Json same = tiny.json(tiny.post("/v1/plan", by_dimension));
+  EXPECT_EQ(same["dimension"], plan["dimension"]);
+  EXPECT_TRUE(same["samples"].is_null());
+  EXPECT_EQ(tiny.post("/v1/plan", asked).status, 400);
+  EXPECT_EQ(tiny.post("/v1/plan", {{"error", 0.1}}).status, 400);
+}
+
+TEST(Routes, ThePageIsPartOfTheProgram) {
+  TinyService tiny;
+  const Response page = tiny.ask("GET", "/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+  EXPECT_THAT(page.body, StartsWith("<!doctype html>"));
+  bool has_policy = false;
+  for (const auto& [name, value] : page.headers)
+    has_policy |= name == "Content-Security-Policy" && value.find("unsafe") == std::string::npos;
+  EXPECT_TRUE(has_policy);
+  EXPECT_THAT(page.body, ::testing::Not(HasSubstr("<script>")));
+  EXPECT_THAT(tiny.ask("GET", "/page.js").content_type, StartsWith("text/javascript"));
+}
+
+}  // namespace
+}  // namespace tessera::serve

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <thread>
+
+#include "program/serve/server.h"
+#include "tests/program/serve/http_client.h"
+#include "tests/program/serve/tiny_service.h"
+
+namespace tessera::serve {
+
+/// A server of a tiny service, in a thread.
+class Running {
+ public:
+  explicit Running(ServerOptions options = {}, const EngineOptions& engine = {})
+      : tiny(engine), server(tiny.service, any_port(options)), thread([this] { server.run(); }) {}
+  ~Running() { stop(); }
+  void stop() {
+    server.stop();
+    if (thread.joinable()) thread.join();
+  }
+  /// The whole answer to one request, on a connection of its own.
+  std::string ask(const std::string& text, const std::string& end = "}") {
+    Client client(server.port());
+    client.send(text);
+    return client.receive(end);
+  }
+  const EngineCounts& counts() { return tiny.service.models.find("mosaic")->engine->counts(); }
+
+  TinyService tiny;
+  Server server;
+  std::thread thread;
+
+ private:
+  static ServerOptions any_port(ServerOptions options) {
+    options.http.port = 0;
+    return options;
+  }
+};
+
+/// Whether it becomes true within some seconds.
+template <typename Condition>
+bool soon(Condition&& condition) {
+  for (int i = 0; i < 1000 && !condition(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return condition();
+}
+
+}  // namespace tessera::serve

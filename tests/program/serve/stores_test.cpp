@@ -1,0 +1,345 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "program/serve/api_error.h"
+#include "tessera/store/rebuild.h"
+#include "tessera/store/store_json.h"
+#include "tests/program/serve/tiny_service.h"
+#include "tests/store/small_stores.h"
+
+namespace tessera::serve {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kDocuments = "/v1/stores/books/documents";
+
+class Stores : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    store::MemoStore::create(folder_ / "books", store::small_memory(), store::byte_tokenizer());
+    store::memorize(folder_ / "books", "one", "The raven sat above the door.");
+    tiny_.service.models.add_store("books", (folder_ / "books").native(), {});
+  }
+  Json get(const std::string& path) { return tiny_.json(tiny_.ask("GET", path)); }
+  Json post(const std::string& path, const Json& body, int status = 200) {
+    return tiny_.json(tiny_.post(path, body), status);
+  }
+
+  test::TemporaryFolder folder_;
+  TinyService tiny_;
+};
+
+TEST_F(Stores, DocumentsComeAndGo) {
+  EXPECT_EQ(get("/v1/stores")["data"][0]["documents"], 1);
+  const Json listed = get(kDocuments);
+  ASSERT_EQ(listed["data"].size(), 1u) << listed;
+  EXPECT_EQ(listed["data"][0]["id"], "one");
+  EXPECT_EQ(listed["data"][0]["tokens"], 30);  // with the end of text
+  const std::string before = store::digest(folder_ / "books");
+
+  const Json added = post(kDocuments, {{"id", "a/b c"}, {"text", "My lamp went out."}}, 201);
+  EXPECT_EQ(added["outcome"], "new");
+  EXPECT_EQ(added["tokens"], 18);
+  EXPECT_EQ(get(kDocuments + "/a%2Fb%20c")["text"], "My lamp went out.");
+
+  const Json again = {{"id", "one"}, {"text", "Another text."}};
+  const Response taken = tiny_.post(kDocuments, again);
+  EXPECT_EQ(taken.status, 409);
+  EXPECT_EQ(Json::parse(taken.body)["error"]["code"], "document_exists");
+  EXPECT_EQ(get(kDocuments + "/one")["text"], "The raven sat above the door.");
+  EXPECT_EQ(post(kDocuments + "?replace=true", again, 201)["outcome"], "replaced");
+  EXPECT_EQ(post(kDocuments + "?replace=true", again, 201)["outcome"], "unchanged");
+  EXPECT_EQ(get(kDocuments + "/one")["text"], "Another text.");
+
+  EXPECT_EQ(tiny_.json(tiny_.ask("DELETE", kDocuments + "/a%2Fb%20c"))["deleted"], true);
+  EXPECT_EQ(tiny_.ask("DELETE", kDocuments + "/a%2Fb%20c").status, 404);
+  const Response text = tiny_.ask("POST", kDocuments + "?replace=true", "The raven.", "text/plain");
+  EXPECT_EQ(text.status, 400);  // without an id
+  post(kDocuments, {{"id", "one"}, {"text", "The raven sat above the door."}, {"replace", true}},
+       201);
+  EXPECT_EQ(store::digest(folder_ / "books"), before);  // the very bits
+}
+
+TEST_F(Stores, WhatCannotBeStoredIsRefused) {
+  EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}, {"text", ""}}).status, 422);
+  EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}, {"text", std::string("a\0b", 3)}}).status, 422);
+  EXPECT_EQ(tiny_.post(kDocuments, {{"id", ""}, {"text", "a"}}).status, 400);
+  EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}}).status, 400);
+  EXPECT_EQ(tiny_.ask("POST", kDocuments, "<a>", "application/xml").status, 415);
+  EXPECT_EQ(tiny_.ask("GET", "/v1/stores/other/documents").status, 404);
+  EXPECT_EQ(tiny_.ask("GET", kDocuments + "/..%2F..%2Fetc%2Fpasswd").status, 404);
+  const Response unknown = tiny_.ask("GET", kDocuments + "/ome");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_THAT(unknown.body, HasSubstr("did you mean 'one'?"));
+}
+
+TEST_F(Stores, RecitesAndNamesItsSources) {
+  const Json recalled = post("/v1/stores/books/recall", {{"prompt", "The raven"}, {"tokens", 100}});
+  EXPECT_EQ(recalled["text"], " sat above the door.") << recalled;
+  EXPECT_EQ(recalled["end"], "end-of-document");
+  ASSERT_EQ(recalled["tokens"].size(), 20u);
+  const Json& first = recalled["tokens"][0];
+  EXPECT_EQ(first["text"], " ");
+  EXPECT_EQ(first["sources"][0]["document"], "one");
+  EXPECT_EQ(first["sources"][0]["position"], 9);
+  EXPECT_GT(first["probability"], 0.99);
+  EXPECT_EQ(first["sources"][0]["byte"], 9);
+  EXPECT_EQ(first["sources"][0]["line"], 1);
+  const store::MemoStore opened(folder_ / "books");
+  const store::Question question = store::read_question(opened, "The raven");
+  EXPECT_EQ(recalled, store::json_of(opened, "The raven", question,
+                                     store::recall(opened, question.tokens, {.tokens = 100})));
+  EXPECT_EQ(tiny_.post("/v1/stores/books/recall", {{"prompt", ""}}).status, 400);
+}
+
+TEST_F(Stores, IsAModelWhoseScoresAreItsDecoders) {
+  const std::string text = "The raven sat";
+  const Json reply = tiny_.complete({{"model", "books"},
+                                     {"prompt", text},
+                                     {"max_tokens", 1},
+                                     {"temperature", 0},
+                                     {"logprobs", 1},
+                                     {"echo", true}});
+  ASSERT_TRUE(reply.contains("choices")) << reply;
+  const Json& logprobs = reply["choices"][0]["logprobs"];
+  ASSERT_EQ(logprobs["tokens"].size(), text.size() + 1);
+  const store::MemoStore opened(folder_ / "books");
+  store::StoreReader reader(opened);
+  for (size_t t = 0; t < text.size(); ++t) {
+    if (t > 0) {
+      const double probability = reader.probabilities()[static_cast<unsigned char>(text[t])];
+      EXPECT_NEAR(logprobs["token_logprobs"][t].get<double>(), std::log(probability), 1e-6) << t;
+    }
+    reader.append(static_cast<unsigned char>(text[t]));
+  }
+  EXPECT_EQ(logprobs["tokens"].back(), " ");
+
+  const Json written = post("/v1/stores/books/complete",
+                            {{"prompt", "The raven sat"}, {"max_tokens", 40}, {"temperature", 0}});
+  EXPECT_EQ(written["choices"][0]["text"], " above the door.");
+  EXPECT_EQ(written["choices"][0]["finish_reason"], "stop");
+}
+
+TEST_F(Stores, FindsCountsAndVerifies) {
+  const Json found = post("/v1/stores/books/find", {{"text", "sat"}});
+  EXPECT_EQ(found["places"], 1);
+  EXPECT_EQ(found["data"][0]["byte"], 10);
+  EXPECT_EQ(found["data"][0]["before"], "The raven ");
+  EXPECT_EQ(tiny_.post("/v1/stores/books/find", {{"text", ""}}).status, 400);
+  const Json known = get("/v1/stores/books/stat?measure=10");
+  EXPECT_EQ(known["documents"], 1);
+  EXPECT_EQ(known["digest"], store::digest(folder_ / "books"));
+  EXPECT_GT(known["load"], 0);
+  EXPECT_EQ(known["measured_recall"]["positions"], 10);
+  EXPECT_EQ(known["seed"], 0);
+  EXPECT_EQ(tiny_.ask("GET", "/v1/stores/books/stat?measure=x").status, 400);
+  EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["digest"], known["digest"]);
+}
+
+TEST_F(Stores, LongJobsTellHowFarTheyAre) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += store::document_text(i);
+  const auto events = tiny_.stream(kDocuments + "?stream=true", {{"id", "long"}, {"text", text}});
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back()["outcome"], "new");
+  for (size_t i = 0; i + 1 < events.size(); ++i) EXPECT_LE(events[i]["done"], events[i]["of"]);
+  const Response taken = tiny_.post(kDocuments + "?stream=true", {{"id", "one"}, {"text", "x"}});
+  RecordedEvents recorded;
+  taken.events(recorded);
+  EXPECT_THAT(recorded.events.front(), HasSubstr("document_exists"));
+}
+
+/// Counts how often files of a folder are replaced.
+class Replacements {
+ public:
+  explicit Replacements(const std::filesystem::path& folder)
+      : events_(::inotify_init1(IN_NONBLOCK)) {
+    if (::inotify_add_watch(events_, folder.c_str(), IN_MOVED_TO) < 0)
+      throw std::runtime_error("the folder cannot be watched");
+  }
+  ~Replacements() { ::close(events_); }
+  Replacements(const Replacements&) = delete;
+  Replacements& operator=(const Replacements&) = delete;
+
+  /// Of the file of this name, since the last call.
+  int64_t of(const std::string& name) {
+    alignas(inotify_event) std::array<char, 16384> buffer;
+    int64_t count = 0;
+    for (ssize_t bytes; (bytes = ::read(events_, buffer.data(), buffer.size())) > 0;)
+      for (ssize_t at = 0; at < bytes;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+        count += event->name == name;
+        at += static_cast<ssize_t>(sizeof *event) + event->len;
+      }
+    return count;
+  }
+
+ private:
+  int events_;
+};
+
+TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
+  ServedStore& store = *tiny_.service.models.store("books");
+  Replacements replacements(folder_ / "books");
+  std::promise<void> begun, released;
+  std::thread first([&, told = false]() mutable {
+    store.memorize("first", store::document_text(100), false, [&](int64_t, int64_t) {
+      if (std::exchange(told, true)) return;
+      begun.set_value();
+      released.get_future().wait();
+    });
+  });
+  begun.get_future().wait();
+  std::array<std::thread, 8> others;
+  std::atomic<int> refused = 0;
+  for (size_t i = 0; i < others.size(); ++i)
+    others[i] = std::thread([&, i] {
+      const std::string id = i == 3 ? "one" : std::to_string(i);
+      try {
+        store.memorize(id, store::document_text(static_cast<int>(i)), false, {});
+      } catch (const ApiError& error) {
+        EXPECT_EQ(error.status(), 409);
+        ++refused;
+      }
+    });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
+            " sat above the door.");  // while an edit is busy
+  released.set_value();
+  first.join();
+  for (auto& other : others) other.join();
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(get(kDocuments)["data"].size(), 2 + others.size() - 1);
+  EXPECT_LE(replacements.of("memory.safetensors"), 4);
+  EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["verified"], true);
+}
+
+/// The server's own reader is not in the way.
+TEST_F(Stores, AnEditFirstErasesWhatAnotherProcessLeft) {
+  const auto folder = folder_ / "books";
+  ServedStore& store = *tiny_.service.models.store("books");
+  store.read([](const ServedStore::Snapshot&) {});
+  store::MemoWriter(folder).forget("one");  // and no checkpoint
+  bool erased = false;
+  store.memorize("two", store::document_text(2), false, [&](int64_t, int64_t) {
+    erased = !store::MemoStore(folder).ledger().erasure_pending();
+  });
+  EXPECT_TRUE(erased);
+}
+
+TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
+  ServedStore& store = *tiny_.service.models.store("books");
+  std::promise<void> begun, released;
+  std::thread reader([&] {
+    store.read([&](const ServedStore::Snapshot& snapshot) {
+      begun.set_value();
+      released.get_future().wait();
+      EXPECT_EQ(snapshot.store.ledger().documents().size(), 1u);
+    });
+  });
+  begun.get_future().wait();
+  auto edit = std::async(std::launch::async, [&] { store.forget("one", {}); });
+  EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
+            " sat above the door.");
+  EXPECT_EQ(edit.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  released.set_value();
+  reader.join();
+  edit.get();
+  EXPECT_EQ(get(kDocuments)["data"].size(), 0u);
+}
+
+TEST_F(Stores, AReaderThatTakesLongBeginsAgainWhereTextIsErased) {
+  const auto store = tiny_.service.models.store("books");
+  std::vector<size_t> seen;  // documents, by each attempt
+  std::promise<void> begun;
+  std::thread reader([&] {
+    store->read([&](const ServedStore::Snapshot& snapshot) {
+      seen.push_back(snapshot.store.ledger().documents().size());
+      if (seen.size() > 1) return;
+      begun.set_value();
+      for (;;) snapshot.look_up();
+    });
+  });
+  begun.get_future().wait();
+  store->forget("one", {});
+  reader.join();
+  EXPECT_THAT(seen, ::testing::ElementsAre(1, 0));
+}
+
+TEST_F(Stores, AReaderWhomNobodyWantsGivesUp) {
+  const auto store = tiny_.service.models.store("books");
+  for (const bool reads_documents : {true, false}) {
+    const auto read = [&](const ServedStore::Snapshot& snapshot) {
+      for (;;)
+        if (reads_documents)
+          snapshot.store.token_counts();
+        else
+          snapshot.look_up();
+    };
+    try {
+      store->read(read, [] { return true; });
+      ADD_FAILURE() << "it went on";
+    } catch (const ApiError& error) {
+      EXPECT_EQ(error.status(), 503);
+    }
+  }
+  EXPECT_EQ(get(kDocuments)["data"].size(), 1u);  // its snapshot serves the next one
+}
+
+TEST_F(Stores, ARebuiltStoreIsOpenedAgain) {
+  const auto before = tiny_.service.models.find("books");
+  const std::string text = "The raven sat above the door, and the raven sat above the door.";
+  post(kDocuments, {{"id", "one"}, {"text", text}, {"replace", true}}, 201);
+  store::rebuild_store(folder_ / "books", store::tokenizer_of_documents(folder_ / "books", 280));
+  EXPECT_EQ(get(kDocuments)["data"][0]["id"], "one");
+  EXPECT_EQ(get(kDocuments + "/one")["text"], text);
+  const auto after = tiny_.service.models.find("books");
+  EXPECT_GT(after->engine->vocabulary(), before->engine->vocabulary());
+  const auto completed = [&](const ServedModels::Model& model) {
+    return post("/v1/completions", {{"model", model->name}, {"prompt", "The raven"}});
+  };
+  EXPECT_TRUE(completed(after).contains("choices"));
+  // Whoever still has the old one gets nothing from it: what is forgotten now is not in it.
+  EXPECT_THROW(before->store->read([](const ServedStore::Snapshot&) {}), ApiError);
+  EXPECT_EQ(tiny_.json(tiny_.ask("DELETE", kDocuments + "/one"))["deleted"], true);
+}
+
+TEST_F(Stores, AStoreThatCannotBeReadEndsItsTextsAndNotTheServer) {
+  std::filesystem::rename(folder_ / "books", folder_ / "away");
+  for (int i = 0; i < 2; ++i) {
+    const Response failed = tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "The"}});
+    EXPECT_GE(failed.status, 500) << failed.body;
+    EXPECT_THAT(failed.body, ::testing::Not(HasSubstr(folder_.path().native())));
+  }
+  EXPECT_EQ(tiny_.post("/v1/completions", {{"prompt", "The"}}).status, 200);  // of a model
+  std::filesystem::rename(folder_ / "away", folder_ / "books");
+  EXPECT_EQ(tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "The raven"}}).status,
+            200);
+}
+
+TEST_F(Stores, SeesWhatOtherProcessesChange) {
+  EXPECT_EQ(get(kDocuments)["data"].size(), 1u);
+  std::thread([&] {
+    store::MemoWriter writer(folder_ / "books");  // as `tessera memo memorize` beside the server
+    writer.memorize("two", "My lamp went out at nine.", store::Duplicates::kRefuse);
+    EXPECT_EQ(tiny_.post(kDocuments, {{"id", "x"}, {"text", "y"}}).status, 503);
+  }).join();
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  EXPECT_EQ(get(kDocuments)["data"].size(), 2u);
+  EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "My lamp w"}})["text"], "ent out at nine.");
+}
+
+}  // namespace
+}  // namespace tessera::serve
