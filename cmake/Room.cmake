@@ -1,5 +1,6 @@
-# A room is a folder of src/tessera: one static library, its headers, and its tests in tests/<room>.
-# Its files are compiled six at a time, in half the time, and so are its tests: what stands in an
+# A room is a folder of a house, as src/tessera/base or src/lab/study: one static library room_<name>,
+# its headers, and its tests in tests/<name>, those of other houses than the library in
+# tests/<house>/<name>. Its files are compiled six at a time, in half the time, and so are its tests: what stands in an
 # anonymous namespace must be the only one of that name in the room, or in its tests.
 
 # tessera_room(<name> [TENSORS] [COLD] [ROOMS <room>...] [LIBRARIES <target>...])
@@ -11,8 +12,8 @@ function(tessera_room name)
   cmake_parse_arguments(ARG "TENSORS;COLD" "" "ROOMS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/(library_)?main\\.cpp$|\\.isa\\.cpp$")
-  add_library(tessera_${name} STATIC)
-  target_include_directories(tessera_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  add_library(room_${name} STATIC)
+  target_include_directories(room_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   set(libraries ${ARG_LIBRARIES})  # with those of the rooms below, for tests/house
   foreach(room IN LISTS ARG_ROOMS)
     get_property(below GLOBAL PROPERTY TESSERA_LIBRARIES_OF_${room})
@@ -20,14 +21,17 @@ function(tessera_room name)
   endforeach()
   set_property(GLOBAL PROPERTY TESSERA_LIBRARIES_OF_${name} ${libraries})
   file(WRITE ${PROJECT_BINARY_DIR}/rooms/${name} "${libraries}")
-  list(TRANSFORM ARG_ROOMS PREPEND tessera_)
-  target_link_libraries(tessera_${name} PUBLIC ${ARG_ROOMS} ${ARG_LIBRARIES})
+  list(TRANSFORM ARG_ROOMS PREPEND room_)
+  target_link_libraries(room_${name} PUBLIC ${ARG_ROOMS} ${ARG_LIBRARIES})
   if(ARG_COLD)
-    target_compile_options(tessera_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(room_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
-  tessera_sources(tessera_${name} ${sources})
+  tessera_sources(room_${name} ${sources})
   set_property(GLOBAL APPEND PROPERTY TESSERA_ROOMS ${name})
   set_property(GLOBAL PROPERTY TESSERA_TENSORS_OF_${name} ${ARG_TENSORS})
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  string(REGEX REPLACE "^tessera/" "" folder ${folder})
+  set_property(GLOBAL PROPERTY TESSERA_FOLDER_OF_${name} ${folder})
 endfunction()
 
 # tessera_instruction_sets(<room> [FOLDER <folder>] <set>...): builds each *.isa.cpp of <room>/cpu, or
@@ -52,12 +56,28 @@ function(tessera_instruction_sets room)
   string(JOIN "/" folder ${room} cpu ${ARG_FOLDER})
   file(GLOB files CONFIGURE_DEPENDS ${folder}/*.isa.cpp)
   foreach(isa IN LISTS ARG_UNPARSED_ARGUMENTS)
-    string(JOIN "_" library tessera ${room} ${ARG_FOLDER} ${isa})
+    string(JOIN "_" library room ${room} ${ARG_FOLDER} ${isa})
     add_library(${library} OBJECT ${files})
     target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_compile_options(${library} PRIVATE -O3 -ffp-contract=fast ${flags_${isa}})
     target_compile_definitions(${library} PRIVATE
       TESSERA_ISA=${isa} TESSERA_VECTOR_BYTES=${bytes_${isa}})
-    target_sources(tessera_${room} PRIVATE $<TARGET_OBJECTS:${library}>)
+    target_sources(room_${room} PRIVATE $<TARGET_OBJECTS:${library}>)
   endforeach()
+endfunction()
+
+# tessera_shared_library(<target> ROOMS <room>...): these rooms, whole, for C++ developers.
+function(tessera_shared_library target)
+  cmake_parse_arguments(ARG "" "" "ROOMS" ${ARGN})
+  add_library(${target} SHARED ${PROJECT_SOURCE_DIR}/cmake/empty.cpp)
+  list(TRANSFORM ARG_ROOMS PREPEND room_ OUTPUT_VARIABLE rooms)
+  list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE archives)
+  add_dependencies(${target} ${rooms})
+  target_link_libraries(${target} PRIVATE
+    "-Wl,--whole-archive" ${archives} "-Wl,--no-whole-archive" "-Wl,--no-undefined")
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                              $<INSTALL_INTERFACE:include>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR} INSTALL_RPATH "$ORIGIN")
 endfunction()

@@ -12,7 +12,7 @@ seconds() {
               END { for (output in seconds) printf "%.1f\t%s\n", seconds[output], output }' "$log"
 }
 
-# libtessera_ops.a and other links count as such; a room's objects lie in CMakeFiles/<target>.dir/<room>
+# libroom_ops.a and other links count as such; a room's objects lie in CMakeFiles/<target>.dir/<room>
 room_of='
   function room(output,  parts, n) {
     if (output ~ /\.gch$/) return "precompiled headers"
@@ -22,7 +22,7 @@ room_of='
     if (parts[1] ~ /^test_/) return "tests"
     if (parts[1] ~ /^bench_/) return "benchmarks"
     if (parts[2] == "__") return "precompiled headers"
-    if (parts[2] == "Unity") {  # tessera_<room>_<set>.dir
+    if (parts[2] == "Unity") {  # room_<room>_<set>.dir
       split(parts[1], parts, "_")
       return parts[2]
     }

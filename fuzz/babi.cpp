@@ -5,10 +5,10 @@
 #include <sstream>
 
 #include "fuzz/folder.h"
+#include "lab/task/babi/simulator.h"
+#include "lab/task/babi/story_reader.h"
+#include "lab/task/babi/vocabulary.h"
 #include "tessera/base/error.h"
-#include "tessera/task/babi/simulator.h"
-#include "tessera/task/babi/story_reader.h"
-#include "tessera/task/babi/vocabulary.h"
 
 using namespace tessera;
 

@@ -9,6 +9,7 @@
 #include "fuzz/folder.h"
 #include "tessera/base/error.h"
 #include "tessera/store/ledger.h"
+#include "tessera/store/sqlite.h"
 
 using namespace tessera;
 using namespace tessera::store;

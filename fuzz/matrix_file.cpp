@@ -7,7 +7,7 @@
 
 #include "fuzz/folder.h"
 #include "tessera/base/error.h"
-#include "tessera/store/matrix_file.h"
+#include "tessera/store/detail/matrix_file.h"
 
 using namespace tessera;
 using namespace tessera::store;

@@ -1,7 +1,7 @@
 // The whole-number loops of correlation matrix memories against what one core can do: rates by the
 // CPU's clock. Run with OMP_NUM_THREADS=1.
 
-#include "tessera/memo/outer_products.h"
+#include "tessera/memo/detail/outer_products.h"
 
 #include <benchmark/benchmark.h>
 

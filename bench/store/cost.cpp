@@ -24,6 +24,7 @@
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
+#include "tessera/store/sqlite.h"
 #include "tests/support/temporary_folder.h"
 
 namespace {

@@ -16,12 +16,12 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/memo/text_plan.h"
+#include "tessera/store/detail/normal_form.h"
+#include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
-#include "tessera/store/normal_form.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
-#include "tessera/store/word_alignment.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // The fuzz targets take no products; the loops that take them are compiled by GCC alone.
 #include <cstdlib>
 
-#include "tessera/memo/outer_products.h"
+#include "tessera/memo/detail/outer_products.h"
 
 namespace tessera::memo {
 

@@ -1,4 +1,4 @@
-#include "tessera/base/file_lock.h"
+#include "tessera/base/file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -45,21 +45,6 @@ TEST_F(WeightFiles, AModelFolderHoldsEveryBit) {
   }
 }
 
-TEST_F(WeightFiles, AFolderHoldsModelsWithStatesOfFixedSize) {
-  for (const auto& [kind, fields] :
-       {std::pair{"lstm", ""}, std::pair{"retnet", R"(, "heads": 2, "bias": true)"}}) {
-    const std::string sizes = R"({"vocabulary": 13, "layers": 2, "channels": 8)";
-    const auto model = make_language_model(kind, config::parse_json(sizes + fields + "}", kind), 3);
-    save_model(folder_ / kind, *model);
-    const auto loaded = load_model(folder_ / kind);
-    EXPECT_EQ(loaded->kind(), kind);
-    EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
-    expect_same(*loaded, *model);
-    const at::Tensor tokens = at::arange(10).unsqueeze(0);
-    EXPECT_TRUE(loaded->hidden(tokens).equal(model->hidden(tokens)));
-  }
-}
-
 TEST_F(WeightFiles, AFolderHoldsATwoMemoryModel) {
   const auto model =
       small_stm(R"(, "variant": "paper", "alpha2": {"value": 0.25, "learned": false})");
@@ -271,8 +256,6 @@ TEST_F(WeightFiles, AFormatRefusesModelsItCannotHold) {
   EXPECT_THROW(export_weights({"gpt2", ""}, *gpt, path), UsageError);
   EXPECT_THROW(export_weights({"nanogpt", ""}, *rotary, path), UsageError);
   EXPECT_THROW(export_weights({"gpt-2", ""}, *gpt, path), UsageError);
-  const auto lstm = make_language_model("lstm", {{"vocabulary", 13}, {"channels", 8}});
-  EXPECT_THROW(export_weights({"gpt2", ""}, *lstm, path), UsageError);
   EXPECT_FALSE(fs::exists(path));
 }
 

@@ -30,7 +30,7 @@ at::Tensor logits_of(LanguageModel& model) {
 }
 
 TEST_F(WeightsOfFewerBits, AreReadAndKept) {
-  for (const char* kind : {"memory_mosaic", "gpt", "retnet"}) {
+  for (const char* kind : {"memory_mosaic", "gpt"}) {
     save("floats", kind);
     const auto floats = load_model(path("floats"));
     for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8}) {
@@ -69,15 +69,6 @@ TEST_F(WeightsOfFewerBits, OnlyMatricesAreKeptInThem) {
   EXPECT_EQ(ops::weight_type(parameters["embedding"]), WeightType::kInt8);
   EXPECT_EQ(ops::weight_type(parameters["position_embedding"]), WeightType::kFloat32);
   EXPECT_EQ(ops::weight_type(parameters["norm.weight"]), WeightType::kFloat32);
-}
-
-TEST_F(WeightsOfFewerBits, AreRefusedWhereTheModelReadsFloatsAlone) {
-  const auto lstm = make_language_model(
-      "lstm", config::parse_json(R"({"vocabulary": 13, "window": 10, "channels": 8})", "test"));
-  save_model(path("lstm"), *lstm);
-  EXPECT_THAT(test::message_of<UsageError>([&] { load_to_read(path("lstm"), WeightType::kInt8); }),
-              HasSubstr("a model of kind 'lstm' is read in float32 alone"));
-  EXPECT_EQ(load_to_read(path("lstm"))->kind(), "lstm");
 }
 
 TEST_F(WeightsOfFewerBits, RefusesDamagedFiles) {

@@ -8,7 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
-#include "tessera/data/tokenizer_content.h"
+#include "tessera/data/detail/tokenizer_content.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/data/pre_token_scanner.h"
+#include "tessera/data/detail/pre_token_scanner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

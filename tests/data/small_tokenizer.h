@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/data/byte_alphabet.h"
+#include "tessera/data/detail/byte_alphabet.h"
 
 namespace tessera::test {
 

@@ -1,6 +1,5 @@
-// Holds every #include of the house, also through other headers, against
-// src/tessera/CMakeLists.txt, which says who may include whom and which rooms are built on
-// LibTorch.
+// Holds every #include, also through other headers, against the CMakeLists.txt of each house, which
+// say who may include whom and which rooms are built on LibTorch.
 
 #include <gtest/gtest.h>
 
@@ -20,23 +19,37 @@
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kHouse = tessera::test::source_folder() / "src/tessera";
+const fs::path kSources = tessera::test::source_folder() / "src";
+
+/// The houses, each of which may include those before it.
+const std::vector<std::string> kHouses = {"tessera", "lab", "program"};
+/// The rooms of the program, which stand beside the library's.
+const std::set<std::string> kProgram = {"cli", "model_cli", "serve"};
 
 struct Room {
+  fs::path folder;
+  size_t house = 0;             ///< of kHouses
   bool tensors = false;         ///< may include LibTorch
   std::set<std::string> below;  ///< the rooms that it names behind ROOMS
 };
 
 std::map<std::string, Room> declared_rooms() {
   std::map<std::string, Room> rooms;
-  const std::string text = tessera::read_file(kHouse / "CMakeLists.txt");
   const std::regex declaration(
-      R"(tessera_room\((\w+)(\s+TENSORS)?(?:\s+COLD)?(?:\s+MERGED)?(?:\s+ROOMS((?:\s+[a-z]+)+))?)");
-  for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
-    Room& room = rooms[(*it)[1].str()];
-    room.tensors = (*it)[2].matched;
-    std::istringstream names((*it)[3].str());
-    for (std::string name; names >> name;) room.below.insert(name);
+      R"(tessera_room\((\w+)(\s+TENSORS)?(?:\s+COLD)?(?:\s+ROOMS((?:\s+[a-z_]+)+))?)");
+  for (size_t house = 0; house < kHouses.size(); ++house) {
+    const fs::path folder = kSources / kHouses[house];
+    if (!fs::exists(folder)) continue;
+    const std::string text = tessera::read_file(folder / "CMakeLists.txt");
+    for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it) {
+      const std::string name = (*it)[1].str();
+      Room& room = rooms[name];
+      room.folder = folder / name;
+      room.house = kProgram.count(name) ? 2 : house;
+      room.tensors = (*it)[2].matched;
+      std::istringstream names((*it)[3].str());
+      for (std::string below; names >> below;) room.below.insert(below);
+    }
   }
   return rooms;
 }
@@ -59,12 +72,12 @@ std::vector<fs::path> sources_of(const fs::path& folder) {
 
 /// "base" for src/tessera/base/config.h.
 std::string room_of(const fs::path& file) {
-  return file.lexically_relative(kHouse).begin()->native();
+  return std::next(file.lexically_relative(kSources).begin())->native();
 }
 
 /// What a file includes, by itself and through the house's headers.
 struct Includes {
-  std::set<fs::path> house;       ///< files of the house
+  std::set<fs::path> house;       ///< files of the houses
   std::set<std::string> foreign;  ///< "torch/types.h"
 };
 
@@ -73,13 +86,13 @@ const Includes& includes_of(const fs::path& file) {
   if (const auto found = known.find(file); found != known.end()) return found->second;
   Includes result;
   const std::string text = tessera::read_file(file);
-  const std::regex include(R"re(#include (?:"tessera/([^"]+)"|<([^>]+)>))re");
+  const std::regex include(R"re(#include (?:"((?:tessera|lab|program)/[^"]+)"|<([^>]+)>))re");
   for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
     if ((*it)[2].matched) {
       result.foreign.insert((*it)[2].str());
       continue;
     }
-    const fs::path header = kHouse / (*it)[1].str();
+    const fs::path header = kSources / (*it)[1].str();
     result.house.insert(header);
     result.house.merge(std::set(includes_of(header).house));
     result.foreign.merge(std::set(includes_of(header).foreign));
@@ -87,11 +100,30 @@ const Includes& includes_of(const fs::path& file) {
   return known[file] = std::move(result);
 }
 
+/// The folders whose files belong to a room: its own, and those of its tests and benchmarks.
+std::vector<fs::path> folders_of(const Room& room) {
+  const fs::path name = room.folder.lexically_relative(kSources);
+  std::vector<fs::path> folders = {room.folder};
+  for (const char* top : {"tests", "bench"}) {
+    const fs::path beside = tessera::test::source_folder() / top;
+    folders.push_back(*name.begin() == "tessera" ? beside / *std::next(name.begin())
+                                                 : beside / name);
+  }
+  return folders;
+}
+
+bool is_below(const fs::path& file, const fs::path& folder) {
+  return *file.lexically_relative(folder).begin() != "..";
+}
+
 TEST(House, EveryFolderIsADeclaredRoom) {
   const auto rooms = declared_rooms();
-  for (const auto& entry : fs::directory_iterator(kHouse)) {
-    if (entry.is_directory()) {
-      EXPECT_TRUE(rooms.count(entry.path().filename())) << entry.path();
+  for (const auto& house : kHouses) {
+    if (!fs::exists(kSources / house)) continue;
+    for (const auto& entry : fs::directory_iterator(kSources / house)) {
+      if (entry.is_directory()) {
+        EXPECT_TRUE(rooms.count(entry.path().filename())) << entry.path();
+      }
     }
   }
 }
@@ -101,9 +133,86 @@ TEST(House, RoomsIncludeOnlyWhatTheyMay) {
   ASSERT_GE(rooms.size(), 8u);
   for (const auto& [name, room] : rooms) {
     const auto allowed = reachable(rooms, name);
-    for (const auto& file : sources_of(kHouse / name))
+    for (const auto& file : sources_of(room.folder))
       for (const auto& header : includes_of(file).house)
         EXPECT_TRUE(allowed.count(room_of(header))) << file << " includes " << header;
+  }
+}
+
+TEST(House, TheLibraryKnowsNeitherLaboratoryNorProgram) {
+  const auto rooms = declared_rooms();
+  for (const auto& [name, room] : rooms) {
+    for (const auto& below : room.below)
+      EXPECT_LE(rooms.at(below).house, room.house) << name << " names " << below;
+    for (const auto& folder : folders_of(room)) {
+      if (!fs::exists(folder)) continue;
+      for (const auto& file : sources_of(folder))
+        for (const auto& header : includes_of(file).house)
+          EXPECT_LE(rooms.at(room_of(header)).house, room.house) << file << " includes " << header;
+    }
+  }
+}
+
+TEST(House, DetailsAreIncludedByTheirOwnRoomAlone) {
+  const auto rooms = declared_rooms();
+  const std::regex detail(
+      R"re(#include "((?:tessera|lab|program)/(\w+)/(?:[^"]*/)?(?:detail|cpu)/[^"]+)")re");
+  for (const char* top : {"src", "tests", "bench", "examples"}) {
+    for (const auto& file : sources_of(tessera::test::source_folder() / top)) {
+      const std::string text = tessera::read_file(file);
+      for (std::sregex_iterator it(text.begin(), text.end(), detail), end; it != end; ++it) {
+        const auto folders = folders_of(rooms.at((*it)[2].str()));
+        EXPECT_TRUE(std::ranges::any_of(
+            folders, [&](const fs::path& folder) { return is_below(file, folder); }))
+            << file << " includes " << (*it)[1].str();
+      }
+    }
+  }
+}
+
+/// The headers that are installed: those that docs/library.md lists.
+std::set<fs::path> public_headers() {
+  const std::string page = tessera::read_file(tessera::test::source_folder() / "docs/library.md");
+  const std::regex row(R"re(\n\| `([a-z_/]+\.h)` \| )re");
+  std::set<fs::path> headers;
+  for (std::sregex_iterator it(page.begin(), page.end(), row), end; it != end; ++it)
+    EXPECT_TRUE(headers.insert(kSources / "tessera" / (*it)[1].str()).second) << (*it)[1];
+  return headers;
+}
+
+TEST(House, PublicHeadersStandAloneAtTheTopOfARoom) {
+  const auto listed = public_headers();
+  ASSERT_GE(listed.size(), 50u);
+  for (const auto& header : listed) {
+    ASSERT_TRUE(fs::exists(header)) << header;
+    EXPECT_EQ(header.native().find("/detail/"), std::string::npos) << header;
+    for (const auto& included : includes_of(header).house)
+      EXPECT_TRUE(listed.count(included)) << header << " includes " << included;
+  }
+}
+
+TEST(House, WhatOnlyTheRoomNeedsStandsInDetail) {
+  const auto rooms = declared_rooms();
+  const auto listed = public_headers();
+  std::set<fs::path> used;  // by another room, its tests or benchmarks
+  for (const auto& [name, room] : rooms) {
+    for (const auto& folder : folders_of(room)) {
+      if (!fs::exists(folder)) continue;
+      for (const auto& file : sources_of(folder))
+        for (const auto& header : includes_of(file).house)
+          if (room_of(header) != name) used.insert(header);
+    }
+  }
+  for (const auto& [name, room] : rooms) {
+    if (room.house != 0) continue;
+    for (const auto& file : sources_of(room.folder)) {
+      const std::string path = file.native();
+      if (file.extension() != ".h" || path.find("/detail/") != std::string::npos ||
+          path.find("/cpu/") != std::string::npos)
+        continue;
+      EXPECT_TRUE(listed.count(file) || used.count(file))
+          << file << ": no other room includes it and docs/library.md does not list it";
+    }
   }
 }
 
@@ -111,7 +220,7 @@ TEST(House, RoomsWithoutTensorsIncludeNoLibTorch) {
   const std::regex torch("(torch|ATen|c10)/.*");
   for (const auto& [name, room] : declared_rooms()) {
     // Loops that are built once per instruction set see raw pointers only.
-    const fs::path folder = room.tensors ? kHouse / name / "cpu" : kHouse / name;
+    const fs::path folder = room.tensors ? room.folder / "cpu" : room.folder;
     if (!fs::exists(folder)) continue;
     for (const auto& file : sources_of(folder))
       for (const auto& header : includes_of(file).foreign)
@@ -130,12 +239,12 @@ TEST(House, RoomsWithoutTensorsDoNotLinkLibTorch) {
 }
 
 TEST(House, NobodyIncludesTheWholeOfLibTorch) {
-  for (const auto& file : sources_of(kHouse))
+  for (const auto& file : sources_of(kSources))
     EXPECT_EQ(tessera::read_file(file).find("#include <torch/torch.h>"), std::string::npos) << file;
 }
 
 TEST(House, FilesStayReadable) {
-  for (const auto& file : sources_of(kHouse)) {
+  for (const auto& file : sources_of(kSources)) {
     const std::string text = tessera::read_file(file);
     EXPECT_LE(std::ranges::count(text, '\n'), 600) << file;
   }

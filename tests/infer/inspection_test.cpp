@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/model/lstm.h"
 #include "tests/infer/tiny_models.h"
 
 namespace tessera {
@@ -142,8 +141,6 @@ TEST(Inspection, RefusesWhatItCannotExplain) {
   EXPECT_THROW(inspect(*model, {}, 0), UsageError);
   EXPECT_THROW(inspect(*model, {3, 5}, 0, {.token = kVocabulary}), UsageError);
   EXPECT_THROW(inspect(*model, {3, kVocabulary}, 1), UsageError);
-  Lstm lstm({.vocabulary = kVocabulary, .window = kWindow, .layers = 1, .channels = 8});
-  EXPECT_THROW(inspect(lstm, {3, 5}, 1), UsageError);
 }
 
 }  // namespace

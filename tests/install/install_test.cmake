@@ -35,13 +35,41 @@ endfunction()
 
 run("install" ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
 
-# One source file that includes every header; those that loops are built with are not.
-file(GLOB_RECURSE headers RELATIVE ${PREFIX}/include ${PREFIX}/include/tessera/*.h)
-list(FILTER headers EXCLUDE REGEX "/cpu/|^tessera/simd/(integer_)?vector.h")
-list(LENGTH headers count)
-if(count LESS 50)
-  message(FATAL_ERROR "only ${count} headers are installed")
+# Only libtessera.so needs LibTorch, and nothing of the laboratory or the server is in either.
+find_program(LDD ldd REQUIRED)
+find_program(NM nm REQUIRED)
+run("ldd" needs ${LDD} ${PREFIX}/lib/libtessera_store.so)
+if(needs MATCHES "libtorch|libc10|not found")
+  message(FATAL_ERROR "libtessera_store.so needs\n${needs}")
 endif()
+run("ldd" needs ${LDD} ${PREFIX}/lib/libtessera.so)
+if(NOT needs MATCHES "libtorch_cpu.*" OR NOT needs MATCHES "${PREFIX}/[^ ]*libtessera_store" OR
+   needs MATCHES "not found")
+  message(FATAL_ERROR "libtessera.so needs\n${needs}")
+endif()
+foreach(library tessera tessera_store)
+  run("nm" symbols ${NM} -DC --defined-only ${PREFIX}/lib/lib${library}.so)
+  string(REGEX MATCH "tessera::(task|stm_study|memory_mosaics_study|memo_study|scaling_laws|serve|cli)::[^\n]*|tessera::(Lstm|RetNet|Ntm|Dnc)[^\n]*"
+         found "${symbols}")
+  if(found)
+    message(FATAL_ERROR "lib${library}.so holds ${found}")
+  endif()
+endforeach()
+
+# One source file that includes every header.
+file(GLOB_RECURSE headers RELATIVE ${PREFIX}/include ${PREFIX}/include/tessera/*.h)
+file(READ ${SOURCE}/docs/library.md page)
+foreach(header IN LISTS headers)
+  string(REGEX REPLACE "^tessera/" "" name ${header})
+  string(FIND "${page}" "| `${name}` |" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "${header} is installed and docs/library.md does not list it")
+  endif()
+endforeach()
+list(LENGTH headers count)
+string(REGEX MATCHALL "\n\\| `[a-z_/]+\\.h` \\|" listed "${page}")
+list(LENGTH listed expected)
+expect_equal("number of installed headers" ${count} ${expected})
 list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
 list(JOIN includes "\n" includes)
 file(CONFIGURE OUTPUT ${WORK}/headers/headers.cpp CONTENT "@includes@\nint main() {}\n" @ONLY)
@@ -53,10 +81,29 @@ find_package(Tessera REQUIRED)
 add_executable(headers headers.cpp)
 target_link_libraries(headers PRIVATE Tessera::tessera)
 ]])
+# The memory of documents alone, where no LibTorch is found.
+file(CONFIGURE OUTPUT ${WORK}/store/CMakeLists.txt @ONLY CONTENT [[
+cmake_minimum_required(VERSION 3.25)
+project(tessera_store_alone LANGUAGES CXX)
+set(TESSERA_TORCH_ROOT /nowhere)
+find_package(Tessera REQUIRED COMPONENTS store)
+add_executable(memorise_text @SOURCE@/examples/memorise_text.cpp)
+target_link_libraries(memorise_text PRIVATE Tessera::tessera_store)
+if(TARGET tessera_torch)
+  message(FATAL_ERROR "the component store has looked for LibTorch")
+endif()
+]])
 run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${WORK}/headers -B ${WORK}/build
     -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${COMPILER}
     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
 run("build" ignored ${CMAKE_COMMAND} --build ${WORK}/build)
+run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${WORK}/store -B ${WORK}/build_store
+    -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
+run("build" ignored ${CMAKE_COMMAND} --build ${WORK}/build_store)
+run("memorise_text" printed ${WORK}/build_store/memorise_text)
+expected_output(${SOURCE}/examples/memorise_text.cpp expected)
+expect_equal("memorise_text prints" "${printed}" "${expected}")
 
 foreach(example kernel_smoothing associative_recall memorise_text)
   run("${example}" printed ${WORK}/build/examples/${example})

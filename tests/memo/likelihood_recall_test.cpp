@@ -1,10 +1,10 @@
-#include "tessera/memo/likelihood_recall.h"
+#include "tessera/memo/detail/likelihood_recall.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tessera/theory/normal_law.h"
+#include "tessera/plan/normal_law.h"
 
 namespace tessera::memo {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/memo/outer_products.h"
+#include "tessera/memo/detail/outer_products.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/base/random.h"
-#include "tessera/memo/byte_products.h"
+#include "tessera/memo/detail/byte_products.h"
 
 namespace tessera::memo {
 namespace {

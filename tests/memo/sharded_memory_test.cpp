@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "tessera/base/random.h"
+#include "tessera/memo/detail/window_hash.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/memo/window_hash.h"
 
 namespace tessera::memo {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tessera/base/random.h"
 #include "tessera/memo/bound_window_predictor.h"
-#include "tessera/memo/window_error_predictor.h"
+#include "tessera/memo/detail/window_error_predictor.h"
 
 namespace tessera::memo {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/memo/token_table.h"
+#include "tessera/memo/detail/token_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tessera/memo/window_error_predictor.h"
+#include "tessera/memo/detail/window_error_predictor.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/theory/blas.h"
-#include "tessera/theory/gaussian_field.h"
+#include "tessera/plan/blas.h"
+#include "tessera/plan/gaussian_field.h"
 
 namespace tessera::memo {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/model/embedded.h"
+#include "tessera/model/detail/embedded.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "tessera/model/gpt.h"
-#include "tessera/model/parameter_shapes.h"
+#include "tessera/model/model_kind.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {

@@ -6,9 +6,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/report/bar_chart.h"
+#include "tessera/report/detail/thin_line.h"
 #include "tessera/report/heat_map.h"
 #include "tessera/report/line_chart.h"
-#include "tessera/report/thin_line.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {

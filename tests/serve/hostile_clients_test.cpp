@@ -215,6 +215,21 @@ TEST(HostileClients, AStreamMayPauseForLongerThanAWriteMayTake) {
   EXPECT_TRUE(answer.whole);
 }
 
+TEST(HostileClients, NothingMoreIsWrittenToOneThatHasLeft) {
+  HttpOptions options;
+  options.write_seconds = 600;  // so that nothing here ends by itself
+  Writers writers;
+  Listening listening([&](const Request&) { return writers.endless(std::string(1000, 'x')); },
+                      options);
+  for (int i = 0; i < 50; ++i) {
+    RawClient client(listening.port(), asking("GET", "/events"));
+    ASSERT_EQ(client.receive(10), "HTTP/1.1 2");
+    client.reset();
+  }
+  EXPECT_TRUE(soon([&] { return listening.server.connections() == 0; }));
+  EXPECT_EQ(writers.writing, 0);
+}
+
 TEST(HostileClients, OneThatNeverReadsIsNotAskedForMore) {
   HttpOptions options;
   options.write_seconds = 0.3;

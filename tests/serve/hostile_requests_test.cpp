@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "tests/serve/listening.h"
 #include "tests/serve/running_server.h"
 
@@ -110,6 +112,32 @@ TEST(HostileRequests, WhatStandsBesideChunksHasALimit) {
     EXPECT_THAT(listening.requests(), ElementsAre()) << begin;
     EXPECT_EQ(listening.ask(kLast).status, 200);
   }
+}
+
+TEST(HostileRequests, TrailersAreNoHeaders) {
+  for (const std::string trailer : {"X: later", "Content-Length: 5", "Transfer-Encoding: gzip",
+                                    "Host: evil", "Connection: close"}) {
+    std::atomic<int> with_it = 0;
+    Listening listening([&](const Request& request) {
+      with_it += request.header("X") == "later" || request.header("Host") == "evil";
+      return Response();
+    });
+    RawClient client(listening.port(),
+                     post("Transfer-Encoding: chunked\r\n",
+                          "3\r\nabc\r\n0\r\n" + trailer + "\r\n\r\n" + kHidden + kLast));
+    EXPECT_THAT(client.answer().status, AnyOf(200, 400)) << trailer;
+    client.rest();
+    EXPECT_EQ(with_it, 0) << trailer;
+    for (const std::string& request : listening.requests())  // each of them whole
+      EXPECT_THAT(request, AnyOf("POST /a abc", "GET /hidden ", "GET /last ")) << trailer;
+  }
+}
+
+TEST(HostileRequests, TargetsMayNameTheServer) {
+  Listening listening;
+  EXPECT_EQ(listening.ask("GET http://localhost/a?b=c HTTP/1.1\r\nHost: localhost\r\n\r\n").status,
+            200);
+  EXPECT_THAT(listening.requests(), ElementsAre("GET /a "));
 }
 
 TEST(HostileRequests, BodiesUpToTheLimit) {

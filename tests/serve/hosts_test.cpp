@@ -435,18 +435,5 @@ TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
   EXPECT_EQ(status("POST", "/sources?change=2", R"({"tokens":[1],"first":2})"), 400);
 }
 
-TEST(Addresses, AreChecked) {
-  EXPECT_EQ(hosts::checked_address("http://[::1]:8080/v1/stores/books/"),
-            "http://[::1]:8080/v1/stores/books");
-  for (const char* right : {"http://a/s", "https://a:8443/v1/stores/s"})
-    EXPECT_EQ(hosts::checked_address(right), right);
-  for (const char* wrong : {"ftp://a/s", "http://a", "http://a/", "http:///s", "http://a:x/s",
-                            "http://[::1/s", "http://a b/s", "http://a/s\r\nX: y",
-                            "http://a:123456/s", "http://me@a/s", "http://a/s?x=1"})
-    EXPECT_THAT(store::message_of<UsageError>([&] { hosts::checked_address(wrong); }),
-                HasSubstr("expected http://HOST:PORT/v1/stores/NAME"))
-        << wrong;
-}
-
 }  // namespace
 }  // namespace tessera::serve

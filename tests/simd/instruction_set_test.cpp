@@ -1,4 +1,4 @@
-#include "tessera/simd/instruction_set.h"
+#include "tessera/simd/detail/instruction_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

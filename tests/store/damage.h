@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "tessera/store/sqlite.h"
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"
 

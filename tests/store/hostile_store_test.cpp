@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "tessera/store/sqlite.h"
 #include "tests/store/damage.h"
 
 namespace tessera::store {

@@ -1,4 +1,4 @@
-#include "tessera/store/normal_form.h"
+#include "tessera/store/detail/normal_form.h"
 
 #include <gtest/gtest.h>
 

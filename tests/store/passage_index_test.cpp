@@ -1,4 +1,4 @@
-#include "tessera/store/passage_index.h"
+#include "tessera/store/detail/passage_index.h"
 
 #include <ctime>
 

@@ -6,6 +6,7 @@
 #include "tessera/base/random.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/likelihood_decoder.h"
+#include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
 
 namespace tessera::store {

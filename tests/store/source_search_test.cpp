@@ -1,4 +1,4 @@
-#include "tessera/store/source_search.h"
+#include "tessera/store/detail/source_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tessera/store/word_alignment.h"
+#include "tessera/store/detail/word_alignment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tessera/train/gradient_sums.h"
+#include "tessera/train/detail/gradient_sums.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

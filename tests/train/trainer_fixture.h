@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/train/metrics_log.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/tiny_training.h"
 

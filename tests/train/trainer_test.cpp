@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "tessera/base/error.h"
+#include "tessera/train/metrics_log.h"
 #include "tests/train/trainer_fixture.h"
 
 namespace tessera {

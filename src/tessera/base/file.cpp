@@ -1,6 +1,7 @@
 #include "tessera/base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,6 +42,13 @@ size_t regular_size(int descriptor, const std::filesystem::path& path) {
 void sync_folder(const std::filesystem::path& folder) {
   Descriptor handle{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (handle.value >= 0) ::fsync(handle.value);
+}
+
+/// Whether the path still leads to the file that was opened there.
+bool is_still(const std::filesystem::path& path, int descriptor) {
+  struct stat opened = {}, there = {};
+  return ::fstat(descriptor, &opened) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
 }  // namespace
@@ -166,6 +174,24 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 std::span<std::byte> MappedFile::writable_bytes() {
   if (mapping_ != Mapping::kCopyOnWrite) throw std::logic_error("MappedFile: mapped read-only");
   return {data_, size_};
+}
+
+FileLock::FileLock(const std::filesystem::path& path, std::string_view refusal) {
+  for (;;) {
+    descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw SystemError(path.native(), "open", errno);
+    const int code = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    // The folder may have been replaced after the file was opened: another lock is there now.
+    if (code == 0 && is_still(path, descriptor_)) return;
+    ::close(descriptor_);
+    if (code == EWOULDBLOCK)
+      throw std::runtime_error(fmt::format("{}: {}", path.native(), refusal));
+    if (code != 0) throw SystemError(path.native(), "lock", code);
+  }
+}
+
+FileLock::~FileLock() {
+  ::close(descriptor_);
 }
 
 }  // namespace tessera

@@ -9,8 +9,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
-#include "tessera/checkpoint/foreign_names.h"
-#include "tessera/checkpoint/weight_file.h"
+#include "tessera/checkpoint/detail/foreign_names.h"
+#include "tessera/checkpoint/detail/weight_file.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/tensor/check.h"
 

@@ -8,7 +8,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/checkpoint/foreign_weights.h"
-#include "tessera/ops/weight_type.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera {
 

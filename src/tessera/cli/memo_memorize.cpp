@@ -21,8 +21,8 @@
 #include "tessera/cli/memo_verbs.h"
 #include "tessera/cli/program.h"
 #include "tessera/data/text_source.h"
-#include "tessera/store/fullness.h"
 #include "tessera/store/memo_writer.h"
+#include "tessera/store/statistics.h"
 
 namespace tessera::cli {
 namespace {

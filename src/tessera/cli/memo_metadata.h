@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/store/document_details.h"
+#include "tessera/store/ledger.h"
 
 namespace tessera::cli {
 

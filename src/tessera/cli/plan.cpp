@@ -16,9 +16,9 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_plan.h"
-#include "tessera/theory/counts_file.h"
-#include "tessera/theory/law_plan.h"
-#include "tessera/theory/law_plan_json.h"
+#include "tessera/plan/counts_file.h"
+#include "tessera/plan/law_plan.h"
+#include "tessera/plan/law_plan_json.h"
 
 namespace tessera::cli {
 namespace {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/data/byte_alphabet.h"
-#include "tessera/data/tokenizer_content.h"
+#include "tessera/data/detail/byte_alphabet.h"
+#include "tessera/data/detail/tokenizer_content.h"
 
 namespace tessera {
 namespace {
@@ -165,7 +166,13 @@ std::vector<Word> words_in_bytes(const Counts& counts, const std::array<int32_t,
 
 }  // namespace
 
-BpeTrainer::BpeTrainer(BpeTrainerConfig config) : config_(config) {
+struct BpeTrainer::Words {
+  PreTokenScanner scanner;
+  std::unordered_map<std::string, int64_t, StringHash, std::equal_to<>> counts;
+};
+
+BpeTrainer::BpeTrainer(BpeTrainerConfig config)
+    : config_(config), words_(std::make_unique<Words>()) {
   const int64_t smallest = fewest_tokens(config.end_of_text);
   check_argument(
       config.vocabulary_size >= smallest && config.vocabulary_size <= kMostTokens,
@@ -175,34 +182,38 @@ BpeTrainer::BpeTrainer(BpeTrainerConfig config) : config_(config) {
                  config.minimum_count);
 }
 
+BpeTrainer::~BpeTrainer() = default;
+
 void BpeTrainer::add_text(std::string_view text, const OnBytes& on_bytes) {
   text_bytes_ += static_cast<int64_t>(text.size());
-  scanner_.start(text);
+  auto& [scanner, counts] = *words_;
+  scanner.start(text);
   int64_t told = 0;
-  for (auto word = scanner_.next(); !word.empty(); word = scanner_.next()) {
+  for (auto word = scanner.next(); !word.empty(); word = scanner.next()) {
     const int64_t counted = word.data() - text.data();
     if (on_bytes && counted - told >= kBytesBetweenCalls) on_bytes(told = counted);
     for (; !word.empty(); word.remove_prefix(std::min(kLongestWord, word.size()))) {
       const std::string_view part = word.substr(0, kLongestWord);
-      const auto found = words_.find(part);
-      if (found != words_.end()) {
+      const auto found = counts.find(part);
+      if (found != counts.end()) {
         ++found->second;
       } else {
-        words_.emplace(part, 1);
+        counts.emplace(part, 1);
       }
     }
   }
 }
 
 Tokenizer BpeTrainer::train(const OnProgress& on_progress) const {
-  if (words_.empty()) throw DataError("training text", "is empty: there is nothing to learn from");
+  if (words_->counts.empty())
+    throw DataError("training text", "is empty: there is nothing to learn from");
   TokenizerContent content = first_tokens(config_.end_of_text);
   const std::array<int32_t, 256> byte_ids = ids_of_bytes(content);
   std::unordered_map<std::string, int32_t> ids;
   for (size_t id = 0; id < content.tokens.size(); ++id)
     ids.emplace(content.tokens[id], static_cast<int32_t>(id));
 
-  PairTable pairs(words_in_bytes(words_, byte_ids));
+  PairTable pairs(words_in_bytes(words_->counts, byte_ids));
   std::vector<BpeModel::Merge> merges;
   while (static_cast<int64_t>(content.tokens.size()) < config_.vocabulary_size) {
     const auto [pair, count] = pairs.most_frequent();

@@ -2,11 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
-#include "tessera/data/bpe_model.h"
 #include "tessera/data/tokenizer.h"
 
 namespace tessera {
@@ -30,6 +29,7 @@ class BpeTrainer {
  public:
   /// Throws UsageError unless the vocabulary holds the bytes and the end of text.
   explicit BpeTrainer(BpeTrainerConfig config);
+  ~BpeTrainer();
 
   /// Sizes that a vocabulary may have.
   static constexpr int64_t kMostTokens = 1 << 24;
@@ -54,9 +54,10 @@ class BpeTrainer {
   int64_t text_bytes() const { return text_bytes_; }
 
  private:
+  struct Words;
+
   BpeTrainerConfig config_;
-  PreTokenScanner scanner_;
-  std::unordered_map<std::string, int64_t, StringHash, std::equal_to<>> words_;
+  std::unique_ptr<Words> words_;
   int64_t text_bytes_ = 0;
 };
 

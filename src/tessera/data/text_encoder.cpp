@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/data/detail/tokenizer_content.h"
+
 namespace tessera {
 namespace {
 
@@ -21,11 +23,22 @@ bool newlines_separate(const TokenizerContent& content) {
 
 }  // namespace
 
+struct TextEncoder::Working {
+  AddedTokenFinder early, late;
+  BpeModel::Workspace workspace = {};
+};
+
 TextEncoder::TextEncoder(Tokenizer tokenizer, SpecialTokens special)
     : tokenizer_(std::move(tokenizer)),
-      early_(tokenizer_.content().added_tokens, true, special == SpecialTokens::kRecognised),
-      late_(tokenizer_.content().added_tokens, false, special == SpecialTokens::kRecognised),
-      newlines_separate_(newlines_separate(tokenizer_.content())) {}
+      newlines_separate_(newlines_separate(tokenizer_.content())) {
+  const auto& added = tokenizer_.content().added_tokens;
+  const bool recognised = special == SpecialTokens::kRecognised;
+  working_ = std::make_unique<Working>(Working{AddedTokenFinder(added, true, recognised),
+                                               AddedTokenFinder(added, false, recognised)});
+}
+
+TextEncoder::TextEncoder(TextEncoder&&) = default;
+TextEncoder::~TextEncoder() = default;
 
 void TextEncoder::append(std::string_view text, std::vector<int32_t>& ids) {
   append_part(text, text.data(), ids);
@@ -42,8 +55,8 @@ void TextEncoder::append_part(std::string_view part, const char* text_begin,
       position = match.end;
     }
   };
-  between_tokens(early_, part, [&](std::string_view outer) {
-    between_tokens(late_, outer,
+  between_tokens(working_->early, part, [&](std::string_view outer) {
+    between_tokens(working_->late, outer,
                    [&](std::string_view plain) { append_plain(plain, text_begin, ids); });
   });
 }
@@ -52,7 +65,7 @@ void TextEncoder::append_plain(std::string_view part, const char* text_begin,
                                std::vector<int32_t>& ids) {
   const auto& model = tokenizer_.content().model;
   if (const auto* bpe = std::get_if<BpeModel>(&model)) {
-    bpe->encode(part, workspace_, ids);
+    bpe->encode(part, working_->workspace, ids);
   } else if (const auto* characters = std::get_if<CharacterModel>(&model)) {
     characters->encode(part, static_cast<size_t>(part.data() - text_begin), ids);
   } else {

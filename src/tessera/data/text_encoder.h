@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "tessera/data/tokenizer.h"
-#include "tessera/data/tokenizer_content.h"
 
 namespace tessera {
 
@@ -19,6 +19,8 @@ class TextEncoder {
   static constexpr size_t kPieceBytes = 1 << 20;
 
   explicit TextEncoder(Tokenizer tokenizer, SpecialTokens special = SpecialTokens::kAsText);
+  TextEncoder(TextEncoder&&);
+  ~TextEncoder();
 
   /// Appends the ids of `text`, which are those of Tokenizer::encode.
   void append(std::string_view text, std::vector<int32_t>& ids);
@@ -41,10 +43,11 @@ class TextEncoder {
   void append_part(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
   void append_plain(std::string_view part, const char* text_begin, std::vector<int32_t>& ids);
 
+  struct Working;
+
   Tokenizer tokenizer_;
-  AddedTokenFinder early_, late_;
   bool newlines_separate_;
-  BpeModel::Workspace workspace_;
+  std::unique_ptr<Working> working_;
 };
 
 }  // namespace tessera

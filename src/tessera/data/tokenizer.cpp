@@ -5,8 +5,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/text_encoder.h"
-#include "tessera/data/tokenizer_content.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera {

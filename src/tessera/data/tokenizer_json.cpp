@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "tessera/base/error.h"
-#include "tessera/data/byte_alphabet.h"
+#include "tessera/data/detail/byte_alphabet.h"
+#include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/data/tokenizer_content.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tessera/data/byte_alphabet.h"
+#include "tessera/data/detail/byte_alphabet.h"
+#include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/data/tokenizer_content.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera {

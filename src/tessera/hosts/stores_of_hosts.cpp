@@ -9,6 +9,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/hosts/detail/store_host.h"
 
 namespace tessera::hosts {
 namespace {
@@ -31,6 +32,17 @@ void at_once(size_t count, const Call& call) {
 }
 
 }  // namespace
+
+/// One of the stores. Without a state it is absent.
+struct StoresOfHosts::Part {
+  Part(const std::string& address, const HostOptions& options)
+      : host(address, options.seconds, options.key) {}
+  StoreHost host;
+  std::optional<PartState> state = {};
+  bool changed = false;  // its state must be asked for again
+  std::string reason = {};
+  Clock::time_point lost = {};
+};
 
 std::vector<StoresOfHosts::Part*> StoresOfHosts::present() const {
   std::vector<Part*> found;

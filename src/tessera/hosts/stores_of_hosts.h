@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "tessera/hosts/store_host.h"
 #include "tessera/store/questioned_store.h"
 
 namespace tessera::hosts {
@@ -71,16 +70,7 @@ class StoresOfHosts final : public store::QuestionedStore {
  private:
   using Clock = std::chrono::steady_clock;
   class Memory;
-  /// One of the stores. Without a state it is absent.
-  struct Part {
-    Part(const std::string& address, const HostOptions& options)
-        : host(address, options.seconds, options.key) {}
-    StoreHost host;
-    std::optional<PartState> state = {};
-    bool changed = false;  // its state must be asked for again
-    std::string reason = {};
-    Clock::time_point lost = {};
-  };
+  struct Part;
 
   template <typename Call>
   auto each(const Call& call) const;

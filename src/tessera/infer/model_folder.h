@@ -7,7 +7,7 @@
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/generate.h"
-#include "tessera/ops/weight_type.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera {
 

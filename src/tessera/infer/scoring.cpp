@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/interrupt.h"
+#include "tessera/infer/detail/piece_scorer.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/check.h"
 
@@ -55,7 +56,14 @@ TextScorer::TextScorer(LanguageModel& model, const std::vector<Tokens>& texts,
     result_[text].push_back({texts[text].front(), {}, false, {}});
     if (options.predict_next) scored[text].push_back(kFirstChoice);
   }
-  pieces_.emplace(model, pieces_of(scored, window), options.alternatives);
+  pieces_ = std::make_unique<PieceScorer>(model, pieces_of(scored, window), options.alternatives);
+}
+
+TextScorer::TextScorer(TextScorer&&) = default;
+TextScorer::~TextScorer() = default;
+
+bool TextScorer::advance(int64_t tokens) {
+  return pieces_->advance(tokens);
 }
 
 std::vector<std::vector<ScoredToken>> TextScorer::scores() && {

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "tessera/infer/piece_scorer.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/sampling/token_distribution.h"
 
 namespace tessera {
+
+class PieceScorer;
 
 struct ScoringOptions {
   int64_t alternatives = 0;        ///< how many of the most probable tokens to report with each
@@ -31,15 +33,18 @@ class TextScorer {
  public:
   /// Throws UsageError on ids outside the vocabulary. The model must outlive it.
   TextScorer(LanguageModel& model, const std::vector<Tokens>& texts, const ScoringOptions& options);
+  TextScorer(TextScorer&&);
+  ~TextScorer();
 
-  /// As PieceScorer: reads at most so many tokens more; returns whether all texts are scored.
-  bool advance(int64_t tokens) { return pieces_->advance(tokens); }
+  /// Reads at most so many tokens more, filling included, and at least one; returns whether all
+  /// texts are scored. Throws UsageError on logits that are NaN or infinite.
+  bool advance(int64_t tokens);
   /// The scores of all texts, once advance() has returned true.
   std::vector<std::vector<ScoredToken>> scores() &&;
 
  private:
   std::vector<std::vector<ScoredToken>> result_;  // the first tokens, which have no scores
-  std::optional<PieceScorer> pieces_;
+  std::unique_ptr<PieceScorer> pieces_;
 };
 
 /// A continuation and the text before it.

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "tessera/base/error.h"
-#include "tessera/memo/bound_code.h"
-#include "tessera/memo/window_hash.h"
-#include "tessera/theory/parallel.h"
+#include "tessera/memo/detail/bound_code.h"
+#include "tessera/memo/detail/window_hash.h"
+#include "tessera/plan/parallel.h"
 
 namespace tessera::memo {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/memo/likelihood_recall.h"
+#include "tessera/memo/detail/likelihood_recall.h"
 #include "tessera/memo/recall_predictor.h"
 
 namespace tessera::memo {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/memo/allocate_matrix.h"
-#include "tessera/memo/outer_products.h"
+#include "tessera/memo/detail/allocate_matrix.h"
+#include "tessera/memo/detail/outer_products.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo {

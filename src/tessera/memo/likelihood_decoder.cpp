@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tessera/base/error.h"
+#include "tessera/memo/detail/depth_mixture.h"
 
 namespace tessera::memo {
 namespace {
@@ -36,15 +37,16 @@ double LikelihoodDecoder::noise_of(const WindowScores& scores, int64_t window) c
   return std::max(noise_, scores.noise(window));
 }
 
-/// Tokens that may have been stored with one window at least, each with its prior.
-std::vector<DepthMixture::Candidate> LikelihoodDecoder::candidates(
-    const WindowScores& scores, std::span<const double> log_prior) const {
+/// Of no window yet: the tokens that may have been stored with one window at least, each with its
+/// prior.
+DepthMixture LikelihoodDecoder::candidates(const WindowScores& scores,
+                                           std::span<const double> log_prior) const {
   check_argument(
       static_cast<int64_t>(log_prior.size()) == scores.vocabulary(),
       "likelihood decoder: the scores are of {} tokens, the prior is of {}; they must be "
       "equal",
       scores.vocabulary(), log_prior.size());
-  if (noise_ == 0) return {};
+  if (noise_ == 0) return DepthMixture({}, scores.windows());
   std::vector<double> ratios(log_prior.begin(), log_prior.end());
   std::vector<double> largest(log_prior.size(), kLogZero);
   for (int64_t j = 0; j < scores.windows(); ++j) {
@@ -59,7 +61,7 @@ std::vector<DepthMixture::Candidate> LikelihoodDecoder::candidates(
   for (size_t y = 0; y < ratios.size(); ++y)
     if (largest[y] > kNotStored)
       found.push_back({.token = static_cast<int32_t>(y), .log_ratio = log_prior[y]});
-  return found;
+  return DepthMixture(std::move(found), scores.windows());
 }
 
 void LikelihoodDecoder::add_window(DepthMixture& mixture, const WindowScores& scores,
@@ -72,7 +74,7 @@ void LikelihoodDecoder::add_window(DepthMixture& mixture, const WindowScores& sc
 }
 
 DepthMixture LikelihoodDecoder::mixture(const WindowScores& scores) const {
-  DepthMixture mixture(candidates(scores, log_prior_), scores.windows());
+  DepthMixture mixture = candidates(scores, log_prior_);
   for (int64_t j = 0; j < scores.windows(); ++j) add_window(mixture, scores, j);
   return mixture;
 }
@@ -118,7 +120,8 @@ double LikelihoodDecoder::log_expected(int64_t m) {
 
 std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowScores& scores) const {
   std::vector<Depths> all;
-  for (const auto& candidate : candidates(scores, log_prior_)) {
+  const DepthMixture none = candidates(scores, log_prior_);
+  for (const auto& candidate : none.candidates()) {
     Depths& depths = all.emplace_back(Depths{.token = candidate.token});
     double log_ratio = candidate.log_ratio, log_sum = 0;  // 0: stored with none
     for (int64_t m = 1; m <= scores.windows(); ++m) {
@@ -140,7 +143,7 @@ std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowSco
 
 std::vector<LikelihoodDecoder::Stored> LikelihoodDecoder::by_length(
     const WindowScores& scores, std::span<const double> log_prior) const {
-  DepthMixture mixture(candidates(scores, log_prior), scores.windows());
+  DepthMixture mixture = candidates(scores, log_prior);
   if (mixture.candidates().empty()) return {};
   std::vector<Stored> found;
   for (int64_t j = 0; j < scores.windows(); ++j) {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/memo/depth_mixture.h"
-#include "tessera/memo/next_token.h"
 #include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
+
+class DepthMixture;
 
 /// Decodes by likelihood ratio. A context has depth m if its m shortest windows were stored and the
 /// longer ones were not; the token that follows was stored with all m of them, other tokens with
@@ -73,8 +73,7 @@ class LikelihoodDecoder {
   double error_rate() const { return error_rate_; }
 
  private:
-  std::vector<DepthMixture::Candidate> candidates(const WindowScores& scores,
-                                                  std::span<const double> log_prior) const;
+  DepthMixture candidates(const WindowScores& scores, std::span<const double> log_prior) const;
   DepthMixture mixture(const WindowScores& scores) const;
   void add_window(DepthMixture& mixture, const WindowScores& scores, int64_t window) const;
   double noise_of(const WindowScores& scores, int64_t window) const;

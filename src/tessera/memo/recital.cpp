@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/memo/log_sum.h"
+#include "tessera/memo/detail/log_sum.h"
 #include "tessera/memo/text_reader.h"
 
 namespace tessera::memo {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "tessera/memo/log_sum.h"
+#include "tessera/memo/detail/log_sum.h"
 
 namespace tessera::memo {
 namespace {

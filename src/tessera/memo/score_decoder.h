@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 
-#include "tessera/memo/next_token.h"
 #include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {

@@ -5,7 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/physical_memory.h"
-#include "tessera/memo/window_hash.h"
+#include "tessera/memo/detail/window_hash.h"
 #include "tessera/memo/window_pairs.h"
 
 namespace tessera::memo {

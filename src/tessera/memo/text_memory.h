@@ -10,7 +10,7 @@
 #include "tessera/memo/memory_shard.h"
 #include "tessera/memo/readable_memory.h"
 #include "tessera/memo/text_memory_config.h"
-#include "tessera/memo/token_pieces.h"
+#include "tessera/memo/window_pairs.h"
 
 namespace tessera::memo {
 

@@ -1,7 +1,7 @@
 #include "tessera/memo/text_plan.h"
 
 #include "tessera/memo/bound_window_predictor.h"
-#include "tessera/memo/window_error_predictor.h"
+#include "tessera/memo/detail/window_error_predictor.h"
 
 namespace tessera::memo {
 namespace {

@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "tessera/memo/next_token.h"
 #include "tessera/memo/readable_memory.h"
 #include "tessera/memo/window_scores.h"
 

@@ -1,7 +1,7 @@
 #include "tessera/memo/window_code.h"
 
-#include "tessera/memo/bound_code.h"
-#include "tessera/memo/paper_code.h"
+#include "tessera/memo/detail/bound_code.h"
+#include "tessera/memo/detail/paper_code.h"
 
 namespace tessera::memo {
 

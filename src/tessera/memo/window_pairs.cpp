@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tessera/memo/window_hash.h"
+#include "tessera/memo/detail/window_hash.h"
 
 namespace tessera::memo {
 

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 namespace tessera::memo {
+
+/// The tokens of one document, piece by piece: each call gives the next piece, valid until the next
+/// call; an empty one ends the document.
+using TokenPieces = std::function<std::span<const int32_t>()>;
 
 /// A window of a text and the token that follows it.
 struct WindowPair {

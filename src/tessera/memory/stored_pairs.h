@@ -9,8 +9,7 @@
 
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
-#include "tessera/ops/precision.h"
-#include "tessera/ops/weight_type.h"
+#include "tessera/ops/number_formats.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {

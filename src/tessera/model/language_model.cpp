@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/error.h"
-#include "tessera/model/token_ids.h"
+#include "tessera/model/detail/token_ids.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
 #include "tessera/tensor/check_shape.h"

@@ -6,7 +6,7 @@
 
 #include "tessera/memory/stored_pairs.h"
 #include "tessera/model/sequence_model.h"
-#include "tessera/ops/precision.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera {
 

@@ -5,20 +5,12 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
-#include "tessera/model/attentional_lstm.h"
 #include "tessera/model/complex_mosaic.h"
-#include "tessera/model/dnc.h"
-#include "tessera/model/embedded.h"
-#include "tessera/model/fast_weights.h"
+#include "tessera/model/detail/embedded.h"
 #include "tessera/model/gpt.h"
-#include "tessera/model/lstm.h"
 #include "tessera/model/memory_mosaic.h"
-#include "tessera/model/ntm.h"
 #include "tessera/model/question_answerer.h"
-#include "tessera/model/retnet.h"
-#include "tessera/model/rmc.h"
 #include "tessera/model/stm.h"
-#include "tessera/model/vector_lstm.h"
 
 namespace tessera {
 namespace {
@@ -30,24 +22,39 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
   return language_model;
 }
 
+std::vector<ModelKind>& known_kinds() {
+  static std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(),
+                                         stm_kind(),           complex_mosaic_kind(),
+                                         embedded_kind(),      question_answerer_kind()};
+  return kinds;
+}
+
 }  // namespace
 
+std::vector<ParameterShape> parameter_shapes(const torch::nn::Module& network) {
+  std::vector<ParameterShape> shapes;
+  for (const auto& parameter : network.named_parameters())
+    shapes.push_back({parameter.key(), parameter.value().sizes().vec()});
+  return shapes;
+}
+
+int64_t count_parameters(const std::vector<ParameterShape>& shapes) {
+  int64_t count = 0;
+  for (const auto& [name, shape] : shapes)
+    count += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  return count;
+}
+
 const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = {memory_mosaic_kind(),
-                                               gpt_kind(),
-                                               lstm_kind(),
-                                               retnet_kind(),
-                                               stm_kind(),
-                                               vector_lstm_kind(),
-                                               attentional_lstm_kind(),
-                                               fast_weights_kind(),
-                                               rmc_kind(),
-                                               ntm_kind(),
-                                               dnc_kind(),
-                                               complex_mosaic_kind(),
-                                               embedded_kind(),
-                                               question_answerer_kind()};
-  return kinds;
+  return known_kinds();
+}
+
+void add_model_kinds(std::vector<ModelKind> kinds) {
+  for (ModelKind& kind : kinds) {
+    for (const auto& known : model_kinds())
+      check_argument(known.name != kind.name, "add_model_kinds: '{}' is known already", kind.name);
+    known_kinds().push_back(std::move(kind));
+  }
 }
 
 const ModelKind& model_kind(std::string_view name) {

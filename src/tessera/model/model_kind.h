@@ -1,6 +1,9 @@
 #pragma once
 
+#include <torch/nn/module.h>
+
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,10 +11,21 @@
 #include <vector>
 
 #include "tessera/model/language_model.h"
-#include "tessera/model/parameter_shapes.h"
 #include "tessera/model/weight_format.h"
 
 namespace tessera {
+
+struct ParameterShape {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+/// The parameters of a network by the names of named_parameters(). A network on the meta device
+/// tells them without allocating any.
+std::vector<ParameterShape> parameter_shapes(const torch::nn::Module& network);
+
+/// The number of parameters in these shapes.
+int64_t count_parameters(const std::vector<ParameterShape>& shapes);
 
 /// One kind of model: all that making, checking, loading, importing and explaining it needs.
 /// CONTRIBUTING.md, "Adding a model", tells how to add one.
@@ -34,33 +48,37 @@ struct ModelKind {
 
 template <typename Config>
 concept HasInputsAndOutputs = requires(Config config) {
-  config.inputs + config.outputs;
+  config.inputs;
+  config.outputs;
 };
 
 /// The kind of a class with `kKind`, `Config` and a constructor from (Config, seed, device).
 template <typename Model>
 ModelKind model_kind_of(std::string_view summary, std::vector<WeightFormat> weight_formats = {}) {
   using Config = typename Model::Config;
-  const auto describe = [](const std::string& indent) {
-    return config::describe_fields<Config>({}, indent);
+  return {
+      .name = Model::kKind,
+      .summary = summary,
+      .language_model = std::derived_from<Model, LanguageModel>,
+      .reads_vectors = HasInputsAndOutputs<Config>,
+      .describe_fields =
+          [](const std::string& indent) { return config::describe_fields<Config>({}, indent); },
+      .make = [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
+                 at::Device device) -> std::shared_ptr<SequenceModel> {
+        Config config;
+        config::from_json(hyper_parameters, config, "model");
+        return std::make_shared<Model>(config, seed, device);
+      },
+      .weight_formats = std::move(weight_formats),
   };
-  const auto make = [](const config::Json& hyper_parameters, std::optional<uint64_t> seed,
-                       at::Device device) -> std::shared_ptr<SequenceModel> {
-    Config config;
-    config::from_json(hyper_parameters, config, "model");
-    return std::make_shared<Model>(config, seed, device);
-  };
-  return {Model::kKind,
-          summary,
-          std::derived_from<Model, LanguageModel>,
-          HasInputsAndOutputs<Config>,
-          describe,
-          make,
-          std::move(weight_formats)};
 }
 
-/// Every kind of model, the first being the default of `tessera train`.
+/// Every kind of model: the library's, the first being the default of `tessera train`, then those
+/// that were added.
 const std::vector<ModelKind>& model_kinds();
+/// Adds kinds that stand outside the library. A program calls it when it starts, before another
+/// thread uses models. Throws UsageError where a name is taken.
+void add_model_kinds(std::vector<ModelKind> kinds);
 /// The kind of this name. Throws UsageError that lists the names there are.
 const ModelKind& model_kind(std::string_view name);
 

@@ -8,8 +8,8 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/model/token_ids.h"
-#include "tessera/model/two_memory_initialisation.h"
+#include "tessera/model/detail/token_ids.h"
+#include "tessera/model/detail/two_memory_initialisation.h"
 #include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"

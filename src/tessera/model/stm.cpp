@@ -10,7 +10,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
-#include "tessera/model/two_memory_initialisation.h"
+#include "tessera/model/detail/two_memory_initialisation.h"
 #include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"
 

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lab/task/babi/simulator.h"
+#include "lab/task/pong/pong_record.h"
+#include "lab/task/regbench/regbench_file.h"
+#include "lab/task/sequence/sample_file.h"
+#include "lab/task/sequence/task_kinds.h"
+#include "lab/task/stories/story_files.h"
 #include "tessera/base/file.h"
 #include "tessera/model_cli/model_verbs.h"
-#include "tessera/task/babi/simulator.h"
-#include "tessera/task/pong/pong_record.h"
-#include "tessera/task/regbench/regbench_file.h"
-#include "tessera/task/sequence/sample_file.h"
-#include "tessera/task/sequence/task_kinds.h"
-#include "tessera/task/stories/story_files.h"
 
 namespace tessera::cli {
 namespace {

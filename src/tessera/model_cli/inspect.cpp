@@ -1,6 +1,7 @@
 // tessera inspect --model DIR --text TEXT
 
 #include "tessera/infer/inspection.h"
+#include "tessera/report/token_view.h"
 
 #include <fmt/format.h>
 

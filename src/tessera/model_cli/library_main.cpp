@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "lab/baseline/baselines.h"
+#include "lab/task/stories/story_files.h"
 #include "tessera/base/error.h"
 #include "tessera/cli/program.h"
 #include "tessera/model_cli/model_verbs.h"
@@ -44,5 +46,7 @@ void run_with_tensors(int threads, const std::function<void()>& action) {
 
 extern "C" int tessera_run(int argc, char** argv) {
   using namespace tessera::cli;
+  tessera::add_baselines();
+  tessera::task::stories::add_stories_to_corpora();
   return run_program(argc, argv, {.add = add_all_verbs, .run = run_with_tensors});
 }

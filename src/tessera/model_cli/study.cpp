@@ -1,6 +1,6 @@
 // tessera study --list | tessera study ID
 
-#include "tessera/study/study.h"
+#include "lab/study/study.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -8,10 +8,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "lab/study/study_cost.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model_cli/model_verbs.h"
 #include "tessera/report/picture_files.h"
-#include "tessera/study/study_cost.h"
 #include "tessera/tensor/manifest.h"
 
 namespace tessera::cli {

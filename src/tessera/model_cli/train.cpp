@@ -5,16 +5,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lab/task/sequence/task_kinds.h"
+#include "lab/task/sequence/training_report.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/model_cli/model_verbs.h"
 #include "tessera/model_cli/several_processes.h"
-#include "tessera/task/language_model/training_memory.h"
-#include "tessera/task/language_model/training_report.h"
-#include "tessera/task/sequence/task_kinds.h"
-#include "tessera/task/sequence/training_report.h"
 #include "tessera/tensor/manifest.h"
+#include "tessera/text/training_memory.h"
+#include "tessera/text/training_report.h"
 #include "tessera/train/processes.h"
 
 namespace tessera::cli {

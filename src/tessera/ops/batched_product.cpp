@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "tessera/ops/check_sequence.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/simd/threads.h"
 
 // Of OpenBLAS, which the project links by path and without its headers.

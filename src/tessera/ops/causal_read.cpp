@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "tessera/ops/dispatch.h"
-#include "tessera/ops/rounded_matmul.h"
+#include "tessera/ops/detail/dispatch.h"
+#include "tessera/ops/detail/rounded_matmul.h"
 
 namespace tessera::ops {
 namespace {

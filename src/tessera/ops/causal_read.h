@@ -3,7 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "tessera/ops/dropout.h"
-#include "tessera/ops/precision.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera::ops {
 

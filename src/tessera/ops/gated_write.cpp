@@ -5,7 +5,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/gated_write.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 
 namespace tessera::ops {
 namespace {

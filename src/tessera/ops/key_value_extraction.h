@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "tessera/ops/precision.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera::ops {
 

@@ -7,7 +7,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/cross_entropy.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"

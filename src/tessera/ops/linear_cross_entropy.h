@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "tessera/ops/precision.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera::ops {
 

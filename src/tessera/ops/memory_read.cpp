@@ -6,7 +6,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/memory_read.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 #include "tessera/tensor/check_shape.h"

@@ -6,7 +6,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/memory_step.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/slot_read.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tessera/ops/key_value_extraction.h"
-#include "tessera/ops/precision.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera::ops {
 

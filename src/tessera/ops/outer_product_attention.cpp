@@ -6,7 +6,7 @@
 #include "tessera/ops/batched_product.h"
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/attention_factors.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 
 namespace tessera::ops {
 namespace {

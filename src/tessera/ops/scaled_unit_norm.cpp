@@ -5,7 +5,7 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/scaled_unit_norm.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {

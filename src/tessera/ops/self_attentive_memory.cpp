@@ -7,7 +7,7 @@
 
 #include "tessera/ops/batched_product.h"
 #include "tessera/ops/check_sequence.h"
-#include "tessera/ops/dispatch.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/outer_product_attention.h"
 #include "tessera/tensor/check.h"
 

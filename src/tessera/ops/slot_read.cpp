@@ -7,8 +7,8 @@
 
 #include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
-#include "tessera/ops/dispatch.h"
-#include "tessera/ops/rounded_matmul.h"
+#include "tessera/ops/detail/dispatch.h"
+#include "tessera/ops/detail/rounded_matmul.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 

@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "tessera/ops/weight_type.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera::ops {
 

@@ -7,8 +7,8 @@
 #include <numbers>
 
 #include "tessera/base/error.h"
+#include "tessera/report/detail/number.h"
 #include "tessera/report/markup.h"
-#include "tessera/report/number.h"
 
 namespace tessera {
 namespace {

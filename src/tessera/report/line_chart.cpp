@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tessera/report/line_chart_drawing.h"
+#include "tessera/report/detail/line_chart_drawing.h"
 
 namespace tessera {
 

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "tessera/report/detail/page_style.h"
 #include "tessera/report/markup.h"
-#include "tessera/report/page_style.h"
+#include "tessera/report/token_view.h"
 
 namespace tessera {
 namespace {

@@ -7,9 +7,10 @@
 
 #include "tessera/report/chart.h"
 #include "tessera/report/table.h"
-#include "tessera/report/token_view.h"
 
 namespace tessera {
+
+struct ViewedToken;
 
 /// One self-contained HTML file: it opens offline, loads nothing, follows the reader's light or
 /// dark setting and fits a telephone. All text is escaped.

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "tessera/report/detail/number.h"
 #include "tessera/report/markup.h"
-#include "tessera/report/number.h"
 
 namespace tessera {
 

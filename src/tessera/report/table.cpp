@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
+#include "tessera/report/detail/number.h"
 #include "tessera/report/markup.h"
-#include "tessera/report/number.h"
 
 namespace tessera {
 namespace {

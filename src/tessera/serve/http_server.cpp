@@ -373,7 +373,7 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
   if (!begun || head.method() == http::verb::head) co_return (begun && chunked);
   asio::steady_timer news(io_, Clock::time_point::max());  // waiting ends where there are any
   Outbox outbox([&] { asio::post(io_, [&] { news.cancel(); }); });
-  bool ended = false, complete = false;
+  bool ended = false, complete = false, open = true;
   const auto make_events = [&]() -> asio::awaitable<void> {
     response.events(outbox);
     co_return;
@@ -393,11 +393,12 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
       co_await news.async_wait(into(cancelled));
       continue;
     }
+    if (!open) continue;  // nothing more is written to a client that has left
     if (chunked) text = beast::buffers_to_string(http::make_chunk(asio::buffer(text)));
-    const bool written = co_await write_bytes(stream, text);
-    if (!written) outbox.close();
+    open = co_await write_bytes(stream, text);
+    if (!open) outbox.close();
   }
-  if (!complete || !chunked) co_return false;
+  if (!open || !complete || !chunked) co_return false;
   const std::string last = beast::buffers_to_string(http::make_chunk_last());
   co_return co_await write_bytes(stream, last);
 }

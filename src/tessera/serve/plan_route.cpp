@@ -4,11 +4,11 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "tessera/plan/law_plan.h"
+#include "tessera/plan/law_plan_json.h"
 #include "tessera/serve/api_error.h"
 #include "tessera/serve/fields.h"
 #include "tessera/serve/service.h"
-#include "tessera/theory/law_plan.h"
-#include "tessera/theory/law_plan_json.h"
 
 namespace tessera::serve {
 namespace {

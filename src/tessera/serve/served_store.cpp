@@ -6,6 +6,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/serve/api_error.h"
+#include "tessera/store/sqlite.h"
 
 namespace tessera::serve {
 namespace {
@@ -63,7 +64,7 @@ const store::StoreReader& ServedStore::Snapshot::reader() const {
 }
 
 void ServedStore::Snapshot::look_up() const {
-  if (interrupts_ && interrupts_()) throw store::sqlite::Interrupted("reading was given up");
+  if (interrupts_ && interrupts_()) throw Interrupted("reading was given up");
 }
 
 /// One reader, with a snapshot of its own.
@@ -111,7 +112,7 @@ void ServedStore::read(const std::function<void(const Snapshot&)>& use, const Un
     const Reader reader(*this, unwanted);
     try {
       return use(reader.snapshot());
-    } catch (const store::sqlite::Interrupted&) {
+    } catch (const Interrupted&) {
       if (retired_) throw replaced();
       if (unwanted && unwanted())
         throw ApiError(503, "the answer was given up: nobody waits for it, or its time is over")

@@ -45,7 +45,7 @@ class ServedStore {
     /// Made at the first call: a pass over the documents.
     const store::StoreReader& reader() const;
     /// To be called now and then by what takes long without reading documents: throws
-    /// store::sqlite::Interrupted where the reader has to begin again, or is not wanted any more.
+    /// Interrupted where the reader has to begin again, or is not wanted any more.
     void look_up() const;
 
     store::MemoStore store;

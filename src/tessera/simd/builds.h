@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "tessera/simd/instruction_set.h"
+#include "tessera/simd/detail/instruction_set.h"
 
 namespace tessera::simd {
 

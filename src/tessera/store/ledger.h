@@ -3,18 +3,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tessera/memo/token_pieces.h"
-#include "tessera/store/document_details.h"
-#include "tessera/store/passage_index.h"
-#include "tessera/store/sqlite.h"
+#include "tessera/memo/window_pairs.h"
 
 namespace tessera::store {
+
+namespace sqlite {
+enum class Access;
+class Database;
+class Transaction;
+}  // namespace sqlite
 
 struct StoredDocument {
   int64_t number = 0;  ///< of the change that stored it; later documents have larger numbers
@@ -22,6 +27,20 @@ struct StoredDocument {
   int64_t tokens = 0;
   int64_t pairs = 0;  ///< pairs that it wrote into the memory
   std::string checksum;
+};
+
+/// Free words about a document, by key.
+using Metadata = std::map<std::string, std::string>;
+
+/// What a store keeps about a document beside its tokens. A document of a ledger of format 1 or 2
+/// has no digest and was memorized at time 0 until it is memorized again.
+struct DocumentDetails {
+  int64_t bytes = 0;      ///< of its text
+  int64_t memorized = 0;  ///< seconds since 1970, UTC
+  std::string digest;     ///< SHA-256 of its text
+  Metadata metadata;
+
+  bool operator==(const DocumentDetails&) const = default;
 };
 
 /// Totals of all documents.
@@ -36,6 +55,14 @@ struct Change {
   int64_t number = 0;
   ChangeKind kind = ChangeKind::kStore;
   StoredDocument document;  ///< without its id
+};
+
+/// A passage of a document that has words of a question.
+struct FoundPassage {
+  std::string document;
+  int64_t line = 1;  ///< on which the passage begins
+  double score = 0;  ///< BM25, Robertson et al. 1994; larger is better
+  std::string text;  ///< an excerpt, the words found in [brackets]
 };
 
 /// The source of truth of a store: its documents, their tokens, and a journal of the changes that
@@ -60,13 +87,13 @@ class Ledger {
   /// Throws DataError if the file is not a ledger, or has another format or configuration.
   Ledger(const std::filesystem::path& path, sqlite::Access access, const std::string& config,
          int64_t vocabulary);
+  ~Ledger();
 
-  const std::string& path() const { return database_.path(); }
+  const std::string& path() const;
 
-  /// Members give up and throw sqlite::Interrupted where this is true (Database::interrupt_when).
-  void interrupt_when(std::function<bool()> condition) {
-    database_.interrupt_when(std::move(condition));
-  }
+  /// Members ask this now and then while they read, at least once for a piece of a document; where
+  /// it is true they throw Interrupted. {}: never.
+  void interrupt_when(std::function<bool()> condition);
 
   /// From now on this reader sees the state of this moment.
   void take_snapshot();
@@ -136,9 +163,9 @@ class Ledger {
   void erase_forgotten();
   void empty_log();
 
-  sqlite::Database database_;
+  std::unique_ptr<sqlite::Database> database_;
   int64_t format_;  // of the tables
-  std::optional<sqlite::Transaction> snapshot_;
+  std::unique_ptr<sqlite::Transaction> snapshot_;
   int64_t vocabulary_;
 };
 

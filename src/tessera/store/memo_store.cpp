@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "tessera/store/detail/matrix_file.h"
+#include "tessera/store/detail/new_folder.h"
+#include "tessera/store/detail/store_lock.h"
+#include "tessera/store/detail/text_sources.h"
 #include "tessera/store/digest.h"
-#include "tessera/store/new_folder.h"
 #include "tessera/store/question.h"
-#include "tessera/store/store_lock.h"
-#include "tessera/store/text_sources.h"
+#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {
@@ -39,6 +41,8 @@ MemoStore::MemoStore(const std::filesystem::path& folder)
       return;
   }
 }
+
+MemoStore::~MemoStore() = default;
 
 const memo::TextMemory& MemoStore::memory() const {
   if (!memory_) memory_.emplace(folder_.memory(files_, ledger_));

@@ -25,13 +25,14 @@ class MemoStore final : public QuestionedStore {
   /// Throws DataError if a file is damaged, has another version or belongs to another store;
   /// SystemError.
   explicit MemoStore(const std::filesystem::path& folder);
+  ~MemoStore() override;
 
   const std::filesystem::path& path() const { return folder_.path(); }
   const StoreFolder& folder() const { return folder_; }
   const StoreConfig& config() const override { return folder_.config(); }
   const Tokenizer& tokenizer() const override { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
-  /// Members that read documents give up and throw sqlite::Interrupted where this is true.
+  /// Members that read documents give up and throw Interrupted where this is true.
   void interrupt_when(std::function<bool()> condition) {
     ledger_.interrupt_when(std::move(condition));
   }

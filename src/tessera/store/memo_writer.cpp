@@ -6,10 +6,13 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/data/utf8.h"
+#include "tessera/store/detail/matrix_file.h"
+#include "tessera/store/detail/new_folder.h"
+#include "tessera/store/detail/store_lock.h"
+#include "tessera/store/detail/token_pieces.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/document_text.h"
-#include "tessera/store/new_folder.h"
-#include "tessera/store/token_pieces.h"
+#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {
@@ -33,7 +36,7 @@ void check_text(const std::string& id, std::string_view text) {
 
 MemoWriter::MemoWriter(const std::filesystem::path& path)
     : folder_(StoreFolder::open(path)),
-      lock_(folder_.lock_path()),
+      lock_(std::make_unique<StoreLock>(folder_.lock_path())),
       ledger_(folder_.ledger_path(), sqlite::Access::kWrite, config().text(),
               config().memory.vocabulary),
       encoder_(folder_.tokenizer()) {
@@ -42,6 +45,8 @@ MemoWriter::MemoWriter(const std::filesystem::path& path)
   finish_erasure();
   index_documents();
 }
+
+MemoWriter::~MemoWriter() = default;
 
 /// Those that an earlier version stored, one by one.
 void MemoWriter::index_documents() {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,9 +12,10 @@
 #include "tessera/data/text_encoder.h"
 #include "tessera/store/ledger.h"
 #include "tessera/store/store_folder.h"
-#include "tessera/store/store_lock.h"
 
 namespace tessera::store {
+
+class StoreLock;
 
 /// What memorize() does with a document whose id the store holds already.
 enum class Duplicates { kRefuse, kReplace };
@@ -30,6 +32,7 @@ class MemoWriter {
   /// Throws std::runtime_error if another process is writing; DataError and SystemError as
   /// MemoStore.
   explicit MemoWriter(const std::filesystem::path& folder);
+  ~MemoWriter();
 
   const StoreConfig& config() const { return folder_.config(); }
   const Ledger& ledger() const { return ledger_; }
@@ -86,7 +89,7 @@ class MemoWriter {
   memo::TokenPieces stored(const StoredDocument& document, const OnTokens& on_tokens) const;
 
   StoreFolder folder_;
-  StoreLock lock_;
+  std::unique_ptr<StoreLock> lock_;
   Ledger ledger_;
   TextEncoder encoder_;
   std::vector<std::string> left_unerased_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "tessera/store/detail/normal_form.h"
+#include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/document_text.h"
-#include "tessera/store/normal_form.h"
 #include "tessera/store/recall.h"
-#include "tessera/store/word_alignment.h"
 
 namespace tessera::store {
 namespace {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tessera/memo/readable_memory.h"
-#include "tessera/store/source_search.h"
 #include "tessera/store/store_config.h"
 
 namespace tessera::store {
@@ -31,6 +30,21 @@ struct Readings {
   /// Adds those of further documents: the same as one search in the documents of both, in this
   /// order.
   void merge(Readings&& later);
+};
+
+/// A position in a document with the same token after the same tokens.
+struct Source {
+  std::string document;                       ///< its id
+  int64_t position = 0;                       ///< of the token in the document, in tokens from 0
+  int64_t matched_length = 0;                 ///< tokens before it that are equal
+  int64_t byte = 0, character = 0, line = 0;  ///< of the token in the document's text, as TextPlace
+                                              ///< has them; a search leaves them 0
+};
+
+/// The sources of one token of a text.
+struct TokenSources {
+  std::vector<Source> best;  ///< longest match first, then in the order of the documents
+  int64_t places = 0;        ///< in all documents, where at least the shortest window matches
 };
 
 /// What a question asks of a store (MemoStore), or of several that answer together as if one held

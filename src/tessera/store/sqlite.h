@@ -17,12 +17,6 @@ namespace tessera::store::sqlite {
 
 enum class Access { kRead, kWrite };
 
-/// A statement was given up (Database::interrupt_when).
-class Interrupted : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 /// One connection to an SQLite file, for one thread. Failures are thrown as DataError if the file
 /// is damaged or not a database, as SystemError if the operating system refused something (disk
 /// full, no permission), as std::runtime_error if another process is using it.
@@ -36,7 +30,7 @@ class Database {
   void execute(const std::string& sql);
   const std::string& path() const { return path_; }
   /// Statements ask this now and then while they run, at least once for a piece of a document;
-  /// where it is true they throw Interrupted. {}: never.
+  /// where it is true they throw tessera::Interrupted. {}: never.
   void interrupt_when(std::function<bool()> condition);
 
  private:

@@ -4,6 +4,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/store/detail/matrix_file.h"
 
 namespace tessera::store {
 namespace {

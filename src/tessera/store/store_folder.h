@@ -6,10 +6,11 @@
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/store/ledger.h"
-#include "tessera/store/matrix_file.h"
 #include "tessera/store/store_config.h"
 
 namespace tessera::store {
+
+class MatrixFile;
 
 /// A store is a folder:
 ///   config.json         what it was created with (StoreConfig)

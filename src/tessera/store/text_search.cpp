@@ -4,6 +4,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/data/utf8.h"
+#include "tessera/store/detail/normal_form.h"
 
 namespace tessera::store {
 namespace {

@@ -7,9 +7,15 @@
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
-#include "tessera/store/normal_form.h"
 
 namespace tessera::store {
+
+/// What counts as equal when a text that somebody typed is compared with a document.
+/// kBytes: equal bytes. kTyped: texts that differ only in how they were typed or printed: any run
+/// of white space (also a line break) is one space, typographic quotes are ' and ", dashes and runs
+/// of hyphens are one hyphen, an ellipsis is three full stops, and what does not show (a soft
+/// hyphen, a space of no width) is left out. kLetters: also upper and lower case.
+enum class Matching { kBytes, kTyped, kLetters };
 
 /// A place where a text occurs in a document.
 struct TextMatch {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/store/detail/token_pieces.h"
 #include "tessera/store/digest.h"
-#include "tessera/store/token_pieces.h"
 
 namespace tessera::store {
 namespace {

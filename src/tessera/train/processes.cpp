@@ -15,7 +15,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/train/pulse.h"
+#include "tessera/train/detail/pulse.h"
 
 namespace tessera {
 namespace {

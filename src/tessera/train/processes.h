@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tessera/train/rendezvous.h"
-#include "tessera/train/wire_precision.h"
+#include "tessera/train/train_config.h"
 
 namespace tessera {
 

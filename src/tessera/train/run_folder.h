@@ -5,10 +5,12 @@
 #include <string>
 
 #include "tessera/base/config.h"
-#include "tessera/base/file_lock.h"
-#include "tessera/train/start.h"
+#include "tessera/base/file.h"
 
 namespace tessera {
+
+/// Whether a run begins in an empty folder, or goes on where the folder's last checkpoint is.
+enum class Start { kNew, kResume };
 
 /// The folder of one training run. Only the process that has one of these writes there.
 class RunFolder {

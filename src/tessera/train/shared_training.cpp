@@ -6,7 +6,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/train/gradients.h"
+#include "tessera/train/detail/gradients.h"
 
 namespace tessera {
 namespace {

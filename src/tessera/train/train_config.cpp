@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/train/rmsprop.h"
+#include "tessera/train/detail/rmsprop.h"
 
 namespace tessera {
 

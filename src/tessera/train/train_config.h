@@ -7,13 +7,21 @@
 
 #include "tessera/train/adamw.h"
 #include "tessera/train/schedule.h"
-#include "tessera/train/wire_precision.h"
 
 namespace tessera {
 
 enum class OptimizerKind { kAdamW, kRmsprop };
 constexpr std::array<std::string_view, 2> enum_names(OptimizerKind) {
   return {"adamw", "rmsprop"};
+}
+
+/// The numbers in which gradients go from process to process.
+enum class WirePrecision {
+  kFloat32,   ///< as they are: doubles stay doubles
+  kBFloat16,  ///< rounded twice, once before they are added up in float and once after
+};
+constexpr std::array<std::string_view, 2> enum_names(WirePrecision) {
+  return {"fp32", "bf16"};
 }
 
 /// The [train] table of a run's configuration. Defaults: a small model on a small machine.

@@ -11,7 +11,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/train/gradients.h"
+#include "tessera/train/detail/gradients.h"
+#include "tessera/train/metrics_log.h"
 #include "tessera/train/shared_training.h"
 
 namespace tessera {
@@ -72,6 +73,8 @@ Trainer::Trainer(TrainConfig config, TrainingTask task, std::filesystem::path ru
       observer_(observer),
       optimizer_(config_.make_optimizer(trainable_parameters(task_.module), task_.decays)),
       checkpoints_(folder_ / "checkpoints", config_.keep_checkpoints) {}
+
+Trainer::~Trainer() = default;
 
 TrainingResult Trainer::run(Start start) {
   InterruptGuard guard;
@@ -138,7 +141,7 @@ void Trainer::begin(Start start) {
   else if (std::filesystem::exists(log_path) || !checkpoints_.paths().empty())
     throw UsageError("{} already holds a run; resume it, or choose another folder",
                      folder_.native());
-  log_.emplace(log_path, state_.step > 0 ? state_.step : -1);
+  log_ = std::make_unique<MetricsLog>(log_path, state_.step > 0 ? state_.step : -1);
   started_ = seconds_now() - state_.elapsed_seconds;
   if (observer_) observer_->on_start(state_.step, config_.steps);
 }

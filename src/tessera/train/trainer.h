@@ -11,13 +11,13 @@
 
 #include "tessera/base/error.h"
 #include "tessera/train/checkpoint.h"
-#include "tessera/train/metrics_log.h"
-#include "tessera/train/start.h"
+#include "tessera/train/run_folder.h"
 #include "tessera/train/train_config.h"
-#include "tessera/train/training_observer.h"
 #include "tessera/train/training_task.h"
 
 namespace tessera {
+
+class MetricsLog;
 
 /// The loss or the gradient is no longer finite.
 class Diverged : public std::runtime_error {
@@ -44,6 +44,7 @@ class Trainer {
   /// Throws UsageError on a configuration that makes no sense.
   Trainer(TrainConfig config, TrainingTask task, std::filesystem::path run_folder,
           TrainingObserver* observer = nullptr);
+  ~Trainer();
 
   /// kNew: throws UsageError where the folder already holds a run. kResume: continues after the
   /// latest readable checkpoint, and from the start where there is none; throws UsageError where
@@ -82,7 +83,7 @@ class Trainer {
   TrainingObserver* observer_;
   std::unique_ptr<Optimizer> optimizer_;
   Checkpoints checkpoints_;
-  std::optional<MetricsLog> log_;
+  std::unique_ptr<MetricsLog> log_;
   TrainingState state_;
   TrainingResult result_;
   double started_ = 0.0;        // seconds of the steady clock, less those of earlier processes

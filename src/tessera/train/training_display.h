@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tessera/base/progress.h"
-#include "tessera/train/training_observer.h"
+#include "tessera/train/training_task.h"
 
 namespace tessera {
 

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/base/error.h"
-#include "tessera/memory/mosaic/output_projection.h"
+#include "tessera/memory/detail/output_projection.h"
 #include "tessera/ops/kernel_smoothing.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"

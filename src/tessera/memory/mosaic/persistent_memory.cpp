@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "tessera/memory/mosaic/output_projection.h"
+#include "tessera/memory/detail/output_projection.h"
 #include "tessera/ops/slot_read.h"
 #include "tessera/tensor/check_shape.h"
 

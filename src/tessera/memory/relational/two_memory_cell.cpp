@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include "tessera/memory/detail/relational_trace.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check_shape.h"
@@ -89,10 +90,13 @@ TwoMemoryPass::TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
   gate_inputs_ = gate_inputs.defined() ? gate_inputs.unbind() : std::vector<at::Tensor>(x.size(0));
   item_ = state ? state->item : cell_->initial_state(B_).item;
   // The first R is one for all sequences, which saves the first reads a pass over B copies.
-  relational_.emplace(*cell_->relational, cell_->options().equations.relational_read,
-                      state ? state->relational : cell_->relational->initial.unsqueeze(0),
-                      cell_->attention->forward(x).softmax(-1), pattern);
+  relational_ = std::make_unique<RelationalTrace>(
+      *cell_->relational, cell_->options().equations.relational_read,
+      state ? state->relational : cell_->relational->initial.unsqueeze(0),
+      cell_->attention->forward(x).softmax(-1), pattern);
 }
+
+TwoMemoryPass::~TwoMemoryPass() = default;
 
 ops::Associations TwoMemoryPass::step() {
   const TwoMemoryOptions& options = cell_->options();

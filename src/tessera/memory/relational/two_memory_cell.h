@@ -2,14 +2,17 @@
 
 #include <torch/nn/modules/container/sequential.h>
 
+#include <memory>
 #include <optional>
 
 #include "tessera/memory/relational/item_memory.h"
-#include "tessera/memory/relational/relational_trace.h"
+#include "tessera/memory/relational/relational_memory.h"
 #include "tessera/memory/relational/self_attention.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
+
+class RelationalTrace;
 
 /// What the two memories hold for B sequences side by side; without tensors, of sequences that
 /// have not started. A value: a copy is a fork, as no function changes the tensors.
@@ -61,6 +64,7 @@ class TwoMemoryPass {
   /// does not fit the cell.
   TwoMemoryPass(const TwoMemoryCell& cell, const at::Tensor& x,
                 const std::optional<TwoMemoryState>& state);
+  ~TwoMemoryPass();
 
   /// Takes the next step; returns the relational candidate S_t. To be called T times.
   ops::Associations step();
@@ -76,7 +80,7 @@ class TwoMemoryPass {
   std::vector<at::Tensor> content_, pattern_;  // f1, f2 of each step: [B, D]
   std::vector<at::Tensor> gate_inputs_;        // [B, 2D] of each step; undefined without gates
   at::Tensor item_;                            // M [B, D, D]
-  std::optional<RelationalTrace> relational_;
+  std::unique_ptr<RelationalTrace> relational_;
   at::Tensor transfer_;  // G1 of R, without its bias, for TransferSource::kMemory: [B or 1, D, D]
   int64_t time_ = 0;
 };

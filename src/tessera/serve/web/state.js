@@ -47,11 +47,17 @@ export function fillForm(form, values) {
       control.checked = value === undefined ? control.defaultChecked : control.value === value;
       continue;
     }
-    control.value = value ?? defaultOf(control);
-    if (control.tagName === "SELECT" && control.selectedIndex < 0) control.selectedIndex = 0;
+    if (control.tagName === "SELECT") choose(control, value);
+    else control.value = value ?? defaultOf(control);
   }
 }
 
-export function fillSelect(select, options) {
+function choose(select, value) {
+  select.value = value ?? defaultOf(select);
+  if (select.selectedIndex < 0) select.selectedIndex = 0;
+}
+
+export function fillSelect(select, options, chosen) {
   select.replaceChildren(...options.map(({value, text}) => new Option(text, value)));
+  choose(select, chosen);
 }

@@ -30,9 +30,9 @@ class Writer {
   }
 
   async open(values) {
-    if (!this.models) await this.loadModels();
     if (addressOf("write", values) === this.shown) return;
     fillForm(this.form, values);
+    if (!this.models) await this.loadModels(values);  // what is typed meanwhile stays
     if (values.prompt !== undefined) this.write();
   }
 
@@ -40,13 +40,13 @@ class Writer {
     this.writing?.abort();
   }
 
-  async loadModels() {
+  async loadModels(chosen) {
     const {data} = await get("/v1/models");
     if (data.length === 0)
       throw new Error("This server has no model to write with. Start it with: tessera serve --model DIR");
     const options = data.map(({id, kind}) => ({value: id, text: `${id} (${kind.replaceAll("_", " ")})`}));
-    fillSelect(this.form.elements.model, options);
-    fillSelect(this.form.elements.beside, [{value: "", text: "no other model"}, ...options]);
+    fillSelect(this.form.elements.model, options, chosen.model);
+    fillSelect(this.form.elements.beside, [{value: "", text: "no other model"}, ...options], chosen.beside);
     this.models = data;
   }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tessera/ops/weight_type.h"
+#include "tessera/ops/number_formats.h"
 
 namespace tessera::ops::cpu {
 

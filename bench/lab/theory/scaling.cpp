@@ -1,0 +1,121 @@
+// Error by class aggregation beside forming W, descent on scores beside descent on W, a million
+// inputs, and the generator of embeddings.
+
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <vector>
+
+#include "lab/theory/associative_model.h"
+#include "lab/theory/score_descent.h"
+#include "tessera/plan/blas.h"
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/gaussian_field.h"
+#include "tessera/plan/memory_scheme.h"
+#include "tessera/plan/population_error.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr int64_t kInputs = 1000;
+constexpr int32_t kOutputs = 5;
+
+/// Equations (2) and (4) as they stand: W = sum of q u e^T, then u_y^T W e_x.
+void error_by_forming_w(benchmark::State& state) {
+  const int64_t d = state.range(0);
+  const AssociationTask task = zipf_task(kInputs, kOutputs, 2);
+  const auto q = scheme_weights({.rho = 1}, task.law);
+  const auto model = random_model(task, d, OutputScale::kUnit, 1);
+  const SerialBlas one_thread;
+  std::vector<float> values(kInputs * d), w(d * d), read(kInputs * d), scores(kInputs * kOutputs);
+  for (auto _ : state) {
+    for (int64_t x = 0; x < kInputs; ++x)
+      for (int64_t j = 0; j < d; ++j)
+        values[x * d + j] = q[x] * model.outputs[task.output[x] * d + j];
+    transposed_multiply(d, d, kInputs, values.data(), d, model.inputs.data(), d, 0, w.data(), d);
+    multiply_transposed(kInputs, d, d, model.inputs.data(), d, w.data(), d, 0, read.data(), d);
+    multiply_transposed(kInputs, kOutputs, d, read.data(), d, model.outputs.data(), d, 0,
+                        scores.data(), kOutputs);
+    benchmark::DoNotOptimize(population_error_of_scores(task, scores));
+  }
+}
+BENCHMARK(error_by_forming_w)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
+
+void error_by_class_aggregation(benchmark::State& state) {
+  const int64_t d = state.range(0);
+  const AssociationTask task = zipf_task(kInputs, kOutputs, 2);
+  const auto q = scheme_weights({.rho = 1}, task.law);
+  const auto model = random_model(task, d, OutputScale::kUnit, 1);
+  const SerialBlas one_thread;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(population_error(task, q, model.inputs, model.outputs, d));
+}
+BENCHMARK(error_by_class_aggregation)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
+
+/// One sample a step: v = W e, softmax of U v, W += gamma (U^T residual) e^T.
+void descent_on_w(benchmark::State& state) {
+  const int64_t d = state.range(0);
+  const AssociationTask task = zipf_task(100, kOutputs, 2);
+  auto model = random_model(task, d, OutputScale::kUnit, 1);
+  const SerialBlas one_thread;
+  std::vector<float> v(d), change(d);
+  float p[kOutputs];
+  int32_t x = 0;
+  for (auto _ : state) {
+    const float* e = model.inputs.data() + x * d;
+    multiply_transposed(1, d, d, e, d, model.memory.data(), d, 0, v.data(), d);
+    multiply_transposed(1, kOutputs, d, v.data(), d, model.outputs.data(), d, 0, p, kOutputs);
+    float total = 0;
+    for (float& logit : p) total += logit = std::exp(logit);
+    for (int32_t y = 0; y < kOutputs; ++y) p[y] = (y == task.output[x]) - p[y] / total;
+    multiply(1, d, kOutputs, p, kOutputs, model.outputs.data(), d, 0, change.data(), d);
+    multiply(d, d, 1, change.data(), 1, e, d, 1, model.memory.data(), d);
+    x = (x + 7) % 100;
+  }
+}
+BENCHMARK(descent_on_w)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+void descent_on_scores(benchmark::State& state) {
+  const AssociationTask task = zipf_task(100, kOutputs, 2);
+  ScoreDescent descent(task, random_model(task, state.range(0), OutputScale::kUnit, 1));
+  int32_t x = 0;
+  for (auto _ : state) {
+    descent.step(x, 1.0);
+    x = (x + 7) % 100;
+  }
+}
+BENCHMARK(descent_on_scores)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
+
+void million_inputs(benchmark::State& state) {
+  const AssociationTask task = zipf_task(1000000, kOutputs, 2);
+  const std::vector<SimulatedMemory> memory = {
+      {scheme_weights({.rho = 1}, task.law), {state.range(0)}}};
+  for (auto _ : state) benchmark::DoNotOptimize(population_errors(task, memory, 1));
+}
+BENCHMARK(million_inputs)->Arg(256)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
+
+void predictor_of_hundred_million_inputs(benchmark::State& state) {
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        predicted_error(summarise_zipf_memory(100000000, kOutputs, 2, {.rho = 1}), state.range(0)));
+}
+BENCHMARK(predictor_of_hundred_million_inputs)
+    ->Arg(10000)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void gaussian_field(benchmark::State& state) {
+  std::vector<float> block(1 << 16);
+  int64_t row = 0;
+  for (auto _ : state) {
+    GaussianField(1).fill(row, 256, 0, 256, block.data(), 256);
+    row += 256;
+  }
+  state.SetItemsProcessed(state.iterations() * (1 << 16));
+}
+BENCHMARK(gaussian_field);
+
+}  // namespace
+}  // namespace tessera::theory
+
+BENCHMARK_MAIN();

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "lab/baseline/lstm_layer.h"
+#include "lab/baseline/stepwise_network.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera {
+
+struct DncConfig {
+  int64_t inputs = 34;
+  int64_t outputs = 32;
+  int64_t controller = 256;
+  int64_t slots = 20;
+  int64_t width = 64;
+  int64_t read_heads = 4;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("inputs", inputs, "width of the input vectors");
+    field("outputs", outputs, "width of the output vectors");
+    field("controller", controller, "width of the LSTM that controls the heads");
+    field("slots", slots, "rows of the memory");
+    field("width", width, "width of a row");
+    field("read_heads", read_heads, "heads that read; one writes");
+  }
+
+  /// Throws UsageError that names the field and what it may be.
+  void check() const;
+};
+
+/// A Differentiable Neural Computer (Graves et al. 2016, Methods): an LSTM with a memory of N rows,
+/// of which the write head chooses the least used ones or those of a content, and which the read
+/// heads find by content or follow in the order in which they were written. The head of the network
+/// sees h and the reads.
+///
+/// Differs from Graves et al. 2016: the first memory, reads and controller state are learned, not
+/// zero; usage is kept 1e-6 away from 0 while rows are allocated.
+///
+/// State: "memory" [B, N, W], "usage" and "precedence" [B, N], "links" [B, N, N], "write_weights"
+/// [B, N], "read_weights" [B, R, N], "reads" [B, R, W], "hidden" and "cell" of the controller.
+class Dnc : public StepwiseNetwork {
+ public:
+  static constexpr std::string_view kKind = "dnc";
+  using Config = DncConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit Dnc(const DncConfig& config, std::optional<uint64_t> seed = 0,
+               at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  config::Json hyper_parameters() const override;
+  /// The first memory is uniform in ±1/sqrt(N + W).
+  void initialise(uint64_t seed) override;
+
+ protected:
+  at::Tensor project(const at::Tensor& x) override { return controller_->project(x); }
+  at::Tensor advance(const at::Tensor& projected, Parts& state) override;
+
+ private:
+  enum Part : size_t {
+    kMemory,
+    kUsage,
+    kPrecedence,
+    kLinks,
+    kWriteWeights,
+    kReadWeights,
+    kReads,
+    kHidden,
+    kCell
+  };  // of the state, in layout_of
+  static Layout layout_of(const DncConfig& config);
+  /// What the controller asks of the memory in one step (the interface vector).
+  struct Requests;
+  Requests requests(const at::Tensor& hidden);
+  void write_memory(const Requests& wanted, Parts& state) const;
+  void read_memory(const Requests& wanted, Parts& state) const;
+
+  DncConfig config_;
+  LstmLayer controller_;
+  torch::nn::Linear interface_;
+};
+
+ModelKind dnc_kind();
+
+}  // namespace tessera

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "lab/baseline/stepwise_network.h"
+#include "tessera/model/model_kind.h"
+#include "tessera/model/norm.h"
+
+namespace tessera {
+
+struct FastWeightsConfig {
+  int64_t inputs = 34;
+  int64_t outputs = 32;
+  int64_t hidden = 100;
+  int64_t inner_steps = 1;
+  double decay = 0.95;
+  double rate = 0.5;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("inputs", inputs, "width of the input vectors");
+    field("outputs", outputs, "width of the output vectors");
+    field("hidden", hidden, "width of the hidden state");
+    field("inner_steps", inner_steps, "how often a step applies the fast weights (S)");
+    field("decay", decay, "what a step leaves of the fast weights, 0 to 1 (lambda)");
+    field("rate", rate, "how much of the hidden state's outer product a step adds to them (eta)");
+  }
+
+  /// Throws UsageError that names the field and what it may be.
+  void check() const;
+};
+
+/// A recurrent network with fast weights A (Ba et al. 2016, eq. 1, 2, with its layer
+/// norm):
+///
+///     A(t) = lambda A(t-1) + eta h(t) h(t)^T            h_0 = relu(W h(t) + C x(t))
+///     h_{s+1} = relu(norm(W h(t) + C x(t) + A(t) h_s)),  s < S;   h(t+1) = h_S
+///
+/// Differs from Ba et al. 2016: the first hidden state is learned; the head is one linear map,
+/// where they have a hidden layer before the output.
+///
+/// State: "hidden" h [B, H] and "fast_weights" A [B, H, H], which at the start is 0.
+class FastWeights : public StepwiseNetwork {
+ public:
+  static constexpr std::string_view kKind = "fast_weights";
+  using Config = FastWeightsConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit FastWeights(const FastWeightsConfig& config, std::optional<uint64_t> seed = 0,
+                       at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  config::Json hyper_parameters() const override;
+  /// W is 0.05 times the identity, as in the implementations of others; the paper does not say.
+  void initialise(uint64_t seed) override;
+
+ protected:
+  at::Tensor project(const at::Tensor& x) override { return input_->forward(x); }
+  at::Tensor advance(const at::Tensor& projected, Parts& state) override;
+
+ private:
+  enum Part : size_t { kHidden, kFastWeights };  // of the state, in layout_of
+  static Layout layout_of(const FastWeightsConfig& config);
+
+  FastWeightsConfig config_;
+  torch::nn::Linear input_;      // C
+  torch::nn::Linear recurrent_;  // W
+  Norm norm_;
+};
+
+ModelKind fast_weights_kind();
+
+}  // namespace tessera

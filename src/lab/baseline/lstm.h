@@ -1,0 +1,78 @@
+#pragma once
+
+#include <torch/nn/modules/container/modulelist.h>
+
+#include "lab/baseline/lstm_layer.h"
+#include "tessera/model/language_model.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera {
+
+struct LstmConfig {
+  int64_t vocabulary = 50304;
+  int64_t window = 512;
+  int64_t layers = 2;
+  int64_t channels = 768;
+  double dropout = 0.05;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("vocabulary", vocabulary, "number of tokens");
+    field("window", window, "tokens of a training window");
+    field("layers", layers, "number of LSTM layers");
+    field("channels", channels, "width of the network: of embeddings, hidden states and cells");
+    field("dropout", dropout, "probability, on the embeddings and on the output of each layer");
+  }
+
+  /// Throws UsageError that names the field and what it may be.
+  void check() const;
+};
+
+/// An LSTM language model: embedding, LSTM layers (lstm_layer.h), logits by the tied embedding
+/// (Press & Wolf 2017). Dropout as in Zaremba et al. 2014: not on the way from step to step. Its
+/// state has a fixed size, whatever it has read. Each training window starts from an empty state.
+class Lstm : public LanguageModel {
+ public:
+  static constexpr std::string_view kKind = "lstm";
+  using Config = LstmConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit Lstm(const LstmConfig& config, std::optional<uint64_t> seed = 0,
+                at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  config::Json hyper_parameters() const override;
+  int64_t vocabulary() const override { return config_.vocabulary; }
+  int64_t window() const override { return config_.window; }
+  bool reads_past_window() const override { return true; }
+  LstmLayer layer(int64_t index) const { return LstmLayer(layers_->ptr<LstmLayerImpl>(index)); }
+
+  at::Tensor hidden(const at::Tensor& tokens, std::optional<uint64_t> dropout_seed = {}) override;
+  SequenceState empty_state() const override;
+  SequenceOutput read(const at::Tensor& tokens, SequenceState&& state,
+                      int64_t first_output = 0) override;
+  SequenceState state_from(const TensorFile& file, const SequenceState& empty) const override;
+  void initialise(uint64_t seed) override;
+
+ protected:
+  const at::Tensor& embedding() const override { return embedding_; }
+
+ private:
+  /// The whole network: the states before each layer's first step and after its last.
+  struct Layers {
+    at::Tensor outputs;       ///< [B, T, C] of the last layer
+    at::Tensor hidden, cell;  ///< [B, L, C]
+  };
+  Layers run(const at::Tensor& ids, const at::Tensor& hidden, const at::Tensor& cell,
+             std::optional<uint64_t> dropout_seed);
+  at::Tensor zero_state(int64_t B) const;  // [B, L, C]
+
+  LstmConfig config_;
+  at::Tensor embedding_;  // [V, C]
+  torch::nn::ModuleList layers_;
+};
+
+ModelKind lstm_kind();
+
+}  // namespace tessera

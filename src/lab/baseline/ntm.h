@@ -1,0 +1,76 @@
+#pragma once
+
+#include "lab/baseline/lstm_layer.h"
+#include "lab/baseline/stepwise_network.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera {
+
+struct NtmConfig {
+  int64_t inputs = 34;
+  int64_t outputs = 32;
+  int64_t controller = 256;
+  int64_t slots = 128;
+  int64_t width = 32;
+  int64_t heads = 1;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("inputs", inputs, "width of the input vectors");
+    field("outputs", outputs, "width of the output vectors");
+    field("controller", controller, "width of the LSTM that controls the heads");
+    field("slots", slots, "rows of the memory");
+    field("width", width, "width of a row");
+    field("heads", heads, "read heads, and as many write heads");
+  }
+
+  /// Throws UsageError that names the field and what it may be.
+  void check() const;
+};
+
+/// A Neural Turing Machine (Graves et al. 2014): an LSTM that moves read and write heads over a
+/// memory of N rows. In each step its heads are addressed by content and by place (section 3.3),
+/// the write heads erase and add (eq. 3, 4), then the read heads read (eq. 2). The head of the
+/// network sees h and the reads.
+///
+/// Differs from Graves et al. 2014: read heads too are addressed by the memory before the step
+/// (eq. 5 has M_t, which for a write head cannot be meant); shifts are by -1, 0 and 1.
+///
+/// State: "memory" [B, N, W], "weights" [B, 2R, N] of the R read heads, then of the write heads,
+/// "reads" [B, R, W], "hidden" and "cell" of the controller. In the first one the weights are the
+/// softmax of parameters.
+class Ntm : public StepwiseNetwork {
+ public:
+  static constexpr std::string_view kKind = "ntm";
+  using Config = NtmConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit Ntm(const NtmConfig& config, std::optional<uint64_t> seed = 0,
+               at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  config::Json hyper_parameters() const override;
+  /// The first memory is uniform in ±1/sqrt(N + W).
+  void initialise(uint64_t seed) override;
+
+ protected:
+  Parts first_state(int64_t B) const override;
+  at::Tensor project(const at::Tensor& x) override { return controller_->project(x); }
+  at::Tensor advance(const at::Tensor& projected, Parts& state) override;
+
+ private:
+  enum Part : size_t { kMemory, kWeights, kReads, kHidden, kCell };  // of the state, in layout_of
+  static Layout layout_of(const NtmConfig& config);
+  at::Tensor addressed(const at::Tensor& address, const at::Tensor& memory,
+                       const at::Tensor& before) const;
+
+  NtmConfig config_;
+  LstmLayer controller_;
+  torch::nn::Linear interface_;  // h -> for each head: key, strength, gate, shifts, sharpness;
+                                 // for each write head: erase; then for each: add
+};
+
+ModelKind ntm_kind();
+
+}  // namespace tessera

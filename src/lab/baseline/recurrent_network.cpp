@@ -1,0 +1,151 @@
+#include "lab/baseline/recurrent_network.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "lab/baseline/lstm_layer.h"
+#include "lab/baseline/tensor_state.h"
+#include "tessera/base/error.h"
+#include "tessera/memory/make_linear.h"
+#include "tessera/model/initialisation.h"
+#include "tessera/model/norm.h"
+#include "tessera/tensor/check.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kMostStateValues = 0x1p56;  // times a few: their bytes can be counted
+
+/// The sizes with `count` in the place of -1.
+std::vector<int64_t> grown(std::vector<int64_t> sizes, int64_t count) {
+  for (int64_t& size : sizes)
+    if (size == -1) size = count;
+  return sizes;
+}
+
+/// [sizes..] -> [B, sizes..]
+at::Tensor for_each_sequence(const at::Tensor& first, int64_t B) {
+  std::vector<int64_t> sizes = first.sizes().vec();
+  sizes.insert(sizes.begin(), B);
+  return first.expand(sizes);
+}
+
+bool fits(at::IntArrayRef sizes, int64_t B, const std::vector<int64_t>& expected) {
+  if (sizes.size() != expected.size() + 1 || sizes[0] != B) return false;
+  for (size_t k = 0; k < expected.size(); ++k)
+    if (expected[k] != -1 && sizes[k + 1] != expected[k]) return false;
+  return true;
+}
+
+}  // namespace
+
+void check_product(std::initializer_list<std::pair<std::string_view, int64_t>> fields) {
+  double product = 1;
+  std::string named;
+  for (const auto& [name, value] : fields) {
+    product *= static_cast<double>(value);
+    named += fmt::format("{}model.{} is {}", named.empty() ? "" : ", ", name, value);
+  }
+  if (product > kMostStateValues)
+    throw UsageError("{}: together too large, their product may be at most 2^56", named);
+}
+
+RecurrentNetwork::RecurrentNetwork(Layout layout, at::Device device) : layout_(std::move(layout)) {
+  for (const StatePart& part : layout_.state)
+    first_.push_back(part.learned ? register_parameter("first_" + part.name,
+                                                       at::zeros(grown(part.sizes, 1), device))
+                                  : at::Tensor());
+  head_ = register_module(
+      "head", make_linear(layout_.features, layout_.outputs, /*with_bias=*/true, device));
+}
+
+at::Tensor RecurrentNetwork::placed(const at::Tensor& x) const {
+  check_shape(x, {-1, -1, layout_.inputs}, std::string(kind()) + ": x");
+  TESSERA_CHECK(x.scalar_type() == head_->weight.scalar_type(), kind(), ": x has type ",
+                x.scalar_type(), ", expected ", head_->weight.scalar_type());
+  return x.to(head_->weight.device());
+}
+
+at::Tensor RecurrentNetwork::outputs(const at::Tensor& x, Parts& state, int64_t first_output) {
+  if (x.size(1) == 0) return at::empty({x.size(0), 0, layout_.outputs}, x.options());
+  return head_->forward(run(x, state, first_output));
+}
+
+at::Tensor RecurrentNetwork::forward(const at::Tensor& x, std::optional<uint64_t>,
+                                     int64_t first_output) {
+  const at::Tensor inputs = placed(x);
+  check_first_output(first_output, inputs.size(1));
+  Parts state = first_state(inputs.size(0));
+  return outputs(inputs, state, first_output);
+}
+
+RecurrentNetwork::Parts RecurrentNetwork::first_state(int64_t B) const {
+  Parts state;
+  for (size_t k = 0; k < layout_.state.size(); ++k)
+    state.push_back(for_each_sequence(
+        first_[k].defined() ? first_[k]
+                            : at::zeros(grown(layout_.state[k].sizes, 1), head_->weight.options()),
+        B));
+  return state;
+}
+
+SequenceState RecurrentNetwork::empty_state() const {
+  return SequenceState(TensorState());
+}
+
+/// The tensors of a state that has begun. Throws UsageError unless they are ones of this
+/// network for B sequences.
+RecurrentNetwork::Parts RecurrentNetwork::parts_of(const SequenceState& state, int64_t B) const {
+  const NamedTensors held = state.tensors();
+  Parts values;
+  for (size_t k = 0; k < layout_.state.size(); ++k) {
+    const auto& [name, sizes, learned] = layout_.state[k];
+    TESSERA_CHECK(held.size() == layout_.state.size() && held[k].first == name,
+                  "the state is that of another kind of model, expected one of ", kind());
+    TESSERA_CHECK(fits(held[k].second.sizes(), B, sizes), kind(), ": the state's ", name,
+                  " has shape ", held[k].second.sizes(), ", expected ", B, " sequences of ",
+                  at::IntArrayRef(sizes));
+    values.push_back(held[k].second);
+  }
+  return values;
+}
+
+SequenceOutput RecurrentNetwork::read(const at::Tensor& x, SequenceState&& state,
+                                      int64_t first_output) {
+  at::NoGradGuard no_grad;
+  const at::Tensor inputs = placed(x);
+  const int64_t B = inputs.size(0), T = inputs.size(1);
+  check_first_output(first_output, T);
+  Parts values = state.as<TensorState>().rows() > 0 ? parts_of(state, B) : first_state(B);
+  const at::Tensor result = outputs(inputs, values, first_output);
+  if (T == 0) return {result, std::move(state)};
+  NamedTensors next;
+  for (size_t k = 0; k < layout_.state.size(); ++k)
+    next.emplace_back(layout_.state[k].name, values[k]);
+  return {result, SequenceState(TensorState(std::move(next)))};
+}
+
+SequenceState RecurrentNetwork::state_from(const TensorFile& file, const SequenceState&) const {
+  NamedTensors values;
+  for (const auto& [name, sizes, learned] : layout_.state) {
+    std::vector<int64_t> expected = sizes;
+    expected.insert(expected.begin(), values.empty() ? -1 : values.front().second.size(0));
+    values.emplace_back(name, file.at(name, expected, at::kFloat));
+  }
+  return SequenceState(TensorState(std::move(values)));
+}
+
+void RecurrentNetwork::initialise(uint64_t seed) {
+  at::NoGradGuard no_grad;
+  Initialiser draw(seed);
+  for (const auto& module : modules(/*include_self=*/false)) {
+    if (auto* linear = module->as<torch::nn::Linear>()) draw.as_torch(*linear);
+    if (auto* layer = module->as<LstmLayer>()) layer->initialise(draw);
+    if (auto* norm = module->as<Norm>()) norm->reset();
+  }
+  for (const at::Tensor& parameter : first_)
+    if (parameter.defined()) at::Tensor(parameter).zero_();
+}
+
+}  // namespace tessera

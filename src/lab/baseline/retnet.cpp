@@ -1,0 +1,163 @@
+#include "lab/baseline/retnet.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "tessera/memory/make_linear.h"
+#include "tessera/model/initialisation.h"
+#include "tessera/ops/activation_dropout.h"
+#include "tessera/ops/linear.h"
+#include "tessera/ops/rotary.h"
+#include "tessera/ops/weights.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera {
+
+void RetNetConfig::check() const {
+  check_sizes(
+      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
+  check_count("layers", layers);
+  check_heads(heads, channels);
+  check_dropout_probability(dropout);
+  if (channels / heads % 2 != 0)
+    throw UsageError("model.heads is {}: rotary positions need an even number of channels a head",
+                     heads);
+}
+
+RetentionState RetentionState::select(const std::vector<int64_t>& rows) const {
+  RetentionState chosen;
+  chosen.retained = retained.index_select(0, at::tensor(rows, at::kLong).to(retained.device()));
+  for (const int64_t row : rows) chosen.steps.push_back(steps.at(static_cast<size_t>(row)));
+  return chosen;
+}
+
+RetentionState RetentionState::stack(const std::vector<const RetentionState*>& parts) {
+  RetentionState all;
+  std::vector<at::Tensor> retained;
+  for (const auto* part : parts) {
+    retained.push_back(part->retained);
+    all.steps.insert(all.steps.end(), part->steps.begin(), part->steps.end());
+  }
+  all.retained = at::cat(retained);
+  return all;
+}
+
+NamedTensors RetentionState::tensors(const std::string& prefix) const {
+  return {{prefix + "retained", retained}, {prefix + "steps", at::tensor(steps, at::kLong)}};
+}
+
+RetNetBlockImpl::RetNetBlockImpl(const RetNetConfig& config, at::Device device) : config_(config) {
+  const auto linear = [&](int64_t in, int64_t out) {
+    return make_linear(in, out, config.bias, device);
+  };
+  const int64_t C = config.channels;
+  retention_norm = register_module("retention_norm", Norm(C, config.bias, device));
+  query_key_value_gate = register_module("query_key_value_gate", linear(C, 6 * C));
+  retention_output = register_module("retention_output", linear(2 * C, C));
+  feed_forward_norm = register_module("feed_forward_norm", Norm(C, config.bias, device));
+  expand = register_module("expand", linear(C, 2 * C));
+  contract = register_module("contract", linear(2 * C, C));
+  decays_ = 1 - at::pow(2.0, -5 - at::arange(config.heads, at::kDouble));
+}
+
+std::pair<at::Tensor, at::Tensor> RetNetBlockImpl::retain(const at::Tensor& x, const State& state) {
+  const int64_t C = config_.channels, H = config_.heads, D = C / H;
+  const at::Tensor all = ops::linear(retention_norm->forward(x), query_key_value_gate->weight,
+                                     query_key_value_gate->bias, config_.precision);
+  const auto heads = [&](int64_t first, int64_t width) {
+    return all.narrow(2, first, width).unflatten(-1, {H, width / H});  // [B, T, H, D or 2D]
+  };
+  const std::vector<int64_t> positions =
+      state.rows() > 0 ? state.steps : std::vector<int64_t>(static_cast<size_t>(x.size(0)), 0);
+  const at::Tensor queries = ops::rotary(heads(0, C), positions);
+  const at::Tensor keys = ops::rotary(heads(C, C), positions) / std::sqrt(D);
+  const auto [reads, retained] =
+      ops::retention(queries, keys, heads(2 * C, 2 * C), decays_.to(x.options()), state.retained);
+  constexpr double kEpsilon = 1e-5;
+  const at::Tensor normed = at::layer_norm(reads, {2 * D}, {}, {}, kEpsilon).flatten(2);
+  const at::Tensor gated = at::silu(all.narrow(2, 4 * C, 2 * C)) * normed;  // [B, T, 2C]
+  return {ops::linear(gated, retention_output->weight, retention_output->bias, config_.precision),
+          retained};
+}
+
+at::Tensor RetNetBlockImpl::feed_forward(const at::Tensor& x) {
+  const at::Tensor wide = at::gelu(
+      ops::linear(feed_forward_norm->forward(x), expand->weight, expand->bias, config_.precision));
+  return ops::linear(wide, contract->weight, contract->bias, config_.precision);
+}
+
+at::Tensor RetNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
+  const auto drop = [&](const at::Tensor& branch, int64_t site) {
+    return dropout_seed ? ops::activation_dropout(
+                              branch, {config_.dropout, *derived_seed(dropout_seed, site)})
+                        : branch;
+  };
+  x = x + drop(retain(x, State{}).first, 0);
+  return x + drop(feed_forward(x), 1);
+}
+
+std::pair<at::Tensor, RetentionState> RetNetBlockImpl::read(at::Tensor x, State state) {
+  const auto [branch, retained] = retain(x, state);
+  if (state.rows() == 0) state.steps.assign(static_cast<size_t>(x.size(0)), 0);
+  for (int64_t& steps : state.steps) steps += x.size(1);
+  state.retained = retained;
+  x = x + branch;
+  return {x + feed_forward(x), std::move(state)};
+}
+
+void RetNetBlockImpl::check_state(const State& state, int64_t batch) const {
+  if (state.rows() == 0) return;
+  const int64_t H = config_.heads, D = config_.channels / H;
+  check_shape(state.retained, {batch, H, D, 2 * D}, "RetNet::read: the state");
+}
+
+RetentionState RetNetBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
+                                           PairOptions) const {
+  const int64_t H = config_.heads, D = config_.channels / H;
+  RetentionState state;
+  state.retained = file.at(prefix + "retained", {-1, H, D, 2 * D}, at::kFloat);
+  const at::Tensor steps = file.at(prefix + "steps", {state.retained.size(0)}, at::kLong);
+  state.steps.assign(steps.data_ptr<int64_t>(), steps.data_ptr<int64_t>() + steps.numel());
+  return state;
+}
+
+RetNet::RetNet(const RetNetConfig& config, std::optional<uint64_t> seed, at::Device device)
+    : BlockNetwork(config, device) {
+  if (seed) initialise(*seed);
+}
+
+SequenceState RetNet::bounded_state(MemoryBound bound) const {
+  return bound.pairs != 0 ? LanguageModel::bounded_state(bound) : BlockNetwork::bounded_state({});
+}
+
+at::Tensor RetNet::embed(const at::Tensor& tokens, const std::vector<RetentionState>&,
+                         std::optional<uint64_t> dropout_seed) const {
+  const at::Tensor x = ops::embedding_rows(embedding_, tokens, config_.channels);  // [B, T, C]
+  if (!dropout_seed) return x;
+  return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
+}
+
+void RetNet::initialise(uint64_t seed) {
+  at::NoGradGuard no_grad;
+  Initialiser draw(seed);
+  constexpr double kDeviation = 0.02;
+  const double output_deviation = kDeviation / std::sqrt(2.0 * config_.layers);
+  draw.normal(embedding_, kDeviation);
+  norm_->reset();
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    RetNetBlock one = block(layer);
+    one->retention_norm->reset();
+    one->feed_forward_norm->reset();
+    draw.normal(one->query_key_value_gate, 1 / std::sqrt(config_.channels));
+    draw.normal(one->expand, kDeviation);
+    draw.normal(one->retention_output, output_deviation);
+    draw.normal(one->contract, output_deviation);
+  }
+}
+
+ModelKind retnet_kind() {
+  return model_kind_of<RetNet>("linear attention baseline: a retentive network");
+}
+
+}  // namespace tessera

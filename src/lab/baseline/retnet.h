@@ -1,0 +1,119 @@
+#pragma once
+
+#include <torch/nn/modules/linear.h>
+
+#include "lab/baseline/retention.h"
+#include "tessera/model/block_network.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera {
+
+struct RetNetConfig {
+  int64_t vocabulary = 50304;
+  int64_t window = 512;
+  int64_t layers = 12;
+  int64_t heads = 12;
+  int64_t channels = 768;
+  bool bias = false;
+  double dropout = 0.05;
+  ops::Precision precision = ops::Precision::kFloat32;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("vocabulary", vocabulary, "number of tokens");
+    field("window", window, "tokens of a training window");
+    field("layers", layers, "number of blocks");
+    field("heads", heads, "retention heads, each with a decay of its own; divides channels");
+    field("channels", channels, "width of the network");
+    field("bias", bias, "biases in linear maps and norms");
+    field("dropout", dropout, "probability, on embeddings and layer outputs");
+    field("precision", precision, "number format of the linear maps");
+  }
+
+  /// Throws UsageError that names the field and what it may be.
+  void check() const;
+};
+
+/// What a block knows of the sequences that it reads: its size does not grow with them.
+struct RetentionState {
+  at::Tensor retained;         ///< S [B, H, D, 2D]; undefined before the first step
+  std::vector<int64_t> steps;  ///< read by each sequence
+
+  /// It stores no pairs; RetNet refuses bounds.
+  explicit RetentionState(PairOptions = {}) {}
+  PairOptions options() const { return {}; }
+  int64_t rows() const { return static_cast<int64_t>(steps.size()); }
+  RetentionState select(const std::vector<int64_t>& rows) const;
+  static RetentionState stack(const std::vector<const RetentionState*>& parts);
+  NamedTensors tensors(const std::string& prefix) const;
+};
+
+/// One block: x += retention(norm(x)); x += feed_forward(norm(x)).
+class RetNetBlockImpl : public torch::nn::Module {
+ public:
+  using State = RetentionState;
+
+  RetNetBlockImpl(const RetNetConfig& config, at::Device device);
+  /// x [B, T, C] -> [B, T, C].
+  at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
+  /// The same, going on from what was retained so far, and what is retained afterwards.
+  std::pair<at::Tensor, State> read(at::Tensor x, State state);
+  /// Throws UsageError unless the state is one of this block for `batch` sequences.
+  void check_state(const State& state, int64_t batch) const;
+  /// As SequenceModel::state_from.
+  State state_from(const TensorFile& file, const std::string& prefix, PairOptions options) const;
+
+  Norm retention_norm = nullptr;
+  torch::nn::Linear query_key_value_gate = nullptr;  ///< [C + C + 2C + 2C, C]
+  torch::nn::Linear retention_output = nullptr;      ///< [C, 2C]
+  Norm feed_forward_norm = nullptr;
+  torch::nn::Linear expand = nullptr;    ///< [2C, C]
+  torch::nn::Linear contract = nullptr;  ///< [C, 2C]
+
+ private:
+  /// What the retention adds to x [B, T, C], and what it then retains.
+  std::pair<at::Tensor, at::Tensor> retain(const at::Tensor& x, const State& state);
+  at::Tensor feed_forward(const at::Tensor& x);
+
+  RetNetConfig config_;
+  at::Tensor decays_;  // [H]
+};
+TORCH_MODULE(RetNetBlock);
+
+/// A retentive network (Sun et al. 2023, *Retentive Network: A Successor to Transformer*), a
+/// baseline of linear attention with multi-scale decays:
+///   q, k, v, g = W x (v and g of twice the width); q and k are turned by rotary positions
+///   S_t = gamma_h S_{t-1} + k_t v_t^T / sqrt(D),  gamma_h = 1 - 2^(-5-h),  h = 0 … H - 1  (eq. 6,
+///   8) retention(x) = W_o (silu(g) * norm_h(S_t^T q_t)) (eq. 8) feed_forward(x) = W_2 gelu(W_1 x),
+///   2C wide                                              (eq. 9)
+/// norm_h has mean 0 and variance 1 over the 2D values of a head, without gain, as in the authors'
+/// code. A block has 12 C^2 weights, as a GPT's. Embedding, norms and tied logits as GPT.
+/// Differs from the authors' code: the scores are not divided by sums of decays and of themselves,
+/// which norm_h undoes; and from their initialisation (initialise()).
+class RetNet : public BlockNetwork<RetNetConfig, RetNetBlock> {
+ public:
+  static constexpr std::string_view kKind = "retnet";
+
+  using Config = RetNetConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit RetNet(const RetNetConfig& config, std::optional<uint64_t> seed = 0,
+                  at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  bool reads_past_window() const override { return true; }
+  SequenceState bounded_state(MemoryBound bound) const override;
+  void keep_pairs_in(ops::WeightType type) override { LanguageModel::keep_pairs_in(type); }
+  /// As GPT, N(0, 0.02^2), divided by sqrt(2 L) at the end of a branch; queries, keys, values and
+  /// gates N(0, 1 / C), so that norm_h sees more than its epsilon.
+  void initialise(uint64_t seed) override;
+
+ protected:
+  at::Tensor embed(const at::Tensor& tokens, const std::vector<RetentionState>& blocks,
+                   std::optional<uint64_t> dropout_seed) const override;
+};
+
+ModelKind retnet_kind();
+
+}  // namespace tessera

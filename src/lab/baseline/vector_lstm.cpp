@@ -1,0 +1,53 @@
+#include "lab/baseline/vector_lstm.h"
+
+#include <ATen/ATen.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/model/initialisation.h"
+
+namespace tessera {
+void VectorLstmConfig::check() const {
+  check_sizes({{"inputs", inputs}, {"outputs", outputs}, {"hidden", hidden}});
+  check_count("layers", layers);
+}
+
+RecurrentNetwork::Layout VectorLstm::layout_of(const VectorLstmConfig& config) {
+  config.check();
+  const std::vector<int64_t> sizes = {config.layers, config.hidden};
+  return {config.inputs, config.hidden, config.outputs, {{"hidden", sizes}, {"cell", sizes}}};
+}
+
+VectorLstm::VectorLstm(const VectorLstmConfig& config, std::optional<uint64_t> seed,
+                       at::Device device)
+    : RecurrentNetwork(layout_of(config), device), config_(config) {
+  for (int64_t layer = 0; layer < config.layers; ++layer)
+    layers_->push_back(
+        LstmLayer(layer == 0 ? config.inputs : config.hidden, config.hidden, device));
+  register_module("layers", layers_);
+  if (seed) initialise(*seed);
+}
+
+config::Json VectorLstm::hyper_parameters() const {
+  return config::to_json(config_);
+}
+
+at::Tensor VectorLstm::run(const at::Tensor& x, Parts& state, int64_t first_output) {
+  at::Tensor outputs = x;  // [B, T, H] of each layer
+  Parts hidden, cell;
+  for (int64_t index = 0; index < config_.layers; ++index) {
+    const auto sequence = layers_->at<LstmLayerImpl>(index).forward(
+        outputs, state[kHidden].select(1, index), state[kCell].select(1, index));
+    outputs = sequence.outputs;
+    hidden.push_back(sequence.hidden);
+    cell.push_back(sequence.cell);
+  }
+  state = {at::stack(hidden, 1), at::stack(cell, 1)};
+  return outputs.slice(1, first_output);
+}
+
+ModelKind vector_lstm_kind() {
+  return model_kind_of<VectorLstm>("recurrent baseline: LSTM layers; reads and writes vectors");
+}
+
+}  // namespace tessera

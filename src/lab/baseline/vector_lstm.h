@@ -1,0 +1,57 @@
+#pragma once
+
+#include <torch/nn/modules/container/modulelist.h>
+
+#include "lab/baseline/lstm_layer.h"
+#include "lab/baseline/recurrent_network.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera {
+
+struct VectorLstmConfig {
+  int64_t inputs = 34;
+  int64_t outputs = 32;
+  int64_t layers = 1;
+  int64_t hidden = 512;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("inputs", inputs, "width of the input vectors");
+    field("outputs", outputs, "width of the output vectors");
+    field("layers", layers, "number of LSTM layers");
+    field("hidden", hidden, "width of each layer's hidden state and cell");
+  }
+
+  /// Throws UsageError that names the field and what it may be.
+  void check() const;
+};
+
+/// LSTM layers over vectors (Hochreiter & Schmidhuber 1997, see lstm_layer.h) and a linear head:
+/// the first baseline of Le et al. 2020. State: "hidden" and "cell" [B, L, H].
+class VectorLstm : public RecurrentNetwork {
+ public:
+  static constexpr std::string_view kKind = "vector_lstm";
+  using Config = VectorLstmConfig;
+
+  /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
+  /// they have sizes and no memory. Throws UsageError on an impossible configuration.
+  explicit VectorLstm(const VectorLstmConfig& config, std::optional<uint64_t> seed = 0,
+                      at::Device device = at::kCPU);
+
+  std::string_view kind() const override { return kKind; }
+  config::Json hyper_parameters() const override;
+
+ protected:
+  at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) override;
+
+ private:
+  enum Part : size_t { kHidden, kCell };  // of the state, in layout_of
+  static Layout layout_of(const VectorLstmConfig& config);
+
+  VectorLstmConfig config_;
+  torch::nn::ModuleList layers_;
+};
+
+ModelKind vector_lstm_kind();
+
+}  // namespace tessera

@@ -1,0 +1,51 @@
+#include "lab/study/memo/kept_memo.h"
+
+#include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/tensor/tensor_file.h"
+
+namespace tessera::memo_study {
+namespace {
+
+constexpr int64_t kRowsAtOnce = 5;
+
+}  // namespace
+
+KeptMemo::KeptMemo(const MemoConfig& config, uint64_t seed, std::filesystem::path file,
+                   std::string name, Texts texts)
+    : config_(config),
+      seed_(seed),
+      file_(std::move(file)),
+      name_(std::move(name)),
+      texts_(std::move(texts)) {}
+
+void KeptMemo::begin(int64_t batches) {
+  memo_.emplace(config_, seed_);
+  if (batches < 2 || !is_there(file_)) return;
+  const TensorFile file = TensorFile::load(file_);
+  const auto name = file.metadata.find("name"), held = file.metadata.find("batches");
+  if (name == file.metadata.end() || name->second != name_ || held == file.metadata.end()) return;
+  const int64_t there = std::stoll(held->second);
+  if (there > batches) return;
+  memo_->restore(file);
+  held_ = there;
+}
+
+const Memo& KeptMemo::after(int64_t batches) {
+  if (!memo_) begin(batches);
+  while (held_ < batches) {
+    for (const at::Tensor& rows : texts_(held_ + 1).split(kRowsAtOnce)) {
+      InterruptGuard::stop_if_interrupted("stopped while memorising texts");
+      memo_->memorize(rows);
+    }
+    ++held_;
+    save_tensors(file_, memo_->memories(), {{"name", name_}, {"batches", std::to_string(held_)}});
+  }
+  return *memo_;
+}
+
+void KeptMemo::finish() {
+  std::filesystem::remove(file_);
+}
+
+}  // namespace tessera::memo_study

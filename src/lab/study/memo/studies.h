@@ -1,0 +1,39 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "lab/study/study.h"
+#include "tessera/model/memo.h"
+
+/// The studies of "MeMo: Towards Language Models with Associative Memory Mechanisms" (Zanzotto et
+/// al. 2025).
+namespace tessera {
+
+std::vector<Study> memo_studies();
+
+namespace memo_study {
+
+/// Whole numbers below `bound`, by a seed and a stream of it: [sizes], kLong.
+at::Tensor random_tokens(at::IntArrayRef sizes, int64_t bound, uint64_t seed, uint64_t stream);
+
+/// Which of the embeddings [V, d] have the largest product with each of outputs [n, d]: [n].
+at::Tensor best_tokens(const at::Tensor& outputs, const at::Tensor& embeddings);
+
+/// Share of the outputs [n, d] whose best token is the target [n] (eq. 4).
+double accuracy(const at::Tensor& outputs, const at::Tensor& embeddings, const at::Tensor& targets);
+
+/// c_W of the noise law, measured: d Var(q . q') / l^2 over the keys q that windows of random
+/// tokens are read with.
+double key_variance(const Memo& memo, uint64_t seed);
+
+void single_layer(StudyContext&);       // figure 3
+void multi_layer(StudyContext&);        // figure 4
+void nearly_orthogonal(StudyContext&);  // appendix A
+void natural_text(StudyContext&);       // not in the paper
+void forget(StudyContext&);             // not in the paper
+
+}  // namespace memo_study
+}  // namespace tessera

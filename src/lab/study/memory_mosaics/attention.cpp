@@ -1,0 +1,206 @@
+// What the last position of a window reads, on average over texts: the weights of a Memory Mosaic's
+// memories and of GPTs with three kinds of positions, at the length they were trained on and at
+// three times that length (Zhang et al. 2024, figures 14, 15 and 16).
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lab/study/memory_mosaics/network_training.h"
+#include "lab/study/memory_mosaics/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/random.h"
+#include "tessera/model/memory_mosaic.h"
+#include "tessera/model/residual_trace.h"
+#include "tessera/report/line_chart.h"
+#include "tessera/text/training_report.h"
+
+namespace tessera::memory_mosaics_study {
+namespace {
+
+constexpr int64_t kLongerBy = 3;  // times the training window
+constexpr int64_t kRecent = 10;   // pairs that count as recent
+
+struct AttentionSettings : NetworkSettings {
+  int64_t sequences = 1000;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    NetworkSettings::visit_fields(field);
+    field("sequences", sequences, "texts that the weights are averaged over");
+  }
+};
+
+AttentionSettings default_attention() {
+  AttentionSettings settings = {story_settings()};
+  settings.layers = 1;
+  settings.channels = 192;
+  settings.train.steps = 2000;
+  settings.train.evaluate_every = 500;
+  return settings;
+}
+
+AttentionSettings quick_attention() {
+  AttentionSettings settings = {few_story_settings()};
+  settings.layers = 1;
+  settings.sequences = 200;
+  settings.train.evaluate_every = 200;
+  return settings;
+}
+
+AttentionSettings paper_attention() {
+  AttentionSettings settings = {paper_story_settings()};
+  settings.layers = 1;
+  settings.sequences = 5000;
+  return settings;
+}
+
+const std::vector<ComparedNetwork>& attending_networks() {
+  static const std::vector<ComparedNetwork> all = {
+      {"Memory Mosaic", "memory_mosaic", {{"kind", "memory_mosaic"}}},
+      {"GPT, learned positions", "gpt_learned", {{"kind", "gpt"}, {"positions", "learned"}}},
+      {"GPT, RoPE", "gpt_rope", {{"kind", "gpt"}, {"positions", "rotary"}}},
+      {"GPT, ALiBi", "gpt_alibi", {{"kind", "gpt"}, {"positions", "alibi"}}},
+  };
+  return all;
+}
+
+/// Windows [count, length] that begin anywhere in the validation text, the same for every network.
+at::Tensor random_windows(const Corpus& corpus, int64_t count, int64_t length, uint64_t seed) {
+  if (corpus.validation.size() < length)
+    throw UsageError("the validation text has {} tokens, the study reads windows of {}",
+                     corpus.validation.size(), length);
+  RandomStream draws(seed, 0);
+  std::vector<int64_t> ids(count * length);
+  for (int64_t row = 0; row < count; ++row)
+    corpus.validation.read(draws.below(corpus.validation.size() - length + 1),
+                           std::span(ids).subspan(row * length, length));
+  return at::tensor(ids, at::kLong).view({count, length});
+}
+
+/// The weights with which the last position reads in the first block, mean over the windows:
+/// [H, N].
+at::Tensor mean_weights(LanguageModel& model, const at::Tensor& windows, std::FILE* progress) {
+  constexpr int64_t kBatch = 16;
+  Progress bar(progress, "Reading", windows.size(0));
+  at::Tensor sum;
+  int64_t read = 0;
+  for (const at::Tensor& rows : windows.split(kBatch)) {
+    InterruptGuard::stop_if_interrupted("stopped");
+    const ResidualTrace trace = dynamic_cast<TracedModel&>(model).trace(rows);
+    const at::Tensor part = trace.blocks.front().weights.to(at::kDouble).sum(0);  // [H, N]
+    sum = sum.defined() ? sum + part : part;
+    bar.update(read += rows.size(0));
+  }
+  return sum / windows.size(0);
+}
+
+/// One line a head, over means of neighbouring positions; 1 is a flat map.
+void add_map(const std::string& network, const at::Tensor& weights, int64_t length,
+             const std::string& name, StudyResults& results) {
+  constexpr int64_t kGroups = 64;
+  const int64_t H = weights.size(0), N = weights.size(1);
+  const int64_t width = std::max<int64_t>(1, N / kGroups);
+  auto chart = std::make_unique<LineChart>(
+      fmt::format("{}: what token {} reads", network, length), Axis{.label = "position"},
+      Axis{.label = "weight, times the number of positions", .scale = Scale::kLog});
+  for (int64_t head = 0; head < H; ++head) {
+    Series series{fmt::format("head {}", head + 1), {}, SeriesStyle::kLine};
+    for (int64_t end = N; end >= width; end -= width)  // whole groups, from the end
+      series.points.push_back(
+          {0.5 * (2 * end - width + 1),
+           N * weights[head].narrow(0, end - width, width).mean().item<double>()});
+    std::reverse(series.points.begin(), series.points.end());
+    for (const ChartPoint& point : series.points)
+      results.add_point(
+          {fmt::format("{}, {} tokens, head {}", network, length, head + 1), point.x, point.y});
+    chart->add(std::move(series));
+  }
+  results.add_chart(name, std::move(chart));
+}
+
+double recent_share(const at::Tensor& weights, int64_t head) {
+  const int64_t recent = std::min(kRecent, weights.size(1));
+  return weights[head].narrow(0, weights.size(1) - recent, recent).sum().item<double>();
+}
+
+/// The largest over the smallest mean weight of eighths of the window, without the recent pairs:
+/// 1 is a flat map.
+Cell unevenness(const at::Tensor& weights, int64_t head) {
+  const at::Tensor older =
+      weights[head].narrow(0, 0, std::max<int64_t>(1, weights.size(1) - kRecent));
+  std::vector<double> means;
+  for (const at::Tensor& part : older.chunk(8)) means.push_back(part.mean().item<double>());
+  const auto [least, most] = std::minmax_element(means.begin(), means.end());
+  return *least > 0 ? Cell::significant(*most / *least, 3) : Cell("some are not read");
+}
+
+void add_rows(const std::string& network, int64_t length, const at::Tensor& weights,
+              const at::Tensor& decay, Table& table) {
+  for (int64_t head = 0; head < weights.size(0); ++head)
+    table.add_row({network, length, head + 1,
+                   decay.defined() ? Cell::fixed(decay[head].item<double>(), 4) : Cell(""),
+                   Cell::fixed(recent_share(weights, head), 4), unevenness(weights, head)});
+}
+
+/// Figure 16: the wider the leaky average, the wider the recent peak.
+void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, StudyResults& results) {
+  auto chart = std::make_unique<LineChart>(
+      fmt::format("Memory Mosaic: weight of the last {} pairs", kRecent),
+      Axis{.label = "leaky average's coefficient λ"}, Axis{.label = "share of the weight"});
+  Series series{"heads", {}, SeriesStyle::kPoints};
+  for (int64_t head = 0; head < decay.size(0); ++head)
+    series.points.push_back({decay[head].item<double>(), recent_share(weights, head)});
+  for (const ChartPoint& point : series.points)
+    results.add_point({"recent weight by leaky average", point.x, point.y});
+  chart->add(std::move(series));
+  results.add_chart("leaky-average", std::move(chart), "Figure 16.");
+}
+
+}  // namespace
+
+void attention(StudyContext& context) {
+  const AttentionSettings settings =
+      context.settings(quick_attention(), default_attention(), paper_attention(), kNoSetting);
+  StudyResults& results = context.results();
+  const Corpus corpus = prepare_study_corpus(settings.data, context);
+  std::vector<TrainedLanguageModel> trained;
+  for (const ComparedNetwork& network : attending_networks())
+    trained.push_back(train_network(settings, network.folder, network.model, corpus, context));
+
+  Table table("What the last position reads",
+              {"network", "tokens", "head", "λ", fmt::format("weight of the last {}", kRecent),
+               "most / least of the rest"});
+  for (size_t i = 0; i < trained.size(); ++i) {
+    LanguageModel& model = *trained[i].model;
+    const auto* mosaic = dynamic_cast<const MemoryMosaic*>(&model);
+    const at::Tensor decay = mosaic ? mosaic->block(0)->context->key->decay() : at::Tensor();
+    for (int64_t length : {settings.window, kLongerBy * settings.window}) {
+      if (length > settings.window && !model.reads_past_window()) continue;
+      const at::Tensor weights =
+          mean_weights(model, random_windows(corpus, settings.sequences, length, context.seed()),
+                       context.progress());
+      add_map(attending_networks()[i].name, weights, length,
+              fmt::format("{}-{}", attending_networks()[i].folder, length), results);
+      add_rows(attending_networks()[i].name, length, weights, decay, table);
+      if (mosaic && length == settings.window) add_decay_picture(decay, weights, results);
+    }
+  }
+  results.add_table("heads", std::move(table));
+  std::vector<NamedTraining> named;
+  for (size_t i = 0; i < trained.size(); ++i)
+    named.push_back({attending_networks()[i].name, &trained[i]});
+  add_training_results(named, corpus, results);
+  results.add_difference(
+      fmt::format("{} heads in {} channels, windows of {} and {} tokens, {} steps on {}; the "
+                  "paper: 12 heads in 768 channels, 512 and 1,536 tokens, 80,000 steps on "
+                  "BabiStories.",
+                  settings.heads, settings.channels, settings.window, kLongerBy * settings.window,
+                  settings.train.steps, corpus.description));
+}
+
+}  // namespace tessera::memory_mosaics_study

@@ -1,0 +1,113 @@
+#include "lab/study/memory_mosaics/network_training.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+
+namespace tessera::memory_mosaics_study {
+namespace {
+
+LanguageModelTrainingConfig training_config(const NetworkSettings& settings,
+                                            const config::Json& model) {
+  LanguageModelTrainingConfig config;
+  config.model = {{"layers", settings.layers},
+                  {"channels", settings.channels},
+                  {"window", settings.window},
+                  {"dropout", settings.dropout},
+                  {"precision", config::enum_name(settings.precision)}};
+  const auto kind = model.at("kind").get<std::string>();
+  if (kind != "lstm") config.model["heads"] = settings.heads;
+  if (kind == "memory_mosaic")
+    config.model["parameterisation"] = config::enum_name(settings.parameterisation);
+  config.model.update(model);
+  config.data = settings.data;
+  config.train = settings.train;
+  config.sample = settings.sample;
+  return config;
+}
+
+}  // namespace
+
+NetworkSettings story_settings() {
+  NetworkSettings settings;
+  settings.data.stories = 40000;
+  settings.data.vocabulary = 2048;
+  settings.sample.tokens = 0;
+  settings.channels = 128;
+  settings.train = {.steps = 1500,
+                    .batch = 8,
+                    .learning_rate = 3e-3,
+                    .min_learning_rate = 3e-4,
+                    .warmup_steps = 100,
+                    .evaluate_every = 100,
+                    .evaluate_batches = 16,
+                    .checkpoint_every = 250};
+  return settings;
+}
+
+NetworkSettings few_story_settings() {
+  NetworkSettings settings = story_settings();
+  settings.data.stories = 5000;
+  settings.data.vocabulary = 1024;
+  settings.channels = 64;
+  settings.window = 128;
+  settings.train.steps = 400;
+  settings.train.evaluate_batches = 4;
+  return settings;
+}
+
+NetworkSettings paper_network_settings() {
+  NetworkSettings settings;
+  settings.parameterisation = Parameterisation::kPaper;
+  settings.layers = 12;
+  settings.heads = 12;
+  settings.channels = 768;
+  settings.window = 512;
+  settings.data.vocabulary = 50257;
+  settings.train = {.steps = 80000,
+                    .batch = 8,
+                    .accumulation = 64,
+                    .learning_rate = 5e-3,
+                    .min_learning_rate = 1e-4,
+                    .warmup_steps = 2000,
+                    .evaluate_every = 500,
+                    .checkpoint_every = 500};
+  return settings;
+}
+
+NetworkSettings paper_story_settings() {
+  NetworkSettings settings = paper_network_settings();
+  settings.data.stories = 2'200'000;
+  settings.sample.tokens = 0;
+  return settings;
+}
+
+Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
+                            const std::string& folder) {
+  const auto path = context.folder() / folder;
+  const bool begun = std::filesystem::exists(path / "corpus.json");
+  Corpus corpus =
+      prepare_corpus(data, path, begun ? Start::kResume : Start::kNew, context.progress());
+  if (context.progress())
+    fmt::print(context.progress(), "Text: {}; {}; {} training and {} validation tokens\n",
+               corpus.description, corpus.tokenizer.description(), corpus.training.size(),
+               corpus.validation.size());
+  return corpus;
+}
+
+TrainedLanguageModel train_network(const NetworkSettings& settings, const std::string& name,
+                                   const config::Json& model, const Corpus& corpus,
+                                   const StudyContext& context) {
+  const auto folder = context.folder() / name;
+  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
+  const RunFolder run(folder, begun ? Start::kResume : Start::kNew);
+  TrainedLanguageModel trained =
+      train_language_model(training_config(settings, model), corpus, run, context.progress());
+  if (!trained.missing.empty())
+    throw Interrupted(fmt::format("stopped after the training in {}", run.path().native()));
+  return trained;
+}
+
+}  // namespace tessera::memory_mosaics_study

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <string>
+
+#include "lab/study/study.h"
+#include "tessera/memory/mosaic/memory_options.h"
+#include "tessera/text/training.h"
+
+/// Networks of the same size that are trained on the same text in the same order.
+namespace tessera::memory_mosaics_study {
+
+/// The settings of a study that trains some.
+struct NetworkSettings {
+  CorpusConfig data;
+  TrainConfig train;
+  SampleConfig sample;
+  int64_t layers = 4;
+  int64_t heads = 4;
+  int64_t channels = 256;
+  int64_t window = 256;
+  double dropout = 0.05;
+  Parameterisation parameterisation = Parameterisation::kNano;
+  ops::Precision precision = ops::Precision::kFloat32;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("data", data, "which text, cut into which tokens");
+    field("train", train, "how all are trained");
+    field("sample", sample, "what they are asked to write");
+    field("layers", layers, "blocks of each network");
+    field("heads", heads, "memories per unit, attention heads");
+    field("channels", channels, "width of each network");
+    field("window", window, "tokens of a training window");
+    field("dropout", dropout, "probability, in all");
+    field("parameterisation", parameterisation, "which published form of the Memory Mosaic");
+    field("precision", precision, "number format of matrix products");
+  }
+};
+
+/// Small networks that learn from generated stories, for two cores.
+NetworkSettings story_settings();
+/// The same in a minute or two: fewer stories, narrower networks, fewer steps.
+NetworkSettings few_story_settings();
+/// The networks and the schedule of Zhang et al. 2024, figure 7: 12 blocks of 768 channels, 80,000
+/// steps of 512 windows.
+NetworkSettings paper_network_settings();
+/// The same on as many stories as BabiStories has.
+NetworkSettings paper_story_settings();
+
+/// The text of all in the study's folder. A corpus that the folder holds is reused.
+Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
+                            const std::string& folder = "corpus");
+
+/// One of the networks that a study compares.
+struct ComparedNetwork {
+  std::string name;    ///< in pictures and tables
+  std::string folder;  ///< of its trainings
+  config::Json model;  ///< as in train_network()
+};
+
+/// Trains a network into the folder `name` of the study's folder, or continues a training that it
+/// holds, so that the study may be stopped and started again. model: a [model] table: the kind, and
+/// fields that differ from the settings'. Throws Interrupted.
+TrainedLanguageModel train_network(const NetworkSettings& settings, const std::string& name,
+                                   const config::Json& model, const Corpus& corpus,
+                                   const StudyContext& context);
+
+}  // namespace tessera::memory_mosaics_study

@@ -1,0 +1,162 @@
+// How a Memory Mosaic and a GPT that have learnt from stories read another text: the loss at each
+// position of the window (Zhang et al. 2024, figure 8).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lab/study/memory_mosaics/network_training.h"
+#include "lab/study/memory_mosaics/studies.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/report/line_chart.h"
+#include "tessera/text/training_report.h"
+
+namespace tessera::memory_mosaics_study {
+namespace {
+
+struct OutOfDistributionSettings : NetworkSettings {
+  std::string other = {};
+  int64_t windows = 256;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    NetworkSettings::visit_fields(field);
+    field("other", other, "the other text, a file or a folder; empty: a text that the machine has");
+    field("windows", windows, "windows of the other text that are read");
+  }
+};
+
+/// Stories of a program are alike: networks that are larger or learn from them for longer are so
+/// sure of themselves that any other text costs them more than a guess.
+OutOfDistributionSettings default_out_of_distribution() {
+  OutOfDistributionSettings settings = {few_story_settings()};
+  settings.data.stories = 40000;
+  settings.window = 512;
+  settings.train.batch = 4;
+  settings.train.evaluate_batches = 16;
+  return settings;
+}
+
+OutOfDistributionSettings quick_out_of_distribution() {
+  OutOfDistributionSettings settings = default_out_of_distribution();
+  settings.data.stories = 5000;
+  settings.layers = 2;
+  settings.window = 256;
+  settings.windows = 64;
+  settings.train.evaluate_batches = 4;
+  return settings;
+}
+
+OutOfDistributionSettings paper_out_of_distribution() {
+  OutOfDistributionSettings settings = {paper_story_settings()};
+  settings.windows = 5000;
+  return settings;
+}
+
+/// Mean of the losses at positions first, …, last, counted from 1.
+double mean_between(const PositionLoss& losses, int64_t first, int64_t last) {
+  double sum = 0;
+  for (int64_t position = first; position <= last; ++position) sum += losses.nats.at(position - 1);
+  return sum / (last - first + 1);
+}
+
+/// Groups of positions, each a quarter longer than the one before it.
+std::vector<std::pair<int64_t, int64_t>> position_groups(int64_t window) {
+  std::vector<std::pair<int64_t, int64_t>> groups;
+  for (int64_t first = 1; first <= window;) {
+    const int64_t last = std::min(window, std::max(first, first * 5 / 4));
+    groups.emplace_back(first, last);
+    first = last + 1;
+  }
+  return groups;
+}
+
+using Reader = std::pair<std::string, PositionLoss>;
+
+void add_position_curves(const std::vector<Reader>& readers, int64_t window,
+                         const std::string& title, const std::string& name,
+                         const std::string& caption, StudyResults& results) {
+  auto chart = std::make_unique<LineChart>(
+      title, Axis{.label = "position in the window", .scale = Scale::kLog},
+      Axis{.label = "nats per token"});
+  for (const auto& [reader, losses] : readers) {
+    Series series{reader, {}, SeriesStyle::kLine};
+    for (const auto& [first, last] : position_groups(window)) {
+      const double middle = 0.5 * (first + last), loss = mean_between(losses, first, last);
+      series.points.push_back({middle, loss});
+      results.add_point({reader + ", " + title, middle, loss});
+    }
+    chart->add(std::move(series));
+  }
+  results.add_chart(name, std::move(chart), caption);
+}
+
+/// What the paper says of its figure: how much more a reader learns from the window after its first
+/// 50 and 150 tokens.
+void add_ranges(const std::vector<Reader>& readers, int64_t window, StudyResults& results) {
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  int64_t first = 1;
+  for (int64_t last : {int64_t{10}, int64_t{50}, int64_t{150}, window}) {
+    if (first > window) break;
+    ranges.emplace_back(first, std::min(last, window));
+    first = last + 1;
+  }
+  std::vector<std::string> columns = {"network"};
+  for (const auto& [first, last] : ranges)
+    columns.push_back(fmt::format("positions {} to {}", first, last));
+  Table table("Loss on the other text, nats per token", columns);
+  for (const auto& [reader, losses] : readers) {
+    std::vector<Cell> row = {reader};
+    for (const auto& [first, last] : ranges)
+      row.push_back(Cell::fixed(mean_between(losses, first, last), 4));
+    table.add_row(std::move(row));
+  }
+  results.add_table("ranges", std::move(table));
+}
+
+}  // namespace
+
+void out_of_distribution(StudyContext& context) {
+  const OutOfDistributionSettings settings = context.settings(
+      quick_out_of_distribution(), default_out_of_distribution(), paper_out_of_distribution());
+  const Corpus corpus = prepare_study_corpus(settings.data, context);
+  CorpusConfig other_data;
+  other_data.text = settings.other;
+  other_data.tokenizer = (context.folder() / "corpus" / "tokenizer.json").native();
+  other_data.validation_share = 0.5;
+  const Corpus other = prepare_study_corpus(other_data, context, "other-corpus");
+
+  const TrainedLanguageModel gpt =
+      train_network(settings, "gpt", {{"kind", "gpt"}}, corpus, context);
+  const TrainedLanguageModel mosaic =
+      train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);
+
+  std::vector<Reader> at_home, abroad;
+  for (const auto& [name, trained] :
+       {std::pair("GPT", &gpt), std::pair("Memory Mosaic", &mosaic)}) {
+    at_home.emplace_back(name, trained->position_loss);
+    abroad.emplace_back(name, measure_position_loss(*trained->model, other, settings.windows,
+                                                    settings.train.batch, context.progress()));
+    InterruptGuard::stop_if_interrupted("stopped");
+  }
+  StudyResults& results = context.results();
+  add_position_curves(
+      abroad, settings.window, "Loss on another text", "other-text",
+      "Figure 8: both have learnt from stories and read a text of another kind. A network "
+      "that learns in context goes on falling to the right.",
+      results);
+  add_ranges(abroad, settings.window, results);
+  add_position_curves(at_home, settings.window, "Loss on stories not seen in training", "own-text",
+                      "", results);
+  add_training_results({{"GPT", &gpt}, {"Memory Mosaic", &mosaic}}, corpus, results);
+  results.add_difference(fmt::format(
+      "Learnt from: {}. Read: {}. The paper: BabiStories, and the Simple English Wikipedia.",
+      corpus.description, other.description));
+  results.add_difference(fmt::format(
+      "{} blocks of {} channels, {} steps of {} windows of {} tokens; the paper: 12 blocks of 768 "
+      "channels, 80,000 steps of 512 windows of 512 tokens.",
+      settings.layers, settings.channels, settings.train.steps,
+      settings.train.batch * settings.train.accumulation, settings.window));
+}
+
+}  // namespace tessera::memory_mosaics_study

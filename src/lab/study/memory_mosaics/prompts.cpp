@@ -1,0 +1,327 @@
+// What a Memory Mosaic and a GPT make of stories: the 24 prompts of Zhang et al. 2024, tables 4 and
+// 5, continued by both, and generated questions that are scored without a reader.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "lab/study/memory_mosaics/network_training.h"
+#include "lab/study/memory_mosaics/studies.h"
+#include "lab/task/sequence/sequence_task.h"
+#include "lab/task/stories/paper_prompts.h"
+#include "lab/task/stories/story_files.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/infer/beam_search.h"
+#include "tessera/infer/scoring.h"
+#include "tessera/model/language_model.h"
+#include "tessera/report/bar_chart.h"
+#include "tessera/text/training_report.h"
+
+namespace tessera::memory_mosaics_study {
+namespace {
+
+using task::stories::Question;
+using task::stories::QuestionKind;
+
+struct PromptSettings : NetworkSettings {
+  std::string mosaic = {}, gpt = {};
+  int64_t beams = 2;
+  int64_t tokens = 30;
+  int64_t questions = 500;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    NetworkSettings::visit_fields(field);
+    field("mosaic", mosaic, "model directory of a Memory Mosaic; none: one is trained");
+    field("gpt", gpt, "model directory of a GPT; none: one is trained");
+    field("beams", beams, "width of the beam search that continues the prompts");
+    field("tokens", tokens, "length of a continuation at most");
+    field("questions", questions, "generated questions of each kind");
+  }
+};
+
+/// Small batches and no dropout: with few tokens to learn from, more updates count more than
+/// smoother ones.
+PromptSettings prompt_settings() {
+  PromptSettings settings;
+  settings.data.stories = 40000;
+  settings.data.vocabulary = 2048;
+  settings.sample = {.prompt = "Once upon a time", .tokens = 150};
+  settings.layers = 4;
+  settings.heads = 4;
+  settings.channels = 128;
+  settings.window = 256;
+  settings.dropout = 0;
+  settings.train = {.steps = 8000,
+                    .batch = 4,
+                    .learning_rate = 4e-3,
+                    .min_learning_rate = 2e-4,
+                    .warmup_steps = 200,
+                    .evaluate_every = 400,
+                    .evaluate_batches = 8,
+                    .checkpoint_every = 400};
+  return settings;
+}
+
+PromptSettings quick_prompt_settings() {
+  PromptSettings settings = prompt_settings();
+  settings.data.stories = 5000;
+  settings.data.vocabulary = 1024;
+  settings.layers = 2;
+  settings.channels = 64;
+  settings.questions = 200;
+  settings.tokens = 20;
+  settings.train.steps = 3000;
+  settings.train.batch = 2;
+  settings.train.learning_rate = 5e-3;
+  settings.train.warmup_steps = 100;
+  settings.train.evaluate_every = 300;
+  return settings;
+}
+
+/// The networks of table 4 and the schedule of figure 7, on as many stories as BabiStories has.
+PromptSettings paper_prompt_settings() {
+  PromptSettings settings = {paper_story_settings()};
+  settings.sample = {.prompt = "Once upon a time", .tokens = 150};
+  settings.layers = 18;
+  settings.questions = 1000;
+  return settings;
+}
+
+/// A model with its tokenizer, as a reader of stories.
+class Reader {
+ public:
+  Reader(std::string name, std::shared_ptr<LanguageModel> model, Tokenizer tokenizer)
+      : name_(std::move(name)), model_(std::move(model)), tokenizer_(std::move(tokenizer)) {
+    model_->eval();
+  }
+
+  const std::string& name() const { return name_; }
+
+  /// How it goes on, to the end of the first sentence: the paper cuts by hand to the shortest
+  /// length that answers.
+  std::string continuation(std::string_view prompt, const PromptSettings& settings) const {
+    BeamOptions options;
+    options.beams = settings.beams;
+    options.max_tokens = settings.tokens;
+    options.end_of_text = tokenizer_.end_of_text();
+    const auto found = beam_search(*model_, from_the_beginning(prompt), options);
+    if (found.empty()) return "";
+    std::vector<int32_t> ids(found.front().tokens.begin(), found.front().tokens.end());
+    if (found.front().ended) ids.pop_back();
+    const std::string text = tokenizer_.decode(ids);
+    size_t end = text.find_first_of(".!?");
+    if (end == std::string::npos) return text;
+    if (text.substr(end + 1).starts_with('"')) ++end;
+    return text.substr(0, end + 1);
+  }
+
+  struct Answer {
+    bool is_right = false;    ///< the right continuation is more probable than every wrong one
+    bool is_written = false;  ///< greedy decoding would write it
+  };
+  Answer answer(const Question& question) const {
+    std::vector<Continuation> requests = {continued(question, question.right)};
+    for (const std::string& wrong : question.wrong) requests.push_back(continued(question, wrong));
+    const auto scores = score_continuations(*model_, requests);
+    const auto best_wrong = std::max_element(
+        scores.begin() + 1, scores.end(),
+        [](const auto& a, const auto& b) { return a.log_probability < b.log_probability; });
+    return {scores.front().log_probability > best_wrong->log_probability, scores.front().greedy};
+  }
+
+ private:
+  Tokens tokens_of(std::string_view text) const {
+    const auto ids = tokenizer_.encode(text);
+    return {ids.begin(), ids.end()};
+  }
+  /// After an end of text, as every story of the training text is.
+  Tokens from_the_beginning(std::string_view text) const {
+    Tokens tokens = tokens_of(text);
+    if (const auto end = tokenizer_.end_of_text()) tokens.insert(tokens.begin(), *end);
+    return tokens;
+  }
+  Continuation continued(const Question& question, std::string_view text) const {
+    return {from_the_beginning(question.prompt), tokens_of(text)};
+  }
+
+  std::string name_;
+  std::shared_ptr<LanguageModel> model_;
+  Tokenizer tokenizer_;
+};
+
+/// The two readers, and how those that this study trained were trained.
+struct Readers {
+  std::vector<Reader> all;
+  std::vector<std::pair<std::string, TrainedLanguageModel>> trained;
+  std::optional<Corpus> corpus;  ///< what they were trained on
+};
+
+/// From the directories that the settings name, or trained here.
+Readers make_readers(const PromptSettings& settings, const StudyContext& context) {
+  Readers readers;
+  if (settings.gpt.empty() || settings.mosaic.empty())
+    readers.corpus = prepare_study_corpus(settings.data, context);
+  const auto add = [&](const std::string& name, const std::string& kind,
+                       const std::string& folder) {
+    if (!folder.empty()) {
+      readers.all.emplace_back(name, load_model(folder), Tokenizer::load(folder));
+      return;
+    }
+    readers.trained.emplace_back(
+        name, train_network(settings, kind, {{"kind", kind}}, *readers.corpus, context));
+    readers.all.emplace_back(name, readers.trained.back().second.model, readers.corpus->tokenizer);
+  };
+  add("GPT", "gpt", settings.gpt);
+  add("Memory Mosaic", "memory_mosaic", settings.mosaic);
+  return readers;
+}
+
+void add_training(const Readers& readers, const PromptSettings& settings, StudyResults& results) {
+  if (!readers.corpus) return;
+  std::vector<NamedTraining> named;
+  for (const auto& [name, trained] : readers.trained) named.push_back({name, &trained});
+  add_training_results(named, *readers.corpus, results);
+  results.add_difference(
+      fmt::format("Text: {}, not BabiStories, which a large language model has written.",
+                  readers.corpus->description));
+  results.add_difference(fmt::format(
+      "{} blocks of {} channels, dropout {:g} and {} steps of {} windows of {} tokens, not 18 of "
+      "768, 0.05 and 80,000 steps of 512 windows of 512 tokens.",
+      settings.layers, settings.channels, settings.dropout, settings.train.steps,
+      settings.train.batch * settings.train.accumulation, settings.window));
+}
+
+void continue_prompts(const std::vector<Reader>& readers, const PromptSettings& settings,
+                      StudyContext& context) {
+  const auto prompts = task::stories::paper_prompts();
+  std::vector<std::string> columns = {"prompt", "published, Transformer",
+                                      "published, Memory Mosaic"};
+  for (const Reader& reader : readers) columns.push_back("ours, " + reader.name());
+  Table table("The 24 prompts, continued", columns);
+  Progress progress(context.progress(), "Prompts", std::ssize(prompts));
+  for (const auto& prompt : prompts) {
+    InterruptGuard::stop_if_interrupted("stopped while continuing the prompts");
+    std::vector<Cell> row = {prompt.prompt, prompt.transformer, prompt.mosaic};
+    for (const Reader& reader : readers)
+      row.emplace_back(reader.continuation(prompt.prompt, settings));
+    table.add_row(std::move(row));
+    progress.update(&prompt - prompts.data() + 1);
+  }
+  context.results().add_table("prompts", std::move(table));
+}
+
+/// Answers of a group of questions.
+struct Score {
+  double chance = 0;  ///< expected number of right answers of a guess
+  std::vector<int64_t> right, written;
+  int64_t questions = 0;
+
+  void add(const Question& question, const std::vector<Reader::Answer>& answers) {
+    ++questions;
+    chance += 1.0 / static_cast<double>(question.wrong.size() + 1);
+    right.resize(answers.size());
+    written.resize(answers.size());
+    for (size_t i = 0; i < answers.size(); ++i) {
+      right[i] += answers[i].is_right;
+      written[i] += answers[i].is_written;
+    }
+  }
+  double percent(double count) const { return 100 * count / static_cast<double>(questions); }
+};
+
+/// Scores by kind and by skill, in the order of the kinds.
+using Scores = std::map<std::pair<QuestionKind, std::string>, Score>;
+
+Scores ask_questions(const std::vector<Reader>& readers, const PromptSettings& settings,
+                     StudyContext& context) {
+  const uint64_t set = task::split_seed(context.seed(), task::Split::kTest);
+  const auto questions = task::stories::first_questions(set, settings.questions);
+  Scores scores;
+  Progress progress(context.progress(), "Questions", std::ssize(questions));
+  for (size_t i = 0; i < questions.size(); ++i) {
+    InterruptGuard::stop_if_interrupted("stopped while asking questions");
+    std::vector<Reader::Answer> answers;
+    for (const Reader& reader : readers) answers.push_back(reader.answer(questions[i]));
+    for (const std::string& skill : {std::string(), questions[i].skill})  // "": all of the kind
+      scores[{questions[i].kind, skill}].add(questions[i], answers);
+    progress.update(static_cast<int64_t>(i) + 1);
+  }
+  return scores;
+}
+
+void tabulate(const std::vector<Reader>& readers, const Scores& scores, StudyResults& results) {
+  std::vector<std::string> columns = {"kind", "questions", "chance (%)"};
+  for (const Reader& reader : readers) columns.push_back(reader.name() + " (%)");
+  for (const Reader& reader : readers) columns.push_back(reader.name() + " writes it (%)");
+  std::vector<std::string> skill_columns = columns;
+  skill_columns.insert(skill_columns.begin() + 1, "what decides");
+  Table kinds("Questions answered rightly", columns), skills("By what decides", skill_columns);
+  for (const auto& [group, score] : scores) {
+    std::vector<Cell> row = {config::enum_name(group.first), score.questions,
+                             Cell::fixed(score.percent(score.chance), 1)};
+    for (int64_t right : score.right)
+      row.push_back(Cell::fixed(score.percent(static_cast<double>(right)), 1));
+    for (int64_t written : score.written)
+      row.push_back(Cell::fixed(score.percent(static_cast<double>(written)), 1));
+    if (!group.second.empty()) row.insert(row.begin() + 1, group.second);
+    (group.second.empty() ? kinds : skills).add_row(std::move(row));
+  }
+  results.add_table("questions", std::move(kinds));
+  results.add_table("skills", std::move(skills));
+}
+
+void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults& results) {
+  std::vector<std::string> names;
+  std::vector<double> chance;
+  std::vector<std::vector<double>> shares(readers.size()), spreads(readers.size());
+  for (const auto& [group, score] : scores) {
+    if (!group.second.empty()) continue;
+    names.push_back(config::enum_name(group.first));
+    chance.push_back(score.percent(score.chance));
+    for (size_t i = 0; i < readers.size(); ++i) {
+      const double share = score.percent(static_cast<double>(score.right[i]));
+      shares[i].push_back(share);
+      spreads[i].push_back(std::sqrt(share * (100 - share) / static_cast<double>(score.questions)));
+      results.add_point({.series = readers[i].name(),
+                         .x = static_cast<double>(group.first),
+                         .y = share,
+                         .spread = spreads[i].back()});
+    }
+  }
+  auto chart = std::make_unique<BarChart>("Questions answered rightly", names, "kind of question",
+                                          "right (%)");
+  for (size_t i = 0; i < readers.size(); ++i) chart->add(readers[i].name(), shares[i], spreads[i]);
+  chart->add("chance", chance);
+  results.add_chart("right-answers", std::move(chart),
+                    "An answer is right where the model gives the right continuation a higher "
+                    "probability than every wrong one. Whiskers: one standard error.");
+}
+
+}  // namespace
+
+void prompts(StudyContext& context) {
+  const PromptSettings settings = context.settings(quick_prompt_settings(), prompt_settings(),
+                                                   paper_prompt_settings(), kNoSetting);
+  const Readers readers = make_readers(settings, context);
+  const Scores scores = ask_questions(readers.all, settings, context);
+  StudyResults& results = context.results();
+  draw(readers.all, scores, results);
+  continue_prompts(readers.all, settings, context);
+  tabulate(readers.all, scores, results);
+  add_training(readers, settings, results);
+  results.add_difference(
+      "Continuations end with their first sentence; the paper's were cut by hand and judged by a "
+      "reader. The questions with their known answers are ours; the paper has no number for them.");
+  results.add_command("More such questions, as JSON lines:",
+                      "tessera data stories --out stories --questions 1000");
+}
+
+}  // namespace tessera::memory_mosaics_study

@@ -1,0 +1,250 @@
+// How a Memory Mosaic learns where there is time for few steps: the two published parameterisations
+// beside a GPT, each with the best of the same learning rates.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "lab/study/folder_name.h"
+#include "lab/study/memory_mosaics/network_training.h"
+#include "lab/study/memory_mosaics/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/model/language_model.h"
+#include "tessera/report/line_chart.h"
+#include "tessera/train/metrics_log.h"
+
+namespace tessera::memory_mosaics_study {
+namespace {
+
+struct SmallBudgetSettings : NetworkSettings {
+  std::vector<std::string> texts = {""};
+  std::vector<int64_t> sizes = {32, 64, 128};
+  std::vector<double> learning_rates = {3e-3, 6e-3, 1.2e-2};
+  int64_t seeds = 3;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    NetworkSettings::visit_fields(field);
+    field("texts", texts,
+          "text files or folders; empty: a text that the machine has; stories: ours");
+    field("sizes", sizes, "channels of the networks, in place of `channels`");
+    field("learning_rates", learning_rates, "those tried for each network with the first seed");
+    field("seeds", seeds, "trainings of each network with its best learning rate");
+  }
+
+  void check() const {
+    if (texts.empty() || sizes.empty() || learning_rates.empty())
+      throw UsageError("texts, sizes and learning_rates must name at least one each");
+    if (seeds < 1) throw UsageError("seeds is {}, expected at least 1", seeds);
+  }
+};
+
+SmallBudgetSettings default_small_budget() {
+  SmallBudgetSettings settings;
+  settings.texts = {"", "stories"};
+  settings.data.vocabulary = 2048;
+  settings.window = 128;
+  settings.sample.tokens = 0;
+  settings.train = {.steps = 500,
+                    .batch = 8,
+                    .learning_rate = 3e-3,
+                    .min_learning_rate = 3e-4,
+                    .warmup_steps = 50,
+                    .evaluate_every = 50,
+                    .evaluate_batches = 16,
+                    .checkpoint_every = 250};
+  return settings;
+}
+
+SmallBudgetSettings quick_small_budget() {
+  SmallBudgetSettings settings = default_small_budget();
+  settings.texts = {""};
+  settings.sizes = {64};
+  settings.layers = 2;
+  settings.learning_rates = {6e-3};
+  settings.seeds = 1;
+  settings.window = 64;
+  settings.data.vocabulary = 1024;
+  settings.train.steps = 300;
+  return settings;
+}
+
+SmallBudgetSettings paper_small_budget() {
+  SmallBudgetSettings settings = default_small_budget();
+  settings.sizes = {128, 256, 384};
+  settings.window = 256;
+  settings.learning_rates = {1.5e-3, 3e-3, 6e-3, 1.2e-2};
+  settings.data.vocabulary = 4096;
+  settings.train.steps = 2000;
+  settings.train.warmup_steps = 200;
+  return settings;
+}
+
+const std::vector<ComparedNetwork>& budget_networks() {
+  static const std::vector<ComparedNetwork> all = {
+      {"GPT", "gpt", {{"kind", "gpt"}}},
+      {"Memory Mosaic, nano", "nano", {{"kind", "memory_mosaic"}, {"parameterisation", "nano"}}},
+      {"Memory Mosaic, paper", "paper", {{"kind", "memory_mosaic"}, {"parameterisation", "paper"}}},
+  };
+  return all;
+}
+
+/// One network on one text: its losses by learning rate, and by seed with the best of them.
+struct Result {
+  std::map<double, double> by_rate;
+  double best_rate = 0;
+  std::vector<double> by_seed;
+  int64_t parameters = 0;
+  std::filesystem::path first_run;  ///< with the best rate and the first seed
+
+  double mean() const {
+    double sum = 0;
+    for (double loss : by_seed) sum += loss;
+    return sum / by_seed.size();
+  }
+  double deviation() const {
+    if (by_seed.size() < 2) return NAN;
+    double sum = 0;
+    for (double loss : by_seed) sum += (loss - mean()) * (loss - mean());
+    return std::sqrt(sum / (by_seed.size() - 1));
+  }
+};
+
+TrainedLanguageModel train_once(NetworkSettings settings, const ComparedNetwork& network,
+                                double rate, uint64_t seed, const std::string& place,
+                                const Corpus& corpus, const StudyContext& context) {
+  settings.train.min_learning_rate *= rate / settings.train.learning_rate;
+  settings.train.learning_rate = rate;
+  settings.train.seed = seed;
+  const std::string name = fmt::format("{}/{}-rate-{}-seed-{}", place, network.folder, rate, seed);
+  if (context.progress()) fmt::print(context.progress(), "{}\n", name);
+  return train_network(settings, name, network.model, corpus, context);
+}
+
+Result measure_network(const SmallBudgetSettings& settings, const NetworkSettings& sized,
+                       const ComparedNetwork& network, const std::string& place,
+                       const Corpus& corpus, const StudyContext& context) {
+  Result result;
+  double best = INFINITY;
+  for (double rate : settings.learning_rates) {
+    const auto trained = train_once(sized, network, rate, context.seed(), place, corpus, context);
+    result.by_rate[rate] = trained.validation_loss;
+    result.parameters = trained.model->parameter_count();
+    if (trained.validation_loss >= best) continue;
+    best = trained.validation_loss;
+    result.best_rate = rate;
+    result.first_run = trained.folder;
+  }
+  result.by_seed = {best};
+  for (int64_t run = 1; run < settings.seeds; ++run)
+    result.by_seed.push_back(train_once(sized, network, result.best_rate,
+                                        context.training_seed(run), place, corpus, context)
+                                 .validation_loss);
+  return result;
+}
+
+void add_budget_curves(const std::vector<Result>& outcomes, const std::string& where,
+                       StudyResults& results) {
+  LineChart chart("Validation loss: " + where, {.label = "step"}, {.label = "nats per token"});
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    Series series{budget_networks()[i].name, {}, SeriesStyle::kLine};
+    for (const auto& line : MetricsLog::read(outcomes[i].first_run / "metrics.jsonl"))
+      if (line.at("kind") == "evaluation")
+        series.points.push_back(
+            {line.at("step").get<double>(), line.at("metrics").at("loss").get<double>()});
+    for (const ChartPoint& point : series.points)
+      results.add_point({budget_networks()[i].name + ", " + where, point.x, point.y});
+    chart.add(std::move(series));
+  }
+  results.add_chart("curves-" + folder_name(where), std::make_unique<LineChart>(std::move(chart)),
+                    "Each with its best learning rate.");
+}
+
+std::string deviation_text(const Result& result) {
+  return std::isnan(result.deviation()) ? "" : fmt::format(" ± {:.4f}", result.deviation());
+}
+
+/// The text in the study's words, and as the [data] table has it.
+std::string name_of(const std::string& text) {
+  return text.empty() ? "the machine's text" : text;
+}
+CorpusConfig data_of(const std::string& text, CorpusConfig data) {
+  constexpr int64_t kStories = 5000;
+  if (text == "stories")
+    data.stories = kStories;
+  else
+    data.text = text;
+  return data;
+}
+
+/// What the study prints of every text and size.
+struct Tables {
+  Table losses{"Validation loss, nats per token, mean ± deviation over seeds",
+               {"text", "channels", "network", "parameters", "loss", "over GPT", "best rate"}};
+  Table searches{"Learning rates tried, first seed",
+                 {"text", "channels", "network", "rate", "loss"}};
+
+  void add(const std::string& text, int64_t channels, const std::vector<Result>& outcomes) {
+    for (size_t i = 0; i < outcomes.size(); ++i) {
+      const Result& outcome = outcomes[i];
+      losses.add_row({text, channels, budget_networks()[i].name, outcome.parameters,
+                      fmt::format("{:.4f}{}", outcome.mean(), deviation_text(outcome)),
+                      Cell::fixed(outcome.mean() / outcomes[0].mean(), 4),
+                      fmt::format("{}", outcome.best_rate)});
+      for (const auto& [rate, loss] : outcome.by_rate)
+        searches.add_row({text, channels, budget_networks()[i].name, fmt::format("{}", rate),
+                          Cell::fixed(loss, 4)});
+    }
+  }
+};
+
+/// All networks of all sizes on one text, in the folder `place`.
+void train_on(const std::string& text, const std::string& place,
+              const SmallBudgetSettings& settings, StudyContext& context, Tables& tables) {
+  NetworkSettings sized = settings;
+  sized.data = data_of(text, settings.data);
+  const Corpus corpus = prepare_study_corpus(sized.data, context, place + "/corpus");
+  for (int64_t channels : settings.sizes) {
+    sized.channels = channels;
+    std::vector<Result> outcomes;
+    for (const ComparedNetwork& network : budget_networks())
+      outcomes.push_back(measure_network(settings, sized, network,
+                                         fmt::format("{}/channels-{}", place, channels), corpus,
+                                         context));
+    tables.add(name_of(text), channels, outcomes);
+    const std::string where = fmt::format("{}, {} channels", name_of(text), channels);
+    add_budget_curves(outcomes, where, context.results());
+    // Zhang et al. 2024, 12 blocks after 80,000 steps on BabiStories, validation.
+    for (size_t i = 1; i < outcomes.size(); ++i)
+      context.results().compare(
+          {.what = fmt::format("{} over GPT, {}", budget_networks()[i].name, where),
+           .published = 1.498 / 1.494,
+           .ours = outcomes[i].mean() / outcomes[0].mean(),
+           .digits = 4});
+  }
+}
+
+}  // namespace
+
+void small_budget(StudyContext& context) {
+  const SmallBudgetSettings settings = context.settings(
+      quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
+  settings.check();
+  Tables tables;
+  for (size_t i = 0; i < settings.texts.size(); ++i)
+    train_on(settings.texts[i], fmt::format("text-{}", i + 1), settings, context, tables);
+  StudyResults& results = context.results();
+  results.add_table("losses", std::move(tables.losses));
+  results.add_table("searches", std::move(tables.searches));
+  results.add_difference(fmt::format(
+      "The published ratio is that of 12 blocks of 768 channels after 80,000 steps of 512 windows "
+      "of 512 tokens; here each network reads {} tokens.",
+      settings.train.steps * settings.train.batch * settings.train.accumulation * settings.window));
+  results.add_difference(
+      "Each network takes the best of the same learning rates; the paper tuned its GPT alone.");
+}
+
+}  // namespace tessera::memory_mosaics_study

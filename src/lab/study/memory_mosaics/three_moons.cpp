@@ -1,0 +1,289 @@
+// Three moons (section 5, figures 3, 4, 5 and 10): networks of one and of three memories predict
+// where moons of unknown periods stand next, and how often training gives each memory a moon of its
+// own.
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "lab/study/memory_mosaics/studies.h"
+#include "lab/study/memory_mosaics/three_moons_training.h"
+#include "lab/task/moons/free_running.h"
+#include "lab/task/sequence/task_batch.h"
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/report/heat_map.h"
+
+namespace tessera::memory_mosaics_study {
+namespace {
+
+using namespace task;
+
+struct ThreeMoonsSettings {
+  ThreeMoonsConfig task;
+  MoonRecipe published = published_recipe();
+  MoonRecipe small_batch = small_batch_recipe();
+  MoonRecipe ours = our_recipe();
+  std::vector<double> training_periods = {0.5, 1, 2.5};
+  int64_t sequences = 512;
+  int64_t free_steps = 25;
+  int64_t stride = 4;
+  double dominance = 0.8;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("task", task, "the moons; those that are trained on are always the training sets");
+    field("published", published, "the authors' training");
+    field("small_batch", small_batch, "the same with an eighth of the sequences");
+    field("ours", ours, "a training of ours: as small_batch, from a unitary matrix");
+    field("training_periods", training_periods,
+          "the set of training periods that predictions are drawn for");
+    field("sequences", sequences, "sequences in the mean of a prediction error");
+    field("free_steps", free_steps, "predictions from one context");
+    field("stride", stride, "from one context to the next");
+    field("dominance", dominance,
+          "share of a row's largest modulus from which on three memories count as disentangled");
+  }
+};
+
+ThreeMoonsSettings quick_three_moons() {
+  ThreeMoonsSettings settings;
+  settings.published.seeds = 1;
+  settings.small_batch.seeds = settings.ours.seeds = 3;
+  settings.sequences = 64;
+  settings.stride = 6;
+  return settings;
+}
+
+ThreeMoonsSettings paper_three_moons() {
+  ThreeMoonsSettings settings;
+  settings.stride = 1;
+  return settings;
+}
+
+/// Sequences that share their periods.
+struct Sequences {
+  std::string name;         ///< "held-out"
+  MoonPeriods periods;      ///< the shortest first
+  at::Tensor observations;  ///< [B, T, 6]
+};
+
+Sequences sequences_of(StudyContext& context, const ThreeMoonsSettings& settings, std::string name,
+                       std::vector<double> periods) {
+  ThreeMoonsConfig config = settings.task;
+  std::sort(periods.begin(), periods.end());
+  config.periods = periods;
+  std::vector<int64_t> samples(static_cast<size_t>(settings.sequences));
+  std::iota(samples.begin(), samples.end(), 0);
+  const TaskBatch batch =
+      make_batch(ThreeMoons(config), split_seed(context.seed(), Split::kTest), samples);
+  return {std::move(name),
+          {periods[0], periods[1], periods[2]},
+          batch.inputs.transpose(0, 1).contiguous()};
+}
+
+/// Mean |error| of saying the last observation for all of the next `steps`.
+double repeating_error(const at::Tensor& observations, int64_t steps) {
+  double sum = 0;
+  const int64_t T = observations.size(1);
+  for (int64_t ahead = 1; ahead <= steps; ++ahead)
+    sum += (observations.slice(1, ahead) - observations.slice(1, 0, T - ahead))
+               .abs()
+               .mean()
+               .item()
+               .toDouble();
+  return sum / static_cast<double>(steps);
+}
+
+/// The context at which the error falls most from the one before.
+int64_t steepest_fall(const std::vector<ContextError>& errors) {
+  size_t steepest = 0;
+  double most = 0;
+  for (size_t i = 1; i < errors.size(); ++i)
+    if (const double fall = errors[i - 1].error - errors[i].error; fall > most) {
+      most = fall;
+      steepest = i;
+    }
+  return errors[steepest].context;
+}
+
+/// Mean error at the contexts from `first` to before `end`; empty where there is none.
+Cell mean_error(const std::vector<ContextError>& errors, double first, double end) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const ContextError& one : errors)
+    if (const auto context = static_cast<double>(one.context); first <= context && context < end) {
+      sum += one.error;
+      ++count;
+    }
+  return count > 0 ? Cell::fixed(sum / static_cast<double>(count), 3) : Cell();
+}
+
+std::vector<ContextError> context_errors(StudyContext& context, const ThreeMoonsSettings& settings,
+                                         const MoonNetwork& network, const std::string& name,
+                                         const Sequences& sequences) {
+  Progress progress(context.progress(), fmt::format("{}, {} periods", name, sequences.name),
+                    settings.task.steps - settings.free_steps);
+  const auto errors = free_running_errors(*network.trained.model, sequences.observations,
+                                          {.steps = settings.free_steps, .stride = settings.stride},
+                                          [&](int64_t done) { progress.update(done); });
+  for (const ContextError& one : errors)
+    context.results().add_point({fmt::format("{}, {} periods", name, sequences.name),
+                                 static_cast<double>(one.context), one.error});
+  return errors;
+}
+
+/// Figures 4 and 5 for one set of periods, and a row of `stretches` for each network.
+void compare_networks(StudyContext& context, const ThreeMoonsSettings& settings,
+                      const MoonNetwork& one_head, const MoonNetwork& three_heads,
+                      const Sequences& sequences, Table& stretches) {
+  std::vector<double> marks;  // the periods and the least common multiple, in steps
+  for (const double period : sequences.periods) marks.push_back(settings.task.rate * period);
+  marks.push_back(settings.task.rate * common_period(sequences.periods));
+  const double level = repeating_error(sequences.observations, settings.free_steps);
+  double most = level;
+  std::vector<Series> curves;
+  for (const auto& [name, network] : {std::pair("1 head", &one_head), {"3 heads", &three_heads}}) {
+    const auto errors = context_errors(context, settings, *network, name, sequences);
+    Series& curve = curves.emplace_back(Series{name, {}});
+    for (const ContextError& one : errors) {
+      curve.points.push_back({static_cast<double>(one.context), one.error});
+      most = std::max(most, one.error);
+    }
+    stretches.add_row({sequences.name, name, mean_error(errors, 0, marks[0]),
+                       mean_error(errors, marks[0], marks[1]),
+                       mean_error(errors, marks[1], marks[2]),
+                       mean_error(errors, marks[2], marks[3]),
+                       mean_error(errors, marks[3], static_cast<double>(settings.task.steps))});
+    if (network == &one_head)
+      context.results().compare(
+          {.what = fmt::format("1 head, {} periods: observations at the steepest fall of the "
+                               "error; published: the least common multiple",
+                               sequences.name),
+           .published = marks.back(),
+           .ours = static_cast<double>(steepest_fall(errors))});
+  }
+  auto chart = std::make_unique<LineChart>(
+      fmt::format("Prediction error, {} periods", sequences.name),
+      Axis{"observations in the memories"},
+      Axis{.label = fmt::format("mean |error| over the next {} steps", settings.free_steps),
+           .low = 0,
+           .high = 1.2 * most});  // room for the names of the periods
+  for (Series& curve : curves) chart->add(std::move(curve));
+  const double last = static_cast<double>(settings.task.steps - settings.free_steps);
+  chart->add({"last one repeated", {{1, level}, {last, level}}, SeriesStyle::kReference});
+  const char* const kNames[] = {"p1", "p2", "p3", "lcm"};
+  for (size_t i = 0; i < marks.size(); ++i) chart->mark(marks[i], kNames[i]);
+  context.results().add_chart(
+      "error-" + sequences.name, std::move(chart),
+      fmt::format("Means over {} sequences of the periods {:g}, {:g}, {:g}. Upright: the periods "
+                  "and their least common multiple. Figures 4 and 5.",
+                  settings.sequences, sequences.periods[0], sequences.periods[1],
+                  sequences.periods[2]));
+}
+
+/// Figure 10: what each memory looks for, stores and predicts.
+void draw_matrices(StudyContext& context, const MoonNetwork& network, const std::string& name,
+                   const std::string& row_name) {
+  std::vector<std::string> rows, columns;
+  std::vector<double> values(3 * kMoons * kMoons);
+  const auto parameters = network.mosaic().named_parameters();
+  const std::pair<const char*, const char*> kMatrices[] = {
+      {"key", "W_φ"}, {"value", "W_ψ"}, {"output", "W_z"}};
+  for (int64_t m = 0; m < 3; ++m) {
+    at::Tensor of_memories = moduli(parameters[kMatrices[m].first]);
+    if (m == 2) of_memories = of_memories.t();
+    for (int64_t i = 0; i < kMoons; ++i) {
+      columns.push_back(fmt::format("{} {}", kMatrices[m].second, i + 1));
+      for (int64_t row = 0; row < kMoons; ++row)
+        values[static_cast<size_t>((row * 3 + m) * kMoons + i)] =
+            of_memories[row][i].item<double>();
+    }
+  }
+  for (int64_t row = 1; row <= kMoons; ++row) rows.push_back(fmt::format("{} {}", row_name, row));
+  auto map = std::make_unique<HeatMap>(fmt::format("Moduli of the matrices, {}", name), rows,
+                                       columns, Axis{.label = "modulus", .low = 0});
+  map->name_axes("", "moons that a key looks for (W_φ), a value has (W_ψ), the output gets (W_z)");
+  map->set_values(std::move(values));
+  context.results().add_chart(row_name == "memory" ? "matrices-3-heads" : "matrices-1-head",
+                              std::move(map), fmt::format("Run {}. Figure 10.", network.run + 1));
+}
+
+void add_moon_differences(StudyContext& context, const ThreeMoonsSettings& settings) {
+  StudyResults& results = context.results();
+  results.add_difference(
+      "What the paper leaves open is as in the authors' code: the sets of periods, the optimiser "
+      "and its schedule. Their pictures come from memories that store the value 0 for every "
+      "prediction; here they store what was predicted.");
+  results.add_difference(
+      "The training 'ours' is not the paper's: W_φ and W_ψ begin as one random unitary matrix, W_z "
+      "as its inverse, and a batch has an eighth of the sequences. 'small-batch' shows what the "
+      "batch alone does.");
+  if (settings.sequences != ThreeMoonsSettings().sequences || settings.stride != 1)
+    results.add_difference(
+        fmt::format("Errors are means over {} sequences at every {}th context; the paper has 512 "
+                    "and every one.",
+                    settings.sequences, settings.stride));
+}
+
+void check_moons(const ThreeMoonsSettings& settings) {
+  for (const auto& [name, recipe] : {std::pair("published", &settings.published),
+                                     {"small_batch", &settings.small_batch},
+                                     {"ours", &settings.ours}}) {
+    if (recipe->seeds < 1)
+      throw UsageError("{}.seeds is {}, expected 1 or more", name, recipe->seeds);
+    recipe->train.check(name + std::string(".train"));
+  }
+  if (settings.sequences < 1 || settings.free_steps < 1 || settings.stride < 1 ||
+      settings.free_steps >= settings.task.steps)
+    throw UsageError(
+        "sequences = {}, free_steps = {}, stride = {}; expected 1 or more of each, and fewer "
+        "free_steps than task.steps, {}",
+        settings.sequences, settings.free_steps, settings.stride, settings.task.steps);
+  if (!(settings.dominance > 0 && settings.dominance <= 1))
+    throw UsageError("dominance is {}, expected a share above 0 and at most 1", settings.dominance);
+  ThreeMoonsConfig task = settings.task;
+  task.periods = settings.training_periods;
+  ThreeMoons{task};
+}
+
+}  // namespace
+
+void three_moons(StudyContext& context) {
+  const ThreeMoonsSettings settings =
+      context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), kNoSetting);
+  check_moons(settings);
+  const MoonNetwork one_head =
+      train_on_moons(context, settings.task, settings.published, "published", 1, 0);
+  std::vector<MoonOutcome> outcomes;
+  for (const auto& [name, recipe] : {std::pair("published", &settings.published),
+                                     {"small-batch", &settings.small_batch},
+                                     {"ours", &settings.ours}})
+    outcomes.push_back(try_recipe(context, settings.task, *recipe, name));
+
+  // Figure 10 shows a network that was successful; so do we, where there is one.
+  const MoonNetwork& three_heads = outcomes.front().shown(settings.dominance);
+  const MoonPeriods held_out = moon_periods(MoonSets::kHeldOut).front();
+  Table stretches(
+      fmt::format("Mean |error| over the next {} steps. Published: one head falls at the least "
+                  "common multiple (lcm) alone, three heads at each period, and they are accurate "
+                  "from the slowest one on",
+                  settings.free_steps),
+      {"periods", "network", "before p1", "p1 to p2", "p2 to p3", "p3 to lcm", "after lcm"});
+  for (const auto& [name, periods] :
+       {std::pair("held-out", std::vector<double>(held_out.begin(), held_out.end())),
+        std::pair("training", settings.training_periods)})
+    compare_networks(context, settings, one_head, three_heads,
+                     sequences_of(context, settings, name, periods), stretches);
+  context.results().add_table("errors", std::move(stretches));
+  draw_matrices(context, three_heads, "3 heads", "memory");
+  draw_matrices(context, one_head, "1 head", "channel");
+  add_outcomes(outcomes, settings.dominance, context.results());
+  add_moon_differences(context, settings);
+  context.results().compare({.what = "real parameters, 1 head and 3 heads",
+                             .published = 54,
+                             .ours = static_cast<double>(three_heads.mosaic().parameter_count())});
+}
+
+}  // namespace tessera::memory_mosaics_study

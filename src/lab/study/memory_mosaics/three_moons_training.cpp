@@ -1,0 +1,137 @@
+#include "lab/study/memory_mosaics/three_moons_training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tessera/train/metrics_log.h"
+
+namespace tessera::memory_mosaics_study {
+namespace {
+
+using namespace task;
+
+/// Mean training loss of the last ten updates of a run.
+double last_loss(const std::filesystem::path& folder) {
+  std::vector<double> losses;
+  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
+    if (line.at("kind") == "step") losses.push_back(line.at("loss"));
+  const auto count = std::min<std::ptrdiff_t>(10, std::ssize(losses));
+  return std::accumulate(losses.end() - count, losses.end(), 0.0) / static_cast<double>(count);
+}
+
+}  // namespace
+
+MoonRecipe published_recipe() {
+  return {.train = {.steps = 500,
+                    .batch = 64,
+                    .learning_rate = 1e-2,
+                    .min_learning_rate = 5e-6,
+                    .warmup_steps = 0,
+                    .decay = Decay::kLinear,
+                    .weight_decay = 0,
+                    .beta2 = 0.999,
+                    .bias_correction = false,
+                    .clip = 0,
+                    .evaluate_every = 0,
+                    .evaluate_batches = 1,
+                    .checkpoint_every = 100}};
+}
+
+MoonRecipe small_batch_recipe() {
+  MoonRecipe recipe = published_recipe();
+  recipe.train.batch = 8;
+  return recipe;
+}
+
+MoonRecipe our_recipe() {
+  MoonRecipe recipe = small_batch_recipe();
+  recipe.start = ComplexStart::kUnitary;
+  return recipe;
+}
+
+const ComplexMosaic& MoonNetwork::mosaic() const {
+  return dynamic_cast<const ComplexMosaic&>(*trained.model);
+}
+
+MoonNetwork train_on_moons(StudyContext& context, const ThreeMoonsConfig& task,
+                           const MoonRecipe& recipe, const std::string& name, int64_t heads,
+                           int64_t run) {
+  TaskTrainingConfig config;
+  config.task = {{"name", "three-moons"}};
+  config.task.update(config::to_json(task));
+  config.task["sets"] = config::enum_name(MoonSets::kHeldOut);
+  config.training_task = {{"sets", config::enum_name(MoonSets::kTraining)}};
+  config.model = {{"kind", std::string(ComplexMosaic::kKind)},
+                  {"heads", heads},
+                  {"start", config::enum_name(recipe.start)}};
+  config.data.test_samples = recipe.train.batch;
+  config.train = recipe.train;
+  config.train.seed = context.training_seed(run);
+  const std::string plural = heads == 1 ? "" : "s";
+  const auto folder =
+      context.folder() / fmt::format("{}-{}-head{}-run{}", name, heads, plural, run + 1);
+  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
+  const TrainedOnTask trained = train_on_task(
+      config, RunFolder(folder, begun ? Start::kResume : Start::kNew), context.progress(),
+      fmt::format("{}, {} head{}, run {}", name, heads, plural, run + 1));
+  return {run, trained, last_loss(folder)};
+}
+
+int64_t MoonOutcome::successes(double dominance) const {
+  return std::count_if(found.begin(), found.end(),
+                       [&](const Disentanglement& one) { return one.holds(dominance); });
+}
+
+const MoonNetwork& MoonOutcome::shown(double dominance) const {
+  const auto success = std::find_if(
+      found.begin(), found.end(), [&](const Disentanglement& one) { return one.holds(dominance); });
+  return success == found.end() ? networks.front()
+                                : networks[static_cast<size_t>(success - found.begin())];
+}
+
+MoonOutcome try_recipe(StudyContext& context, const ThreeMoonsConfig& task,
+                       const MoonRecipe& recipe, const std::string& name) {
+  MoonOutcome outcome{name, recipe, {}, {}};
+  for (int64_t run = 0; run < recipe.seeds; ++run) {
+    outcome.networks.push_back(train_on_moons(context, task, recipe, name, kMoons, run));
+    outcome.found.push_back(disentanglement(outcome.networks.back().mosaic()));
+  }
+  return outcome;
+}
+
+void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
+                  StudyResults& results) {
+  Table rates(fmt::format("Three heads, a moon each: the largest modulus has {:g} % or more of "
+                          "every row of W_φ, W_ψ and W_z, and the three agree on the moons",
+                          100 * dominance),
+              {"training", "batch", "start", "runs", "disentangled", "loss", "ms per update"});
+  Table trainings(
+      "Every training of three heads: the moons of the memories, in order of their periods, and "
+      "the smallest share that the largest modulus has of a row",
+      {"training", "run", "loss", "moons", "smallest share", "disentangled"});
+  for (const MoonOutcome& outcome : outcomes) {
+    double loss = 0, seconds = 0;
+    int64_t updates = 0;
+    for (size_t i = 0; i < outcome.networks.size(); ++i) {
+      const MoonNetwork& network = outcome.networks[i];
+      const Disentanglement& found = outcome.found[i];
+      loss += network.loss / static_cast<double>(outcome.networks.size());
+      seconds += network.trained.seconds;
+      updates += network.trained.steps;
+      trainings.add_row(
+          {outcome.name, network.run + 1, Cell::fixed(network.loss, 4),
+           fmt::format("{} {} {}", found.moons[0] + 1, found.moons[1] + 1, found.moons[2] + 1),
+           Cell::fixed(found.least_dominance, 3), found.holds(dominance) ? "yes" : "no"});
+    }
+    rates.add_row({outcome.name, outcome.recipe.train.batch,
+                   config::enum_name(outcome.recipe.start), std::ssize(outcome.networks),
+                   outcome.successes(dominance), Cell::fixed(loss, 4),
+                   Cell::fixed(1000 * seconds / static_cast<double>(updates), 1)});
+  }
+  results.add_table("disentangled", std::move(rates));
+  results.add_table("trainings", std::move(trainings));
+}
+
+}  // namespace tessera::memory_mosaics_study

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/study/study.h"
+#include "lab/task/moons/disentanglement.h"
+#include "lab/task/moons/three_moons.h"
+#include "lab/task/sequence/training.h"
+#include "tessera/model/complex_mosaic.h"
+
+/// The trainings of the study three-moons.
+namespace tessera::memory_mosaics_study {
+
+/// A way to train networks on three moons, and how often it is tried.
+struct MoonRecipe {
+  int64_t seeds = 10;
+  TrainConfig train = {};
+  ComplexStart start = ComplexStart::kUniform;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("seeds", seeds, "trainings, with seeds of their own");
+    field("train", train, "how the networks are trained");
+    field("start", start, "how their matrices begin");
+  }
+};
+
+/// The authors' recipe, from their code.
+MoonRecipe published_recipe();
+/// The same with an eighth of the sequences.
+MoonRecipe small_batch_recipe();
+/// Ours: as small_batch_recipe(), from a unitary matrix.
+MoonRecipe our_recipe();
+
+/// A trained network.
+struct MoonNetwork {
+  int64_t run;  ///< number of the training of its recipe, from 0
+  task::TrainedOnTask trained;
+  double loss;  ///< mean of the last ten updates
+
+  const ComplexMosaic& mosaic() const;
+};
+
+/// Training number `run` (from 0) of the recipe of this name, in a folder of its own below the
+/// study's; a study that was stopped continues it. It trains on the training sets of the task and
+/// validates on the held-out one.
+MoonNetwork train_on_moons(StudyContext& context, const task::ThreeMoonsConfig& task,
+                           const MoonRecipe& recipe, const std::string& name, int64_t heads,
+                           int64_t run);
+
+/// What came of a recipe with three heads.
+struct MoonOutcome {
+  std::string name;
+  MoonRecipe recipe;
+  std::vector<MoonNetwork> networks;
+  std::vector<task::Disentanglement> found;  ///< of each network
+
+  /// Networks whose memories have a moon each (Disentanglement::holds).
+  int64_t successes(double dominance) const;
+  /// The first such network; the first of all where there is none.
+  const MoonNetwork& shown(double dominance) const;
+};
+
+MoonOutcome try_recipe(StudyContext& context, const task::ThreeMoonsConfig& task,
+                       const MoonRecipe& recipe, const std::string& name);
+
+/// Adds two tables: how often each recipe was successful, and every training.
+void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
+                  StudyResults& results);
+
+}  // namespace tessera::memory_mosaics_study

@@ -1,0 +1,210 @@
+// Theorem 1, Proposition 4 and equation (26): what the paper proves beside what comes out.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "lab/study/scaling_laws/studies.h"
+#include "lab/theory/bounds.h"
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/memory_scheme.h"
+#include "tessera/plan/planner.h"
+#include "tessera/plan/population_error.h"
+#include "tessera/report/panels.h"
+
+namespace tessera::scaling_laws {
+
+using namespace theory;
+
+void theorem1(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 20, .inputs = 1000});
+  if (settings.outputs < 4)
+    throw UsageError("outputs is {}; Theorem 1 needs at least 4", settings.outputs);
+  const AssociationTask task = task_of(settings);
+  // Theorem 1 holds for d > 8 log M.
+  const auto lowest = static_cast<int64_t>(8 * std::log(settings.outputs)) + 1;
+  const auto dimensions = log_spaced(std::max<int64_t>(20, lowest), 1'000'000, 15);
+  const auto d = as_doubles(dimensions);
+  Table table("The error between the bounds of Theorem 1",
+              {"q", "d", "lower bound (8)", "simulated", "standard error", "p(d q² <= Q) (9)",
+               "upper bound (7)"});
+  auto panels = std::make_unique<Panels>("Expected error between its bounds");
+  Progress progress(context.progress(), "Theorem 1", 2);
+  for (const double rho : {1.0, 0.0}) {
+    const std::string q = rho == 0 ? "q₀ (all equally)" : "q₁ (by frequency)";
+    const auto weights = scheme_weights({.rho = rho}, task.law);
+    const auto errors = simulated_errors(context, q, settings.runs, task, {.rho = rho}, dimensions);
+    Series lower{"lower bound (8)", {}, SeriesStyle::kReference},
+        upper{"upper bound (7)", {}, SeriesStyle::kReference}, survival{"(9)", {}},
+        ours{"simulated", {}};
+    for (size_t k = 0; k < d.size(); ++k) {
+      const double below = theorem1_lower_bound(task, weights, dimensions[k]);
+      const double between = survival_error(task, weights, dimensions[k]);
+      const double above = std::min(1.0, theorem1_upper_bound(task, weights, dimensions[k]));
+      lower.points.push_back({d[k], below});
+      survival.points.push_back({d[k], between});
+      upper.points.push_back({d[k], above});
+      ours.points.push_back({d[k], errors[k].mean, errors[k].standard_error()});
+      table.add_row({q, dimensions[k], Cell::significant(below, 3),
+                     Cell::significant(errors[k].mean, 3),
+                     Cell::significant(errors[k].standard_error(), 2),
+                     Cell::significant(between, 3), Cell::significant(above, 3)});
+    }
+    add_curve(context.results(), q, d, errors);
+    auto chart =
+        std::make_unique<LineChart>(q, Axis{"d", Scale::kLog}, Axis{"error", Scale::kLog, 1e-6, 1});
+    for (Series* series : {&upper, &ours, &survival, &lower}) chart->add(std::move(*series));
+    panels->add(std::move(chart));
+    progress.update(rho == 1 ? 1 : 2);
+  }
+  context.results().add_table("numbers", std::move(table));
+  context.results().add_chart(
+      "bounds", std::move(panels),
+      "Theorem 1: the expected error lies between (8), 1/20 of the mass of the inputs that drown "
+      "in the noise for sure, and (7). The bound (7) says nothing (1) in the dimensions one "
+      "builds; the mass (9) of the inputs with d q² below the largest class energy Q follows the "
+      "error up to logarithms. Where nothing is lost a curve ends.");
+}
+
+void proposition4(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 20, .inputs = 100'000});
+  const auto outputs = static_cast<int32_t>(settings.outputs);
+  if (!(settings.alpha > 1))
+    throw UsageError("alpha is {:g}; Proposition 4 needs more than 1", settings.alpha);
+  const AssociationTask task = task_of(settings);
+  const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
+  const std::vector<int64_t> dimensions = {30, 100, 300, 1000, 3000};
+  const std::vector<int64_t> samples = {100, 1000, 10'000, 100'000, 1'000'000};
+  Table table("Error after T samples in dimension d, the best P stored equally",
+              {"T", "d", "P", "expected", "simulated", "standard error", "T^(-1+1/α) + d^(-(α-1))",
+               "simulated / rate"});
+  auto chart = std::make_unique<LineChart>("Error against data and dimension",
+                                           Axis{"T", Scale::kLog}, Axis{"error", Scale::kLog});
+  Progress progress(context.progress(), "Proposition 4", std::ssize(dimensions));
+  int64_t done = 0;
+  for (const int64_t d : dimensions) {
+    Series curve{fmt::format("d = {}", d), {}},
+        rate{fmt::format("(15) at d = {}", d), {}, SeriesStyle::kReference, curve.name};
+    for (const int64_t T : samples) {
+      const auto plan = best_memory(law, outputs, d, static_cast<double>(T));
+      const Spread simulated =
+          measured(context, fmt::format("T = {}, d = {}", T, d), settings.runs, [&](int64_t run) {
+            RandomStream random(run_seed(context, run), kSampleStream);
+            const auto counts = sample_counts(task.law, T, random);
+            const auto weights =
+                scheme_weights({.rho = 0, .stored = plan.stored}, std::span(counts));
+            return std::vector<double>{marginal_error(with_shared_mass(task, weights), weights, d,
+                                                      run_seed(context, run))};
+          }).front();
+      const double expected_rate = finite_data_rate(settings.alpha, d, static_cast<double>(T));
+      table.add_row(
+          {T, d, plan.stored, Cell::significant(plan.error, 3),
+           Cell::significant(simulated.mean, 3), Cell::significant(simulated.standard_error(), 2),
+           Cell::significant(expected_rate, 3), Cell::fixed(simulated.mean / expected_rate, 2)});
+      const auto at = static_cast<double>(T);
+      curve.points.push_back({at, simulated.mean, simulated.standard_error()});
+      rate.points.push_back({at, expected_rate});
+      context.results().add_point(point_of(curve.name, at, simulated));
+    }
+    chart->add(std::move(curve));
+    chart->add(std::move(rate));
+    progress.update(++done);
+  }
+  context.results().add_table("numbers", std::move(table));
+  context.results().add_chart(
+      "errors", std::move(chart),
+      "Proposition 4: few data and a small memory add up. Dashed, in the colour of its dimension: "
+      "the rate (15) without its constants, T^(-1+1/α) + d^(-(α-1)); each curve falls with T until "
+      "its dimension binds it. Simulated errors "
+      "are averaged over which of the inputs stored alike has which embedding.");
+}
+
+namespace {
+
+/// A law of inputs p(x), x = 1, 2, …, and what (26) says of it.
+struct RankLaw {
+  const char* name;
+  std::vector<double> law;
+  std::function<double(double)> rate;  // error after T samples
+  const char* formula;
+};
+
+/// p(x) for x = 1, 2, … until what is left is below 1e-9 or `most` inputs are there, with sum 1.
+std::vector<double> normalised(const std::function<double(double)>& shape, int64_t most) {
+  std::vector<double> law;
+  double total = 0;
+  for (int64_t x = 1; x <= most; ++x) {
+    const double p = shape(static_cast<double>(x));
+    if (p < 1e-15) break;
+    law.push_back(p);
+    total += p;
+  }
+  for (double& p : law) p /= total;
+  return law;
+}
+
+}  // namespace
+
+void other_laws(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 20, .inputs = 1'000'000});
+  const double alpha = settings.alpha;
+  if (!(alpha > 1)) throw UsageError("alpha is {:g}; (26) needs more than 1 here", alpha);
+  constexpr double kDecay = 0.1;
+  const auto geometric = [](double x) { return std::exp(-kDecay * x); };
+  const auto stretched = [](double x) { return std::exp(-std::sqrt(x)); };
+  const std::vector<double> roots = normalised(stretched, settings.inputs);
+  const double largest = roots.front() / stretched(1);  // C of p = C exp(-sqrt x)
+  const RankLaw laws[] = {
+      {"Zipf", task_of(settings).law, [alpha](double T) { return unseen_mass_rate(alpha, T); },
+       "c T^(-1+1/α)"},
+      {"exp(-x/10)", normalised(geometric, settings.inputs),
+       [](double T) { return 1 / (kDecay * T); }, "10 / T"},
+      {"exp(-√x)", roots,
+       [largest](double T) { return 2 * (std::log(largest * T) + std::numbers::egamma) / T; },
+       "2 (log(C T) + γ) / T"}};
+  const std::vector<int64_t> samples = {30, 100, 300, 1000, 3000, 10'000, 30'000};
+  const auto T = as_doubles(samples);
+  Table table("What T samples do not show",
+              {"p(x)", "T", "equation (26)", "Σ p (1-p)^T", "simulated", "standard error"});
+  auto chart = std::make_unique<LineChart>("Error of an infinite memory", Axis{"T", Scale::kLog},
+                                           Axis{"error", Scale::kLog});
+  for (const RankLaw& one : laws) {
+    const auto errors = measured(context, one.name, settings.runs, [&](int64_t run) {
+      std::vector<double> unseen;
+      for (const int64_t count : samples) {
+        RandomStream random(run_seed(context, run), kSampleStream);
+        const auto counts = sample_counts(one.law, count, random);
+        double mass = 0;
+        for (size_t x = counts.size(); x-- > 0;)
+          if (counts[x] == 0) mass += one.law[x];
+        unseen.push_back(mass);
+      }
+      return unseen;
+    });
+    Series rate{one.formula, {}, SeriesStyle::kReference, one.name}, curve{one.name, {}};
+    for (size_t k = 0; k < T.size(); ++k) {
+      table.add_row({one.name, samples[k], Cell::significant(one.rate(T[k]), 3),
+                     Cell::significant(unseen_mass(one.law, T[k]), 3),
+                     Cell::significant(errors[k].mean, 3),
+                     Cell::significant(errors[k].standard_error(), 2)});
+      rate.points.push_back({T[k], one.rate(T[k])});
+      curve.points.push_back({T[k], errors[k].mean, errors[k].standard_error()});
+    }
+    add_curve(context.results(), one.name, T, errors);
+    context.results().compare({fmt::format("{}: error after {} samples", one.name, samples.back()),
+                               one.rate(T.back()), errors.back().mean});
+    chart->add(std::move(curve));
+    chart->add(std::move(rate));
+  }
+  context.results().add_table("numbers", std::move(table));
+  context.results().add_chart(
+      "laws", std::move(chart),
+      "Proposition 1 beyond Zipf: with p(x) = g(x), g decreasing, the error of an infinite memory "
+      "after T samples is about the integral of t exp(-T t) / |g'(g⁻¹(t))| (eq. 26), dashed. The "
+      "lighter the tail, the closer to 1/T.");
+}
+
+}  // namespace tessera::scaling_laws

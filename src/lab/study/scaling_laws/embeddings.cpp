@@ -1,0 +1,384 @@
+// Beyond random embeddings and equal outputs: Lemma 1, model (23), Proposition 5, equation (3) and
+// footnote 2.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "lab/study/scaling_laws/studies.h"
+#include "lab/theory/bounds.h"
+#include "lab/theory/embedding_models.h"
+#include "lab/theory/general_weights.h"
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/memory_scheme.h"
+#include "tessera/plan/planner.h"
+#include "tessera/plan/population_error.h"
+
+namespace tessera::scaling_laws {
+namespace {
+
+using namespace theory;
+
+struct QuasiOrthogonalSettings {
+  int64_t runs = 40;
+  int64_t most = 4096;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("runs", runs, "families of random vectors");
+    field("most", most, "vectors in one family at most");
+  }
+};
+
+/// How many of these directions, taken in order, are eta-quasi-orthogonal; all, where no pair is
+/// closer.
+int64_t first_close_pair(std::span<const float> directions, int64_t count, int64_t d, double eta) {
+  for (int64_t z = 1; z < count; ++z)
+    for (int64_t earlier = 0; earlier < z; ++earlier) {
+      const float* a = directions.data() + z * d;
+      const float* b = directions.data() + earlier * d;
+      if (std::abs(std::inner_product(a, a + d, b, 0.0f)) > eta) return z;
+    }
+  return count;
+}
+
+/// Inputs whose outputs follow a Zipf law: output y has `each` inputs, which share its mass.
+AssociationTask zipf_outputs(int32_t outputs, int32_t each, double exponent) {
+  const AssociationTask by_output = zipf_task(outputs, outputs, exponent);
+  AssociationTask task{.law = {}, .output = {}, .outputs = outputs};
+  for (int32_t y = 0; y < outputs; ++y)
+    for (int32_t i = 0; i < each; ++i) {
+      task.law.push_back(by_output.law[static_cast<size_t>(y)] / each);
+      task.output.push_back(y);
+    }
+  return task;
+}
+
+/// Errors of W with the threshold that errs least in each dimension.
+std::vector<Spread> best_linear_errors(StudyContext& context, const Settings& settings,
+                                       const AssociationTask& task,
+                                       const std::vector<int64_t>& dimensions) {
+  const RankedLaw law = RankedLaw::zipf(settings.inputs, settings.alpha);
+  std::vector<Spread> errors;
+  for (const int64_t dimension : dimensions) {
+    const auto plan =
+        best_memory(law, settings.outputs, dimension, std::numeric_limits<double>::infinity());
+    const std::vector<SimulatedMemory> memory = {
+        {scheme_weights({.rho = 0, .stored = plan.stored}, task.law), {dimension}}};
+    errors.push_back(
+        measured(context, fmt::format("W, d = {}", dimension), settings.runs, [&](int64_t run) {
+          return population_errors(task, memory, run_seed(context, run))[0];
+        }).front());
+  }
+  return errors;
+}
+
+/// The one with the least mean, and its place.
+Spread least(const std::vector<Spread>& errors, size_t& place) {
+  const auto best = std::min_element(errors.begin(), errors.end(),
+                                     [](const auto& a, const auto& b) { return a.mean < b.mean; });
+  place = static_cast<size_t>(best - errors.begin());
+  return *best;
+}
+
+/// Errors where the inputs of an output share their embedding, by how many outputs are stored.
+std::vector<Spread> learned_errors(StudyContext& context, int64_t runs, const AssociationTask& task,
+                                   const std::vector<int64_t>& counts, int64_t d) {
+  return measured(context, fmt::format("learned, d = {}", d), runs, [&](int64_t run) {
+    std::vector<double> errors;
+    for (const int64_t stored : counts)
+      errors.push_back(
+          merged_embeddings_error(task, static_cast<int32_t>(stored), d, run_seed(context, run)));
+    return errors;
+  });
+}
+
+/// Errors of W with random embeddings that stores all inputs of so many outputs.
+std::vector<Spread> random_errors(StudyContext& context, int64_t runs, const AssociationTask& task,
+                                  const std::vector<int64_t>& counts, int64_t d) {
+  std::vector<SimulatedMemory> memories;
+  for (const int64_t outputs : counts) {
+    const int64_t stored = outputs * task.inputs() / task.outputs;
+    memories.push_back({scheme_weights({.rho = 0, .stored = stored}, task.law), {d}});
+  }
+  return measured(context, fmt::format("random, d = {}", d), runs, [&](int64_t run) {
+    std::vector<double> errors;
+    for (const auto& of_memory : population_errors(task, memories, run_seed(context, run)))
+      errors.push_back(of_memory.front());
+    return errors;
+  });
+}
+
+}  // namespace
+
+void lemma1(StudyContext& context) {
+  QuasiOrthogonalSettings quick;
+  quick.runs = 8;
+  quick.most = 1024;
+  const QuasiOrthogonalSettings settings =
+      context.settings(quick, QuasiOrthogonalSettings(), QuasiOrthogonalSettings());
+  if (settings.runs < 1 || settings.most < 2 || settings.most > 65536)
+    throw UsageError("runs = {}, most = {}; expected at least 1 run and 2 to 65536 vectors",
+                     settings.runs, settings.most);
+  const std::vector<int64_t> dimensions = {16, 32, 64, 128, 256};
+  Table table("Vectors that are η-quasi-orthogonal",
+              {"η", "d", "exp(dη²/4), Lemma 1", "random vectors before the first closer pair",
+               "standard error"});
+  std::vector<std::string> drawn;
+  auto lines = std::vector<Series>();
+  Progress progress(context.progress(), "Lemma 1", 3);
+  int64_t done = 0;
+  for (const double eta : {0.2, 0.3, 0.5}) {
+    drawn.push_back(fmt::format("η = {:g}", eta));
+    Series guaranteed{"exp(dη²/4), " + drawn.back(), {}, SeriesStyle::kReference, drawn.back()};
+    std::vector<double> d;
+    std::vector<Spread> found;
+    for (const int64_t dimension : dimensions) {
+      const double count = quasi_orthogonal_count(dimension, eta);
+      if (2 * count > static_cast<double>(settings.most)) break;  // more than are drawn
+      const auto spread = measured(
+          context, fmt::format("η = {:g}, d = {}", eta, dimension), settings.runs,
+          [&](int64_t run) {
+            const auto u = random_directions(settings.most, dimension, run_seed(context, run));
+            return std::vector<double>{
+                static_cast<double>(first_close_pair(u, settings.most, dimension, eta))};
+          });
+      const auto at = static_cast<double>(dimension);
+      d.push_back(at);
+      found.push_back(spread.front());
+      guaranteed.points.push_back({at, count});
+      table.add_row({Cell(eta), dimension, Cell::significant(count, 3),
+                     Cell::significant(found.back().mean, 3),
+                     Cell::significant(found.back().standard_error(), 2)});
+    }
+    add_curve(context.results(), drawn.back(), d, found);
+    lines.push_back(std::move(guaranteed));
+    progress.update(++done);
+  }
+  context.results().add_table("numbers", std::move(table));
+  auto chart = context.results().chart_of_points(
+      "Vectors without a pair closer than η", {"d", Scale::kLog}, {"vectors", Scale::kLog}, drawn);
+  for (Series& line : lines) chart->add(std::move(line));
+  context.results().add_chart(
+      "counts", std::move(chart),
+      fmt::format("Definition 1 (22) and Lemma 1 (29): families of exp(dη²/4) unit vectors whose "
+                  "products stay within η exist (dashed). Random vectors, drawn one after the "
+                  "other, go on for longer. {} are drawn at most, so the highest points are too "
+                  "low.",
+                  settings.most));
+}
+
+void rectified_lookup(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 10, .inputs = 1000});
+  const AssociationTask task = task_of(settings);
+  const std::vector<int64_t> dimensions = {10, 20, 40, 80, 160, 320};
+  const auto d = as_doubles(dimensions);
+  Progress progress(context.progress(), "Equation (23)", 4);
+  int64_t done = 0;
+  std::vector<std::string> names = {"W (4), best P"};
+  const auto linear = best_linear_errors(context, settings, task, dimensions);
+  add_curve(context.results(), names.front(), d, linear);
+  progress.update(++done);
+  std::vector<Series> rates;
+  for (const double eta : {0.0, 0.3, 0.5}) {
+    const auto errors =
+        measured(context, fmt::format("η = {:g}", eta), settings.runs, [&](int64_t run) {
+          std::vector<double> of_run;
+          for (const int64_t dimension : dimensions)
+            of_run.push_back(rectified_lookup_error(task, settings.inputs, dimension, eta,
+                                                    run_seed(context, run)));
+          return of_run;
+        });
+    names.push_back(fmt::format("(23), η = {:g}", eta));
+    add_curve(context.results(), names.back(), d, errors);
+    if (eta > 0) {
+      Series rate{fmt::format("exp(-(α-1)η²d/4), η = {:g}", eta),
+                  {},
+                  SeriesStyle::kReference,
+                  names.back()};
+      for (const double at : d)
+        rate.points.push_back({at, std::exp(-(settings.alpha - 1) * eta * eta * at / 4)});
+      rates.push_back(std::move(rate));
+    }
+    progress.update(++done);
+  }
+  Table table("Error of a rectified lookup", {"memory", "d", "numbers stored", "error"});
+  for (const ResultPoint& point : context.results().points()) {
+    const bool is_matrix = point.series == names.front();
+    table.add_row({point.series, static_cast<int64_t>(point.x),
+                   static_cast<int64_t>(point.x * (is_matrix ? point.x : settings.inputs)),
+                   Cell::significant(point.y, 3)});
+  }
+  context.results().add_table("numbers", std::move(table));
+  auto chart = context.results().chart_of_points("Error of a rectified lookup", {"d", Scale::kLog},
+                                                 {"error", Scale::kLog, 1e-6, 1}, names);
+  for (Series& rate : rates) chart->add(std::move(rate));
+  context.results().add_chart(
+      "errors", std::move(chart),
+      fmt::format(
+          "Model (23) keeps all {} inputs and adds up only those whose product with the "
+          "input exceeds η: once hardly a pair of inputs is closer than η its error falls "
+          "exponentially in d, in the end faster than the dashed rate, where a d × d matrix "
+          "follows a power of d. The price: {} × d "
+          "numbers and as many products for each answer.",
+          settings.inputs, settings.inputs));
+  context.results().add_difference(
+      "All inputs are stored; the paper stores exp(η²d/4) of them, whose tail gives the dashed "
+      "rate.");
+}
+
+void proposition5(StudyContext& context) {
+  const Settings settings =
+      settings_of(context, {.runs = 20, .inputs = 8192, .outputs = 2048, .alpha = 1.5});
+  if (settings.inputs % settings.outputs != 0)
+    throw UsageError(
+        "inputs = {}, outputs = {}; expected a multiple of outputs, so that each has "
+        "equally many",
+        settings.inputs, settings.outputs);
+  const auto outputs = static_cast<int32_t>(settings.outputs);
+  const AssociationTask task = zipf_outputs(
+      outputs, static_cast<int32_t>(settings.inputs / settings.outputs), settings.alpha);
+  const std::vector<int64_t> dimensions = {2, 3, 4, 6, 8, 12};
+  const auto d = as_doubles(dimensions);
+  const auto counts = log_spaced(1, settings.outputs, 12);
+  Table table("Stored outputs and error",
+              {"d", "best P of outputs", "learned: error", "standard error", "p(f(x) > P) (49)",
+               "random e: error", "standard error "});
+  std::vector<Spread> learned, fixed;
+  Progress progress(context.progress(), "Proposition 5", std::ssize(dimensions));
+  int64_t done = 0;
+  for (const int64_t dimension : dimensions) {
+    size_t best = 0;
+    learned.push_back(least(learned_errors(context, settings.runs, task, counts, dimension), best));
+    const int64_t stored = counts[best];
+    fixed.push_back(least(random_errors(context, settings.runs, task, counts, dimension), best));
+    table.add_row({dimension, stored, Cell::significant(learned.back().mean, 3),
+                   Cell::significant(learned.back().standard_error(), 2),
+                   Cell::significant(unstored_output_mass(task, static_cast<int32_t>(stored)), 3),
+                   Cell::significant(fixed.back().mean, 3),
+                   Cell::significant(fixed.back().standard_error(), 2)});
+    progress.update(++done);
+  }
+  add_curve(context.results(), "e_x = u_f(x)", d, learned);
+  add_curve(context.results(), "random e", d, fixed);
+  context.results().add_table("numbers", std::move(table));
+  context.results().add_chart(
+      "errors",
+      context.results().chart_of_points("Learned and random input embeddings", {"d", Scale::kLog},
+                                        {"error", Scale::kLog, 1e-5, 1},
+                                        {"e_x = u_f(x)", "random e"}),
+      fmt::format("Proposition 5: where inputs of one output share an embedding, the memory holds "
+                  "outputs instead of inputs, exponentially many in d (49). {} inputs with {} "
+                  "outputs, p(y) ~ y^-{:g}; the number stored is the best for each d.",
+                  settings.inputs, settings.outputs, settings.alpha));
+}
+
+namespace {
+
+constexpr double kOutputExponent = 1;
+
+/// Inputs with a Zipf law; outputs of different frequency, the first of M the most frequent.
+AssociationTask drawn_outputs(const Settings& settings, uint64_t seed) {
+  AssociationTask task = task_of(settings);
+  RandomStream random(seed, kSampleStream);
+  const AliasTable classes(zipf_task(task.outputs, 1, kOutputExponent).law);
+  for (int32_t& y : task.output) y = classes.draw(random);
+  return task;
+}
+
+/// The least mean error of any of these memories in each dimension.
+std::vector<Spread> least_errors(StudyContext& context, const std::string& part, int64_t runs,
+                                 const AssociationTask& task,
+                                 const std::vector<std::vector<float>>& candidates,
+                                 const std::vector<int64_t>& dimensions) {
+  std::vector<SimulatedMemory> memories;
+  for (const auto& weights : candidates) memories.push_back({weights, dimensions});
+  const auto errors = measured(context, part, runs, [&](int64_t run) {
+    std::vector<double> all;
+    for (const auto& of_memory : population_errors(task, memories, run_seed(context, run)))
+      all.insert(all.end(), of_memory.begin(), of_memory.end());
+    return all;
+  });
+  std::vector<Spread> least(errors.begin(), errors.begin() + std::ssize(dimensions));
+  for (size_t k = 0; k < errors.size(); ++k) {
+    Spread& best = least[k % dimensions.size()];
+    if (errors[k].mean < best.mean) best = errors[k];
+  }
+  return least;
+}
+
+}  // namespace
+
+void general_weights(StudyContext& context) {
+  const Settings settings =
+      settings_of(context, {.runs = 40, .inputs = 2000, .outputs = 50, .alpha = 1.2});
+  const AssociationTask task = drawn_outputs(settings, context.seed());
+  const auto dimensions = log_spaced(settings.outputs, 20 * settings.outputs, 6);
+  const auto d = as_doubles(dimensions);
+  std::vector<std::vector<float>> first, capped;
+  for (const int64_t stored : log_spaced(10, settings.inputs, 12)) {
+    first.push_back(scheme_weights({.rho = 0, .stored = stored}, task.law));
+    for (const int64_t most : log_spaced(1, settings.inputs, 8)) {
+      auto& weights = capped.emplace_back(capped_weights(task, most));
+      for (size_t x = 0; x < weights.size(); ++x) weights[x] *= first.back()[x];
+    }
+  }
+  const auto error_of = [&](OutputWeights weights, const std::string& name) {
+    return measured(context, name, settings.runs, [&](int64_t run) {
+      std::vector<double> errors;
+      for (const int64_t dimension : dimensions)
+        errors.push_back(general_weights_error(task, weights, dimension, run_seed(context, run)));
+      return errors;
+    });
+  };
+  struct Curve {
+    std::string name;
+    std::function<std::vector<Spread>(const std::string&)> errors;
+  };
+  const Curve curves[] = {
+      {"all stored (4)",
+       [&](const std::string& name) { return error_of(OutputWeights::kPlain, name); }},
+      {"the best P of all (12)",
+       [&](const std::string& name) {
+         return least_errors(context, name, settings.runs, task, first, dimensions);
+       }},
+      {"best P, capped per output",
+       [&](const std::string& name) {
+         return least_errors(context, name, settings.runs, task, capped, dimensions);
+       }},
+      {"all, less the mean output (3)",
+       [&](const std::string& name) { return error_of(OutputWeights::kCentred, name); }},
+      {"all, dual outputs (3)",
+       [&](const std::string& name) { return error_of(OutputWeights::kDual, name); }}};
+  Progress progress(context.progress(), "Equation (3)", std::ssize(curves));
+  Table table("Error where few outputs have most of the inputs",
+              {"stored", "d", "error", "standard error"});
+  std::vector<std::string> names;
+  int64_t done = 0;
+  for (const Curve& curve : curves) {
+    const auto errors = curve.errors(curve.name);
+    add_curve(context.results(), curve.name, d, errors);
+    names.push_back(curve.name);
+    for (size_t k = 0; k < d.size(); ++k)
+      table.add_row({curve.name, dimensions[k], Cell::significant(errors[k].mean, 3),
+                     Cell::significant(errors[k].standard_error(), 2)});
+    progress.update(++done);
+  }
+  context.results().add_table("numbers", std::move(table));
+  context.results().add_chart(
+      "errors",
+      context.results().chart_of_points("Weights that depend on the output", {"d", Scale::kLog},
+                                        {"error", Scale::kLog}, names),
+      fmt::format(
+          "{} inputs with a Zipf({:g}) law; how many of them have which of the {} outputs follows "
+          "Zipf({:g}). Footnote 2: of the best P inputs at most so many of each output are stored "
+          "that the energies Q_y = Σ q² of the outputs do not differ. Equation (3): weights also "
+          "for wrong outputs, such that the mean output is taken out, or such that no output "
+          "answers for another (the dual basis of u, which needs M <= d).",
+          settings.inputs, settings.alpha, settings.outputs, kOutputExponent));
+}
+
+}  // namespace tessera::scaling_laws

@@ -1,0 +1,320 @@
+// Propositions 2 and 3 and Theorem 2: the exponents of d beside the measured ones.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "lab/study/scaling_laws/studies.h"
+#include "lab/theory/bounds.h"
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/memory_scheme.h"
+#include "tessera/plan/parallel.h"
+#include "tessera/plan/planner.h"
+#include "tessera/report/panels.h"
+
+namespace tessera::scaling_laws {
+namespace {
+
+using namespace theory;
+
+constexpr double kAllData = std::numeric_limits<double>::infinity();
+
+/// Settings of the studies that measure exponents.
+struct ExponentSettings {
+  int64_t runs = 8;
+  int64_t simulated_inputs = 1'000'000;
+  int64_t inputs = 100'000'000;
+  int64_t outputs = 5;
+  std::vector<double> alphas = {1.5, 2, 3};
+  std::vector<double> rhos = {0.5, 0.75, 1};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("runs", runs, "independent draws of embeddings");
+    field("simulated_inputs", simulated_inputs, "N of the simulated memories");
+    field("inputs", inputs, "N of the expected error");
+    field("outputs", outputs, "M");
+    field("alphas", alphas, "exponents of the Zipf law");
+    field("rhos", rhos, "exponents of the scheme q = p^rho");
+  }
+};
+
+ExponentSettings exponent_settings(StudyContext& context, const ExponentSettings& paper) {
+  ExponentSettings quick = paper;
+  quick.runs = 2;
+  quick.alphas.resize(std::min<size_t>(2, paper.alphas.size()));
+  quick.simulated_inputs = std::min<int64_t>(paper.simulated_inputs, 100'000);
+  // The statements hold for every law and scheme.
+  const ExponentSettings settings = context.settings(quick, paper, paper, kNoSetting);
+  if (settings.runs < 1 || settings.simulated_inputs < 1 || settings.inputs < 1 ||
+      settings.outputs < 2 || settings.alphas.empty() || settings.rhos.empty())
+    throw UsageError(
+        "runs, inputs and simulated_inputs must be positive, outputs 2 or more, and "
+        "alphas and rhos must name at least one value");
+  for (const double alpha : settings.alphas)
+    if (!(alpha > 1)) throw UsageError("alphas has {:g}; the statements need more than 1", alpha);
+  for (const double rho : settings.rhos)
+    if (!(rho >= 0)) throw UsageError("rhos has {:g}, expected 0 or more", rho);
+  return settings;
+}
+
+std::vector<double> means(const std::vector<Spread>& spreads) {
+  std::vector<double> values;
+  for (const Spread& spread : spreads) values.push_back(spread.mean);
+  return values;
+}
+
+/// The dashed line with this exponent a little below a curve, which would hide it.
+Series rate_below(const Series& curve, double exponent) {
+  constexpr double kBelow = 0.85;
+  std::vector<double> x;
+  for (const ChartPoint& point : curve.points) x.push_back(point.x);
+  const ChartPoint& end = curve.points.back();
+  return reference_line(fmt::format("slope {:.3g}", exponent), x,
+                        kBelow * end.y / std::pow(end.x, exponent), exponent, curve.name);
+}
+
+/// The threshold P of q = p^rho restricted to P inputs that errs least in dimension d: golden
+/// section over log P.
+struct BestThreshold {
+  double stored = 0, error = 0;
+};
+
+BestThreshold best_threshold(const ExponentSettings& settings, double alpha, double rho,
+                             int64_t d) {
+  const auto error_at = [&](double log_stored) {
+    const auto stored = static_cast<int64_t>(std::llround(std::exp(log_stored)));
+    const auto outputs = static_cast<int32_t>(settings.outputs);
+    return predicted_error(
+        summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho, .stored = stored}), d);
+  };
+  constexpr double kShare = 1 / std::numbers::phi;
+  double low = 0, high = std::log(std::min<double>(static_cast<double>(settings.inputs), 20.0 * d));
+  double left = high - kShare * (high - low), right = low + kShare * (high - low);
+  double left_error = error_at(left), right_error = error_at(right);
+  while (high - low > 0.02) {
+    if (left_error < right_error) {
+      high = right;
+      right = left;
+      right_error = left_error;
+      left = high - kShare * (high - low);
+      left_error = error_at(left);
+    } else {
+      low = left;
+      left = right;
+      left_error = right_error;
+      right = low + kShare * (high - low);
+      right_error = error_at(right);
+    }
+  }
+  const double middle = (low + high) / 2;
+  return {std::exp(middle), error_at(middle)};
+}
+
+/// Where 2 rho alpha < 1 the memory is loaded with phi(N) = N^(1 - 2 rho alpha).
+void add_load_chart(StudyContext& context, int32_t outputs) {
+  constexpr double kAlpha = 1.5, kRho = 0.2;
+  auto loaded = std::make_unique<LineChart>(
+      fmt::format("Error at α = {:g}, ρ = {:g} against d / φ(N)", kAlpha, kRho),
+      Axis{"d / φ(N), φ(N) = N^(1-2ρα)", Scale::kLog}, Axis{"error", Scale::kLog});
+  for (const double inputs : {1e4, 1e6, 1e8}) {
+    const auto summary =
+        summarise_zipf_memory(static_cast<int64_t>(inputs), outputs, kAlpha, {.rho = kRho});
+    Series curve{fmt::format("N = {:g}", inputs), {}};
+    const double load = unthresholded_load(kAlpha, kRho, inputs);
+    for (const int64_t dimension : log_spaced(100, 1'000'000, 9)) {
+      const double at = static_cast<double>(dimension) / load;
+      if (at < 1 || at > 1000) continue;
+      const double error = predicted_error(summary, dimension);
+      curve.points.push_back({at, error});
+      context.results().add_point(
+          {.series = curve.name + " against d / φ(N)", .x = at, .y = error});
+    }
+    loaded->add(std::move(curve));
+  }
+  context.results().add_chart(
+      "load", std::move(loaded),
+      "Proposition 2 where 2ρα < 1: the rare inputs fill the memory, d counts only divided by "
+      "φ(N). The curves of all N follow one line until all inputs are stored, where a small N "
+      "ends.");
+}
+
+}  // namespace
+
+void proposition2(StudyContext& context) {
+  const ExponentSettings settings = exponent_settings(context, {});
+  const auto dimensions = log_spaced(1000, 100'000, 5);
+  const auto d = as_doubles(dimensions);
+  const auto outputs = static_cast<int32_t>(settings.outputs);
+  Table table("Exponent of d without a threshold",
+              {"α", "ρ", "(13)", "expected error", "simulated", "N of the simulation"});
+  auto panels = std::make_unique<Panels>("Expected error of q = p^ρ");
+  Progress progress(context.progress(), "Proposition 2", std::ssize(settings.alphas));
+  int64_t done = 0;
+  for (const double alpha : settings.alphas) {
+    const AssociationTask task = zipf_task(settings.simulated_inputs, outputs, alpha);
+    auto chart = std::make_unique<LineChart>(fmt::format("α = {:g}", alpha), Axis{"d", Scale::kLog},
+                                             Axis{"error", Scale::kLog});
+    for (const double rho : settings.rhos) {
+      if (2 * rho * alpha <= 1) continue;  // the load phi(N) is drawn below
+      const std::string name = fmt::format("α = {:g}, ρ = {:g}", alpha, rho);
+      const auto summary = summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho});
+      std::vector<double> expected;
+      for (const int64_t dimension : dimensions)
+        expected.push_back(predicted_error(summary, dimension));
+      const auto errors =
+          simulated_errors(context, name, settings.runs, task, {.rho = rho}, dimensions);
+      const double exponent = -unthresholded_exponent(alpha, rho);
+      const double slope = log_log_slope(d, expected);
+      table.add_row({Cell(alpha), Cell(rho), Cell::fixed(exponent, 3), Cell::fixed(slope, 3),
+                     Cell::fixed(log_log_slope(d, means(errors)), 3), settings.simulated_inputs});
+      context.results().compare({name + ": exponent of d", exponent, slope});
+      add_curve(context.results(), name, d, errors);
+      Series curve{fmt::format("ρ = {:g}", rho), {}};
+      for (size_t k = 0; k < d.size(); ++k) curve.points.push_back({d[k], expected[k]});
+      Series rate = rate_below(curve, exponent);
+      chart->add(std::move(curve));
+      chart->add(std::move(rate));
+    }
+    panels->add(std::move(chart));
+    progress.update(++done);
+  }
+  context.results().add_table("numbers", std::move(table));
+  context.results().add_chart(
+      "exponents", std::move(panels),
+      fmt::format("Proposition 2: where 2ρα > 1 the error falls as d^(-(α-1)/(2ρα)) (eq. 13): "
+                  "dashed, a little below the curve of that ρ. N = {}.",
+                  settings.inputs));
+  add_load_chart(context, outputs);
+}
+
+void proposition3(StudyContext& context) {
+  ExponentSettings paper;
+  paper.rhos = {0, 0.25, 0.5, 1};
+  const ExponentSettings settings = exponent_settings(context, paper);
+  const auto dimensions = log_spaced(300, 30'000, 5);
+  const auto d = as_doubles(dimensions);
+  Table table("Exponents of d with the best threshold",
+              {"α", "ρ", "error: (14) as printed", "error: by (9)", "error: found",
+               "P: (14) as printed", "P: by (9)", "P: found"});
+  auto panels = std::make_unique<Panels>("Expected error with the best threshold P");
+  Progress progress(context.progress(), "Proposition 3", std::ssize(settings.alphas));
+  int64_t done = 0;
+  for (const double alpha : settings.alphas) {
+    auto chart = std::make_unique<LineChart>(fmt::format("α = {:g}", alpha), Axis{"d", Scale::kLog},
+                                             Axis{"error", Scale::kLog});
+    for (const double rho : settings.rhos) {
+      const auto found = context.part(fmt::format("α = {:g}, ρ = {:g}", alpha, rho), [&] {
+        const auto thresholds = parallel_runs(std::ssize(dimensions), [&](int64_t k) {
+          return best_threshold(settings, alpha, rho, dimensions[static_cast<size_t>(k)]);
+        });
+        std::vector<double> errors, stored;
+        for (const BestThreshold& best : thresholds) {
+          errors.push_back(best.error);
+          stored.push_back(best.stored);
+        }
+        errors.insert(errors.end(), stored.begin(), stored.end());
+        return errors;
+      });
+      const auto half = static_cast<ptrdiff_t>(d.size());
+      const std::vector<double> errors(found.begin(), found.begin() + half);
+      const std::vector<double> stored(found.begin() + half, found.end());
+      const double printed = 2 * rho * alpha + 1;
+      const bool needs_none = 2 * rho * alpha > 1;  // the error hardly depends on P
+      table.add_row({Cell(alpha), Cell(rho), Cell::fixed(-(alpha - 1) / printed, 3),
+                     Cell::fixed(-thresholded_exponent(alpha, rho), 3),
+                     Cell::fixed(log_log_slope(d, errors), 3), Cell::fixed(1 / printed, 3),
+                     needs_none ? Cell() : Cell::fixed(1.0, 3),
+                     needs_none ? Cell() : Cell::fixed(log_log_slope(d, stored), 3)});
+      Series curve{fmt::format("ρ = {:g}", rho), {}};
+      for (size_t k = 0; k < d.size(); ++k) {
+        curve.points.push_back({d[k], errors[k]});
+        context.results().add_point(
+            {.series = fmt::format("α = {:g}, ρ = {:g}", alpha, rho), .x = d[k], .y = errors[k]});
+      }
+      chart->add(std::move(curve));
+    }
+    chart->add(reference_line(fmt::format("slope {:g}", 1 - alpha), d,
+                              std::pow(d.front(), alpha - 1) * 0.1 * std::pow(10, -alpha),
+                              1 - alpha));
+    panels->add(std::move(chart));
+    progress.update(++done);
+  }
+  context.results().add_table("numbers", std::move(table));
+  context.results().add_chart(
+      "exponents", std::move(panels),
+      "Proposition 3: q = p^ρ on the P most frequent inputs, with the P that errs least. At ρ = 0 "
+      "the error follows d^(-(α-1)), dashed, up to the logarithm in P = d / log d. Where 2ρα > 1 "
+      "hardly anything is gained by a threshold, so no exponent of P is given.");
+  context.results().add_difference(
+      "(14) as printed balances the two terms of the error with an exponent 2ρα + 1; balancing the "
+      "terms of (9) gives max(1, 2ρα). Both agree at ρ = 0, which the paper recommends.");
+}
+
+void theorem2(StudyContext& context) {
+  ExponentSettings paper;
+  paper.alphas = {2};
+  paper.rhos = {0, 0.5, 1};
+  const ExponentSettings settings = exponent_settings(context, paper);
+  const auto outputs = static_cast<int32_t>(settings.outputs);
+  const auto dimensions = log_spaced(10, 10'000, 7);
+  const auto d = as_doubles(dimensions);
+  Table table("The best error over the bound that no q can beat",
+              {"α", "d", "lower bound", "best threshold of equal weights", "ratio",
+               "least of the schemes", "its ρ"});
+  Progress progress(context.progress(), "Theorem 2", std::ssize(settings.alphas));
+  int64_t done = 0;
+  for (const double alpha : settings.alphas) {
+    const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
+    auto chart = std::make_unique<LineChart>(fmt::format("Expected error, α = {:g}", alpha),
+                                             Axis{"d", Scale::kLog}, Axis{"error", Scale::kLog});
+    Series bound{"lower bound", {}, SeriesStyle::kReference}, best{"best threshold, ρ = 0", {}};
+    std::vector<Series> unthresholded;
+    for (const double rho : settings.rhos)
+      unthresholded.push_back({fmt::format("all stored, ρ = {:g}", rho), {}});
+    for (size_t k = 0; k < d.size(); ++k) {
+      const double least = minimax_lower_bound(alpha, dimensions[k], 1.0 / settings.outputs);
+      // The best threshold of equal weights, then each rho without one.
+      const auto errors = context.part(fmt::format("α = {:g}, d = {}", alpha, dimensions[k]), [&] {
+        std::vector<double> found = {
+            best_memory(law, settings.outputs, dimensions[k], kAllData).error};
+        for (const double rho : settings.rhos)
+          found.push_back(predicted_error(
+              summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = rho}), dimensions[k]));
+        return found;
+      });
+      const double threshold = errors.front();
+      double lowest = threshold, its_rho = 0;
+      for (size_t r = 0; r < settings.rhos.size(); ++r) {
+        const double error = errors[r + 1];
+        unthresholded[r].points.push_back({d[k], error});
+        if (error < lowest) {
+          lowest = error;
+          its_rho = settings.rhos[r];
+        }
+      }
+      bound.points.push_back({d[k], least});
+      best.points.push_back({d[k], threshold});
+      context.results().add_point(
+          {.series = fmt::format("best threshold, α = {:g}", alpha), .x = d[k], .y = threshold});
+      table.add_row({Cell(alpha), dimensions[k], Cell::significant(least, 3),
+                     Cell::significant(threshold, 3), Cell::significant(threshold / least, 3),
+                     Cell::significant(lowest, 3), Cell(its_rho)});
+    }
+    chart->add(std::move(bound));
+    chart->add(std::move(best));
+    for (Series& series : unthresholded) chart->add(std::move(series));
+    context.results().add_chart(
+        fmt::format("minimax-{}", done + 1), std::move(chart),
+        "Theorem 2: with random embeddings no choice of q errs less than the dashed line, which "
+        "falls as d^(-(α-1)); the d / log d most frequent inputs stored equally follow it up to a "
+        "logarithm and the proof's constants.");
+    progress.update(++done);
+  }
+  context.results().add_table("numbers", std::move(table));
+}
+
+}  // namespace tessera::scaling_laws

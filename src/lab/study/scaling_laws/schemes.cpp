@@ -1,0 +1,380 @@
+// Figures 1, 3, 10 and 11 and table 1: memories written by a scheme.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lab/study/scaling_laws/studies.h"
+#include "lab/theory/associative_model.h"
+#include "lab/theory/bounds.h"
+#include "tessera/base/progress.h"
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/parallel.h"
+#include "tessera/plan/planner.h"
+#include "tessera/plan/population_error.h"
+#include "tessera/report/heat_map.h"
+#include "tessera/report/panels.h"
+
+namespace tessera::scaling_laws {
+namespace {
+
+using namespace theory;
+
+int64_t eighth(int64_t dimension, int64_t inputs) {
+  return std::clamp<int64_t>(dimension / 8, 1, inputs);
+}
+
+/// A memory of the d/8 most frequent inputs for each d; weights come from `counts` or the law.
+template <typename Counts>
+void add_thresholded(const Counts& counts, const std::vector<int64_t>& dimensions,
+                     std::vector<SimulatedMemory>& memories) {
+  const auto inputs = static_cast<int64_t>(counts.size());
+  for (const int64_t d : dimensions)
+    memories.push_back(
+        {scheme_weights({.rho = 0, .stored = eighth(d, inputs)}, std::span(counts)), {d}});
+}
+
+/// Errors in the order of memories and dimensions.
+std::vector<double> flat(const std::vector<std::vector<double>>& errors) {
+  std::vector<double> all;
+  for (const auto& of_memory : errors) all.insert(all.end(), of_memory.begin(), of_memory.end());
+  return all;
+}
+
+/// Counts at growing numbers of samples of one draw: [T][N].
+std::vector<std::vector<int64_t>> nested_counts(const AssociationTask& task,
+                                                const std::vector<int64_t>& samples,
+                                                uint64_t seed) {
+  RandomStream random(seed, kSampleStream);
+  std::vector<std::vector<int64_t>> counts;
+  std::vector<int64_t> so_far(task.law.size(), 0);
+  int64_t drawn = 0;
+  for (const int64_t T : samples) {
+    const auto more = sample_counts(task.law, T - drawn, random);
+    for (size_t x = 0; x < more.size(); ++x) so_far[x] += more[x];
+    drawn = T;
+    counts.push_back(so_far);
+  }
+  return counts;
+}
+
+}  // namespace
+
+void finite_data_and_memory(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
+  const AssociationTask task =
+      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const std::vector<int64_t> samples = {10, 30, 100, 300, 1000, 3000, 10000};
+  const auto& dimensions = usual_dimensions();
+  Progress progress(context.progress(), "Figure 1", static_cast<int64_t>(samples.size()));
+
+  // [T][d]; counts of a run grow from T to T, embeddings stay.
+  std::vector<std::vector<Spread>> errors;
+  for (size_t t = 0; t < samples.size(); ++t) {
+    const std::string part = fmt::format("T = {}", samples[t]);
+    errors.push_back(measured(context, part, settings.runs, [&](int64_t run) {
+      const uint64_t seed = run_seed(context, run);
+      std::vector<SimulatedMemory> memories;
+      add_thresholded(nested_counts(task, samples, seed)[t], dimensions, memories);
+      return flat(population_errors(task, memories, seed));
+    }));
+    progress.update(static_cast<int64_t>(t) + 1);
+  }
+  StudyResults& results = context.results();
+  const auto d = as_doubles(dimensions), T = as_doubles(samples);
+  std::vector<std::string> by_samples, by_dimension;
+  for (size_t t = 0; t < samples.size(); ++t) {
+    by_samples.push_back(fmt::format("T = {}", samples[t]));
+    add_curve(results, by_samples.back(), d, errors[t]);
+  }
+  for (size_t k = 0; k < d.size(); ++k) {
+    std::vector<Spread> column;
+    for (const auto& row : errors) column.push_back(row[k]);
+    by_dimension.push_back(fmt::format("d = {}", dimensions[k]));
+    add_curve(results, by_dimension.back(), T, column);
+  }
+  auto left = results.chart_of_points("Error against dimension", {"d", Scale::kLog},
+                                      {"error", Scale::kLog}, by_samples);
+  if (context.references_hold()) left->add(reference_line("5 / d", d, 5, -1));
+  auto right = results.chart_of_points("Error against data", {"T", Scale::kLog},
+                                       {"error", Scale::kLog}, by_dimension);
+  if (context.references_hold()) right->add(reference_line("0.5 / sqrt(T)", T, 0.5, -0.5));
+  auto panels = std::make_unique<Panels>("Error against dimension and data");
+  panels->add(std::move(left));
+  panels->add(std::move(right));
+  results.add_chart(
+      "errors", std::move(panels),
+      "The d/8 most frequent inputs of T samples stored equally (eq. 12, ρ = 0). Left: the error "
+      "falls as d^-(α-1), here 1/d, until the data bind it. Right: it falls as T^(-1+1/α) until "
+      "the memory binds it (Proposition 4, eq. 15). Bands: half a standard deviation.");
+
+  ReferenceTable reference(context);
+  reference.add_curve("T = 10000, d", d,
+                      std::vector<double>{.329, .203, .073, .038, .019, .0082, .0051}, errors[6]);
+  reference.add_curve("T = 1000, d", d,
+                      std::vector<double>{.329, .203, .074, .040, .021, .0172, .0173}, errors[4]);
+  reference.add("T = 100, d = 1000", .056, errors[2][6]);
+  reference.add("T = 10, d = 1000", .173, errors[0][6]);
+  reference.finish(results);
+  results.add_difference(
+      "P = d/8 as in the caption; the published code stores d/12. The output embeddings are "
+      "normalised again in every dimension.");
+}
+
+namespace {
+
+/// Figure 3, left and middle: the error maps of both schemes, and their numbers as points.
+void add_error_maps(StudyContext& context, const Settings& settings, double alpha, Panels& maps,
+                    ReferenceTable& reference) {
+  const auto dimensions = log_spaced(10, 1000, 30), samples = log_spaced(10, 10000, 30);
+  const std::vector<int64_t> compared = {10, 30, 100, 300, 1000};
+  const AssociationTask task =
+      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), alpha);
+  const std::string part = fmt::format("maps, α = {:g}", alpha);
+  const auto errors = measured(context, part, settings.runs, [&](int64_t run) {
+    const uint64_t seed = run_seed(context, run);
+    std::vector<SimulatedMemory> memories;
+    for (const auto& counts : nested_counts(task, samples, seed))
+      for (const double rho : {0.0, 1.0})
+        memories.push_back({scheme_weights({.rho = rho}, counts), dimensions});
+    for (size_t rho = 0; rho < 2;
+         ++rho)  // at the dimensions that are compared, all data of the run
+      memories.push_back({memories[memories.size() - 2].weights, compared});
+    return flat(population_errors(task, memories, seed));
+  });
+  std::vector<std::string> rows, columns;
+  for (const int64_t T : samples) columns.push_back(std::to_string(T));
+  for (const int64_t d : dimensions) rows.push_back(std::to_string(d));
+  const size_t D = dimensions.size(), S = samples.size();
+  for (const int rho : {0, 1}) {
+    std::vector<double> values(D * S);
+    for (size_t t = 0; t < S; ++t)
+      for (size_t k = 0; k < D; ++k)
+        values[(D - 1 - k) * S + t] = errors[(2 * t + rho) * D + k].mean;
+    auto map = std::make_unique<HeatMap>(
+        fmt::format("Error of q̂{}, α = {:g}", rho == 0 ? "₀" : "₁", alpha),
+        std::vector<std::string>(rows.rbegin(), rows.rend()), columns,
+        Axis{"error", Scale::kLinear, 0, 0.8});
+    map->name_axes("d", "T");
+    map->set_values(std::move(values));
+    maps.add(std::move(map));
+    for (size_t t = 0; t < S; ++t)
+      add_curve(context.results(),
+                fmt::format("q̂{}, α = {:g}, T = {}", rho == 0 ? "₀" : "₁", alpha, samples[t]),
+                as_doubles(dimensions),
+                std::span(errors).subspan((2 * t + static_cast<size_t>(rho)) * D, D));
+  }
+  struct Anchor {
+    double alpha;
+    int rho;
+    std::vector<double> values;
+  };
+  for (const Anchor& anchor :
+       {Anchor{.5, 0, {.641, .444, .166, .011, .000}},
+        Anchor{.5, 1, {.591, .431, .248, .091, .010}}, Anchor{1, 1, {.473, .377, .283, .201, .121}},
+        Anchor{2, 0, {.665, .373, .154, .003, .001}},
+        Anchor{2, 1, {.216, .142, .109, .077, .056}}}) {
+    if (anchor.alpha != alpha) continue;
+    for (size_t k = 0; k < compared.size(); ++k)
+      reference.add(fmt::format("α = {:g}, q{}, T = 10000, d = {}", alpha, anchor.rho, compared[k]),
+                    anchor.values[k],
+                    errors[2 * S * D + static_cast<size_t>(anchor.rho) * compared.size() + k]);
+  }
+}
+
+/// Figures 3 (right) and 10: all data, schemes q0, q1 and the threshold d/8 against d.
+struct SchemeCurves {
+  std::vector<Spread> all, frequency, threshold;
+};
+
+SchemeCurves infinite_data_curves(StudyContext& context, const Settings& settings,
+                                  const std::vector<int64_t>& dimensions) {
+  const AssociationTask task =
+      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const auto errors = measured(context, "curves", settings.runs, [&](int64_t run) {
+    std::vector<SimulatedMemory> memories = {{scheme_weights({.rho = 0}, task.law), dimensions},
+                                             {scheme_weights({.rho = 1}, task.law), dimensions}};
+    add_thresholded(task.law, dimensions, memories);
+    return flat(population_errors(task, memories, run_seed(context, run)));
+  });
+  const auto D = static_cast<int64_t>(dimensions.size());
+  return {{errors.begin(), errors.begin() + D},
+          {errors.begin() + D, errors.begin() + 2 * D},
+          {errors.begin() + 2 * D, errors.end()}};
+}
+
+void add_scheme_chart(StudyContext& context, const std::string& name, const SchemeCurves& curves,
+                      const std::vector<double>& d) {
+  StudyResults& results = context.results();
+  add_curve(results, "q₀ (all equally)", d, curves.all);
+  add_curve(results, "q₁ (by frequency)", d, curves.frequency);
+  add_curve(results, "threshold d/8", d, curves.threshold);
+  auto chart = results.chart_of_points("Error of the schemes, all data", {"d", Scale::kLog},
+                                       {"error", Scale::kLog},
+                                       {"q₀ (all equally)", "q₁ (by frequency)", "threshold d/8"});
+  if (context.references_hold()) {
+    chart->add(reference_line("0.35 d^(-1/4)", d, 0.35, -0.25, "q₁ (by frequency)"));
+    chart->add(reference_line("3.5 / d", d, 3.5, -1, "threshold d/8"));
+  }
+  results.add_chart(name, std::move(chart),
+                    "T = ∞. The threshold (eq. 12 with ρ = 0) follows d^-(α-1), the rate of "
+                    "Proposition 3; q₁ (eq. 11) only d^-(α-1)/(2α), Proposition 2. Bands: half a "
+                    "standard deviation over the runs.");
+}
+
+}  // namespace
+
+void schemes(StudyContext& context) {
+  const Settings settings = settings_of(context, {});
+  ReferenceTable reference(context);
+  Progress progress(context.progress(), "Figure 3", 4);
+  int64_t done = 0;
+  auto maps = std::make_unique<Panels>("Error against dimension d and data T");
+  for (const double alpha : {0.5, 1.0, 2.0}) {
+    add_error_maps(context, settings, alpha, *maps, reference);
+    progress.update(++done);
+  }
+  context.results().add_chart(
+      "maps", std::move(maps),
+      "Error (eq. 5) of the schemes q̂₀, all that was seen stored equally (eq. 10), on the left and "
+      "q̂₁, stored by frequency (eq. 11), on the right; one colour scale. With few data both are "
+      "bound by T; q̂₀ fails where d is below the number of inputs, q̂₁ loses the rare ones.");
+  const auto curves = infinite_data_curves(context, settings, usual_dimensions());
+  const auto d = as_doubles(usual_dimensions());
+  add_scheme_chart(context, "schemes", curves, d);
+  reference.add_curve("all data, q1, d", d,
+                      std::vector<double>{.205, .173, .127, .103, .090, .066, .056},
+                      curves.frequency);
+  reference.add_curve("all data, threshold d/8, d", d,
+                      std::vector<double>{.328, .201, .071, .034, .0145, .0029, 0},
+                      curves.threshold);
+  reference.finish(context.results());
+}
+
+void schemes_with_more_inputs(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
+  auto dimensions = log_spaced(10, 1000, 20);
+  // The dimensions of the other figures, too, so that numbers can be compared.
+  dimensions.insert(dimensions.end(), usual_dimensions().begin(), usual_dimensions().end());
+  std::sort(dimensions.begin(), dimensions.end());
+  dimensions.erase(std::unique(dimensions.begin(), dimensions.end()), dimensions.end());
+  const auto curves = infinite_data_curves(context, settings, dimensions);
+  add_scheme_chart(context, "schemes", curves, as_doubles(dimensions));
+  ReferenceTable reference(context);
+  const double q1[] = {.215, .163, .125, .100, .090, .073, .057};
+  const double threshold[] = {.336, .201, .0745, .0387, .0186, .0073, .0034};
+  for (size_t k = 0; k < usual_dimensions().size(); ++k) {
+    const auto at =
+        static_cast<size_t>(std::find(dimensions.begin(), dimensions.end(), usual_dimensions()[k]) -
+                            dimensions.begin());
+    reference.add(fmt::format("q1, d = {}", dimensions[at]), q1[k], curves.frequency[at]);
+    reference.add(fmt::format("threshold d/8, d = {}", dimensions[at]), threshold[k],
+                  curves.threshold[at]);
+  }
+  reference.finish(context.results());
+}
+
+void stored_heatmaps(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1});
+  const AssociationTask task =
+      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const auto counts = nested_counts(task, {1000}, run_seed(context, 0)).front();
+  auto panels = std::make_unique<Panels>("What the schemes answer with");
+  for (const int64_t d : {10, 50}) {
+    for (const int rho : {0, 1}) {
+      // W = sum of q(x) u e^T with q = 1 or the share in the data.
+      auto model = random_model(task, d, OutputScale::kUnit, run_seed(context, 0));
+      for (int64_t x = 0; x < task.inputs(); ++x) {
+        const float q =
+            rho == 0 ? static_cast<float>(counts[x] > 0) : static_cast<float>(counts[x]) / 1000.0f;
+        for (int64_t i = 0; i < d; ++i)
+          for (int64_t j = 0; j < d; ++j)
+            model.memory[i * d + j] +=
+                q * model.outputs[task.output[x] * d + i] * model.inputs[x * d + j];
+      }
+      const auto scores = model_scores(task, model);
+      const auto shares = answer_probabilities(task, scores);
+      auto map = answer_map(task, scores, fmt::format("q̂{}, d = {}", rho == 0 ? "₀" : "₁", d));
+      for (int64_t x = 0; x < task.inputs(); ++x) {
+        map->mark(static_cast<size_t>(x), static_cast<size_t>(task.output[x]));
+        for (int32_t y = 0; y < task.outputs; ++y)
+          context.results().add_point({fmt::format("q{}, d = {}, x = {}", rho, d, x),
+                                       static_cast<double>(y), shares[x * task.outputs + y]});
+      }
+      panels->add(std::move(map));
+    }
+  }
+  context.results().add_chart(
+      "answers", std::move(panels),
+      "softmax of u_yᵀ W e_x after 1000 samples, W by eq. 4 with q̂₀ (eq. 10) on the left and q̂₁ "
+      "(eq. 11) on the right, d = 10 above d = 50; the right outputs are framed. q̂₀ stores rare "
+      "inputs as strongly as frequent ones and mixes them up where d is small; q̂₁ stores by "
+      "frequency, so the rare ones drown in the noise of the frequent ones.");
+}
+
+void error_rates(StudyContext& context) {
+  const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000000});
+  const double alpha = settings.alpha;
+  const auto outputs = static_cast<int32_t>(settings.outputs);
+  const std::vector<int64_t> dimensions = {100, 300, 1000, 3000, 10000};
+  const RankedLaw law = RankedLaw::zipf(settings.inputs, alpha);
+  std::vector<double> d = as_doubles(dimensions), frequency, threshold, samples, unseen;
+  for (const int64_t dimension : dimensions) {
+    frequency.push_back(predicted_error(
+        summarise_zipf_memory(settings.inputs, outputs, alpha, {.rho = 1}), dimension));
+    threshold.push_back(
+        best_memory(law, outputs, dimension, std::numeric_limits<double>::infinity()).error);
+  }
+  for (const double T : {1e2, 1e3, 1e4, 1e5}) {
+    samples.push_back(T);
+    unseen.push_back(law.unseen_mass(T));
+  }
+  const auto add = [&](const std::string& series, const std::vector<double>& x,
+                       const std::vector<double>& y) {
+    for (size_t k = 0; k < x.size(); ++k)
+      context.results().add_point({.series = series, .x = x[k], .y = y[k]});
+  };
+  add("q = p (against d)", d, frequency);
+  add("q = 1 on the best P (against d)", d, threshold);
+  add("either (against T)", samples, unseen);
+  auto against_dimension = context.results().chart_of_points(
+      "Expected error, all data", {"d", Scale::kLog}, {"error", Scale::kLog},
+      {"q = p (against d)", "q = 1 on the best P (against d)"});
+  // The rates of the table, through our first points.
+  const double slow = unthresholded_exponent(alpha, 1), fast = thresholded_exponent(alpha, 0);
+  against_dimension->add(reference_line(fmt::format("d^(-{:g})", slow), d,
+                                        frequency.front() * std::pow(d.front(), slow), -slow,
+                                        "q = p (against d)"));
+  against_dimension->add(reference_line(fmt::format("d^(-{:g})", fast), d,
+                                        threshold.front() * std::pow(d.front(), fast), -fast,
+                                        "q = 1 on the best P (against d)"));
+  context.results().add_chart(
+      "dimension", std::move(against_dimension),
+      "Proposition 2 for q = p (eq. 13) and Proposition 3 for a threshold (eq. 14). The "
+      "threshold's slope is flatter than its rate: the best P is about d / log d, so the error is "
+      "about (log d) / d.");
+  auto against_samples =
+      context.results().chart_of_points("Expected error, infinite memory", {"T", Scale::kLog},
+                                        {"error", Scale::kLog}, {"either (against T)"});
+  const double data_rate = 1 - 1 / alpha;
+  against_samples->add(reference_line(fmt::format("T^(-{:g})", data_rate), samples,
+                                      unseen.back() * std::pow(samples.back(), data_rate),
+                                      -data_rate));
+  context.results().add_chart(
+      "samples", std::move(against_samples),
+      "What T samples do not show (Proposition 1, eq. 6): the share of the error "
+      "that no scheme avoids.");
+  context.results().compare(
+      {"q = p: exponent of d", -unthresholded_exponent(alpha, 1), log_log_slope(d, frequency)});
+  context.results().compare(
+      {"q = 1 on the most frequent: exponent of d (published: without the "
+       "logarithm that the best P brings)",
+       -thresholded_exponent(alpha, 0), log_log_slope(d, threshold)});
+  context.results().compare(
+      {"both: exponent of T", -1 + 1 / alpha, log_log_slope(samples, unseen)});
+  context.results().add_difference(
+      "The slopes are those of the expected error by quadrature, not of simulated runs; P is the "
+      "best one for each d, where the table stores d (which logarithms forbid in practice).");
+}
+
+}  // namespace tessera::scaling_laws

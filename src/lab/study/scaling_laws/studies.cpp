@@ -1,0 +1,227 @@
+#include "lab/study/scaling_laws/studies.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/base/error.h"
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/parallel.h"
+
+namespace tessera {
+namespace scaling_laws {
+
+theory::AssociationTask task_of(const Settings& settings) {
+  return theory::zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+}
+
+Settings settings_of(StudyContext& context, Settings paper) {
+  Settings quick = paper;
+  quick.runs = std::max<int64_t>(4, paper.runs / 10);
+  const Settings settings = context.settings(quick, paper, paper);
+  if (settings.runs < 1 || settings.inputs < 1 || settings.outputs < 1 || !(settings.alpha > 0))
+    throw UsageError(
+        "runs = {}, inputs = {}, outputs = {}, alpha = {}; all of them must be positive",
+        settings.runs, settings.inputs, settings.outputs, settings.alpha);
+  return settings;
+}
+
+uint64_t run_seed(const StudyContext& context, int64_t run) {
+  return tessera::run_seed(context.seed(), run);
+}
+
+theory::Spread measured_once(StudyContext& context, const std::string& part,
+                             const std::function<theory::Spread()>& measure) {
+  const auto kept = context.part(part, [&] {
+    const theory::Spread spread = measure();
+    return std::vector<double>{spread.mean, spread.deviation, static_cast<double>(spread.runs)};
+  });
+  return {kept.at(0), kept.at(1), static_cast<int64_t>(kept.at(2))};
+}
+
+std::vector<theory::Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
+                                     const RunNumbers& numbers) {
+  // Mean and deviation of each number, one after the other.
+  const auto kept = context.part(part, [&] {
+    const auto of_runs = theory::parallel_runs(runs, numbers);
+    std::vector<double> spreads;
+    for (size_t k = 0; k < of_runs.at(0).size(); ++k) {
+      std::vector<double> column;
+      for (const auto& run : of_runs) column.push_back(run[k]);
+      const theory::Spread spread = theory::spread_of(column);
+      spreads.insert(spreads.end(), {spread.mean, spread.deviation});
+    }
+    return spreads;
+  });
+  std::vector<theory::Spread> spreads;
+  for (size_t k = 0; k + 1 < kept.size(); k += 2) spreads.push_back({kept[k], kept[k + 1], runs});
+  return spreads;
+}
+
+std::vector<theory::Spread> simulated_errors(StudyContext& context, const std::string& part,
+                                             int64_t runs, const theory::AssociationTask& task,
+                                             const theory::MemoryScheme& scheme,
+                                             const std::vector<int64_t>& dimensions) {
+  const auto weights = theory::scheme_weights(scheme, task.law);
+  return measured(context, part, runs, [&](int64_t run) {
+    std::vector<double> errors;
+    for (const int64_t d : dimensions)
+      errors.push_back(theory::marginal_error(task, weights, d, run_seed(context, run)));
+    return errors;
+  });
+}
+
+void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
+               std::span<const theory::Spread> y, double band, std::span<const double> published) {
+  for (size_t k = 0; k < x.size(); ++k)
+    results.add_point(
+        {.series = series,
+         .x = x[k],
+         .y = y[k].mean,
+         .spread = y[k].runs > 1 ? band * y[k].deviation : ResultPoint::kNone,
+         .published = published.empty() ? ResultPoint::kNone : published[k],
+         .standard_error = y[k].runs > 1 ? y[k].standard_error() : ResultPoint::kNone});
+}
+
+ResultPoint point_of(const std::string& series, double x, const theory::Spread& y) {
+  const double error = y.runs > 1 ? y.standard_error() : ResultPoint::kNone;
+  return {.series = series, .x = x, .y = y.mean, .spread = error, .standard_error = error};
+}
+
+ReferenceTable::ReferenceTable(const StudyContext& context)
+    : holds_(context.references_hold()),
+      table_(
+          "Another implementation of the same equations beside ours (the paper draws curves "
+          "without numbers)",
+          {"what", "reference", "ours", "standard error", "difference"}) {}
+
+void ReferenceTable::add(const std::string& what, double reference, const theory::Spread& ours) {
+  table_.add_row({what, Cell::significant(reference, 3), Cell::significant(ours.mean, 3),
+                  Cell::significant(ours.standard_error(), 2),
+                  Cell::significant(ours.mean - reference, 2)});
+}
+
+void ReferenceTable::add_curve(const std::string& what, std::span<const double> x,
+                               std::span<const double> reference,
+                               std::span<const theory::Spread> ours) {
+  for (size_t k = 0; k < x.size() && k < reference.size(); ++k)
+    if (!std::isnan(reference[k]))
+      add(fmt::format("{} at {:g}", what, x[k]), reference[k], ours[k]);
+}
+
+void ReferenceTable::finish(StudyResults& results) {
+  if (holds_) results.add_table("reference", std::move(table_));
+}
+
+std::vector<double> answer_probabilities(const theory::AssociationTask& task,
+                                         std::span<const float> scores) {
+  const auto outputs = static_cast<size_t>(task.outputs);
+  std::vector<double> shares(scores.size());
+  for (size_t first = 0; first < scores.size(); first += outputs) {
+    const auto line = scores.subspan(first, outputs);
+    const float largest = *std::max_element(line.begin(), line.end());
+    double total = 0;
+    for (size_t y = 0; y < outputs; ++y)
+      total += shares[first + y] = std::exp(double{line[y]} - largest);
+    for (size_t y = 0; y < outputs; ++y) shares[first + y] /= total;
+  }
+  return shares;
+}
+
+std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
+                                    std::span<const float> scores, const std::string& title) {
+  std::vector<std::string> inputs, outputs;
+  for (int64_t x = 0; x < task.inputs(); ++x) inputs.push_back(std::to_string(x));
+  for (int32_t y = 0; y < task.outputs; ++y) outputs.push_back(std::to_string(y));
+  auto map =
+      std::make_unique<HeatMap>(title, inputs, outputs, Axis{"probability", Scale::kLinear, 0, 1});
+  map->name_axes("input x", "output y");
+  map->set_values(answer_probabilities(task, scores));
+  return map;
+}
+
+Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
+                      double power, const std::string& colour_of) {
+  Series line{name, {}, SeriesStyle::kReference, colour_of};
+  for (const double at : x) line.points.push_back({at, constant * std::pow(at, power)});
+  return line;
+}
+
+const std::vector<int64_t>& usual_dimensions() {
+  static const std::vector<int64_t> dimensions = {10, 20, 50, 100, 200, 500, 1000};
+  return dimensions;
+}
+
+std::vector<double> as_doubles(std::span<const int64_t> values) {
+  return {values.begin(), values.end()};
+}
+
+std::vector<int64_t> log_spaced(int64_t low, int64_t high, int64_t count) {
+  std::vector<int64_t> values;
+  const double ratio = static_cast<double>(high) / static_cast<double>(low);
+  for (int64_t k = 0; k < count; ++k) {
+    const double share = count > 1 ? static_cast<double>(k) / static_cast<double>(count - 1) : 0.0;
+    const int64_t value = std::llround(static_cast<double>(low) * std::pow(ratio, share));
+    if (values.empty() || value > values.back()) values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace scaling_laws
+
+std::vector<Study> scaling_law_studies() {
+  using namespace scaling_laws;
+  const std::string paper = "Cabannes, Dohmatob, Bietti 2024";
+  const auto study = [&](const char* id, const char* title, const char* figure,
+                         void (*run)(StudyContext&)) {
+    return Study{"scaling-laws/" + std::string(id), title, paper, figure, run};
+  };
+  return {
+      study("fig1", "Error of a thresholded memory against dimension and data", "figure 1",
+            finite_data_and_memory),
+      study("fig2", "How three associations interfere", "figure 2", interference_drawing),
+      study("fig3", "Memory schemes against dimension and data", "figure 3", schemes),
+      study("fig4", "Stochastic gradient descent and its approximation", "figure 4",
+            descent_and_approximation),
+      study("fig5", "Association weights that step sizes lead to", "figure 5", approximate_schemes),
+      study("fig6", "How one update overwrites other associations", "figure 6",
+            interference_while_learning),
+      study("fig7", "Step size schedules", "figure 7", schedules),
+      study("fig8", "Step size, batch size, Adam and layer norm", "figure 8", optimisers),
+      study("fig9", "Embeddings learned in two dimensions", "figure 9", learned_embeddings),
+      study("fig10", "Memory schemes with a thousand inputs", "figure 10",
+            schemes_with_more_inputs),
+      study("fig11", "What the schemes answer with", "figure 11", stored_heatmaps),
+      study("fig12", "Learning W beside learning the embeddings", "figure 12",
+            learned_embeddings_error),
+      study("fig13", "Descent with large batches and its approximation", "figure 13",
+            batch_descent_and_approximation),
+      study("fig14", "A memory under large steps", "figure 14", memory_under_large_steps),
+      study("fig15", "Sign and rescaled gradients", "figure 15", rescaled_gradients),
+      study("fig16", "Sign and rescaled gradients, snapshots", "figure 16",
+            rescaled_gradient_snapshots),
+      study("table1", "Error rates of two schemes", "table 1", error_rates),
+      study("theorem1", "The error between its bounds", "theorem 1, equation 9", theorem1),
+      study("theorem2", "The error that no choice of weights can beat", "theorem 2", theorem2),
+      study("proposition2", "Exponents without a threshold", "proposition 2", proposition2),
+      study("proposition3", "Exponents with the best threshold", "proposition 3", proposition3),
+      study("proposition4", "Few data and a small memory", "proposition 4", proposition4),
+      study("proposition5", "What learned input embeddings hold", "proposition 5", proposition5),
+      study("lemma1", "How many quasi-orthogonal vectors there are", "lemma 1", lemma1),
+      study("equation3", "Weights that depend on the output", "equation 3, footnote 2",
+            general_weights),
+      study("equation23", "A rectified lookup beside the linear memory", "equation 23",
+            rectified_lookup),
+      study("compensation", "Interference that helps", "section A.9.1, equations 54 and 55",
+            compensation),
+      study("equation26", "What samples of other laws do not show", "equation 26", other_laws),
+      study("adaptive-step", "A step size that follows the memory's load", "not in the paper",
+            adaptive_step),
+      study("planner", "The capacity planner beside simulation", "not in the paper", planner_check),
+      study("error-per-item", "The predicted error of a stored association beside simulation",
+            "not in the paper", error_per_item),
+      study("decoders", "Likelihood-ratio decoding of frequent outputs", "not in the paper",
+            decoders),
+  };
+}
+
+}  // namespace tessera

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/study/study.h"
+#include "tessera/plan/association_task.h"
+#include "tessera/plan/memory_scheme.h"
+#include "tessera/plan/statistics.h"
+#include "tessera/report/heat_map.h"
+
+/// The studies of "Scaling Laws for Associative Memories" (Cabannes, Dohmatob, Bietti 2024).
+namespace tessera {
+
+/// All of them: figures 1 to 16, table 1, and what Tessera adds.
+std::vector<Study> scaling_law_studies();
+
+namespace scaling_laws {
+
+/// What most of these studies can change.
+struct Settings {
+  int64_t runs = 100;
+  int64_t inputs = 100;
+  int64_t outputs = 5;
+  double alpha = 2;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("runs", runs, "independent draws of embeddings and samples");
+    field("inputs", inputs, "N");
+    field("outputs", outputs, "M");
+    field("alpha", alpha, "exponent of the Zipf law");
+  }
+};
+
+/// Inputs with a Zipf law, as the settings have it.
+theory::AssociationTask task_of(const Settings& settings);
+
+/// The settings with a tenth of the runs (at least 4) for --quick; the default is the paper's.
+Settings settings_of(StudyContext& context, Settings paper);
+
+/// The stream of random numbers from which samples are drawn; embeddings have streams of their own.
+constexpr uint64_t kSampleStream = 2;
+
+/// Seed of one run of the study: tessera::run_seed.
+uint64_t run_seed(const StudyContext& context, int64_t run);
+
+/// Numbers of one run.
+using RunNumbers = std::function<std::vector<double>(int64_t run)>;
+
+/// A mean that is measured by itself, as a part of the study that is kept.
+theory::Spread measured_once(StudyContext& context, const std::string& part,
+                             const std::function<theory::Spread()>& measure);
+
+/// Each number of `numbers` over the runs, as a part of the study that is kept.
+std::vector<theory::Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
+                                     const RunNumbers& numbers);
+
+/// Simulated errors of a memory in each dimension, each input with the exact law of its scores
+/// (theory::marginal_error), as a part of the study that is kept.
+std::vector<theory::Spread> simulated_errors(StudyContext& context, const std::string& part,
+                                             int64_t runs, const theory::AssociationTask& task,
+                                             const theory::MemoryScheme& scheme,
+                                             const std::vector<int64_t>& dimensions);
+
+/// Adds one curve; the band is `band` standard deviations high on each side. published: the
+/// paper's own values, or empty.
+void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
+               std::span<const theory::Spread> y, double band = 0.5,
+               std::span<const double> published = {});
+
+/// A point with a band of one standard error.
+ResultPoint point_of(const std::string& series, double x, const theory::Spread& y);
+
+/// Numbers of another implementation of the paper's equations, where the paper shows a curve
+/// without its numbers: name, theirs, ours, ours' standard error. Left out where they do not hold.
+class ReferenceTable {
+ public:
+  explicit ReferenceTable(const StudyContext& context);
+  void add(const std::string& what, double reference, const theory::Spread& ours);
+  /// A curve at once; points whose reference is NaN are left out.
+  void add_curve(const std::string& what, std::span<const double> x,
+                 std::span<const double> reference, std::span<const theory::Spread> ours);
+  void finish(StudyResults& results);
+
+ private:
+  bool holds_;
+  Table table_;
+};
+
+/// softmax of scores [N, M] over the outputs of each input.
+std::vector<double> answer_probabilities(const theory::AssociationTask& task,
+                                         std::span<const float> scores);
+/// A picture of them, inputs from top to bottom.
+std::unique_ptr<HeatMap> answer_map(const theory::AssociationTask& task,
+                                    std::span<const float> scores, const std::string& title);
+
+/// The dashed line constant * x^power, in the colour of another series, or grey.
+Series reference_line(const std::string& name, const std::vector<double>& x, double constant,
+                      double power, const std::string& colour_of = "");
+
+/// d = 10, 20, 50, …, 1000.
+const std::vector<int64_t>& usual_dimensions();
+std::vector<double> as_doubles(std::span<const int64_t> values);
+/// About `count` different integers evenly spaced in the logarithm from `low` to `high`.
+std::vector<int64_t> log_spaced(int64_t low, int64_t high, int64_t count);
+
+void interference_drawing(StudyContext&);             // figure 2
+void finite_data_and_memory(StudyContext&);           // figure 1
+void schemes(StudyContext&);                          // figure 3
+void schemes_with_more_inputs(StudyContext&);         // figure 10
+void stored_heatmaps(StudyContext&);                  // figure 11
+void error_rates(StudyContext&);                      // table 1
+void descent_and_approximation(StudyContext&);        // figure 4
+void batch_descent_and_approximation(StudyContext&);  // figure 13
+void approximate_schemes(StudyContext&);              // figure 5
+void interference_while_learning(StudyContext&);      // figure 6
+void memory_under_large_steps(StudyContext&);         // figure 14
+void schedules(StudyContext&);                        // figure 7
+void optimisers(StudyContext&);                       // figure 8
+void learned_embeddings(StudyContext&);               // figure 9
+void learned_embeddings_error(StudyContext&);         // figure 12
+void rescaled_gradients(StudyContext&);               // figure 15
+void rescaled_gradient_snapshots(StudyContext&);      // figure 16
+void theorem1(StudyContext&);                         // the bounds (7) to (9)
+void theorem2(StudyContext&);                         // the bound that no q can beat
+void proposition2(StudyContext&);                     // exponents without a threshold
+void proposition3(StudyContext&);                     // exponents with the best threshold
+void proposition4(StudyContext&);                     // finite data and finite memory
+void other_laws(StudyContext&);                       // equation (26)
+void lemma1(StudyContext&);                           // quasi-orthogonal families
+void rectified_lookup(StudyContext&);                 // equation (23)
+void proposition5(StudyContext&);                     // learned input embeddings
+void general_weights(StudyContext&);                  // equation (3) and footnote 2
+void compensation(StudyContext&);                     // section A.9.1, equations (54) and (55)
+void adaptive_step(StudyContext&);                    // the load-adaptive step size
+void planner_check(StudyContext&);                    // predictions beside simulation
+void error_per_item(StudyContext&);                   // predictions beside simulation, item by item
+void decoders(StudyContext&);                         // likelihood-ratio decoding
+
+}  // namespace scaling_laws
+}  // namespace tessera

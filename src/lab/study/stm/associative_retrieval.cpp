@@ -1,0 +1,133 @@
+// Table 1 and figure 4: which digit came with a letter, with parts of the model left out.
+
+#include "lab/task/associative_retrieval/associative_retrieval.h"
+#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/studies.h"
+
+namespace tessera::stm_study {
+namespace {
+
+struct RetrievalSettings : ComparisonSettings<task::AssociativeRetrievalConfig> {
+  int64_t fewest_training_pairs = 0;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    ComparisonSettings::visit_fields(field);
+    field("fewest_training_pairs", fewest_training_pairs,
+          "training has from this many pairs to task.pairs; a batch shares its number (0: all have "
+          "task.pairs)");
+  }
+};
+
+constexpr int64_t kEmbedding = 100;  // width of a token's vector, as in the paper
+constexpr int64_t kSolved = 99;      // percent
+
+RetrievalSettings paper_retrieval() {
+  RetrievalSettings settings;
+  settings.models = {"STM", "STM without transfer", "STM without gates", "Fast weights", "LSTM"};
+  settings.stm.slots = 1;
+  settings.stm.width = settings.stm.distilled = 48;
+  settings.baselines = short_training_baselines();
+  settings.data = {.training_samples = 100'000, .test_samples = 20'000};
+  settings.train.steps = 100'000;
+  settings.train.smoothing = 0.99;
+  settings.train.evaluate_every = 781;  // an epoch
+  settings.train.evaluate_batches = 78;
+  settings.train.checkpoint_every = 781;
+  return settings;
+}
+
+RetrievalSettings default_retrieval() {
+  RetrievalSettings settings = paper_retrieval();
+  settings.models = {"STM", "LSTM"};
+  settings.fewest_training_pairs = 1;
+  settings.stm = short_training_stm(1, 48);
+  settings.data.test_samples = 5'000;
+  settings.train = short_training(24'000, 64);
+  settings.train.min_learning_rate = 1e-4;
+  settings.train.stop_loss = 0.01;
+  return settings;
+}
+
+RetrievalSettings quick_retrieval() {
+  RetrievalSettings settings = default_retrieval();
+  settings.task.pairs = 4;
+  settings.fewest_training_pairs = 0;
+  settings.stm = short_training_stm(1, 32);
+  settings.train.steps = 2'500;
+  settings.train.min_learning_rate = settings.train.learning_rate;
+  return settings;
+}
+
+/// Epochs and accuracy of table 1.
+struct PublishedRetrieval {
+  double epochs, accuracy;
+};
+using PublishedColumn = std::map<std::string, PublishedRetrieval>;
+
+/// Sequences of 30 and of 50 characters are 14 and 24 pairs. Without gates: d = 96.
+const PublishedColumn* published_for(int64_t pairs) {
+  static const PublishedColumn of_30 = {{"STM", {20, 100}},
+                                        {"STM without transfer", {10, 100}},
+                                        {"STM without gates", {100, 24}},
+                                        {"Fast weights", {50, 100}}};
+  static const PublishedColumn of_50 = {{"STM", {80, 100}},
+                                        {"STM without transfer", {100, 100}},
+                                        {"STM without gates", {100, 20}},
+                                        {"Fast weights", {5000, 20.8}}};
+  return pairs == 14 ? &of_30 : pairs == 24 ? &of_50 : nullptr;
+}
+
+std::vector<Contestant> retrieval_contestants(const RetrievalSettings& settings) {
+  StmConfig no_transfer = settings.stm, no_gates = settings.stm;
+  no_transfer.alpha3 = {.value = 0, .learned = false};
+  no_gates.gated = false;
+  std::vector<Contestant> all = baseline_contestants(settings.baselines, kEmbedding);
+  const std::vector<Contestant> ours = {
+      {"STM", model_table<Stm>(settings.stm, kEmbedding)},
+      {"STM without transfer", model_table<Stm>(no_transfer, kEmbedding)},
+      {"STM without gates", model_table<Stm>(no_gates, kEmbedding)}};
+  all.insert(all.end(), ours.begin(), ours.end());
+  std::map<std::string, double> accuracies;
+  if (const auto* published = published_for(settings.task.pairs))
+    for (const auto& [name, row] : *published) accuracies[name] = row.accuracy;
+  return with_published(std::move(all), accuracies);
+}
+
+/// Epochs of the paper's 100,000 samples until the validation accuracy was kSolved percent.
+Table epochs_table(const std::vector<task::TrainedRuns>& models,
+                   const RetrievalSettings& settings) {
+  Table table(fmt::format("Until {} % of the validation answers are right", kSolved),
+              {"model", "updates", "epochs of 100,000 samples", "published: epochs to the best"});
+  const auto* published = published_for(settings.task.pairs);
+  for (const auto& model : models) {
+    const auto found = published ? published->find(model.name) : PublishedColumn::const_iterator();
+    const bool known = published && found != published->end();
+    const auto step = task::updates_until(model.runs.front(), kSolved);
+    const double samples = step ? static_cast<double>(*step * settings.train.batch) : 0;
+    table.add_row({model.name, step ? Cell(*step) : Cell("not reached"),
+                   step ? Cell::fixed(samples / 100'000, 2) : Cell(""),
+                   known ? Cell::fixed(found->second.epochs, 0) : Cell("")});
+  }
+  return table;
+}
+
+}  // namespace
+
+void associative_retrieval(StudyContext& context) {
+  const RetrievalSettings settings =
+      context.settings(quick_retrieval(), default_retrieval(), paper_retrieval(), {"task"});
+  const auto models =
+      compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
+                     {{"min_pairs", settings.fewest_training_pairs}});
+  context.results().add_table("epochs", epochs_table(models, settings));
+  if (settings.fewest_training_pairs > 0)
+    context.results().add_difference(fmt::format(
+        "Training has {} to {} pairs, so that the model can begin with short sequences.",
+        settings.fewest_training_pairs, settings.task.pairs));
+  if (!published_for(settings.task.pairs))
+    context.results().add_difference(
+        fmt::format("{} pairs; the paper has 14 and 24 (set task.pairs).", settings.task.pairs));
+}
+
+}  // namespace tessera::stm_study

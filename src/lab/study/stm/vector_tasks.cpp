@@ -1,0 +1,86 @@
+// Figure 2: copy, priority sort and relational associative recall, counted in wrong bits.
+
+#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/studies.h"
+#include "lab/task/copy/copy.h"
+#include "lab/task/priority_sort/priority_sort.h"
+#include "lab/task/relational_recall/relational_recall.h"
+
+namespace tessera::stm_study {
+namespace {
+
+/// Every model of the figure with the paper's sizes and training.
+template <typename Task>
+ComparisonSettings<Task> paper_vector_task() {
+  ComparisonSettings<Task> settings;
+  settings.models = {"STM", "LSTM", "ALSTM", "RMC", "NTM", "DNC"};
+  settings.train.steps = 50'000;
+  return settings;
+}
+
+/// Models of some 70,000 parameters, trained alike for a short while.
+template <typename Task>
+ComparisonSettings<Task> reduced_vector_task(const Task& task, int64_t steps, int64_t batch = 128) {
+  ComparisonSettings<Task> settings = shortened(paper_vector_task<Task>(), steps, batch);
+  settings.task = task;
+  return settings;
+}
+
+template <typename Task>
+ComparisonSettings<Task> quick_vector_task(const Task& task) {
+  ComparisonSettings<Task> settings = reduced_vector_task(task, 5'000, 32);
+  settings.models = {"STM", "LSTM"};
+  return settings;
+}
+
+/// published: wrong bits per sequence of the STM in figure 2.
+template <typename Task>
+void compare_on_vectors(StudyContext& context, const std::string& task_name,
+                        const ComparisonSettings<Task>& settings, double published) {
+  std::vector<Contestant> contestants = baseline_contestants(settings.baselines);
+  contestants.push_back({"STM", model_table<Stm>(settings.stm), published});
+  compare_models(context, task_name, settings, contestants);
+}
+
+}  // namespace
+
+void copy(StudyContext& context) {
+  using task::CopyConfig;
+  const auto settings =
+      context.settings(quick_vector_task<CopyConfig>({.bits = 8, .max_length = 5}),
+                       reduced_vector_task<CopyConfig>({.bits = 16, .max_length = 10}, 8'000),
+                       paper_vector_task<CopyConfig>(), {"task"});
+  compare_on_vectors(context, "copy", settings, 0);
+  context.results().add_difference(
+      fmt::format("1 to {} vectors of {} bits; the paper has 1 to 20 of 32.",
+                  settings.task.max_length, settings.task.bits));
+}
+
+void priority_sort(StudyContext& context) {
+  using task::PrioritySortConfig;
+  const auto settings = context.settings(
+      quick_vector_task<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}),
+      reduced_vector_task<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 8'000),
+      paper_vector_task<PrioritySortConfig>(), {"task"});
+  compare_on_vectors(context, "priority-sort", settings, 0);
+  context.results().add_difference(fmt::format(
+      "The {} highest of {} vectors of {} bits; the paper has the 16 highest of 20 of 32 bits.",
+      settings.task.answers, settings.task.vectors, settings.task.bits));
+}
+
+void relational_recall(StudyContext& context) {
+  using task::RelationalRecallConfig;
+  const auto settings =
+      context.settings(quick_vector_task<RelationalRecallConfig>(
+                           {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}),
+                       reduced_vector_task<RelationalRecallConfig>(
+                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 12'000),
+                       paper_vector_task<RelationalRecallConfig>(), {"task"});
+  compare_on_vectors(context, "relational-recall", settings, 1);
+  context.results().add_difference(fmt::format(
+      "{} to {} items of {} vectors of {} bits; the paper has 2 to 5 items of 3 vectors of 32 "
+      "bits.",
+      settings.task.min_drawn, settings.task.max_drawn, settings.task.fixed, settings.task.bits));
+}
+
+}  // namespace tessera::stm_study

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/study/kept_parts.h"
+#include "tessera/base/config.h"
+#include "tessera/report/study_results.h"
+
+namespace tessera {
+
+/// How much of the published set-up a study runs: seconds, minutes, or all of it.
+enum class StudySize { kQuick, kDefault, kPaper };
+
+constexpr std::array<std::string_view, 3> enum_names(StudySize) {
+  return {"quick", "default", "paper"};
+}
+
+/// How a study is run: what the program's options say.
+struct StudyOptions {
+  StudySize size = StudySize::kDefault;
+  uint64_t seed = 1;
+  int threads = 1;
+  std::filesystem::path folder;                     ///< where its files go
+  std::FILE* progress = nullptr;                    ///< where progress is drawn; null: silent
+  config::Json overrides = config::Json::object();  ///< settings of the study to change
+  config::Json manifest = config::Json::object();   ///< revision, library versions, machine
+};
+
+struct Study;
+
+/// See StudyContext::settings.
+inline const std::vector<std::string_view> kEverySetting = {""}, kNoSetting = {};
+
+/// What a running study sees: its options, its settings, its folder, and the results it fills.
+class StudyContext {
+ public:
+  StudyContext(const Study& study, const StudyOptions& options, StudyResults& results);
+
+  StudySize size() const { return options_.size; }
+  uint64_t seed() const { return options_.seed; }
+  int threads() const { return options_.threads; }
+  std::FILE* progress() const { return options_.progress; }
+  /// Seed of training `run` (from 0) of several: that of run_seed() without its highest bit,
+  /// because config.toml holds numbers up to 2^63 - 1.
+  uint64_t training_seed(int64_t run) const;
+  StudyResults& results() { return results_; }
+
+  /// The study's settings for the size it runs at, with the overrides applied. Called once, before
+  /// any work: an unknown override is a UsageError that suggests the nearest setting. Published and
+  /// reference numbers hold for the three set-ups: where a setting is none of theirs they are left
+  /// out, and the page says so. bound: settings, or tables of them, that these numbers depend on,
+  /// beside how often something is drawn; kNoSetting where each is compared as it is, with the
+  /// differences stated.
+  template <config::Configuration T>
+  T settings(const T& quick, const T& standard, const T& paper,
+             const std::vector<std::string_view>& bound = kEverySetting) {
+    if (describes_)
+      describe(config::fields_of(quick), config::fields_of(standard), config::fields_of(paper));
+    const T* all[] = {&quick, &standard, &paper};
+    T chosen = *all[static_cast<int>(options_.size)];
+    config::from_json(options_.overrides, chosen, "study settings");
+    take_settings(config::to_json(chosen),
+                  {config::to_json(quick), config::to_json(standard), config::to_json(paper)},
+                  bound);
+    return chosen;
+  }
+  const config::Json& resolved_settings() const { return resolved_; }
+  /// Whether numbers that were published or computed for reference hold for these settings.
+  bool references_hold() const { return references_hold_; }
+  /// The number, or NaN where it does not hold.
+  double reference(double number) const {
+    return references_hold_ ? number : std::numeric_limits<double>::quiet_NaN();
+  }
+
+  /// Where the study's files go. From the first call on the folder is this study's: config.toml
+  /// says with which settings. Throws UsageError, naming what differs, where it is that of another
+  /// study or of other settings.
+  const std::filesystem::path& folder() const;
+
+  /// The numbers of one part of the study: those that an earlier run of it kept in its folder, else
+  /// those that `compute` gives, which are kept there. Throws Interrupted before the work of a part
+  /// where a signal has arrived.
+  std::vector<double> part(const std::string& name,
+                           const std::function<std::vector<double>()>& compute);
+  int64_t parts_kept() const { return parts_.size(); }
+
+ private:
+  void take_settings(const config::Json& chosen, const std::vector<config::Json>& prepared,
+                     const std::vector<std::string_view>& bound);
+  void check_folder() const;
+  [[noreturn]] static void describe(const std::vector<config::Field>& quick,
+                                    const std::vector<config::Field>& standard,
+                                    const std::vector<config::Field>& paper);
+  friend std::string describe_settings(const Study& study);
+
+  const Study& study_;
+  const StudyOptions& options_;
+  StudyResults& results_;
+  config::Json resolved_ = config::Json::object();
+  KeptParts parts_;
+  bool references_hold_ = true;
+  bool describes_ = false;  // settings() throws what they are
+  mutable bool folder_is_ours_ = false;
+};
+
+/// One figure or table of a paper.
+struct Study {
+  std::string id;      ///< "scaling-laws/fig1"
+  std::string title;   ///< what it shows
+  std::string paper;   ///< "Cabannes, Dohmatob, Bietti 2024"
+  std::string figure;  ///< "figure 1"
+  std::function<void(StudyContext&)> run;
+};
+
+/// Every study, in the order of the papers.
+const std::vector<Study>& all_studies();
+
+/// The study with this id. Throws UsageError that suggests the nearest one.
+const Study& find_study(const std::vector<Study>& studies, std::string_view id);
+
+/// Its settings, a line each: name = value, those of --quick and --paper where they are others, and
+/// what it means. For --help.
+std::string describe_settings(const Study& study);
+
+/// Runs a study and writes its directory: results, pictures, tables, page, and config.toml (size,
+/// seed, threads, settings) and manifest.json (options.manifest with the study, its command and
+/// seed). A study that is stopped or fails leaves its finished parts and trainings; run again with
+/// equal size, seed and settings it goes on from there.
+/// Throws UsageError on overrides for a study without settings, before any work where it reads
+/// them, and where the folder is that of another study or of other settings; Interrupted after a
+/// signal.
+StudyResults run_study(const Study& study, const StudyOptions& options);
+
+}  // namespace tessera

@@ -1,0 +1,247 @@
+// Tasks 9 to 14: people of whom it is said where they are, or when they were there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "lab/task/babi/simulated_tasks.h"
+
+namespace tessera::task {
+namespace {
+
+constexpr std::string_view kTownPeople[] = {"Mary", "Fred", "Bill", "Julie"};
+constexpr std::string_view kTownPlaces[] = {"school", "kitchen", "bedroom",
+                                            "park",   "cinema",  "office"};
+constexpr int kRounds = 5;
+
+/// One of the names, but none of the others.
+std::string_view pick_but(Narrator& narrator, Names names, Names others) {
+  for (;;) {
+    const std::string_view name = narrator.pick(names);
+    if (std::find(others.begin(), others.end(), name) == others.end()) return name;
+  }
+}
+
+std::string_view pick_but(Narrator& narrator, Names names, std::string_view other) {
+  return pick_but(narrator, names, {&other, 1});
+}
+
+/// "Then", "After that", …
+std::string_view afterwards(Narrator& narrator) {
+  static constexpr std::string_view kWords[] = {"Afterwards", "Then", "After that",
+                                                "Following that"};
+  return narrator.pick(kWords);
+}
+
+struct Whereabouts {
+  std::string_view place;
+  std::vector<int64_t> lines;
+};
+
+/// Where is one of those that were told of?
+void ask_where(Narrator& narrator, const std::map<std::string_view, Whereabouts>& known) {
+  const auto& [name, where] =
+      *std::next(known.begin(), static_cast<int64_t>(narrator.random().below(known.size())));
+  narrator.ask(fmt::format("Where is {}?", name), std::string(where.place), where.lines);
+}
+
+}  // namespace
+
+void simulate_negation(Narrator& narrator) {
+  struct Claim {
+    std::string_view place;
+    bool is_there;
+    int64_t line;
+  };
+  std::map<std::string_view, std::string_view> places;
+  for (std::string_view name : kPeople) places[name] = narrator.pick(kRooms);
+  std::map<std::string_view, Claim> claims;  // the last one about each
+  const auto tell = [&] {
+    const std::string_view name = narrator.pick(kPeople);
+    std::string_view& place = places[name];
+    const std::string_view other = pick_but(narrator, kRooms, place);
+    const auto say = [&](std::string_view said, std::string_view of, bool is_there) {
+      claims[name] = {of, is_there, narrator.tell(fmt::format("{} {} the {}.", name, said, of))};
+    };
+    if (narrator.chance(0.5))
+      say(narrator.moved_to(), place = other, true);
+    else if (narrator.chance(0.5))
+      say("is in", place, true);
+    else
+      say(narrator.chance(0.5) ? "is not in" : "is no longer in", other, false);
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    tell();
+    tell();
+    const auto& [name, claim] =
+        *std::next(claims.begin(), static_cast<int64_t>(narrator.random().below(claims.size())));
+    const bool ask_claim = !claim.is_there || narrator.chance(0.5);
+    const std::string_view asked =
+        ask_claim ? claim.place : pick_but(narrator, kRooms, claim.place);
+    narrator.ask(fmt::format("Is {} in the {}?", name, asked),
+                 ask_claim && claim.is_there ? "yes" : "no", {claim.line});
+  }
+}
+
+void simulate_indefinite(Narrator& narrator) {
+  struct Claim {
+    std::vector<std::string_view> places;  // one, or "either … or …"
+    int64_t line;
+  };
+  std::map<std::string_view, Claim> claims;  // the last one about each
+  const auto tell = [&] {
+    const std::string_view name = narrator.pick(kTownPeople);
+    // Places that were told last are left out, so that two claims never have to be combined.
+    const std::vector<std::string_view> before =
+        claims.contains(name) ? claims[name].places : std::vector<std::string_view>{};
+    std::vector<std::string_view> places = {pick_but(narrator, kTownPlaces, before)};
+    std::string text;
+    if (narrator.chance(1.0 / 3)) {
+      while (places.size() < 2 || places[0] == places[1]) {
+        places.resize(1);
+        places.push_back(pick_but(narrator, kTownPlaces, before));
+      }
+      text = fmt::format("{} is either in the {} or the {}.", name, places[0], places[1]);
+    } else {
+      text = fmt::format("{} {} the {}.", name,
+                         narrator.chance(0.5) ? "is in" : narrator.moved_to(), places[0]);
+    }
+    const int64_t line = narrator.tell(text);
+    claims[name] = {std::move(places), line};
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    tell();
+    tell();
+    const auto& [name, claim] =
+        *std::next(claims.begin(), static_cast<int64_t>(narrator.random().below(claims.size())));
+    const bool ask_claim = narrator.chance(0.5);
+    const std::string_view asked =
+        ask_claim ? narrator.pick(claim.places) : pick_but(narrator, kTownPlaces, claim.places);
+    narrator.ask(fmt::format("Is {} in the {}?", name, asked),
+                 !ask_claim ? "no" : (claim.places.size() == 1 ? "yes" : "maybe"), {claim.line});
+  }
+}
+
+void simulate_coreference(Narrator& narrator) {
+  std::map<std::string_view, Whereabouts> known;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string_view name = narrator.pick(kPeople);
+    const std::string_view first = narrator.pick(kRooms),
+                           second = pick_but(narrator, kRooms, first);
+    const bool female = name == "Mary" || name == "Sandra";
+    const int64_t line =
+        narrator.tell(fmt::format("{} {} the {}.", name, narrator.moved_to(), first));
+    narrator.tell(fmt::format("{} {} {} the {}.", afterwards(narrator), female ? "she" : "he",
+                              narrator.moved_to(), second));
+    known[name] = {second, {line, line + 1}};
+    ask_where(narrator, known);
+  }
+}
+
+void simulate_conjunction(Narrator& narrator) {
+  std::map<std::string_view, Whereabouts> known;
+  const auto tell = [&] {
+    const std::string_view one = narrator.pick(kPeople), other = pick_but(narrator, kPeople, one),
+                           place = narrator.pick(kRooms);
+    const int64_t line =
+        narrator.tell(fmt::format("{} and {} {} the {}.", one, other, narrator.moved_to(), place));
+    known[one] = known[other] = {place, {line}};
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    tell();
+    tell();
+    ask_where(narrator, known);
+  }
+}
+
+void simulate_compound_coreference(Narrator& narrator) {
+  std::map<std::string_view, Whereabouts> known;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string_view one = narrator.pick(kPeople), other = pick_but(narrator, kPeople, one);
+    const std::string_view first = narrator.pick(kRooms),
+                           second = pick_but(narrator, kRooms, first);
+    const int64_t line =
+        narrator.tell(fmt::format("{} and {} {} the {}.", one, other, narrator.moved_to(), first));
+    narrator.tell(
+        fmt::format("{} they {} the {}.", afterwards(narrator), narrator.moved_to(), second));
+    known[one] = known[other] = {second, {line, line + 1}};
+    ask_where(narrator, known);
+  }
+}
+
+namespace {
+
+/// Where somebody was yesterday, this morning, this afternoon and this evening.
+struct Day {
+  struct Visit {
+    std::string_view place;
+    int64_t line;
+  };
+  std::array<std::optional<Visit>, 4> visits;
+
+  /// The visits that were told of, in the order of time.
+  std::vector<Visit> told() const {
+    std::vector<Visit> result;
+    for (const auto& visit : visits)
+      if (visit) result.push_back(*visit);
+    return result;
+  }
+  /// Whether two visits in a row are to one place.
+  bool stays_somewhere() const {
+    const auto visits = told();
+    return std::adjacent_find(visits.begin(), visits.end(), [](const auto& a, const auto& b) {
+             return a.place == b.place;
+           }) != visits.end();
+  }
+};
+
+void tell_visit(Narrator& narrator, std::map<std::string_view, Day>& days) {
+  static constexpr std::string_view kTimes[] = {"yesterday", "this morning", "this afternoon",
+                                                "this evening"};
+  for (;;) {
+    const std::string_view name = narrator.pick(kTownPeople), place = narrator.pick(kTownPlaces);
+    const size_t time = narrator.random().below(4);
+    Day& day = days[name];
+    if (day.visits[time]) continue;
+    Day longer = day;
+    longer.visits[time] = Day::Visit{place, 0};
+    if (longer.stays_somewhere()) continue;
+    std::string when(kTimes[time]);
+    std::string text;
+    if (narrator.chance(0.5)) {
+      text = fmt::format("{} {} the {} {}.", name, narrator.moved_to(), place, when);
+    } else {
+      when[0] = static_cast<char>(when[0] - 'a' + 'A');
+      text = fmt::format("{} {} {} the {}.", when, name, narrator.moved_to(), place);
+    }
+    day.visits[time] = Day::Visit{place, narrator.tell(text)};
+    return;
+  }
+}
+
+}  // namespace
+
+void simulate_time(Narrator& narrator) {
+  std::map<std::string_view, Day> days;
+  while (narrator.questions() < kRounds) {
+    tell_visit(narrator, days);
+    tell_visit(narrator, days);
+    std::vector<std::string_view> candidates;
+    for (const auto& [name, day] : days)
+      if (day.told().size() >= 2) candidates.push_back(name);
+    if (candidates.empty()) continue;
+    const std::string_view name = narrator.pick(candidates);
+    const auto visits = days[name].told();
+    // "Before the park" means before the last visit there.
+    size_t later = 1 + narrator.random().below(visits.size() - 1);
+    for (size_t i = later + 1; i < visits.size(); ++i)
+      if (visits[i].place == visits[later].place) later = i;
+    narrator.ask(fmt::format("Where was {} before the {}?", name, visits[later].place),
+                 std::string(visits[later - 1].place),
+                 {visits[later].line, visits[later - 1].line});
+  }
+}
+
+}  // namespace tessera::task

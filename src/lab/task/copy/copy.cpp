@@ -1,0 +1,48 @@
+#include "lab/task/copy/copy.h"
+
+#include <nlohmann/json.hpp>
+
+#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/draws.h"
+
+namespace tessera::task {
+
+Copy::Copy(const CopyConfig& config) : config_(config) {
+  constexpr int64_t kMost = 65536;
+  check_range(config.bits, 1, kMost, "copy: bits");
+  check_range(config.max_length, 1, kMost, "copy: max_length");
+  check_range(config.min_length, 1, config.max_length, "copy: min_length");
+}
+
+TaskShape Copy::shape() const {
+  return {.input_width = width(), .output_width = config_.bits, .targets = TargetKind::kBits};
+}
+
+BitRows Copy::rows(uint64_t seed, int64_t index, int64_t size_of) const {
+  RandomStream sizes = size_stream(seed, size_of), content = content_stream(seed, index);
+  const int64_t length = draw_between(sizes, config_.min_length, config_.max_length);
+  return draw_bit_rows(content, length, config_.bits);
+}
+
+TaskSample Copy::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+  const BitRows rows = this->rows(seed, index, size_of);
+  const auto bits = static_cast<size_t>(config_.bits);
+  TaskSample sample;
+  sample.add_row(width())[bits] = 1;
+  for (const BitRow& row : rows) add_bit_row(sample, row, width());
+  sample.add_row(width())[bits + 1] = 1;
+  answer_with_bits(sample, rows, width());
+  return sample;
+}
+
+config::Json Copy::describe(uint64_t seed, int64_t index) const {
+  return {{"index", index}, {"vectors", bit_texts(rows(seed, index, index))}};
+}
+
+std::vector<Level> Copy::levels() const {
+  const double mean_length = 0.5 * static_cast<double>(config_.min_length + config_.max_length);
+  return {{"guess every bit", "bits per sequence",
+           0.5 * static_cast<double>(config_.bits) * mean_length}};
+}
+
+}  // namespace tessera::task

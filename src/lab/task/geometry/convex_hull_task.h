@@ -1,0 +1,46 @@
+#pragma once
+
+#include "lab/task/geometry/points.h"
+#include "lab/task/sequence/sequence_task.h"
+
+namespace tessera::task {
+
+struct ConvexHullConfig {
+  int64_t min_points = 5;
+  int64_t max_points = 20;
+  int64_t most_points = 20;
+  PointFeatures features = PointFeatures::kShuffled;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("min_points", min_points, "fewest points");
+    field("max_points", max_points, "maximum number of points; a batch shares one number");
+    field("most_points", most_points,
+          "maximum number of points a model of this task can name: its width");
+    field("features", features, "shuffled for training, identity as the published test sets");
+  }
+};
+
+/// Convex hull (Vinyals et al. 2015; Le et al. 2020, section 3.3, appendix H): name the corners of
+/// the hull of N points, counter-clockwise from the corner that came first in the input. Inputs and
+/// answers as encode_points() lays them out.
+class ConvexHull : public SequenceTask {
+ public:
+  /// Throws UsageError unless 3 <= min_points <= max_points <= most_points <= 4096.
+  explicit ConvexHull(const ConvexHullConfig& config);
+
+  using SequenceTask::sample;
+  TaskShape shape() const override;
+  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  config::Json describe(uint64_t seed, int64_t index) const override;
+  /// Guessing among the points and the end; and the corners in random order, then the end. Means
+  /// over 1000 samples.
+  std::vector<Level> levels() const override;
+
+ private:
+  PointSet points(uint64_t seed, int64_t index, int64_t size_of) const;
+
+  ConvexHullConfig config_;
+};
+
+}  // namespace tessera::task

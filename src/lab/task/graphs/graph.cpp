@@ -1,0 +1,147 @@
+#include "lab/task/graphs/graph.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "lab/task/sequence/draws.h"
+#include "tessera/base/error.h"
+
+namespace tessera::task {
+namespace {
+
+constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
+
+/// Neighbours of each node with the weight of the edge.
+std::vector<std::vector<std::pair<int64_t, int64_t>>> neighbours(const Graph& graph) {
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> result(static_cast<size_t>(graph.nodes));
+  for (const Edge& edge : graph.edges) {
+    result[static_cast<size_t>(edge.u)].emplace_back(edge.v, edge.weight);
+    result[static_cast<size_t>(edge.v)].emplace_back(edge.u, edge.weight);
+  }
+  return result;
+}
+
+/// Distance of every node to `target`; kUnreached where there is no path.
+std::vector<int64_t> distances_to(const Graph& graph, int64_t target) {
+  const auto edges = neighbours(graph);
+  std::vector<int64_t> distances(edges.size(), kUnreached);
+  using Entry = std::pair<int64_t, int64_t>;  // distance, node
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  distances[static_cast<size_t>(target)] = 0;
+  open.emplace(0, target);
+  while (!open.empty()) {
+    const auto [distance, node] = open.top();
+    open.pop();
+    if (distance > distances[static_cast<size_t>(node)]) continue;
+    for (const auto& [next, weight] : edges[static_cast<size_t>(node)]) {
+      if (distance + weight >= distances[static_cast<size_t>(next)]) continue;
+      distances[static_cast<size_t>(next)] = distance + weight;
+      open.emplace(distance + weight, next);
+    }
+  }
+  return distances;
+}
+
+/// Sets of nodes that are joined one after the other.
+class DisjointSets {
+ public:
+  explicit DisjointSets(int64_t nodes) : parent_(static_cast<size_t>(nodes)) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
+  /// False where both nodes are in one set already.
+  bool join(int64_t a, int64_t b) {
+    const int64_t root_a = root(a), root_b = root(b);
+    parent_[static_cast<size_t>(root_b)] = root_a;
+    return root_a != root_b;
+  }
+
+ private:
+  int64_t root(int64_t node) {
+    while (parent_[static_cast<size_t>(node)] != node) node = parent_[static_cast<size_t>(node)];
+    return node;
+  }
+  std::vector<int64_t> parent_;
+};
+
+}  // namespace
+
+Graph draw_graph(RandomStream& random, const GraphConfig& config) {
+  Graph graph{.nodes = draw_between(random, config.min_nodes, config.max_nodes), .edges = {}};
+  const int64_t fewest = graph.nodes - 1, most = graph.nodes * (graph.nodes - 1) / 2;
+  const int64_t edges = draw_between(random, std::clamp(config.min_edges, fewest, most),
+                                     std::clamp(config.max_edges, fewest, most));
+  std::set<std::pair<int64_t, int64_t>> taken;
+  const auto add = [&](int64_t u, int64_t v) {
+    if (u != v && taken.insert(std::minmax(u, v)).second)
+      graph.edges.push_back({u, v, draw_between(random, 1, config.max_weight)});
+  };
+  const auto path = draw_permutation(random, graph.nodes);
+  for (size_t i = 0; i + 1 < path.size(); ++i) add(path[i], path[i + 1]);
+  while (std::ssize(graph.edges) < edges)
+    add(draw_between(random, 0, graph.nodes - 1), draw_between(random, 0, graph.nodes - 1));
+
+  std::vector<Edge> shuffled;
+  for (int64_t place : draw_permutation(random, edges)) {
+    Edge edge = graph.edges[static_cast<size_t>(place)];
+    if (random.below(2) == 1) std::swap(edge.u, edge.v);
+    shuffled.push_back(edge);
+  }
+  graph.edges = std::move(shuffled);
+  return graph;
+}
+
+std::vector<int64_t> shortest_path(const Graph& graph, int64_t source, int64_t destination) {
+  const auto edges = neighbours(graph);
+  const auto distances = distances_to(graph, destination);
+  check_argument(distances.at(static_cast<size_t>(source)) != kUnreached,
+                 "shortest_path: no path from {} to {}", source, destination);
+  std::vector<int64_t> path = {source};
+  while (path.back() != destination) {
+    const auto here = static_cast<size_t>(path.back());
+    int64_t step = graph.nodes;
+    for (const auto& [next, weight] : edges[here])
+      if (distances[static_cast<size_t>(next)] != kUnreached &&
+          distances[static_cast<size_t>(next)] + weight == distances[here])
+        step = std::min(step, next);
+    path.push_back(step);
+  }
+  return path;
+}
+
+int64_t path_length(const Graph& graph, const std::vector<int64_t>& path) {
+  const auto edges = neighbours(graph);
+  int64_t length = 0;
+  for (size_t i = 0; i + 1 < path.size(); ++i) {
+    int64_t lightest = kUnreached;
+    for (const auto& [next, weight] : edges[static_cast<size_t>(path[i])])
+      if (next == path[i + 1]) lightest = std::min(lightest, weight);
+    check_argument(lightest != kUnreached, "path_length: no edge from {} to {}", path[i],
+                   path[i + 1]);
+    length += lightest;
+  }
+  return length;
+}
+
+std::vector<Edge> edges_by_weight(const Graph& graph) {
+  std::vector<Edge> edges = graph.edges;
+  for (Edge& edge : edges)
+    if (edge.u > edge.v) std::swap(edge.u, edge.v);
+  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(a.weight, a.u, a.v) < std::tie(b.weight, b.u, b.v);
+  });
+  return edges;
+}
+
+std::vector<Edge> spanning_tree(const Graph& graph) {
+  std::vector<Edge> edges = edges_by_weight(graph);
+  DisjointSets joined(graph.nodes);
+  std::erase_if(edges, [&](const Edge& edge) { return !joined.join(edge.u, edge.v); });
+  check_argument(std::ssize(edges) == graph.nodes - 1, "spanning_tree: the graph is not connected");
+  return edges;
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,159 @@
+#include "lab/task/graphs/graph_tasks.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/draws.h"
+
+namespace tessera::task {
+namespace {
+
+constexpr int64_t kLevelSamples = 1000;
+
+/// Both nodes of each edge in turn.
+std::vector<int64_t> nodes_of(std::span<const Edge> edges) {
+  std::vector<int64_t> nodes;
+  for (const Edge& edge : edges) nodes.insert(nodes.end(), {edge.u, edge.v});
+  return nodes;
+}
+
+/// Steps at which two answers agree, both followed by the end.
+int64_t agreement(std::vector<int64_t> answer, std::vector<int64_t> truth) {
+  constexpr int64_t kEnd = -1;
+  truth.push_back(kEnd);
+  answer.push_back(kEnd);
+  int64_t equal = 0;
+  for (size_t i = 0; i < std::min(answer.size(), truth.size()); ++i)
+    equal += answer[i] == truth[i] ? 1 : 0;
+  return equal;
+}
+
+}  // namespace
+
+GraphTask::GraphTask(std::string_view name, const GraphConfig& config) : config_(config) {
+  const auto what = [&](std::string_view key) { return fmt::format("{}: {}", name, key); };
+  check_range(config.features, 2, 4096, what("features"));
+  check_range(config.max_nodes, 2, config.features, what("max_nodes"));
+  check_range(config.min_nodes, 2, config.max_nodes, what("min_nodes"));
+  check_range(config.max_edges, 1, 65536, what("max_edges"));
+  check_range(config.min_edges, 1, config.max_edges, what("min_edges"));
+  check_range(config.max_weight, 1, 1'000'000, what("max_weight"));
+}
+
+TaskShape GraphTask::shape() const {
+  return {.input_width = 2 * config_.features + 1,
+          .output_width = config_.features + 1,
+          .targets = TargetKind::kClasses};
+}
+
+NamedGraph GraphTask::graph(uint64_t seed, int64_t index) const {
+  RandomStream random = content_stream(seed, index);
+  NamedGraph named{
+      .graph = draw_graph(random, config_), .features = {}, .source = 0, .destination = 0};
+  named.features = draw_distinct(random, config_.features, named.graph.nodes);
+  std::sort(named.features.begin(), named.features.end());
+  const auto ends = draw_distinct(random, named.graph.nodes, 2);
+  named.source = ends[0];
+  named.destination = ends[1];
+  return named;
+}
+
+TaskSample GraphTask::encode_edges(const NamedGraph& named) const {
+  TaskSample sample;
+  for (const Edge& edge : named.graph.edges) {
+    const auto row = sample.add_row(shape().input_width);
+    row[static_cast<size_t>(named.features[static_cast<size_t>(edge.u)])] = 1;
+    row[static_cast<size_t>(config_.features + named.features[static_cast<size_t>(edge.v)])] = 1;
+    row.back() = static_cast<float>(edge.weight) / static_cast<float>(config_.max_weight);
+  }
+  return sample;
+}
+
+void GraphTask::answer_with_nodes(TaskSample& sample, const NamedGraph& named,
+                                  const std::vector<int64_t>& nodes) const {
+  std::vector<int64_t> classes;
+  for (int64_t node : nodes) classes.push_back(named.features[static_cast<size_t>(node)]);
+  classes.push_back(config_.features);
+  sample.add_row(shape().input_width);
+  sample.answer_with_classes(classes, shape().input_width);
+}
+
+config::Json GraphTask::describe_graph(const NamedGraph& named, int64_t index) const {
+  config::Json edges = config::Json::array();
+  for (const Edge& edge : named.graph.edges) edges.push_back({edge.u, edge.v, edge.weight});
+  return {{"index", index}, {"features", named.features}, {"edges", edges}};
+}
+
+TaskSample ShortestPath::sample(uint64_t seed, int64_t index, int64_t) const {
+  const NamedGraph named = graph(seed, index);
+  TaskSample sample = encode_edges(named);
+  for (int64_t end : {named.source, named.destination})
+    sample.add_row(
+        shape().input_width)[static_cast<size_t>(named.features[static_cast<size_t>(end)])] = 1;
+  answer_with_nodes(sample, named, shortest_path(named.graph, named.source, named.destination));
+  return sample;
+}
+
+config::Json ShortestPath::describe(uint64_t seed, int64_t index) const {
+  const NamedGraph named = graph(seed, index);
+  const auto path = shortest_path(named.graph, named.source, named.destination);
+  config::Json json = describe_graph(named, index);
+  json["source"] = named.source;
+  json["destination"] = named.destination;
+  json["answer"] = path;
+  json["length"] = path_length(named.graph, path);
+  return json;
+}
+
+std::vector<Level> ShortestPath::levels() const {
+  double steps = 0, guessed = 0, straight = 0;
+  for (int64_t index = 0; index < kLevelSamples; ++index) {
+    const NamedGraph named = graph(0, index);
+    const auto path = shortest_path(named.graph, named.source, named.destination);
+    const auto answers = static_cast<double>(path.size() + 1);
+    steps += answers;
+    guessed += answers / static_cast<double>(named.graph.nodes + 1);
+    straight += static_cast<double>(agreement({named.source, named.destination}, path));
+  }
+  return {{"guess a node or the end", "accuracy", guessed / steps},
+          {"source, destination, end", "accuracy", straight / steps}};
+}
+
+TaskSample SpanningTree::sample(uint64_t seed, int64_t index, int64_t) const {
+  const NamedGraph named = graph(seed, index);
+  TaskSample sample = encode_edges(named);
+  answer_with_nodes(sample, named, nodes_of(spanning_tree(named.graph)));
+  return sample;
+}
+
+config::Json SpanningTree::describe(uint64_t seed, int64_t index) const {
+  const NamedGraph named = graph(seed, index);
+  config::Json json = describe_graph(named, index), tree = config::Json::array();
+  int64_t weight = 0;
+  for (const Edge& edge : spanning_tree(named.graph)) {
+    tree.push_back({edge.u, edge.v});
+    weight += edge.weight;
+  }
+  json["answer"] = tree;
+  json["weight"] = weight;
+  return json;
+}
+
+std::vector<Level> SpanningTree::levels() const {
+  double steps = 0, guessed = 0, lightest = 0;
+  for (int64_t index = 0; index < kLevelSamples; ++index) {
+    const NamedGraph named = graph(0, index);
+    const auto tree = nodes_of(spanning_tree(named.graph));
+    const auto answers = static_cast<double>(tree.size() + 1);
+    steps += answers;
+    guessed += answers / static_cast<double>(named.graph.nodes + 1);
+    std::vector<Edge> edges = edges_by_weight(named.graph);
+    edges.resize(static_cast<size_t>(named.graph.nodes - 1));
+    lightest += static_cast<double>(agreement(nodes_of(edges), tree));
+  }
+  return {{"guess a node or the end", "accuracy", guessed / steps},
+          {"the lightest edges, then the end", "accuracy", lightest / steps}};
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,74 @@
+#pragma once
+
+#include "lab/task/graphs/graph.h"
+#include "lab/task/sequence/sequence_task.h"
+
+namespace tessera::task {
+
+/// A graph whose nodes have names that a model reads and answers with.
+struct NamedGraph {
+  Graph graph;
+  std::vector<int64_t> features;  ///< of each node, ascending, from 0 … config.features - 1
+  int64_t source, destination;    ///< different nodes; used by the shortest path alone
+};
+
+/// What the two graph tasks share (Le et al. 2020, section 3.3, appendix H), both over the same
+/// graphs. No code was published; the paper leaves open how weights are written, the order of the
+/// edges and of the answer, ties, and how an answer ends. Chosen here:
+///   - an input row per edge, in random order and direction: one-hot features of both nodes, then
+///     weight / max_weight in one channel; 2 · features + 1 channels;
+///   - then one row of zeros, then rows of zeros at which the answer is given, one class each:
+///     features of nodes, and `features` for the end;
+///   - nodes are numbered in ascending order of their features, so that ties, which are broken by
+///     node, are broken by what a model can see.
+class GraphTask : public SequenceTask {
+ public:
+  using SequenceTask::sample;
+  TaskShape shape() const override;
+
+  /// The graph of a sample. Graphs of a batch have sizes of their own.
+  NamedGraph graph(uint64_t seed, int64_t index) const;
+
+ protected:
+  /// Throws UsageError unless 2 <= min_nodes <= max_nodes <= features <= 4096,
+  /// 1 <= min_edges <= max_edges <= 65536 and 1 <= max_weight <= 1000000. name: for messages.
+  GraphTask(std::string_view name, const GraphConfig& config);
+
+  /// The rows of the edges.
+  TaskSample encode_edges(const NamedGraph& graph) const;
+  /// Appends the row of zeros, and the answer: these nodes, then the end.
+  void answer_with_nodes(TaskSample& sample, const NamedGraph& graph,
+                         const std::vector<int64_t>& nodes) const;
+  /// {"index", "features", "edges": [[u, v, weight], …]}: nodes by number, from 0.
+  config::Json describe_graph(const NamedGraph& graph, int64_t index) const;
+
+  GraphConfig config_;
+};
+
+/// Shortest path: after the edges come two rows, the source's feature and the destination's, where
+/// an edge has that of its first node. The answer is the nodes of a shortest path from source to
+/// destination, both included; of several the first in lexicographic order.
+class ShortestPath : public GraphTask {
+ public:
+  explicit ShortestPath(const GraphConfig& config) : GraphTask("shortest_path", config) {}
+  using SequenceTask::sample;
+  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  config::Json describe(uint64_t seed, int64_t index) const override;
+  /// Guessing among the nodes and the end; and source, destination, end. Means over 1000 samples.
+  std::vector<Level> levels() const override;
+};
+
+/// Minimum spanning tree: the answer is both nodes of each edge of the tree, lower node first, in
+/// the order in which Kruskal's algorithm takes them: by weight, then lower node, then higher node.
+class SpanningTree : public GraphTask {
+ public:
+  explicit SpanningTree(const GraphConfig& config) : GraphTask("spanning_tree", config) {}
+  using SequenceTask::sample;
+  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  config::Json describe(uint64_t seed, int64_t index) const override;
+  /// Guessing among the nodes and the end; and the N - 1 lightest edges, cycles or not, then the
+  /// end. Means over 1000 samples.
+  std::vector<Level> levels() const override;
+};
+
+}  // namespace tessera::task

@@ -1,0 +1,107 @@
+#include "lab/task/nth_farthest/nth_farthest.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/decimal.h"
+#include "lab/task/sequence/draws.h"
+
+namespace tessera::task {
+namespace {
+
+double squared_distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = double{a[i]} - double{b[i]};
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::vector<size_t> farthest_first(const std::vector<std::vector<float>>& vectors,
+                                   size_t reference) {
+  check_argument(reference < vectors.size(), "farthest_first: vector {} of {}", reference,
+                 vectors.size());
+  std::vector<double> distances;
+  for (const auto& vector : vectors)
+    distances.push_back(squared_distance(vector, vectors[reference]));
+  distances[reference] = -1;  // behind an equal vector
+  std::vector<size_t> order(vectors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return distances[a] > distances[b]; });
+  return order;
+}
+
+NthFarthest::NthFarthest(const NthFarthestConfig& config) : config_(config) {
+  constexpr int64_t kMost = 4096;
+  check_range(config.vectors, 2, kMost, "nth_farthest: vectors");
+  check_range(config.dimension, 1, kMost, "nth_farthest: dimension");
+}
+
+TaskShape NthFarthest::shape() const {
+  return {.input_width = config_.dimension + 3 * config_.vectors,
+          .output_width = config_.vectors,
+          .targets = TargetKind::kClasses};
+}
+
+NthFarthest::Question NthFarthest::draw(uint64_t seed, int64_t index) const {
+  RandomStream random = content_stream(seed, index);
+  Question question;
+  for (int64_t i = 0; i < config_.vectors; ++i) {
+    auto& vector = question.vectors.emplace_back();
+    for (int64_t j = 0; j < config_.dimension; ++j)
+      vector.push_back(static_cast<float>(2 * random.uniform() - 1));
+  }
+  question.labels = draw_permutation(random, config_.vectors);
+  question.k = draw_between(random, 0, config_.vectors - 1);
+  question.reference = static_cast<size_t>(draw_between(random, 0, config_.vectors - 1));
+  return question;
+}
+
+TaskSample NthFarthest::sample(uint64_t seed, int64_t index, int64_t) const {
+  const Question question = draw(seed, index);
+  const auto n = static_cast<size_t>(config_.vectors);
+  const auto dimension = static_cast<size_t>(config_.dimension);
+  TaskSample sample;
+  for (size_t i = 0; i < n; ++i) {
+    const auto row = sample.add_row(shape().input_width);
+    std::copy(question.vectors[i].begin(), question.vectors[i].end(), row.begin());
+    row[dimension + static_cast<size_t>(question.labels[i])] = 1;
+    row[dimension + n + static_cast<size_t>(question.k)] = 1;
+    row[dimension + 2 * n + static_cast<size_t>(question.labels[question.reference])] = 1;
+  }
+  const auto order = farthest_first(question.vectors, question.reference);
+  sample.first_answer = sample.steps - 1;
+  sample.answers = 1;
+  sample.classes = {question.labels[order[static_cast<size_t>(question.k)]]};
+  return sample;
+}
+
+config::Json NthFarthest::describe(uint64_t seed, int64_t index) const {
+  const Question question = draw(seed, index);
+  config::Json vectors = config::Json::array();
+  for (const auto& vector : question.vectors) vectors.push_back(shortest_decimals(vector));
+  std::vector<int64_t> ranking;
+  for (size_t place : farthest_first(question.vectors, question.reference))
+    ranking.push_back(question.labels[place]);
+  return {{"index", index},
+          {"vectors", vectors},
+          {"labels", question.labels},
+          {"k", question.k},
+          {"m", question.labels[question.reference]},
+          {"labels_farthest_first", ranking},
+          {"answer", ranking[static_cast<size_t>(question.k)]}};
+}
+
+std::vector<Level> NthFarthest::levels() const {
+  const auto n = static_cast<double>(config_.vectors);
+  return {{"guess a label", "accuracy", 1 / n},
+          {"m if k = N-1, else any other label", "accuracy", 2 / n}};
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,56 @@
+#include "lab/task/pong/pong_players.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::task {
+namespace {
+
+constexpr uint64_t kPlayerStream = 2;  // of the seed
+constexpr double kEdge = 7;            // rows from a paddle's middle, at most half of its height
+
+/// The row that the middle of a perfect player's paddle should have.
+double best_row(const PongGame& game) {
+  constexpr double kMiddle = (pong::kFieldTop + pong::kFieldBottom) / 2;
+  if (!game.ball_in_play() || game.ball_speed_sideways() < 0) return kMiddle;
+  const double arrival = row_of_arrival(game, pong::kPlayerFace - pong::kBallWidth);
+  const bool opponent_is_above = game.opponent().middle_row() < kMiddle;
+  return arrival + (opponent_is_above ? -kEdge : kEdge);
+}
+
+/// The move that leaves the paddle nearest to its best row when the action has ended.
+PongMove perfect_move(const PongGame& game, int64_t frames) {
+  const double way = best_row(game) - game.player().middle_row();
+  const double step = pong::kPlayerSpeed * static_cast<double>(frames);
+  if (std::abs(way) <= step / 2) return PongMove::kStay;
+  return way < 0 ? PongMove::kUp : PongMove::kDown;
+}
+
+}  // namespace
+
+int64_t choose_action(PongPlayer player, const PongEnvironment& environment, RandomStream& random) {
+  const auto moves = moves_of(environment.configuration().actions);
+  if (player == PongPlayer::kStill) return 0;
+  if (player == PongPlayer::kRandom) return static_cast<int64_t>(random.below(moves.size()));
+  const PongMove move =
+      perfect_move(environment.game(), environment.configuration().frames_per_action());
+  return std::ranges::find(moves, move) - moves.begin();
+}
+
+PongScore play_game(const PongEnvironmentConfig& config, PongPlayer player, uint64_t seed,
+                    const OnPongAction& on_action) {
+  PongEnvironment environment(config, seed);
+  RandomStream random(seed, kPlayerStream);
+  PongScore score;
+  for (bool ended = false; !ended; ++score.actions) {
+    const int64_t action = choose_action(player, environment, random);
+    const PongEnvironment::Outcome outcome = environment.act(action);
+    if (on_action) on_action(environment, action, outcome);
+    ended = outcome.ended;
+  }
+  score.won = environment.game().player_points();
+  score.lost = environment.game().opponent_points();
+  return score;
+}
+
+}  // namespace tessera::task

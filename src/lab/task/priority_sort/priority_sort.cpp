@@ -1,0 +1,70 @@
+#include "lab/task/priority_sort/priority_sort.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/decimal.h"
+#include "lab/task/sequence/draws.h"
+
+namespace tessera::task {
+
+std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64_t count) {
+  check_argument(0 <= count && count <= std::ssize(priorities),
+                 "highest_priorities: {} of {} vectors", count, priorities.size());
+  std::vector<int64_t> order(priorities.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return priorities[static_cast<size_t>(a)] > priorities[static_cast<size_t>(b)];
+  });
+  order.resize(static_cast<size_t>(count));
+  return order;
+}
+
+PrioritySort::PrioritySort(const PrioritySortConfig& config) : config_(config) {
+  constexpr int64_t kMost = 65536;
+  check_range(config.bits, 1, kMost, "priority_sort: bits");
+  check_range(config.vectors, 1, kMost, "priority_sort: vectors");
+  check_range(config.answers, 1, config.vectors, "priority_sort: answers");
+}
+
+TaskShape PrioritySort::shape() const {
+  return {.input_width = width(), .output_width = config_.bits, .targets = TargetKind::kBits};
+}
+
+PrioritySort::Vectors PrioritySort::draw(uint64_t seed, int64_t index) const {
+  RandomStream random = content_stream(seed, index);
+  Vectors vectors{.rows = draw_bit_rows(random, config_.vectors, config_.bits), .priorities = {}};
+  for (int64_t i = 0; i < config_.vectors; ++i)
+    vectors.priorities.push_back(static_cast<float>(2 * random.uniform() - 1));
+  return vectors;
+}
+
+TaskSample PrioritySort::sample(uint64_t seed, int64_t index, int64_t) const {
+  const Vectors vectors = draw(seed, index);
+  TaskSample sample;
+  for (size_t i = 0; i < vectors.rows.size(); ++i)
+    add_bit_row(sample, vectors.rows[i], width())[static_cast<size_t>(config_.bits)] =
+        vectors.priorities[i];
+  BitRows sorted;
+  for (int64_t place : highest_priorities(vectors.priorities, config_.answers))
+    sorted.push_back(vectors.rows[static_cast<size_t>(place)]);
+  answer_with_bits(sample, sorted, width());
+  return sample;
+}
+
+config::Json PrioritySort::describe(uint64_t seed, int64_t index) const {
+  const Vectors vectors = draw(seed, index);
+  return {{"index", index},
+          {"vectors", bit_texts(vectors.rows)},
+          {"priorities", shortest_decimals(vectors.priorities)},
+          {"answer", highest_priorities(vectors.priorities, config_.answers)}};
+}
+
+std::vector<Level> PrioritySort::levels() const {
+  return {{"guess every bit", "bits per sequence",
+           0.5 * static_cast<double>(config_.bits * config_.answers)}};
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "lab/task/sequence/bit_rows.h"
+#include "lab/task/sequence/sequence_task.h"
+
+namespace tessera::task {
+
+struct PrioritySortConfig {
+  int64_t bits = 32;
+  int64_t vectors = 20;
+  int64_t answers = 16;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("bits", bits, "width of a vector");
+    field("vectors", vectors, "vectors in the input");
+    field("answers", answers, "vectors to return, those of the highest priorities");
+  }
+};
+
+/// Priority sort (Graves et al. 2014; Le et al. 2020, section 3.2): return vectors in the order of
+/// a number that came with each. Input rows of bits + 2 channels: random bits, then the priority,
+/// uniform in [-1, 1), then a channel that stays 0. At the rows of zeros that follow, the answer is
+/// the vectors of the highest priorities, highest first; equal ones in the order of the input.
+class PrioritySort : public SequenceTask {
+ public:
+  /// Throws UsageError on sizes outside 1 … 65536 or more answers than vectors.
+  explicit PrioritySort(const PrioritySortConfig& config);
+
+  using SequenceTask::sample;
+  TaskShape shape() const override;
+  TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
+  config::Json describe(uint64_t seed, int64_t index) const override;
+  /// Guessing each bit: half of them wrong.
+  std::vector<Level> levels() const override;
+
+ private:
+  struct Vectors {
+    BitRows rows;
+    std::vector<float> priorities;
+  };
+  Vectors draw(uint64_t seed, int64_t index) const;
+  int64_t width() const { return config_.bits + 2; }
+
+  PrioritySortConfig config_;
+};
+
+/// Places of the `count` highest priorities, highest first; of equal ones the first comes first.
+/// count <= priorities.size().
+std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64_t count);
+
+}  // namespace tessera::task

@@ -1,0 +1,109 @@
+#include "lab/task/regbench/regbench.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/draws.h"
+#include "tessera/base/error.h"
+
+namespace tessera::task {
+
+RegBench::RegBench(const RegBenchConfig& config) : config_(config) {
+  constexpr int64_t kMost = 4096;
+  const auto check = [](const char* field, int64_t value, int64_t low, int64_t high) {
+    check_range(value, low, high, "regbench: " + std::string(field));
+  };
+  check("letters", config.letters, 1, 26);
+  check("max_alphabet", config.max_alphabet, 1, config.letters);
+  check("min_alphabet", config.min_alphabet, 1, config.max_alphabet);
+  check("max_states", config.max_states, 2, kMost);
+  check("min_states", config.min_states, 2, config.max_states);
+  // The edges of a state have different letters and lead to different other states.
+  check("max_edges (at most min_alphabet and min_states - 1)", config.max_edges, 1,
+        std::min(config.min_alphabet, config.min_states - 1));
+  check("max_strings", config.max_strings, 1, kMost);
+  check("min_strings", config.min_strings, 1, config.max_strings);
+  check("max_length", config.max_length, 1, kMost);
+  check("min_length", config.min_length, 1, config.max_length);
+  if (config.min_strings == 1 && config.min_length == 1)
+    throw UsageError(
+        "regbench: min_strings and min_length are 1: a sequence of one token has no next one; "
+        "expected 2 or more of either");
+}
+
+Automaton RegBench::automaton(uint64_t seed, int64_t index) const {
+  RandomStream random = size_stream(seed, index);
+  const int64_t states = draw_between(random, config_.min_states, config_.max_states);
+  const int64_t symbols = draw_between(random, config_.min_alphabet, config_.max_alphabet);
+  const std::vector<int64_t> alphabet = draw_distinct(random, config_.letters, symbols);
+  std::vector<std::vector<Automaton::Edge>> edges(static_cast<size_t>(states));
+  for (int64_t state = 0; state < states; ++state) {
+    const int64_t count = draw_between(random, 1, config_.max_edges);
+    const auto chosen = draw_distinct(random, symbols, count);
+    const auto others = draw_distinct(random, states - 1, count);
+    for (size_t i = 0; i < chosen.size(); ++i)
+      edges[static_cast<size_t>(state)].push_back(
+          {alphabet[static_cast<size_t>(chosen[i])], others[i] + (others[i] >= state ? 1 : 0)});
+  }
+  return Automaton(std::move(edges)).minimised();
+}
+
+RegBenchSequence RegBench::sequence(const Automaton& automaton, uint64_t seed,
+                                    int64_t index) const {
+  RandomStream random = content_stream(seed, index);
+  const int64_t strings = draw_between(random, config_.min_strings, config_.max_strings);
+  RegBenchSequence sequence;
+  const auto add = [&](int64_t token, int64_t state) {
+    sequence.tokens.push_back(token);
+    sequence.states.push_back(state);
+  };
+  for (int64_t string = 0; string < strings; ++string) {
+    if (string > 0) add(separator(), 0);
+    const int64_t length = draw_between(random, config_.min_length, config_.max_length);
+    for (int64_t i = 0, state = 0; i < length; ++i) {
+      const auto edges = automaton.edges(state);
+      const auto& edge = edges[static_cast<size_t>(draw_between(random, 0, std::ssize(edges) - 1))];
+      check_argument(0 <= edge.symbol && edge.symbol < config_.letters,
+                     "RegBench::sequence: the automaton has the symbol {}, letters are 0 to {}",
+                     edge.symbol, config_.letters - 1);
+      state = edge.target;
+      add(edge.symbol, state);
+    }
+  }
+  return sequence;
+}
+
+std::vector<double> RegBench::next_symbol(const Automaton& automaton, int64_t state) const {
+  std::vector<double> probabilities(static_cast<size_t>(vocabulary()), 0.0);
+  const auto edges = automaton.edges(state);
+  for (const auto& edge : edges)
+    probabilities.at(static_cast<size_t>(edge.symbol)) = 1.0 / static_cast<double>(edges.size());
+  return probabilities;
+}
+
+std::string RegBench::text(std::span<const int64_t> tokens) const {
+  std::string text;
+  for (const int64_t token : tokens)
+    text += token < config_.letters ? static_cast<char>('a' + token)
+                                    : (token == separator() ? '|' : '.');
+  return text;
+}
+
+config::Json RegBench::describe(uint64_t automaton_seed, uint64_t sequence_seed,
+                                int64_t index) const {
+  const Automaton automaton = this->automaton(automaton_seed, index);
+  const RegBenchSequence sequence = this->sequence(automaton, sequence_seed, index);
+  config::Json states = config::Json::array();
+  for (int64_t state = 0; state < automaton.states(); ++state) {
+    config::Json out = config::Json::object();
+    for (const auto& edge : automaton.edges(state)) out[text({&edge.symbol, 1})] = edge.target;
+    states.push_back(std::move(out));
+  }
+  return {{"index", index},
+          {"automaton", std::move(states)},
+          {"text", text(sequence.tokens)},
+          {"states", sequence.states}};
+}
+
+}  // namespace tessera::task

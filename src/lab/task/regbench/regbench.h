@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/task/regbench/automaton.h"
+#include "tessera/base/config.h"
+
+namespace tessera::task {
+
+/// Sizes of the random languages. Defaults: the paper's.
+struct RegBenchConfig {
+  int64_t letters = 18;
+  int64_t min_alphabet = 4;
+  int64_t max_alphabet = 18;
+  int64_t min_states = 4;
+  int64_t max_states = 12;
+  int64_t max_edges = 3;
+  int64_t min_strings = 10;
+  int64_t max_strings = 19;
+  int64_t min_length = 1;
+  int64_t max_length = 49;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("letters", letters, "letters from which the alphabet of a language is drawn, at most 26");
+    field("min_alphabet", min_alphabet, "fewest letters of a language");
+    field("max_alphabet", max_alphabet, "maximum number of letters of a language");
+    field("min_states", min_states, "fewest states of an automaton, before it is minimised");
+    field("max_states", max_states, "maximum number of states of an automaton");
+    field("max_edges", max_edges, "maximum number of edges out of a state");
+    field("min_strings", min_strings, "fewest strings of a sequence");
+    field("max_strings", max_strings, "maximum number of strings of a sequence");
+    field("min_length", min_length, "fewest symbols of a string");
+    field("max_length", max_length, "maximum number of symbols of a string");
+  }
+};
+
+/// Strings of one language behind one another, with a separator between two strings.
+struct RegBenchSequence {
+  std::vector<int64_t> tokens;
+  std::vector<int64_t> states;  ///< of the automaton after each token; 0 after a separator
+};
+
+/// In-context language learning (Akyürek et al. 2024, RegBench; Zhang et al. 2024, figure 9): each
+/// sequence shows strings of one random regular language. Who predicts the next symbol has to find
+/// out the language from the strings before.
+///
+/// An automaton has U{min_states … max_states} states; its alphabet is U{min_alphabet …
+/// max_alphabet} of the letters; each state has U{1 … max_edges} edges with different symbols,
+/// which lead to different other states; then it is minimised. A sequence has U{min_strings …
+/// max_strings} strings, each a walk of U{min_length … max_length} symbols from the first state.
+///
+/// Automaton `index` of the set named by `seed` is a pure function of (seed, index), and so is the
+/// sequence that a second seed gives for it: two seeds name two sequences of the same language.
+class RegBench {
+ public:
+  /// Throws UsageError that names the field and what it may be.
+  explicit RegBench(const RegBenchConfig& config);
+
+  const RegBenchConfig& config() const { return config_; }
+  /// Tokens: the letters are 0 … letters - 1.
+  int64_t separator() const { return config_.letters; }
+  int64_t padding() const { return config_.letters + 1; }
+  int64_t vocabulary() const { return config_.letters + 2; }
+  /// Tokens of the longest sequence.
+  int64_t longest() const { return config_.max_strings * (config_.max_length + 1) - 1; }
+
+  Automaton automaton(uint64_t seed, int64_t index) const;
+  /// Throws UsageError on symbols that are not letters.
+  RegBenchSequence sequence(const Automaton& automaton, uint64_t seed, int64_t index) const;
+  /// The exact probability of each token of the vocabulary to be the next symbol in this state. A
+  /// separator is no symbol: where strings end is not the language's.
+  std::vector<double> next_symbol(const Automaton& automaton, int64_t state) const;
+
+  /// "abc|ab": 'a' is letter 0, '|' the separator, '.' the padding.
+  std::string text(std::span<const int64_t> tokens) const;
+  /// An automaton and a sequence as a line of a data file: index, automaton (for each state, the
+  /// state behind each letter), text, and states.
+  config::Json describe(uint64_t automaton_seed, uint64_t sequence_seed, int64_t index) const;
+
+ private:
+  RegBenchConfig config_;
+};
+
+}  // namespace tessera::task

@@ -1,0 +1,54 @@
+#include "lab/task/sequence/bit_rows.h"
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+
+namespace tessera::task {
+
+BitRows draw_bit_rows(RandomStream& random, int64_t rows, int64_t bits) {
+  BitRows result(static_cast<size_t>(rows), BitRow(static_cast<size_t>(bits)));
+  for (BitRow& row : result)
+    for (size_t i = 0; i < row.size(); i += 64) {
+      uint64_t word = random();
+      for (size_t j = i; j < std::min(i + 64, row.size()); ++j, word >>= 1) row[j] = word & 1;
+    }
+  return result;
+}
+
+std::vector<std::string> bit_texts(const BitRows& rows) {
+  std::vector<std::string> texts;
+  for (const BitRow& row : rows) {
+    std::string& text = texts.emplace_back();
+    for (uint8_t bit : row) text += bit != 0 ? '1' : '0';
+  }
+  return texts;
+}
+
+int64_t hamming_distance(const BitRows& a, const BitRows& b) {
+  check_argument(a.size() == b.size(), "hamming_distance: {} rows and {}", a.size(), b.size());
+  int64_t distance = 0;
+  for (size_t row = 0; row < a.size(); ++row) {
+    check_argument(a[row].size() == b[row].size(), "hamming_distance: row {} has {} bits and {}",
+                   row, a[row].size(), b[row].size());
+    for (size_t i = 0; i < a[row].size(); ++i) distance += a[row][i] != b[row][i] ? 1 : 0;
+  }
+  return distance;
+}
+
+std::span<float> add_bit_row(TaskSample& sample, const BitRow& row, int64_t width) {
+  const auto input = sample.add_row(width);
+  std::copy(row.begin(), row.end(), input.begin());
+  return input;
+}
+
+void answer_with_bits(TaskSample& sample, const BitRows& rows, int64_t width) {
+  sample.first_answer = sample.steps;
+  sample.answers = static_cast<int64_t>(rows.size());
+  for (const BitRow& row : rows) {
+    sample.bits.insert(sample.bits.end(), row.begin(), row.end());
+    sample.add_row(width);
+  }
+}
+
+}  // namespace tessera::task

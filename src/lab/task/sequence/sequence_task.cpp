@@ -1,0 +1,26 @@
+#include "lab/task/sequence/sequence_task.h"
+
+#include "tessera/base/random.h"
+
+namespace tessera::task {
+
+std::span<float> TaskSample::add_row(int64_t width) {
+  ++steps;
+  inputs.resize(inputs.size() + static_cast<size_t>(width));
+  return std::span(inputs).last(static_cast<size_t>(width));
+}
+
+void TaskSample::answer_with_classes(std::span<const int64_t> answer, int64_t width) {
+  first_answer = steps;
+  answers = static_cast<int64_t>(answer.size());
+  classes.assign(answer.begin(), answer.end());
+  for (size_t i = 0; i < answer.size(); ++i) add_row(width);
+}
+
+uint64_t split_seed(uint64_t seed, Split split) {
+  constexpr uint64_t kSplits = 0x73706C697473;  // "splits": a stream that no sample has
+  const auto words = Philox(seed, kSplits).block(static_cast<uint64_t>(split));
+  return uint64_t{words[1]} << 32 | words[0];
+}
+
+}  // namespace tessera::task

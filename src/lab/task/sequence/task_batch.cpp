@@ -1,0 +1,163 @@
+#include "lab/task/sequence/task_batch.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tessera/base/error.h"
+#include "tessera/tensor/check.h"
+#include "tessera/tensor/check_shape.h"
+
+namespace tessera::task {
+namespace {
+
+/// Puts a sample into column `b` of the batch.
+void copy_sample(const TaskSample& sample, const TaskShape& shape, int64_t b, TaskBatch& batch) {
+  const auto column = [&](at::Tensor& tensor, int64_t begin, int64_t steps) {
+    return tensor.narrow(0, begin, steps).select(1, b);
+  };
+  const auto view = [](const auto& values, at::IntArrayRef sizes, at::ScalarType type) {
+    return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), sizes, type);
+  };
+  if (shape.vocabulary > 0)
+    column(batch.inputs, 0, sample.steps).copy_(view(sample.tokens, {sample.steps}, at::kLong));
+  else
+    column(batch.inputs, 0, sample.steps)
+        .copy_(view(sample.inputs, {sample.steps, shape.input_width}, at::kFloat));
+  auto targets = column(batch.targets, sample.first_answer, sample.answers);
+  if (batch.kind == TargetKind::kClasses)
+    targets.copy_(view(sample.classes, {sample.answers}, at::kLong));
+  else
+    targets.copy_(view(batch.kind == TargetKind::kBits ? sample.bits : sample.vectors,
+                       {sample.answers, shape.output_width}, at::kFloat));
+  column(batch.answers, sample.first_answer, sample.answers).fill_(true);
+}
+
+/// What the outputs of the last steps are compared with.
+struct Answers {
+  at::Tensor targets;  ///< [T', B, out] or [T', B]
+  at::Tensor asked;    ///< [T', B]
+};
+
+Answers answers_of(const at::Tensor& outputs, const TaskBatch& batch, const char* what) {
+  const bool classes = batch.kind == TargetKind::kClasses;
+  const int64_t T = batch.answers.size(0);
+  check_shape(outputs, {-1, batch.answers.size(1), classes ? -1 : batch.targets.size(2)}, what);
+  TESSERA_CHECK(T - batch.first_answer <= outputs.size(0) && outputs.size(0) <= T, what, " have ",
+                outputs.size(0), " steps, expected ", T - batch.first_answer, " to ", T);
+  const int64_t first = T - outputs.size(0);
+  return {batch.targets.slice(0, first), batch.answers.slice(0, first)};
+}
+
+/// |outputs - targets| [T, B, out], 0 where none is asked.
+at::Tensor absolute_errors(const at::Tensor& outputs, const Answers& answers) {
+  return (outputs - answers.targets)
+      .abs()
+      .masked_fill(answers.asked.logical_not().unsqueeze(-1), 0);
+}
+
+/// Which symbols are wrong: [T, B, out] of bits and vectors, [T, B, 1] of classes; false where none
+/// is asked.
+at::Tensor wrong_symbols(const at::Tensor& outputs, const Answers& answers,
+                         const TaskBatch& batch) {
+  const auto asked = answers.asked.unsqueeze(-1);
+  if (batch.kind == TargetKind::kVectors)
+    return absolute_errors(outputs, answers).le(batch.clip).logical_not();  // also not a number
+  if (batch.kind == TargetKind::kBits) {
+    const auto wrong = outputs.gt(0).ne(answers.targets.gt(0)).logical_or(outputs.isnan());
+    return wrong.logical_and(asked);
+  }
+  const auto wrong = outputs.argmax(-1).ne(answers.targets).logical_or(outputs.isnan().any(-1));
+  return wrong.unsqueeze(-1).logical_and(asked);
+}
+
+double ratio(double part, int64_t whole) {
+  return whole == 0 ? std::numeric_limits<double>::quiet_NaN() : part / static_cast<double>(whole);
+}
+
+}  // namespace
+
+TaskBatch TaskBatch::to(const at::Device& device) const {
+  return {inputs.to(device), targets.to(device), answers.to(device), first_answer, kind, clip};
+}
+
+TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples) {
+  check_argument(!samples.empty(), "make_batch: no samples");
+  std::vector<TaskSample> drawn;
+  for (int64_t index : samples) drawn.push_back(task.sample(seed, index, samples.front()));
+  const int64_t steps = std::max_element(drawn.begin(), drawn.end(), [](auto& a, auto& b) {
+                          return a.steps < b.steps;
+                        })->steps;
+  const int64_t rows = std::ssize(drawn);
+  const TaskShape shape = task.shape();
+  TaskBatch batch;
+  batch.kind = shape.targets;
+  batch.clip = shape.clip;
+  batch.inputs = shape.vocabulary > 0 ? at::zeros({steps, rows}, at::kLong)
+                                      : at::zeros({steps, rows, shape.input_width});
+  batch.targets = batch.kind == TargetKind::kClasses ? at::zeros({steps, rows}, at::kLong)
+                                                     : at::zeros({steps, rows, shape.output_width});
+  batch.answers = at::zeros({steps, rows}, at::kBool);
+  batch.first_answer = steps;
+  for (int64_t b = 0; b < rows; ++b) {
+    const TaskSample& sample = drawn[static_cast<size_t>(b)];
+    copy_sample(sample, shape, b, batch);
+    batch.first_answer = std::min(batch.first_answer, sample.first_answer);
+  }
+  return batch;
+}
+
+at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch) {
+  const Answers answers = answers_of(outputs, batch, "answer_loss: outputs");
+  const auto asked = outputs.index({answers.asked});            // [answers, out]
+  const auto targets = answers.targets.index({answers.asked});  // [answers, out] or [answers]
+  switch (batch.kind) {
+    case TargetKind::kBits:
+      return at::binary_cross_entropy_with_logits(asked, targets.to(asked.scalar_type()));
+    case TargetKind::kClasses:
+      return at::cross_entropy_loss(asked, targets);
+    case TargetKind::kVectors:
+      return (asked - targets).clamp(-batch.clip, batch.clip).square().mean();
+  }
+  TORCH_INTERNAL_ASSERT(false, "a kind of targets without a loss");
+}
+
+TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch) {
+  const Answers answers = answers_of(outputs, batch, "score_answers: outputs");
+  const auto wrong =
+      wrong_symbols(outputs.detach(), answers, batch).sum(at::IntArrayRef({0, 2}));  // [B]
+  const int64_t per_answer = batch.kind == TargetKind::kClasses ? 1 : batch.targets.size(2);
+  TaskScore score{.sequences = batch.answers.size(1),
+                  .perfect_sequences = wrong.eq(0).sum().item().toLong(),
+                  .symbols = batch.answers.sum().item().toLong() * per_answer,
+                  .wrong_symbols = wrong.sum().item().toLong()};
+  if (batch.kind == TargetKind::kVectors)
+    score.absolute_error =
+        absolute_errors(outputs.detach(), answers).sum(at::kDouble).item().toDouble();
+  return score;
+}
+
+TaskScore& TaskScore::operator+=(const TaskScore& other) {
+  sequences += other.sequences;
+  perfect_sequences += other.perfect_sequences;
+  symbols += other.symbols;
+  wrong_symbols += other.wrong_symbols;
+  absolute_error += other.absolute_error;
+  return *this;
+}
+
+double TaskScore::wrong_per_sequence() const {
+  return ratio(static_cast<double>(wrong_symbols), sequences);
+}
+double TaskScore::accuracy() const {
+  return ratio(static_cast<double>(symbols - wrong_symbols), symbols);
+}
+double TaskScore::perfect_share() const {
+  return ratio(static_cast<double>(perfect_sequences), sequences);
+}
+double TaskScore::mean_absolute_error() const {
+  return ratio(absolute_error, symbols);
+}
+
+}  // namespace tessera::task

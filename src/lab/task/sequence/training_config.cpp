@@ -1,0 +1,139 @@
+#include "lab/task/sequence/training_config.h"
+
+#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/task_kinds.h"
+#include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera::task {
+namespace {
+
+using config::Json;
+
+/// Takes the text under `key` out of a table.
+std::string taken_name(Json& table, const char* key, std::string_view what) {
+  if (!table.is_object() || !table.contains(key) || !table[key].is_string())
+    throw UsageError("{} is {}, expected a table with '{}', a name", what, table.dump(), key);
+  std::string name = table[key];
+  table.erase(key);
+  return name;
+}
+
+/// Sets a width of the model to the task's, unless it says so already.
+void set_width(Json& fields, const char* key, int64_t width) {
+  if (fields.contains(key) && fields[key] != width)
+    throw UsageError("model.{} is {}, but the task has {}; leave it out", key, fields[key].dump(),
+                     width);
+  fields[key] = width;
+}
+
+}  // namespace
+
+TrainConfig default_task_training() {
+  return {.steps = 10000,
+          .batch = 128,
+          .learning_rate = 1e-4,
+          .min_learning_rate = 1e-4,
+          .warmup_steps = 0,
+          .optimizer = OptimizerKind::kRmsprop,
+          .smoothing = 0.95,
+          .clip = 0,
+          .clip_value = 10,
+          .evaluate_every = 200,
+          .checkpoint_every = 200,
+          .seed = 1};
+}
+
+TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::string& where) {
+  TaskTrainingConfig config;
+  for (const auto& [key, table] : json.items()) {
+    const std::string path = where.empty() ? key : where + ": " + key;
+    if (key == "task")
+      config.task = table;
+    else if (key == "training_task")
+      config.training_task = table;
+    else if (key == "model")
+      config.model = table;
+    else if (key == "data")
+      config::from_json(table, config.data, path);
+    else if (key == "train")
+      config::from_json(table, config.train, path);
+    else
+      throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
+                       suggestion(key, {"task", "training_task", "model", "data", "train"}));
+  }
+  try {
+    config.train.check();
+    check_range(config.train.sample_every, 0, 0, "train.sample_every");
+    check_range(config.data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
+    check_range(config.data.test_samples, 1, int64_t{1} << 40, "data.test_samples");
+    if (config.data.training_samples > 0 && config.data.training_samples < config.train.batch)
+      throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
+                       config.data.training_samples, config.train.batch);
+    Json model = config.model_for(config.make_task()->shape());
+    if (config.make_training_task()->shape() != config.make_task()->shape())
+      throw UsageError(
+          "training_task is {}: with these keys inputs or outputs have other widths "
+          "than those of [task]",
+          config.training_task.dump());
+    const std::string kind = taken_name(model, "kind", "model");
+    model_kind(kind).make(model, std::nullopt, at::kMeta);
+  } catch (const UsageError& error) {
+    throw UsageError("{}{}{}", where, where.empty() ? "" : ": ", error.what());
+  }
+  return config;
+}
+
+Json TaskTrainingConfig::to_json() const {
+  return {{"task", task},
+          {"training_task", training_task},
+          {"model", model},
+          {"data", config::to_json(data)},
+          {"train", config::to_json(train)}};
+}
+
+std::unique_ptr<SequenceTask> TaskTrainingConfig::make_task() const {
+  Json settings = task;
+  const std::string name = taken_name(settings, "name", "task");
+  return task::make_task(name, settings);
+}
+
+std::unique_ptr<SequenceTask> TaskTrainingConfig::make_training_task() const {
+  if (!training_task.is_object() || training_task.contains("name"))
+    throw UsageError(
+        "training_task is {}, expected a table of keys that [task] has, without a name",
+        training_task.dump());
+  Json settings = task;
+  settings.update(training_task);
+  const std::string name = taken_name(settings, "name", "task");
+  return task::make_task(name, settings);
+}
+
+Json TaskTrainingConfig::complete_task() const {
+  Json settings = task;
+  const std::string name = taken_name(settings, "name", "task");
+  Json complete = {{"name", name}};
+  complete.update(complete_settings(name, settings));
+  return complete;
+}
+
+Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
+  Json fields = model;
+  const std::string name = taken_name(fields, "kind", "model");
+  const ModelKind& kind = model_kind(name);
+  fields["kind"] = name;
+  if (name == "embedded") return fields;  // as model_for() made it
+  if (!kind.reads_vectors)
+    throw UsageError(
+        "model.kind is '{}', which does not read vectors and cannot be trained on a "
+        "task",
+        name);
+  set_width(fields, "outputs", shape.output_width);
+  if (shape.vocabulary > 0)
+    return {{"kind", "embedded"}, {"vocabulary", shape.vocabulary}, {"model", fields}};
+  set_width(fields, "inputs", shape.input_width);
+  return fields;
+}
+
+}  // namespace tessera::task

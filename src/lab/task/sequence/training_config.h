@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/config.h"
+#include "tessera/train/train_config.h"
+
+namespace tessera::task {
+
+/// The [data] table: how many samples of the task there are.
+struct SampleSets {
+  int64_t training_samples = 0;
+  int64_t test_samples = 1280;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("training_samples", training_samples,
+          "samples to learn from, again and again (0: endless, each seen once)");
+    field("test_samples", test_samples, "samples that the trained model is measured on");
+  }
+};
+
+/// The [train] table's defaults for tasks: those of Le et al. 2020, supplementary D, as their code
+/// has them (the momentum is not in the text).
+TrainConfig default_task_training();
+
+/// A configuration of `tessera train` for a sequence model on a task.
+struct TaskTrainingConfig {
+  config::Json task = {{"name", "copy"}};  ///< [task]: the name and any of the task's keys
+  /// [training_task]: keys of [task] that have another value for the samples that are trained on,
+  /// for example easier ones.
+  config::Json training_task = config::Json::object();
+  config::Json model = {{"kind", "stm"}};  ///< [model]: the kind and any of its keys
+  SampleSets data;
+  TrainConfig train = default_task_training();
+
+  /// Throws UsageError on unknown keys, with the nearest known one, on values that no task, network
+  /// or training can have, and on a model whose inputs or outputs are not those of the task.
+  static TaskTrainingConfig from_json(const config::Json& json, const std::string& where);
+  config::Json to_json() const;
+
+  /// The task that the model is measured on.
+  std::unique_ptr<SequenceTask> make_task() const;
+  /// The task of the samples that are trained on.
+  std::unique_ptr<SequenceTask> make_training_task() const;
+  /// The [task] table with every default filled in.
+  config::Json complete_task() const;
+  /// The [model] table with the task's widths filled in. A model of vectors that is to read tokens
+  /// becomes one that is "embedded", its own "inputs" being the width of the embedding.
+  config::Json model_for(const TaskShape& shape) const;
+};
+
+}  // namespace tessera::task

@@ -1,0 +1,110 @@
+#include "lab/theory/descent.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/base/error.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr float kSignFloor = 1e-8f;
+
+/// target -= size * rule(gradient).
+void update(UpdateRule rule, double size, std::span<const float> gradient, float* target) {
+  const auto step = static_cast<float>(size);
+  if (rule == UpdateRule::kSign) {
+    for (size_t i = 0; i < gradient.size(); ++i)
+      target[i] -= step * gradient[i] / (std::abs(gradient[i]) + kSignFloor);
+    return;
+  }
+  float scale = step;
+  if (rule == UpdateRule::kRescaled) {
+    const double deviation = entry_deviation(gradient);
+    scale = deviation > 0 ? static_cast<float>(size / deviation) : 0.0f;
+  }
+  for (size_t i = 0; i < gradient.size(); ++i) target[i] -= scale * gradient[i];
+}
+
+ModelGradient<float> gradient_for(const AssociationTask& task, const WeightedBatch& batch,
+                                  const DescentStep& step, const AssociativeModel<float>& model) {
+  return model_gradient(task, model, batch,
+                        {.layer_norm = step.layer_norm,
+                         .memory = step.memory != 0,
+                         .inputs = step.inputs != 0,
+                         .outputs = step.outputs != 0});
+}
+
+}  // namespace
+
+double entry_deviation(std::span<const float> values) {
+  double mean = 0, squares = 0;
+  const auto n = static_cast<double>(values.size());
+  for (const float value : values) mean += value / n;
+  for (const float value : values) squares += (value - mean) * (value - mean);
+  return values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0.0;
+}
+
+DescentStep width_independent_step(UpdateRule rule, double size, int64_t dimension,
+                                   bool learn_memory, bool learn_embeddings) {
+  const auto d = static_cast<double>(dimension);
+  const double of_memory = rule == UpdateRule::kSign ? size / d : size;
+  const double of_embeddings = rule == UpdateRule::kSign ? size / std::sqrt(d) : size;
+  return {.rule = rule,
+          .memory = learn_memory ? of_memory : 0,
+          .inputs = learn_embeddings ? of_embeddings : 0,
+          .outputs = learn_embeddings ? of_embeddings : 0};
+}
+
+double descend(const AssociationTask& task, const WeightedBatch& batch, const DescentStep& step,
+               AssociativeModel<float>& model) {
+  const auto gradient = gradient_for(task, batch, step, model);
+  update(step.rule, step.memory, gradient.memory, model.memory.data());
+  update(step.rule, step.outputs, gradient.outputs, model.outputs.data());
+  const auto d = static_cast<size_t>(model.dimension);
+  for (size_t row = 0; row * d < gradient.inputs.size(); ++row)
+    update(step.rule, step.inputs, std::span(gradient.inputs).subspan(row * d, d),
+           model.inputs.data() + static_cast<size_t>(batch.inputs[row]) * d);
+  return gradient.loss;
+}
+
+AdamDescent::AdamDescent(const DescentStep& step, double beta1, double beta2)
+    : step_(step), beta1_(beta1), beta2_(beta2) {
+  check_argument(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1,
+                 "AdamDescent: betas {} and {}; both must lie in [0, 1)", beta1, beta2);
+}
+
+double AdamDescent::descend(const AssociationTask& task, const WeightedBatch& batch,
+                            AssociativeModel<float>& model) {
+  const auto gradient = gradient_for(task, batch, step_, model);
+  ++batches_;
+  update(step_.memory, gradient.memory, memory_, model.memory);
+  update(step_.outputs, gradient.outputs, outputs_, model.outputs);
+  if (step_.inputs == 0) return gradient.loss;
+  std::vector<float> of_inputs(model.inputs.size(), 0.0f);
+  const auto d = static_cast<size_t>(model.dimension);
+  for (size_t row = 0; row < batch.inputs.size(); ++row)
+    std::copy_n(gradient.inputs.begin() + static_cast<int64_t>(row * d), d,
+                of_inputs.begin() + batch.inputs[row] * model.dimension);
+  update(step_.inputs, of_inputs, inputs_, model.inputs);
+  return gradient.loss;
+}
+
+void AdamDescent::update(double size, std::span<const float> gradient, Moments& moments,
+                         std::span<float> target) const {
+  if (size == 0) return;
+  moments.first.resize(target.size(), 0.0f);
+  moments.second.resize(target.size(), 0.0f);
+  const auto keep1 = static_cast<float>(beta1_), keep2 = static_cast<float>(beta2_);
+  const auto steps = static_cast<double>(batches_);
+  const auto scale = static_cast<float>(size / (1 - std::pow(beta1_, steps)));
+  const auto correction = static_cast<float>(1 / (1 - std::pow(beta2_, steps)));
+  for (size_t i = 0; i < target.size(); ++i) {
+    float &first = moments.first[i], &second = moments.second[i];
+    first = keep1 * first + (1 - keep1) * gradient[i];
+    second = keep2 * second + (1 - keep2) * gradient[i] * gradient[i];
+    target[i] -= scale * first / (std::sqrt(second * correction) + kSignFloor);
+  }
+}
+
+}  // namespace tessera::theory

@@ -1,0 +1,78 @@
+#include "lab/theory/general_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "tessera/base/error.h"
+#include "tessera/plan/blas.h"
+#include "tessera/plan/gaussian_field.h"
+#include "tessera/plan/population_error.h"
+
+namespace tessera::theory {
+namespace {
+
+/// G = U U^T of M random directions. [M, M]
+std::vector<float> gram_matrix(int64_t outputs, int64_t d, uint64_t seed) {
+  std::vector<float> u(static_cast<size_t>(outputs * d)),
+      gram(static_cast<size_t>(outputs * outputs));
+  GaussianField(seed, kOutputStream).fill(0, outputs, 0, d, u.data(), d);
+  for (int64_t y = 0; y < outputs; ++y) {
+    float* line = u.data() + y * d;
+    const float length = std::sqrt(std::inner_product(line, line + d, line, 0.0f));
+    for (int64_t j = 0; j < d; ++j) line[j] /= length;
+  }
+  multiply_transposed(outputs, outputs, d, u.data(), d, u.data(), d, 0.0f, gram.data(), outputs);
+  return gram;
+}
+
+/// Answers [M, M] of what is stored for output z (row) to u_y (column).
+std::vector<float> answers_of(OutputWeights weights, int64_t outputs, int64_t d, uint64_t seed) {
+  const auto M = static_cast<size_t>(outputs);
+  std::vector<float> answers(M * M, 0.0f);
+  if (weights == OutputWeights::kDual) {
+    for (size_t y = 0; y < M; ++y) answers[y * M + y] = 1;
+    return answers;
+  }
+  answers = gram_matrix(outputs, d, seed);
+  if (weights != OutputWeights::kCentred) return answers;
+  for (size_t y = 0; y < M; ++y) {
+    double mean = 0;
+    for (size_t z = 0; z < M; ++z) mean += answers[z * M + y] / static_cast<double>(M);
+    for (size_t z = 0; z < M; ++z) answers[z * M + y] -= static_cast<float>(mean);
+  }
+  return answers;
+}
+
+}  // namespace
+
+std::vector<float> capped_weights(const AssociationTask& task, int64_t most) {
+  std::vector<int64_t> stored(static_cast<size_t>(task.outputs), 0);
+  std::vector<float> weights;
+  for (const int32_t y : task.output) weights.push_back(stored[y]++ < most ? 1.0f : 0.0f);
+  return weights;
+}
+
+double general_weights_error(const AssociationTask& task, OutputWeights weights, int64_t dimension,
+                             uint64_t seed) {
+  check_argument(dimension >= 1, "general_weights_error: dimension {}; at least 1 is needed",
+                 dimension);
+  check_argument(weights != OutputWeights::kDual || task.outputs <= dimension,
+                 "general_weights_error: {} outputs have no dual vectors in {} dimensions",
+                 task.outputs, dimension);
+  const SerialBlas serial_blas;
+  const int64_t N = task.inputs(), M = task.outputs, d = dimension;
+  std::vector<float> e(static_cast<size_t>(N * d)), sums(static_cast<size_t>(M * d), 0.0f);
+  GaussianField(seed, kInputStream).fill(0, N, 0, d, e.data(), d);
+  for (int64_t x = 0; x < N; ++x)
+    for (int64_t j = 0; j < d; ++j) sums[task.output[x] * d + j] += e[x * d + j];
+  std::vector<float> reads(static_cast<size_t>(N * M)), scores(reads.size());
+  multiply_transposed(N, M, d, e.data(), d, sums.data(), d, 0.0f, reads.data(), M);
+  const std::vector<float> answers = answers_of(weights, M, d, seed);
+  multiply(N, M, M, reads.data(), M, answers.data(), M, 0.0f, scores.data(), M);
+  return population_error_of_scores(task, scores);
+}
+
+}  // namespace tessera::theory

@@ -1,0 +1,66 @@
+#include "lab/theory/memory_diagnostics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "tessera/base/error.h"
+#include "tessera/plan/blas.h"
+
+namespace tessera::theory {
+
+MemoryDiagnostics diagnose_memory(std::span<const float> memory,
+                                  std::span<const float> output_embeddings, int64_t dimension) {
+  check_argument(dimension >= 1 && memory.size() == static_cast<size_t>(dimension * dimension) &&
+                     output_embeddings.size() % static_cast<size_t>(dimension) == 0 &&
+                     !output_embeddings.empty(),
+                 "diagnose_memory: {} entries of W and {} of U do not fit d = {}", memory.size(),
+                 output_embeddings.size(), dimension);
+  const int64_t outputs = static_cast<int64_t>(output_embeddings.size()) / dimension;
+  MemoryDiagnostics diagnostics;
+  diagnostics.stored_energy = std::inner_product(memory.begin(), memory.end(), memory.begin(), 0.0);
+  std::vector<float> read(output_embeddings.size());  // U W, row y is W^T u_y
+  multiply(outputs, dimension, dimension, output_embeddings.data(), dimension, memory.data(),
+           dimension, 0.0f, read.data(), dimension);
+  for (int64_t y = 0; y < outputs; ++y) {
+    const float* line = read.data() + y * dimension;
+    diagnostics.class_noise.push_back(std::inner_product(line, line + dimension, line, 0.0) /
+                                      static_cast<double>(dimension));
+    diagnostics.mean_noise += diagnostics.class_noise.back() / static_cast<double>(outputs);
+  }
+  return diagnostics;
+}
+
+double memory_load(double mean_noise, double margin, double kappa) {
+  if (margin <= 0) return std::numeric_limits<double>::infinity();
+  return 2 * kappa * mean_noise / (margin * margin);
+}
+
+double free_slots(const MemoryDiagnostics& diagnostics, double capacity, double weight) {
+  check_argument(weight > 0, "free_slots: a weight of {} stores nothing", weight);
+  return capacity - diagnostics.stored_energy / (weight * weight);
+}
+
+int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const double> class_noise,
+                                std::span<const double> prior, double weight) {
+  check_argument(scores.size() == class_noise.size() && scores.size() == prior.size(),
+                 "likelihood_ratio_answer: {} scores, {} noises, {} priors", scores.size(),
+                 class_noise.size(), prior.size());
+  int32_t answer = -1;
+  double best = -std::numeric_limits<double>::infinity();
+  for (size_t y = 0; y < scores.size(); ++y) {
+    if (prior[y] <= 0) continue;
+    const double noise = std::max(class_noise[y], 1e-12);
+    const double ratio = (weight * scores[y] - weight * weight / 2) / noise + std::log(prior[y]);
+    if (answer < 0 || ratio > best) {
+      best = ratio;
+      answer = static_cast<int32_t>(y);
+    }
+  }
+  check_argument(answer >= 0, "likelihood_ratio_answer: none of {} outputs has a prior",
+                 scores.size());
+  return answer;
+}
+
+}  // namespace tessera::theory

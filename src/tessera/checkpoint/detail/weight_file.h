@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tessera/base/safetensors.h"
+#include "tessera/model/model_kind.h"
+#include "tessera/tensor/tensor_file.h"
+
+namespace tessera {
+
+/// Throws DataError that names every tensor that is missing, has another shape or type or is
+/// unexpected (the first ten of them), with what was expected and found. Reads nothing but the
+/// file's header. path: how messages name the file. types: of the tensors that must be of one; the
+/// others must be of floating point.
+void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
+                   const std::vector<ParameterShape>& expected, const std::string& path,
+                   const std::map<std::string, safetensors::DType>& types = {});
+
+/// Writes the tensors atomically, with a checksum of names and bytes in the metadata ("checksum").
+/// Throws SystemError.
+void save_with_checksum(const std::filesystem::path& path, const NamedTensors& tensors);
+
+/// Throws DataError where the metadata has a checksum and it is not that of the tensors. Files
+/// written before there was one pass.
+void check_checksum(const TensorFile& file);
+
+}  // namespace tessera

@@ -1,0 +1,224 @@
+#include "tessera/memo/detail/window_error_predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "tessera/base/error.h"
+#include "tessera/base/random.h"
+#include "tessera/memo/detail/window_hash.h"
+#include "tessera/plan/normal_law.h"
+#include "tessera/plan/parallel.h"
+
+namespace tessera::memo {
+namespace {
+
+constexpr int64_t kMostVisits =
+    8192;  // windows visited for each shared part; if there are more, a sample
+
+int64_t power(int64_t base, int32_t exponent) {
+  int64_t value = 1;
+  while (exponent-- > 0) value *= base;
+  return value;
+}
+
+/// Tokens of a layer's windows.
+int64_t window_length(const WindowMemory& memory, int32_t layer) {
+  return power(memory.heads, layer);
+}
+
+/// One comparable part of a layer's key: `length` tokens that start `reach` before the position.
+struct Part {
+  int64_t reach, length;
+  double share;    // of the key
+  int64_t window;  // of the whole key
+};
+
+std::vector<Part> parts_of(const WindowMemory& memory, int64_t tokens) {
+  std::vector<Part> parts;
+  for (int32_t layer = 1; layer <= memory.layers; ++layer) {
+    const int64_t window = window_length(memory, layer), length = window / memory.heads;
+    if (window >= tokens) break;
+    if (memory.keys != WindowMemory::Keys::kSharedSlots) {
+      parts.push_back({window, window, 1.0, window});
+      continue;
+    }
+    for (int32_t slot = 0; slot < memory.heads; ++slot)
+      parts.push_back({window - slot * length, length, 1.0 / memory.heads, window});
+  }
+  return parts;
+}
+
+void check_memory(std::span<const int32_t> tokens, const WindowMemory& memory) {
+  check_argument(memory.heads >= 1 && memory.layers >= 1 && memory.layers <= 16,
+                 "WindowMemory: {} heads and {} layers; at least 1 of each and at most 16 layers",
+                 memory.heads, memory.layers);
+  check_argument(memory.vocabulary >= 1, "WindowMemory: vocabulary is {}, expected at least 1",
+                 memory.vocabulary);
+  for (const int32_t token : tokens)
+    check_argument(token >= 0 && token < memory.vocabulary,
+                   "WindowMemory: token {}, expected less than the vocabulary, {}", token,
+                   memory.vocabulary);
+  check_argument(static_cast<int64_t>(tokens.size()) > memory.heads,
+                 "WindowMemory: {} tokens are too few for a window of {} and its next token",
+                 tokens.size(), memory.heads);
+}
+
+}  // namespace
+
+WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
+                                           const WindowMemory& memory, int64_t probes,
+                                           uint64_t seed)
+    : memory_(memory) {
+  check_memory(tokens, memory);
+  const PartIndex index = index_parts(tokens);
+  count_energy(tokens);
+  group_tokens();
+  const auto positions = choose_positions(static_cast<int64_t>(tokens.size()), probes, seed);
+  probes_.resize(positions.size());
+  theory::parallel_for(static_cast<int64_t>(positions.size()),
+                       [&](int64_t k) { probes_[k] = make_probe(tokens, positions[k], index); });
+}
+
+WindowErrorPredictor::PartIndex WindowErrorPredictor::index_parts(
+    std::span<const int32_t> tokens) const {
+  const auto n = static_cast<int64_t>(tokens.size());
+  const auto parts = parts_of(memory_, n);
+  PartIndex index(parts.size());
+  theory::parallel_for(static_cast<int64_t>(parts.size()), [&](int64_t k) {
+    auto& written = index[k];
+    for (int64_t i = parts[k].window; i < n; ++i)
+      written.emplace_back(hash_tokens(tokens.subspan(i - parts[k].reach, parts[k].length)),
+                           static_cast<int32_t>(i));
+    std::sort(written.begin(), written.end());
+  });
+  return index;
+}
+
+void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
+  energy_of_token_.assign(static_cast<size_t>(memory_.vocabulary), 0.0);
+  const auto n = static_cast<int64_t>(tokens.size());
+  for (int32_t layer = 1; layer <= memory_.layers; ++layer)
+    for (int64_t i = window_length(memory_, layer); i < n; ++i, ++associations_)
+      energy_of_token_[tokens[i]] += 1;
+  total_energy_ = static_cast<double>(associations_);
+}
+
+void WindowErrorPredictor::group_tokens() {
+  std::map<int64_t, int32_t> known;
+  for (const double energy : energy_of_token_) {
+    const int64_t key = energy > 0 ? std::llround(std::log(energy) / 0.01) : -1;
+    const auto [place, is_new] = known.try_emplace(key, static_cast<int32_t>(groups_.size()));
+    if (is_new) groups_.push_back({});
+    group_of_token_.push_back(place->second);
+    groups_[place->second].outputs += 1;
+    groups_[place->second].energy += energy;
+  }
+  for (theory::OutputGroup& group : groups_) group.energy /= group.outputs;
+}
+
+std::vector<int64_t> WindowErrorPredictor::choose_positions(int64_t tokens, int64_t probes,
+                                                            uint64_t seed) const {
+  RandomStream random(seed);
+  std::vector<int64_t> positions;
+  const int64_t candidates = tokens - memory_.heads;
+  for (int64_t i = 0; i < std::min(probes, candidates); ++i)
+    positions.push_back(memory_.heads + (candidates <= probes
+                                             ? i
+                                             : static_cast<int64_t>(random.below(
+                                                   static_cast<uint64_t>(candidates)))));
+  return positions;
+}
+
+WindowErrorPredictor::Probe WindowErrorPredictor::make_probe(std::span<const int32_t> tokens,
+                                                             int64_t position,
+                                                             const PartIndex& index) const {
+  const auto parts = parts_of(memory_, static_cast<int64_t>(tokens.size()));
+  const int32_t right = tokens[position];
+  std::map<int32_t, double> interference;
+  Probe probe;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (position < parts[k].window) continue;
+    probe.layers += parts[k].share;
+    const uint64_t hash = hash_tokens(tokens.subspan(position - parts[k].reach, parts[k].length));
+    const auto begin =
+        std::lower_bound(index[k].begin(), index[k].end(), std::pair<uint64_t, int32_t>{hash, 0});
+    const auto end =
+        std::lower_bound(begin, index[k].end(), std::pair<uint64_t, int32_t>{hash, INT32_MAX});
+    const int64_t stride = (end - begin + kMostVisits - 1) / kMostVisits;
+    for (int64_t i = 0; i < end - begin; i += stride) {
+      const int32_t token = tokens[begin[i].second];
+      const bool is_own_pair = begin[i].second == position;
+      if (!is_own_pair) interference[token] += parts[k].share * static_cast<double>(stride);
+    }
+  }
+  const auto rival = [&](int32_t token, double score) {
+    return Rival{score, energy_of_token_[token], group_of_token_[token]};
+  };
+  probe.score = probe.layers + interference[right];
+  probe.right = rival(right, probe.score);
+  for (const auto& [token, score] : interference)
+    if (token != right) probe.rivals.push_back(rival(token, score));
+  return probe;
+}
+
+double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const {
+  constexpr int kLengths = 7, kNoises = 25;
+  const auto d = static_cast<double>(dimension);
+  // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
+  const double spread =
+      memory_.keys == WindowMemory::Keys::kSharedSlots ? 1 + 1.0 / memory_.heads : 1.0;
+  const auto variance = [&](double energy, double a) {
+    return spread * a * probe.layers * (energy + (total_energy_ - energy) / d) / d;
+  };
+  std::vector<double> others(groups_.size());
+  for (size_t g = 0; g < groups_.size(); ++g) others[g] = groups_[g].outputs;
+  others[probe.right.group] -= 1;
+  for (const Rival& rival : probe.rivals) others[rival.group] -= 1;
+
+  double recall = 0, weights = 0;
+  for (int i = 0; i < kLengths; ++i) {
+    const double g = 3.5 * (2.0 * i / (kLengths - 1) - 1);
+    const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * g;
+    const double a = std::max(1e-6, root * root * root);
+    const double deviation =
+        std::sqrt(variance(std::max(0.0, probe.right.energy - probe.layers), a));
+    for (int j = 0; j < kNoises; ++j) {
+      const double z = 5.0 * (2.0 * j / (kNoises - 1) - 1);
+      const double score = probe.score * a + deviation * z, leak = score * score / d;
+      double log_recall = 0;
+      for (size_t k = 0; k < others.size(); ++k)
+        if (others[k] > 0)
+          log_recall += others[k] * theory::log_normal_cdf(
+                                        score / std::sqrt(variance(groups_[k].energy, a) + leak));
+      for (size_t k = 0; k < probe.rivals.size() && log_recall > -40; ++k)
+        log_recall += theory::log_normal_cdf((score - probe.rivals[k].interference * a) /
+                                             std::sqrt(variance(probe.rivals[k].energy, a) + leak));
+      const double weight = std::exp(-(g * g + z * z) / 2);
+      weights += weight;
+      recall += weight * std::exp(log_recall);
+    }
+  }
+  return recall / weights;
+}
+
+std::pair<double, double> WindowErrorPredictor::error(int64_t dimension) const {
+  check_argument(dimension >= 2, "WindowErrorPredictor: dimension {}; at least 2 is needed",
+                 dimension);
+  return mean_error(theory::parallel_runs(
+      probes(), [&](int64_t k) { return 1 - recall(probes_[static_cast<size_t>(k)], dimension); }));
+}
+
+double WindowErrorPredictor::floor() const {
+  double lost = 0;
+  for (const Probe& probe : probes_) {
+    double strongest = 0;
+    for (const Rival& rival : probe.rivals) strongest = std::max(strongest, rival.interference);
+    // A tie is decided by noise.
+    if (strongest >= probe.score) lost += strongest == probe.score ? 0.5 : 1.0;
+  }
+  return lost / static_cast<double>(probes_.size());
+}
+
+}  // namespace tessera::memo

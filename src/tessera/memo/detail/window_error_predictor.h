@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tessera/memo/recall_predictor.h"
+#include "tessera/plan/error_predictor.h"
+
+namespace tessera::memo {
+
+/// A correlation matrix memory of text (Zanzotto et al. 2025): the key of a window of tokens is
+/// stored with the token that follows it, at every position; layer k uses windows of heads^k
+/// tokens, and all layers share one d x d matrix. The text is one document.
+struct WindowMemory {
+  enum class Keys {
+    kSharedSlots,   ///< a key joins `heads` projected parts: windows with equal parts interfere
+    kHashedWindows  ///< an independent key for each window
+  };
+
+  int32_t heads = 4;
+  int32_t layers = 1;
+  int64_t vocabulary = 0;
+  Keys keys = Keys::kSharedSlots;
+};
+
+/// Predicts the recall of a WindowMemory, decoded by score. Besides the noise, as
+/// theory::predicted_error has it, it knows the deterministic interference: a window that shares j
+/// of the h parts of the probe adds j / h to the score of its own next token. Where parts are
+/// shared it predicts about a tenth too little error, because it leaves out how such overlaps vary.
+class WindowErrorPredictor final : public RecallPredictor {
+ public:
+  /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
+  /// UsageError on heads, layers or vocabulary below 1, on a token outside the
+  /// vocabulary, and on a text too short for one window.
+  WindowErrorPredictor(std::span<const int32_t> tokens, const WindowMemory& memory, int64_t probes,
+                       uint64_t seed);
+
+  int64_t associations() const override { return associations_; }
+  int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
+  std::pair<double, double> error(int64_t dimension) const override;
+  /// Counts the probes with a rival of equal or greater interference.
+  double floor() const override;
+
+ private:
+  struct Rival {
+    double interference = 0;  // score it gets for certain
+    double energy = 0;
+    int32_t group = 0;
+  };
+  struct Probe {
+    double score = 0;   // of the right token: one per layer and what equal parts add
+    double layers = 0;  // |key|^2
+    Rival right;
+    std::vector<Rival> rivals;
+  };
+
+  /// For each part of a key, the positions that wrote it, sorted by what it reads.
+  using PartIndex = std::vector<std::vector<std::pair<uint64_t, int32_t>>>;
+
+  PartIndex index_parts(std::span<const int32_t> tokens) const;
+  void count_energy(std::span<const int32_t> tokens);
+  void group_tokens();
+  std::vector<int64_t> choose_positions(int64_t tokens, int64_t probes, uint64_t seed) const;
+  Probe make_probe(std::span<const int32_t> tokens, int64_t position, const PartIndex& index) const;
+  double recall(const Probe& probe, int64_t dimension) const;
+
+  WindowMemory memory_;
+  int64_t associations_ = 0;
+  std::vector<double> energy_of_token_;
+  std::vector<int32_t> group_of_token_;
+  std::vector<theory::OutputGroup> groups_;
+  double total_energy_ = 0;
+  std::vector<Probe> probes_;
+};
+
+}  // namespace tessera::memo

@@ -1,0 +1,27 @@
+#include "tessera/memory/detail/output_projection.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/memory/make_linear.h"
+#include "tessera/ops/activation_dropout.h"
+
+namespace tessera {
+
+ops::Dropout dropout_at(DropoutSite site, const MemoryOptions& options,
+                        std::optional<uint64_t> seed) {
+  if (!seed || options.dropout == 0) return {};
+  return {options.dropout, 2 * *seed + static_cast<uint64_t>(site)};
+}
+
+torch::nn::Linear make_output_projection(const MemoryOptions& options) {
+  return make_linear(options.channels, options.channels, options.bias, options.device);
+}
+
+at::Tensor project_output(const at::Tensor& reads, torch::nn::Linear& projection,
+                          const MemoryOptions& options, std::optional<uint64_t> dropout_seed) {
+  const at::Tensor y = ops::linear(reads.flatten(2), projection->weight, projection->bias,
+                                   options.precision);  // [B, T, C]
+  return ops::activation_dropout(y, dropout_at(DropoutSite::kOutput, options, dropout_seed));
+}
+
+}  // namespace tessera

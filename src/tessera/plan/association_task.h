@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/base/random.h"
+
+namespace tessera::theory {
+
+/// What a memory is asked to hold (Cabannes et al. 2024, eq. 1): inputs x in {0, …, N - 1} that
+/// come with probability p(x), each with one right output f(x) in {0, …, M - 1}.
+struct AssociationTask {
+  std::vector<double> law;      // [N] p(x), most frequent first, sum 1
+  std::vector<int32_t> output;  // [N] f(x)
+  int32_t outputs = 0;          // M
+
+  int64_t inputs() const { return static_cast<int64_t>(law.size()); }
+};
+
+/// p(x) proportional to (x + 1)^-alpha, f(x) = x mod M. Throws UsageError unless
+/// inputs > 0, outputs > 0 and alpha > 0.
+AssociationTask zipf_task(int64_t inputs, int32_t outputs, double alpha);
+
+/// The same from how often each input was counted, in any order; inputs counted zero times are
+/// dropped and the rest sorted, ties in the order given. f(x) = rank mod M. Throws
+/// UsageError on a negative count, on no positive count, or unless outputs > 0.
+AssociationTask counted_task(std::span<const double> counts, int32_t outputs);
+
+/// Q_y, the sum of q(x)^2 over the inputs of output y. [M]
+std::vector<double> class_energies(const AssociationTask& task, std::span<const float> weights);
+
+/// How often each x came up in `samples` independent draws from `law`: an exact multinomial by
+/// conditional binomials, at a cost that does not grow with the number of samples. [N]
+std::vector<int64_t> sample_counts(std::span<const double> law, int64_t samples,
+                                   RandomStream& random);
+
+/// Draws single inputs from a law in constant time (Walker 1977, the alias method).
+class AliasTable {
+ public:
+  /// law: nonnegative weights, of any positive sum.
+  explicit AliasTable(std::span<const double> law);
+
+  int32_t draw(RandomStream& random) const;
+
+ private:
+  std::vector<double> keep_;    // probability of staying in the cell
+  std::vector<int32_t> alias_;  // where the rest goes
+};
+
+}  // namespace tessera::theory

@@ -1,0 +1,82 @@
+#include "tessera/plan/counts_file.h"
+
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+#include <unordered_map>
+
+#include "tessera/base/error.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr int64_t kMostLines = 50000000;
+constexpr int64_t kMostCount = int64_t{1} << 53;
+constexpr std::string_view kBlanks = " \t\r";
+
+/// A line's start, fit for an error message: control and foreign bytes become '?'.
+std::string shown(std::string_view line) {
+  std::string text(line.substr(0, 40));
+  for (char& c : text)
+    if (c == '\t')
+      c = ' ';
+    else if (c < 32 || c > 126)
+      c = '?';
+  return line.size() > 40 ? text + "…" : text;
+}
+
+/// A line: what is counted (may be empty), and how often.
+struct Count {
+  std::string_view name;
+  double count;
+};
+
+/// The number that ends the line, and what stands before it.
+Count read_line(const std::string& path, int64_t number, std::string_view line) {
+  const size_t end = line.find_last_not_of(kBlanks) + 1;
+  const size_t blank = line.substr(0, end).find_last_of(kBlanks);
+  const size_t start = blank == std::string_view::npos ? 0 : blank + 1;
+  int64_t count = 0;
+  const auto [rest, error] = std::from_chars(line.data() + start, line.data() + end, count);
+  if (error != std::errc() || rest != line.data() + end || count < 0 || count > kMostCount)
+    throw DataError(path,
+                    "line {} reads \"{}\"; expected a count (a whole number from 0 to 2^53), or a "
+                    "name, a tab and a count",
+                    number, shown(line));
+  const std::string_view before = line.substr(0, start);
+  const size_t name = before.find_last_not_of(kBlanks);
+  return {before.substr(0, name == std::string_view::npos ? 0 : name + 1),
+          static_cast<double>(count)};
+}
+
+}  // namespace
+
+std::vector<double> read_counts_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw SystemError(path, "open", errno);
+  std::vector<double> counts;
+  std::string line;
+  bool any_positive = false;
+  std::unordered_map<std::string, int64_t> lines;  // of the names
+  for (int64_t number = 1; std::getline(file, line); ++number) {
+    if (number > kMostLines)
+      throw DataError(path, "has more than {} lines; merge rare inputs first", kMostLines);
+    if (line.find_first_not_of(kBlanks) == std::string::npos) continue;
+    const auto [name, count] = read_line(path, number, line);
+    if (!name.empty())
+      if (const auto [first, is_new] = lines.try_emplace(std::string(name), number); !is_new)
+        throw DataError(path, "lines {} and {} count the same, \"{}\"; add them up, one line each",
+                        first->second, number, shown(name));
+    counts.push_back(count);
+    any_positive |= counts.back() > 0;
+  }
+  // A folder opens but does not read.
+  if (file.bad()) throw SystemError(path, "read", errno);
+  if (!any_positive)
+    throw DataError(path, "has {} counts and none is positive; one line per input is expected",
+                    counts.size());
+  return counts;
+}
+
+}  // namespace tessera::theory

@@ -1,0 +1,159 @@
+#include "tessera/plan/detail/drawn_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tessera/base/error.h"
+#include "tessera/plan/error_predictor.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr double kFollowedRanks = 16384;
+constexpr double kNegligible = 1e-8;
+
+/// Indexed by how many inputs of one output are stored.
+using ByCount = std::vector<double>;
+
+/// Inputs of one output, added one by one.
+struct DrawnOutput {
+  ByCount chance;      // that so many are stored
+  ByCount stored;      // probability of a stored input beside so many other stored ones
+  ByCount not_stored;  // probability of one that is not
+
+  explicit DrawnOutput(size_t counts) : chance(counts), stored(counts), not_stored(counts) {
+    chance[0] = 1;
+  }
+
+  void add(double probability, double is_stored) {
+    for (size_t k = chance.size(); k-- > 0;) {
+      const auto with_it = [&](ByCount& law) {
+        law[k] = law[k] * (1 - is_stored) + (k > 0 ? law[k - 1] * is_stored : 0.0);
+      };
+      with_it(stored);
+      with_it(not_stored);
+      stored[k] += chance[k] * probability * is_stored;
+      not_stored[k] += chance[k] * probability * (1 - is_stored);
+      with_it(chance);
+    }
+  }
+};
+
+/// Inputs beyond the ranks that are followed, as much of them as one output has.
+struct LaterRanks {
+  double expected = 0;                // how many are stored
+  double stored = 0, not_stored = 0;  // probability
+};
+
+/// The number stored becomes the sum of it and a Poisson number.
+void add_poisson(ByCount& law, double mean) {
+  const ByCount before = law;
+  std::fill(law.begin(), law.end(), 0.0);
+  double chance = std::exp(-mean);
+  for (size_t more = 0; more < law.size(); ++more, chance *= mean / static_cast<double>(more))
+    for (size_t k = more; k < law.size(); ++k) law[k] += chance * before[k - more];
+}
+
+/// All outputs together.
+class DrawnOutputs {
+ public:
+  DrawnOutputs(std::span<const StoredChance> chances, int64_t outputs) {
+    double places = 0;
+    for (const StoredChance& step : chances) places += step.count * step.chance;
+    const double each = places / static_cast<double>(outputs);
+    counts_ = static_cast<size_t>(std::ceil(each + 8 * std::sqrt(each) + 8));
+    for (ByCount* law : {&outputs_, &stored_, &not_stored_, &mass_}) law->resize(counts_);
+    beside_.assign(counts_, ByCount(counts_));
+
+    const auto first = static_cast<size_t>(std::min<double>(kFollowedRanks, outputs));
+    std::vector<DrawnOutput> with_ranks(first, DrawnOutput(counts_));
+    const LaterRanks later = follow(chances, with_ranks, outputs);
+    for (DrawnOutput& output : with_ranks) add(output, later, 1);
+    DrawnOutput without_ranks(counts_);
+    add(without_ranks, later, static_cast<double>(outputs) - static_cast<double>(first));
+  }
+
+  DrawnError error(int64_t dimension) const {
+    DrawnError sum;
+    double stored = 0, not_stored = 0;
+    for (size_t count = 0; count < counts_; ++count) {
+      if (mass_[count] < kNegligible) continue;
+      const MemorySummary memory = seen_from(count);
+      const auto add_error = [&](double mass, double weight, double beside, double& total,
+                                 double& error) {
+        const InputGroup input{mass, weight, beside,
+                               static_cast<int32_t>(memory.outputs.size()) - 1};
+        total += mass;
+        error += mass * (1 - predicted_recall(memory, input, dimension, RivalScores::kIndependent));
+      };
+      const auto energy = static_cast<double>(count);
+      if (count > 0) add_error(stored_[count - 1], 1, energy - 1, stored, sum.stored);
+      add_error(not_stored_[count], 0, energy, not_stored, sum.not_stored);
+    }
+    if (stored > 0) sum.stored /= stored;
+    if (not_stored > 0) sum.not_stored /= not_stored;
+    return sum;
+  }
+
+ private:
+  /// Adds the first ranks to their outputs, and returns what is left.
+  static LaterRanks follow(std::span<const StoredChance> chances,
+                           std::vector<DrawnOutput>& with_ranks, int64_t outputs) {
+    LaterRanks later;
+    int64_t rank = 0;
+    const auto M = static_cast<double>(outputs);
+    for (const StoredChance& step : chances) {
+      double left = step.count;
+      for (; left > 0.5 && static_cast<double>(rank) < kFollowedRanks; --left, ++rank)
+        with_ranks[static_cast<size_t>(rank % outputs)].add(step.probability, step.chance);
+      later.expected += left * step.chance / M;
+      later.stored += left * step.chance * step.probability / M;
+      later.not_stored += left * (1 - step.chance) * step.probability / M;
+    }
+    return later;
+  }
+
+  void add(DrawnOutput& output, const LaterRanks& later, double times) {
+    for (ByCount* law : {&output.chance, &output.stored, &output.not_stored})
+      add_poisson(*law, later.expected);
+    for (size_t k = 0; k < counts_; ++k) {
+      output.stored[k] += later.stored * output.chance[k];
+      output.not_stored[k] += later.not_stored * output.chance[k];
+      outputs_[k] += times * output.chance[k];
+      stored_[k] += times * output.stored[k];
+      not_stored_[k] += times * output.not_stored[k];
+    }
+    for (size_t own = 0; own < counts_; ++own) {
+      const double mass = output.not_stored[own] + (own > 0 ? output.stored[own - 1] : 0.0);
+      mass_[own] += times * mass;
+      for (size_t k = 0; k < counts_; ++k) beside_[own][k] += times * mass * output.chance[k];
+    }
+  }
+
+  /// The memory as an output with this many stored inputs sees it; its own group is the last.
+  MemorySummary seen_from(size_t count) const {
+    MemorySummary memory;
+    for (size_t k = 0; k < counts_; ++k) {
+      const double others = outputs_[k] - beside_[count][k] / mass_[count];
+      if (others > kNegligible) memory.outputs.push_back({others, static_cast<double>(k)});
+    }
+    memory.outputs.push_back({1, static_cast<double>(count)});
+    return memory;
+  }
+
+  size_t counts_ = 0;                      // that are told apart: the others are too rare
+  ByCount outputs_, stored_, not_stored_;  // sums over the outputs
+  ByCount mass_;                           // probability of all inputs, by what their output has
+  std::vector<ByCount> beside_;            // how many outputs have k beside it, times that
+};
+
+}  // namespace
+
+DrawnError drawn_error(std::span<const StoredChance> chances, int64_t outputs, int64_t dimension) {
+  check_argument(outputs >= 1, "drawn_error: {} outputs; at least one is needed", outputs);
+  check_argument(dimension >= 2, "drawn_error: dimension {}; at least 2 is needed", dimension);
+  return DrawnOutputs(chances, outputs).error(dimension);
+}
+
+}  // namespace tessera::theory

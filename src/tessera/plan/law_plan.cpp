@@ -1,0 +1,89 @@
+#include "tessera/plan/law_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+namespace tessera::theory {
+namespace {
+
+constexpr int64_t kMostSimulated = 4000000;  // inputs
+constexpr double kMostNormals = 4e9;         // inputs * dimensions * runs of a simulation
+constexpr double kUsualNormals = 4e8;        // the same where no number of runs was asked for
+constexpr double kPrecision = 0.03, kMostRuns = 1e5;
+
+/// Runs of the plan, if that takes seconds.
+std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
+                                std::optional<int64_t> runs, uint64_t seed) {
+  constexpr int64_t kFewest = 10;
+  if (law.ranked.inputs() > kMostSimulated) return {};
+  const double normals =
+      static_cast<double>(law.ranked.inputs()) * static_cast<double>(plan.dimension);
+  if (runs) {
+    if (*runs < 1 || normals * static_cast<double>(*runs) > kMostNormals) return {};
+    return simulate_plan(law.task(), plan, *runs, seed);
+  }
+  const auto most = static_cast<int64_t>(std::min(kMostRuns, kUsualNormals / normals));
+  if (most < kFewest) return {};
+  return simulate_plan_to(kPrecision, law.task(), plan, most, seed);
+}
+
+LawPlan plan_of(const PlannedLaw& law, const MemoryPlan& memory, std::optional<int64_t> runs,
+                uint64_t seed) {
+  const int64_t inputs = law.ranked.inputs();
+  LawPlan plan{.law = law.name,
+               .inputs = inputs,
+               .outputs = law.outputs,
+               .memory = memory,
+               .simulated = simulated(law, memory, runs, seed),
+               .schemes = scheme_errors(law.summarise, inputs, law.unthresholded_rho, memory)};
+  const OutputLaw outputs = OutputLaw::balanced(law.outputs);
+  for (const double error : {0.001, 0.01, 0.1})
+    plan.holds.push_back({error, capacity(outputs, memory.dimension, error)});
+  return plan;
+}
+
+}  // namespace
+
+PlannedLaw planned_zipf_law(int64_t inputs, int64_t outputs, double alpha) {
+  const auto M = static_cast<int32_t>(outputs);
+  return {.name = fmt::format("Zipf law, alpha = {:g}", alpha),
+          .ranked = RankedLaw::zipf(inputs, alpha),
+          .outputs = outputs,
+          .unthresholded_rho = 1.2 / (2 * alpha),
+          .summarise =
+              [=](const MemoryScheme& scheme) {
+                return summarise_zipf_memory(inputs, M, alpha, scheme);
+              },
+          .task = [=] { return zipf_task(inputs, M, alpha); }};
+}
+
+PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs,
+                          const std::string& name) {
+  const auto task =
+      std::make_shared<const AssociationTask>(counted_task(counts, static_cast<int32_t>(outputs)));
+  return {.name = name,
+          .ranked = RankedLaw::counted(counts),
+          .outputs = outputs,
+          .unthresholded_rho = 0.3,
+          .summarise =
+              [task](const MemoryScheme& scheme) {
+                return summarise_memory(*task, scheme_weights(scheme, task->law));
+              },
+          .task = [task] { return *task; }};
+}
+
+LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_t> runs,
+                       uint64_t seed) {
+  return plan_of(law, plan_memory(law.ranked, law.outputs, error), runs, seed);
+}
+
+LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
+                          uint64_t seed) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  return plan_of(law, best_memory(law.ranked, law.outputs, dimension, infinity), runs, seed);
+}
+
+}  // namespace tessera::theory

@@ -1,0 +1,296 @@
+#include "tessera/plan/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "tessera/base/error.h"
+#include "tessera/base/random.h"
+#include "tessera/plan/detail/drawn_error.h"
+#include "tessera/plan/detail/stored_mass.h"
+#include "tessera/plan/normal_law.h"
+#include "tessera/plan/parallel.h"
+#include "tessera/plan/population_error.h"
+
+namespace tessera::theory {
+namespace {
+
+constexpr int64_t kWidest = 10000000;
+constexpr int64_t kMostSamples = int64_t{1} << 60;
+constexpr double kUnseenShare = 0.4;   // of the allowed error
+constexpr double kUnevenPlaces = 8;    // of an output; with more of them their number hardly varies
+constexpr int64_t kMostDrawn = 16384;  // inputs stored that drawn_error follows one by one
+constexpr uint64_t kSampleStream = 2;
+
+void check_error(double error, const char* function) {
+  check_argument(error > 0 && error < 1,
+                 "{}: an error of {} is asked for; it must lie between 0 "
+                 "and 1",
+                 function, error);
+}
+
+/// The smallest integer in (low, high] that `reached` accepts; it must accept high and be monotone.
+template <typename Reached>
+int64_t smallest(int64_t low, int64_t high, const Reached& reached) {
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (reached(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+OutputLaw OutputLaw::balanced(int64_t outputs) {
+  check_argument(outputs >= 1, "OutputLaw: {} outputs; at least one is needed", outputs);
+  OutputLaw law;
+  law.outputs_ = static_cast<double>(outputs);
+  law.shares_ = {{law.outputs_, 1 / law.outputs_}};
+  law.balanced_ = true;
+  return law;
+}
+
+OutputLaw OutputLaw::counted(std::span<const double> counts) {
+  double total = 0;
+  std::map<double, double> outputs_with;
+  for (const double count : counts) {
+    check_argument(count >= 0 && std::isfinite(count), "OutputLaw: {} is not a count", count);
+    total += count;
+    outputs_with[count] += 1;
+  }
+  check_argument(total > 0, "OutputLaw: none of the {} outputs was counted", counts.size());
+  OutputLaw law;
+  law.outputs_ = static_cast<double>(counts.size());
+  // Shares within 1 % join, so that a long vocabulary has some hundred groups.
+  for (const auto& [count, outputs] : outputs_with) {
+    const double share = count / total;
+    if (!law.shares_.empty() && share < 1.01 * law.shares_.back().share) {
+      Share& last = law.shares_.back();
+      last.share = (last.share * last.outputs + share * outputs) / (last.outputs + outputs);
+      last.outputs += outputs;
+    } else {
+      law.shares_.push_back({outputs, share});
+    }
+  }
+  return law;
+}
+
+MemorySummary OutputLaw::memory(double stored) const {
+  MemorySummary memory;
+  const auto add = [&](double outputs, double energy) {
+    if (outputs <= 0) return;
+    if (energy > 0)
+      memory.inputs.push_back({.mass = outputs * energy / stored,
+                               .weight = 1,
+                               .class_energy = std::max(0.0, energy - 1),
+                               .output_group = static_cast<int32_t>(memory.outputs.size())});
+    memory.outputs.push_back({outputs, energy});
+  };
+  if (balanced_) {
+    const double each = std::floor(stored / outputs_), fuller = stored - each * outputs_;
+    add(fuller, each + 1);
+    add(outputs_ - fuller, each);
+    return memory;
+  }
+  for (const Share& share : shares_) add(share.outputs, share.share * stored);
+  return memory;
+}
+
+double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension,
+                         RivalScores scores) {
+  if (stored <= 0) return 1 - 1 / outputs.outputs();
+  // Without the parallel loop of predicted_error: a plan calls this some hundred times.
+  const MemorySummary memory = outputs.memory(stored);
+  double error = 0;
+  for (const InputGroup& input : memory.inputs)
+    error += input.mass * (1 - predicted_recall(memory, input, dimension, scores));
+  return error;
+}
+
+int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
+  check_error(error, "capacity");
+  check_argument(dimension >= 2, "capacity: dimension {}; at least 2 is needed", dimension);
+  const auto exceeds = [&](int64_t stored) {
+    return stored_item_error(outputs, static_cast<double>(stored), dimension) > error;
+  };
+  int64_t high = 1;
+  while (!exceeds(high)) {
+    if (high > (int64_t{1} << 50)) return high;
+    high *= 2;
+  }
+  return smallest(high / 2, high, exceeds) - 1;
+}
+
+double union_bound_capacity(double outputs, double largest_share, int64_t dimension, double error) {
+  check_error(error, "union_bound_capacity");
+  check_argument(outputs >= 2, "union_bound_capacity: {} outputs; with one nothing can be mistaken",
+                 outputs);
+  const double z = normal_quantile(1 - error / (outputs - 1));
+  const auto d = static_cast<double>(dimension);
+  return d / (2 * z * z * (largest_share + 1 / d));
+}
+
+namespace {
+
+/// Writes the errors of a plan's P: of balanced outputs, an input that is not stored guessed.
+void predict_balanced(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs,
+                      RivalScores scores) {
+  plan.stored_item_error =
+      stored_item_error(outputs, static_cast<double>(plan.stored), plan.dimension, scores);
+  const double mass = masses.of(plan.stored), guessed = 1 - 1 / outputs.outputs();
+  plan.error = mass * plan.stored_item_error + (1 - mass) * guessed;
+}
+
+/// The same of the outputs as the samples fill them, which drawn_error predicts from independent
+/// scores; what coupled ones change, they change as in balanced outputs.
+void predict_drawn(MemoryPlan& plan, const StoredMass& masses, const OutputLaw& outputs) {
+  const auto stored = static_cast<double>(plan.stored);
+  const DrawnError drawn = drawn_error(masses.chances(plan.stored),
+                                       static_cast<int64_t>(outputs.outputs()), plan.dimension);
+  const double independent =
+      stored_item_error(outputs, stored, plan.dimension, RivalScores::kIndependent);
+  const double coupled = stored_item_error(outputs, stored, plan.dimension, RivalScores::kCoupled);
+  plan.stored_item_error =
+      independent > 0 ? std::min(1.0, drawn.stored * coupled / independent) : drawn.stored;
+  const double mass = masses.of(plan.stored);
+  plan.error = mass * plan.stored_item_error + (1 - mass) * drawn.not_stored;
+}
+
+MemoryPlan best_memory_with(const StoredMass& masses, const RankedLaw& law,
+                            const OutputLaw& outputs, int64_t dimension, double samples) {
+  const auto plan_with = [&](int64_t stored) {
+    MemoryPlan plan{.samples = samples, .dimension = dimension, .stored = stored};
+    predict_balanced(plan, masses, outputs, RivalScores::kIndependent);
+    return plan;
+  };
+  // The error falls, then rises with P: a coarse walk, then a finer one around the least. Near the
+  // least it hardly depends on P, so balanced outputs and independent scores find the place.
+  MemoryPlan best = plan_with(1);
+  const auto walk = [&](double from, double to, double factor) {
+    int64_t previous = 0;
+    for (double stored = from; stored <= to; stored *= factor) {
+      const auto P = static_cast<int64_t>(std::llround(stored));
+      if (P == previous || P < 1 || P > law.inputs()) continue;
+      previous = P;
+      const MemoryPlan plan = plan_with(P);
+      if (plan.error < best.error) best = plan;
+    }
+  };
+  const auto limit = static_cast<double>(law.inputs());
+  walk(1, limit, 1.3);
+  const MemoryPlan all = plan_with(law.inputs());
+  if (all.error < best.error) best = all;
+  const auto centre = static_cast<double>(best.stored);
+  walk(centre / 1.3, std::min(limit, centre * 1.3), 1.02);
+
+  const double places = static_cast<double>(best.stored) / outputs.outputs();
+  if (places <= kUnevenPlaces && best.stored <= kMostDrawn)
+    predict_drawn(best, masses, outputs);
+  else
+    predict_balanced(best, masses, outputs, RivalScores::kCoupled);
+  if (!std::isinf(samples))
+    best.unseen_error = law.unseen_mass(samples) * (1 - 1 / outputs.outputs());
+  return best;
+}
+
+}  // namespace
+
+MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples) {
+  check_argument(dimension >= 2, "best_memory: dimension {}; at least 2 is needed", dimension);
+  return best_memory_with(StoredMass(law, samples), law, OutputLaw::balanced(outputs), dimension,
+                          samples);
+}
+
+MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error) {
+  check_error(error, "plan_memory");
+  const OutputLaw balanced = OutputLaw::balanced(outputs);
+  const double guessed = 1 - 1 / balanced.outputs();
+  const auto enough_samples = [&](int64_t samples) {
+    return guessed * law.unseen_mass(static_cast<double>(samples)) <= kUnseenShare * error;
+  };
+  int64_t most = 1;
+  while (!enough_samples(most)) {
+    if (most > kMostSamples)
+      throw UsageError(
+          "an error of {} needs more than {} samples of {} inputs; allow a larger error", error,
+          kMostSamples, law.inputs());
+    most *= 2;
+  }
+  const auto samples = static_cast<double>(smallest(most / 2, most, enough_samples));
+
+  const StoredMass masses(law, samples);
+  const auto best_in = [&](int64_t dimension) {
+    return best_memory_with(masses, law, balanced, dimension, samples);
+  };
+  const auto wide_enough = [&](int64_t dimension) { return best_in(dimension).error <= error; };
+  int64_t widest = 2;
+  while (!wide_enough(widest)) {
+    widest *= 2;
+    if (widest > kWidest)
+      throw UsageError(
+          "an error of {} needs more than {} dimensions for {} inputs; allow a larger error, or "
+          "learn the embeddings",
+          error, kWidest, law.inputs());
+  }
+  const int64_t dimension = widest == 2 ? 2 : smallest(widest / 2, widest, wide_enough);
+  return best_in(dimension);
+}
+
+std::vector<SchemeError> scheme_errors(
+    const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
+    double power, const MemoryPlan& plan) {
+  const auto predicted = [&](const MemoryScheme& scheme) {
+    return std::min(1.0, plan.unseen_error + predicted_error(summarise(scheme), plan.dimension));
+  };
+  const int64_t eighth = std::clamp<int64_t>(plan.dimension / 8, 1, inputs);
+  return {{"planned threshold", plan.error},
+          {"threshold d/8", predicted({.rho = 0, .stored = eighth})},
+          {fmt::format("power rho = {:.2f}", power), predicted({.rho = power})},
+          {"by frequency (rho = 1)", predicted({.rho = 1})},
+          {"all equally (rho = 0)", predicted({.rho = 0})}};
+}
+
+namespace {
+
+/// Errors of the runs first, …, first + count - 1.
+std::vector<double> simulated_runs(const AssociationTask& task, const MemoryPlan& plan,
+                                   int64_t first, int64_t count, uint64_t seed) {
+  const MemoryScheme scheme{.rho = 0, .stored = plan.stored};
+  return parallel_runs(count, [&](int64_t run) {
+    const uint64_t own_seed = run_seed(seed, first + run);
+    RandomStream random(own_seed, kSampleStream);
+    const auto weights =
+        std::isinf(plan.samples)
+            ? scheme_weights(scheme, task.law)
+            : scheme_weights(scheme,
+                             sample_counts(task.law, static_cast<int64_t>(plan.samples), random));
+    const std::vector<SimulatedMemory> memory = {{weights, {plan.dimension}}};
+    return population_errors(with_shared_mass(task, weights), memory, own_seed)[0][0];
+  });
+}
+
+}  // namespace
+
+Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
+                     uint64_t seed) {
+  return spread_of(simulated_runs(task, plan, 0, runs, seed));
+}
+
+Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
+                        int64_t most_runs, uint64_t seed) {
+  constexpr int64_t kFewest = 100;
+  std::vector<double> errors;
+  for (;;) {
+    const auto done = static_cast<int64_t>(errors.size());
+    const int64_t more = std::min(std::max(kFewest, done / 2), most_runs - done);
+    const auto batch = simulated_runs(task, plan, done, more, seed);
+    errors.insert(errors.end(), batch.begin(), batch.end());
+    const Spread spread = spread_of(errors);
+    if (spread.runs >= most_runs ||
+        (spread.mean > 0 && spread.standard_error() <= precision * spread.mean))
+      return spread;
+  }
+}
+
+}  // namespace tessera::theory

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/ranked_law.h"
+#include "tessera/plan/statistics.h"
+
+namespace tessera::theory {
+
+/// How often each output is the right one, in groups of equal share.
+class OutputLaw {
+ public:
+  /// M outputs with the same number of inputs each. Throws UsageError unless M >= 1.
+  static OutputLaw balanced(int64_t outputs);
+  /// From how many stored associations each output has; zeros count as outputs, too.
+  static OutputLaw counted(std::span<const double> counts);
+
+  double outputs() const { return outputs_; }  // M
+
+  /// The energies of P equally weighted associations.
+  MemorySummary memory(double stored) const;
+
+ private:
+  struct Share {
+    double outputs = 0, share = 0;  // how many, and the part of all associations of each
+  };
+  std::vector<Share> shares_;
+  double outputs_ = 0;
+  bool balanced_ = false;
+};
+
+/// Expected error of reading one of P equally weighted associations in dimension d: the chance that
+/// another of the M correlated scores is the largest.
+double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimension,
+                         RivalScores scores = RivalScores::kCoupled);
+
+/// The largest P for which stored_item_error is at most `error`; 0 if not even one can be read so.
+/// Throws UsageError unless 0 < error < 1 and dimension >= 2.
+int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error);
+
+/// The same in closed form, by the union bound: d / (2 z^2 (p_* + 1/d)), z the Gaussian quantile of
+/// 1 - error / (M - 1); p_* is the share of the most frequent output.
+double union_bound_capacity(double outputs, double largest_share, int64_t dimension, double error);
+
+/// A memory that keeps the P most frequent of T samples with equal weight (Cabannes et al. 2024,
+/// eq. 12 with rho = 0).
+struct MemoryPlan {
+  double samples = 0;       // T; infinity where the law itself is given
+  int64_t dimension = 0;    // d
+  int64_t stored = 0;       // P
+  double error = 0;         // predicted population error
+  double unseen_error = 0;  // the part of it that comes from inputs T samples do not show
+  double stored_item_error = 0;
+};
+
+/// The P that errs least in dimension d after T samples, with f(x) = rank mod M. The predicted
+/// error counts which outputs get more places than others and which get none (drawn_error) where P
+/// is at most 8 M, beyond which it hardly matters. It is within 3 % of simulation, and up to 6 %
+/// too high where only three or four inputs are not sure of their place, as with alpha = 3. Throws
+/// UsageError unless M >= 1 and dimension >= 2.
+MemoryPlan best_memory(const RankedLaw& law, int64_t outputs, int64_t dimension, double samples);
+
+/// The smallest T whose unseen inputs take at most 0.4 of the error, then the smallest d whose best
+/// P keeps the whole error within it. Throws UsageError unless M >= 1 and 0 < error < 1,
+/// and UsageError where more than 10^7 dimensions would be needed.
+MemoryPlan plan_memory(const RankedLaw& law, int64_t outputs, double error);
+
+/// Predicted error of one of the schemes (10)-(12).
+struct SchemeError {
+  std::string name;
+  double error = 0;
+};
+
+/// The planned threshold beside the paper's schemes in the same dimension: all equally, by
+/// frequency, the d/8 most frequent, and p^power, which needs no threshold (a power just above
+/// 1 / (2 alpha) is near the best for a Zipf law). `summarise` gives the memory of a scheme over
+/// `inputs` inputs. After T samples the inputs not seen are added to each (Proposition 4), which is
+/// never too little.
+std::vector<SchemeError> scheme_errors(
+    const std::function<MemorySummary(const MemoryScheme&)>& summarise, int64_t inputs,
+    double power, const MemoryPlan& plan);
+
+/// What the plan gives when it is simulated: error of `runs` independent draws of samples and
+/// embeddings; seeds share none. The error of a run is its expectation over which of the inputs
+/// that are stored alike has which embedding: the same mean with far less spread than
+/// population_errors. Cost about inputs * dimension * runs random numbers.
+Spread simulate_plan(const AssociationTask& task, const MemoryPlan& plan, int64_t runs,
+                     uint64_t seed);
+
+/// The same with as many runs as bring the standard error below `precision` times the mean, at
+/// least 100 and at most `most_runs` of them.
+Spread simulate_plan_to(double precision, const AssociationTask& task, const MemoryPlan& plan,
+                        int64_t most_runs, uint64_t seed);
+
+}  // namespace tessera::theory

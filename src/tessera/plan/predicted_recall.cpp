@@ -1,0 +1,337 @@
+// The chance that the largest of M correlated scores is the right one.
+//
+// The memory answers e_x with w = c_f u_f + r, where r is the sum of c_z u_z over the outputs z
+// other than the right one f, and the c are independent Gaussians given |e_x|. With r_y, the part
+// of r that y has no share in, a rival y exceeds f where
+//
+//   c_y + |r_y| sin(theta) t / sqrt(d - 1)  >  c_f + |r_y| cos(theta),
+//
+// theta the angle between u_f and r_y, and t of Student's law with d - 1 degrees of freedom: seen
+// from u_f, u_y is a point of a sphere in stereographic projection, which has that law. Rivals are
+// taken as independent given |e_x|, the noise on the right score, |r| and the largest |c_y|.
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "tessera/plan/error_predictor.h"
+#include "tessera/plan/normal_law.h"
+
+namespace tessera::theory {
+namespace {
+
+/// Where an integrand is evaluated, and with which weight.
+struct Nodes {
+  std::vector<double> at, weight;
+};
+
+/// Gauss's rule for a Gamma law of mean 1 and variance 1 / shape: exact for polynomials below
+/// degree 2n. The roots of the orthogonal polynomials (Laguerre's) lie between those of the one
+/// before.
+Nodes gamma_nodes(double shape, int n) {
+  // p_{j+1}(x) = (x - 2j - shape) p_j(x) - j (j + shape - 1) p_{j-1}(x)
+  const auto polynomials = [&](int degree, double x) {
+    double before = 0, now = 1;
+    for (int j = 0; j < degree; ++j)
+      before = std::exchange(now, (x - 2 * j - shape) * now - j * (j + shape - 1) * before);
+    return std::pair(now, before);
+  };
+  const double end = shape + 4 * n + 4 * std::sqrt(n * (n + shape));
+  std::vector<double> roots;
+  for (int degree = 1; degree <= n; ++degree) {
+    std::vector<double> limits = {0};
+    limits.insert(limits.end(), roots.begin(), roots.end());
+    limits.push_back(end);
+    roots.clear();
+    for (size_t k = 0; k + 1 < limits.size(); ++k) {
+      double low = limits[k], high = limits[k + 1];
+      const bool rises = polynomials(degree, high).first > polynomials(degree, low).first;
+      for (int step = 0; step < 60; ++step) {
+        const double middle = (low + high) / 2;
+        ((polynomials(degree, middle).first > 0) == rises ? high : low) = middle;
+      }
+      roots.push_back((low + high) / 2);
+    }
+  }
+  Nodes nodes;
+  double total = 0;
+  for (size_t k = 0; k < roots.size(); ++k) {
+    // The weight is proportional to x / p_{n-1}(x)^2.
+    const double before = polynomials(n, roots[k]).second / polynomials(n, roots[0]).second;
+    nodes.at.push_back(roots[k] / shape);
+    nodes.weight.push_back(nodes.at.back() / (before * before));
+    total += nodes.weight.back();
+  }
+  for (double& weight : nodes.weight) weight /= total;
+  return nodes;
+}
+
+/// P(N > t) for a standard normal N, by a table: relative error below 1e-3, 0 beyond t = 12.
+double normal_tail(double t) {
+  constexpr double kReach = 12, kSteps = 128;
+  static const std::vector<float> table = [] {
+    std::vector<float> tails;
+    for (double at = -kReach; at <= kReach + 2 / kSteps; at += 1 / kSteps)
+      tails.push_back(static_cast<float>(normal_cdf(-at)));
+    return tails;
+  }();
+  if (!(t < kReach)) return 0;
+  if (t <= -kReach) return 1;
+  const double place = (t + kReach) * kSteps;
+  const auto i = static_cast<size_t>(place);
+  return table[i] + (place - static_cast<double>(i)) * (table[i + 1] - table[i]);
+}
+
+/// Outputs of one energy, other than the right one. All of the following is for |e_x| = 1.
+struct Rival {
+  double count, variance;  // of c_y
+};
+
+/// A normal law of this variance cut off at -C and C, by the trapezoidal rule.
+Nodes cut_normal_nodes(double variance, double C) {
+  constexpr int kSteps = 10;
+  const double limit = std::min(C, 4.5 * std::sqrt(variance));
+  Nodes nodes;
+  double total = 0;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double c = limit * (2.0 * i / kSteps - 1);
+    nodes.at.push_back(c);
+    nodes.weight.push_back(std::exp(-c * c / (2 * variance)) * (i == 0 || i == kSteps ? 0.5 : 1));
+    total += nodes.weight.back();
+  }
+  for (double& weight : nodes.weight) weight /= total;
+  return nodes;
+}
+
+/// The rivals where the largest |c_y| is known.
+struct GivenLargest {
+  double largest = 0, weight = 1;
+  std::vector<double> is_largest;  // chance that it is one of the group, by group
+  std::vector<double> variance;    // of the other c_y, by group
+  std::vector<Nodes> others;       // the law of each of them, by group, where the largest is known
+  double rest = 0;                 // mean of the sum of the other c_y^2
+  Nodes spreads;                   // of |r|^2 without the largest, relative to its mean
+  double leaning = 1;  // how much more |r|^2 spreads with it: u_z and u_y are not orthogonal
+};
+
+/// Where it is not known: weight 1.
+GivenLargest given_nothing(const std::vector<Rival>& rivals, double dimension) {
+  GivenLargest given;
+  double squares = 0;
+  for (const Rival& rival : rivals) {
+    given.is_largest.push_back(0);
+    given.variance.push_back(rival.variance);
+    given.rest += rival.count * rival.variance;
+    squares += rival.count * rival.variance * rival.variance;
+  }
+  const double share = given.rest > 0 ? squares / (given.rest * given.rest) : 0;
+  given.spreads = gamma_nodes(0.5 / (share + (1 - share) / dimension), 3);
+  return given;
+}
+
+/// Where it is C > 0, of weight the density of C.
+GivenLargest given_largest(const std::vector<Rival>& rivals, double C, double dimension) {
+  GivenLargest given;
+  given.largest = C;
+  double log_below = 0, density = 0, fluctuation = 0;
+  std::vector<double> fourth(rivals.size(), 0.0);  // mean of c_y^4
+  for (size_t g = 0; g < rivals.size(); ++g) {
+    const auto& [count, variance] = rivals[g];
+    given.is_largest.push_back(0);
+    given.variance.push_back(0);
+    given.others.push_back(variance > 0 ? cut_normal_nodes(variance, C) : Nodes());
+    if (variance == 0) continue;
+    // A normal law cut off at C: chance of lying within, moments.
+    const double x = C / std::sqrt(variance), within = 1 - 2 * normal_cdf(-x);
+    const double edge = 2 * std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi) / within;
+    given.variance[g] = variance * std::max(0.0, 1 - x * edge);
+    fourth[g] = variance * variance * std::max(0.0, 3 - (x * x * x + 3 * x) * edge);
+    given.is_largest[g] = count * edge / std::sqrt(variance);
+    density += given.is_largest[g];
+    log_below += count * std::log(within);
+  }
+  given.weight = density * std::exp(log_below);
+  for (size_t g = 0; g < rivals.size(); ++g) {
+    given.is_largest[g] /= density;
+    const double others = rivals[g].count - given.is_largest[g];
+    given.rest += others * given.variance[g];
+    fluctuation += others * (fourth[g] - given.variance[g] * given.variance[g]);
+  }
+  const double relative = given.rest > 0 ? fluctuation / (given.rest * given.rest) : 0;
+  const double spread = std::max(0.0, relative) + 2 / dimension;
+  given.spreads = gamma_nodes(1 / spread, 5);
+  if (given.rest > 0) given.leaning = std::sqrt(1 + 4 * C * C / (given.rest * dimension * spread));
+  return given;
+}
+
+/// How finely the laws are followed: many energies are averaged over anyway, and cost most.
+struct Fineness {
+  int lengths, tails;
+  double step;  // of the noise on the right score
+};
+
+Fineness fineness(const MemorySummary& summary, double dimension, RivalScores scores) {
+  constexpr size_t kManyEnergies = 8;
+  if (summary.outputs.size() > kManyEnergies) return {5, 1, 0.6};
+  const bool coupled = scores == RivalScores::kCoupled;
+  return {dimension < 200 ? 7 : 5,
+          coupled && dimension < 100 ? 7
+          : dimension < 200          ? 3
+          : coupled                  ? 3
+                                     : 1,
+          0.45};
+}
+
+/// The outputs other than the right one f.
+class Rivals {
+ public:
+  Rivals(const MemorySummary& summary, int32_t own_group, double dimension, RivalScores scores,
+         const Fineness& fineness)
+      : dimension_(dimension),
+        step_(fineness.step),
+        tails_(gamma_nodes(std::max(1.0, dimension - 1) / 2, fineness.tails)) {
+    for (const double tail : tails_.at) roots_.push_back(std::sqrt(tail));
+    for (size_t g = 0; g < summary.outputs.size(); ++g) {
+      const OutputGroup& group = summary.outputs[g];
+      const double count = group.outputs - (static_cast<int32_t>(g) == own_group ? 1 : 0);
+      if (count > 0) rivals_.push_back({count, group.energy / dimension});
+    }
+    know_the_largest(scores);
+  }
+
+  /// P(none exceeds f), where the right score is signal + n sqrt(own + |r_y|^2 / d) beside rival y,
+  /// over n. length = |e_x|.
+  double chance_of_none(double signal, double own, double length) const {
+    if (rivals_.empty()) return 1;
+    double chance = 0;
+    for (const GivenLargest& given : cases_)
+      for (size_t k = 0; k < given.spreads.at.size(); ++k)
+        chance += given.weight * given.spreads.weight[k] *
+                  chance_given(given, given.spreads.at[k], {signal, own, length * length});
+    return chance;
+  }
+
+ private:
+  struct Right {
+    double signal, own, squared_length, n = 0;
+  };
+
+  /// A largest c_y brings all rivals nearer to f. That is followed where outputs have few energies,
+  /// as in a memory of equally weighted associations; among many it costs much and changes little.
+  void know_the_largest(RivalScores scores) {
+    constexpr size_t kFewEnergies = 2;
+    double widest = 0, stored = 0;
+    for (const auto& [count, variance] : rivals_) {
+      widest = std::max(widest, variance);
+      if (variance > 0) stored += count;
+    }
+    if (scores == RivalScores::kIndependent || stored < 2 || rivals_.size() > kFewEnergies) {
+      cases_.push_back(given_nothing(rivals_, dimension_));
+      return;
+    }
+    constexpr int kLargest = 16;
+    const double reach = std::sqrt(widest) * (std::sqrt(2 * std::log(stored + 1)) + 4);
+    double total = 0;
+    for (int i = 0; i < kLargest; ++i) {
+      cases_.push_back(given_largest(rivals_, reach * (i + 0.5) / kLargest, dimension_));
+      total += cases_.back().weight;
+    }
+    for (GivenLargest& given : cases_) given.weight /= total;
+    std::erase_if(cases_, [](const GivenLargest& given) { return given.weight < 1e-8; });
+  }
+
+  double chance_given(const GivenLargest& given, double spread, Right right) const {
+    constexpr double kReach = 5;
+    const double all = given.largest * given.largest +
+                       given.rest * std::max(0.0, 1 + (spread - 1) * given.leaning);
+    const double noise = right.squared_length * all / dimension_, scores = right.own + noise;
+    // n is Gaussian but for the part that is the cosine of an angle, by which |r| leans on u_f.
+    const double leaning = scores > 0 ? noise / scores : 0;
+    const double directions = dimension_ / std::max(1e-9, leaning * leaning);
+    double chance = 0, total = 0;
+    for (right.n = -kReach; right.n <= kReach; right.n += step_) {
+      const double cosine2 = right.n * right.n / directions;
+      if (cosine2 >= 1) continue;
+      const double weight = std::exp((directions - 3) / 2 * std::log1p(-cosine2));
+      const double turned = (right.n * right.n * leaning + 1 - leaning) / dimension_;
+      const double sine2 = std::max(0.0, 1 - turned) / (1 - 1 / dimension_);
+      total += weight;
+      chance += weight * chance_beside(given, spread, all, sine2, right);
+    }
+    return chance / total;
+  }
+
+  double chance_beside(const GivenLargest& given, double spread, double all, double sine2,
+                       const Right& right) const {
+    const double rest = given.rest * spread;
+    double log_none = 0, largest_above = 0;
+    for (size_t g = 0; g < rivals_.size(); ++g) {
+      const double is_largest = given.is_largest[g];
+      if (is_largest > 0)
+        largest_above += is_largest *
+                         (chance_above(right, given.largest, 0, rest, sine2) +
+                          chance_above(right, -given.largest, 0, rest, sine2)) /
+                         2;
+      const double without = std::max(0.0, all - given.variance[g] * spread);
+      double exceeds = 0;
+      if (is_largest == 0)
+        exceeds = chance_above(right, 0, given.variance[g], without, sine2);
+      else
+        for (size_t i = 0; i < given.others[g].at.size(); ++i)
+          exceeds += given.others[g].weight[i] *
+                     chance_above(right, given.others[g].at[i], 0, without, sine2);
+      log_none += (rivals_[g].count - is_largest) * std::log1p(-std::min(exceeds, 1 - 1e-15));
+    }
+    return (1 - largest_above) * std::exp(log_none);
+  }
+
+  /// Chance that a rival exceeds f whose c_y has this mean and variance; r2 = |r_y|^2, sine2 =
+  /// sin^2(theta) beside its mean.
+  double chance_above(const Right& right, double mean, double variance, double r2,
+                      double sine2) const {
+    const double noise = right.squared_length * r2 / dimension_;
+    const double gap = right.signal + right.n * std::sqrt(right.own + noise) -
+                       mean * std::sqrt(right.squared_length);
+    const double sure = right.squared_length * variance, across = noise * sine2 + 1e-300;
+    // Beyond eight of the widest deviations nothing is left.
+    const double widest = sure + across / (roots_.front() * roots_.front());
+    if (gap > 0 && gap * gap > 64 * widest) return 0;
+    const double scaled = gap / std::sqrt(across), relative = sure / across;
+    double chance = 0;
+    for (size_t t = 0; t < roots_.size(); ++t) {
+      const double root = roots_[t];  // 1 / root^2 scales the noise across
+      const double tail =
+          scaled * (relative > 0 ? root / std::sqrt(1 + relative * root * root) : root);
+      chance += tails_.weight[t] * normal_tail(tail);
+    }
+    return chance;
+  }
+
+  double dimension_, step_;
+  Nodes tails_;                // chi^2 / (d - 1) of Student's law
+  std::vector<double> roots_;  // of tails_
+  std::vector<Rival> rivals_;
+  std::vector<GivenLargest> cases_;
+};
+
+}  // namespace
+
+double predicted_recall(const MemorySummary& summary, const InputGroup& input, int64_t dimension,
+                        RivalScores scores) {
+  if (summary.total_energy() == 0) return 1 / summary.output_count();
+  const auto d = static_cast<double>(dimension);
+  const Fineness fine = fineness(summary, d, scores);
+  const Rivals rivals(summary, input.output_group, d, scores, fine);
+  const Nodes squared_lengths = gamma_nodes(d / 2, fine.lengths);  // |e_x|^2
+  double recall = 0;
+  for (size_t i = 0; i < squared_lengths.at.size(); ++i) {
+    const double a = squared_lengths.at[i];
+    recall += squared_lengths.weight[i] *
+              rivals.chance_of_none(input.weight * a, a * input.class_energy / d, std::sqrt(a));
+  }
+  return std::min(1.0, recall);  // of which rounding may have made a little more
+}
+
+}  // namespace tessera::theory

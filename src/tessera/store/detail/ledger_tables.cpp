@@ -1,0 +1,149 @@
+#include "tessera/store/detail/ledger_tables.h"
+
+#include <fmt/format.h>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/store/sqlite.h"
+
+namespace tessera::store {
+namespace {
+
+using sqlite::Access;
+using sqlite::Database;
+using sqlite::Statement;
+
+constexpr int64_t kApplication = 0x5465734D;  // "TesM"
+
+constexpr const char* kSchema1 = R"(
+  CREATE TABLE store (config TEXT NOT NULL, last_change INTEGER NOT NULL,
+                      erase INTEGER NOT NULL);
+  CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
+                          tokens INTEGER NOT NULL, pairs INTEGER NOT NULL,
+                          checksum TEXT NOT NULL);
+  CREATE TABLE pieces (document INTEGER NOT NULL, piece INTEGER NOT NULL, tokens BLOB NOT NULL,
+                       UNIQUE (document, piece));
+  CREATE TABLE changes (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, document INTEGER NOT NULL,
+                        tokens INTEGER NOT NULL, checksum TEXT NOT NULL);
+)";
+constexpr const char* kAddedBy2 = R"(
+  CREATE TABLE forgotten (number INTEGER PRIMARY KEY, id TEXT NOT NULL);
+)";
+
+constexpr const char* kAddedBy3 = R"(
+  CREATE TABLE details (document INTEGER PRIMARY KEY, bytes INTEGER NOT NULL,
+                        memorized INTEGER NOT NULL, digest TEXT NOT NULL);
+  CREATE TABLE metadata (document INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+                         UNIQUE (document, key));
+  CREATE TABLE passages (number INTEGER PRIMARY KEY, document INTEGER NOT NULL,
+                         line INTEGER NOT NULL);
+  CREATE INDEX passages_of_document ON passages (document);
+  CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61');
+)";
+constexpr const char* kAddedByShards = R"(
+  CREATE TABLE shards (shard INTEGER PRIMARY KEY, change INTEGER NOT NULL);
+)";
+constexpr const char* kEmptyIndex = R"(
+  DROP TABLE words;
+  CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61');
+  DELETE FROM passages;
+)";
+
+/// What creates the tables that versions first to last added.
+std::string schema_from(int64_t first, int64_t last) {
+  const char* added[] = {kSchema1, kAddedBy2, kAddedBy3, kAddedByShards};
+  std::string sql;
+  for (int64_t format = first; format <= last; ++format) sql += added[format - 1];
+  return sql;
+}
+
+int64_t pragma(const Database& database, const std::string& name) {
+  Statement value(database, "PRAGMA " + name);
+  return value.step() ? value.integer(0) : 0;
+}
+
+int64_t checked_format(const Database& database) {
+  if (pragma(database, "application_id") != kApplication)
+    throw DataError(database.path(), "is not the ledger of a memo store");
+  const int64_t format = pragma(database, "user_version");
+  if (format < 1 || format > kLedgerFormatOfShards)
+    throw DataError(database.path(), "has format {}, this version of Tessera reads formats 1 to {}",
+                    format, kLedgerFormatOfShards);
+  return format;
+}
+
+/// The SQL of all tables, indexes, views and triggers in a file.
+std::string schema_of(const Database& database) {
+  Statement rows(database,
+                 "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema "
+                 "ORDER BY name");
+  std::string schema;
+  while (rows.step()) schema += rows.text(0) + '\n';
+  return schema;
+}
+
+/// A view in place of a table could have endless rows; a trigger could undo what is written.
+void check_schema(const Database& database, int64_t format) {
+  Database made(":memory:", Access::kWrite);
+  made.execute(schema_from(1, format));
+  if (schema_of(database) != schema_of(made))
+    throw DataError(database.path(), "its tables are not those of a ledger; it was altered");
+}
+
+void check_config(const Database& database, const std::string& config) {
+  Statement row(database, "SELECT config FROM store");
+  const std::string made_with = row.step() ? row.text(0) : "";
+  if (made_with != config)
+    throw DataError(database.path(),
+                    "was created with {}, but config.json and tokenizer.json beside it say {}; one "
+                    "of them was altered or belongs to another store",
+                    made_with, config);
+}
+
+}  // namespace
+
+const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  if (!is_there(path))
+    throw DataError(path.native(), "is missing; it holds the documents of the store");
+  const std::string file = fs::canonical(path).native();
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    const auto type = fs::symlink_status(file + suffix).type();
+    if (type != fs::file_type::regular && type != fs::file_type::not_found)
+      throw DataError(path.native() + suffix, "is not a regular file");
+  }
+  if (fs::symlink_status(file + "-journal").type() != fs::file_type::not_found)
+    throw DataError(path.native() + "-journal", "is not a file of a memo store; remove it");
+  return path;
+}
+
+void create_ledger_tables(const std::filesystem::path& path, const std::string& config,
+                          int64_t format) {
+  Database database(path, Access::kWrite);
+  database.execute("PRAGMA journal_mode = WAL");
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
+                               kApplication, format, schema_from(1, format)));
+  Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
+}
+
+int64_t check_ledger_tables(const Database& database, const std::string& config) {
+  const int64_t format = checked_format(database);
+  check_schema(database, format);
+  check_config(database, config);
+  return format;
+}
+
+void upgrade_ledger_tables(Database& database, int64_t format) {
+  sqlite::Transaction upgrade(database, Access::kWrite);
+  database.execute(fmt::format("{} PRAGMA user_version = {};",
+                               schema_from(format + 1, kLedgerFormat), kLedgerFormat));
+  upgrade.commit();
+}
+
+void empty_passage_index(Database& database) {
+  sqlite::Transaction emptying(database, Access::kWrite);
+  database.execute(kEmptyIndex);
+  emptying.commit();
+}
+
+}  // namespace tessera::store

@@ -1,0 +1,89 @@
+#include "tessera/store/detail/new_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "tessera/base/error.h"
+
+namespace tessera::store {
+namespace {
+
+constexpr const char* kUnfinished = ".unfinished-";
+
+void sync(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) throw SystemError(path.native(), "open", errno);
+  const int done = ::fsync(descriptor);
+  ::close(descriptor);
+  if (done != 0) throw SystemError(path.native(), "write", errno);
+}
+
+bool is_free(const std::filesystem::path& path) {
+  const auto status = std::filesystem::symlink_status(path);
+  return !std::filesystem::exists(status) ||
+         (std::filesystem::is_directory(status) && std::filesystem::is_empty(path));
+}
+
+std::filesystem::path folder_above(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+}  // namespace
+
+NewFolder::NewFolder(std::filesystem::path path) : path_(std::move(path)) {
+  if (!path_.has_filename()) path_ = path_.parent_path();  // "store/" is "store"
+  if (!is_free(path_)) throw UsageError("{} already exists; name a new folder", path_.native());
+  std::error_code failure;
+  std::filesystem::create_directories(folder_above(path_), failure);
+  if (failure) throw SystemError(folder_above(path_).native(), "create", failure.value());
+  make();
+}
+
+NewFolder::NewFolder(std::filesystem::path path, bool replaces)
+    : path_(std::move(path)), replaces_(replaces) {
+  make();
+}
+
+NewFolder NewFolder::in_place_of(const std::filesystem::path& path) {
+  return {std::filesystem::canonical(path), true};
+}
+
+void NewFolder::make() {
+  std::string name = path_.native() + kUnfinished + "XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
+  ::chmod(name.c_str(), 0755);
+  temporary_ = name;
+}
+
+void NewFolder::remove_unfinished(const std::filesystem::path& path) {
+  const std::filesystem::path whole = std::filesystem::canonical(path);
+  const std::string begin = whole.filename().native() + kUnfinished;
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(whole.parent_path(), failure)) {
+    const std::string name = entry.path().filename().native();
+    if (name.starts_with(begin) && name.size() == begin.size() + 6)
+      std::filesystem::remove_all(entry.path(), failure);
+  }
+}
+
+NewFolder::~NewFolder() {
+  std::error_code ignored;
+  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+}
+
+void NewFolder::commit() {
+  for (const auto& entry : std::filesystem::directory_iterator(temporary_)) sync(entry.path());
+  sync(temporary_);
+  const unsigned manner = replaces_ ? RENAME_EXCHANGE : 0;
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), manner) != 0)
+    throw SystemError(path_.native(), replaces_ ? "replace" : "create", errno);
+  sync(folder_above(path_));
+  if (replaces_) std::filesystem::remove_all(temporary_);
+  temporary_.clear();
+}
+
+}  // namespace tessera::store

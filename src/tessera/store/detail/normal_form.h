@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/data/utf8.h"
+#include "tessera/store/text_search.h"
+
+namespace tessera::store {
+
+/// The lower case of a letter of the Latin, Greek or Cyrillic alphabet; other characters stay.
+char32_t lower_case(char32_t letter);
+
+/// A text as it is compared, grown piece by piece, and where each of its bytes comes from.
+class NormalForm {
+ public:
+  explicit NormalForm(Matching matching) : matching_(matching) {}
+
+  /// The next bytes of the text, UTF-8; a piece may end inside a character. Bytes that are not
+  /// UTF-8 stay as they are.
+  void append(std::string_view bytes);
+
+  const std::string& text() const { return text_; }
+  /// The bytes of the original that text()[i] stands for: [begin(i), end(i)), counted from its
+  /// first one.
+  int64_t begin(size_t i) const { return begins_[i]; }
+  int64_t end(size_t i) const { return ends_[i]; }
+  /// Drops the first bytes of text().
+  void drop(size_t bytes);
+
+ private:
+  void add(char32_t character, int64_t begin, int64_t end);
+  void add_bytes(std::string_view bytes, int64_t begin, int64_t end);
+
+  Matching matching_;
+  std::string text_;
+  std::vector<int64_t> begins_, ends_;
+  utf8::CharacterCutter characters_;
+  int64_t read_ = 0;  // bytes of the original that were cut into characters
+};
+
+}  // namespace tessera::store

@@ -1,0 +1,141 @@
+#include "tessera/store/detail/passage_index.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "tessera/data/utf8.h"
+#include "tessera/store/sqlite.h"
+
+namespace tessera::store {
+namespace {
+
+using sqlite::Statement;
+using namespace std::string_view_literals;
+
+constexpr size_t kPassage = 400;   // bytes after which the next line begins a passage
+constexpr size_t kLongest = 2000;  // bytes of a passage
+/// Each merge adds a level to the index of SQLite 3.40, which reads no index of more than 2000.
+constexpr int64_t kMostLevels = 1000;
+
+/// The end of the passage that begins at `begin`: of a line, or, in a long line, of a word or a
+/// character.
+size_t end_of_passage(std::string_view text, size_t begin) {
+  if (text.size() - begin <= kPassage) return text.size();
+  const size_t most = std::min(text.size(), begin + kLongest);
+  const size_t line = text.find('\n', begin + kPassage);
+  if (line < most) return line + 1;
+  if (most == text.size()) return most;
+  const size_t space = text.rfind(' ', most - 1);
+  if (space != std::string_view::npos && space > begin) return space + 1;
+  return begin + utf8::valid_prefix(text.substr(begin, most - begin));
+}
+
+/// Levels of merged parts that the index has, as FTS5 writes them into row 10 of its data: behind
+/// four bytes, and four more in later versions, a number in groups of seven bits, the highest
+/// first. 0 where there is no such row.
+int64_t levels_of_index(const sqlite::Database& ledger) {
+  constexpr std::string_view kLaterVersion = "\xff\x00\x00\x01"sv;
+  Statement row(ledger, "SELECT CAST(block AS BLOB) FROM words_data WHERE id = 10");
+  if (!row.step()) return 0;
+  const auto block = row.blob(0);
+  std::string_view bytes(reinterpret_cast<const char*>(block.data()), block.size());
+  bytes.remove_prefix(std::min<size_t>(bytes.size(), 4));
+  if (bytes.starts_with(kLaterVersion)) bytes.remove_prefix(kLaterVersion.size());
+  int64_t levels = 0;
+  for (size_t i = 0; i < std::min<size_t>(bytes.size(), 4); ++i) {
+    levels = (levels << 7) | (bytes[i] & 0x7f);
+    if ((bytes[i] & 0x80) == 0) break;
+  }
+  return levels;
+}
+
+/// The words of a question as FTS5 reads them: any of them, none as an operator.
+std::string any_word_of(std::string_view question) {
+  std::string query, word;
+  const auto finish = [&] {
+    if (!word.empty()) query += (query.empty() ? "\"" : " OR \"") + word + '"';
+    word.clear();
+  };
+  for (const char c : question) {
+    const bool letter =
+        static_cast<unsigned char>(c) >= 128 || std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (letter)
+      word += c;
+    else
+      finish();
+  }
+  finish();
+  return query;
+}
+
+}  // namespace
+
+void index_passages(const sqlite::Database& ledger, int64_t document, std::string_view text) {
+  Statement passage(ledger, "INSERT INTO passages (document, line) VALUES (?1, ?2)", document,
+                    int64_t{1});
+  Statement words(ledger, "INSERT INTO words (rowid, text) VALUES (last_insert_rowid(), ?1)",
+                  std::string_view());
+  int64_t line = 1;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = end_of_passage(text, begin);
+    const std::string_view piece = text.substr(begin, end - begin);
+    passage.bind_all(document, line);
+    passage.run();
+    words.bind_all(piece);
+    words.run();
+    line += std::ranges::count(piece, '\n');
+    begin = end;
+  }
+}
+
+void delete_passages(const sqlite::Database& ledger, int64_t document) {
+  Statement(ledger,
+            "DELETE FROM words WHERE rowid IN (SELECT number FROM passages WHERE document = ?1)",
+            document)
+      .run();
+  Statement(ledger, "DELETE FROM passages WHERE document = ?1", document).run();
+}
+
+void merge_passages(const sqlite::Database& ledger) {
+  const bool few = levels_of_index(ledger) < kMostLevels;
+  Statement(ledger, "INSERT INTO words (words) VALUES (?1)",
+            std::string_view(few ? "optimize" : "rebuild"))
+      .run();
+}
+
+std::string indexed_text(const sqlite::Database& ledger, int64_t document) {
+  std::string text;
+  Statement rows(ledger,
+                 "SELECT w.text FROM passages p JOIN words w ON w.rowid = p.number WHERE "
+                 "p.document = ?1 ORDER BY p.number",
+                 document);
+  while (rows.step()) text += rows.text(0);
+  return text;
+}
+
+std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger) {
+  std::vector<int64_t> numbers;
+  Statement rows(ledger,
+                 "SELECT number FROM documents WHERE tokens > 0 AND number NOT IN (SELECT document "
+                 "FROM passages) ORDER BY number");
+  while (rows.step()) numbers.push_back(rows.integer(0));
+  return numbers;
+}
+
+std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::string_view question,
+                                        int64_t limit) {
+  const std::string query = any_word_of(question);
+  std::vector<FoundPassage> found;
+  if (query.empty()) return found;
+  Statement rows(ledger,
+                 "SELECT d.id, p.line, -bm25(words), snippet(words, 0, '[', ']', '…', 24) FROM "
+                 "words JOIN passages p ON p.number = words.rowid JOIN documents d ON d.number = "
+                 "p.document WHERE words MATCH ?1 ORDER BY bm25(words), p.number LIMIT ?2",
+                 query, limit == 0 ? int64_t{-1} : limit);
+  while (rows.step())
+    found.push_back({utf8::printable(rows.text(0)), rows.integer(1), rows.real(2),
+                     utf8::printable(rows.text(3))});
+  return found;
+}
+
+}  // namespace tessera::store

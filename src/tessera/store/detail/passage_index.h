@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/store/ledger.h"
+#include "tessera/store/sqlite.h"
+
+namespace tessera::store {
+
+/// The full-text index of a ledger (SQLite's FTS5): documents are cut into passages of some
+/// hundred bytes at ends of lines, and words are reduced to their stems (Porter 1980). Each throws
+/// as sqlite::Database does.
+
+/// Indexes the text of a document that is not indexed.
+void index_passages(const sqlite::Database& ledger, int64_t document, std::string_view text);
+void delete_passages(const sqlite::Database& ledger, int64_t document);
+/// Merges the index, which removes the words of deleted passages from it. After very many merges it
+/// is made again from the passages.
+void merge_passages(const sqlite::Database& ledger);
+/// The passages of a document, one after the other: its text.
+std::string indexed_text(const sqlite::Database& ledger, int64_t document);
+/// Numbers of the documents that are not indexed.
+std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger);
+/// At most `limit` passages (0: all) that have at least one of the words of `question`, best first.
+std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::string_view question,
+                                        int64_t limit);
+
+}  // namespace tessera::store

@@ -1,0 +1,106 @@
+#include "tessera/store/detail/token_pieces.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "tessera/base/error.h"
+#include "tessera/store/sqlite.h"
+
+namespace tessera::store {
+namespace {
+
+constexpr int64_t kPieceTokens = 65536;
+
+/// Bytes for each token in the ledger.
+int64_t token_width(int64_t vocabulary) {
+  return vocabulary <= 65536 ? 2 : 4;
+}
+
+}  // namespace
+
+PieceWriter::PieceWriter(const sqlite::Database& database, int64_t document, int64_t vocabulary)
+    : insert_(database, "INSERT INTO pieces VALUES (?1, ?2, ?3)"),
+      document_(document),
+      width_(token_width(vocabulary)) {}
+
+void PieceWriter::append(std::span<const int32_t> tokens) {
+  for (const int32_t token : tokens) {
+    for (int64_t i = 0; i < width_; ++i)
+      bytes_.push_back(static_cast<std::byte>(static_cast<uint32_t>(token) >> 8 * i));
+    ++tokens_;
+    if (tokens_ % kPieceTokens == 0) write_piece();
+  }
+}
+
+void PieceWriter::finish() {
+  if (!bytes_.empty()) write_piece();
+}
+
+void PieceWriter::write_piece() {
+  insert_.bind_all(document_, piece_++, std::span<const std::byte>(bytes_));
+  insert_.run();
+  checksum_.add(bytes_);
+  bytes_.clear();
+}
+
+memo::TokenPieces PieceReader::pieces(const sqlite::Database& database,
+                                      const StoredDocument& document, int64_t vocabulary) {
+  const auto reader = std::make_shared<PieceReader>(database, document, vocabulary);
+  return [reader] { return reader->next(); };
+}
+
+PieceReader::PieceReader(const sqlite::Database& database, const StoredDocument& document,
+                         int64_t vocabulary)
+    : path_(database.path()),
+      document_(document),
+      rows_(database, "SELECT piece, tokens FROM pieces WHERE document = ?1 ORDER BY piece",
+            document.number),
+      vocabulary_(vocabulary),
+      width_(token_width(vocabulary)) {}
+
+std::span<const int32_t> PieceReader::next() {
+  tokens_.clear();
+  if (ended_) return {};
+  if (!rows_.step()) {
+    ended_ = true;
+    check_end();
+    return {};
+  }
+  const auto bytes = rows_.blob(1);
+  const int64_t expected = std::min(kPieceTokens, document_.tokens - read_);
+  if (rows_.integer(0) != piece_ || static_cast<int64_t>(bytes.size()) != expected * width_)
+    throw DataError(path_, "document {}: piece {} has {} bytes, expected {} of piece {}",
+                    document_.number, rows_.integer(0), bytes.size(), expected * width_, piece_);
+  checksum_.add(bytes);
+  for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(width_)) {
+    uint32_t token = 0;
+    for (int64_t i = 0; i < width_; ++i)
+      token |= static_cast<uint32_t>(bytes[at + static_cast<size_t>(i)]) << 8 * i;
+    if (token >= static_cast<uint64_t>(vocabulary_))
+      throw DataError(path_, "document {}: token {} in a vocabulary of {}", document_.number, token,
+                      vocabulary_);
+    tokens_.push_back(static_cast<int32_t>(token));
+  }
+  read_ += expected;
+  ++piece_;
+  return tokens_;
+}
+
+memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t tokens)> watch) {
+  return [pieces = std::move(pieces), watch = std::move(watch), tokens = int64_t{0}]() mutable {
+    watch(tokens);
+    const auto piece = pieces();
+    tokens += static_cast<int64_t>(piece.size());
+    return piece;
+  };
+}
+
+void PieceReader::check_end() const {
+  if (read_ != document_.tokens || checksum_.hex() != document_.checksum)
+    throw DataError(path_,
+                    "document {}: its {} tokens are not the {} that were stored; the ledger is "
+                    "damaged or was altered",
+                    document_.number, read_, document_.tokens);
+}
+
+}  // namespace tessera::store

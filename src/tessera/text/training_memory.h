@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tessera/base/config.h"
+#include "tessera/text/corpus.h"
+
+namespace tessera {
+
+/// The smallest vocabulary that the corpus can have, as far as it is known before the text is read:
+/// data.vocabulary for a BPE that is to be learnt, 257 for bytes, otherwise 1.
+int64_t expected_vocabulary(const CorpusConfig& config);
+
+/// Throws UsageError, with the numbers and the keys to change, where the weights of a model, their
+/// gradients and AdamW's two moments (16 bytes for each parameter) need more memory than this
+/// machine has. model: the [model] table, kind included.
+void check_training_memory(const config::Json& model, int64_t vocabulary);
+
+}  // namespace tessera

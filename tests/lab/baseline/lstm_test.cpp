@@ -1,0 +1,196 @@
+#include "lab/baseline/lstm.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/nn/modules/rnn.h>
+
+#include "lab/baseline/tensor_state.h"
+#include "tessera/base/error.h"
+#include "tests/model/by_hand.h"
+#include "tests/support/drawn.h"
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera {
+namespace {
+
+using test::sigmoid;
+
+constexpr double kLstmTolerance = 1e-6;  // other order of the same float sums
+
+at::Tensor drawn_floats(at::IntArrayRef sizes, int64_t seed) {
+  return test::drawn(sizes, seed, 0.5).to(at::kFloat);
+}
+
+LstmLayer layer_of(int64_t inputs, int64_t channels) {
+  at::NoGradGuard no_grad;
+  LstmLayer layer(inputs, channels, at::kCPU);
+  int64_t seed = 1;
+  for (auto& parameter : layer->parameters())
+    parameter.copy_(drawn_floats(parameter.sizes(), ++seed));
+  return layer;
+}
+
+LstmConfig small_lstm() {
+  LstmConfig config;
+  config.vocabulary = 11;
+  config.window = 8;
+  config.layers = 2;
+  config.channels = 4;
+  config.dropout = 0.25;
+  return config;
+}
+
+TEST(LstmLayer, AStepWorkedByHand) {
+  at::NoGradGuard no_grad;
+  LstmLayer layer(1, 1, at::kCPU);
+  layer->input_weight.copy_(at::tensor({0.5F, -1.0F, 2.0F, 1.0F}).view({4, 1}));
+  layer->recurrent_weight.copy_(at::tensor({1.0F, 0.25F, -0.5F, 0.0F}).view({4, 1}));
+  layer->bias.copy_(at::tensor({0.0F, 1.0F, 0.0F, -1.0F}));
+  // x = 2, h = 0.5, c = -1
+  const double input = sigmoid(0.5 * 2 + 1.0 * 0.5), forget = sigmoid(-1.0 * 2 + 0.25 * 0.5 + 1);
+  const double candidate = std::tanh(2.0 * 2 - 0.5 * 0.5), output = sigmoid(1.0 * 2 - 1);
+  const double cell = forget * -1 + input * candidate;
+  const auto step =
+      layer->forward(at::full({1, 1, 1}, 2.0), at::full({1, 1}, 0.5), at::full({1, 1}, -1.0));
+  EXPECT_NEAR(step.cell.item<double>(), cell, kLstmTolerance);
+  EXPECT_NEAR(step.hidden.item<double>(), output * std::tanh(cell), kLstmTolerance);
+  EXPECT_EQ(step.outputs.item<float>(), step.hidden.item<float>());
+}
+
+TEST(LstmLayer, IsTheSlowLoop) {
+  at::NoGradGuard no_grad;
+  const int64_t B = 2, T = 5, in = 4, C = 3;
+  LstmLayer layer = layer_of(in, C);
+  const at::Tensor x = drawn_floats({B, T, in}, 20);
+  at::Tensor hidden = drawn_floats({B, C}, 21), cell = drawn_floats({B, C}, 22);
+  const auto sequence = layer->forward(x, hidden, cell);
+  for (int64_t t = 0; t < T; ++t) {
+    at::Tensor next_hidden = at::zeros({B, C}), next_cell = at::zeros({B, C});
+    for (int64_t b = 0; b < B; ++b)
+      for (int64_t c = 0; c < C; ++c) {
+        double sums[4];
+        for (int64_t gate = 0; gate < 4; ++gate) {
+          const int64_t row = gate * C + c;
+          sums[gate] = layer->bias[row].item<double>();
+          for (int64_t k = 0; k < in; ++k)
+            sums[gate] += layer->input_weight[row][k].item<double>() * x[b][t][k].item<double>();
+          for (int64_t k = 0; k < C; ++k)
+            sums[gate] +=
+                layer->recurrent_weight[row][k].item<double>() * hidden[b][k].item<double>();
+        }
+        const double now =
+            sigmoid(sums[1]) * cell[b][c].item<double>() + sigmoid(sums[0]) * std::tanh(sums[2]);
+        next_cell[b][c] = now;
+        next_hidden[b][c] = sigmoid(sums[3]) * std::tanh(now);
+      }
+    hidden = next_hidden;
+    cell = next_cell;
+    EXPECT_LT(test::relative_error(sequence.outputs.select(1, t), hidden), kLstmTolerance) << t;
+  }
+  EXPECT_LT(test::relative_error(sequence.cell, cell), kLstmTolerance);
+}
+
+TEST(LstmLayer, AgreesWithTorchInValuesAndGradients) {
+  const int64_t B = 2, T = 6, in = 3, C = 5;
+  LstmLayer layer = layer_of(in, C);
+  torch::nn::LSTM other(torch::nn::LSTMOptions(in, C).batch_first(true));
+  auto theirs = other->named_parameters();
+  {
+    at::NoGradGuard no_grad;
+    theirs["weight_ih_l0"].copy_(layer->input_weight);
+    theirs["weight_hh_l0"].copy_(layer->recurrent_weight);
+    theirs["bias_ih_l0"].copy_(0.25 * layer->bias);  // their two biases are summed
+    theirs["bias_hh_l0"].copy_(0.75 * layer->bias);
+  }
+  const at::Tensor x = drawn_floats({B, T, in}, 20), zeros = at::zeros({B, C});
+  const at::Tensor ours = layer->forward(x, zeros, zeros).outputs;
+  const at::Tensor expected = std::get<0>(other->forward(x));
+  EXPECT_LT(test::relative_error(ours.detach(), expected.detach()), kLstmTolerance);
+  const at::Tensor weights = drawn_floats(ours.sizes(), 23);
+  const auto gradients = torch::autograd::grad(
+      {(weights * ours).sum()}, {layer->input_weight, layer->recurrent_weight, layer->bias});
+  const auto wanted =
+      torch::autograd::grad({(weights * expected).sum()},
+                            {theirs["weight_ih_l0"], theirs["weight_hh_l0"], theirs["bias_ih_l0"]});
+  for (size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_LT(test::relative_error(gradients[i], wanted[i]), 1e-5) << i;
+}
+
+TEST(LstmLayer, GradientsAreTheNumericalOnes) {
+  const LstmLayer layer = layer_of(2, 3);
+  std::vector<at::Tensor> inputs = {drawn_floats({2, 4, 2}, 20), drawn_floats({2, 3}, 21),
+                                    drawn_floats({2, 3}, 22),    layer->input_weight,
+                                    layer->recurrent_weight,     layer->bias};
+  for (auto& input : inputs) input = input.detach().to(at::kDouble).requires_grad_();
+  const auto outputs = [](const std::vector<at::Tensor>& inputs) {
+    LstmLayer layer(2, 3, at::kMeta);
+    layer->input_weight = inputs[3];
+    layer->recurrent_weight = inputs[4];
+    layer->bias = inputs[5];
+    const auto sequence = layer->forward(inputs[0], inputs[1], inputs[2]);
+    return at::cat({sequence.outputs.flatten(), sequence.cell.flatten()});
+  };
+  EXPECT_TRUE(test::gradients_agree(outputs, inputs));
+}
+
+TEST(Lstm, HasTheParametersOfItsEquations) {
+  // E, and in each layer W, U and b: V C + L (2 (4 C^2) + 4 C)
+  EXPECT_EQ(Lstm(small_lstm()).parameter_count(), 11 * 4 + 2 * (2 * 4 * 4 * 4 + 4 * 4));
+  LstmConfig config;  // the defaults
+  EXPECT_EQ(Lstm(config, std::nullopt, at::kMeta).parameter_count(),
+            50304 * 768 + 2 * (8 * 768 * 768 + 4 * 768));
+}
+
+TEST(Lstm, ForgetGatesBeginOpen) {
+  const Lstm model(small_lstm());
+  EXPECT_TRUE(model.layer(1)->bias.equal(
+      at::tensor({0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}, at::kFloat)));
+}
+
+TEST(Lstm, ItsStateHasAFixedSize) {
+  Lstm model(small_lstm());
+  SequenceState state = model.empty_state();
+  for (int64_t length : {1, 7, 40}) {
+    const at::Tensor tokens = at::arange(3 * length).remainder(11).view({3, length});
+    state = std::move(model.read(tokens, std::move(state)).state);
+    const NamedTensors tensors = state.tensors();
+    ASSERT_EQ(tensors.size(), 2u);
+    for (const auto& [name, values] : tensors)
+      EXPECT_EQ(values.sizes(), (std::vector<int64_t>{3, 2, 4})) << name;
+  }
+}
+
+TEST(Lstm, RefusesAStateOfAnotherModel) {
+  Lstm model(small_lstm());
+  auto config = small_lstm();
+  config.layers = 3;
+  Lstm deeper(config);
+  const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
+  SequenceState state = deeper.read(tokens, deeper.empty_state()).state;
+  EXPECT_THROW(model.read(tokens, std::move(state)), UsageError);
+  EXPECT_EQ(state.rows(), 2);
+}
+
+TEST(Lstm, RefusesImpossibleSizes) {
+  const auto refuses = [](auto change, const std::string& field) {
+    auto config = small_lstm();
+    change(config);
+    try {
+      Lstm model(config);
+      ADD_FAILURE() << field << " passed";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("model." + field), std::string::npos)
+          << error.what();
+    }
+  };
+  refuses([](auto& config) { config.channels = 0; }, "channels");
+  refuses([](auto& config) { config.vocabulary = -1; }, "vocabulary");
+  refuses([](auto& config) { config.window = 0; }, "window");
+  refuses([](auto& config) { config.layers = INT64_MAX; }, "layers");
+  refuses([](auto& config) { config.dropout = 1; }, "dropout");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,169 @@
+// What is the retentive network's own. What every language model promises is held by
+// language_model_test.cpp.
+
+#include "lab/baseline/retnet.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tessera/base/error.h"
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera {
+namespace {
+
+RetNetConfig small_retnet() {
+  RetNetConfig config;
+  config.vocabulary = 11;
+  config.window = 8;
+  config.layers = 2;
+  config.heads = 2;
+  config.channels = 8;
+  return config;
+}
+
+RetNetBlock drawn_block() {
+  at::NoGradGuard no_grad;
+  at::manual_seed(5);
+  RetNetBlock block(small_retnet(), at::kCPU);
+  block->to(at::kDouble);
+  for (auto& parameter : block->parameters()) parameter.normal_(0, 0.5);
+  return block;
+}
+
+/// One vector of a head at time t, turned.
+at::Tensor turned(const at::Tensor& x, int64_t t) {
+  at::Tensor result = at::empty_like(x);
+  const int64_t D = x.size(0);
+  for (int64_t j = 0; j < D / 2; ++j) {
+    const double angle = static_cast<double>(t) * std::pow(10000, -2.0 * j / D);
+    result[j] = x[j] * std::cos(angle) - x[j + D / 2] * std::sin(angle);
+    result[j + D / 2] = x[j + D / 2] * std::cos(angle) + x[j] * std::sin(angle);
+  }
+  return result;
+}
+
+/// The block from its equations in the recurrent form, one step of one head after the other.
+at::Tensor loop(RetNetBlock block, const at::Tensor& x) {
+  const int64_t B = x.size(0), T = x.size(1), H = 2, C = 8, D = C / H;
+  const at::Tensor all =
+      at::linear(block->retention_norm->forward(x), block->query_key_value_gate->weight);
+  at::Tensor normed = at::zeros({B, T, 2 * C}, at::kDouble);
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h) {
+      const double decay = h == 0 ? 31.0 / 32 : 63.0 / 64;
+      at::Tensor state = at::zeros({D, 2 * D}, at::kDouble);
+      for (int64_t t = 0; t < T; ++t) {
+        const at::Tensor now = all[b][t];
+        const at::Tensor query = turned(now.narrow(0, h * D, D), t);
+        const at::Tensor key = turned(now.narrow(0, C + h * D, D), t) / std::sqrt(D);
+        state = decay * state + at::outer(key, now.narrow(0, 2 * C + 2 * h * D, 2 * D));
+        const at::Tensor read = at::mv(state.t(), query), centred = read - read.mean();
+        normed[b][t]
+            .narrow(0, 2 * h * D, 2 * D)
+            .copy_(centred / ((centred * centred).mean() + 1e-5).sqrt());
+      }
+    }
+  const at::Tensor gate = all.narrow(2, 4 * C, 2 * C);
+  const at::Tensor y =
+      x + at::linear(gate * at::sigmoid(gate) * normed, block->retention_output->weight);
+  return y + at::linear(
+                 at::gelu(at::linear(block->feed_forward_norm->forward(y), block->expand->weight)),
+                 block->contract->weight);
+}
+
+TEST(RetNetBlock, EqualsTheLoop) {
+  at::NoGradGuard no_grad;
+  RetNetBlock block = drawn_block();
+  const at::Tensor x = at::randn({2, 6, 8}, at::kDouble);
+  EXPECT_LT(test::relative_error(block->forward(x, {}), loop(block, x)), 1e-12);
+}
+
+TEST(RetNetBlock, ATokenReadsItselfFirstByHand) {
+  // One head of two channels, so that a head's values are four. Queries and keys are the normalised
+  // token (1, -1), values (1, 1, 2, 4) in all; the gate is 1, whose silu is sigmoid(1).
+  at::NoGradGuard no_grad;
+  RetNetConfig config = small_retnet();
+  config.heads = 1;
+  config.channels = 2;
+  RetNetBlock block(config, at::kCPU);
+  block->to(at::kDouble);
+  block->query_key_value_gate->weight.copy_(
+      at::tensor({1., 0., 0., 1., 1., 0., 0., 1., 1., 0., 1., 0., 2., 0., 4., 0.,  //
+                  1., 0., 1., 0., 1., 0., 1., 0.},
+                 at::kDouble)
+          .view({12, 2}));
+  block->retention_output->weight.zero_();
+  block->retention_output->weight[0][3] = 1;  // the fourth value of the head
+  block->contract->weight.zero_();
+  const at::Tensor x = at::tensor({1e3, -1e3}, at::kDouble).view({1, 1, 2});
+  // q . k = 2, divided by sqrt(2); values times it have mean 2 s and variance 1.5 s^2, s = sqrt(2).
+  const double scale = std::sqrt(2.0);
+  const double normed = 2 * scale / std::sqrt(1.5 * scale * scale + 1e-5);
+  EXPECT_NEAR((block->forward(x, {}) - x)[0][0][0].item<double>(), normed / (1 + std::exp(-1.0)),
+              1e-8);
+}
+
+TEST(RetNetBlock, GradientsAgreeWithCentralDifferences) {
+  RetNetBlock block = drawn_block();
+  const auto outputs = [&](const std::vector<at::Tensor>& in) {
+    block->query_key_value_gate->weight = in[1];
+    return block->forward(in[0], {});
+  };
+  const at::Tensor weight = block->query_key_value_gate->weight.detach().clone();
+  EXPECT_TRUE(test::gradients_agree(
+      outputs, {at::randn({1, 4, 8}, at::kDouble).requires_grad_(), weight.requires_grad_()}));
+}
+
+TEST(RetNet, HasTheParametersOfItsEquations) {
+  // V C, the last gain, and in each block 6 C^2 + 2 C^2 + 2 C^2 + 2 C^2 and two gains.
+  EXPECT_EQ(RetNet(small_retnet()).parameter_count(), 11 * 8 + 8 + 2 * (12 * 64 + 2 * 8));
+}
+
+TEST(RetNet, ItsStateHasAFixedSize) {
+  RetNet model(small_retnet());
+  SequenceState state = model.empty_state();
+  for (const int64_t length : {1, 7, 40}) {
+    const at::Tensor tokens = at::arange(3 * length).remainder(11).view({3, length});
+    state = std::move(model.read(tokens, std::move(state)).state);
+    const NamedTensors tensors = state.tensors();
+    ASSERT_EQ(tensors.size(), 4u);
+    EXPECT_EQ(tensors[0].second.sizes(), (std::vector<int64_t>{3, 2, 4, 8}));
+    EXPECT_EQ(tensors[1].second.sizes(), (std::vector<int64_t>{3}));
+  }
+}
+
+TEST(RetNet, RefusesAStateOfAnotherModel) {
+  RetNet model(small_retnet());
+  RetNetConfig wider = small_retnet();
+  wider.channels = 16;
+  RetNet other(wider);
+  const at::Tensor tokens = at::zeros({2, 3}, at::kLong);
+  SequenceState state = other.read(tokens, other.empty_state()).state;
+  EXPECT_THROW(model.read(tokens, std::move(state)), UsageError);
+  EXPECT_EQ(state.rows(), 2);
+}
+
+TEST(RetNet, RefusesImpossibleSizes) {
+  const auto refuses = [](auto change, const std::string& field) {
+    RetNetConfig config = small_retnet();
+    change(config);
+    try {
+      RetNet model(config);
+      ADD_FAILURE() << field << " passed";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("model." + field), std::string::npos)
+          << error.what();
+    }
+  };
+  refuses([](auto& config) { config.channels = 0; }, "channels");
+  refuses([](auto& config) { config.heads = 3; }, "heads");
+  refuses([](auto& config) { config.heads = 8; }, "heads");  // one channel cannot be turned
+  refuses([](auto& config) { config.layers = 0; }, "layers");
+  refuses([](auto& config) { config.dropout = -0.1; }, "dropout");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,52 @@
+// The configurations that the examples bring are ones that training takes.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "lab/task/sequence/training_config.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/model_kind.h"
+#include "tessera/text/training.h"
+#include "tests/support/folders.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A model directory such as a training leaves.
+std::string some_model(const fs::path& folder) {
+  save_model(folder / "model", *make_language_model("lstm", {{"vocabulary", 257}}, 1));
+  Tokenizer::bytes(EndOfText::kPresent).save(folder / "model" / "tokenizer.json");
+  return (folder / "model").native();
+}
+
+TEST(Configurations, EveryExampleMakesANetwork) {
+  const test::TemporaryFolder folder;
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(test::source_folder() / "examples/configs")) {
+    SCOPED_TRACE(entry.path().native());
+    ++files;
+    config::Json json = config::read_toml(entry.path());
+    if (json.contains("task")) {
+      EXPECT_NO_THROW(task::TaskTrainingConfig::from_json(json, ""));
+      continue;
+    }
+    if (json.contains("model") && json["model"].contains("from"))
+      json["model"]["from"] = some_model(folder.path());
+    const auto config = LanguageModelTrainingConfig::from_json(json, entry.path().native());
+    EXPECT_NO_THROW(config.train.check());
+    config::Json sizes = config.model;
+    const std::string kind = sizes.value("kind", "memory_mosaic");
+    sizes.erase("kind");
+    sizes["vocabulary"] = config.data.vocabulary;
+    EXPECT_NO_THROW(make_language_model(kind, sizes, std::nullopt));
+  }
+  EXPECT_GE(files, 5);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,247 @@
+#include "lab/study/memo/studies.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "lab/study/memo/kept_memo.h"
+#include "lab/study/memo/study_text.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/random.h"
+#include "tests/support/figure_captions.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+using testing::ContainsRegex;
+
+/// A text of words of two letters, so that windows of four bytes come again.
+std::string words(int64_t count) {
+  RandomStream random(3);
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t word = random.below(200);
+    text += {static_cast<char>('a' + word % 20), static_cast<char>('a' + word / 20), ' '};
+  }
+  return text;
+}
+
+class MemoStudies : public testing::Test {
+ protected:
+  /// Runs a study with these settings changed.
+  StudyResults run(const std::string& id, const Json& settings) {
+    StudyOptions options;
+    options.size = StudySize::kQuick;
+    options.folder = folder_ / id;
+    options.overrides = settings;
+    return run_study(find_study(memo_studies(), "memo/" + id), options);
+  }
+  Json text(int64_t count) {
+    const auto path = folder_ / "text.txt";
+    write_file(path, words(count));
+    return {{"text", path.native()}, {"tokenizer", "byte"}};
+  }
+  static double value(const StudyResults& results, const std::string& series, double x) {
+    for (const ResultPoint& point : results.points())
+      if (point.series == series && point.x == x) return point.y;
+    ADD_FAILURE() << "no point of " << series << " at " << x;
+    return 0;
+  }
+  /// Whether it wrote a page whose pictures all say which equation or section they show.
+  bool wrote_report(const std::string& id) const {
+    const auto captions = test::figure_captions(read_file(folder_.path() / id / "report.html"));
+    return !captions.empty() &&
+           std::all_of(captions.begin(), captions.end(), test::names_its_source);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(MemoStudies, OneForEachFigureAndThoseThatTesseraAdds) {
+  std::set<std::string> ids;
+  for (const Study& study : memo_studies()) ids.insert(study.id);
+  EXPECT_EQ(
+      ids, (std::set<std::string>{"memo/single-layer", "memo/multi-layer", "memo/nearly-orthogonal",
+                                  "memo/natural-text", "memo/forget"}));
+}
+
+TEST_F(MemoStudies, ASingleLayerIsFullWhereTheNoiseLawSays) {
+  const StudyResults results = run("single-layer", {{"heads", {4}},
+                                                    {"widths", {32, 64}},
+                                                    {"columns", {256}},
+                                                    {"vocabulary", 2000},
+                                                    {"projection_dimension", 128},
+                                                    {"projection_texts", 1}});
+  // 128 x 256 parameters hold about 1500 pairs, twice as many about 3000.
+  EXPECT_EQ(value(results, "d = 256", 128 * 256), 2000);
+  EXPECT_NEAR(value(results, "d = 256", 256 * 256), 3000, 1000);
+  EXPECT_TRUE(wrote_report("single-layer"));
+}
+
+TEST_F(MemoStudies, DecoysTakeFromARecallThatLayersGiveBack) {
+  const StudyResults results = run("multi-layer", {{"dimensions", {256}},
+                                                   {"layer_dimension", 256},
+                                                   {"decoys", {0, 60}},
+                                                   {"encodings", {"product"}},
+                                                   {"vocabulary", 1000},
+                                                   {"texts", 1},
+                                                   {"texts_read", 1},
+                                                   {"batches", 1}});
+  const auto recall = [&](int layers, int decoys) {
+    return value(results, fmt::format("d 256, l {}, {} decoys, product", layers, decoys), 1024);
+  };
+  EXPECT_GT(recall(1, 0), 0.95);
+  EXPECT_LT(recall(1, 60), 0.8);
+  EXPECT_GT(recall(3, 60), recall(1, 60));
+  EXPECT_TRUE(wrote_report("multi-layer"));
+}
+
+TEST_F(MemoStudies, EachBatchOfSeveralLayersIsAPart) {
+  const Json settings = {{"dimensions", {64}}, {"layer_dimension", 64}, {"decoys", {0}},
+                         {"layers", 1},        {"encodings", {"jlt"}},  {"vocabulary", 100},
+                         {"texts", 1},         {"texts_read", 1},       {"batches", 3}};
+  const std::string whole = run("multi-layer", settings).summary();
+  const auto folder = folder_.path() / "multi-layer";
+  EXPECT_FALSE(std::filesystem::exists(folder / "memory.safetensors"));
+  const std::string parts = read_file(folder / "parts.jsonl");
+  EXPECT_EQ(std::count(parts.begin(), parts.end(), '\n'), 5);  // revision, keys, three batches
+  // Without its last part and without the memory that was kept beside it.
+  write_file(folder / "parts.jsonl", parts.substr(0, parts.rfind('\n', parts.size() - 2) + 1));
+  EXPECT_EQ(run("multi-layer", settings).summary(), whole);
+}
+
+TEST_F(MemoStudies, RandomVectorsComeCloseWhereTheirLawSays) {
+  const StudyResults results =
+      run("nearly-orthogonal", {{"dimensions", {64}}, {"closeness", {0.3}}, {"most", 256}});
+  EXPECT_NEAR(value(results, "ε = 0.3", 64), 9, 6);  // the law: 11.5
+  EXPECT_TRUE(wrote_report("nearly-orthogonal"));
+}
+
+TEST_F(MemoStudies, TheBoundCodeRecallsText) {
+  const StudyResults results = run("natural-text", {{"data", text(2000)},
+                                                    {"dimension", 256},
+                                                    {"tokens", {700}},
+                                                    {"probes", 200},
+                                                    {"planned_tokens", 900}});
+  EXPECT_GT(value(results, "bound code", 700), 0.97);
+  EXPECT_LT(value(results, "authors' code", 700), 0.8);
+  EXPECT_NEAR(value(results, "bound code, predicted", 700), value(results, "bound code", 700),
+              0.02);
+  EXPECT_TRUE(wrote_report("natural-text"));
+}
+
+TEST_F(MemoStudies, AForgottenDocumentIsAsOneNeverSeen) {
+  const StudyResults results =
+      run("forget",
+          {{"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}});
+  EXPECT_THAT(results.summary(), ContainsRegex("one that never saw the document +yes"));
+  EXPECT_TRUE(wrote_report("forget"));
+}
+
+TEST_F(MemoStudies, ForgettingGoesOnFromTheAnswersItHas) {
+  const Json settings = {
+      {"data", text(2000)}, {"dimension", 256}, {"document_tokens", 500}, {"probes", 100}};
+  const std::string whole = run("forget", settings).summary();
+  const auto file = folder_.path() / "forget" / "parts.jsonl";
+  const std::string parts = read_file(file);
+  std::vector<std::string> lines;
+  std::istringstream stream(parts);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line + "\n");
+  ASSERT_EQ(lines.size(), 7u);  // the revision, the memory, five kinds of contexts
+  // Stopped after two kinds: the others are asked now, with equal answers.
+  write_file(file, lines[0] + lines[1] + lines[2] + lines[3]);
+  EXPECT_EQ(run("forget", settings).summary(), whole);
+  EXPECT_EQ(read_file(file), parts);
+  // What is there is not computed again.
+  Json memory = Json::parse(lines[1]);
+  ASSERT_EQ(memory.at("numbers").at(0), 1.0);  // as one that never saw the document
+  memory["numbers"][0] = 0.0;
+  write_file(file, lines[0] + memory.dump() + "\n" + lines[2] + lines[3]);
+  EXPECT_THAT(run("forget", settings).summary(),
+              ContainsRegex("one that never saw the document +no"));
+}
+
+TEST_F(MemoStudies, RefuseSettingsThatMakeNoExperiment) {
+  EXPECT_THROW(run("single-layer", {{"heads", {0}}}), UsageError);
+  EXPECT_THROW(run("single-layer", {{"accuracy", 1}}), UsageError);
+  EXPECT_THROW(run("multi-layer", {{"texts_read", 3}}), UsageError);
+  EXPECT_THROW(run("multi-layer", {{"encodings", {"sum"}}}), UsageError);
+  EXPECT_THROW(run("nearly-orthogonal", {{"closeness", {1.5}}}), UsageError);
+  EXPECT_THROW(run("natural-text", {{"tokens", {64}}}), UsageError);
+  EXPECT_THROW(run("natural-text", {{"data", text(100)}, {"tokens", {5000}}}), UsageError);
+  EXPECT_THROW(run("forget", {{"document_tokens", 10}}), UsageError);
+}
+
+TEST(KeptMemo, GoesOnWithTheNextBatch) {
+  const test::TemporaryFolder folder;
+  std::vector<int64_t> asked;
+  const auto texts = [&](int64_t batch) {
+    asked.push_back(batch);
+    return memo_study::random_tokens({7, 30}, 50, 1, static_cast<uint64_t>(batch));
+  };
+  const auto memo = [&](const char* file, const char* name) {
+    const MemoConfig config = {.vocabulary = 50, .dimension = 32, .layers = 2};
+    return memo_study::KeptMemo(config, 1, folder.path() / file, name, texts);
+  };
+  const at::Tensor whole = memo("whole", "a").after(3).last_memory().matrix();
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2, 3}));
+  memo("file", "a").after(2);  // stopped here
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
+  auto again = memo("file", "a");
+  EXPECT_TRUE(at::equal(again.after(3).last_memory().matrix(), whole));
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{3}));
+  // Another memory, or fewer batches than the file holds: from the beginning.
+  memo("file", "b").after(2);
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
+  memo("whole", "a").after(2);
+  EXPECT_EQ(std::exchange(asked, {}), (std::vector<int64_t>{1, 2}));
+  again.finish();
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "file"));
+}
+
+TEST(MemoStudy, AccuracyCountsTheBestTokens) {
+  const at::Tensor embeddings = at::eye(3);
+  const at::Tensor outputs = at::tensor({0.f, 2.f, 1.f, 3.f, 2.f, 1.f}).view({2, 3});
+  EXPECT_TRUE(
+      at::equal(memo_study::best_tokens(outputs, embeddings), at::tensor({1, 0}, at::kLong)));
+  EXPECT_EQ(memo_study::accuracy(outputs, embeddings, at::tensor({1, 2}, at::kLong)), 0.5);
+}
+
+TEST(MemoStudy, KeysOfAGaussianProjectionVaryByAQuarterMore) {
+  const MemoConfig config = {.vocabulary = 5000, .dimension = 512, .layers = 1};
+  EXPECT_NEAR(memo_study::key_variance(Memo(config, 1), 1), 1.25, 0.05);
+  MemoConfig orthonormal = config;
+  orthonormal.projection = SlotProjection::kOrthonormal;
+  EXPECT_NEAR(memo_study::key_variance(Memo(orthonormal, 1), 1), 1.0, 0.05);
+}
+
+TEST(MemoStudy, PlacesAndContexts) {
+  std::vector<int32_t> tokens(100);
+  for (int32_t i = 0; i < 100; ++i) tokens[static_cast<size_t>(i)] = i;
+  EXPECT_EQ(memo_study::random_places(64, 67, 10, 1), (std::vector<int64_t>{64, 65, 66}));
+  const auto places = memo_study::random_places(64, 100, 5, 1);
+  EXPECT_EQ(places.size(), 5u);
+  const auto contexts = memo_study::contexts_before(tokens, places);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(contexts[i].size(), 64u);
+    EXPECT_EQ(contexts[i].back() + 1, tokens[static_cast<size_t>(places[i])]);
+  }
+  const auto document = memo_study::document_of(tokens);
+  EXPECT_EQ(document().size(), 100u);
+  EXPECT_TRUE(document().empty());
+  EXPECT_EQ(memo_study::counts_of(std::vector<int32_t>{1, 1, 0}, 3),
+            (std::vector<double>{2, 3, 1}));
+}
+
+}  // namespace
+}  // namespace tessera

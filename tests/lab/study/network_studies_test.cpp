@@ -1,0 +1,149 @@
+// The studies that train Memory Mosaics and GPTs of the same size side by side, with tiny networks.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/study/memory_mosaics/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+using test::message_of;
+using testing::HasSubstr;
+
+class NetworkStudies : public testing::Test {
+ protected:
+  /// The quick study with tiny networks and these settings.
+  StudyResults run(const std::string& name, Json settings) {
+    Json all = {
+        {"data", {{"stories", 60}, {"tokenizer", "byte"}}},
+        {"train", {{"steps", 2}, {"batch", 2}, {"evaluate_every", 1}, {"evaluate_batches", 1}}},
+        {"layers", 1},
+        {"heads", 2},
+        {"channels", 8},
+        {"window", 32}};
+    all.merge_patch(settings);
+    StudyOptions options;
+    options.size = StudySize::kQuick;
+    options.folder = folder_.path();
+    options.overrides = all;
+    return run_study(find_study(memory_mosaics_studies(), "memory-mosaics/" + name), options);
+  }
+
+  std::string read(const std::string& name) const { return read_file(folder_ / name); }
+
+  /// A text of another kind.
+  std::string other_text() const {
+    std::string text;
+    for (int i = 0; i < 400; ++i) text += fmt::format("{} times {} is {}. ", i, i, i * i);
+    write_file(folder_ / "other.txt", text);
+    return (folder_ / "other.txt").native();
+  }
+
+  static std::set<std::string> series_of(const StudyResults& results) {
+    std::set<std::string> names;
+    for (const ResultPoint& point : results.points()) names.insert(point.series);
+    return names;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
+  const StudyResults results = run("depth", {{"depths", {1, 2}}});
+  for (const char* name : {"gpt-1", "gpt-2", "memory_mosaic-1", "memory_mosaic-2"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / name / "model" / "model.safetensors")) << name;
+  EXPECT_THAT(read("memory_mosaic-2/config.toml"), HasSubstr("layers = 2"));
+  ASSERT_EQ(results.comparisons().size(), 1u);  // the paper's numbers are of 1 and 12 blocks
+  EXPECT_DOUBLE_EQ(results.comparisons()[0].published, 0.95);
+  EXPECT_TRUE(series_of(results).contains("Memory Mosaic, 2 blocks, loss by step"));
+  std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
+  EXPECT_THAT(message_of<UsageError>([&] {
+                run("depth", {{"depths", Json::array()}});
+              }),
+              HasSubstr("depths must name at least one"));
+}
+
+TEST_F(NetworkStudies, TrainedNetworksAreKept) {
+  const Json settings = {{"depths", {1}}};
+  const std::string first = run("depth", settings).point_table().csv();
+  const std::string log = read("gpt-1/metrics.jsonl");
+  EXPECT_EQ(run("depth", settings).point_table().csv(), first);
+  EXPECT_EQ(read("gpt-1/metrics.jsonl"), log);
+}
+
+TEST_F(NetworkStudies, OutOfDistributionMeasuresEveryPositionOfBothTexts) {
+  const StudyResults results =
+      run("out-of-distribution", {{"other", other_text()}, {"windows", 4}});
+  std::map<std::string, std::vector<double>> positions;
+  for (const ResultPoint& point : results.points()) {
+    EXPECT_TRUE(std::isfinite(point.y)) << point.series;
+    positions[point.series].push_back(point.x);
+  }
+  for (const char* network : {"GPT, ", "Memory Mosaic, "})
+    for (const char* text : {"Loss on another text", "Loss on stories not seen in training"}) {
+      const auto& places = positions[std::string(network) + text];
+      ASSERT_FALSE(places.empty()) << network << text;
+      EXPECT_EQ(places.front(), 1);
+      EXPECT_LE(places.back(), 32);
+      EXPECT_GT(places.back(), 28);
+    }
+  EXPECT_THAT(read("ranges.csv"), HasSubstr("positions 11 to 32"));
+}
+
+TEST_F(NetworkStudies, AttentionAveragesTheWeightsOfEveryHead) {
+  const StudyResults results = run("attention", {{"sequences", 3}});
+  std::map<std::string, double> sums;
+  std::map<std::string, int> counts;
+  for (const ResultPoint& point : results.points()) {
+    sums[point.series] += point.y;
+    ++counts[point.series];
+  }
+  // Weights times the number of positions: 1 on average, of a Mosaic over the 31 pairs stored.
+  for (const char* name :
+       {"Memory Mosaic, 32 tokens, head 1", "GPT, learned positions, 32 tokens, head 2",
+        "GPT, RoPE, 32 tokens, head 1", "GPT, ALiBi, 32 tokens, head 1"})
+    EXPECT_NEAR(sums[name] / counts[name], 1, 1e-5) << name;
+  EXPECT_EQ(counts["Memory Mosaic, 32 tokens, head 1"], 31);
+  EXPECT_TRUE(counts.contains("Memory Mosaic, 96 tokens, head 1"));
+  EXPECT_TRUE(counts.contains("GPT, ALiBi, 96 tokens, head 2"));
+  EXPECT_FALSE(counts.contains("GPT, learned positions, 96 tokens, head 1"));
+  EXPECT_EQ(counts["recent weight by leaky average"], 2);
+}
+
+TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
+  const StudyResults results = run("small-budget", {{"texts", {"stories", other_text()}},
+                                                    {"data", {{"stories", 0}}},
+                                                    {"sizes", {8}},
+                                                    {"learning_rates", {1e-3, 1e-2}},
+                                                    {"seeds", 2}});
+  for (const char* text : {"text-1", "text-2"})
+    for (const char* network : {"gpt", "nano", "paper"}) {
+      int runs = 0;
+      for (const auto& entry : std::filesystem::directory_iterator(folder_ / text / "channels-8"))
+        if (entry.path().filename().native().starts_with(network)) ++runs;
+      EXPECT_EQ(runs, 3) << text << network;  // two rates, and a second seed of the better one
+    }
+  EXPECT_EQ(results.comparisons().size(), 4u);
+  EXPECT_THAT(read("losses.csv"), HasSubstr("\"Memory Mosaic, nano\""));
+  EXPECT_THAT(read("searches.csv"), HasSubstr("0.01"));
+  std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
+  EXPECT_THAT(message_of<UsageError>([&] {
+                run("small-budget", {{"seeds", 0}});
+              }),
+              HasSubstr("seeds is 0, expected at least 1"));
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,100 @@
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/study/memory_mosaics/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+using test::message_of;
+using testing::HasSubstr;
+
+class RegBenchStudy : public testing::Test {
+ protected:
+  /// The quick study with these settings changed.
+  StudyResults run(const Json& settings) {
+    StudyOptions options;
+    options.size = StudySize::kQuick;
+    options.folder = folder_.path();
+    options.overrides = settings;
+    return run_study(find_study(memory_mosaics_studies(), "memory-mosaics/regbench"), options);
+  }
+
+  /// Two updates of tiny models on short strings.
+  static Json tiny() {
+    return {{"task", {{"min_strings", 2}, {"max_strings", 3}, {"max_length", 4}}},
+            {"languages", {100, 120}},
+            {"held_out", 10},
+            {"search", {{"layers", {1}}, {"heads", {2, 4}}, {"channels", {16}}}},
+            {"most_updates", 2},
+            {"evaluations", 1}};
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(RegBenchStudy, TrainsEveryModelWithEverySizeAndShowsBothScores) {
+  const StudyResults results = run(tiny());
+  std::set<std::string> series;
+  for (const ResultPoint& point : results.points()) {
+    series.insert(point.series);
+    EXPECT_TRUE(point.y >= 0 && point.y <= 1) << point.series;
+    EXPECT_TRUE(std::isnan(point.published)) << "other strings than the paper's";
+  }
+  for (const char* name : {"Memory Mosaic", "Memory Mosaic, nano", "GPT, learned", "GPT, rotary",
+                           "GPT, ALiBi", "LSTM", "RetNet"})
+    for (const char* metric : {", accuracy", ", TVD"})
+      EXPECT_TRUE(series.contains(name + std::string(metric)));
+  EXPECT_EQ(series.size(), 14u);
+  const auto run_of = [&](const std::string& path) {
+    return std::filesystem::exists(folder_ / (path + "/model/model.safetensors"));
+  };
+  for (const char* model : {"memory-mosaic", "gpt-alibi", "retnet"})
+    for (const char* sizes :
+         {"1-layers-2-heads-16-wide-decay-0.1", "1-layers-4-heads-16-wide-decay-0.1"})
+      for (const char* set : {"100-new-languages/", "120-new-languages/", "100-trained-languages/"})
+        EXPECT_TRUE(run_of(std::string(set) + model + "/" + sizes)) << set << model << sizes;
+  EXPECT_TRUE(run_of("100-new-languages/lstm/1-layers-16-wide-decay-0.1"));  // it has no heads
+  EXPECT_THAT(read_file(folder_ / "levels.csv"), HasSubstr("counts after two symbols"));
+}
+
+TEST_F(RegBenchStudy, CalledAgainItTrainsNothingAgain) {
+  Json settings = tiny();
+  settings["models"] = {"LSTM", "GPT, rotary"};
+  const std::string first = run(settings).point_table().csv();
+  const auto log = folder_ / "100-new-languages/lstm/1-layers-16-wide-decay-0.1/metrics.jsonl";
+  const std::string before = read_file(log);
+  EXPECT_EQ(run(settings).point_table().csv(), first);
+  EXPECT_EQ(read_file(log), before);
+}
+
+TEST_F(RegBenchStudy, RefusesSettingsBeforeAnyTraining) {
+  const auto message = [&](const Json& change) {
+    Json settings = tiny();
+    settings.merge_patch(change);
+    return message_of<UsageError>([&] { run(settings); });
+  };
+  EXPECT_THAT(message({{"models", {"LSTM", "GPT, rotray"}}}),
+              HasSubstr("did you mean 'GPT, rotary'?"));
+  EXPECT_THAT(message({{"models", Json::array()}}), HasSubstr("models is empty"));
+  EXPECT_THAT(message({{"languages", {100, 31}}}), HasSubstr("data.languages is 31"));
+  EXPECT_THAT(message({{"search", {{"heads", {2, 3}}}}}), HasSubstr("model.heads is 3"));
+  EXPECT_THAT(message({{"search", {{"layers", Json::array()}}}}), HasSubstr("a list is empty"));
+  EXPECT_THAT(message({{"evaluations", 0}}), HasSubstr("evaluations is 0"));
+  EXPECT_THAT(message({{"epochs", 0}}), HasSubstr("epochs is 0"));
+  EXPECT_THAT(message({{"train", {{"batch", 0}}}}), HasSubstr("train.batch is 0"));
+  EXPECT_THAT(message({{"task", {{"max_edges", 4}}}}), HasSubstr("max_edges"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+}  // namespace
+}  // namespace tessera

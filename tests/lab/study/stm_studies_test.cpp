@@ -1,0 +1,197 @@
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/study/stm/rank.h"
+#include "lab/study/stm/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+using testing::HasSubstr;
+
+class StmStudies : public testing::Test {
+ protected:
+  /// Runs a study with these settings changed.
+  StudyResults run(const std::string& id, const Json& settings) {
+    StudyOptions options;
+    options.size = StudySize::kQuick;
+    options.folder = folder_ / id;
+    options.overrides = settings;
+    return run_study(find_study(stm_studies(), "stm/" + id), options);
+  }
+
+  /// Two updates of tiny models.
+  static Json tiny() {
+    return {
+        {"models", {"STM", "LSTM"}},
+        {"stm", {{"slots", 2}, {"width", 6}, {"distilled", 6}}},
+        {"baselines", {{"lstm", {{"hidden", 8}}}}},
+        {"data", {{"test_samples", 20}}},
+        {"train", {{"steps", 2}, {"batch", 8}, {"evaluate_every", 1}, {"evaluate_batches", 1}}}};
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(StmStudies, OneForEachFigureAndTableOfATask) {
+  std::set<std::string> ids;
+  for (const Study& study : stm_studies()) ids.insert(study.id);
+  for (const char* id : {"associative-retrieval", "nth-farthest", "copy", "priority-sort",
+                         "relational-recall", "convex-hull", "travelling-salesman", "shortest-path",
+                         "spanning-tree", "babi", "cost", "rank"})
+    EXPECT_TRUE(ids.contains("stm/" + std::string(id))) << id;
+}
+
+TEST_F(StmStudies, CompareTheModelsOfEveryTask) {
+  for (const char* id : {"copy", "priority-sort", "relational-recall", "convex-hull",
+                         "travelling-salesman", "shortest-path", "spanning-tree"}) {
+    SCOPED_TRACE(id);
+    const StudyResults results = run(id, tiny());
+    EXPECT_EQ(results.comparisons().front().what.substr(0, 3), "STM");
+    std::map<std::string, int> points;
+    for (const ResultPoint& point : results.points()) ++points[point.series];
+    EXPECT_EQ(points, (std::map<std::string, int>{{"STM", 2}, {"LSTM", 2}}));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / id / "stm-run1" / "model" / "config.json"));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / id / "report.html"));
+  }
+}
+
+TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {
+  const Json settings = {
+      {"tasks", {1, 15}},
+      {"simulated", {{"training", 40}, {"validation", 10}, {"test", 30}}},
+      {"model", {{"slots", 2}, {"width", 6}, {"channels", 6}, {"hidden", 6}}},
+      {"train", {{"steps", 4}, {"batch", 4}, {"accumulation", 2}, {"evaluate_every", 2}}}};
+  const StudyResults results = run("babi", settings);
+  EXPECT_NEAR(results.comparisons().front().published, 0.0, 1e-12);  // both tasks, table 9
+  double mean = 0;
+  std::map<std::string, int> points;
+  for (const ResultPoint& point : results.points()) {
+    ++points[point.series];
+    if (point.series == "error of a task") mean += point.y / 2;
+  }
+  EXPECT_NEAR(results.comparisons().front().ours, mean, 1e-9);
+  EXPECT_EQ(points, (std::map<std::string, int>{{"error of a task", 2}, {"validation error", 2}}));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/errors.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/learning-curve.svg"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "babi/run/model/words.json"));
+  // Once more: the run is not trained again, and the numbers are the same.
+  EXPECT_EQ(run("babi", settings).comparisons().front().ours, results.comparisons().front().ours);
+
+  // From files, here those that the first study simulated; another folder is needed for them.
+  const auto stories = folder_ / "stories";
+  std::filesystem::rename(folder_ / "babi/stories", stories);
+  std::filesystem::remove_all(folder_ / "babi");
+  Json from_files = settings;
+  from_files["data"] = stories.native();
+  EXPECT_EQ(run("babi", from_files).comparisons().front().ours, results.comparisons().front().ours);
+  EXPECT_THROW(run("babi", {{"data", (folder_ / "nowhere").native()}}), std::runtime_error);
+}
+
+TEST_F(StmStudies, AssociativeRetrievalLeavesPartsOut) {
+  Json settings = tiny();
+  settings["models"] = {"STM", "STM without transfer", "STM without gates"};
+  const StudyResults results = run("associative-retrieval", settings);
+  const auto model = [&](const char* name) {
+    return config::read_json(folder_ / "associative-retrieval" / name / "model" / "config.json")
+        .at("model");
+  };
+  EXPECT_EQ(model("stm-run1")["gated"], true);
+  EXPECT_EQ(model("stm-without-gates-run1")["gated"], false);
+  EXPECT_EQ(model("stm-without-transfer-run1")["alpha3"]["learned"], false);
+  EXPECT_EQ(model("stm-without-transfer-run1")["alpha3"]["value"], 0);
+  EXPECT_THAT(results.summary(), HasSubstr("not reached"));
+}
+
+TEST_F(StmStudies, NthFarthestVariesTheQueries) {
+  Json settings = tiny();
+  settings["models"] = {"STM, n_q = 1", "STM, n_q = 8"};
+  run("nth-farthest", settings);
+  const auto slots = [&](const char* name) {
+    return config::read_json(folder_ / "nth-farthest" / name / "model" / "config.json")["slots"];
+  };
+  EXPECT_EQ(slots("stm-n-q-1-run1"), 1);
+  EXPECT_EQ(slots("stm-n-q-8-run1"), 8);
+}
+
+TEST_F(StmStudies, SeveralRunsHaveSeedsOfTheirOwnAndAreAveraged) {
+  Json settings = tiny();
+  settings["models"] = {"LSTM"};
+  settings["runs"] = 2;
+  const StudyResults results = run("copy", settings);
+  const auto seed = [&](const char* name) {
+    return config::read_toml(folder_ / "copy" / name / "config.toml")["train"]["seed"];
+  };
+  EXPECT_EQ(seed("lstm-run1"), 1);
+  EXPECT_NE(seed("lstm-run2"), seed("lstm-run1"));
+  EXPECT_GT(results.points().back().spread, 0);
+}
+
+// Nothing of what is there is trained again, and more is added.
+TEST_F(StmStudies, GoOnWhereTheyStopped) {
+  Json settings = tiny();
+  settings["models"] = {"LSTM"};
+  run("copy", settings);
+  const auto log = folder_ / "copy" / "lstm-run1" / "metrics.jsonl";
+  const std::string before = read_file(log);
+  std::filesystem::remove(folder_ / "copy" / "results.csv");
+  run("copy", settings);
+  EXPECT_EQ(read_file(log), before);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "copy" / "results.csv"));
+  settings["models"] = {"LSTM", "STM"};
+  EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }), HasSubstr("models"));
+}
+
+TEST_F(StmStudies, RefuseModelsThatTheyDoNotHave) {
+  Json settings = tiny();
+  settings["models"] = {"LTSM"};
+  EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }),
+              HasSubstr("did you mean 'LSTM'?"));
+  settings["models"] = Json::array();
+  EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }),
+              HasSubstr("models is empty"));
+  settings = tiny();
+  settings["runs"] = 0;
+  EXPECT_THAT(test::message_of<UsageError>([&] { run("copy", settings); }), HasSubstr("runs is 0"));
+}
+
+TEST_F(StmStudies, CostTimesTheModels) {
+  const StudyResults results = run("cost", {{"batch", 1}, {"iterations", 1}, {"widths", {4, 8}}});
+  for (const auto& comparison : results.comparisons()) EXPECT_GT(comparison.ours, 0);
+  EXPECT_EQ(results.points().size(), 4u);
+}
+
+TEST_F(StmStudies, RankIsPrintedBeforeAndAfterTraining) {
+  const StudyResults results =
+      run("rank", {{"tasks", {"associative-retrieval"}}, {"train", {{"steps", 2}, {"batch", 2}}}});
+  // An untrained G2 of 96 x 48 48 has a rank of about 66.
+  EXPECT_THAT(results.summary(), testing::ContainsRegex("Associative retrieval  48 +66\\.[0-9]"));
+  EXPECT_THAT(test::message_of<UsageError>([&] {
+                run("rank", {{"tasks", {"copi"}}});
+              }),
+              HasSubstr("copi"));
+}
+
+// Singular values 4, 2, 2: (16 + 4 + 4) / 16.
+TEST(NumericalRank, ByHand) {
+  const at::Tensor diagonal = at::diag(at::tensor({4.0, 2.0, 2.0}, at::kDouble));
+  EXPECT_NEAR(stm_study::numerical_rank(diagonal), 1.5, 1e-12);
+  EXPECT_NEAR(stm_study::numerical_rank(at::cat({diagonal, at::zeros({5, 3})})), 1.5, 1e-12);
+  EXPECT_NEAR(stm_study::numerical_rank(at::eye(7)), 7, 1e-6);
+  EXPECT_NEAR(stm_study::numerical_rank(at::ones({3, 4})), 1, 1e-6);
+  EXPECT_EQ(stm_study::numerical_rank(at::zeros({3, 4})), 0);
+  EXPECT_EQ(stm_study::numerical_rank(at::zeros({0, 4})), 0);
+  EXPECT_THROW(stm_study::numerical_rank(at::zeros({4})), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,321 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <set>
+#include <utility>
+
+#include "lab/study/folder_name.h"
+#include "lab/study/study.h"
+#include "lab/study/study_cost.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/report/bar_chart.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using testing::HasSubstr;
+
+struct ExampleSettings {
+  int64_t runs = 100;
+  double rate = 0.5;
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("runs", runs, "runs that are averaged");
+    field("rate", rate, "learning rate");
+  }
+};
+
+void run_example(StudyContext& context) {
+  const auto settings = context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100});
+  StudyResults& results = context.results();
+  results.add_point({"q, \"0\"", 10, 0.1 + 0.2, 0.01, 0.31});
+  results.add_point({"q, \"0\"", 20, 0.125});
+  results.add_point({"q1", 10, static_cast<double>(settings.runs)});
+  results.add_chart("left", results.chart_of_points("Error", {.label = "d"}, {.label = "error"}),
+                    "the left panel");
+  Table table("Anchors", {"d", "error"});
+  table.add_row({10, Cell::fixed(0.123456, 2)});
+  results.add_table("anchors", table);
+  results.add_difference("10 runs instead of 100");
+  results.compare({.what = "error at d = 10", .published = 0.31, .ours = 0.1 + 0.2});
+}
+
+Study example() {
+  return {"example/fig1", "Error against d", "Somebody 2024", "figure 1", run_example};
+}
+
+class StudyFrame : public testing::Test {
+ protected:
+  StudyFrame() { options_.folder = above_ / "study"; }
+
+  const test::TemporaryFolder above_;
+  StudyOptions options_;
+};
+
+TEST_F(StudyFrame, WritesItsDirectory) {
+  options_.seed = 7;
+  options_.manifest = {{"revision", "abc"}, {"machine", {{"cores", 2}}}};
+  run_study(example(), options_);
+  EXPECT_EQ(read_file(options_.folder / "results.csv"),
+            "series,x,y,spread,published,standard_error\n"
+            "\"q, \"\"0\"\"\",10,0.30000000000000004,0.01,0.31,\n"
+            "\"q, \"\"0\"\"\",20,0.125,,,\n"
+            "q1,10,10,,,\n");
+  EXPECT_EQ(read_file(options_.folder / "anchors.csv"), "d,error\n10,0.123456\n");
+  EXPECT_THAT(read_file(options_.folder / "left.svg"), HasSubstr("<svg"));
+  const auto config = config::read_toml(options_.folder / "config.toml");
+  EXPECT_EQ(config["study"], "example/fig1");
+  EXPECT_EQ(config["size"], "default");
+  EXPECT_EQ(config["settings"]["runs"], 10);
+  EXPECT_EQ(config["settings"]["rate"], 0.5);
+  const auto manifest = config::read_json(options_.folder / "manifest.json");
+  EXPECT_EQ(manifest["seed"], 7);
+  EXPECT_EQ(manifest["command"], "tessera study example/fig1 --seed 7");
+  EXPECT_EQ(manifest["machine"]["cores"], 2);
+  const std::string html = read_file(options_.folder / "report.html");
+  for (const char* part : {"Error against d", "the left panel", "10 runs instead of 100",
+                           "0.30000000000000004", "machine.cores", "tessera study example/fig1"}) {
+    EXPECT_THAT(html, HasSubstr(part));
+  }
+}
+
+TEST_F(StudyFrame, SummaryPutsPublishedBesideOurs) {
+  const StudyResults results = run_study(example(), options_);
+  EXPECT_EQ(results.summary(),
+            "Error against d\n"
+            "Somebody 2024, figure 1\n\n"
+            "Published beside ours\n"
+            "what             published  ours  ratio  command\n"
+            "---------------  ---------  ----  -----  --------------------------\n"
+            "error at d = 10       0.31   0.3   0.97  tessera study example/fig1\n\n"
+            "Anchors\n"
+            " d  error\n"
+            "--  -----\n"
+            "10   0.12\n\n"
+            "Where the set-up differs from the paper's\n"
+            "- 10 runs instead of 100\n");
+}
+
+TEST_F(StudyFrame, SizesAndOverridesChooseTheSettings) {
+  options_.size = StudySize::kQuick;
+  EXPECT_EQ(run_study(example(), options_).points().back().y, 2);
+  std::filesystem::remove_all(options_.folder);
+  options_.size = StudySize::kPaper;
+  EXPECT_EQ(run_study(example(), options_).points().back().y, 100);
+  std::filesystem::remove_all(options_.folder);
+  options_.overrides = {{"runs", 5}};
+  const StudyResults results = run_study(example(), options_);
+  EXPECT_EQ(results.points().back().y, 5);
+  EXPECT_EQ(results.comparison_table().rows()[0][4].shown(),
+            "tessera study example/fig1 --paper --set runs=5");
+}
+
+TEST_F(StudyFrame, RefusesUnknownOverridesAndWritesNothing) {
+  options_.overrides = {{"run", 5}};
+  try {
+    run_study(example(), options_);
+    FAIL() << "expected a UsageError";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'runs'"));
+  }
+  Study without_settings = example();
+  without_settings.run = [](StudyContext&) {};
+  EXPECT_THROW(run_study(without_settings, options_), UsageError);
+  EXPECT_FALSE(std::filesystem::exists(options_.folder));
+}
+
+TEST_F(StudyFrame, PublishedNumbersHoldOnlyForTheirSettings) {
+  options_.overrides = {{"runs", 7}};  // only how often something is drawn
+  const StudyResults same = run_study(example(), options_);
+  EXPECT_EQ(same.comparisons().size(), 1u);
+  EXPECT_EQ(same.points()[0].published, 0.31);
+  std::filesystem::remove_all(options_.folder);
+  options_.overrides = {{"rate", 0.25}};
+  const StudyResults other = run_study(example(), options_);
+  EXPECT_TRUE(other.comparisons().empty());
+  EXPECT_TRUE(std::isnan(other.points()[0].published));
+  EXPECT_THAT(other.summary(), HasSubstr("left out: they are for rate = 0.5, here it is 0.25"));
+  EXPECT_THAT(read_file(options_.folder / "report.html"), HasSubstr("they are for rate = 0.5"));
+}
+
+/// Three parts, of which one is stopped by a signal when it is first computed.
+struct Interruptible {
+  std::vector<std::string> computed;
+  bool interrupt = true;
+
+  Study study() {
+    return {"example/parts", "Parts", "Somebody 2024", "figure 2", [this](StudyContext& context) {
+              context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100});
+              for (const std::string name : {"a", "b", "c"}) {
+                const auto numbers = context.part(name, [&] {
+                  computed.push_back(name);
+                  if (name == "b" && std::exchange(interrupt, false)) std::raise(SIGINT);
+                  return std::vector<double>{1.0 / 3, NAN};
+                });
+                context.results().add_point({.series = name, .x = 0, .y = numbers.at(0)});
+                EXPECT_TRUE(std::isnan(numbers.at(1)));
+              }
+            }};
+  }
+};
+
+TEST_F(StudyFrame, GoesOnWhereItWasStopped) {
+  Interruptible example;
+  try {
+    run_study(example.study(), options_);
+    FAIL() << "expected Interrupted";
+  } catch (const Interrupted& stopped) {
+    EXPECT_THAT(stopped.what(), HasSubstr("stopped with 2 parts of example/parts finished"));
+    EXPECT_THAT(stopped.what(), HasSubstr("the same command goes on from there"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(options_.folder / "report.html"));
+  const StudyResults results = run_study(example.study(), options_);
+  EXPECT_THAT(example.computed, testing::ElementsAre("a", "b", "c"));
+  EXPECT_EQ(results.points().at(0).y, 1.0 / 3);
+  // All parts are there: nothing is computed.
+  run_study(example.study(), options_);
+  EXPECT_EQ(example.computed.size(), 3u);
+  // What another revision of the program computed does not count; nor does a line cut off.
+  options_.manifest = {{"revision", "other"}};
+  run_study(example.study(), options_);
+  EXPECT_EQ(example.computed.size(), 6u);
+  const auto parts = options_.folder / "parts.jsonl";
+  std::filesystem::resize_file(parts, std::filesystem::file_size(parts) - 3);
+  run_study(example.study(), options_);
+  EXPECT_EQ(example.computed.size(), 7u);
+  write_file(parts, "nonsense\n");
+  EXPECT_THROW(run_study(example.study(), options_), DataError);
+}
+
+TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {
+  const auto refusal = [&](const Study& study) -> std::string {
+    const std::string before = read_file(options_.folder / "results.csv");
+    try {
+      run_study(study, options_);
+    } catch (const UsageError& error) {
+      EXPECT_EQ(read_file(options_.folder / "results.csv"), before);
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  run_study(example(), options_);
+  Study other = example();
+  other.id = "example/fig2";
+  EXPECT_THAT(refusal(other), HasSubstr("is the folder of the study example/fig1, not of"));
+  options_.overrides = {{"rate", 0.25}};
+  EXPECT_THAT(refusal(example()), HasSubstr("began with settings.rate = 0.5, now it is 0.25"));
+  options_.overrides = config::Json::object();
+  options_.seed = 5;
+  EXPECT_THAT(refusal(example()), HasSubstr("began with seed = 1, now it is 5"));
+  options_.seed = 1;
+  options_.threads = 2;  // no number depends on it
+  EXPECT_EQ(run_study(example(), options_).points().size(), 3u);
+}
+
+TEST(StudyContext, TrainingsOfNeighbouringSeedsShareNoSeed) {
+  const Study study = example();
+  std::set<uint64_t> seeds;
+  for (const uint64_t seed : {1U, 2U}) {
+    StudyOptions options;
+    options.seed = seed;
+    StudyResults results(StudyHeading{study.title, study.paper, study.figure, ""});
+    const StudyContext context(study, options, results);
+    EXPECT_EQ(context.training_seed(0), seed);
+    for (int64_t run = 0; run < 10; ++run) seeds.insert(context.training_seed(run));
+  }
+  EXPECT_EQ(seeds.size(), 20);
+  EXPECT_LT(*seeds.rbegin(), uint64_t{1} << 63);  // what config.toml can hold
+}
+
+TEST_F(StudyFrame, FindsStudiesByTheirId) {
+  const std::vector<Study> studies = {example()};
+  EXPECT_EQ(find_study(studies, "example/fig1").figure, "figure 1");
+  try {
+    find_study(studies, "example/fig2");
+    FAIL() << "expected a UsageError";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'example/fig1'"));
+  }
+}
+
+TEST(StudyResults, ChartOfPointsSeparatesSeriesAndPublished) {
+  StudyResults results({});
+  results.add_point({"a", 1, 2, 0.5, 2.5});
+  results.add_point({"b", 1, 3});
+  results.add_point({"a", 2, 4});
+  const auto chart = results.chart_of_points("t", {.label = "x"}, {.label = "y"});
+  ASSERT_EQ(chart->series().size(), 3u);
+  EXPECT_EQ(chart->series()[0].points.size(), 2u);
+  EXPECT_EQ(chart->series()[1].style, SeriesStyle::kPublished);
+  EXPECT_EQ(chart->series()[1].points[0].y, 2.5);
+  EXPECT_EQ(chart->series()[2].name, "b");
+  EXPECT_EQ(results.chart_of_points("t", {}, {}, {"b"})->series().size(), 1u);
+  EXPECT_THROW(results.chart_of_points("t", {}, {}, {"c"}), UsageError);
+}
+
+TEST(StudyResults, PublishedLinesBreakWhereNothingIsPublished) {
+  StudyResults results({});
+  const double published[] = {2.5, 3.5, ResultPoint::kNone, 5.5};
+  for (int x = 0; x < 4; ++x)
+    results.add_point({.series = "a", .x = 1.0 * x, .y = 2, .published = published[x]});
+  const auto chart = results.panel_of_points("t", {}, {}, {{"a", "shown"}});
+  ASSERT_EQ(chart->series().size(), 3u);
+  for (const Series& series : chart->series()) EXPECT_EQ(series.name, "shown");
+  EXPECT_EQ(chart->series()[0].points.size(), 4u);
+  EXPECT_EQ(chart->series()[1].points.size(), 2u);
+  ASSERT_EQ(chart->series()[2].points.size(), 1u);
+  EXPECT_EQ(chart->series()[2].points[0].y, 5.5);
+}
+
+TEST(StudyResults, RefusesNamesThatAreTakenOrNoFileNames) {
+  StudyResults results({});
+  const auto chart = [] {
+    return std::make_unique<BarChart>("t", std::vector<std::string>{}, "", "");
+  };
+  results.add_chart("left", chart());
+  EXPECT_THROW(results.add_chart("left", chart()), UsageError);
+  EXPECT_THROW(results.add_table("left", Table("t", {"a"})), UsageError);
+  EXPECT_THROW(results.add_chart("../left", chart()), UsageError);
+  EXPECT_THROW(results.add_chart("", chart()), UsageError);
+  EXPECT_THROW(results.add_table("results", Table("t", {"a"})), UsageError);
+  EXPECT_THROW(results.add_chart("right", nullptr), UsageError);
+}
+
+TEST(FolderName, HasLettersDigitsAndSingleHyphens) {
+  EXPECT_EQ(folder_name("STM, n_q = 8"), "stm-n-q-8");
+  EXPECT_EQ(folder_name("GPT (learned)"), "gpt-learned");
+  EXPECT_EQ(folder_name("λ"), "");
+}
+
+TEST(StudyCost, IsSaidToTwoDigits) {
+  EXPECT_EQ(cost_text(34, false), "34 s");
+  EXPECT_EQ(cost_text(0.2, true), "about 1 s");
+  EXPECT_EQ(cost_text(531, false), "9 min");
+  EXPECT_EQ(cost_text(1535, false), "26 min");
+  EXPECT_EQ(cost_text(10800, true), "about 3 h");
+  EXPECT_FALSE(cost_of("no/such").has_value());
+}
+
+TEST(AllStudies, SayTheirSettingsBeforeAnyWork) {
+  size_t without = 0;  // they evaluate formulas
+  for (const Study& study : all_studies()) without += describe_settings(study).empty();
+  EXPECT_EQ(without, 2u);
+}
+
+TEST(AllStudies, HaveDistinctIdsAndSayWhatTheyShow) {
+  for (const Study& study : all_studies()) {
+    EXPECT_EQ(&find_study(all_studies(), study.id), &study);
+    EXPECT_FALSE(study.title.empty() || study.paper.empty() || study.figure.empty()) << study.id;
+    EXPECT_TRUE(study.run) << study.id;
+    const auto cost = cost_of(study.id);
+    ASSERT_TRUE(cost.has_value()) << study.id;
+    EXPECT_LE(cost->quick, cost->standard) << study.id;
+  }
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,93 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/study/memory_mosaics/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+using testing::HasSubstr;
+
+class ThreeMoonsStudy : public testing::Test {
+ protected:
+  StudyResults run(const Json& settings) {
+    StudyOptions options;
+    options.size = StudySize::kQuick;
+    options.folder = folder_ / "study";
+    options.overrides = settings;
+    return run_study(find_study(memory_mosaics_studies(), "memory-mosaics/three-moons"), options);
+  }
+
+  /// Two updates a training and a few predictions.
+  static Json tiny() {
+    const Json recipe = {{"seeds", 1}, {"train", {{"steps", 2}, {"batch", 2}}}};
+    return {
+        {"task", {{"steps", 40}}}, {"published", recipe}, {"small_batch", recipe}, {"ours", recipe},
+        {"sequences", 3},          {"free_steps", 4},     {"stride", 12}};
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(ThreeMoonsStudy, DrawsErrorsAndMatricesOfBothNetworks) {
+  const StudyResults results = run(tiny());
+  std::map<std::string, std::vector<double>> contexts;
+  for (const ResultPoint& point : results.points()) contexts[point.series].push_back(point.x);
+  EXPECT_EQ(contexts.size(), 4u);
+  for (const char* heads : {"1 head", "3 heads"})
+    for (const char* periods : {"held-out", "training"})
+      EXPECT_EQ(contexts[fmt::format("{}, {} periods", heads, periods)],
+                (std::vector<double>{1, 13, 25}));
+  EXPECT_EQ(results.comparisons().back().ours, 54);
+  // 44.4 observations in a unit of time: periods 1, 2, 3 return after 6, 0.5, 1, 2.5 after 5.
+  EXPECT_NEAR(results.comparisons()[0].published, 6 * 800.0 / 18, 1e-9);
+  EXPECT_NEAR(results.comparisons()[1].published, 5 * 800.0 / 18, 1e-9);
+  for (const char* file :
+       {"report.html", "error-held-out.svg", "error-training.svg", "matrices-1-head.svg",
+        "matrices-3-heads.svg", "errors.csv", "disentangled.csv", "trainings.csv",
+        "published-1-head-run1/model/config.json"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "study" / file)) << file;
+}
+
+// A second run continues: it trains nothing that has its weights already.
+TEST_F(ThreeMoonsStudy, ContinuesWhatItsFolderHolds) {
+  const StudyResults first = run(tiny());
+  const auto weights = folder_ / "study" / "ours-3-heads-run1" / "model" / "model.safetensors";
+  const std::string before = read_file(weights);
+  const StudyResults second = run(tiny());
+  EXPECT_EQ(read_file(weights), before);
+  ASSERT_EQ(first.points().size(), second.points().size());
+  for (size_t i = 0; i < first.points().size(); ++i)
+    EXPECT_EQ(first.points()[i].y, second.points()[i].y);
+  Json more = tiny();
+  more["ours"]["seeds"] = 2;
+  EXPECT_THAT(test::message_of<UsageError>([&] { run(more); }), HasSubstr("ours.seeds"));
+}
+
+TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
+  const auto refusal = [&](const char* key, const Json& value) {
+    Json settings = tiny();
+    settings[key] = value;
+    return test::message_of<UsageError>([&] { run(settings); });
+  };
+  EXPECT_THAT(refusal("sequences", 0), HasSubstr("sequences = 0"));
+  EXPECT_THAT(refusal("stride", 0), HasSubstr("stride = 0"));
+  EXPECT_THAT(refusal("free_steps", 40), HasSubstr("free_steps = 40"));
+  EXPECT_THAT(refusal("dominance", 1.5), HasSubstr("dominance is 1.5"));
+  EXPECT_THAT(refusal("ours", {{"seeds", 0}}), HasSubstr("ours.seeds is 0"));
+  EXPECT_THAT(refusal("ours", {{"train", {{"beta1", 2}}}}), HasSubstr("ours.train.beta1 is 2"));
+  EXPECT_THAT(refusal("training_periods", {1, 2}), HasSubstr("three multiples of 0.1"));
+  EXPECT_THAT(refusal("hurry", 1), HasSubstr("unknown key 'hurry'"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "study" / "published-1-head-run1"));
+}
+
+}  // namespace
+}  // namespace tessera

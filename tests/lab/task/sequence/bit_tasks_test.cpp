@@ -1,0 +1,314 @@
+// Copy, priority sort and relational recall: what is asked of bits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/task/copy/copy.h"
+#include "lab/task/priority_sort/priority_sort.h"
+#include "lab/task/relational_recall/relational_recall.h"
+#include "tessera/base/error.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::task {
+namespace {
+
+using test::message_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+float at(const TaskSample& sample, int64_t step, int64_t channel) {
+  const int64_t width = std::ssize(sample.inputs) / sample.steps;
+  return sample.inputs.at(static_cast<size_t>(step * width + channel));
+}
+
+/// Bits of a row of the input, or of an answer, as text.
+std::string input_bits(const TaskSample& sample, int64_t step, int64_t bits) {
+  std::string text;
+  for (int64_t i = 0; i < bits; ++i) text += at(sample, step, i) != 0 ? '1' : '0';
+  return text;
+}
+std::string answer_bits(const TaskSample& sample, int64_t answer, int64_t bits) {
+  std::string text;
+  for (int64_t i = 0; i < bits; ++i)
+    text += sample.bits.at(static_cast<size_t>(answer * bits + i)) != 0 ? '1' : '0';
+  return text;
+}
+
+float row_sum(const TaskSample& sample, int64_t step) {
+  const int64_t width = std::ssize(sample.inputs) / sample.steps;
+  float sum = 0;
+  for (int64_t i = 0; i < width; ++i) sum += at(sample, step, i);
+  return sum;
+}
+
+TEST(Copy, LaysOutMarkersVectorsAndSilence) {
+  const Copy task({.bits = 3, .min_length = 2, .max_length = 2});
+  EXPECT_EQ(task.shape().input_width, 5);
+  EXPECT_EQ(task.shape().output_width, 3);
+  const auto sample = task.sample(1, 0);
+  ASSERT_EQ(sample.steps, 6);  // marker, 2 vectors, marker, 2 answers
+  EXPECT_EQ(sample.first_answer, 4);
+  EXPECT_EQ(sample.answers, 2);
+  EXPECT_EQ(at(sample, 0, 3), 1);
+  EXPECT_EQ(row_sum(sample, 0), 1);
+  EXPECT_EQ(at(sample, 3, 4), 1);
+  EXPECT_EQ(row_sum(sample, 3), 1);
+  EXPECT_EQ(row_sum(sample, 4) + row_sum(sample, 5), 0);
+  const std::vector<std::string> vectors = task.describe(1, 0)["vectors"];
+  for (int64_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(input_bits(sample, 1 + i, 3), vectors[static_cast<size_t>(i)]);
+    EXPECT_EQ(answer_bits(sample, i, 3), vectors[static_cast<size_t>(i)]);
+  }
+}
+
+TEST(Copy, HasThePapersShapes) {
+  const Copy task(CopyConfig{});
+  std::set<int64_t> lengths;
+  for (int64_t index = 0; index < 400; ++index) {
+    const auto sample = task.sample(0, index);
+    EXPECT_EQ(sample.steps, 2 * sample.answers + 2);
+    EXPECT_EQ(std::ssize(sample.inputs), sample.steps * 34);
+    EXPECT_EQ(std::ssize(sample.bits), sample.answers * 32);
+    lengths.insert(sample.answers);
+  }
+  EXPECT_EQ(lengths.size(), 20u);
+  EXPECT_EQ(*lengths.begin(), 1);
+  EXPECT_EQ(*lengths.rbegin(), 20);
+}
+
+TEST(Copy, SamplesArePureFunctionsOfSeedAndNumber) {
+  const Copy task({.bits = 8, .min_length = 1, .max_length = 3});
+  EXPECT_EQ(task.sample(3, 5).inputs, task.sample(3, 5).inputs);
+  EXPECT_NE(task.sample(3, 5, 0).inputs, task.sample(3, 6, 0).inputs);
+  EXPECT_NE(task.sample(3, 5, 0).inputs, task.sample(4, 5, 0).inputs);
+  // The same on every machine.
+  EXPECT_EQ(task.describe(1, 0).dump(), R"({"index":0,"vectors":["01001000","11010010"]})");
+  EXPECT_EQ(task.describe(1, 1).dump(), R"({"index":1,"vectors":["11111100","11110010"]})");
+}
+
+TEST(Copy, ABatchTakesTheLengthOfItsFirstSample) {
+  const Copy task({.bits = 4, .min_length = 1, .max_length = 9});
+  const auto first = task.sample(0, 0, 0);
+  for (int64_t index = 1; index < 20; ++index) {
+    EXPECT_EQ(task.sample(0, index, 0).steps, first.steps);
+    // What a sample holds does not depend on the size: the shorter is a prefix.
+    const auto own = task.rows(0, index, index), shared = task.rows(0, index, 0);
+    const size_t common = std::min(own.size(), shared.size());
+    EXPECT_TRUE(
+        std::equal(own.begin(), own.begin() + static_cast<int64_t>(common), shared.begin()));
+  }
+}
+
+// 3000 samples of 8 bits: 24000 fair coins, 12000 give or take five standard deviations (77 each).
+TEST(Copy, BitsAreFair) {
+  const Copy task({.bits = 8, .min_length = 1, .max_length = 1});
+  double ones = 0;
+  for (int64_t index = 0; index < 3000; ++index)
+    for (float bit : task.sample(0, index).bits) ones += bit;
+  EXPECT_NEAR(ones, 12000, 390);
+}
+
+TEST(Copy, WideVectorsHaveMoreThanOneWordOfBits) {
+  const auto rows = Copy({.bits = 130, .min_length = 1, .max_length = 1}).rows(0, 0, 0);
+  ASSERT_EQ(rows[0].size(), 130u);
+  EXPECT_NE(std::vector(rows[0].begin(), rows[0].begin() + 64),
+            std::vector(rows[0].begin() + 64, rows[0].begin() + 128));
+}
+
+TEST(Copy, ChanceIsHalfOfTheBits) {
+  EXPECT_DOUBLE_EQ(Copy(CopyConfig{}).levels().at(0).value, 168);  // 16 · 10.5
+}
+
+TEST(Copy, RefusesImpossibleSizes) {
+  EXPECT_THROW(Copy({.bits = 0}), UsageError);
+  EXPECT_THROW(Copy({.min_length = 0}), UsageError);
+  EXPECT_THROW(Copy({.min_length = 3, .max_length = 2}), UsageError);
+  EXPECT_THROW(Copy({.max_length = 65537}), UsageError);
+  EXPECT_EQ(message_of<UsageError>([] { Copy({.bits = -2}); }),
+            "copy: bits is -2, expected a whole number from 1 to 65536");
+}
+
+TEST(PrioritySort, OrdersByPriorityAndKeepsTheOrderOfEqualOnes) {
+  const std::vector<float> priorities = {0.5F, -1.0F, 0.75F, 0.5F, 0.0F};
+  EXPECT_THAT(highest_priorities(priorities, 5), ElementsAre(2, 0, 3, 4, 1));
+  EXPECT_THAT(highest_priorities(priorities, 2), ElementsAre(2, 0));
+  EXPECT_THAT(highest_priorities(priorities, 0), ElementsAre());
+  EXPECT_THROW(highest_priorities(priorities, 6), UsageError);
+}
+
+TEST(PrioritySort, AnswersAreVectorsInDescendingPriority) {
+  const PrioritySort task(PrioritySortConfig{});
+  for (int64_t index = 0; index < 20; ++index) {
+    const auto sample = task.sample(2, index);
+    ASSERT_EQ(sample.steps, 36);
+    EXPECT_EQ(sample.first_answer, 20);
+    EXPECT_EQ(std::ssize(sample.bits), 16 * 32);
+    // Each answer is the vector of some input row; their priorities descend.
+    float last = 2;
+    for (int64_t answer = 0; answer < 16; ++answer) {
+      int64_t place = 0;
+      while (input_bits(sample, place, 32) != answer_bits(sample, answer, 32)) ++place;
+      ASSERT_LT(place, 20);
+      EXPECT_LE(at(sample, place, 32), last);
+      last = at(sample, place, 32);
+    }
+    // The four that are left out have no higher priority.
+    int above = 0;
+    for (int64_t place = 0; place < 20; ++place) above += at(sample, place, 32) > last ? 1 : 0;
+    EXPECT_EQ(above, 15);
+    for (int64_t step = 20; step < 36; ++step) EXPECT_EQ(row_sum(sample, step), 0);
+  }
+}
+
+TEST(PrioritySort, PrioritiesAreUniform) {
+  const PrioritySort task({.bits = 1, .vectors = 1000, .answers = 1});
+  const std::vector<float> priorities = task.describe(0, 0)["priorities"];
+  double sum = 0, squares = 0;
+  for (float p : priorities) {
+    EXPECT_GE(p, -1);
+    EXPECT_LT(p, 1);
+    sum += p;
+    squares += p * p;
+  }
+  EXPECT_NEAR(sum / 1000, 0, 0.1);             // standard error 0.018
+  EXPECT_NEAR(squares / 1000, 1.0 / 3, 0.05);  // standard error 0.009
+}
+
+TEST(PrioritySort, DescribesItsAnswerAndItsChance) {
+  EXPECT_EQ(
+      PrioritySort({.bits = 2, .vectors = 3, .answers = 2}).describe(1, 0).dump(),
+      R"({"index":0,"vectors":["01","11","11"],"priorities":[-0.295198,0.32595015,-0.62734544],"answer":[1,0]})");
+  EXPECT_DOUBLE_EQ(PrioritySort(PrioritySortConfig{}).levels().at(0).value, 256);
+}
+
+TEST(PrioritySort, RefusesImpossibleSizes) {
+  EXPECT_THROW(PrioritySort({.bits = 0}), UsageError);
+  EXPECT_THROW(PrioritySort({.vectors = 0}), UsageError);
+  EXPECT_THROW(PrioritySort({.vectors = 4, .answers = 5}), UsageError);
+  EXPECT_THROW(PrioritySort({.answers = 0}), UsageError);
+}
+
+TEST(RelationalRecall, ChoosesByTheLastBitOfTheQuery) {
+  const std::vector<BitRows> items = {{{0, 0, 0}}, {{1, 1, 1}}, {{0, 0, 1}}, {{0, 1, 0}}};
+  EXPECT_EQ(recalled_item(items, 0), 2u);  // last bit 0, closest: 1 bit away, as is item 3
+  EXPECT_EQ(recalled_item(items, 1), 0u);  // last bit 1, farthest: 3 bits away
+  EXPECT_EQ(recalled_item(items, 2), 1u);  // farthest: items 1 and 3 are 2 bits away
+  EXPECT_EQ(recalled_item(items, 3), 0u);
+  EXPECT_THROW(recalled_item({items[0]}, 0), UsageError);
+  EXPECT_THROW(recalled_item(items, 4), UsageError);
+  EXPECT_THROW(recalled_item({{{0}}, {{0, 1}}}, 0), UsageError);
+}
+
+TEST(RelationalRecall, ADistanceIsOverTheWholeItem) {
+  // Two vectors each; item 2 differs from the query by 2 bits, item 1 by 3.
+  const std::vector<BitRows> items = {{{0, 0}, {0, 0}}, {{1, 1}, {1, 0}}, {{0, 0}, {1, 1}}};
+  EXPECT_EQ(recalled_item(items, 0), 2u);
+}
+
+TEST(RelationalRecall, LaysOutTheAuthorsForm) {
+  const RelationalRecall task({.form = RelationalRecallForm::kAuthors});
+  std::set<int64_t> lengths;
+  for (int64_t index = 0; index < 100; ++index) {
+    const auto sample = task.sample(1, index);
+    const int64_t length = sample.answers;
+    lengths.insert(length);
+    ASSERT_EQ(sample.first_answer, 4 * (length + 1) + 1);
+    ASSERT_EQ(sample.steps, sample.first_answer + length);
+    for (int64_t item = 0; item < 3; ++item) EXPECT_EQ(at(sample, item * (length + 1), 32), 1);
+    EXPECT_EQ(at(sample, 3 * (length + 1), 33), 1);
+    EXPECT_EQ(at(sample, sample.first_answer - 1, 33), 1);
+    const auto json = task.describe(1, index);
+    EXPECT_EQ(json["items"].size(), 3u);
+    EXPECT_LT(json["query"].get<int>(), 2);
+    // The query repeats its item, and the answer is the item named.
+    const std::vector<std::vector<std::string>> items = json["items"];
+    for (int64_t row = 0; row < length; ++row) {
+      const auto r = static_cast<size_t>(row);
+      EXPECT_EQ(input_bits(sample, 3 * (length + 1) + 1 + row, 32), items[json["query"]][r]);
+      EXPECT_EQ(answer_bits(sample, row, 32), items[json["answer"]][r]);
+    }
+  }
+  EXPECT_THAT(lengths, ElementsAre(2, 3, 4, 5));
+}
+
+TEST(RelationalRecall, TheIntendedFormDrawsTheNumberOfItems) {
+  const RelationalRecall task(RelationalRecallConfig{});
+  std::set<size_t> items, queries;
+  int farthest = 0;
+  for (int64_t index = 0; index < 400; ++index) {
+    const auto json = task.describe(0, index);
+    items.insert(json["items"].size());
+    queries.insert(json["query"].get<size_t>());
+    farthest += json["asks_for"] == "farthest" ? 1 : 0;
+    EXPECT_EQ(json["items"][0].size(), 3u);
+    // The answer is as far as asked for, by a count of its own.
+    int64_t best = -1;
+    for (size_t i = 0; i < json["items"].size(); ++i) {
+      if (i == json["query"].get<size_t>()) continue;
+      int64_t bits = 0;
+      for (size_t row = 0; row < 3; ++row) {
+        const std::string a = json["items"][i][row],
+                          b = json["items"][json["query"].get<size_t>()][row];
+        for (size_t c = 0; c < a.size(); ++c) bits += a[c] != b[c] ? 1 : 0;
+      }
+      EXPECT_EQ(json["bits_apart"][i], bits);
+      const bool better = json["asks_for"] == "farthest" ? bits > best : bits < best;
+      if (best < 0 || better) best = bits;
+    }
+    EXPECT_EQ(json["bits_apart"][json["answer"].get<size_t>()], best);
+  }
+  EXPECT_THAT(items, ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(queries, ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_NEAR(farthest, 200, 50);  // five standard deviations of 10
+}
+
+TEST(RelationalRecall, ABatchSharesSizesAndInTheAuthorsFormTheQuery) {
+  const RelationalRecall authors({.form = RelationalRecallForm::kAuthors});
+  for (int64_t index = 1; index < 10; ++index) {
+    const auto first = authors.sample(0, 0, 0), other = authors.sample(0, index, 0);
+    ASSERT_EQ(first.steps, other.steps);
+    const int64_t length = first.answers, query = authors.describe(0, 0)["query"];
+    for (int64_t row = 0; row < length; ++row)
+      EXPECT_EQ(input_bits(other, 3 * (length + 1) + 1 + row, 32),
+                input_bits(other, query * (length + 1) + 1 + row, 32));
+  }
+}
+
+TEST(RelationalRecall, LevelsAreThoseOfTheSpecification) {
+  const auto levels = RelationalRecall({.form = RelationalRecallForm::kAuthors}).levels();
+  EXPECT_DOUBLE_EQ(levels.at(0).value, 56);  // 32 / 2 bits of 3.5 vectors
+  EXPECT_DOUBLE_EQ(levels.at(1).value, 28);  // the wrong one of two candidates half of the time
+  // Intended: 3 vectors; with 2 items there is no wrong one, with 5 it is wrong 3 times of 4.
+  EXPECT_DOUBLE_EQ(RelationalRecall(RelationalRecallConfig{}).levels().at(1).value,
+                   48 * (0 + 1.0 / 2 + 2.0 / 3 + 3.0 / 4) / 4);
+}
+
+// Measured: answering with another item at random costs what the level says.
+TEST(RelationalRecall, TheLevelOfAnotherItemIsWhatItCosts) {
+  const RelationalRecall task({.form = RelationalRecallForm::kAuthors});
+  double wrong = 0;
+  constexpr int kSamples = 3000;
+  for (int64_t index = 0; index < kSamples; ++index) {
+    const auto json = task.describe(0, index);
+    // The third item is the other candidate or the answer, whatever the query is.
+    const std::vector<std::vector<std::string>> items = json["items"];
+    for (size_t row = 0; row < items[2].size(); ++row)
+      for (size_t c = 0; c < 32; ++c)
+        wrong += items[2][row][c] != items[json["answer"]][row][c] ? 1 : 0;
+  }
+  EXPECT_NEAR(wrong / kSamples, 28, 2.8);  // standard deviation 30 of a sample: five of 0.55
+}
+
+TEST(RelationalRecall, RefusesImpossibleSizes) {
+  EXPECT_THROW(RelationalRecall({.bits = 0}), UsageError);
+  EXPECT_THROW(RelationalRecall({.min_drawn = 1}), UsageError);  // one item has no other
+  EXPECT_NO_THROW(RelationalRecall({.form = RelationalRecallForm::kAuthors, .min_drawn = 1}));
+  EXPECT_THROW(RelationalRecall({.form = RelationalRecallForm::kAuthors, .fixed = 1}), UsageError);
+  EXPECT_THROW(RelationalRecall({.min_drawn = 5, .max_drawn = 4}), UsageError);
+  EXPECT_THROW(RelationalRecall({.fixed = 0}), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera::task

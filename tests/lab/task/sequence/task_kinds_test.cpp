@@ -1,0 +1,93 @@
+#include "lab/task/sequence/task_kinds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/task/sequence/sample_file.h"
+#include "lab/task/sequence/task_batch.h"
+#include "tessera/base/file.h"
+#include "tessera/tensor/tensor_file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::task {
+namespace {
+
+using test::message_of;
+using testing::HasSubstr;
+
+TEST(TaskKinds, EachHasSamplesLevelsAndHelp) {
+  EXPECT_EQ(task_kinds().size(), 10u);
+  for (const TaskKind& kind : task_kinds()) {
+    SCOPED_TRACE(kind.name);
+    const auto task = make_task(kind.name, config::Json::object());
+    const auto shape = task->shape();
+    EXPECT_TRUE((shape.vocabulary > 0) != (shape.input_width > 0));
+    EXPECT_EQ(task->describe(0, 3)["index"], 3);
+    EXPECT_EQ(task->describe(0, 3), task->describe(0, 3));
+    EXPECT_NE(task->describe(0, 3), task->describe(1, 3));
+    for (const Level& level : task->levels()) {
+      EXPECT_GT(level.value, 0) << level.strategy;
+      EXPECT_EQ(level.metric == "accuracy", shape.targets == TargetKind::kClasses);
+      EXPECT_TRUE(level.metric != "accuracy" || level.value < 1) << level.strategy;
+    }
+    EXPECT_FALSE(kind.summary.empty());
+    EXPECT_THAT(kind.fields, HasSubstr(" = "));
+  }
+}
+
+TEST(TaskKinds, SettingsReachTheTask) {
+  EXPECT_EQ(make_task("copy", {{"bits", 6}})->shape().output_width, 6);
+  EXPECT_EQ(make_task("relational-recall", {{"form", "authors"}})->describe(0, 0)["items"].size(),
+            3u);
+}
+
+TEST(TaskKinds, RefuseUnknownNames) {
+  EXPECT_EQ(message_of<UsageError>([] { make_task("copi", config::Json::object()); }),
+            "there is no task 'copi'; did you mean 'copy'?");
+  EXPECT_THAT(message_of<UsageError>([] {
+                make_task("copy", {{"bit", 6}});
+              }),
+              HasSubstr("copy: unknown key 'bit'; did you mean 'bits'?"));
+  EXPECT_THAT(message_of<UsageError>([] {
+                make_task("copy", {{"bits", 0}});
+              }),
+              HasSubstr("copy: bits is 0"));
+}
+
+TEST(Split, SetsHaveDifferentSeeds) {
+  std::set<uint64_t> seeds;
+  for (uint64_t seed = 0; seed < 10; ++seed)
+    for (Split split : {Split::kTraining, Split::kValidation, Split::kTest})
+      seeds.insert(split_seed(seed, split));
+  EXPECT_EQ(seeds.size(), 30u);
+  EXPECT_EQ(split_seed(3, Split::kTest), split_seed(3, Split::kTest));
+}
+
+TEST(SampleFile, HoldsOneObjectALine) {
+  const auto task = make_task("copy", {{"bits", 4}, {"max_length", 2}});
+  std::string text;
+  write_jsonl(*task, 1, 5, 3, [&](std::string_view line) { text += line; });
+  EXPECT_EQ(text, task->describe(1, 5).dump() + "\n" + task->describe(1, 6).dump() + "\n" +
+                      task->describe(1, 7).dump() + "\n");
+  EXPECT_THROW(write_jsonl(*task, 1, 0, 0, [](std::string_view) {}), UsageError);
+  EXPECT_THROW(write_jsonl(*task, 1, -1, 1, [](std::string_view) {}), UsageError);
+}
+
+TEST(SampleFile, HoldsTheTensorsOfABatch) {
+  const test::TemporaryFolder folder;
+  const auto task = make_task("convex-hull", {{"max_points", 6}});
+  write_tensors(*task, 1, 5, 3, folder / "batch.safetensors");
+  const auto file = TensorFile::load(folder / "batch.safetensors");
+  const auto batch = make_batch(*task, 1, std::vector<int64_t>{5, 6, 7});
+  EXPECT_TRUE(file.tensors.at("inputs").equal(batch.inputs));
+  EXPECT_TRUE(file.tensors.at("targets").equal(batch.targets));
+  EXPECT_TRUE(file.tensors.at("answers").equal(batch.answers));
+  EXPECT_EQ(file.metadata.at("first_sample"), "5");
+  EXPECT_THROW(write_tensors(*task, 1, 0, 0, folder / "none.safetensors"), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera::task

@@ -1,0 +1,352 @@
+#pragma once
+
+// What every language model promises, held by one suite over all kinds and forms. A test program
+// instantiates it with the forms of its room.
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tessera/base/error.h"
+#include "tessera/model/language_model.h"
+#include "tessera/model/model_kind.h"
+#include "tests/support/numerical_gradient.h"
+
+namespace tessera::test {
+
+struct LanguageModelForm {
+  const char* name;
+  const char* kind;
+  const char* hyper_parameters;
+  bool stores_pairs = true;
+};
+
+inline constexpr const char* kSizes =
+    R"("vocabulary": 13, "window": 16, "layers": 2, "channels": 16, "dropout": 0.2)";
+
+inline constexpr double kStreamingTolerance = 1e-5;  // other order of the same float sums
+
+class LanguageModelTest : public testing::TestWithParam<LanguageModelForm> {
+ protected:
+  void SetUp() override {
+    const LanguageModelForm& form = GetParam();
+    model_ = make_language_model(
+        form.kind,
+        config::parse_json(fmt::format("{{{}{}}}", kSizes, form.hyper_parameters), "test"));
+    // Every scalar away from its first value, larger weights than at the start.
+    at::NoGradGuard no_grad;
+    auto generator = at::make_generator<at::CPUGeneratorImpl>(3);
+    for (auto& parameter : model_->parameters())
+      parameter.add_(at::empty_like(parameter).normal_(0, 0.1, generator));
+    long_ = model_->reads_past_window() ? 3 * model_->window() : model_->window();
+  }
+
+  at::Tensor tokens(int64_t batch, int64_t length, int64_t seed = 1) const {
+    auto generator = at::make_generator<at::CPUGeneratorImpl>(seed);
+    return at::randint(0, model_->vocabulary(), {batch, length}, generator,
+                       at::TensorOptions(at::kLong));
+  }
+
+  /// Hidden states of these tokens; `state` becomes the one after them.
+  at::Tensor go_on(const at::Tensor& tokens, SequenceState& state) {
+    SequenceOutput read = model_->read(tokens, std::move(state));
+    state = std::move(read.state);
+    return read.outputs;
+  }
+
+  /// Hidden states of a sequence that is read in pieces of these lengths.
+  at::Tensor read_in_pieces(const at::Tensor& all, const std::vector<int64_t>& lengths,
+                            MemoryBound bound = {}) {
+    SequenceState state = model_->bounded_state(bound);
+    std::vector<at::Tensor> pieces;
+    int64_t first = 0;
+    for (int64_t length : lengths) {
+      pieces.push_back(go_on(all.narrow(1, first, length), state));
+      first += length;
+    }
+    EXPECT_EQ(first, all.size(1));
+    return at::cat(pieces, 1);
+  }
+
+  void expect_equal(const at::Tensor& actual, const at::Tensor& expected) {
+    EXPECT_LT(relative_error(actual, expected), kStreamingTolerance);
+  }
+
+  std::shared_ptr<LanguageModel> model_;
+  int64_t long_ = 0;
+};
+
+TEST_P(LanguageModelTest, ReadingInAnyPiecesGivesTheWhole) {
+  at::NoGradGuard no_grad;
+  const at::Tensor all = tokens(2, long_);
+  const at::Tensor whole = model_->hidden(all);
+  expect_equal(read_in_pieces(all, {long_}), whole);
+  expect_equal(read_in_pieces(all, std::vector<int64_t>(long_, 1)), whole);
+  expect_equal(read_in_pieces(all, {1, long_ - 1}), whole);
+  expect_equal(read_in_pieces(all, {0, 5, 0, 1, 3, long_ - 9, 0}), whole);
+  expect_equal(read_in_pieces(all, {long_ - 1, 1}), whole);
+}
+
+TEST_P(LanguageModelTest, SequencesOfDifferentLengthsReadOnTogether) {
+  const std::vector<int64_t> lengths = {1, 7, 4};
+  std::vector<at::Tensor> sequences;
+  std::vector<SequenceState> states;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    sequences.push_back(tokens(1, lengths[i] + 5, 10 + i));
+    states.push_back(model_->empty_state());
+    go_on(sequences[i].narrow(1, 0, lengths[i]), states[i]);
+  }
+  SequenceState all = SequenceState::stack({&states[0], &states[1], &states[2]});
+  EXPECT_EQ(all.rows(), 3);
+  for (int64_t step = 0; step < 5; ++step) {
+    std::vector<at::Tensor> next;
+    for (size_t i = 0; i < lengths.size(); ++i)
+      next.push_back(sequences[i].narrow(1, lengths[i] + step, 1));
+    const at::Tensor hidden = go_on(at::cat(next), all);
+    for (size_t i = 0; i < lengths.size(); ++i)
+      expect_equal(hidden[i], model_->hidden(sequences[i].narrow(1, 0, lengths[i] + step + 1))
+                                  .detach()[0]
+                                  .narrow(0, lengths[i] + step, 1));
+  }
+}
+
+TEST_P(LanguageModelTest, ForksAndChosenRowsAreIndependent) {
+  const at::Tensor all = tokens(3, 6), more = tokens(3, 4, 2), other = tokens(3, 4, 3);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  SequenceState fork = state, chosen = state.select({2, 0, 2});
+  go_on(other, state);
+  expect_equal(go_on(more, fork), model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 4));
+  const at::Tensor rows = at::tensor({2, 0, 2}, at::kLong);
+  expect_equal(
+      go_on(more, chosen),
+      model_->hidden(at::cat({all.index_select(0, rows), more}, 1)).detach().narrow(1, 6, 4));
+  expect_equal(go_on(more, state),
+               model_->hidden(at::cat({all, other, more}, 1)).detach().narrow(1, 10, 4));
+}
+
+TEST_P(LanguageModelTest, AStepIsAReadOfOneToken) {
+  const at::Tensor all = tokens(2, 5);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  SequenceState fork = state;
+  const at::Tensor next = tokens(2, 1, 2);
+  const auto [outputs, after] = model_->step(next.select(1, 0), std::move(state));
+  EXPECT_TRUE(outputs.equal(go_on(next, fork).select(1, 0)));
+}
+
+TEST_P(LanguageModelTest, OutputsAreGivenFromTheStepThatWasAskedFor) {
+  at::NoGradGuard no_grad;
+  const at::Tensor all = tokens(2, 6);
+  const at::Tensor whole = model_->forward(all);
+  for (int64_t first : {0, 2, 5}) {
+    expect_equal(model_->forward(all, {}, first), whole.slice(1, first));
+    expect_equal(model_->read(all, model_->empty_state(), first).outputs, whole.slice(1, first));
+  }
+  const std::vector<int64_t> none = {2, 0, 16};
+  EXPECT_EQ(model_->forward(all, {}, 6).sizes(), none);
+  EXPECT_EQ(model_->read(all, model_->empty_state(), 6).outputs.sizes(), none);
+  for (int64_t first : {-1, 7}) {
+    EXPECT_THROW(model_->forward(all, {}, first), UsageError);
+    EXPECT_THROW(model_->read(all, model_->empty_state(), first), UsageError);
+  }
+}
+
+TEST_P(LanguageModelTest, AStateIsWrittenAndRestored) {
+  const at::Tensor all = tokens(2, 5), more = tokens(2, 3, 2);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  TensorFile file;
+  file.path = "state.safetensors";
+  for (const auto& [name, values] : state.tensors()) file.tensors[name] = values.clone();
+  SequenceState restored = model_->state_from(file, model_->empty_state());
+  EXPECT_TRUE(go_on(more, restored).equal(go_on(more, state)));
+  file.tensors.erase(file.tensors.begin());
+  EXPECT_THROW(model_->state_from(file, model_->empty_state()), DataError);
+}
+
+TEST_P(LanguageModelTest, ABoundNeverReachedChangesNothing) {
+  if (!GetParam().stores_pairs) GTEST_SKIP() << "stores no pairs";
+  const at::Tensor all = tokens(2, 14);
+  const at::Tensor whole = model_->hidden(all).detach();
+  for (Eviction eviction : {Eviction::kOldest, Eviction::kLeastUsed}) {
+    expect_equal(read_in_pieces(all, {14}, {14, eviction}), whole);
+    expect_equal(read_in_pieces(all, {3, 1, 10}, {14, eviction}), whole);
+  }
+}
+
+TEST_P(LanguageModelTest, ABoundedMemoryDoesNotDependOnThePieces) {
+  if (!GetParam().stores_pairs) GTEST_SKIP() << "stores no pairs";
+  const at::Tensor all = tokens(2, 14);
+  for (Eviction eviction : {Eviction::kOldest, Eviction::kLeastUsed}) {
+    const MemoryBound bound{4, eviction};
+    const at::Tensor steps = read_in_pieces(all, std::vector<int64_t>(14, 1), bound);
+    expect_equal(read_in_pieces(all, {14}, bound), steps);
+    expect_equal(read_in_pieces(all, {4, 10}, bound), steps);
+    expect_equal(read_in_pieces(all, {3, 1, 10}, bound), steps);
+    EXPECT_GT(relative_error(steps, model_->hidden(all).detach()), 1e-3);
+  }
+}
+
+/// Rounded pairs change a little what is read, and the same in any pieces.
+TEST_P(LanguageModelTest, KeepsPairsInFewerBitsOrRefuses) {
+  const at::Tensor all = tokens(2, 14), floats = read_in_pieces(all, {14});
+  for (const auto type : {ops::WeightType::kBFloat16, ops::WeightType::kInt8}) {
+    if (!GetParam().stores_pairs || std::string_view(GetParam().name) == "gpt_alibi") {
+      EXPECT_THROW(model_->keep_pairs_in(type), UsageError);
+      continue;
+    }
+    model_->keep_pairs_in(type);
+    const at::Tensor steps = read_in_pieces(all, std::vector<int64_t>(14, 1));
+    const double error = relative_error(steps, floats);
+    EXPECT_LT(error, 0.02);
+    EXPECT_GT(error, 1e-6);
+    expect_equal(read_in_pieces(all, {14}), steps);
+    expect_equal(read_in_pieces(all, {3, 1, 10}), steps);
+  }
+  model_->keep_pairs_in(ops::WeightType::kFloat32);
+  expect_equal(read_in_pieces(all, {14}), floats);
+}
+
+TEST_P(LanguageModelTest, RefusesABoundOfPairsThatItDoesNotStore) {
+  if (GetParam().stores_pairs) GTEST_SKIP() << "stores pairs";
+  EXPECT_THROW(model_->bounded_state({4, Eviction::kOldest}), UsageError);
+  EXPECT_NO_THROW(model_->bounded_state({}));
+}
+
+TEST_P(LanguageModelTest, TheFutureDoesNotReachThePast) {
+  at::NoGradGuard no_grad;
+  const at::Tensor all = tokens(1, 12);
+  const at::Tensor before = model_->hidden(all);
+  for (int64_t changed = 0; changed < 12; ++changed) {
+    at::Tensor other = all.clone();
+    other.narrow(1, changed, 1).add_(1).remainder_(model_->vocabulary());
+    const at::Tensor after = model_->hidden(other);
+    EXPECT_TRUE(after.narrow(1, 0, changed).equal(before.narrow(1, 0, changed))) << changed;
+    EXPECT_FALSE(after.select(1, changed).equal(before.select(1, changed))) << changed;
+  }
+}
+
+TEST_P(LanguageModelTest, LearnsOneBatchByHeart) {
+  model_->initialise(1);
+  const at::Tensor inputs = tokens(2, 12), targets = tokens(2, 12, 9);
+  std::vector<at::Tensor> parameters = model_->parameters(), first, second;
+  for (const auto& parameter : parameters) {
+    first.push_back(at::zeros_like(parameter));
+    second.push_back(at::zeros_like(parameter));
+  }
+  double loss = 0;
+  for (int step = 1; step <= 400 && (step == 1 || loss >= 0.1); ++step) {  // Adam
+    const at::Tensor now = model_->loss(inputs, targets);
+    loss = now.item<double>();
+    const auto gradients = torch::autograd::grad({now}, parameters, {}, false, false, true);
+    at::NoGradGuard no_grad;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (!gradients[i].defined()) continue;
+      first[i].mul_(0.9).add_(gradients[i], 0.1);
+      second[i].mul_(0.99).addcmul_(gradients[i], gradients[i], 0.01);
+      const double rate = 0.02 * std::sqrt(1 - std::pow(0.99, step)) / (1 - std::pow(0.9, step));
+      parameters[i].addcdiv_(first[i], second[i].sqrt().add_(1e-8), -rate);
+    }
+  }
+  EXPECT_LT(loss, 0.1);
+}
+
+TEST_P(LanguageModelTest, EqualSeedsGiveEqualParameters) {
+  const auto copy_of = [&](uint64_t seed) {
+    model_->initialise(seed);
+    std::vector<at::Tensor> copies;
+    for (const auto& parameter : model_->parameters()) copies.push_back(parameter.detach().clone());
+    return copies;
+  };
+  const auto first = copy_of(7), other = copy_of(8), again = copy_of(7);
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_TRUE(first[i].equal(again[i])) << i;
+  EXPECT_FALSE(first[0].equal(other[0]));
+}
+
+TEST_P(LanguageModelTest, ShapesAreKnownWithoutAllocatingParameters) {
+  const auto shapes = parameter_shapes(model_->kind(), model_->hyper_parameters());
+  const auto expected = parameter_shapes(*model_);
+  ASSERT_EQ(shapes.size(), expected.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(shapes[i].name, expected[i].name);
+    EXPECT_EQ(shapes[i].shape, expected[i].shape) << shapes[i].name;
+  }
+  EXPECT_EQ(count_parameters(shapes), model_->parameter_count());
+  // 2^28 x 2^28 floats, which no machine holds.
+  auto huge = model_->hyper_parameters();
+  huge["channels"] = huge["vocabulary"] = int64_t{1} << 28;
+  EXPECT_GT(count_parameters(parameter_shapes(model_->kind(), huge)), int64_t{1} << 56);
+}
+
+TEST_P(LanguageModelTest, EachBlockHasParametersOfItsOwn) {
+  std::set<const void*> seen;
+  for (const auto& parameter : model_->parameters())
+    EXPECT_TRUE(seen.insert(parameter.data_ptr()).second);
+}
+
+TEST_P(LanguageModelTest, DropoutIsAFunctionOfItsSeed) {
+  at::NoGradGuard no_grad;
+  const at::Tensor all = tokens(2, 9);
+  const at::Tensor one = model_->hidden(all, 5);
+  EXPECT_TRUE(one.equal(model_->hidden(all, 5)));
+  EXPECT_FALSE(one.equal(model_->hidden(all, 6)));
+  EXPECT_FALSE(one.equal(model_->hidden(all)));
+}
+
+TEST_P(LanguageModelTest, LossesAreThoseOfTheLogits) {
+  at::NoGradGuard no_grad;
+  const at::Tensor inputs = tokens(2, 9);
+  at::Tensor targets = tokens(2, 9, 4);
+  targets.narrow(1, 3, 2).fill_(-1);
+  const at::Tensor losses = at::cross_entropy_loss(
+      model_->logits(model_->hidden(inputs)).flatten(0, 1), targets.flatten(), {}, 0, -1);
+  expect_equal(model_->loss_per_position(inputs, targets).flatten(), losses);
+  EXPECT_NEAR(model_->loss(inputs, targets).item<double>(), losses.sum().item<double>() / 14, 1e-5);
+}
+
+TEST_P(LanguageModelTest, RefusedInputsLeaveTheStateAsItWas) {
+  const at::Tensor all = tokens(2, 6), more = tokens(2, 3, 2);
+  SequenceState state = model_->empty_state();
+  go_on(all, state);
+  at::Tensor negative = more.clone();
+  negative[0][1] = -1;
+  std::vector<at::Tensor> refused = {more + 13, negative,     more.to(at::kFloat),
+                                     more[0],   tokens(3, 2), tokens(1, 2)};
+  if (!model_->reads_past_window()) refused.push_back(tokens(2, 11));
+  for (const auto& wrong : refused) EXPECT_THROW(model_->read(wrong, std::move(state)), UsageError);
+  EXPECT_THROW(model_->read(more, std::move(state), 4), UsageError);
+  expect_equal(go_on(more, state),
+               model_->hidden(at::cat({all, more}, 1)).detach().narrow(1, 6, 3));
+}
+
+TEST_P(LanguageModelTest, RefusesWhatItCannotRead) {
+  EXPECT_THROW(model_->hidden(tokens(2, 3) + 13), UsageError);
+  EXPECT_THROW(model_->hidden(tokens(2, 3).to(at::kInt)), UsageError);
+  EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 4)), UsageError);
+  EXPECT_THROW(model_->loss(tokens(2, 3), tokens(2, 3) + 13), UsageError);
+  if (!model_->reads_past_window()) {
+    EXPECT_THROW(model_->hidden(tokens(1, 17)), UsageError);
+  }
+  EXPECT_THROW(model_->empty_state().select({0}), UsageError);
+  EXPECT_THROW(model_->empty_state().tensors(), UsageError);
+}
+
+TEST_P(LanguageModelTest, ChecksIdsOnTheCpuBeforeTheyAreMovedToItsDevice) {
+  const auto made = model_kind(model_->kind()).make(model_->hyper_parameters(), {}, at::kMeta);
+  auto& elsewhere = dynamic_cast<LanguageModel&>(*made);
+  const at::Tensor inputs = tokens(2, 9), targets = tokens(2, 9, 4);
+  EXPECT_THROW(elsewhere.hidden(inputs + 13), UsageError);
+  EXPECT_THROW(elsewhere.loss(inputs + 13, targets), UsageError);
+  EXPECT_THROW(elsewhere.loss(inputs, targets + 13), UsageError);
+}
+
+TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {
+  EXPECT_EQ(model_->hidden(tokens(2, 0)).sizes(), (std::vector<int64_t>{2, 0, 16}));
+}
+
+}  // namespace tessera::test

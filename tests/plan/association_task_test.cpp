@@ -1,0 +1,73 @@
+#include "tessera/plan/association_task.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "tessera/base/error.h"
+
+namespace tessera::theory {
+namespace {
+
+TEST(ZipfTask, ThreeInputsByHand) {
+  const AssociationTask task = zipf_task(3, 2, 1.0);
+  // 1 + 1/2 + 1/3 = 11/6
+  EXPECT_NEAR(task.law[0], 6.0 / 11, 1e-15);
+  EXPECT_NEAR(task.law[1], 3.0 / 11, 1e-15);
+  EXPECT_NEAR(task.law[2], 2.0 / 11, 1e-15);
+  EXPECT_EQ(task.output, (std::vector<int32_t>{0, 1, 0}));
+}
+
+TEST(ZipfTask, RefusesWhatMakesNoLaw) {
+  EXPECT_THROW(zipf_task(0, 5, 2), UsageError);
+  EXPECT_THROW(zipf_task(10, 0, 2), UsageError);
+  EXPECT_THROW(zipf_task(10, 5, 0), UsageError);
+  EXPECT_THROW(zipf_task(10, 5, -1), UsageError);
+  EXPECT_THROW(zipf_task(10, 5, NAN), UsageError);
+}
+
+TEST(CountedTask, SortsAndDropsZeros) {
+  const std::vector<double> counts = {1, 0, 5, 2};
+  const AssociationTask task = counted_task(counts, 2);
+  EXPECT_EQ(task.law, (std::vector<double>{5.0 / 8, 2.0 / 8, 1.0 / 8}));
+  EXPECT_EQ(task.output, (std::vector<int32_t>{0, 1, 0}));
+  EXPECT_THROW(counted_task(std::vector<double>{0, 0}, 2), UsageError);
+  EXPECT_THROW(counted_task(std::vector<double>{1, -1}, 2), UsageError);
+  EXPECT_THROW(counted_task(std::vector<double>{1}, 0), UsageError);
+}
+
+TEST(SampleCounts, AddUpAndFollowTheLaw) {
+  const AssociationTask task = zipf_task(20, 5, 1.5);
+  RandomStream random(4);
+  const auto counts = sample_counts(task.law, 1000000, random);
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t{0}), 1000000);
+  for (size_t x = 0; x < counts.size(); ++x) {
+    const double expected = 1e6 * task.law[x];
+    EXPECT_NEAR(counts[x], expected, 5 * std::sqrt(expected)) << x;
+  }
+  const auto none = sample_counts(task.law, 0, random);
+  EXPECT_EQ(std::accumulate(none.begin(), none.end(), int64_t{0}), 0);
+  EXPECT_THROW(sample_counts(task.law, -1, random), UsageError);
+}
+
+TEST(AliasTable, FollowsTheLaw) {
+  const AssociationTask task = zipf_task(7, 5, 1.0);
+  const AliasTable table(task.law);
+  RandomStream random(8);
+  std::vector<double> counts(7, 0.0);
+  for (int i = 0; i < 200000; ++i) ++counts.at(table.draw(random));
+  for (size_t x = 0; x < 7; ++x)
+    EXPECT_NEAR(counts[x], 2e5 * task.law[x], 5 * std::sqrt(2e5 * task.law[x])) << x;
+  EXPECT_EQ(AliasTable(std::vector<double>{2.0}).draw(random), 0);
+  EXPECT_THROW(AliasTable(std::vector<double>{0.0}), UsageError);
+}
+
+TEST(ClassEnergies, AreSumsOfSquaredWeightsByOutput) {
+  const AssociationTask task{.law = {0.5, 0.3, 0.2}, .output = {0, 1, 0}, .outputs = 2};
+  EXPECT_EQ(class_energies(task, std::vector<float>{2, 1, 0.5f}), (std::vector<double>{4.25, 1}));
+  EXPECT_THROW(class_energies(task, std::vector<float>{2, 1}), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera::theory

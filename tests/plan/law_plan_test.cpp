@@ -1,0 +1,48 @@
+#include "tessera/plan/law_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tessera::theory {
+namespace {
+
+TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
+  const LawPlan plan = plan_for_error(planned_zipf_law(1000, 5, 2), 0.02, 4, 1);
+  const MemoryPlan memory = plan_memory(RankedLaw::zipf(1000, 2), 5, 0.02);
+  EXPECT_EQ(plan.law, "Zipf law, alpha = 2");
+  EXPECT_EQ(plan.inputs, 1000);
+  EXPECT_EQ(plan.outputs, 5);
+  EXPECT_EQ(plan.memory.dimension, memory.dimension);
+  EXPECT_EQ(plan.memory.error, memory.error);
+  ASSERT_TRUE(plan.simulated.has_value());
+  EXPECT_EQ(plan.simulated->runs, 4);
+  EXPECT_EQ(plan.schemes.size(), 5u);
+  ASSERT_EQ(plan.holds.size(), 3u);
+  EXPECT_EQ(plan.holds[1].items, capacity(OutputLaw::balanced(5), memory.dimension, 0.01));
+}
+
+TEST(LawPlan, InADimensionKnowsTheLawItself) {
+  const LawPlan plan = plan_in_dimension(planned_zipf_law(100000, 5, 2), 100, 0, 1);
+  EXPECT_EQ(plan.memory.dimension, 100);
+  EXPECT_TRUE(std::isinf(plan.memory.samples));
+  EXPECT_EQ(plan.memory.unseen_error, 0);
+  EXPECT_FALSE(plan.simulated.has_value());
+}
+
+TEST(LawPlan, CountsInAnyOrderAreTheSameLaw) {
+  const std::vector<double> sorted = {50, 20, 10, 1}, mixed = {10, 1, 50, 20};
+  const LawPlan one = plan_in_dimension(planned_counts(sorted, 3, "counts"), 40, 3, 1);
+  const LawPlan other = plan_in_dimension(planned_counts(mixed, 3, "counts"), 40, 3, 1);
+  EXPECT_EQ(one.law, "counts");
+  EXPECT_EQ(one.inputs, 4);
+  EXPECT_EQ(one.memory.error, other.memory.error);
+  EXPECT_EQ(one.simulated->mean, other.simulated->mean);
+}
+
+TEST(LawPlan, DoesNotSimulateWhatWouldTakeLong) {
+  EXPECT_FALSE(plan_in_dimension(planned_zipf_law(5000000, 5, 2), 100, 1, 1).simulated.has_value());
+}
+
+}  // namespace
+}  // namespace tessera::theory

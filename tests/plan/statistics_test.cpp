@@ -1,0 +1,32 @@
+#include "tessera/plan/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "tessera/base/error.h"
+
+namespace tessera::theory {
+namespace {
+
+TEST(Spread, FourNumbersByHand) {
+  const Spread spread = spread_of(std::vector<double>{1, 2, 3, 6});
+  EXPECT_DOUBLE_EQ(spread.mean, 3);
+  EXPECT_DOUBLE_EQ(spread.deviation, std::sqrt(14.0 / 3));
+  EXPECT_DOUBLE_EQ(spread.standard_error(), std::sqrt(14.0 / 3) / 2);
+  EXPECT_EQ(spread_of(std::vector<double>{5}).deviation, 0);
+  EXPECT_EQ(spread_of(std::vector<double>{}).standard_error(), 0);
+}
+
+TEST(LogLogSlope, FindsTheExponentAndRefusesTheRest) {
+  const std::vector<double> x = {1, 10, 1000},
+                            y = {3, 3 * std::pow(10, -1.5), 3 * std::pow(1000, -1.5)};
+  EXPECT_NEAR(log_log_slope(x, y), -1.5, 1e-12);
+  EXPECT_THROW(log_log_slope(std::vector<double>{1}, std::vector<double>{1}), UsageError);
+  EXPECT_THROW(log_log_slope(std::vector<double>{1, 2}, std::vector<double>{1, 0}), UsageError);
+  EXPECT_THROW(log_log_slope(std::vector<double>{2, 2}, std::vector<double>{1, 3}), UsageError);
+}
+
+}  // namespace
+}  // namespace tessera::theory
