@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "program/serve/api_error.h"
 #include "program/serve/fields.h"
@@ -17,7 +18,7 @@ constexpr int64_t kMostInputs = 1000000;
 constexpr int64_t kMostDimension = 1 << 20;
 constexpr int64_t kMostRuns = 20;
 constexpr int64_t kMostWaiting = 8;
-constexpr auto kLook = std::chrono::milliseconds(100);  // between two at whether a plan is wanted
+constexpr auto kLook = std::chrono::milliseconds(20);  // between two at whether a plan is wanted
 
 /// A simulation uses every core, so plans take turns; few may wait.
 class Turn {
@@ -27,7 +28,10 @@ class Turn {
     static std::atomic<int64_t> waiting = 0;
     const std::shared_ptr<void> place(nullptr, [](void*) { --waiting; });
     bool refused = ++waiting > kMostWaiting;
-    while (!refused && !turn_.try_lock_for(kLook)) refused = unwanted();
+    while (!refused && !turn_.try_lock()) {
+      std::this_thread::sleep_for(kLook);
+      refused = unwanted();
+    }
     if (!refused) return;
     throw ApiError(503, "other memories are being planned; try again later")
         .with_code("overloaded")
@@ -38,7 +42,7 @@ class Turn {
   Turn& operator=(const Turn&) = delete;
 
  private:
-  static inline std::timed_mutex turn_;
+  static inline std::mutex turn_;
 };
 
 Response plan(const Service& service, const Request& request) {
