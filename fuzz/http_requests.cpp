@@ -167,8 +167,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const Read whole = read(bytes, bytes.size()), pieces = read(bytes, 1 + data[0]);
-  // How the rest is refused may depend on the pieces: a body that is no body may be too large before
-  // that is seen.
+  // How the rest is refused may depend on the pieces: a body that is no body may be too large
+  // before that is seen.
   if (!std::ranges::equal(pieces.requests, whole.requests, are_equal)) std::abort();
   for (const Request& request : whole.requests) answer(request);
   return 0;
