@@ -394,8 +394,12 @@ asio::awaitable<bool> HttpServer::Implementation::write_events(Stream& stream,
       continue;
     }
     if (!open) continue;  // nothing more is written to a client that has left
-    if (chunked) text = beast::buffers_to_string(http::make_chunk(asio::buffer(text)));
-    open = co_await write_bytes(stream, text);
+    try {
+      if (chunked) text = beast::buffers_to_string(http::make_chunk(asio::buffer(text)));
+      open = co_await write_bytes(stream, text);
+    } catch (const std::bad_alloc&) {  // the other thread still uses the outbox
+      open = false;
+    }
     if (!open) outbox.close();
   }
   if (!open || !complete || !chunked) co_return false;
