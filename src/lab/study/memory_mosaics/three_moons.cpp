@@ -125,7 +125,7 @@ std::vector<ContextError> context_errors(StudyContext& context, const ThreeMoons
                                          const Sequences& sequences) {
   Progress progress(context.progress(), fmt::format("{}, {} periods", name, sequences.name),
                     settings.task.steps - settings.free_steps);
-  const auto errors = free_running_errors(*network.trained.model, sequences.observations,
+  const auto errors = free_running_errors(network.mosaic(), sequences.observations,
                                           {.steps = settings.free_steps, .stride = settings.stride},
                                           [&](int64_t done) { progress.update(done); });
   for (const ContextError& one : errors)
@@ -255,7 +255,8 @@ void three_moons(StudyContext& context) {
       context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), kNoSetting);
   check_moons(settings);
   const MoonNetwork one_head =
-      train_on_moons(context, settings.task, settings.published, "published", 1, 0);
+      train_on_moons(context, settings.task, settings.published, "published", 1, /*runs=*/1)
+          .front();
   std::vector<MoonOutcome> outcomes;
   for (const auto& [name, recipe] : {std::pair("published", &settings.published),
                                      {"small-batch", &settings.small_batch},

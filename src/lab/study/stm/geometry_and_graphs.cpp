@@ -1,6 +1,6 @@
 // Table 3: convex hull, travelling salesman, shortest path and minimum spanning tree.
 
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/solved_samples.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/geometry/convex_hull_task.h"

@@ -1,7 +1,7 @@
 // Table 2: which vector is the k-th farthest from another, with more and more queries.
 
 #include "lab/task/nth_farthest/nth_farthest.h"
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 
 namespace tessera::stm_study {

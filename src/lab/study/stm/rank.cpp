@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "tessera/tensor/check_shape.h"
 
@@ -104,12 +104,13 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
   common.task = {{"name", row.task}};
   common.data.test_samples = settings.train.batch;
   common.train = settings.train;
-  const auto trained = train_contestant(context, common, contestant(row), /*run=*/0, /*runs=*/1);
-  const at::Tensor& weight = stm_of(*trained.model).distillation->weight;
+  auto trained = compare_on_task(context, common, {contestant(row)}, /*runs=*/1);
+  SequenceModel& model = trained.front().first().learner->model();
+  const at::Tensor& weight = stm_of(model).distillation->weight;
   Ranks ranks;
   ranks.distilled = static_cast<double>(weight.size(0));
   ranks.after = numerical_rank(weight.detach());
-  trained.model->initialise(context.seed());
+  model.initialise(context.seed());
   ranks.before = numerical_rank(weight.detach());
   return ranks;
 }

@@ -1,6 +1,6 @@
 // Figure 2: copy, priority sort and relational associative recall, counted in wrong bits.
 
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/copy/copy.h"
 #include "lab/task/priority_sort/priority_sort.h"

@@ -1,4 +1,4 @@
-#include "lab/task/babi/training.h"
+#include "lab/task/babi/babi_learner.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -13,6 +13,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/checkpoint.h"
 #include "tessera/train/metrics_log.h"
+#include "tessera/train/training_report.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
@@ -20,6 +21,12 @@ namespace {
 
 using test::message_of;
 using testing::HasSubstr;
+
+/// A learner after its training.
+struct TrainedOnBabi {
+  std::shared_ptr<BabiLearner> learner;
+  Trained trained;
+};
 
 /// Simulated stories of tasks 1 and 15, and a small model.
 struct BabiTraining : testing::Test {
@@ -42,7 +49,9 @@ struct BabiTraining : testing::Test {
   }
 
   TrainedOnBabi train(const std::string& run, Start start = Start::kNew) {
-    return train_on_babi(config_, BabiData(config_.data), RunFolder(folder_ / run, start), nullptr);
+    auto learner = std::make_shared<BabiLearner>(config_);
+    Trained trained = tessera::train(*learner, RunFolder(folder_ / run, start), nullptr, "");
+    return {std::move(learner), std::move(trained)};
   }
   std::vector<config::Json> evaluations(const std::string& run) {
     std::vector<config::Json> found;
@@ -50,8 +59,8 @@ struct BabiTraining : testing::Test {
       if (line.at("kind") == "evaluation") found.push_back(line.at("metrics"));
     return found;
   }
-  static bool same_weights(const QuestionAnswerer& a, const QuestionAnswerer& b) {
-    const auto of_b = b.named_parameters();
+  static bool same_weights(const QuestionAnswerer& a, const TrainedOnBabi& b) {
+    const auto of_b = b.learner->model().named_parameters();
     for (const auto& item : a.named_parameters())
       if (!item.value().equal(of_b[item.key()])) return false;
     return true;
@@ -63,15 +72,13 @@ struct BabiTraining : testing::Test {
 
 TEST_F(BabiTraining, WritesARunWithAModelThatAnswers) {
   const TrainedOnBabi trained = train("run");
-  EXPECT_EQ(trained.steps, 6);
-  ASSERT_EQ(trained.test.size(), 2);
+  EXPECT_EQ(trained.trained.steps, 6);
+  const Metrics& test = trained.trained.test;
+  ASSERT_EQ(test.size(), 4u);
+  EXPECT_GT(test.at("loss"), 0);
+  EXPECT_NEAR(test.at("error"), (test.at("error_of_task_1") + test.at("error_of_task_15")) / 2,
+              1e-12);
   const BabiData data(config_.data);
-  for (const auto& [task, score] : trained.test) {
-    EXPECT_EQ(score.questions, data.questions(task, Split::kTest).size());
-    EXPECT_GE(score.wrong, 0);
-    EXPECT_LE(score.wrong, score.questions);
-    EXPECT_GT(score.nats, 0);
-  }
   const auto evaluated = evaluations("run");
   ASSERT_EQ(evaluated.size(), 2);
   for (const char* name : {"loss", "error", "error_of_task_1", "error_of_task_15"})
@@ -84,21 +91,27 @@ TEST_F(BabiTraining, WritesARunWithAModelThatAnswers) {
 
   const auto loaded = load_sequence_model(folder_ / "run/model");
   auto& model = dynamic_cast<QuestionAnswerer&>(*loaded);
-  EXPECT_TRUE(same_weights(model, *trained.model));
+  EXPECT_TRUE(same_weights(model, trained));
   EXPECT_EQ(model.configuration().vocabulary, data.vocabulary().size());
   const auto words = config::read_json(folder_ / "run/model/words.json");
   ASSERT_EQ(std::ssize(words), data.vocabulary().size());
   EXPECT_EQ(words.at(5), data.vocabulary().word(5));
-  for (int64_t task : {1, 15})
-    EXPECT_EQ(score_babi(model, data, task, Split::kTest).wrong, trained.test.at(task).wrong);
+  for (int64_t task : {1, 15}) {
+    const BabiScore score = score_babi(model, data, task, Split::kTest);
+    EXPECT_EQ(score.questions, data.questions(task, Split::kTest).size());
+    EXPECT_EQ(score.error(), test.at(babi_error_metric(task)));
+  }
+  StudyResults results({});
+  trained.learner->add_results(trained.trained, results);
+  EXPECT_THAT(results.summary(), HasSubstr("Wrong answers of each task"));
   EXPECT_THROW(train("run"), UsageError);
 }
 
 TEST_F(BabiTraining, ASecondRunIsTheSameAndAnotherSeedIsNot) {
   const TrainedOnBabi first = train("first"), second = train("second");
-  EXPECT_TRUE(same_weights(*first.model, *second.model));
+  EXPECT_TRUE(same_weights(first.learner->model(), second));
   config_.train.seed = 2;
-  EXPECT_FALSE(same_weights(*first.model, *train("third").model));
+  EXPECT_FALSE(same_weights(first.learner->model(), train("third")));
 }
 
 TEST_F(BabiTraining, PartsOfAnUpdateAreTheWholeUpdate) {
@@ -109,8 +122,8 @@ TEST_F(BabiTraining, PartsOfAnUpdateAreTheWholeUpdate) {
   config_.train.batch = 8;
   config_.train.accumulation = 1;
   const TrainedOnBabi whole = train("whole");
-  const auto of_whole = whole.model->named_parameters();
-  for (const auto& item : halves.model->named_parameters())
+  const auto of_whole = whole.learner->model().named_parameters();
+  for (const auto& item : halves.learner->model().named_parameters())
     EXPECT_TRUE(item.value().allclose(of_whole[item.key()], 1e-3, 1e-5)) << item.key();
 }
 
@@ -121,7 +134,7 @@ TEST_F(BabiTraining, AResumedRunIsTheUninterruptedOne) {
   train("resumed");
   config_.train.steps = 6;
   const TrainedOnBabi resumed = train("resumed", Start::kResume);
-  EXPECT_TRUE(same_weights(*whole.model, *resumed.model));
+  EXPECT_TRUE(same_weights(whole.learner->model(), resumed));
   config_.data.most_sentences = 5;
   EXPECT_THAT(message_of<UsageError>([&] { train("resumed", Start::kResume); }),
               HasSubstr("data.most_sentences"));
@@ -133,7 +146,7 @@ TEST_F(BabiTraining, ASignalSavesTheRun) {
     std::raise(SIGINT);
     EXPECT_THROW(train("run"), Interrupted);
   }
-  EXPECT_TRUE(same_weights(*train("run", Start::kResume).model, *train("other").model));
+  EXPECT_TRUE(same_weights(train("run", Start::kResume).learner->model(), train("other")));
 }
 
 TEST_F(BabiTraining, RefusesWhatMakesNoSense) {
@@ -160,7 +173,8 @@ TEST_F(BabiTraining, LearnsAFewStoriesByHeart) {
   config_.train.evaluate_every = 0;
   config_.train.accumulation = 1;
   const TrainedOnBabi trained = train("run");
-  const BabiScore seen = score_babi(*trained.model, BabiData(config_.data), 1, Split::kTraining);
+  const BabiScore seen =
+      score_babi(trained.learner->model(), trained.learner->data(), 1, Split::kTraining);
   EXPECT_LT(seen.error(), 0.2);  // guessing one of six places: 0.83
 }
 

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +11,12 @@
 #include "lab/baseline/ntm.h"
 #include "lab/baseline/rmc.h"
 #include "lab/baseline/vector_lstm.h"
-#include "lab/study/study.h"
-#include "lab/task/sequence/training_report.h"
+#include "lab/study/chosen_by_name.h"
+#include "lab/study/comparison.h"
+#include "lab/task/sequence/task_learner.h"
 #include "tessera/model/stm.h"
 
-/// What the studies that train several models on one task share.
+/// What the studies that train several models on one sequence task share.
 namespace tessera::stm_study {
 
 /// What the two-memory model is compared with.
@@ -72,13 +72,6 @@ TrainConfig short_training(int64_t steps, int64_t batch);
 /// training spends its first thousands of updates on a plateau.
 StmConfig short_training_stm(int64_t slots, int64_t width);
 
-/// A model that a study can train.
-struct Contestant {
-  std::string name;                      ///< in pictures and tables
-  config::Json model;                    ///< its table [model]
-  std::optional<double> published = {};  ///< its score in the paper, in the task's metric
-};
-
 /// The contestants with what the paper has for them, by name.
 std::vector<Contestant> with_published(std::vector<Contestant> contestants,
                                        const std::map<std::string, double>& published);
@@ -95,10 +88,10 @@ config::Json model_table(const typename Model::Config& config, int64_t embedding
   return table;
 }
 
-/// One training, of run `run` of `runs` (from 0), in a folder of its own below the study's; a study
-/// that was stopped continues it. `config` without the model and the seed.
-task::TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
-                                     const Contestant& contestant, int64_t run, int64_t runs);
+/// Trains each contestant on what `common` says without a model and a seed.
+std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
+    StudyContext& context, const task::TaskTrainingConfig& common,
+    const std::vector<Contestant>& contestants, int64_t runs);
 
 /// Says in the results which of the two trainings was not the paper's.
 void add_training_differences(const TrainConfig& train, const StmConfig& stm,
@@ -127,15 +120,9 @@ ComparisonSettings<Task> shortened(ComparisonSettings<Task> settings, int64_t st
 /// Trains those of the contestants that the settings name, each `runs` times. Adds the results and
 /// compares with what was published. Throws UsageError on a name that is not among the
 /// contestants'.
-std::vector<task::TrainedRuns> compare_models(StudyContext& context,
-                                              const task::TaskTrainingConfig& common,
-                                              const std::vector<Contestant>& contestants,
-                                              const std::vector<std::string>& chosen, int64_t runs);
-
-/// compare_models() with what the settings say. training_task: keys of the task that have another
-/// value in training.
+/// training_task: keys of the task that have another value in training.
 template <config::Configuration Task>
-std::vector<task::TrainedRuns> compare_models(
+std::vector<TrainedContestant<task::TaskLearner>> compare_models(
     StudyContext& context, const std::string& task_name, const ComparisonSettings<Task>& settings,
     const std::vector<Contestant>& contestants,
     const config::Json& training_task = config::Json::object()) {
@@ -145,7 +132,9 @@ std::vector<task::TrainedRuns> compare_models(
   common.training_task = training_task;
   common.data = settings.data;
   common.train = settings.train;
-  auto models = compare_models(context, common, contestants, settings.models, settings.runs);
+  auto models =
+      compare_on_task(context, common, chosen_by_name(contestants, settings.models), settings.runs);
+  add_comparison(models, context.results());
   add_training_differences(settings.train, settings.stm, context.results());
   return models;
 }

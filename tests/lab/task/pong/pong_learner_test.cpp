@@ -1,4 +1,4 @@
-#include "lab/task/pong/pong_training.h"
+#include "lab/task/pong/pong_learner.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -7,9 +7,12 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "lab/task/pong/pong_network.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/checkpoint.h"
+#include "tessera/train/training.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
@@ -48,9 +51,18 @@ at::Tensor weights_of(const PongAgent& agent) {
   return at::cat(all);
 }
 
+/// An agent after its training.
+struct TrainedPongAgent {
+  PongAgent agent = nullptr;
+  Trained trained;
+  std::vector<PlayedGame> games;
+};
+
 TrainedPongAgent train(const PongTrainingConfig& config, const std::filesystem::path& folder,
                        Start start = Start::kNew) {
-  return train_pong(config, RunFolder(folder, start), nullptr);
+  PongLearner learner(config);
+  const Trained trained = tessera::train(learner, RunFolder(folder, start), nullptr, "");
+  return {learner.agent(), trained, games_of_training(folder)};
 }
 
 bool equal_games(const std::vector<PlayedGame>& a, const std::vector<PlayedGame>& b) {
@@ -63,16 +75,41 @@ TEST(PongTraining, AStoppedRunEndsAsAnUninterruptedOne) {
   for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
     const TemporaryFolder folder;
     PongTrainingConfig config = tiny_config(memory);
+    config.train.evaluate_every = 7;
     const TrainedPongAgent whole = train(config, folder / "whole");
     EXPECT_GT(whole.games.size(), 2u);
-    EXPECT_GT(whole.frames_per_second, 0);
     config.train.steps = 7;  // not a step with a checkpoint of its own
     train(config, folder / "pieces");
     config.train.steps = 14;
     const TrainedPongAgent pieces = train(config, folder / "pieces", Start::kResume);
     EXPECT_TRUE(weights_of(pieces.agent).equal(weights_of(whole.agent)));
     EXPECT_TRUE(equal_games(pieces.games, whole.games));
-    EXPECT_EQ(pieces.reward, whole.reward);
+    EXPECT_EQ(pieces.trained.validation, whole.trained.validation);
+  }
+}
+
+TEST(PongTraining, TheModelDirectoryHoldsTheAgent) {
+  for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
+    const TemporaryFolder folder;
+    const TrainedPongAgent trained = train(tiny_config(memory), folder / "run");
+    const auto loaded = load_sequence_model(folder / "run/model");
+    auto& network = dynamic_cast<PongNetwork&>(*loaded);
+    EXPECT_TRUE(weights_of(network.agent).equal(weights_of(trained.agent)));
+    const at::Tensor frames = at::arange(2 * 3 * 400, at::kFloat).sin().view({2, 3, 400});
+    const at::Tensor whole = network.forward(frames);
+    EXPECT_EQ(whole.sizes(), at::IntArrayRef({2, 3, 7}));  // six actions and the value
+    const auto first = network.read(frames.slice(1, 0, 2), network.empty_state());
+    const auto last = network.read(frames.slice(1, 2), SequenceState(first.state));
+    EXPECT_TRUE(at::cat({first.outputs, last.outputs}, 1).allclose(whole));
+    EXPECT_TRUE(network.forward(frames, {}, 2).equal(whole.slice(1, 2)));
+    EXPECT_EQ(network.read(frames.slice(1, 0, 0), network.empty_state()).outputs.size(1), 0);
+    save_tensors(folder / "state.safetensors", first.state.tensors());
+    const auto restored =
+        network.state_from(TensorFile::load(folder / "state.safetensors"), network.empty_state());
+    EXPECT_TRUE(
+        network.read(frames.slice(1, 2), SequenceState(restored)).outputs.equal(last.outputs));
+    EXPECT_THROW(network.forward(at::zeros({2, 3, 399})), UsageError);
+    EXPECT_THROW(network.read(frames.slice(0, 0, 1), SequenceState(first.state)), UsageError);
   }
 }
 

@@ -1,18 +1,17 @@
 #pragma once
 
 #include <array>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lab/task/regbench/regbench_batch.h"
+#include "lab/task/sequence/sample_order.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/model/language_model.h"
-#include "tessera/train/run_folder.h"
-#include "tessera/train/train_config.h"
+#include "tessera/train/learner.h"
 
 namespace tessera::task {
 
@@ -55,26 +54,37 @@ struct RegBenchTrainingConfig {
   RegBenchSet set(Split split) const;
 };
 
-struct TrainedOnRegBench {
-  std::shared_ptr<LanguageModel> model;  ///< with the weights of the lowest validation loss
-  std::filesystem::path folder;          ///< the run's
-  int64_t steps = 0;                     ///< updates made
-  double seconds = 0;                    ///< of training, in all processes
-  double validation_loss = 0;            ///< nats per symbol, of these weights
-  RegBenchScore test;
+/// A language model that learns next symbols. Validation: the mean loss over all answers, accuracy
+/// and distance as RegBenchScore has them, also of the test.
+class RegBenchLearner : public Learner {
+ public:
+  /// Throws UsageError on a configuration that makes no sense.
+  explicit RegBenchLearner(const RegBenchTrainingConfig& config);
+
+  LanguageModel& model() { return *model_; }
+
+  torch::nn::Module& module() override { return *model_; }
+  at::Tensor loss(int64_t step, int64_t micro_batch) override;
+  Metrics evaluate(const OnBatch& on_batch) override;
+  Metrics test(std::FILE* progress) override;
+
+  void save(const std::filesystem::path& folder) override;
+  config::Json configuration() const override;
+  config::Json completed(const config::Json& written, const std::string& where) const override;
+  std::string digest() const override;
+
+  std::string name() const override { return std::string(model_->kind()); }
+  std::string unit() const override { return "sequences"; }
+  std::vector<ShownMetric> shown() const override;
+
+ private:
+  Metrics measure(const std::vector<RegBenchBatch>& batches, const OnBatch& on_batch);
+
+  RegBenchTrainingConfig config_;
+  RegBench task_;
+  std::shared_ptr<LanguageModel> model_;
+  EpochOrder order_;  // of the training languages
+  std::vector<RegBenchBatch> validation_;
 };
-
-/// Trains a language model on next symbols into a run directory: config.toml, manifest.json,
-/// metrics.jsonl, checkpoints/ and, after the last step, model/ (the weights with the lowest
-/// validation loss). Then measures it on the test sequences. Progress goes to `progress` (null:
-/// silent). Interrupted after a signal: the same run resumed goes on from there. Throws UsageError
-/// on a configuration that makes no sense, and what Trainer::run throws.
-TrainedOnRegBench train_on_regbench(const RegBenchTrainingConfig& config, const RunFolder& run,
-                                    std::FILE* progress, const std::string& label);
-
-/// A model on sequences 0 … count - 1 of a set, `rows` side by side. Throws Interrupted between two
-/// batches after a signal.
-RegBenchScore score_on_regbench(LanguageModel& model, const RegBench& task, const RegBenchSet& set,
-                                int64_t count, int64_t rows);
 
 }  // namespace tessera::task

@@ -4,21 +4,22 @@
 #include <vector>
 
 #include "tessera/report/study_results.h"
-#include "tessera/text/training.h"
+#include "tessera/text/text_learner.h"
 
 namespace tessera {
 
 /// A trained model under the name that pictures and tables give it.
-struct NamedTraining {
+struct NamedText {
   std::string name;
-  const TrainedLanguageModel* trained;
+  const TextLearner* learner;
+  const Trained* trained;
 };
 
 /// Adds to a report, for language models trained on one corpus: loss curves, the loss against the
 /// position in the window and how many windows it was measured on, a table of final losses and
 /// speeds, a sample of each, what was not measured, and, for Memory Mosaics, the learnt leaky
 /// averages and kernel bandwidths per head.
-void add_training_results(const std::vector<NamedTraining>& trainings, const Corpus& corpus,
-                          StudyResults& results);
+void add_text_results(const std::vector<NamedText>& trainings, const Corpus& corpus,
+                      StudyResults& results);
 
 }  // namespace tessera

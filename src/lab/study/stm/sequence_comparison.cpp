@@ -1,20 +1,8 @@
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "lab/study/chosen_by_name.h"
-#include "lab/study/folder_name.h"
-#include "tessera/base/error.h"
-
 namespace tessera::stm_study {
-namespace {
-
-using task::TrainedOnTask;
-using task::TrainedRuns;
-
-}  // namespace
 
 TrainConfig short_training(int64_t steps, int64_t batch) {
   return {.steps = steps,
@@ -70,17 +58,15 @@ std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t
           {"DNC", model_table<Dnc>(baselines.dnc, embedding)}};
 }
 
-TrainedOnTask train_contestant(StudyContext& context, task::TaskTrainingConfig config,
-                               const Contestant& contestant, int64_t run, int64_t runs) {
-  config.model = contestant.model;
-  config.train.seed = context.training_seed(run);
-  const auto folder =
-      context.folder() / fmt::format("{}-run{}", folder_name(contestant.name), run + 1);
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  const RunFolder place(folder, begun ? Start::kResume : Start::kNew);
-  const std::string label =
-      runs > 1 ? fmt::format("{}, run {} of {}", contestant.name, run + 1, runs) : contestant.name;
-  return train_on_task(config, place, context.progress(), label);
+std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
+    StudyContext& context, const task::TaskTrainingConfig& common,
+    const std::vector<Contestant>& contestants, int64_t runs) {
+  return compare(context, contestants, runs, [&](const Contestant& contestant, uint64_t seed) {
+    task::TaskTrainingConfig config = common;
+    config.model = contestant.model;
+    config.train.seed = seed;
+    return std::make_unique<task::TaskLearner>(config);
+  });
 }
 
 void add_training_differences(const TrainConfig& train, const StmConfig& stm,
@@ -100,30 +86,6 @@ void add_training_differences(const TrainConfig& train, const StmConfig& stm,
         "The factors alpha 1, 2, 3 of the two-memory model begin at {:g}, {:g}, {:g}, not at 0: "
         "from 0 training needs several times the updates.",
         stm.alpha1.value, stm.alpha2.value, stm.alpha3.value));
-}
-
-std::vector<TrainedRuns> compare_models(StudyContext& context,
-                                        const task::TaskTrainingConfig& common,
-                                        const std::vector<Contestant>& contestants,
-                                        const std::vector<std::string>& chosen, int64_t runs) {
-  if (runs < 1) throw UsageError("runs is {}, expected 1 or more", runs);
-  const auto sequence_task = common.make_task();
-  const auto kind = sequence_task->shape().targets;
-  const auto entries = chosen_by_name(contestants, chosen);
-  std::vector<TrainedRuns> models;
-  for (const Contestant& contestant : entries) {
-    TrainedRuns& model = models.emplace_back(TrainedRuns{contestant.name, {}});
-    for (int64_t run = 0; run < runs; ++run)
-      model.runs.push_back(train_contestant(context, common, contestant, run, runs));
-    if (contestant.published)
-      context.results().compare(
-          {.what = fmt::format("{}, {}", contestant.name, task::metric_name(kind)),
-           .published = *contestant.published,
-           .ours = model.test_score(kind).mean,
-           .digits = 4});
-  }
-  add_task_results(models, *sequence_task, context.results());
-  return models;
 }
 
 }  // namespace tessera::stm_study

@@ -1,4 +1,4 @@
-#include "tessera/text/training_report.h"
+#include "tessera/text/text_results.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 /// The validation losses of a run by step, and the training losses averaged between evaluations.
-void add_loss_curves(const NamedTraining& training, StudyResults& results, LineChart& chart) {
+void add_loss_curves(const NamedText& training, StudyResults& results, LineChart& chart) {
   Series validation{training.name, {}, SeriesStyle::kLine};
   Series batches{training.name + ", training", {}, SeriesStyle::kPoints};
   double sum = 0;
@@ -41,10 +41,10 @@ void add_loss_curves(const NamedTraining& training, StudyResults& results, LineC
 }
 
 /// Means over groups of positions: single ones are noisy on little text.
-void add_position_loss(const NamedTraining& training, StudyResults& results, LineChart& chart) {
+void add_position_loss(const NamedText& training, StudyResults& results, LineChart& chart) {
   constexpr size_t kGroups = 32;
   Series series{training.name, {}, SeriesStyle::kLine};
-  const auto& losses = training.trained->position_loss.nats;
+  const auto& losses = training.learner->position_loss().nats;
   const size_t width = std::max<size_t>(1, losses.size() / kGroups);
   for (size_t begin = 0; begin < losses.size(); begin += width) {
     const size_t end = std::min(begin + width, losses.size());
@@ -61,12 +61,13 @@ Cell measured(double value) {
   return std::isnan(value) ? Cell("not measured") : Cell::fixed(value, 4);
 }
 
-Table losses_table(const std::vector<NamedTraining>& trainings) {
+Table losses_table(const std::vector<NamedText>& trainings, const Corpus& corpus) {
   Table table("After training", {"model", "parameters", "validation loss (nats/token)",
                                  "bits per byte", "training speed (tokens/s)"});
-  for (const auto& [name, trained] : trainings)
-    table.add_row({name, trained->model->parameter_count(), measured(trained->validation_loss),
-                   measured(trained->bits_per_byte), Cell::fixed(trained->tokens_per_second, 0)});
+  for (const auto& [name, learner, trained] : trainings)
+    table.add_row({name, learner->model()->parameter_count(), measured(trained->validation_loss()),
+                   measured(corpus.bits_per_byte(trained->validation_loss())),
+                   Cell::fixed(trained->units_per_second, 0)});
   return table;
 }
 
@@ -95,8 +96,8 @@ std::unique_ptr<HeatMap> heads_picture(
 }
 
 /// None where it is of another kind.
-const MemoryMosaic* mosaic_of(const TrainedLanguageModel* trained) {
-  return dynamic_cast<const MemoryMosaic*>(trained->model.get());
+const MemoryMosaic* mosaic_of(const TextLearner* learner) {
+  return dynamic_cast<const MemoryMosaic*>(learner->model().get());
 }
 
 /// suffix: of the pictures' files; name: of the model, where there are several.
@@ -116,8 +117,8 @@ void add_head_pictures(const MemoryMosaic& model, const std::string& suffix,
 
 }  // namespace
 
-void add_training_results(const std::vector<NamedTraining>& trainings, const Corpus& corpus,
-                          StudyResults& results) {
+void add_text_results(const std::vector<NamedText>& trainings, const Corpus& corpus,
+                      StudyResults& results) {
   auto curves =
       std::make_unique<LineChart>("Loss while training", Axis{"step"}, Axis{"nats per token"});
   auto positions = std::make_unique<LineChart>("Loss against the position in the window",
@@ -125,10 +126,10 @@ void add_training_results(const std::vector<NamedTraining>& trainings, const Cor
   std::string windows;  // behind the means, per model
   for (const auto& training : trainings) {
     add_loss_curves(training, results, *curves);
-    if (training.trained->position_loss.nats.empty()) continue;
+    if (training.learner->position_loss().nats.empty()) continue;
     add_position_loss(training, results, *positions);
     windows += fmt::format("{}{}: {}", windows.empty() ? "" : ", ", training.name,
-                           training.trained->position_loss.windows);
+                           training.learner->position_loss().windows);
   }
   results.add_chart("loss", std::move(curves),
                     "Lines: validation. Points: training batches, averaged between evaluations.");
@@ -137,17 +138,17 @@ void add_training_results(const std::vector<NamedTraining>& trainings, const Cor
                       fmt::format("What a longer context is worth: means over windows of the "
                                   "validation text ({}).",
                                   windows));
-  results.add_table("losses", losses_table(trainings));
+  results.add_table("losses", losses_table(trainings, corpus));
   const bool several = std::count_if(trainings.begin(), trainings.end(), [](const auto& training) {
-                         return mosaic_of(training.trained);
+                         return mosaic_of(training.learner);
                        }) > 1;
   int64_t mosaics = 0;
-  for (const auto& [name, trained] : trainings) {
-    if (!trained->sample.empty()) results.add_text(name + " writes", trained->sample);
+  for (const auto& [name, learner, trained] : trainings) {
+    if (!learner->written().empty()) results.add_text(name + " writes", learner->written());
     if (!trained->missing.empty())
       results.add_text(name + ": not measured, because a signal ended the program",
                        fmt::format("{}", fmt::join(trained->missing, ", ")));
-    if (const MemoryMosaic* mosaic = mosaic_of(trained))
+    if (const MemoryMosaic* mosaic = mosaic_of(learner))
       add_head_pictures(*mosaic, several ? fmt::format("-{}", ++mosaics) : "",
                         several ? ": " + name : "", results);
   }

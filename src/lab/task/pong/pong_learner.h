@@ -1,12 +1,11 @@
 #pragma once
 
-#include <cstdio>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "lab/task/pong/pong_workers.h"
-#include "tessera/train/run_folder.h"
-#include "tessera/train/train_config.h"
+#include "tessera/train/learner.h"
 
 namespace tessera::task {
 
@@ -41,26 +40,44 @@ struct PongTrainingConfig {
   void check() const;
 };
 
-/// An agent after training.
-struct TrainedPongAgent {
-  PongAgent agent = nullptr;      ///< after the last step
-  std::vector<PlayedGame> games;  ///< of the training, in the order in which they ended
-  double reward = 0;              ///< mean over the games of the last evaluation
-  double frames_per_second = 0;   ///< of the simulator, while training: median over updates
-  double seconds = 0;             ///< of training, in all processes
-};
-
-/// Trains an agent by advantage actor-critic into a run folder: config.toml, manifest.json,
-/// metrics.jsonl, games.jsonl (a line for each game) and checkpoints/. Each update is made of one
-/// rollout of `train.batch` workers, through which gradients go back; the agent's state goes on.
+/// An agent that learns by advantage actor-critic. Each update is made of one rollout of
+/// `train.batch` workers, through which gradients go back; the agent's state goes on. An evaluation
+/// is the mean reward of games that no worker plays, and its loss the same with a minus sign. The
+/// log's line of an update has the games that ended in it: "games", a list of [reward, actions].
 /// Equal configurations give equal runs, also when they are stopped and resumed.
 ///
 /// Differs from Mnih et al. 2016 and the authors' code: the workers take turns on one network and
 /// their mean gradient makes an update, where 32 processes changed one network asynchronously. Adam
 /// without its variant AMSGrad.
-///
-/// A signal: Interrupted, after a checkpoint was saved. Otherwise throws what Trainer::run throws.
-TrainedPongAgent train_pong(const PongTrainingConfig& config, const RunFolder& run,
-                            std::FILE* progress, const std::string& name = "pong");
+class PongLearner : public Learner {
+ public:
+  /// Throws UsageError on a configuration that makes no sense.
+  explicit PongLearner(const PongTrainingConfig& config);
+
+  const PongAgent& agent() const { return workers_->agent; }
+
+  torch::nn::Module& module() override { return *workers_; }
+  at::Tensor loss(int64_t step, int64_t micro_batch) override;
+  Metrics evaluate(const OnBatch& on_batch) override;
+  config::Json step_events() override;
+
+  /// The agent, as a PongNetwork.
+  void save(const std::filesystem::path& folder) override;
+  config::Json configuration() const override;
+  config::Json completed(const config::Json& written, const std::string& where) const override;
+  std::string digest() const override;
+
+  std::string name() const override;
+  std::string unit() const override { return "frames"; }
+  int64_t units_per_step() const override;
+  std::vector<ShownMetric> shown() const override { return {{"reward", "reward per game"}}; }
+
+ private:
+  PongTrainingConfig config_;
+  PongWorkers workers_;
+};
+
+/// The games of a training, in the order in which they ended.
+std::vector<PlayedGame> games_of_training(const std::filesystem::path& run);
 
 }  // namespace tessera::task

@@ -1,4 +1,4 @@
-#include "lab/task/sequence/training.h"
+#include "lab/task/sequence/task_learner.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -7,11 +7,11 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/training_report.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/metrics_log.h"
+#include "tessera/train/training.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
@@ -49,8 +49,16 @@ TaskTrainingConfig config_of(const Json& json) {
   return TaskTrainingConfig::from_json(json, "test");
 }
 
+/// A learner after its training.
+struct TrainedOnTask {
+  std::shared_ptr<TaskLearner> learner;
+  Trained trained;
+};
+
 TrainedOnTask train(const Json& json, const std::filesystem::path& folder, Start start) {
-  return train_on_task(config_of(json), RunFolder(folder, start), nullptr, "");
+  auto learner = std::make_shared<TaskLearner>(config_of(json));
+  Trained trained = tessera::train(*learner, RunFolder(folder, start), nullptr, "");
+  return {std::move(learner), std::move(trained)};
 }
 
 double last_training_loss(const std::filesystem::path& folder) {
@@ -60,7 +68,8 @@ double last_training_loss(const std::filesystem::path& folder) {
   return loss;
 }
 
-bool equal_parameters(const SequenceModel& a, const SequenceModel& b) {
+bool equal_parameters(const SequenceModel& a, const TrainedOnTask& trained) {
+  const SequenceModel& b = trained.learner->model();
   for (const auto& item : a.named_parameters())
     if (!item.value().equal(b.named_parameters()[item.key()])) return false;
   return true;
@@ -74,11 +83,13 @@ TEST(TaskTraining, LearnsASmallSetByHeartAndSavesTheModel) {
   json["train"]["min_learning_rate"] = 0.001;
   const TrainedOnTask trained = train(json, folder / "run", Start::kNew);
   EXPECT_LT(last_training_loss(folder / "run"), 0.2);  // a guess costs ln 2 = 0.69
-  EXPECT_EQ(trained.steps, 400);
-  EXPECT_GT(trained.seconds, 0);
-  EXPECT_EQ(trained.test.sequences, 40);
+  EXPECT_EQ(trained.trained.steps, 400);
+  // 40 test sequences of 3 or 6 bits.
+  const Metrics& test = trained.trained.test;
+  EXPECT_EQ(std::round(40 * test.at("perfect_share")), 40 * test.at("perfect_share"));
+  EXPECT_GT(test.at("accuracy"), 0.6);
   const auto loaded = load_sequence_model(folder / "run" / "model");
-  EXPECT_TRUE(equal_parameters(*loaded, *trained.model));
+  EXPECT_TRUE(equal_parameters(*loaded, trained));
   EXPECT_TRUE(std::filesystem::exists(folder / "run" / "manifest.json"));
   const Json written = config::read_toml(folder / "run" / "config.toml");
   EXPECT_EQ(written["model"]["inputs"], 5);
@@ -92,12 +103,13 @@ TEST(TaskTraining, TokensPassAnEmbedding) {
   json["model"]["inputs"] = 6;
   json["train"]["steps"] = 3;
   const TrainedOnTask trained = train(json, folder / "run", Start::kNew);
-  EXPECT_EQ(trained.model->kind(), "embedded");
-  EXPECT_EQ(trained.model->named_parameters()["embedding"].sizes(), at::IntArrayRef({14, 6}));
+  EXPECT_EQ(trained.learner->model().kind(), "embedded");
+  EXPECT_EQ(trained.learner->model().named_parameters()["embedding"].sizes(),
+            at::IntArrayRef({14, 6}));
   // Its own configuration file continues the run.
   const auto again =
       train(config::read_toml(folder / "run" / "config.toml"), folder / "run", Start::kResume);
-  EXPECT_EQ(again.test, trained.test);
+  EXPECT_EQ(again.trained.test, trained.trained.test);
 }
 
 // Vectors of length 1 alone are learnt; the test has both lengths.
@@ -107,8 +119,12 @@ TEST(TaskTraining, MayPractiseOnAnotherTask) {
   json["training_task"] = {{"max_length", 1}};
   const TrainedOnTask easier = train(json, folder / "easier", Start::kNew);
   const TrainedOnTask same = train(small_copy(), folder / "same", Start::kNew);
-  EXPECT_EQ(easier.test.symbols, same.test.symbols);
-  EXPECT_FALSE(equal_parameters(*easier.model, *same.model));
+  EXPECT_FALSE(equal_parameters(easier.learner->model(), same));
+  // Both are measured on both lengths: a wrong bit in 40 sequences is as many of all bits in both.
+  const auto bits = [](const Metrics& test) {
+    return test.at("wrong_per_sequence") / (1 - test.at("accuracy"));
+  };
+  EXPECT_NEAR(bits(easier.trained.test), bits(same.trained.test), 1e-9);
 }
 
 TEST(TaskTraining, ARunInPiecesIsTheWholeRun) {
@@ -119,8 +135,8 @@ TEST(TaskTraining, ARunInPiecesIsTheWholeRun) {
   train(json, folder / "pieces", Start::kNew);
   json["train"]["steps"] = 60;
   const TrainedOnTask pieces = train(json, folder / "pieces", Start::kResume);
-  EXPECT_TRUE(equal_parameters(*pieces.model, *whole.model));
-  EXPECT_EQ(pieces.test, whole.test);
+  EXPECT_TRUE(equal_parameters(pieces.learner->model(), whole));
+  EXPECT_EQ(pieces.trained.test, whole.trained.test);
 }
 
 TEST(TaskTraining, ASignalLeavesARunThatGoesOn) {
@@ -130,7 +146,7 @@ TEST(TaskTraining, ASignalLeavesARunThatGoesOn) {
     std::raise(SIGINT);
     EXPECT_THROW(train(small_copy(), folder / "run", Start::kNew), Interrupted);
   }
-  EXPECT_EQ(train(small_copy(), folder / "run", Start::kResume).steps, 60);
+  EXPECT_EQ(train(small_copy(), folder / "run", Start::kResume).trained.steps, 60);
 }
 
 TEST(TaskTraining, ARunGoesOnOnlyAsItBegan) {
@@ -147,7 +163,7 @@ TEST(TaskTraining, EndsWhenTheLossIsLowEnough) {
   const TemporaryFolder folder;
   Json json = small_copy();
   json["train"]["stop_loss"] = 5;  // any
-  EXPECT_EQ(train(json, folder / "run", Start::kNew).steps, 20);
+  EXPECT_EQ(train(json, folder / "run", Start::kNew).trained.steps, 20);
 }
 
 TEST(TaskTraining, NamesTheNestedKeyThatDiffers) {
@@ -196,15 +212,16 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
               HasSubstr("train.sample_every"));
 }
 
-// Two runs with scores 10 and 14 wrong bits per sequence.
-TEST(TaskResults, AverageOverRuns) {
-  TrainedRuns model{"STM", std::vector<TrainedOnTask>(2)};
-  model.runs[0].test = {.sequences = 10, .symbols = 1000, .wrong_symbols = 100};
-  model.runs[1].test = {.sequences = 10, .symbols = 1000, .wrong_symbols = 140};
-  const MeanScore bits = model.test_score(TargetKind::kBits);
-  EXPECT_DOUBLE_EQ(bits.mean, 12);
-  EXPECT_DOUBLE_EQ(bits.deviation, std::sqrt(8));
-  EXPECT_DOUBLE_EQ(model.test_score(TargetKind::kClasses).mean, 88);
+// A bit and a class in percent of them; trivial scores are in the unit of the first metric.
+TEST(TaskLearner, ShowsThePapersMetricFirst) {
+  EXPECT_EQ(shown_metrics(TargetKind::kBits).front().name, "wrong_per_sequence");
+  EXPECT_EQ(shown_metrics(TargetKind::kClasses).front().factor, 100);
+  EXPECT_EQ(shown_metrics(TargetKind::kVectors).front().name, "mean_absolute_error");
+  EXPECT_EQ(TaskLearner(config_of(small_copy())).trivial_scores().front().value, 2.25);
+  Json retrieval = small_copy();
+  retrieval["task"] = {{"name", "associative-retrieval"}, {"pairs", 2}, {"keys", 3}};
+  retrieval["model"]["inputs"] = 6;
+  EXPECT_EQ(TaskLearner(config_of(retrieval)).trivial_scores().front().value, 10);
 }
 
 }  // namespace

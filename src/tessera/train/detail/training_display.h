@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "tessera/base/progress.h"
-#include "tessera/train/training_task.h"
+#include "tessera/train/learner.h"
+#include "tessera/train/trainer.h"
 
 namespace tessera {
 
@@ -15,23 +15,15 @@ namespace tessera {
 /// lines of their own. A null stream keeps it silent.
 class TrainingDisplay : public TrainingObserver {
  public:
-  /// What differs from task to task.
-  struct Texts {
-    std::string unit;  ///< of TrainingTask::tokens_per_step: "tok"
-    /// "validation loss 2.3104 nats/token".
-    std::function<std::string(const Metrics&)> evaluation;
-  };
-
-  TrainingDisplay(std::FILE* stream, std::string name, Texts texts);
+  TrainingDisplay(std::FILE* stream, std::string label, const Learner& learner);
 
   void on_start(int64_t step, int64_t steps) override;
   void on_step(const StepMetrics& metrics) override;
+  void on_batch_evaluated(int64_t batch, int64_t batches) override;
   void on_evaluation(int64_t step, const Metrics& metrics) override;
   void on_sample(int64_t step, const std::string& text) override;
   void on_warning(const std::string& message) override { show(message); }
 
-  /// To be called in a long evaluation, so that it is seen to go on.
-  void on_batch_evaluated(int64_t batch, int64_t batches);
   /// A line of its own.
   void show(const std::string& message);
   /// Ends the bar.
@@ -41,8 +33,8 @@ class TrainingDisplay : public TrainingObserver {
   using Clock = std::chrono::steady_clock;
 
   std::FILE* stream_;
-  std::string name_;
-  Texts texts_;
+  std::string label_;
+  const Learner& learner_;
   std::unique_ptr<Progress> progress_;
   int64_t step_ = 0;
   std::string loss_;
