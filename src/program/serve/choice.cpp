@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/base/config.h"
-
 namespace tessera::serve {
 namespace {
 
@@ -24,6 +22,11 @@ nlohmann::ordered_json bytes_json(const std::string& bytes) {
   auto json = nlohmann::ordered_json::array();
   for (const char byte : bytes) json.push_back(static_cast<unsigned char>(byte));
   return json;
+}
+
+/// A text ends at its maximum of tokens, or by itself.
+std::string_view openai_name(Finish finish) {
+  return finish == Finish::kMaxTokens ? "length" : "stop";
 }
 
 /// The token itself among the most probable ones. It comes first where it is as probable as the
@@ -59,14 +62,15 @@ void Choice::add_prompt(const TokenIds& prompt, bool echo, std::span<const Score
   text_ += shown.finish();
 }
 
-void Choice::add(const TextToken& token) {
-  if (report_.logprobs) report(token.token);
-  ids_.push_back(token.token.token);
-  count(token.token.token);
-  text_ += token.text;
-  log_probability_ += *token.token.log_probability;
+void Choice::add(const Written& written) {
+  const ScoredToken& token = *written.token;
+  if (report_.logprobs) report(token);
+  ids_.push_back(token.token);
+  count(token.token);
+  text_ += written.text;
+  log_probability_ += *token.log_probability;
   ++tokens_;
-  if (token.finish) finish_ = token.finish;
+  if (written.finish) finish_ = written.finish;
 }
 
 void Choice::report(const ScoredToken& token) {
@@ -137,7 +141,7 @@ Choice::Json Choice::flush(int64_t index) {
     json["prompt_token_ids"] = std::exchange(prompt_ids_, {});
   if (report_.token_ids) json["token_ids"] = ids_;
   ids_.clear();
-  json["finish_reason"] = finish_ ? Json(config::enum_name(*finish_)) : Json(nullptr);
+  json["finish_reason"] = finish_ ? Json(openai_name(*finish_)) : Json(nullptr);
   return json;
 }
 

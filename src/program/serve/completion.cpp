@@ -51,7 +51,7 @@ Completion::Completion(Service& service, const CompletionRequest& request,
           ChoiceReport{.logprobs = request_.logprobs.has_value(), .token_ids = request_.token_ids});
       if (scores_prompts()) continue;
       choice.add_prompt(prompt, request_.echo, {});
-      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+      if (request_.writing.max_tokens == 0) choice.end(Finish::kMaxTokens);
     }
   if (!ended()) ticket_ = model_->engine->submit(work(client));
 }
@@ -82,8 +82,8 @@ void Completion::check_size() const {
   const auto candidates = static_cast<double>(request_.best_of);
   double read = 0;
   for (const TokenIds& prompt : prompts_) read += candidates * static_cast<double>(prompt.size());
-  const double written =
-      candidates * static_cast<double>(prompts_.size()) * static_cast<double>(request_.max_tokens);
+  const double written = candidates * static_cast<double>(prompts_.size()) *
+                         static_cast<double>(request_.writing.max_tokens);
   if (read + written > most)
     throw ApiError(413,
                    "the request's texts have {:.0f} tokens to be read and {:.0f} to be written, "
@@ -99,7 +99,7 @@ void Completion::check_size() const {
                    "the answer may have {:.1f} MB, expected at most {:.1f} (--max-answer); ask for "
                    "fewer texts, tokens or log-probabilities",
                    bytes / 1e6, static_cast<double>(service_.limits.answer_bytes) / 1e6);
-  for (const auto& [token, bias] : request_.sampling.logit_bias)
+  for (const auto& [token, bias] : request_.writing.sampling.logit_bias)
     if (token >= model_->engine->vocabulary())
       throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,
                      model_->engine->vocabulary() - 1)
@@ -112,8 +112,8 @@ bool Completion::scores_prompts() const {
 
 /// Whether the scores of the prompts already give the answer.
 bool Completion::is_scored_to_the_end() const {
-  return scores_prompts() &&
-         (request_.max_tokens == 0 || (request_.max_tokens == 1 && request_.is_greedy()));
+  const int64_t tokens = request_.writing.max_tokens;
+  return scores_prompts() && (tokens == 0 || (tokens == 1 && request_.is_greedy()));
 }
 
 EngineRequest Completion::work(const std::string& client) {
@@ -151,16 +151,21 @@ void Completion::add_texts(EngineRequest& work) const {
   for (size_t choice = 0; choice < choices_.size(); ++choice) {
     TextJob job;
     job.prompt = prompts_[choice / request_.best_of];
-    job.sampling = request_.sampling;
+    job.writing = writing();
     job.sequence = choice % request_.best_of;
-    job.max_tokens = request_.max_tokens;
-    job.stop = request_.stop;
-    if (!request_.ignore_end) job.end_of_text = model_->tokenizer.end_of_text();
-    job.on_token = [mailbox = mailbox_, choice](TextToken&& token) {
-      mailbox->push(Written{choice, std::move(token)});
+    job.on_news = [mailbox = mailbox_, choice](Written&& written) {
+      mailbox->push(News{choice, std::move(written)});
     };
     work.texts.push_back(std::move(job));
   }
+}
+
+/// What was asked for, with the model's tokens. The model outlives what its engine writes.
+WritingOptions Completion::writing() const {
+  WritingOptions options = request_.writing;
+  options.token_bytes = [model = model_.get()](int64_t token) { return model->bytes_of(token); };
+  if (!request_.ignore_end) options.end_of_text = model_->tokenizer.end_of_text();
+  return options;
 }
 
 bool Completion::ended() const {
@@ -180,9 +185,9 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
       throw as_api_error(*error);
     else if (auto* scores = std::get_if<Scores>(&event))
       apply(std::move(*scores), on_news);
-    else if (auto* written = std::get_if<Written>(&event)) {
-      choices_[written->choice].add(written->token);
-      on_news(written->choice);
+    else if (const auto* news = std::get_if<News>(&event)) {
+      choices_[news->choice].add(news->written);
+      on_news(news->choice);
     }
   }
   const std::chrono::duration<double> passed = Clock::now() - started_;
@@ -195,6 +200,7 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
 }
 
 void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_news) {
+  const WritingOptions options = writing();
   for (size_t i = 0; i < scores.tokens.size(); ++i) {
     const auto& tokens = scores.tokens[i];
     const size_t prompt = scores.first + i;
@@ -202,27 +208,13 @@ void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_ne
       const size_t index = prompt * request_.best_of + sample;
       Choice& choice = choices_[index];
       choice.add_prompt(prompts_[prompt], true, std::span(tokens).first(tokens.size() - 1));
-      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+      if (options.max_tokens == 0) choice.end(Finish::kMaxTokens);
       on_news(index);
-      if (request_.max_tokens == 0 || !is_scored_to_the_end()) continue;
-      choice.add(first_choice(tokens.back()));
+      if (options.max_tokens == 0 || !is_scored_to_the_end()) continue;
+      choice.add(TextWriter(options, 0, prompts_[prompt].size()).add(tokens.back()));
       on_news(index);
     }
   }
-}
-
-/// The only token of a text, as the engine would write it.
-TextToken Completion::first_choice(const ScoredToken& token) const {
-  TextToken written = {token, "", FinishReason::kLength};
-  if (token.token == model_->tokenizer.end_of_text() && !request_.ignore_end) {
-    written.finish = FinishReason::kStop;
-    return written;
-  }
-  TextStream stream(request_.stop);
-  written.text = stream.push(model_->bytes_of(token.token));
-  if (stream.stopped()) written.finish = FinishReason::kStop;
-  written.text += stream.finish();
-  return written;
 }
 
 Completion::Json Completion::head(const std::string& object) const {

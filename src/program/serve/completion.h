@@ -39,11 +39,11 @@ class Completion {
     size_t first;  ///< prompt
     std::vector<std::vector<ScoredToken>> tokens;
   };
-  struct Written {
+  struct News {
     size_t choice;
-    TextToken token;
+    Written written;
   };
-  using Event = std::variant<Scores, Written, std::exception_ptr>;
+  using Event = std::variant<Scores, News, std::exception_ptr>;
   /// Where the engine's thread leaves what it has done.
   struct Mailbox {
     std::mutex mutex;
@@ -60,13 +60,13 @@ class Completion {
   void add_scoring(EngineRequest& work) const;
   void add_texts(EngineRequest& work) const;
   ScoreJob score_job(size_t first, size_t last) const;
+  WritingOptions writing() const;
 
   bool ended() const;
   /// Waits for something new and applies it: calls `on_news` with each choice after each change.
   /// Returns false where nothing came for a while.
   bool wait(const std::function<void(size_t choice)>& on_news);
   void apply(Scores&& scores, const std::function<void(size_t choice)>& on_news);
-  TextToken first_choice(const ScoredToken& token) const;
 
   Json head(const std::string& object) const;
   Json usage() const;
