@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/config.h"
+
 namespace tessera::serve {
 namespace {
 
@@ -63,14 +65,15 @@ void Choice::add_prompt(const TokenIds& prompt, bool echo, std::span<const Score
 }
 
 void Choice::add(const Written& written) {
+  text_ += written.text;
+  if (written.finish) finish_ = written.finish;
+  if (!written.token) return;
   const ScoredToken& token = *written.token;
   if (report_.logprobs) report(token);
   ids_.push_back(token.token);
   count(token.token);
-  text_ += written.text;
   log_probability_ += *token.log_probability;
   ++tokens_;
-  if (written.finish) finish_ = written.finish;
 }
 
 void Choice::report(const ScoredToken& token) {
@@ -142,6 +145,7 @@ Choice::Json Choice::flush(int64_t index) {
   if (report_.token_ids) json["token_ids"] = ids_;
   ids_.clear();
   json["finish_reason"] = finish_ ? Json(openai_name(*finish_)) : Json(nullptr);
+  json["finish"] = finish_ ? Json(config::enum_name(*finish_)) : Json(nullptr);
   return json;
 }
 

@@ -4,7 +4,8 @@
 #include <numeric>
 
 #include "program/serve/api_error.h"
-#include "tessera/base/config.h"
+#include "tessera/store/complete.h"
+#include "tessera/store/question.h"
 
 namespace tessera::serve {
 namespace {
@@ -36,15 +37,15 @@ void Completion::Mailbox::push(Event event) {
   changed.notify_one();
 }
 
-Completion::Completion(Service& service, const CompletionRequest& request,
-                       const std::string& client)
+Completion::Completion(Service& service, const CompletionRequest& request, const Request& http)
     : service_(service),
       request_(request),
       model_(service.models.find(request.model)),
       id_(new_id(request.chat)) {
-  for (const auto& prompt : request_.prompts) prompts_.push_back(encoded(prompt));
+  for (const auto& content : request_.prompts)
+    prompts_.push_back(read(content, service.unwanted(http)));
   check_size();
-  for (const TokenIds& prompt : prompts_)
+  for (const auto& [prompt, rest] : prompts_)
     for (int64_t i = 0; i < request_.best_of; ++i) {
       Choice& choice = choices_.emplace_back(
           *model_, form_of(request_),
@@ -53,35 +54,46 @@ Completion::Completion(Service& service, const CompletionRequest& request,
       choice.add_prompt(prompt, request_.echo, {});
       if (request_.writing.max_tokens == 0) choice.end(Finish::kMaxTokens);
     }
-  if (!ended()) ticket_ = model_->engine->submit(work(client));
+  if (!ended()) ticket_ = model_->engine->submit(work(http.asker));
 }
 
-/// The ids of a prompt; an empty one begins a new text.
-TokenIds Completion::encoded(const PromptContent& prompt) const {
-  TokenIds ids;
-  if (const auto* given = std::get_if<TokenIds>(&prompt))
-    ids = *given;
-  else  // a chat's text is not a program's own
-    ids =
-        encoded_text(*model_, std::get<std::string>(prompt),
-                     request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised, "prompt");
+/// The ids of a prompt; an empty one begins a new text. A store takes a text as people type it, as
+/// recall does, unless the prompt is to be shown with its own tokens.
+Completion::Prompt Completion::read(const PromptContent& content,
+                                    const ServedStore::Unwanted& unwanted) const {
+  Prompt prompt;
+  if (const auto* given = std::get_if<TokenIds>(&content)) {
+    prompt.tokens = *given;
+  } else {  // a chat's text is not a program's own
+    const auto& text = std::get<std::string>(content);
+    const auto special = request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised;
+    prompt.tokens = encoded_text(*model_, text, special, "prompt");
+    const auto read_typed = [&](const ServedStore::Snapshot& snapshot) {
+      store::Question question = store::read_question(snapshot.store, text);
+      prompt.tokens.assign(question.tokens.begin(), question.tokens.end());
+      prompt.rest = std::move(question.rest);
+    };
+    if (model_->store && !request_.echo) model_->store->read(read_typed, unwanted);
+  }
   const int64_t V = model_->engine->vocabulary();
-  for (const int64_t id : ids)
+  for (const int64_t id : prompt.tokens)
     if (id >= V)
       throw ApiError(400, "the prompt holds token {}, the model's ids go up to {}", id, V - 1)
           .about("prompt");
-  if (const auto end = model_->tokenizer.end_of_text(); ids.empty() && end) ids = {*end};
-  if (ids.empty())
+  if (const auto end = model_->tokenizer.end_of_text(); prompt.tokens.empty() && end)
+    prompt.tokens = {*end};
+  if (prompt.tokens.empty())
     throw ApiError(400, "the prompt is empty, and the tokenizer has no end of text to begin with")
         .about("prompt");
-  return ids;
+  return prompt;
 }
 
 void Completion::check_size() const {
   const auto most = static_cast<double>(service_.limits.tokens_per_request);
   const auto candidates = static_cast<double>(request_.best_of);
   double read = 0;
-  for (const TokenIds& prompt : prompts_) read += candidates * static_cast<double>(prompt.size());
+  for (const auto& [prompt, rest] : prompts_)
+    read += candidates * static_cast<double>(prompt.size());
   const double written = candidates * static_cast<double>(prompts_.size()) *
                          static_cast<double>(request_.writing.max_tokens);
   if (read + written > most)
@@ -128,10 +140,10 @@ EngineRequest Completion::work(const std::string& client) {
 /// The prompts in groups that are scored in one go.
 void Completion::add_scoring(EngineRequest& work) const {
   for (size_t first = 0; first < prompts_.size();) {
-    int64_t tokens = std::ssize(prompts_[first]);
+    int64_t tokens = std::ssize(prompts_[first].tokens);
     size_t last = first + 1;
-    while (last < prompts_.size() && tokens + std::ssize(prompts_[last]) <= kScoredTokens)
-      tokens += std::ssize(prompts_[last++]);
+    while (last < prompts_.size() && tokens + std::ssize(prompts_[last].tokens) <= kScoredTokens)
+      tokens += std::ssize(prompts_[last++].tokens);
     work.scores.push_back(score_job(first, last));
     first = last;
   }
@@ -139,7 +151,7 @@ void Completion::add_scoring(EngineRequest& work) const {
 
 ScoreJob Completion::score_job(size_t first, size_t last) const {
   ScoreJob job;
-  job.texts.assign(prompts_.begin() + first, prompts_.begin() + last);
+  for (size_t i = first; i < last; ++i) job.texts.push_back(prompts_[i].tokens);
   job.alternatives = *request_.logprobs;
   job.on_scores = [mailbox = mailbox_, first](std::vector<std::vector<ScoredToken>>&& tokens) {
     mailbox->push(Scores{first, std::move(tokens)});
@@ -150,8 +162,9 @@ ScoreJob Completion::score_job(size_t first, size_t last) const {
 void Completion::add_texts(EngineRequest& work) const {
   for (size_t choice = 0; choice < choices_.size(); ++choice) {
     TextJob job;
-    job.prompt = prompts_[choice / request_.best_of];
-    job.writing = writing();
+    const Prompt& prompt = prompts_[choice / request_.best_of];
+    job.prompt = prompt.tokens;
+    job.writing = writing(prompt);
     job.sequence = choice % request_.best_of;
     job.on_news = [mailbox = mailbox_, choice](Written&& written) {
       mailbox->push(News{choice, std::move(written)});
@@ -161,9 +174,9 @@ void Completion::add_texts(EngineRequest& work) const {
 }
 
 /// What was asked for, with the model's tokens. The model outlives what its engine writes.
-WritingOptions Completion::writing() const {
+WritingOptions Completion::writing(const Prompt& prompt) const {
   WritingOptions options = request_.writing;
-  options.token_bytes = [model = model_.get()](int64_t token) { return model->bytes_of(token); };
+  options.token_bytes = store::bytes_after(model_->tokenizer, prompt.rest);
   if (!request_.ignore_end) options.end_of_text = model_->tokenizer.end_of_text();
   return options;
 }
@@ -200,18 +213,19 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
 }
 
 void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_news) {
-  const WritingOptions options = writing();
   for (size_t i = 0; i < scores.tokens.size(); ++i) {
     const auto& tokens = scores.tokens[i];
-    const size_t prompt = scores.first + i;
+    const size_t number = scores.first + i;
+    const Prompt& prompt = prompts_[number];
+    const WritingOptions options = writing(prompt);
     for (int64_t sample = 0; sample < request_.best_of; ++sample) {
-      const size_t index = prompt * request_.best_of + sample;
+      const size_t index = number * request_.best_of + sample;
       Choice& choice = choices_[index];
-      choice.add_prompt(prompts_[prompt], true, std::span(tokens).first(tokens.size() - 1));
+      choice.add_prompt(prompt.tokens, true, std::span(tokens).first(tokens.size() - 1));
       if (options.max_tokens == 0) choice.end(Finish::kMaxTokens);
       on_news(index);
       if (options.max_tokens == 0 || !is_scored_to_the_end()) continue;
-      choice.add(TextWriter(options, 0, prompts_[prompt].size()).add(tokens.back()));
+      choice.add(TextWriter(options, 0, prompt.tokens.size()).add(tokens.back()));
       on_news(index);
     }
   }
@@ -226,7 +240,7 @@ Completion::Json Completion::head(const std::string& object) const {
 
 Completion::Json Completion::usage() const {
   int64_t read = 0, written = 0;
-  for (const TokenIds& prompt : prompts_) read += std::ssize(prompt);
+  for (const auto& [prompt, rest] : prompts_) read += std::ssize(prompt);
   for (const Choice& choice : choices_) written += choice.tokens();
   return {
       {"prompt_tokens", read}, {"completion_tokens", written}, {"total_tokens", read + written}};
@@ -260,7 +274,7 @@ Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
   json["choices"] = Json::array();
   for (const size_t choice : best_choices())
     json["choices"].push_back(choices_[choice].flush(std::ssize(json["choices"])));
-  if (request_.token_ids && request_.chat) json["prompt_token_ids"] = prompts_.front();
+  if (request_.token_ids && request_.chat) json["prompt_token_ids"] = prompts_.front().tokens;
   json["usage"] = usage();
   return json;
 }
@@ -270,7 +284,7 @@ Completion::Json Completion::event(size_t choice, bool last) {
   Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
   json["choices"] = {choices_[choice].flush(static_cast<int64_t>(choice))};
   if (request_.token_ids && request_.chat && !std::exchange(prompts_shown_, true))
-    json["prompt_token_ids"] = prompts_.front();
+    json["prompt_token_ids"] = prompts_.front().tokens;
   if (request_.usage_apart)
     json["usage"] = nullptr;
   else if (last)

@@ -103,13 +103,16 @@ bool Engine::has_work() const {
 }
 
 /// The next token of every text, on all threads: a softmax over the vocabulary for each.
-std::vector<Engine::Step> Engine::draw_tokens() {
+std::vector<Engine::Step> Engine::next_steps() {
   std::vector<Step> steps(rows_.size());
   at::parallel_for(0, std::ssize(rows_), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto row = static_cast<size_t>(i);
       try {
-        steps[row].written = rows_[row].writer.draw(decoder_->logits(row), decoder_->tokens(row));
+        TextWriter& writer = rows_[row].writer;
+        steps[row].written = decoder_->goes_on(row)
+                                 ? writer.draw(decoder_->logits(row), decoder_->tokens(row))
+                                 : writer.end(Finish::kNotStored);
       } catch (...) {
         steps[row].failure = std::current_exception();
       }
@@ -124,14 +127,16 @@ void Engine::write_tokens() {
   std::vector<Row> going_on;
   std::vector<int64_t> kept;
   TokenIds drawn;
-  std::vector<Step> steps = draw_tokens();
+  std::vector<Step> steps = next_steps();
   for (size_t index = 0; index < rows_.size(); ++index) {
     Row& row = rows_[index];
-    if (!hand_on(row, std::move(steps[index]), drawn)) {
+    const auto token = hand_on(row, std::move(steps[index]));
+    if (!token) {
       used_bytes_ -= row.bytes;
       continue;
     }
     kept.push_back(static_cast<int64_t>(index));
+    drawn.push_back(*token);
     going_on.push_back(std::move(row));
   }
   rows_ = std::move(going_on);
@@ -140,24 +145,23 @@ void Engine::write_tokens() {
   decoder_->step(kept, drawn);
 }
 
-/// Hands on the next token of a text; returns whether it goes on.
-bool Engine::hand_on(Row& row, Step&& step, TokenIds& drawn) {
-  if (row.request->is_cancelled()) return false;
+/// Hands on the next token of a text; returns it if the text goes on.
+std::optional<int64_t> Engine::hand_on(Row& row, Step&& step) {
+  if (row.request->is_cancelled()) return std::nullopt;
   if (step.failure) {
     fail(row.request, step.failure);
-    return false;
+    return std::nullopt;
   }
-  ++counts_.tokens_written;
-  const int64_t token = step.written.token->token;
-  const bool goes_on = !step.written.finish;
+  std::optional<int64_t> next;
+  if (!step.written.finish) next = step.written.token->token;
+  if (step.written.token) ++counts_.tokens_written;
   try {
     row.request->call([&] { row.job.get().on_news(std::move(step.written)); });
   } catch (...) {
     fail(row.request, std::current_exception());
-    return false;
+    return std::nullopt;
   }
-  if (goes_on) drawn.push_back(token);
-  return goes_on;
+  return next;
 }
 
 /// Its functions are not called any more, whatever becomes of the last one.

@@ -88,7 +88,7 @@ class Engine {
   struct Shared;  // of one request's jobs
   struct Job;
   struct Row;
-  /// The next token of a row, or why there is none.
+  /// What a row writes next, or why it cannot.
   struct Step {
     Written written = {};
     std::exception_ptr failure;
@@ -106,8 +106,8 @@ class Engine {
   bool read_part(Job& job, int64_t tokens);
   void end_reading(Job& job);
   void write_tokens();
-  std::vector<Step> draw_tokens();
-  bool hand_on(Row& row, Step&& step, TokenIds& drawn);
+  std::vector<Step> next_steps();
+  std::optional<int64_t> hand_on(Row& row, Step&& step);
   void fail(const std::shared_ptr<Shared>& request, std::exception_ptr error) noexcept;
   void end_all(std::exception_ptr error) noexcept;
 

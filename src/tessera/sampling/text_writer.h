@@ -29,10 +29,10 @@ struct WritingOptions {
   void check() const;
 };
 
-/// Why a text ended.
-enum class Finish { kMaxTokens, kStopString, kEndOfText, kCancelled, kInterrupted };
-constexpr std::array<std::string_view, 5> enum_names(Finish) {
-  return {"max_tokens", "stop_string", "end_of_text", "cancelled", "interrupted"};
+/// Why a text ended. kNotStored: there is not enough evidence that a stored text continues here.
+enum class Finish { kMaxTokens, kStopString, kEndOfText, kNotStored, kCancelled, kInterrupted };
+constexpr std::array<std::string_view, 6> enum_names(Finish) {
+  return {"max_tokens", "stop_string", "end_of_text", "not_stored", "cancelled", "interrupted"};
 }
 
 /// What is new of a text.
