@@ -185,6 +185,44 @@ TEST_F(Stores, FindsCountsAndVerifies) {
   EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["digest"], known["digest"]);
 }
 
+TEST_F(Stores, TakesTheFieldsOfAJob) {
+  post(kDocuments, {{"id", "two"}, {"text", "A lamp.\nA door.\n"}, {"meta", {"by=me"}}}, 201);
+  EXPECT_EQ(get(kDocuments + "?meta=by%3Dme")["data"][0]["id"], "two");
+  EXPECT_EQ(get(kDocuments + "?before=2020-01-01")["data"].size(), 0u);
+  EXPECT_EQ(get(kDocuments + "/two?range=2")["text"], "A door.\n");
+  EXPECT_EQ(get("/v1/stores/books/stat?measure=3&seed=1")["measured_recall"]["positions"], 3);
+  const Json found = post("/v1/stores/books/search", {{"words", "lamps"}, {"limit", 1}});
+  EXPECT_EQ(found["data"][0]["document"], "two");
+  const Json all = post("/v1/stores/books/find", {{"text", "door"}, {"limit", nullptr}});
+  EXPECT_EQ(all["data"].size(), 2u);
+}
+
+TEST_F(Stores, NamesTheFieldThatItRefuses) {
+  const auto refused = [&](const Response& response) {
+    EXPECT_EQ(response.status, 400);
+    return Json::parse(response.body)["error"];
+  };
+  const auto find = [&](const Json& body) {
+    return refused(tiny_.post("/v1/stores/books/find", body));
+  };
+  EXPECT_EQ(find({{"text", "a"}, {"limits", 3}})["message"],
+            "unknown key 'limits'; did you mean 'limit'?");
+  EXPECT_EQ(find({{"text", "a"}, {"limits", 3}})["param"], "limits");
+  EXPECT_EQ(find({{"limit", 3}})["message"], "text is missing");
+  EXPECT_EQ(find({{"text", "a"}, {"limit", 0}})["message"],
+            "limit is 0, expected a whole number from 1 to 10000");
+  EXPECT_EQ(find({{"text", 7}})["param"], "text");
+  const auto stat = [&](const std::string& query) {
+    return refused(tiny_.ask("GET", "/v1/stores/books/stat?" + query));
+  };
+  EXPECT_EQ(stat("measure=x")["message"],
+            R"(measure is "x", expected a whole number from 0 to 100000)");
+  EXPECT_EQ(stat("measure=[1]")["param"], "measure");
+  EXPECT_EQ(stat("sead=1")["message"], "unknown key 'sead'; did you mean 'seed'?");
+  EXPECT_EQ(refused(tiny_.ask("GET", kDocuments + "/one?range=0"))["message"],
+            "range is '0', expected lines such as 12, 12-20 or 12-");
+}
+
 TEST_F(Stores, LongJobsTellHowFarTheyAre) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += store::document_text(i);
@@ -232,7 +270,7 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   Replacements replacements(folder_ / "books");
   std::promise<void> begun, released;
   std::thread first([&, told = false]() mutable {
-    store.memorize("first", store::document_text(100), false, [&](int64_t, int64_t) {
+    store.edit(jobs::Memorize{"first", store::document_text(100)}, [&](int64_t, int64_t) {
       if (std::exchange(told, true)) return;
       begun.set_value();
       released.get_future().wait();
@@ -245,7 +283,7 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
     others[i] = std::thread([&, i] {
       const std::string id = i == 3 ? "one" : std::to_string(i);
       try {
-        store.memorize(id, store::document_text(static_cast<int>(i)), false, {});
+        store.edit(jobs::Memorize{id, store::document_text(static_cast<int>(i))}, {});
       } catch (const ApiError& error) {
         EXPECT_EQ(error.status(), 409);
         ++refused;
@@ -270,7 +308,7 @@ TEST_F(Stores, AnEditFirstErasesWhatAnotherProcessLeft) {
   store.read([](const ServedStore::Snapshot&) {});
   store::MemoWriter(folder).forget("one");  // and no checkpoint
   bool erased = false;
-  store.memorize("two", store::document_text(2), false, [&](int64_t, int64_t) {
+  store.edit(jobs::Memorize{"two", store::document_text(2)}, [&](int64_t, int64_t) {
     erased = !store::MemoStore(folder).ledger().erasure_pending();
   });
   EXPECT_TRUE(erased);
@@ -287,7 +325,7 @@ TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
     });
   });
   begun.get_future().wait();
-  auto edit = std::async(std::launch::async, [&] { store.forget("one", {}); });
+  auto edit = std::async(std::launch::async, [&] { store.edit(jobs::Forget{"one"}, {}); });
   EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
             " sat above the door.");
   EXPECT_EQ(edit.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
@@ -310,7 +348,7 @@ TEST_F(Stores, AReaderThatTakesLongBeginsAgainWhereTextIsErased) {
     });
   });
   begun.get_future().wait();
-  store->forget("one", {});
+  store->edit(jobs::Forget{"one"}, {});
   reader.join();
   EXPECT_THAT(seen, ::testing::ElementsAre(1, 0));
 }
