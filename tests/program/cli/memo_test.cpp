@@ -71,7 +71,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
 
   const auto all = json({"recall", store, "--prompt", "Little Lamb who", "--tokens", "500"});
   EXPECT_EQ(std::string("Little Lamb who") + all["text"].get<std::string>(), kLamb);
-  EXPECT_EQ(all["end"], "end-of-document");
+  EXPECT_EQ(all["finish"], "end_of_text");
   const auto& token = all["tokens"][10];
   EXPECT_EQ(token["sources"][0]["document"], "old/lamb");
   EXPECT_EQ(token["sources"][0]["position"], 25);
@@ -330,6 +330,18 @@ TEST_F(Memo, CompletesByDrawing) {
                                              "--tokens", "12",  "--seed",   "5"};
   EXPECT_EQ(done(complete), "Over many a quaint and \n");
   EXPECT_EQ(json(complete)["text"], " quaint and ");
+  EXPECT_EQ(json(complete)["finish"], "max_tokens");
+}
+
+TEST_F(Memo, CompletesNothingWhereNothingIsStored) {
+  const std::string store = create();
+  done({"memorize", store, path("poems/raven")});
+  const Outcome run = memo({"complete", store, "--prompt", "Quoth Lucy", "--json"});
+  EXPECT_EQ(run.status, 0);
+  const auto json = config::Json::parse(run.out);
+  EXPECT_EQ(json["text"], "");
+  EXPECT_EQ(json["finish"], "not_stored");
+  EXPECT_THAT(run.err, HasSubstr("no stored document continues this"));
 }
 
 TEST_F(Memo, ExportsTheMatrix) {

@@ -8,11 +8,15 @@
 #include <cmath>
 #include <filesystem>
 #include <future>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "program/serve/api_error.h"
+#include "tessera/base/config.h"
+#include "tessera/store/complete.h"
+#include "tessera/store/question.h"
 #include "tessera/store/rebuild.h"
 #include "tessera/store/store_json.h"
 #include "tests/program/serve/tiny_service.h"
@@ -88,7 +92,7 @@ TEST_F(Stores, WhatCannotBeStoredIsRefused) {
 TEST_F(Stores, RecitesAndNamesItsSources) {
   const Json recalled = post("/v1/stores/books/recall", {{"prompt", "The raven"}, {"tokens", 100}});
   EXPECT_EQ(recalled["text"], " sat above the door.") << recalled;
-  EXPECT_EQ(recalled["end"], "end-of-document");
+  EXPECT_EQ(recalled["finish"], "end_of_text");
   ASSERT_EQ(recalled["tokens"].size(), 20u);
   const Json& first = recalled["tokens"][0];
   EXPECT_EQ(first["text"], " ");
@@ -116,13 +120,13 @@ TEST_F(Stores, IsAModelWhoseScoresAreItsDecoders) {
   const Json& logprobs = reply["choices"][0]["logprobs"];
   ASSERT_EQ(logprobs["tokens"].size(), text.size() + 1);
   const store::MemoStore opened(folder_ / "books");
-  store::StoreReader reader(opened);
-  for (size_t t = 0; t < text.size(); ++t) {
-    if (t > 0) {
-      const double probability = reader.probabilities()[static_cast<unsigned char>(text[t])];
-      EXPECT_NEAR(logprobs["token_logprobs"][t].get<double>(), std::log(probability), 1e-6) << t;
-    }
-    reader.append(static_cast<unsigned char>(text[t]));
+  const store::StoreReader reader(opened);
+  const TokenIds ids(text.begin(), text.end());
+  for (size_t t = 1; t < text.size(); ++t) {
+    const std::span<const int64_t> read = std::span(ids).first(t);
+    EXPECT_NEAR(logprobs["token_logprobs"][t].get<double>(),
+                reader.predict({&read, 1}).front().logits[ids[t]], 1e-6)
+        << t;
   }
   EXPECT_EQ(logprobs["tokens"].back(), " ");
 
@@ -130,6 +134,39 @@ TEST_F(Stores, IsAModelWhoseScoresAreItsDecoders) {
                             {{"prompt", "The raven sat"}, {"max_tokens", 40}, {"temperature", 0}});
   EXPECT_EQ(written["choices"][0]["text"], " above the door.");
   EXPECT_EQ(written["choices"][0]["finish_reason"], "stop");
+}
+
+/// As `tessera memo complete` does.
+TEST_F(Stores, CompletesAndAbstainsAsTheLibraryDoes) {
+  store::memorize(folder_ / "books", "two", "The raven sat above the lamp, and the raven left.");
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // until the server sees it
+  const store::MemoStore opened(folder_ / "books");
+  std::set<Finish> seen;
+  for (const char* prompt :
+       {"The raven sat above the ", "THE  RAVEN SAT", "above the", "Quoth Lucy"})
+    for (const uint64_t seed : {1, 2, 3}) {
+      WritingOptions options = {.max_tokens = 8, .stop = {"left"}};
+      options.sampling.temperature = 1.5;
+      options.sampling.seed = seed;
+      std::string text;
+      const Finish finish = store::complete(opened, store::read_question(opened, prompt), options,
+                                            [&](const Written& written) { text += written.text; });
+      const Json reply = post("/v1/completions", {{"model", "books"},
+                                                  {"prompt", prompt},
+                                                  {"max_tokens", 8},
+                                                  {"temperature", 1.5},
+                                                  {"stop", "left"},
+                                                  {"seed", seed}});
+      const Json& choice = reply["choices"][0];
+      EXPECT_EQ(choice["text"], text) << prompt << seed;
+      EXPECT_EQ(choice["finish"], config::enum_name(finish)) << prompt << seed;
+      EXPECT_EQ(choice["finish_reason"], finish == Finish::kMaxTokens ? "length" : "stop");
+      seen.insert(finish);
+    }
+  EXPECT_THAT(seen, ::testing::IsSupersetOf({Finish::kMaxTokens, Finish::kNotStored}));
+  const Response refused = tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "a"}});
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("this store needs at least 2"));
 }
 
 TEST_F(Stores, FindsCountsAndVerifies) {
