@@ -6,7 +6,6 @@
 
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <vector>
 
-#include "tessera/memo/cpu/loops.h"
 #include "tessera/memo/cpu/nibble_products.h"
 #include "tessera/memo/detail/allocate_matrix.h"
 #include "tessera/simd/threads.h"
@@ -95,7 +94,7 @@ void TokenTable::score(std::span<const float> values, float scale,
   loop.scales = scales.data();
   loop.table = rows_.get();
   loop.products = scores.data();
-  cpu::integer_loops().nibble_products(loop);
+  cpu::nibble_products(loop);
 }
 
 }  // namespace tessera::memo

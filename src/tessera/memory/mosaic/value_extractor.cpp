@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include "tessera/memory/detail/relational_trace.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/ops/batched_product.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
