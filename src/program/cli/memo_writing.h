@@ -6,7 +6,6 @@
 
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
-#include "tessera/store/recited_text.h"
 
 namespace tessera::cli {
 

@@ -9,7 +9,6 @@
 #include "program/serve/fields.h"
 #include "program/serve/service.h"
 #include "tessera/plan/law_plan.h"
-#include "tessera/plan/law_plan_json.h"
 
 namespace tessera::serve {
 namespace {

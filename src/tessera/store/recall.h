@@ -5,9 +5,12 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tessera/data/tokenizer.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
 #include "tessera/store/questioned_store.h"
@@ -80,5 +83,23 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
 /// Throws UsageError, naming the number of tokens needed, if `prompt` is shorter than
 /// the shortest window.
 void check_prompt(const QuestionedStore& store, std::span<const int32_t> prompt);
+
+/// The text of recalled tokens, as they come one after the other. Where a question ends inside a
+/// token (Question::rest), they begin with that end again; it is left out.
+class RecitedText {
+ public:
+  /// The tokenizer must outlive it.
+  RecitedText(const Tokenizer& tokenizer, std::string rest)
+      : tokenizer_(tokenizer), rest_(std::move(rest)) {}
+
+  /// What this token adds to the text.
+  std::string_view add(int32_t token);
+  const std::string& text() const { return text_; }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::string rest_;  // that is to be left out yet
+  std::string text_;
+};
 
 }  // namespace tessera::store

@@ -1,6 +1,6 @@
 // The state of a sequence model as a value of unknown content.
 
-#include "tessera/model/sequence_state.h"
+#include "tessera/model/sequence_model.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tessera/memo/score_decoder.h"
+#include "tessera/memo/window_scores.h"
 
 #include <gtest/gtest.h>
 

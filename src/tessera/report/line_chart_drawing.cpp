@@ -1,13 +1,13 @@
-#include "tessera/report/detail/line_chart_drawing.h"
+// How a line chart is drawn.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/report/detail/number.h"
 #include "tessera/report/detail/thin_line.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/line_chart.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 namespace {
@@ -412,8 +412,8 @@ Drawing LineChartDrawing::draw() {
 
 }  // namespace
 
-Drawing draw_line_chart(const LineChart& chart, const Axis& x, const Axis& y, ChartWidth width) {
-  return LineChartDrawing(chart, x, y, width).draw();
+Drawing LineChart::draw(ChartWidth width) const {
+  return LineChartDrawing(*this, x_, y_, width).draw();
 }
 
 }  // namespace tessera
