@@ -8,6 +8,7 @@
 
 #include "program/cli/memo_answer.h"
 #include "program/cli/memo_verbs.h"
+#include "program/jobs/store_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/store/memo_store.h"
 
@@ -16,8 +17,8 @@ namespace {
 
 struct RecallCommand {
   std::vector<std::string> stores;
-  std::string prompt, key_file;
-  store::RecallOptions recall;
+  jobs::Recall recall;
+  std::string key_file;
   hosts::HostOptions hosts;
   bool fail = false, json = false;
 };
@@ -39,7 +40,7 @@ Answering open_stores(const RecallCommand& command) {
     const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, options);
     check_error_rate(command, *stores);
     return [=](const std::string& prompt) {
-      return answer(*stores, prompt, command.recall, command.json);
+      return answer(*stores, prompt, command.recall.options(), command.json);
     };
   }
   if (command.stores.size() > 1)
@@ -51,12 +52,12 @@ Answering open_stores(const RecallCommand& command) {
   check_error_rate(command, *store);
   store->memory();
   return [=](const std::string& prompt) {
-    return answer(*store, prompt, command.recall, command.json);
+    return answer(*store, prompt, command.recall.options(), command.json);
   };
 }
 
 void run_recall(const RecallCommand& command) {
-  if (!open_stores(command)(command.prompt) && command.fail)
+  if (!open_stores(command)(command.recall.prompt) && command.fail)
     throw std::runtime_error("no stored document continues this prompt");
 }
 
@@ -86,14 +87,7 @@ void add_stores(Verb& verb, RecallCommand& command) {
       .required();
 }
 
-void add_recall_options(Verb& verb, RecallCommand& command) {
-  verb.option("--tokens", command.recall.tokens, "Maximum number of tokens to recite").at_least(0);
-  verb.option("--error-rate", command.recall.error_rate,
-              "How often a text that was never stored may pass for a stored one; the recital stops "
-              "when the match falls below this level")
-      .between(1e-300, 0.999999);
-  verb.option("--sources", command.recall.sources, "Sources to look up for each token, best first")
-      .between(1, 1000);
+void add_host_options(Verb& verb, RecallCommand& command) {
   verb.option("--host-seconds", command.hosts.seconds,
               "Timeout per host request, in seconds; slower hosts are left out of the answer")
       .between(0.1, 86400);
@@ -106,11 +100,10 @@ void add_recall_options(Verb& verb, RecallCommand& command) {
 
 void add_memo_recall(Verb& memo) {
   auto command = std::make_shared<RecallCommand>();
-  Verb& verb =
-      memo.verb("recall", "Recite what is stored after a text and name the source of each token");
+  Verb& verb = memo.verb(std::string(jobs::Recall::kName), std::string(jobs::Recall::kHelp));
   add_stores(verb, *command);
-  verb.option("--prompt", command->prompt, "Text to continue").required();
-  add_recall_options(verb, *command);
+  verb.options(command->recall);
+  add_host_options(verb, *command);
   verb.flag("--fail", command->fail, "End with status 1 if nothing is recited");
   verb.run([command] { run_recall(*command); });
 }
@@ -119,7 +112,8 @@ void add_memo_ask(Verb& memo) {
   auto command = std::make_shared<RecallCommand>();
   Verb& verb = memo.verb("ask", "Recite after each line of standard input; the store stays open");
   add_stores(verb, *command);
-  add_recall_options(verb, *command);
+  verb.options<jobs::Reciting>(command->recall);
+  add_host_options(verb, *command);
   verb.run([command] { run_ask(*command); });
 }
 

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,12 +11,19 @@
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
+#include "tessera/sampling/text_writer.h"
 #include "tessera/store/questioned_store.h"
 
 namespace tessera::store {
 
 /// How often, at most, a context that was never stored counts as stored.
 constexpr double kErrorRate = 0.01;
+
+/// What a store predicts after a text.
+struct Prediction {
+  memo::NextToken best;       ///< the next token, by the memory
+  std::vector<float> logits;  ///< [V]: log of LikelihoodDecoder::probabilities()
+};
 
 /// Continues a text from a store's memory, token by token. With the bound code it decodes by
 /// likelihood ratio, with the tokens' frequencies in the store as prior; with the paper's code by
@@ -35,8 +40,9 @@ class StoreReader {
   memo::NextToken next();
   /// The same for many contexts at once, independent of what was appended.
   std::vector<memo::NextToken> next_of(std::span<const std::span<const int32_t>> contexts) const;
-  /// [V]: the probability of each token as the next one (LikelihoodDecoder::probabilities).
-  std::vector<double> probabilities();
+  /// After each of these texts, of whose tokens the last ones count, as many as the longest window
+  /// has; also independent of what was appended.
+  std::vector<Prediction> predict(std::span<const std::span<const int64_t>> texts) const;
 
   const memo::LikelihoodDecoder& decoder() const { return decoder_; }
 
@@ -49,16 +55,10 @@ class StoreReader {
   memo::TextReader reader_;
 };
 
-/// Whether a recital takes the next token. It begins once the evidence shows that the context was
-/// stored (recalled); after that (`reciting`) it goes on as long as this is more probable than not,
-/// where nine of ten tokens are expected to be followed by another stored one.
-bool goes_on(const memo::NextToken& next, bool reciting);
-
-/// Why a recall ended. kNotStored: there is not enough evidence that a stored text continues here.
-enum class RecallEnd { kEnoughTokens, kEndOfDocument, kNotStored };
-constexpr std::array<std::string_view, 3> enum_names(RecallEnd) {
-  return {"tokens", "end-of-document", "not-stored"};
-}
+/// Whether a text goes on with the next token. It begins once the evidence shows that the context
+/// was stored (recalled); after that (`begun`) it goes on as long as this is more probable than
+/// not, where nine of ten tokens are expected to be followed by another stored one.
+bool goes_on(const memo::NextToken& next, bool begun);
 
 struct RecallOptions {
   int64_t tokens = 50;  ///< at most
@@ -69,7 +69,7 @@ struct RecallOptions {
 struct Recall {
   std::vector<memo::NextToken> tokens;  ///< recalled, without the end of text
   std::vector<TokenSources> sources;    ///< of each
-  RecallEnd end = RecallEnd::kEnoughTokens;
+  Finish finish = Finish::kMaxTokens;
 };
 
 /// Recites what the memory holds after `prompt` (tokens, at least as many as the shortest window):
@@ -80,9 +80,9 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token = {});
 
-/// Throws UsageError, naming the number of tokens needed, if `prompt` is shorter than
+/// Throws UsageError, naming the number of tokens needed, if a prompt of so many is shorter than
 /// the shortest window.
-void check_prompt(const QuestionedStore& store, std::span<const int32_t> prompt);
+void check_prompt(const QuestionedStore& store, size_t tokens);
 
 /// The text of recalled tokens, as they come one after the other. Where a question ends inside a
 /// token (Question::rest), they begin with that end again; it is left out.

@@ -1,4 +1,4 @@
-#include "tessera/infer/text_stream.h"
+#include "tessera/sampling/text_stream.h"
 
 #include <algorithm>
 
