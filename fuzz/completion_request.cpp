@@ -46,9 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (const bool chat : {false, true}) try {
       const CompletionRequest request = chat ? chat_request(body) : completion_request(body);
-      request.sampling.check();
-      if (request.prompts.empty() || request.max_tokens < 0 || request.choices < 1 ||
-          request.best_of < request.choices || request.stop.size() > 16)
+      request.writing.sampling.check();
+      if (request.prompts.empty() || request.writing.max_tokens < 0 || request.choices < 1 ||
+          request.best_of < request.choices || request.writing.stop.size() > 16)
         std::abort();
     } catch (const ApiError& error) {
       if (error.status() != 400) std::abort();

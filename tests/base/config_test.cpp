@@ -98,9 +98,9 @@ TEST(Config, RefusesTheWrongTypeAndSaysWhatIsExpected) {
   EXPECT_EQ(refusal(R"({"inner":3})"), "file.inner is 3, expected a table");
   EXPECT_EQ(refusal(R"({"inner":{"rate":"x"}})"), R"(file.inner.rate is "x", expected a number)");
   EXPECT_EQ(refusal(R"({"name":1})"), "file.name is 1, expected a text");
-  EXPECT_EQ(refusal(R"({"colour":1})"), "file.colour is 1, expected a name");
+  EXPECT_EQ(refusal(R"({"colour":1})"), "file.colour is 1, expected one of: red, dark_blue");
   EXPECT_EQ(refusal(R"({"colour":"blue"})"),
-            "file.colour is 'blue', expected one of: red, dark_blue");
+            R"(file.colour is "blue", expected one of: red, dark_blue)");
   EXPECT_EQ(refusal(R"({"sizes":3})"), "file.sizes is 3, expected a list");
   EXPECT_EQ(refusal("[]"), "file is [], expected a table");
 }
@@ -116,6 +116,68 @@ TEST(Config, RefusesNumbersThatWouldWrapRoundOrLoseAFraction) {
   from_json(parse(R"({"seed":18446744073709551615,"small":-2147483648})"), value, "file");
   EXPECT_EQ(value.seed, UINT64_MAX);
   EXPECT_EQ(value.small, INT32_MIN);
+}
+
+struct Demanding {
+  std::string text;
+  int64_t tokens = 50;
+  double rate = 0.5;
+  uint64_t seed = 1;
+  std::optional<int64_t> limit;
+  std::optional<std::string> stop;
+  std::vector<int64_t> sizes;
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("text", text, "what is read", required());
+    field("tokens", tokens, "how many", between(0, 100));
+    field("rate", rate, "how fast", between(1e-300, 0.75));
+    field("seed", seed, "of everything", at_least(1));
+    field("limit", limit, "at most so many", at_least(2));
+    field("stop", stop, "where it ends");
+    field("sizes", sizes, "some sizes", at_least(1));
+  }
+};
+
+TEST(Config, DemandsWhatAFieldSays) {
+  const auto refusal = [](std::string_view text) {
+    return message_of<FieldError>([&] {
+      Demanding value;
+      from_json(parse(text), value, "");
+    });
+  };
+  EXPECT_EQ(refusal("{}"), "text is missing");
+  EXPECT_EQ(refusal(R"({"text":"a","tokens":101})"),
+            "tokens is 101, expected a whole number from 0 to 100");
+  EXPECT_EQ(refusal(R"({"text":"a","tokens":1.5})"),
+            "tokens is 1.5, expected a whole number from 0 to 100");
+  EXPECT_EQ(refusal(R"({"text":"a","rate":0})"),
+            "rate is 0, expected a number from 1e-300 to 0.75");
+  EXPECT_EQ(refusal(R"({"text":"a","rate":null})"),
+            "rate is null, expected a number from 1e-300 to 0.75");
+  EXPECT_EQ(refusal(R"({"text":"a","seed":0})"), "seed is 0, expected a whole number from 1 on");
+  EXPECT_EQ(refusal(R"({"text":"a","limit":1})"), "limit is 1, expected a whole number from 2 on");
+  EXPECT_EQ(refusal(R"({"text":"a","sizes":[1,0]})"),
+            "sizes[1] is 0, expected a whole number from 1 on");
+  EXPECT_EQ(refusal(R"({"text":"a","tokenz":1})"), "unknown key 'tokenz'; did you mean 'tokens'?");
+  EXPECT_EQ(refusal(R"({"text":")" + std::string(100, 'x') + R"(","stop":["a)" +
+                    std::string(100, 'y') + R"("]})"),
+            R"(stop is ["a)" + std::string(57, 'y') + "…, expected a text");
+  Demanding value;
+  from_json(parse(R"({"text":"a","tokens":100,"rate":0.75,"limit":2,"stop":null})"), value, "");
+  EXPECT_EQ(value.tokens, 100);
+  EXPECT_EQ(value.limit, 2);
+  EXPECT_EQ(to_json(value).dump(),
+            R"({"text":"a","tokens":100,"rate":0.75,"seed":1,"limit":2,"stop":null,"sizes":[]})");
+}
+
+TEST(Config, NamesTheFieldOfARefusal) {
+  Outer value;
+  try {
+    from_json(parse(R"({"inner":{"rate":"x"}})"), value, "");
+    FAIL();
+  } catch (const FieldError& error) {
+    EXPECT_EQ(error.path(), "inner.rate");
+  }
 }
 
 TEST(Config, ARefusalChangesNothing) {

@@ -45,7 +45,7 @@ TEST_F(StoreFormatTest, IsRecited) {
   for (const memo::NextToken& token : recital.tokens)
     text += opened.tokenizer().token_bytes(token.token);
   EXPECT_EQ("Tyger Ty" + text, kTyger);
-  EXPECT_EQ(recital.end, RecallEnd::kEndOfDocument);
+  EXPECT_EQ(recital.finish, Finish::kEndOfText);
   ASSERT_FALSE(recital.sources.front().best.empty());
   EXPECT_EQ(recital.sources.front().best.front().document, "tyger.txt");
   EXPECT_EQ(recital.sources.front().best.front().position, 8);

@@ -1,5 +1,7 @@
 #include "tessera/store/recall.h"
 
+#include <cmath>
+
 #include "tessera/base/error.h"
 #include "tessera/store/recall_measure.h"
 #include "tests/store/small_stores.h"
@@ -27,7 +29,7 @@ TEST_F(RecallTest, RecitesToTheEndOfTheDocument) {
   memorize(store(), "two", "My lamp went out at nine.");
   const Recall result = recall_after("The raven", {.tokens = 100});
   EXPECT_EQ(text(result), " sat above the door.");
-  EXPECT_EQ(result.end, RecallEnd::kEndOfDocument);
+  EXPECT_EQ(result.finish, Finish::kEndOfText);
   ASSERT_EQ(result.sources.size(), result.tokens.size());
   for (size_t i = 0; i < result.tokens.size(); ++i) {
     ASSERT_GE(result.sources[i].places, 1);
@@ -45,18 +47,18 @@ TEST_F(RecallTest, StopsWhereItIsTold) {
   memorize(store(), "one", "The raven sat above the door.");
   const Recall result = recall_after("The raven", {.tokens = 4});
   EXPECT_EQ(text(result), " sat");
-  EXPECT_EQ(result.end, RecallEnd::kEnoughTokens);
+  EXPECT_EQ(result.finish, Finish::kMaxTokens);
   EXPECT_TRUE(recall_after("The raven", {.tokens = 0}).tokens.empty());
 }
 
 TEST_F(RecallTest, AbstainsWhereNothingWasStored) {
-  EXPECT_EQ(recall_after("anything").end, RecallEnd::kNotStored) << "the store is empty";
+  EXPECT_EQ(recall_after("anything").finish, Finish::kNotStored) << "the store is empty";
   memorize(store(), "one", "The raven sat above the door.");
   const Recall result = recall_after("Quoth Lucy");
   EXPECT_TRUE(result.tokens.empty());
-  EXPECT_EQ(result.end, RecallEnd::kNotStored);
+  EXPECT_EQ(result.finish, Finish::kNotStored);
   forget(store(), "one");
-  EXPECT_EQ(recall_after("The raven").end, RecallEnd::kNotStored);
+  EXPECT_EQ(recall_after("The raven").finish, Finish::kNotStored);
 }
 
 TEST_F(RecallTest, BacksOffToShorterWindows) {
@@ -90,6 +92,37 @@ TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
   MemoStore::create(store(), paper, byte_tokenizer());
   memorize(store(), "one", "abcdefghijklmnopqrstuvwxyz");
   EXPECT_EQ(text(recall_after("defghijk", {.tokens = 5})), "lmnop");
+  EXPECT_THROW(recall_after("defghijk", {.tokens = 5, .error_rate = 0.5}), UsageError);
+}
+
+TEST_F(RecallTest, PredictsAfterTheLastTokensOfTexts) {
+  for (const auto code : {memo::WindowCodeKind::kBound, memo::WindowCodeKind::kPaper}) {
+    memo::TextMemoryConfig config = small_memory();
+    config.code = code;
+    std::filesystem::remove_all(store());
+    MemoStore::create(store(), config, byte_tokenizer());
+    memorize(store(), "one", "The raven sat above the door.");
+    const MemoStore opened(store());
+    const StoreReader reader(opened);
+    const std::string typed = "Quoth the raven sa";
+    const std::vector<int64_t> text(typed.begin(), typed.end());
+    const std::vector<int32_t> last(typed.end() - 8, typed.end());  // the longest window
+    const std::vector<int32_t> first(typed.begin(), typed.begin() + 3);
+    const std::vector<std::span<const int64_t>> texts = {text, std::span(text).first(3)};
+    const std::vector<std::span<const int32_t>> contexts = {last, first};
+    const auto scores = memo::read_contexts(opened.memory(), contexts);
+    const auto expected = reader.next_of(contexts);
+    const auto predictions = reader.predict(texts);
+    ASSERT_EQ(predictions.size(), 2u);
+    EXPECT_EQ(predictions[0].best.token, 't');
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(predictions[i].best.token, expected[i].token);
+      EXPECT_EQ(predictions[i].best.evidence, expected[i].evidence);
+      const auto probabilities = reader.decoder().probabilities(scores[i]);
+      for (size_t token = 0; token < probabilities.size(); ++token)
+        EXPECT_EQ(predictions[i].logits[token], static_cast<float>(std::log(probabilities[token])));
+    }
+  }
 }
 
 TEST_F(RecallTest, RefusesAPromptWithoutAWindow) {

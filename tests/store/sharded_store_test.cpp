@@ -86,7 +86,7 @@ TEST_F(ShardedStore, RecitesWhatItHolds) {
   for (const memo::NextToken& token : recital.tokens)
     recited += opened.tokenizer().token_bytes(token.token);
   EXPECT_EQ(text.substr(0, 20) + recited, text);
-  EXPECT_EQ(recital.end, RecallEnd::kEndOfDocument);
+  EXPECT_EQ(recital.finish, Finish::kEndOfText);
 }
 
 TEST_F(ShardedStore, IsMergedWithItsLikeAlone) {

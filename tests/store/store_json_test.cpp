@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/store/recited_text.h"
+#include "tessera/store/recall.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {
@@ -27,7 +27,7 @@ TEST_F(StoreJson, ARecallHasItsSourcesInBytesCharactersAndLines) {
   EXPECT_EQ(json["read_as"], "the rave");
   EXPECT_EQ(json["differing_words"], 0);
   EXPECT_EQ(json["text"], "n fly.");
-  EXPECT_EQ(json["end"], "end-of-document");
+  EXPECT_EQ(json["finish"], "end_of_text");
   EXPECT_EQ(json["window_lengths"].size(), 3u);
   ASSERT_EQ(json["tokens"].size(), 6u);
   const Json& first = json["tokens"][0];

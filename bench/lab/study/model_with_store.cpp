@@ -67,7 +67,8 @@ class Measurement {
     const at::Tensor read =
         at::tensor(at::ArrayRef<int32_t>(tokens), at::kLong).narrow(0, 0, std::ssize(tokens) - 1);
     MemoryMixture mixture(memory_);
-    store::StoreReader store(store_);
+    const store::StoreReader store(store_);
+    const std::vector<int64_t> ids(tokens.begin(), tokens.end());
     read_pieces(model, read.unsqueeze(0), model.empty_state(),
                 [&](const at::Tensor& hidden, int64_t first) {
                   const at::Tensor logits =
@@ -76,11 +77,11 @@ class Measurement {
                   for (int64_t t = 0; t < logits.size(0); ++t) {
                     const int32_t next = tokens[first + t + 1];
                     mixture.append(tokens[first + t]);
-                    store.append(tokens[first + t]);
                     mixture.predict({logits.data_ptr<float>() + t * logits.size(1),
                                      static_cast<size_t>(logits.size(1))});
+                    const std::span<const int64_t> text = std::span(ids).first(first + t + 1);
                     add(logs[t][next].item<double>(), mixture.log_gain(next),
-                        store.probabilities()[next], losses);
+                        std::exp(store.predict({&text, 1}).front().logits[next]), losses);
                   }
                 });
   }

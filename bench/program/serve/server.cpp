@@ -35,8 +35,7 @@ std::shared_ptr<LanguageModel> model_of(int64_t layers, int64_t heads, int64_t c
 
 /// A model under the name "m", with a tokenizer that has as many ids as bytes.
 ServedModel served(std::shared_ptr<LanguageModel> model) {
-  const auto bytes_of = [](int64_t) { return std::string("a"); };
-  auto engine = std::make_unique<Engine>(decoder_of(model, 1e8), bytes_of, EngineOptions{});
+  auto engine = std::make_unique<Engine>(decoder_of(model, 1e8), EngineOptions{});
   return {"m", "model", Tokenizer::bytes(EndOfText::kPresent), model, std::move(engine)};
 }
 
@@ -79,10 +78,11 @@ void write_side_by_side(benchmark::State& state, const std::shared_ptr<LanguageM
     for (size_t i = 0; i < streams; ++i) {
       TextJob job;
       for (int64_t t = 0; t < 8; ++t) job.prompt.push_back(7 * t + static_cast<int64_t>(i));
-      job.max_tokens = kTokens;
-      job.sampling.seed = i;
-      job.on_token = [&done = ended[i]](TextToken&& token) {
-        if (token.finish) done.set_value();
+      job.writing.max_tokens = kTokens;
+      job.writing.sampling.seed = i;
+      job.writing.token_bytes = [](int64_t) { return std::string("a"); };
+      job.on_news = [&done = ended[i]](Written&& news) {
+        if (news.finish) done.set_value();
       };
       EngineRequest request;
       request.texts.push_back(std::move(job));

@@ -1,7 +1,6 @@
 // tessera memo: a memory of documents
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
@@ -32,15 +31,6 @@ void add_memo(Verb& program) {
 
 void add_store(Verb& verb, std::string& store) {
   verb.option("store", store, "The store, a folder").required();
-}
-
-std::string erasure_note(const store::Ledger& ledger) {
-  if (!ledger.erasure_pending()) return "";
-  const auto ids = ledger.unerased();
-  return fmt::format(
-      "the text of {} is forgotten, but not erased from {} yet; the next command that writes to "
-      "the store erases it, for example 'tessera memo verify --repair'",
-      ids.empty() ? "some documents" : fmt::format("'{}'", fmt::join(ids, "', '")), ledger.path());
 }
 
 std::string counted(int64_t count, const std::string& what) {

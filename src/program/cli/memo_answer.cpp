@@ -9,6 +9,7 @@
 #include "program/cli/program.h"
 #include "tessera/hosts/answer.h"
 #include "tessera/report/table.h"
+#include "tessera/store/recall.h"
 #include "tessera/store/store_json.h"
 
 namespace tessera::cli {
@@ -66,12 +67,13 @@ void print_sources(const store::Recall& recall) {
 bool answer(const store::QuestionedStore& store, const std::string& prompt,
             const store::RecallOptions& options, bool json) {
   const store::Question question = store::read_question(store, prompt);
-  store::check_prompt(store, question.tokens);
-  Writing writing(store, question, !json);
+  store::check_prompt(store, question.tokens.size());
+  const Writing writing(store, question, !json);
+  store::RecitedText text(store.tokenizer(), question.rest);
   const store::Recall result =
       store::recall(store, question.tokens, options,
-                    [&](const memo::NextToken& token) { writing.add(token.token); });
-  writing.end(result.end);
+                    [&](const memo::NextToken& token) { writing.add(text.add(token.token)); });
+  writing.end(result.finish, result.tokens.size());
   if (json)
     print_json(store::json_of(store, prompt, question, result));
   else if (!result.tokens.empty())
@@ -87,9 +89,10 @@ bool answer(hosts::StoresOfHosts& stores, const std::string& prompt,
   if (json) {
     print_json(hosts::json_of(stores, prompt, answer));
   } else {
-    Writing writing(stores, answer.question, true, started);
-    for (const memo::NextToken& token : answer.recall.tokens) writing.add(token.token);
-    writing.end(answer.recall.end);
+    const Writing writing(stores, answer.question, true, started);
+    store::RecitedText text(stores.tokenizer(), answer.question.rest);
+    for (const memo::NextToken& token : answer.recall.tokens) writing.add(text.add(token.token));
+    writing.end(answer.recall.finish, answer.recall.tokens.size());
     if (!answer.recall.tokens.empty()) print_sources(answer.recall);
   }
   std::fflush(stdout);

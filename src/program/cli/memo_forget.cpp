@@ -7,6 +7,7 @@
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "program/jobs/store_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
@@ -40,14 +41,6 @@ std::vector<store::StoredDocument> find_all(const store::MemoWriter& writer,
   return documents;
 }
 
-void print_forgotten(const ForgetOptions& options, const std::string& id, const char* outcome,
-                     const std::string& words) {
-  if (options.json)
-    print_json({{"document", id}, {"outcome", outcome}});
-  else
-    fmt::print("{}: {}\n", id, words);
-}
-
 void run_forget(const ForgetOptions& options) {
   store::MemoWriter writer(options.store);
   int64_t tokens = 0, done = 0;
@@ -60,18 +53,25 @@ void run_forget(const ForgetOptions& options) {
   Progress progress(stderr, "Forgetting", tokens);
   for (const auto& document : documents) {
     if (InterruptGuard::interrupted()) break;
-    writer.forget(document.id,
-                  [&](int64_t so_far, int64_t) { progress.update(done + so_far, document.id); });
+    const auto on_tokens = [&](int64_t so_far, int64_t) {
+      progress.update(done + so_far, document.id);
+    };
+    const auto answer = jobs::Forget{document.id}.run(writer, on_tokens);
     done += document.tokens;
     progress.wipe();
-    print_forgotten(options, document.id, "forgotten",
-                    fmt::format("forgotten, {} tokens", document.tokens));
+    if (options.json)
+      print_json(answer.json());
+    else
+      fmt::print("{}: forgotten, {} tokens\n", document.id, document.tokens);
     std::fflush(stdout);
   }
   progress.update(done);
   writer.checkpoint();
   for (const auto& id : half_forgotten)
-    print_forgotten(options, id, "erased", "had been forgotten before; its text is erased now");
+    if (options.json)
+      print_json({{"id", id}, {"object", "document"}, {"deleted", true}});
+    else
+      fmt::print("{}: had been forgotten before; its text is erased now\n", id);
   if (done < tokens) throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
 }
 

@@ -12,9 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "program/cli/memo_metadata.h"
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "program/jobs/metadata.h"
+#include "program/jobs/store_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/launched_process.h"
@@ -174,14 +175,10 @@ Admitted admit(const std::vector<Document>& documents, const store::MemoWriter& 
   return admitted;
 }
 
-constexpr std::array<std::string_view, 3> kOutcomes = {"new", "replaced", "unchanged"};
-
-void print_outcome(store::Memorized outcome, const store::StoredDocument& document, bool json) {
+void print_outcome(const jobs::Memorize::Answer& answer, bool json) {
+  const auto& [document, details, outcome] = answer;
   if (json)
-    print_json({{"document", document.id},
-                {"outcome", kOutcomes[static_cast<size_t>(outcome)]},
-                {"tokens", document.tokens},
-                {"pairs", document.pairs}});
+    print_json(answer.json());
   else if (outcome == store::Memorized::kUnchanged)
     fmt::print("{}: unchanged\n", document.id);
   else
@@ -191,7 +188,7 @@ void print_outcome(store::Memorized outcome, const store::StoredDocument& docume
 }
 
 /// How many documents had each outcome.
-using Outcomes = std::array<int64_t, kOutcomes.size()>;
+using Outcomes = std::array<int64_t, enum_names(store::Memorized{}).size()>;
 
 Outcomes memorize_all(const Admitted& admitted, store::MemoWriter& writer,
                       store::Duplicates duplicates, const store::Metadata& metadata, bool json) {
@@ -208,12 +205,11 @@ Outcomes memorize_all(const Admitted& admitted, store::MemoWriter& writer,
         const double share = static_cast<double>(tokens) / static_cast<double>(of);
         progress.update(bytes_done + static_cast<int64_t>(share * size), document.id);
       };
-      const store::Memorized outcome =
-          writer.memorize(document.id, text, duplicates, show, metadata);
-      ++outcomes[static_cast<size_t>(outcome)];
+      const auto answer = jobs::memorize(writer, document.id, text, duplicates, metadata, show);
+      ++outcomes[static_cast<size_t>(answer.outcome)];
       bytes_done += static_cast<int64_t>(text.size());
       progress.wipe();
-      print_outcome(outcome, *writer.ledger().find(document.id), json);
+      print_outcome(answer, json);
     });
     progress.update(bytes_done, document.id);
     ++done;
@@ -241,7 +237,7 @@ void warn_if_overfull(const store::MemoWriter& writer) {
 
 void run_memo_memorize(const MemoMemorizeArguments& options) {
   const Shard shard = parse_shard(options.shard);
-  const store::Metadata metadata = parse_metadata(options.metadata);
+  const store::Metadata metadata = jobs::parse_metadata("--meta", options.metadata);
   store::MemoWriter writer(options.shard == kAutomaticShard ? store_of_process(options.store, shard)
                                                             : options.store);
   std::vector<Document> documents;

@@ -8,6 +8,7 @@
 
 #include "program/cli/memo_answer.h"
 #include "program/cli/memo_verbs.h"
+#include "program/jobs/store_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/store/memo_store.h"
 
@@ -16,17 +17,11 @@ namespace {
 
 struct RecallCommand {
   std::vector<std::string> stores;
-  std::string prompt, key_file;
-  store::RecallOptions recall;
+  jobs::Recall recall;
+  std::string key_file;
   hosts::HostOptions hosts;
   bool fail = false, json = false;
 };
-
-void check_error_rate(const RecallCommand& command, const store::QuestionedStore& store) {
-  if (store.config().memory.code == memo::WindowCodeKind::kPaper &&
-      command.recall.error_rate != store::kErrorRate)
-    throw UsageError("--error-rate works with the bound code only; this store has the paper's");
-}
 
 /// Prints what is recited after a text; returns whether anything is.
 using Answering = std::function<bool(const std::string& prompt)>;
@@ -37,9 +32,8 @@ Answering open_stores(const RecallCommand& command) {
     hosts::HostOptions options = command.hosts;
     if (!command.key_file.empty()) options.key = hosts::read_key(command.key_file);
     const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, options);
-    check_error_rate(command, *stores);
     return [=](const std::string& prompt) {
-      return answer(*stores, prompt, command.recall, command.json);
+      return answer(*stores, prompt, command.recall.options(), command.json);
     };
   }
   if (command.stores.size() > 1)
@@ -48,15 +42,14 @@ Answering open_stores(const RecallCommand& command) {
         "http://localhost:8080/v1/stores/books; '{}' is none",
         command.stores.front());
   const auto store = std::make_shared<store::MemoStore>(command.stores.front());
-  check_error_rate(command, *store);
   store->memory();
   return [=](const std::string& prompt) {
-    return answer(*store, prompt, command.recall, command.json);
+    return answer(*store, prompt, command.recall.options(), command.json);
   };
 }
 
 void run_recall(const RecallCommand& command) {
-  if (!open_stores(command)(command.prompt) && command.fail)
+  if (!open_stores(command)(command.recall.prompt) && command.fail)
     throw std::runtime_error("no stored document continues this prompt");
 }
 
@@ -86,14 +79,7 @@ void add_stores(Verb& verb, RecallCommand& command) {
       .required();
 }
 
-void add_recall_options(Verb& verb, RecallCommand& command) {
-  verb.option("--tokens", command.recall.tokens, "Maximum number of tokens to recite").at_least(0);
-  verb.option("--error-rate", command.recall.error_rate,
-              "How often a text that was never stored may pass for a stored one; the recital stops "
-              "when the match falls below this level")
-      .between(1e-300, 0.999999);
-  verb.option("--sources", command.recall.sources, "Sources to look up for each token, best first")
-      .between(1, 1000);
+void add_host_options(Verb& verb, RecallCommand& command) {
   verb.option("--host-seconds", command.hosts.seconds,
               "Timeout per host request, in seconds; slower hosts are left out of the answer")
       .between(0.1, 86400);
@@ -106,11 +92,10 @@ void add_recall_options(Verb& verb, RecallCommand& command) {
 
 void add_memo_recall(Verb& memo) {
   auto command = std::make_shared<RecallCommand>();
-  Verb& verb =
-      memo.verb("recall", "Recite what is stored after a text and name the source of each token");
+  Verb& verb = memo.verb(std::string(jobs::Recall::kName), std::string(jobs::Recall::kHelp));
   add_stores(verb, *command);
-  verb.option("--prompt", command->prompt, "Text to continue").required();
-  add_recall_options(verb, *command);
+  verb.options(command->recall);
+  add_host_options(verb, *command);
   verb.flag("--fail", command->fail, "End with status 1 if nothing is recited");
   verb.run([command] { run_recall(*command); });
 }
@@ -119,7 +104,8 @@ void add_memo_ask(Verb& memo) {
   auto command = std::make_shared<RecallCommand>();
   Verb& verb = memo.verb("ask", "Recite after each line of standard input; the store stays open");
   add_stores(verb, *command);
-  add_recall_options(verb, *command);
+  verb.options<jobs::Reciting>(command->recall);
+  add_host_options(verb, *command);
   verb.run([command] { run_ask(*command); });
 }
 

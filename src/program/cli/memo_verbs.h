@@ -5,7 +5,6 @@
 
 #include "program/cli/verb.h"
 #include "tessera/memo/text_memory_config.h"
-#include "tessera/store/ledger.h"
 
 namespace tessera::cli {
 
@@ -29,10 +28,6 @@ void add_memo_export(Verb& memo);
 
 /// The store that a verb works on, its first argument.
 void add_store(Verb& verb, std::string& store);
-
-/// Says that text of forgotten documents is still in the store's files, whose, and what erases it;
-/// empty if it is not so.
-std::string erasure_note(const store::Ledger& ledger);
 
 /// "1 document", "3 documents".
 std::string counted(int64_t count, const std::string& what);

@@ -10,6 +10,7 @@
 
 #include "program/cli/document_texts.h"
 #include "program/cli/program.h"
+#include "program/jobs/plan_job.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
@@ -18,7 +19,6 @@
 #include "tessera/memo/text_plan.h"
 #include "tessera/plan/counts_file.h"
 #include "tessera/plan/law_plan.h"
-#include "tessera/plan/law_plan_json.h"
 
 namespace tessera::cli {
 namespace {
@@ -26,42 +26,31 @@ namespace {
 using config::Json;
 
 struct PlanArguments {
-  std::optional<double> alpha, error;
-  std::optional<int64_t> inputs, outputs, dimension, runs;
+  jobs::Plan law;
   int64_t vocabulary = 4096;
   int32_t heads = 4, layers = 3;
   std::string counts, text, tokenizer = "bpe";
-  uint64_t seed = 1;
   bool json = false;
 };
 
 void check(const PlanArguments& options) {
-  const int laws = options.alpha.has_value() + !options.counts.empty() + !options.text.empty();
+  const jobs::Plan& law = options.law;
+  const int laws = law.alpha.has_value() + !options.counts.empty() + !options.text.empty();
   if (laws != 1) throw UsageError("give one of --alpha, --counts and --text; {} were given", laws);
-  if (options.error.has_value() == options.dimension.has_value())
-    throw UsageError(
-        "give either --error (to learn the size) or --dimension (to learn what it "
-        "holds)");
-  if (options.dimension && *options.dimension < 2)
-    throw UsageError("--dimension is {}; a memory needs at least 2", *options.dimension);
-  if (options.error && !(*options.error > 0 && *options.error < 1))
-    throw UsageError("--error is {}; it must lie between 0 and 1", *options.error);
-  if (options.text.empty() && !options.outputs)
-    throw UsageError("--outputs is missing; say how many different answers there are");
-  if (options.alpha && !options.inputs)
-    throw UsageError("--alpha needs --inputs: how many different inputs there are");
-  if (!options.alpha && options.inputs)
+  if (!law.alpha && law.inputs)
     throw UsageError("--inputs goes with --alpha; a file says itself how many inputs it has");
+  if (options.text.empty() && !law.outputs)
+    throw UsageError("--outputs is missing; say how many different answers there are");
+  if (law.error.has_value() == law.dimension.has_value())
+    throw UsageError(
+        "give either --error (to learn the size) or --dimension (to learn what it holds)");
 }
 
 theory::LawPlan plan_law(const PlanArguments& options) {
-  const theory::PlannedLaw law =
-      options.alpha ? theory::planned_zipf_law(*options.inputs, *options.outputs, *options.alpha)
-                    : theory::planned_counts(theory::read_counts_file(options.counts),
-                                             *options.outputs, "counts of " + options.counts);
-  return options.error
-             ? theory::plan_for_error(law, *options.error, options.runs, options.seed)
-             : theory::plan_in_dimension(law, *options.dimension, options.runs, options.seed);
+  if (options.counts.empty()) return options.law.run();
+  return options.law.run_on(theory::planned_counts(theory::read_counts_file(options.counts),
+                                                   *options.law.outputs,
+                                                   "counts of " + options.counts));
 }
 
 void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {
@@ -127,11 +116,11 @@ PlansOfText plan_text(const PlanArguments& options) {
   const memo::TextMemoryConfig memory{
       .heads = options.heads, .layers = options.layers, .vocabulary = tokenizer.vocabulary_size()};
   const auto choose = [&](const memo::RecallPredictor& predictor) {
-    return options.dimension ? predictor.plan_in(*options.dimension)
-                             : predictor.plan_for(*options.error);
+    return options.law.dimension ? predictor.plan_in(*options.law.dimension)
+                                 : predictor.plan_for(*options.law.error);
   };
   return {options.text, documents.size(), tokens, memory,
-          memo::plan_text(documents, memory, options.seed, choose)};
+          memo::plan_text(documents, memory, options.law.seed, choose)};
 }
 
 Json json_of(const PlansOfText& text) {
@@ -179,7 +168,7 @@ void run_plan(const PlanArguments& options) {
       print(plan, more...);
   };
   if (options.text.empty())
-    show(plan_law(options), options.runs);
+    show(plan_law(options), options.law.runs);
   else
     show(plan_text(options));
 }
@@ -188,10 +177,8 @@ void run_plan(const PlanArguments& options) {
 
 void add_plan(Verb& program) {
   auto options = std::make_shared<PlanArguments>();
-  Verb& verb = program.verb("plan",
-                            "How large a memory must be for a given error, or how much a memory of "
-                            "a given size can hold");
-  verb.option("--alpha", options->alpha, "Inputs follow a Zipf law of this exponent");
+  Verb& verb = program.verb("plan", std::string(jobs::Plan::kHelp));
+  verb.options(options->law);
   verb.option("--counts", options->counts,
               "Inputs follow the counts in this file: one a line, or name, tab, count");
   verb.option(
@@ -199,16 +186,6 @@ void add_plan(Verb& program) {
       "Size a correlation memory that stores this text, window by window; in a folder every "
       "file is a document. Windows and tokens are those of 'tessera memo create' unless "
       "--heads, --layers or --tokenizer is given");
-  verb.option("--inputs", options->inputs, "Number of different inputs N (with --alpha)")
-      .at_least(1);
-  verb.option("--outputs", options->outputs, "Number of different outputs M").at_least(1);
-  verb.option("--error", options->error, "Allowed error, between 0 and 1");
-  verb.option("--dimension", options->dimension,
-              "Dimension of the memory, to compute how much it can hold");
-  verb.option("--runs", options->runs,
-              "Simulated runs to check the plan; without it, as many as a standard error of 3 % "
-              "needs; 0: none")
-      .at_least(0);
   verb.option("--heads", options->heads, "Tokens per window (with --text)").between(1, 64);
   verb.option("--layers", options->layers,
               "Layers (with --text); layer k has windows of heads^k tokens, with bound windows "
@@ -218,7 +195,6 @@ void add_plan(Verb& program) {
               "bpe, byte or character (learned from the text), or the path of a tokenizer");
   verb.option("--vocabulary", options->vocabulary, "Size of a BPE vocabulary that is learned")
       .between(257, 1 << 20);
-  verb.option("--seed", options->seed, "Random seed of the simulation");
   verb.flag("--json", options->json, "Print JSON");
   verb.run([options] { run_plan(*options); });
 }

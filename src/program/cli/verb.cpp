@@ -262,6 +262,11 @@ Option Verb::option(const std::string& name, std::optional<int64_t>& value,
   return add_number<int64_t>(name, value, help, "");
 }
 
+Option Verb::option(const std::string& name, std::optional<uint64_t>& value,
+                    const std::string& help) {
+  return add_number<uint64_t>(name, value, help, "");
+}
+
 Option Verb::option(const std::string& name, std::optional<double>& value,
                     const std::string& help) {
   return add_number<double>(name, value, help, "");
@@ -294,6 +299,43 @@ Option Verb::flag(const std::string& name, std::function<void()> action, const s
   state->option = app_->add_flag_callback(
       name, [this, action] { action_ = action; }, help);
   return Option(state);
+}
+
+std::vector<Option> Verb::add_fields(const std::vector<config::Field>& fields,
+                                     const std::vector<std::string_view>& arguments) {
+  std::vector<Option> options;
+  for (const config::Field& field : fields) {
+    std::string name(field.name), help(field.help);
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (std::ranges::find(arguments, field.name) == arguments.end()) name = "--" + name;
+    help.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(help.front())));
+    Option option = add_field(name, help, field);
+    if (field.demand.required) option.required();
+    if (std::isfinite(field.demand.most))
+      option.between(field.demand.least, field.demand.most);
+    else if (std::isfinite(field.demand.least))
+      option.at_least(field.demand.least);
+    options.push_back(option);
+  }
+  return options;
+}
+
+Option Verb::add_field(const std::string& name, const std::string& help,
+                       const config::Field& field) {
+  if (const auto* choice = std::get_if<config::EnumField>(&field.value))
+    return add_choice(name, help, choice->names,
+                      std::string(choice->names[choice->read(choice->member)]),
+                      [choice = *choice](size_t chosen) { choice.write(choice.member, chosen); });
+  return std::visit(
+      [&]<typename Value>(const Value& value) -> Option {
+        if constexpr (std::is_same_v<Value, bool*>)
+          return flag(name, *value, help);
+        else if constexpr (requires { option(name, *value, help); })
+          return option(name, *value, help);
+        else
+          throw std::logic_error(fmt::format("{} is no value for a command line", name));
+      },
+      field.value);
 }
 
 void Verb::read_environment(const std::string& prefix) {

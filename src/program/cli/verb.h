@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 
 namespace CLI {
@@ -31,11 +32,6 @@ class CommandLineError : public UsageError {
 
  private:
   std::string verb_;
-};
-
-template <typename Enum>
-concept Choice = std::is_enum_v<Enum> && requires {
-  enum_names(Enum{});
 };
 
 /// An option or argument of a verb, and what must hold of it.
@@ -88,17 +84,18 @@ class Verb {
   Option option(const std::string& name, uint64_t& value, const std::string& help);
   Option option(const std::string& name, double& value, const std::string& help);
   Option option(const std::string& name, std::optional<int64_t>& value, const std::string& help);
+  Option option(const std::string& name, std::optional<uint64_t>& value, const std::string& help);
   Option option(const std::string& name, std::optional<double>& value, const std::string& help);
   /// May be given several times, and several values at a time.
   Option option(const std::string& name, std::vector<std::string>& values, const std::string& help);
   /// One of the names of an enum.
-  template <Choice Enum>
+  template <config::NamedEnum Enum>
   Option option(const std::string& name, Enum& value, const std::string& help) {
     const auto names = enum_names(value);
     return add_choice(name, help, names, std::string(names[static_cast<size_t>(value)]),
                       [&value](size_t chosen) { value = static_cast<Enum>(chosen); });
   }
-  template <Choice Enum>
+  template <config::NamedEnum Enum>
   Option option(const std::string& name, std::optional<Enum>& value, const std::string& help) {
     return add_choice(name, help, enum_names(Enum{}), "",
                       [&value](size_t chosen) { value = static_cast<Enum>(chosen); });
@@ -107,6 +104,14 @@ class Verb {
   Option flag(const std::string& name, bool& value, const std::string& help);
   /// Does something instead of what the verb does.
   Option flag(const std::string& name, std::function<void()> action, const std::string& help);
+
+  /// An option for each field of a request, with its help, its default and what is demanded of it:
+  /// the field error_rate is --error-rate. arguments: fields that are told by their place.
+  template <config::Configuration Request>
+  std::vector<Option> options(Request& request,
+                              const std::vector<std::string_view>& arguments = {}) {
+    return add_fields(config::fields_of(request), arguments);
+  }
 
   /// Each option added so far may also be given by an environment variable, `prefix` and its name
   /// in capitals: --max-body by TESSERA_MAX_BODY. The command line goes first.
@@ -132,6 +137,9 @@ class Verb {
   Option add_choice(const std::string& name, const std::string& help,
                     std::span<const std::string_view> names, const std::string& initial,
                     std::function<void(size_t)> choose);
+  std::vector<Option> add_fields(const std::vector<config::Field>& fields,
+                                 const std::vector<std::string_view>& arguments);
+  Option add_field(const std::string& name, const std::string& help, const config::Field& field);
   std::string full_name() const;
   const Verb& chosen() const;
   const Verb* find(const std::string& name) const;

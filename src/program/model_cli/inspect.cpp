@@ -17,8 +17,8 @@
 #include "tessera/base/progress.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/model/language_model.h"
-#include "tessera/report/markup.h"
 #include "tessera/report/page.h"
+#include "tessera/report/text.h"
 
 namespace tessera::cli {
 namespace {

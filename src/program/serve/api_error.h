@@ -39,8 +39,8 @@ class ApiError : public std::runtime_error {
   int retry_after_ = 0;
 };
 
-/// What became of a request that was not answered because of this exception: a caller's mistake
-/// (UsageError) is status 400, anything else is 500 with a
+/// What became of a request that was not answered because of this exception: an unknown document is
+/// status 404, another mistake of the caller's (UsageError) 400; anything else is 500, with a
 /// number under which the log says what happened.
 ApiError as_api_error(const std::exception_ptr& error);
 

@@ -7,6 +7,7 @@
 #include "program/serve/api_error.h"
 #include "program/serve/log.h"
 #include "tessera/base/error.h"
+#include "tessera/store/ledger.h"
 
 namespace tessera::serve {
 namespace {
@@ -29,6 +30,8 @@ ApiError as_api_error(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const ApiError& known) {
     return known;
+  } catch (const store::UnknownDocument& unknown) {
+    return ApiError(404, "{}", unknown.what()).about("id").with_code("document_not_found");
   } catch (const UsageError& mistake) {
     return ApiError(400, "{}", mistake.what());
   } catch (const c10::Error& failure) {

@@ -26,6 +26,11 @@ nlohmann::ordered_json bytes_json(const std::string& bytes) {
   return json;
 }
 
+/// A text ends at its maximum of tokens, or by itself.
+std::string_view openai_name(Finish finish) {
+  return finish == Finish::kMaxTokens ? "length" : "stop";
+}
+
 /// The token itself among the most probable ones. It comes first where it is as probable as the
 /// first of them, so that a reader who looks for the maximum finds it.
 std::vector<TokenChoice> with_itself(const ScoredToken& token) {
@@ -59,14 +64,16 @@ void Choice::add_prompt(const TokenIds& prompt, bool echo, std::span<const Score
   text_ += shown.finish();
 }
 
-void Choice::add(const TextToken& token) {
-  if (report_.logprobs) report(token.token);
-  ids_.push_back(token.token.token);
-  count(token.token.token);
-  text_ += token.text;
-  log_probability_ += *token.token.log_probability;
+void Choice::add(const Written& written) {
+  text_ += written.text;
+  if (written.finish) finish_ = written.finish;
+  if (!written.token) return;
+  const ScoredToken& token = *written.token;
+  if (report_.logprobs) report(token);
+  ids_.push_back(token.token);
+  count(token.token);
+  log_probability_ += *token.log_probability;
   ++tokens_;
-  if (token.finish) finish_ = token.finish;
 }
 
 void Choice::report(const ScoredToken& token) {
@@ -137,7 +144,8 @@ Choice::Json Choice::flush(int64_t index) {
     json["prompt_token_ids"] = std::exchange(prompt_ids_, {});
   if (report_.token_ids) json["token_ids"] = ids_;
   ids_.clear();
-  json["finish_reason"] = finish_ ? Json(config::enum_name(*finish_)) : Json(nullptr);
+  json["finish_reason"] = finish_ ? Json(openai_name(*finish_)) : Json(nullptr);
+  json["finish"] = finish_ ? Json(config::enum_name(*finish_)) : Json(nullptr);
   return json;
 }
 

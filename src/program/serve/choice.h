@@ -5,9 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "program/serve/engine.h"
 #include "program/serve/served_model.h"
-#include "tessera/infer/text_stream.h"
+#include "tessera/sampling/text_writer.h"
 
 namespace tessera::serve {
 
@@ -29,9 +28,9 @@ class Choice {
   /// The prompt: shown (echo), or only counted, for the offsets of what follows. tokens: with their
   /// scores, if they are shown and scores are asked for.
   void add_prompt(const TokenIds& prompt, bool echo, std::span<const ScoredToken> tokens);
-  void add(const TextToken& token);
+  void add(const Written& written);
   /// Ends without another token.
-  void end(FinishReason reason) { finish_ = reason; }
+  void end(Finish reason) { finish_ = reason; }
 
   bool ended() const { return finish_.has_value(); }
   /// Tokens that were written.
@@ -62,7 +61,7 @@ class Choice {
   int64_t characters_ = 0;
   int64_t tokens_ = 0;
   double log_probability_ = 0;
-  std::optional<FinishReason> finish_;
+  std::optional<Finish> finish_;
   bool begun_ = false;
 };
 

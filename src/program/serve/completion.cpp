@@ -4,7 +4,8 @@
 #include <numeric>
 
 #include "program/serve/api_error.h"
-#include "tessera/base/config.h"
+#include "tessera/store/complete.h"
+#include "tessera/store/question.h"
 
 namespace tessera::serve {
 namespace {
@@ -36,54 +37,65 @@ void Completion::Mailbox::push(Event event) {
   changed.notify_one();
 }
 
-Completion::Completion(Service& service, const CompletionRequest& request,
-                       const std::string& client)
+Completion::Completion(Service& service, const CompletionRequest& request, const Request& http)
     : service_(service),
       request_(request),
       model_(service.models.find(request.model)),
       id_(new_id(request.chat)) {
-  for (const auto& prompt : request_.prompts) prompts_.push_back(encoded(prompt));
+  for (const auto& content : request_.prompts)
+    prompts_.push_back(read(content, service.unwanted(http)));
   check_size();
-  for (const TokenIds& prompt : prompts_)
+  for (const auto& [prompt, rest] : prompts_)
     for (int64_t i = 0; i < request_.best_of; ++i) {
       Choice& choice = choices_.emplace_back(
           *model_, form_of(request_),
           ChoiceReport{.logprobs = request_.logprobs.has_value(), .token_ids = request_.token_ids});
       if (scores_prompts()) continue;
       choice.add_prompt(prompt, request_.echo, {});
-      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+      if (request_.writing.max_tokens == 0) choice.end(Finish::kMaxTokens);
     }
-  if (!ended()) ticket_ = model_->engine->submit(work(client));
+  if (!ended()) ticket_ = model_->engine->submit(work(http.asker));
 }
 
-/// The ids of a prompt; an empty one begins a new text.
-TokenIds Completion::encoded(const PromptContent& prompt) const {
-  TokenIds ids;
-  if (const auto* given = std::get_if<TokenIds>(&prompt))
-    ids = *given;
-  else  // a chat's text is not a program's own
-    ids =
-        encoded_text(*model_, std::get<std::string>(prompt),
-                     request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised, "prompt");
+/// The ids of a prompt; an empty one begins a new text. A store takes a text as people type it, as
+/// recall does, unless the prompt is to be shown with its own tokens.
+Completion::Prompt Completion::read(const PromptContent& content,
+                                    const ServedStore::Unwanted& unwanted) const {
+  Prompt prompt;
+  if (const auto* given = std::get_if<TokenIds>(&content)) {
+    prompt.tokens = *given;
+  } else {  // a chat's text is not a program's own
+    const auto& text = std::get<std::string>(content);
+    const auto special = request_.chat ? SpecialTokens::kAsText : SpecialTokens::kRecognised;
+    prompt.tokens = encoded_text(*model_, text, special, "prompt");
+    const auto read_typed = [&](const ServedStore::Snapshot& snapshot) {
+      store::Question question = store::read_question(snapshot.store, text);
+      prompt.tokens.assign(question.tokens.begin(), question.tokens.end());
+      prompt.rest = std::move(question.rest);
+    };
+    if (model_->store && !request_.echo) model_->store->read(read_typed, unwanted);
+  }
   const int64_t V = model_->engine->vocabulary();
-  for (const int64_t id : ids)
+  for (const int64_t id : prompt.tokens)
     if (id >= V)
       throw ApiError(400, "the prompt holds token {}, the model's ids go up to {}", id, V - 1)
           .about("prompt");
-  if (const auto end = model_->tokenizer.end_of_text(); ids.empty() && end) ids = {*end};
-  if (ids.empty())
+  if (const auto end = model_->tokenizer.end_of_text(); prompt.tokens.empty() && end)
+    prompt.tokens = {*end};
+  if (prompt.tokens.empty())
     throw ApiError(400, "the prompt is empty, and the tokenizer has no end of text to begin with")
         .about("prompt");
-  return ids;
+  return prompt;
 }
 
 void Completion::check_size() const {
   const auto most = static_cast<double>(service_.limits.tokens_per_request);
   const auto candidates = static_cast<double>(request_.best_of);
   double read = 0;
-  for (const TokenIds& prompt : prompts_) read += candidates * static_cast<double>(prompt.size());
-  const double written =
-      candidates * static_cast<double>(prompts_.size()) * static_cast<double>(request_.max_tokens);
+  for (const auto& [prompt, rest] : prompts_)
+    read += candidates * static_cast<double>(prompt.size());
+  const double written = candidates * static_cast<double>(prompts_.size()) *
+                         static_cast<double>(request_.writing.max_tokens);
   if (read + written > most)
     throw ApiError(413,
                    "the request's texts have {:.0f} tokens to be read and {:.0f} to be written, "
@@ -99,7 +111,7 @@ void Completion::check_size() const {
                    "the answer may have {:.1f} MB, expected at most {:.1f} (--max-answer); ask for "
                    "fewer texts, tokens or log-probabilities",
                    bytes / 1e6, static_cast<double>(service_.limits.answer_bytes) / 1e6);
-  for (const auto& [token, bias] : request_.sampling.logit_bias)
+  for (const auto& [token, bias] : request_.writing.sampling.logit_bias)
     if (token >= model_->engine->vocabulary())
       throw ApiError(400, "'logit_bias' names token {}, the model's ids go up to {}", token,
                      model_->engine->vocabulary() - 1)
@@ -112,8 +124,8 @@ bool Completion::scores_prompts() const {
 
 /// Whether the scores of the prompts already give the answer.
 bool Completion::is_scored_to_the_end() const {
-  return scores_prompts() &&
-         (request_.max_tokens == 0 || (request_.max_tokens == 1 && request_.is_greedy()));
+  const int64_t tokens = request_.writing.max_tokens;
+  return scores_prompts() && (tokens == 0 || (tokens == 1 && request_.is_greedy()));
 }
 
 EngineRequest Completion::work(const std::string& client) {
@@ -128,10 +140,10 @@ EngineRequest Completion::work(const std::string& client) {
 /// The prompts in groups that are scored in one go.
 void Completion::add_scoring(EngineRequest& work) const {
   for (size_t first = 0; first < prompts_.size();) {
-    int64_t tokens = std::ssize(prompts_[first]);
+    int64_t tokens = std::ssize(prompts_[first].tokens);
     size_t last = first + 1;
-    while (last < prompts_.size() && tokens + std::ssize(prompts_[last]) <= kScoredTokens)
-      tokens += std::ssize(prompts_[last++]);
+    while (last < prompts_.size() && tokens + std::ssize(prompts_[last].tokens) <= kScoredTokens)
+      tokens += std::ssize(prompts_[last++].tokens);
     work.scores.push_back(score_job(first, last));
     first = last;
   }
@@ -139,7 +151,7 @@ void Completion::add_scoring(EngineRequest& work) const {
 
 ScoreJob Completion::score_job(size_t first, size_t last) const {
   ScoreJob job;
-  job.texts.assign(prompts_.begin() + first, prompts_.begin() + last);
+  for (size_t i = first; i < last; ++i) job.texts.push_back(prompts_[i].tokens);
   job.alternatives = *request_.logprobs;
   job.on_scores = [mailbox = mailbox_, first](std::vector<std::vector<ScoredToken>>&& tokens) {
     mailbox->push(Scores{first, std::move(tokens)});
@@ -150,17 +162,23 @@ ScoreJob Completion::score_job(size_t first, size_t last) const {
 void Completion::add_texts(EngineRequest& work) const {
   for (size_t choice = 0; choice < choices_.size(); ++choice) {
     TextJob job;
-    job.prompt = prompts_[choice / request_.best_of];
-    job.sampling = request_.sampling;
+    const Prompt& prompt = prompts_[choice / request_.best_of];
+    job.prompt = prompt.tokens;
+    job.writing = writing(prompt);
     job.sequence = choice % request_.best_of;
-    job.max_tokens = request_.max_tokens;
-    job.stop = request_.stop;
-    if (!request_.ignore_end) job.end_of_text = model_->tokenizer.end_of_text();
-    job.on_token = [mailbox = mailbox_, choice](TextToken&& token) {
-      mailbox->push(Written{choice, std::move(token)});
+    job.on_news = [mailbox = mailbox_, choice](Written&& written) {
+      mailbox->push(News{choice, std::move(written)});
     };
     work.texts.push_back(std::move(job));
   }
+}
+
+/// What was asked for, with the model's tokens. The model outlives what its engine writes.
+WritingOptions Completion::writing(const Prompt& prompt) const {
+  WritingOptions options = request_.writing;
+  options.token_bytes = store::bytes_after(model_->tokenizer, prompt.rest);
+  if (!request_.ignore_end) options.end_of_text = model_->tokenizer.end_of_text();
+  return options;
 }
 
 bool Completion::ended() const {
@@ -180,9 +198,9 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
       throw as_api_error(*error);
     else if (auto* scores = std::get_if<Scores>(&event))
       apply(std::move(*scores), on_news);
-    else if (auto* written = std::get_if<Written>(&event)) {
-      choices_[written->choice].add(written->token);
-      on_news(written->choice);
+    else if (const auto* news = std::get_if<News>(&event)) {
+      choices_[news->choice].add(news->written);
+      on_news(news->choice);
     }
   }
   const std::chrono::duration<double> passed = Clock::now() - started_;
@@ -197,32 +215,20 @@ bool Completion::wait(const std::function<void(size_t)>& on_news) {
 void Completion::apply(Scores&& scores, const std::function<void(size_t)>& on_news) {
   for (size_t i = 0; i < scores.tokens.size(); ++i) {
     const auto& tokens = scores.tokens[i];
-    const size_t prompt = scores.first + i;
+    const size_t number = scores.first + i;
+    const Prompt& prompt = prompts_[number];
+    const WritingOptions options = writing(prompt);
     for (int64_t sample = 0; sample < request_.best_of; ++sample) {
-      const size_t index = prompt * request_.best_of + sample;
+      const size_t index = number * request_.best_of + sample;
       Choice& choice = choices_[index];
-      choice.add_prompt(prompts_[prompt], true, std::span(tokens).first(tokens.size() - 1));
-      if (request_.max_tokens == 0) choice.end(FinishReason::kLength);
+      choice.add_prompt(prompt.tokens, true, std::span(tokens).first(tokens.size() - 1));
+      if (options.max_tokens == 0) choice.end(Finish::kMaxTokens);
       on_news(index);
-      if (request_.max_tokens == 0 || !is_scored_to_the_end()) continue;
-      choice.add(first_choice(tokens.back()));
+      if (options.max_tokens == 0 || !is_scored_to_the_end()) continue;
+      choice.add(TextWriter(options, 0, prompt.tokens.size()).add(tokens.back()));
       on_news(index);
     }
   }
-}
-
-/// The only token of a text, as the engine would write it.
-TextToken Completion::first_choice(const ScoredToken& token) const {
-  TextToken written = {token, "", FinishReason::kLength};
-  if (token.token == model_->tokenizer.end_of_text() && !request_.ignore_end) {
-    written.finish = FinishReason::kStop;
-    return written;
-  }
-  TextStream stream(request_.stop);
-  written.text = stream.push(model_->bytes_of(token.token));
-  if (stream.stopped()) written.finish = FinishReason::kStop;
-  written.text += stream.finish();
-  return written;
 }
 
 Completion::Json Completion::head(const std::string& object) const {
@@ -234,7 +240,7 @@ Completion::Json Completion::head(const std::string& object) const {
 
 Completion::Json Completion::usage() const {
   int64_t read = 0, written = 0;
-  for (const TokenIds& prompt : prompts_) read += std::ssize(prompt);
+  for (const auto& [prompt, rest] : prompts_) read += std::ssize(prompt);
   for (const Choice& choice : choices_) written += choice.tokens();
   return {
       {"prompt_tokens", read}, {"completion_tokens", written}, {"total_tokens", read + written}};
@@ -268,7 +274,7 @@ Completion::Json Completion::answer(const std::function<bool()>& hung_up) {
   json["choices"] = Json::array();
   for (const size_t choice : best_choices())
     json["choices"].push_back(choices_[choice].flush(std::ssize(json["choices"])));
-  if (request_.token_ids && request_.chat) json["prompt_token_ids"] = prompts_.front();
+  if (request_.token_ids && request_.chat) json["prompt_token_ids"] = prompts_.front().tokens;
   json["usage"] = usage();
   return json;
 }
@@ -278,7 +284,7 @@ Completion::Json Completion::event(size_t choice, bool last) {
   Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
   json["choices"] = {choices_[choice].flush(static_cast<int64_t>(choice))};
   if (request_.token_ids && request_.chat && !std::exchange(prompts_shown_, true))
-    json["prompt_token_ids"] = prompts_.front();
+    json["prompt_token_ids"] = prompts_.front().tokens;
   if (request_.usage_apart)
     json["usage"] = nullptr;
   else if (last)

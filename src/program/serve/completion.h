@@ -21,8 +21,8 @@ namespace tessera::serve {
 /// engine still does for it.
 class Completion {
  public:
-  /// Hands the work to the model's engine. Throws ApiError.
-  Completion(Service& service, const CompletionRequest& request, const std::string& client);
+  /// Hands the work to the model's engine. http: the request as it came. Throws ApiError.
+  Completion(Service& service, const CompletionRequest& request, const Request& http);
 
   /// The whole answer, once it is there. Throws ApiError, also where the time is up. hung_up: asked
   /// now and then; where it is true the answer does not matter.
@@ -35,15 +35,19 @@ class Completion {
   using Json = nlohmann::ordered_json;
   using Clock = std::chrono::steady_clock;
 
+  struct Prompt {
+    TokenIds tokens;
+    std::string rest;  ///< its end that is no whole token (store::Question::rest)
+  };
   struct Scores {
     size_t first;  ///< prompt
     std::vector<std::vector<ScoredToken>> tokens;
   };
-  struct Written {
+  struct News {
     size_t choice;
-    TextToken token;
+    Written written;
   };
-  using Event = std::variant<Scores, Written, std::exception_ptr>;
+  using Event = std::variant<Scores, News, std::exception_ptr>;
   /// Where the engine's thread leaves what it has done.
   struct Mailbox {
     std::mutex mutex;
@@ -52,7 +56,7 @@ class Completion {
     void push(Event event);
   };
 
-  TokenIds encoded(const PromptContent& prompt) const;
+  Prompt read(const PromptContent& content, const ServedStore::Unwanted& unwanted) const;
   bool scores_prompts() const;
   bool is_scored_to_the_end() const;
   void check_size() const;
@@ -60,13 +64,13 @@ class Completion {
   void add_scoring(EngineRequest& work) const;
   void add_texts(EngineRequest& work) const;
   ScoreJob score_job(size_t first, size_t last) const;
+  WritingOptions writing(const Prompt& prompt) const;
 
   bool ended() const;
   /// Waits for something new and applies it: calls `on_news` with each choice after each change.
   /// Returns false where nothing came for a while.
   bool wait(const std::function<void(size_t choice)>& on_news);
   void apply(Scores&& scores, const std::function<void(size_t choice)>& on_news);
-  TextToken first_choice(const ScoredToken& token) const;
 
   Json head(const std::string& object) const;
   Json usage() const;
@@ -78,7 +82,7 @@ class Completion {
   const ServedModels::Model model_;
   std::string id_;
   Clock::time_point started_ = Clock::now();
-  std::vector<TokenIds> prompts_;
+  std::vector<Prompt> prompts_;
   std::vector<Choice> choices_;  // best_of for each prompt
   bool has_tokens_ = false;
   bool prompts_shown_ = false;

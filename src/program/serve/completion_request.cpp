@@ -21,8 +21,8 @@ constexpr int64_t kMostPrompts = 2048;
 constexpr int64_t kMostChoices = 128;
 constexpr int64_t kMostLogprobs = 20;
 constexpr size_t kMostStops = 16;
+constexpr int64_t kDefaultTokens = 16;
 constexpr int64_t kDefaultChatTokens = 256;
-constexpr double kAny = 1e308;
 
 /// A text, a list of texts, a list of ids, or a list of lists of ids.
 std::vector<PromptContent> prompts_of(const Fields& fields) {
@@ -68,35 +68,39 @@ std::map<int64_t, double> bias_of(const Fields& fields) {
   return bias;
 }
 
+/// As the library's, but for two customs: top_k may be -1 for all, and without a seed every answer
+/// is another one.
 SamplingOptions sampling_of(const Fields& fields) {
   SamplingOptions sampling;
-  sampling.temperature = fields.number("temperature", sampling.temperature, 0, kAny);
-  sampling.top_p = fields.number("top_p", sampling.top_p, 0, 1);
+  auto known = config::fields_of(sampling);
+  std::erase_if(known, [](const config::Field& field) { return field.name == "seed"; });
+  for (config::Field& field : known)
+    if (field.name == "top_k") field.demand.least = -1;
+  fields.read(known);
+  sampling.top_k = std::max<int64_t>(0, sampling.top_k);
   if (sampling.top_p == 0) fields.refuse("top_p", "a number above 0, up to 1");
-  sampling.top_k = std::max<int64_t>(0, fields.integer("top_k", 0, -1, INT64_MAX));
-  sampling.min_p = fields.number("min_p", sampling.min_p, 0, 1);
-  sampling.repetition_penalty =
-      fields.number("repetition_penalty", sampling.repetition_penalty, 1e-3, 1e3);
-  sampling.frequency_penalty = fields.number("frequency_penalty", 0, -2, 2);
-  sampling.presence_penalty = fields.number("presence_penalty", 0, -2, 2);
   sampling.logit_bias = bias_of(fields);
   const auto seed = fields.integer("seed", INT64_MIN, INT64_MAX);
   sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device{}();
   return sampling;
 }
 
+std::vector<std::string> stops_of(const Fields& fields) {
+  std::vector<std::string> stops = fields.texts("stop");
+  if (stops.size() > kMostStops)
+    throw ApiError(400, "'stop' holds {} texts, expected at most {}", stops.size(), kMostStops)
+        .about("stop");
+  for (const auto& stop : stops)
+    if (stop.empty()) fields.refuse("stop", "texts that are not empty");
+  return stops;
+}
+
 /// What both kinds of request have in common.
 CompletionRequest common_request(const Fields& fields) {
   CompletionRequest request;
   request.model = fields.text("model").value_or("");
-  request.sampling = sampling_of(fields);
-  request.stop = fields.texts("stop");
-  if (request.stop.size() > kMostStops)
-    throw ApiError(400, "'stop' holds {} texts, expected at most {}", request.stop.size(),
-                   kMostStops)
-        .about("stop");
-  for (const auto& stop : request.stop)
-    if (stop.empty()) fields.refuse("stop", "texts that are not empty");
+  request.writing.sampling = sampling_of(fields);
+  request.writing.stop = stops_of(fields);
   request.choices = fields.integer("n", 1, 1, kMostChoices);
   request.best_of = request.choices;
   request.ignore_end = fields.boolean("ignore_eos", false);
@@ -128,8 +132,8 @@ std::string content_of(const json& content) {
 }  // namespace
 
 bool CompletionRequest::is_greedy() const {
-  return sampling.temperature == 0 && sampling.logit_bias.empty() &&
-         sampling.repetition_penalty == 1 && best_of == 1;
+  return writing.sampling.temperature == 0 && writing.sampling.logit_bias.empty() &&
+         writing.sampling.repetition_penalty == 1 && best_of == 1;
 }
 
 CompletionRequest completion_request(const json& body) {
@@ -139,10 +143,10 @@ CompletionRequest completion_request(const json& body) {
     throw ApiError(400, "'suffix' is not supported: these models read from left to right only")
         .about("suffix");
   request.prompts = prompts_of(fields);
-  request.max_tokens = fields.integer("max_tokens", request.max_tokens, 0, INT64_MAX);
+  request.writing.max_tokens = fields.integer("max_tokens", kDefaultTokens, 0, INT64_MAX);
   request.echo = fields.boolean("echo", false);
   request.logprobs = fields.integer("logprobs", 0, kMostLogprobs);
-  request.sampling.alternatives = request.logprobs.value_or(0);
+  request.writing.sampling.alternatives = request.logprobs.value_or(0);
   request.best_of = fields.integer("best_of", request.choices, 1, kMostChoices);
   if (request.best_of < request.choices)
     throw ApiError(400, "'best_of' is {}, expected at least 'n', which is {}", request.best_of,
@@ -163,13 +167,13 @@ CompletionRequest chat_request(const json& body) {
   request.prompts = {chat_prompt(fields.value("messages"))};
   const std::string limit =
       fields.has("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
-  request.max_tokens = fields.integer(limit, kDefaultChatTokens, 0, INT64_MAX);
+  request.writing.max_tokens = fields.integer(limit, kDefaultChatTokens, 0, INT64_MAX);
   const auto alternatives = fields.integer("top_logprobs", 0, kMostLogprobs);
   if (fields.boolean("logprobs", false))
     request.logprobs = alternatives.value_or(0);
   else if (alternatives && *alternatives > 0)
     throw ApiError(400, "'top_logprobs' is given without 'logprobs': true").about("top_logprobs");
-  request.sampling.alternatives = request.logprobs.value_or(0);
+  request.writing.sampling.alternatives = request.logprobs.value_or(0);
   for (const char* name : {"tools", "functions"})
     if (const json& found = fields.value(name); found.is_array() && !found.empty())
       throw ApiError(400, "'{}' is not supported: these models cannot call tools", name)

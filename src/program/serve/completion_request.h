@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "tessera/sampling/sampling.h"
+#include "tessera/sampling/text_writer.h"
 
 namespace tessera::serve {
 
@@ -19,9 +19,8 @@ struct CompletionRequest {
   std::string model;  ///< "" for the first one there is
   bool chat = false;
   std::vector<PromptContent> prompts;
-  int64_t max_tokens = 16;
-  SamplingOptions sampling;  ///< `alternatives` is `logprobs`; the seed is drawn if none is given
-  std::vector<std::string> stop;
+  /// What the fields say of it: `alternatives` is `logprobs`; the seed is drawn if none is given.
+  WritingOptions writing;
   int64_t choices = 1;  ///< "n"
   int64_t best_of = 1;  ///< candidates of each prompt, of which the best `choices` return
   bool echo = false;

@@ -5,7 +5,7 @@
 namespace tessera::serve {
 
 Response complete(Service& service, const CompletionRequest& asked, const Request& request) {
-  const auto completion = std::make_shared<Completion>(service, asked, request.asker);
+  const auto completion = std::make_shared<Completion>(service, asked, request);
   if (!asked.stream) return json_response(completion->answer(request.hung_up));
   return Response::of_events([completion](EventStream& events) { completion->stream(events); });
 }

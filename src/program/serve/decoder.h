@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/sampling/token_distribution.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera::serve {
 
@@ -54,6 +54,8 @@ class Decoder {
   virtual size_t rows() const = 0;
   /// What the text of this row is so far.
   virtual const TokenIds& tokens(size_t row) const = 0;
+  /// Whether its text goes on; if not, it ends as Finish::kNotStored.
+  virtual bool goes_on(size_t) const { return true; }
   /// The logits [V] of its next token; valid until the rows change. Several threads may ask.
   virtual std::span<const float> logits(size_t row) = 0;
   /// Goes on with these rows, in this order, each with one more token.

@@ -14,12 +14,8 @@ Engine::Ticket::~Ticket() {
   request_->cancelled = true;
 }
 
-Engine::Engine(std::unique_ptr<Decoder> decoder, std::function<std::string(int64_t)> token_bytes,
-               const EngineOptions& options)
-    : decoder_(std::move(decoder)),
-      token_bytes_(std::move(token_bytes)),
-      options_(options),
-      thread_([this] { run(); }) {}
+Engine::Engine(std::unique_ptr<Decoder> decoder, const EngineOptions& options)
+    : decoder_(std::move(decoder)), options_(options), thread_([this] { run(); }) {}
 
 Engine::~Engine() {
   {
@@ -37,13 +33,13 @@ void Engine::check(const EngineRequest& request) const {
   const auto longest = decoder_->longest_text();
   for (const TextJob& text : request.texts) {
     // The last token that is written is not read.
-    const int64_t read = std::ssize(text.prompt) + text.max_tokens - 1;
+    const int64_t read = std::ssize(text.prompt) + text.writing.max_tokens - 1;
     if (longest && read > *longest)
       throw ApiError(
           400,
           "the prompt has {} tokens, with max_tokens {} the model would have to read {}; "
           "it reads at most {}",
-          text.prompt.size(), text.max_tokens, read, *longest)
+          text.prompt.size(), text.writing.max_tokens, read, *longest)
           .with_code("context_length_exceeded");
     if (decoder_->bytes(read) > options_.memory_bytes)
       throw ApiError(400,
@@ -107,21 +103,22 @@ bool Engine::has_work() const {
 }
 
 /// The next token of every text, on all threads: a softmax over the vocabulary for each.
-std::vector<Engine::Draw> Engine::draw_tokens() {
-  std::vector<Draw> draws(rows_.size());
+std::vector<Engine::Step> Engine::next_steps() {
+  std::vector<Step> steps(rows_.size());
   at::parallel_for(0, std::ssize(rows_), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto row = static_cast<size_t>(i);
-      const TextJob& job = rows_[row].job;
       try {
-        draws[row].token = draw_token(decoder_->logits(row), decoder_->tokens(row), job.sampling,
-                                      job.sequence, job.prompt.size());
+        TextWriter& writer = rows_[row].writer;
+        steps[row].written = decoder_->goes_on(row)
+                                 ? writer.draw(decoder_->logits(row), decoder_->tokens(row))
+                                 : writer.end(Finish::kNotStored);
       } catch (...) {
-        draws[row].failure = std::current_exception();
+        steps[row].failure = std::current_exception();
       }
     }
   });
-  return draws;
+  return steps;
 }
 
 /// One token of every text.
@@ -130,14 +127,16 @@ void Engine::write_tokens() {
   std::vector<Row> going_on;
   std::vector<int64_t> kept;
   TokenIds drawn;
-  std::vector<Draw> draws = draw_tokens();
+  std::vector<Step> steps = next_steps();
   for (size_t index = 0; index < rows_.size(); ++index) {
     Row& row = rows_[index];
-    if (!write_token(row, std::move(draws[index]), drawn)) {
+    const auto token = hand_on(row, std::move(steps[index]));
+    if (!token) {
       used_bytes_ -= row.bytes;
       continue;
     }
     kept.push_back(static_cast<int64_t>(index));
+    drawn.push_back(*token);
     going_on.push_back(std::move(row));
   }
   rows_ = std::move(going_on);
@@ -146,35 +145,23 @@ void Engine::write_tokens() {
   decoder_->step(kept, drawn);
 }
 
-/// Hands on the next token of a text; returns whether it goes on.
-bool Engine::write_token(Row& row, Draw draw, TokenIds& drawn) {
-  if (row.request->is_cancelled()) return false;
-  if (draw.failure) {
-    fail(row.request, draw.failure);
-    return false;
+/// Hands on the next token of a text; returns it if the text goes on.
+std::optional<int64_t> Engine::hand_on(Row& row, Step&& step) {
+  if (row.request->is_cancelled()) return std::nullopt;
+  if (step.failure) {
+    fail(row.request, step.failure);
+    return std::nullopt;
   }
-  TextJob& job = row.job;
+  std::optional<int64_t> next;
+  if (!step.written.finish) next = step.written.token->token;
+  if (step.written.token) ++counts_.tokens_written;
   try {
-    TextToken next;
-    next.token = std::move(draw.token);
-    ++row.written;
-    ++counts_.tokens_written;
-    const bool ended = next.token.token == job.end_of_text;
-    if (!ended) next.text = row.stream.push(token_bytes_(next.token.token));
-    if (ended || row.stream.stopped())
-      next.finish = FinishReason::kStop;
-    else if (row.written == job.max_tokens)
-      next.finish = FinishReason::kLength;
-    if (next.finish) next.text += row.stream.finish();
-    const int64_t token = next.token.token;
-    const bool goes_on = !next.finish;
-    row.request->call([&] { job.on_token(std::move(next)); });
-    if (goes_on) drawn.push_back(token);
-    return goes_on;
+    row.request->call([&] { row.job.get().on_news(std::move(step.written)); });
   } catch (...) {
     fail(row.request, std::current_exception());
-    return false;
+    return std::nullopt;
   }
+  return next;
 }
 
 /// Its functions are not called any more, whatever becomes of the last one.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -11,39 +10,21 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "program/serve/decoder.h"
 #include "program/serve/fair_queue.h"
-#include "tessera/infer/text_stream.h"
-#include "tessera/sampling/sampling.h"
+#include "tessera/sampling/text_writer.h"
 
 namespace tessera::serve {
-
-/// Why a text ends, in OpenAI's words: at a stop string or the end of text, or at max_tokens.
-enum class FinishReason { kStop, kLength };
-constexpr std::array<std::string_view, 2> enum_names(FinishReason) {
-  return {"stop", "length"};
-}
-
-/// One token of a text that is being written.
-struct TextToken {
-  ScoredToken token;
-  std::string text;  ///< what has become final: whole characters, no part of a stop string
-  std::optional<FinishReason> finish;
-};
 
 /// A text to be continued, as infer/generate.h continues it.
 struct TextJob {
   TokenIds prompt;
-  SamplingOptions sampling;
+  WritingOptions writing;  ///< of 1 token or more
   uint64_t sequence = 0;
-  int64_t max_tokens = 0;  ///< 1 or more
-  std::vector<std::string> stop;
-  std::optional<int64_t> end_of_text;
-  std::function<void(TextToken&&)> on_token;
+  std::function<void(Written&&)> on_news;
 };
 
 /// Texts to be scored (Decoder::score).
@@ -85,9 +66,7 @@ struct EngineCounts {
 /// turns with each other and with whatever else is asked. One thread; waiting clients take turns.
 class Engine {
  public:
-  /// token_bytes: the bytes that a token stands for.
-  Engine(std::unique_ptr<Decoder> decoder, std::function<std::string(int64_t)> token_bytes,
-         const EngineOptions& options);
+  Engine(std::unique_ptr<Decoder> decoder, const EngineOptions& options);
   /// Drops what is left.
   ~Engine();
   Engine(const Engine&) = delete;
@@ -109,8 +88,9 @@ class Engine {
   struct Shared;  // of one request's jobs
   struct Job;
   struct Row;
-  struct Draw {
-    ScoredToken token = {};
+  /// What a row writes next, or why it cannot.
+  struct Step {
+    Written written = {};
     std::exception_ptr failure;
   };
 
@@ -126,13 +106,12 @@ class Engine {
   bool read_part(Job& job, int64_t tokens);
   void end_reading(Job& job);
   void write_tokens();
-  std::vector<Draw> draw_tokens();
-  bool write_token(Row& row, Draw draw, TokenIds& drawn);
+  std::vector<Step> next_steps();
+  std::optional<int64_t> hand_on(Row& row, Step&& step);
   void fail(const std::shared_ptr<Shared>& request, std::exception_ptr error) noexcept;
   void end_all(std::exception_ptr error) noexcept;
 
   std::unique_ptr<Decoder> decoder_;
-  std::function<std::string(int64_t)> token_bytes_;
   EngineOptions options_;
   EngineCounts counts_;
 

@@ -40,13 +40,15 @@ struct Engine::Job {
 
 struct Engine::Row {
   Row(std::shared_ptr<Shared> owner, TextJob& text, double reserved)
-      : request(std::move(owner)), job(text), stream(text.stop), bytes(reserved) {}
+      : request(std::move(owner)),
+        job(text),
+        writer(text.writing, text.sequence, text.prompt.size()),
+        bytes(reserved) {}
 
   std::shared_ptr<Shared> request;
   std::reference_wrapper<TextJob> job;
-  TextStream stream;
+  TextWriter writer;
   double bytes;  // reserved for it
-  int64_t written = 0;
 };
 
 }  // namespace tessera::serve

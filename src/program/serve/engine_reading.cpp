@@ -78,7 +78,7 @@ bool Engine::has_room_for(const Job& job) const {
 /// Bytes of memory that it takes at most.
 double Engine::bytes_of(const Job& job) const {
   if (const auto* text = std::get_if<TextJob*>(&job.what))
-    return decoder_->bytes(std::ssize((*text)->prompt) + (*text)->max_tokens);
+    return decoder_->bytes(std::ssize((*text)->prompt) + (*text)->writing.max_tokens);
   const auto* score = std::get_if<ScoreJob*>(&job.what);
   if (!score) return 0;
   int64_t longest = 0;

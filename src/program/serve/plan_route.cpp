@@ -5,18 +5,21 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "program/jobs/plan_job.h"
 #include "program/serve/api_error.h"
-#include "program/serve/fields.h"
+#include "program/serve/job_request.h"
 #include "program/serve/service.h"
 #include "tessera/plan/law_plan.h"
-#include "tessera/plan/law_plan_json.h"
 
 namespace tessera::serve {
 namespace {
 
-constexpr int64_t kMostInputs = 1000000;
-constexpr int64_t kMostDimension = 1 << 20;
-constexpr int64_t kMostRuns = 20;
+/// What the server demands beyond the job, so that a plan takes seconds.
+const Demands kDemands = {
+    {"alpha", config::between(0, 100)},         {"inputs", config::between(1, 1e6)},
+    {"outputs", config::between(1, 1e6)},       {"error", config::between(1e-9, 1 - 1e-9)},
+    {"dimension", config::between(2, 1 << 20)}, {"runs", config::between(0, 20)}};
+constexpr int64_t kRuns = 3;  // simulated where the request does not say how many
 constexpr int64_t kMostWaiting = 8;
 constexpr auto kLook = std::chrono::milliseconds(20);  // between two at whether a plan is wanted
 
@@ -46,28 +49,10 @@ class Turn {
 };
 
 Response plan(const Service& service, const Request& request) {
-  const auto body = json_body(request);
-  const Fields fields(body);
-  const auto alpha = fields.number("alpha", 0, 100);
-  const auto inputs = fields.integer("inputs", 1, kMostInputs);
-  const auto outputs = fields.integer("outputs", 1, kMostInputs);
-  if (!alpha) fields.refuse("alpha", "the exponent of the inputs' Zipf law");
-  if (!inputs) fields.refuse("inputs", "the number of different inputs");
-  if (!outputs) fields.refuse("outputs", "the number of different outputs");
-  const auto error = fields.number("error", 1e-9, 1 - 1e-9);
-  const auto dimension = fields.integer("dimension", 2, kMostDimension);
-  if (error.has_value() == dimension.has_value())
-    throw ApiError(400,
-                   "give either 'error', to learn the size, or 'dimension', to learn what it "
-                   "holds")
-        .about("error");
-  const int64_t runs = fields.integer("runs", 3, 0, kMostRuns);
-  const auto seed = static_cast<uint64_t>(fields.integer("seed", 1, 0, INT64_MAX));
+  auto job = read_job<jobs::Plan>(request, kDemands);
+  if (!job.runs) job.runs = kRuns;
   const Turn turn(service.unwanted(request));
-  const auto law = theory::planned_zipf_law(*inputs, *outputs, *alpha);
-  return json_response(
-      theory::json_of(error ? theory::plan_for_error(law, *error, runs, seed)
-                            : theory::plan_in_dimension(law, *dimension, runs, seed)));
+  return json_response(theory::json_of(job.run()));
 }
 
 }  // namespace

@@ -3,12 +3,12 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 
+#include "program/jobs/store_jobs.h"
 #include "program/serve/http.h"
 
 namespace tessera::serve {
 
-/// Tells how far a long job is: so much done, of so much.
-using OnProgress = std::function<void(int64_t done, int64_t all)>;
+using jobs::OnProgress;
 
 /// The answer of a long job. `stream`: as events {"done": …, "of": …}, at most ten a second, and at
 /// the end the job's result as one event; else its result alone, with this status. What the job

@@ -48,12 +48,9 @@ namespace {
 ServedModel model_of_store(const std::string& name, const std::string& folder,
                            const EngineOptions& options) {
   auto store = std::make_shared<ServedStore>(name, folder);
-  const Tokenizer tokenizer = store->tokenizer();
-  const auto bytes_of = [tokenizer](int64_t token) {
-    return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
-  };
-  auto engine = std::make_unique<Engine>(decoder_of(store), bytes_of, options);
-  return {name, "store", tokenizer, nullptr, std::move(engine), std::move(store)};
+  Tokenizer tokenizer = store->tokenizer();
+  auto engine = std::make_unique<Engine>(decoder_of(store), options);
+  return {name, "store", std::move(tokenizer), nullptr, std::move(engine), std::move(store)};
 }
 
 }  // namespace
@@ -106,8 +103,8 @@ ServedModel served_model(const std::string& name, const std::string& folder,
   ModelFolder loaded = ModelFolder::load(folder, types);
   EngineOptions own = options;
   own.memory_bytes *= 1 - kCacheShare;
-  auto engine = std::make_unique<Engine>(
-      decoder_of(loaded.model, kCacheShare * options.memory_bytes), loaded.token_bytes(), own);
+  auto engine =
+      std::make_unique<Engine>(decoder_of(loaded.model, kCacheShare * options.memory_bytes), own);
   const std::string kind(loaded.model->kind());
   return {name, kind, std::move(loaded.tokenizer), std::move(loaded.model), std::move(engine)};
 }

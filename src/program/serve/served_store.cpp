@@ -232,7 +232,7 @@ std::unique_ptr<store::MemoWriter> ServedStore::open_writer() const {
 }
 
 /// Does an edit in the round that there is, or begins one; returns when the round has ended.
-void ServedStore::edit(const std::function<void(store::MemoWriter&)>& change) {
+void ServedStore::take_part(const std::function<void(store::MemoWriter&)>& change) {
   ++waiting_;
   std::unique_lock lock(writing_);
   const int64_t behind = --waiting_;
@@ -284,41 +284,28 @@ void ServedStore::checkpoint(store::MemoWriter& writer) {
     finish();
 }
 
-ServedStore::Stored ServedStore::memorize(const std::string& id, const std::string& text,
-                                          bool replace, const OnTokens& on_tokens) {
-  const auto duplicates = replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
-  Stored stored = {};
-  edit([&](store::MemoWriter& writer) {
-    if (!replace && writer.ledger().find(id))
-      throw ApiError(409, "'{}' is stored already; ?replace=true replaces it", id)
+jobs::Memorize::Answer ServedStore::edit(const jobs::Memorize& job,
+                                         const jobs::OnProgress& on_progress) {
+  std::optional<jobs::Memorize::Answer> answer;
+  take_part([&](store::MemoWriter& writer) {
+    if (!job.replace && writer.ledger().find(job.id))
+      throw ApiError(409, "'{}' is stored already; ?replace=true replaces it", job.id)
           .about("id")
           .with_code("document_exists");
     try {
-      stored.outcome = writer.memorize(id, text, duplicates, on_tokens);
+      answer = job.run(writer, on_progress);
     } catch (const DataError& error) {
       throw ApiError(422, "{}", error.what()).about("text");
     }
-    stored.document = document_of(writer.ledger(), id);
-    stored.details = writer.ledger().details(stored.document);
   });
-  return stored;
+  return *std::move(answer);
 }
 
-store::StoredDocument ServedStore::forget(const std::string& id, const OnTokens& on_tokens) {
-  store::StoredDocument document;
-  edit([&](store::MemoWriter& writer) {
-    document = document_of(writer.ledger(), id);
-    writer.forget(id, on_tokens);
-  });
-  return document;
-}
-
-store::StoredDocument document_of(const store::Ledger& ledger, const std::string& id) {
-  try {
-    return ledger.get(id);
-  } catch (const UsageError& error) {
-    throw ApiError(404, "{}", error.what()).about("id").with_code("document_not_found");
-  }
+jobs::Forget::Answer ServedStore::edit(const jobs::Forget& job,
+                                       const jobs::OnProgress& on_progress) {
+  std::optional<jobs::Forget::Answer> answer;
+  take_part([&](store::MemoWriter& writer) { answer = job.run(writer, on_progress); });
+  return *std::move(answer);
 }
 
 }  // namespace tessera::serve

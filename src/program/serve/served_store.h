@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "program/jobs/store_jobs.h"
 #include "program/serve/decoder.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
@@ -63,20 +64,12 @@ class ServedStore {
   /// where it was begun again too often, and where the store was replaced.
   void read(const std::function<void(const Snapshot&)>& use, const Unwanted& unwanted = {});
 
-  /// A document as it was stored.
-  struct Stored {
-    store::StoredDocument document;
-    store::DocumentDetails details;
-    store::Memorized outcome;
-  };
-  using OnTokens = store::MemoWriter::OnTokens;
-  /// One document, in one transaction. Throws ApiError: 409 where the id is taken and replace is
-  /// false, 422 where the text cannot be stored, 400 for a wrong id, 503 where another process is
-  /// writing.
-  Stored memorize(const std::string& id, const std::string& text, bool replace,
-                  const OnTokens& on_tokens);
-  /// Throws ApiError 404 where there is no such document; 503 as memorize().
-  store::StoredDocument forget(const std::string& id, const OnTokens& on_tokens);
+  /// One document, in one transaction. Throws ApiError: 409 where the id is taken and is not to be
+  /// replaced, 422 where the text cannot be stored, 503 where another process is writing;
+  /// UsageError as the job.
+  jobs::Memorize::Answer edit(const jobs::Memorize& job, const jobs::OnProgress& on_progress);
+  /// Throws store::UnknownDocument where there is no such document; ApiError 503 as above.
+  jobs::Forget::Answer edit(const jobs::Forget& job, const jobs::OnProgress& on_progress);
 
   /// Whether another store stands in its folder now (`tessera memo rebuild`).
   bool was_replaced() const;
@@ -94,7 +87,7 @@ class ServedStore {
   void alone(const std::function<void()>& work);
   std::unique_ptr<store::MemoWriter> writer();
   std::unique_ptr<store::MemoWriter> open_writer() const;
-  void edit(const std::function<void(store::MemoWriter&)>& change);
+  void take_part(const std::function<void(store::MemoWriter&)>& change);
   void end_round();
   void checkpoint(store::MemoWriter& writer);
   store::Ledger ledger_now() const;
@@ -119,9 +112,6 @@ class ServedStore {
   int64_t reading_before_ = 0;                   // readers that began in an earlier one
   bool closed_ = false;                          // to readers
 };
-
-/// The document of this id. Throws ApiError 404, with the nearest id as a suggestion.
-store::StoredDocument document_of(const store::Ledger& ledger, const std::string& id);
 
 /// A store's texts: the next token's probabilities are those of its decoder after the last tokens
 /// of the text, as many as the longest window has (LikelihoodDecoder::probabilities).

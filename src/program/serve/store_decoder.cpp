@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
 #include "program/serve/served_store.h"
-#include "tessera/memo/text_reader.h"
 
 namespace tessera::serve {
 namespace {
@@ -17,47 +15,36 @@ class StorePrompt : public PromptReading {
   TokenIds tokens;
 };
 
-/// The decoder's probabilities after contexts.
+/// What the store, as it is at the moment, predicts.
 class Predictor {
  public:
   explicit Predictor(std::shared_ptr<ServedStore> store) : store_(std::move(store)) {
     store_->read([this](const ServedStore::Snapshot& snapshot) {
-      const auto& memory = snapshot.store.config().memory;
-      vocabulary_ = memory.vocabulary;
-      longest_ = static_cast<size_t>(memo::window_lengths(memory).back());
+      vocabulary_ = snapshot.store.config().memory.vocabulary;
     });
   }
 
   int64_t vocabulary() const { return vocabulary_; }
 
-  /// The last tokens before `end`, as many as the longest window has.
-  std::vector<int32_t> context_of(const TokenIds& text, size_t end) const {
-    const size_t first = end - std::min(end, longest_);
-    return {text.begin() + first, text.begin() + end};
+  /// Throws UsageError on a prompt that is too short to be continued.
+  void check(const TokenIds& prompt) const {
+    store_->read([&](const ServedStore::Snapshot& snapshot) {
+      store::check_prompt(snapshot.store, prompt.size());
+    });
   }
 
-  /// The logarithms of the probabilities [V] after each context.
-  std::vector<std::vector<float>> logits_after(
-      const std::vector<std::vector<int32_t>>& contexts) const {
-    std::vector<std::vector<float>> logits;
-    const std::vector<std::span<const int32_t>> views(contexts.begin(), contexts.end());
+  std::vector<store::Prediction> predict(const std::vector<std::span<const int64_t>>& texts) const {
+    std::vector<store::Prediction> predictions;
+    if (texts.empty()) return predictions;
     store_->read([&](const ServedStore::Snapshot& snapshot) {
-      logits.clear();
-      const auto& decoder = snapshot.reader().decoder();
-      memo::read_contexts(snapshot.store.memory(), views,
-                          [&](size_t, const memo::WindowScores& scores) {
-                            auto& row = logits.emplace_back();
-                            for (const double probability : decoder.probabilities(scores))
-                              row.push_back(static_cast<float>(std::log(probability)));
-                          });
+      predictions = snapshot.reader().predict(texts);
     });
-    return logits;
+    return predictions;
   }
 
  private:
   std::shared_ptr<ServedStore> store_;
   int64_t vocabulary_ = 0;
-  size_t longest_ = 0;  // window
 };
 
 class StoreScoring : public ScoreReading {
@@ -83,11 +70,10 @@ class StoreScoring : public ScoreReading {
   void score_some(const TokenIds& text, std::vector<ScoredToken>& scores) {
     const size_t first = scores.size();
     const size_t last = std::min(text.size(), first + kScoredContexts - 1);
-    std::vector<std::vector<int32_t>> contexts;
-    for (size_t end = first; end <= last; ++end)
-      contexts.push_back(predictor_.context_of(text, end));
-    for (const auto& logits : predictor_.logits_after(contexts)) {
-      const TokenDistribution next(logits);
+    std::vector<std::span<const int64_t>> contexts;
+    for (size_t end = first; end <= last; ++end) contexts.push_back(std::span(text).first(end));
+    for (const store::Prediction& prediction : predictor_.predict(contexts)) {
+      const TokenDistribution next(prediction.logits);
       const bool inside = scores.size() < text.size();
       scores.push_back(
           next.score(inside ? text[scores.size()] : next.most_probable(), alternatives_));
@@ -113,6 +99,7 @@ class StoreDecoder : public Decoder {
   }
 
   std::unique_ptr<PromptReading> read(TokenIds prompt) override {
+    predictor_.check(prompt);
     return std::make_unique<StorePrompt>(std::move(prompt));
   }
   std::unique_ptr<ScoreReading> score(std::vector<TokenIds> texts, int64_t alternatives) override {
@@ -120,37 +107,48 @@ class StoreDecoder : public Decoder {
   }
 
   void add(PromptReading& prompt) override {
-    TokenIds& tokens = static_cast<StorePrompt&>(prompt).tokens;
-    logits_.push_back(
-        predictor_.logits_after({predictor_.context_of(tokens, tokens.size())}).front());
-    texts_.push_back(std::move(tokens));
+    Row row;
+    row.text = std::move(static_cast<StorePrompt&>(prompt).tokens);
+    row.prompt = row.text.size();
+    predict({&row, 1});
+    rows_.push_back(std::move(row));
   }
 
-  size_t rows() const override { return texts_.size(); }
-  const TokenIds& tokens(size_t row) const override { return texts_.at(row); }
-  std::span<const float> logits(size_t row) override { return logits_.at(row); }
+  size_t rows() const override { return rows_.size(); }
+  const TokenIds& tokens(size_t row) const override { return rows_.at(row).text; }
+  bool goes_on(size_t row) const override {
+    const auto& [text, prompt, next] = rows_.at(row);
+    return store::goes_on(next.best, text.size() > prompt);
+  }
+  std::span<const float> logits(size_t row) override { return rows_.at(row).next.logits; }
 
   void step(const std::vector<int64_t>& rows, const TokenIds& drawn) override {
-    std::vector<TokenIds> texts;
-    std::vector<std::vector<int32_t>> contexts;
+    std::vector<Row> longer;
     for (size_t i = 0; i < rows.size(); ++i) {
-      texts.push_back(texts_.at(rows[i]));
-      texts.back().push_back(drawn[i]);
-      contexts.push_back(predictor_.context_of(texts.back(), texts.back().size()));
+      longer.push_back(std::move(rows_.at(rows[i])));
+      longer.back().text.push_back(drawn[i]);
     }
-    logits_ =
-        contexts.empty() ? std::vector<std::vector<float>>() : predictor_.logits_after(contexts);
-    texts_ = std::move(texts);
+    rows_ = std::move(longer);
+    predict(rows_);
   }
-  void clear() noexcept override {
-    texts_.clear();
-    logits_.clear();
-  }
+  void clear() noexcept override { rows_.clear(); }
 
  private:
+  struct Row {
+    TokenIds text;
+    size_t prompt = 0;  // tokens of it
+    store::Prediction next;
+  };
+
+  void predict(std::span<Row> rows) const {
+    std::vector<std::span<const int64_t>> texts;
+    for (const Row& row : rows) texts.emplace_back(row.text);
+    std::vector<store::Prediction> predictions = predictor_.predict(texts);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i].next = std::move(predictions[i]);
+  }
+
   Predictor predictor_;
-  std::vector<TokenIds> texts_;
-  std::vector<std::vector<float>> logits_;  // of each text
+  std::vector<Row> rows_;
 };
 
 }  // namespace

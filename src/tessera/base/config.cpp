@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/suggestion.h"
@@ -14,6 +15,11 @@ template <typename T>
 inline constexpr bool is_vector = false;
 template <typename T>
 inline constexpr bool is_vector<std::vector<T>> = true;
+
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
 
 std::string joined(std::span<const std::string_view> names, std::string_view separator) {
   std::string text;
@@ -29,27 +35,60 @@ bool holds_integer(const Json& json) {
   return json.is_number_integer() && std::in_range<Integer>(json.get<int64_t>());
 }
 
+std::string path_of(const std::string& where, const std::string& key) {
+  return where.empty() ? key : fmt::format("{}.{}", where, key);
+}
+
+/// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.
+std::string shown(const Json& json) {
+  constexpr size_t kShown = 60;
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
+  return text;
+}
+
 void expect(bool fits, const Json& json, const std::string& path, std::string_view expected) {
-  if (!fits) throw UsageError("{} is {}, expected {}", path, json.dump(), expected);
+  if (!fits)
+    throw FieldError(path, fmt::format("{} is {}, expected {}", path, shown(json), expected));
+}
+
+/// "a whole number from 0 to 100"
+template <typename Number>
+std::string numbers_allowed(const Demand& demand) {
+  const std::string kind = std::is_integral_v<Number> ? "a whole number" : "a number";
+  const double least = std::is_unsigned_v<Number> ? std::max(0.0, demand.least) : demand.least;
+  if (std::isfinite(demand.most)) return fmt::format("{} from {} to {}", kind, least, demand.most);
+  return std::isfinite(least) ? fmt::format("{} from {} on", kind, least) : kind;
+}
+
+template <typename Number>
+bool holds_number(const Json& json, const Demand& demand) {
+  if constexpr (std::is_integral_v<Number>) {
+    if (!holds_integer<Number>(json)) return false;
+  } else if (!json.is_number()) {
+    return false;
+  }
+  const auto number = static_cast<double>(json.get<Number>());
+  return number >= demand.least && number <= demand.most;
 }
 
 template <typename Value>
-Value read_value(const Json& json, const std::string& path) {
-  if constexpr (is_vector<Value>) {
+Value read_value(const Json& json, const std::string& path, const Demand& demand) {
+  if constexpr (is_optional<Value>) {
+    if (json.is_null()) return {};
+    return read_value<typename Value::value_type>(json, path, demand);
+  } else if constexpr (is_vector<Value>) {
     expect(json.is_array(), json, path, "a list");
     Value result;
     for (const auto& item : json)
-      result.push_back(
-          read_value<typename Value::value_type>(item, fmt::format("{}[{}]", path, result.size())));
+      result.push_back(read_value<typename Value::value_type>(
+          item, fmt::format("{}[{}]", path, result.size()), demand));
     return result;
   } else {
     if constexpr (std::is_same_v<Value, bool>)
       expect(json.is_boolean(), json, path, "true or false");
-    else if constexpr (std::is_integral_v<Value>)
-      expect(holds_integer<Value>(json), json, path,
-             std::is_signed_v<Value> ? "a whole number" : "a whole number from 0 on");
-    else if constexpr (std::is_floating_point_v<Value>)
-      expect(json.is_number(), json, path, "a number");
+    else if constexpr (std::is_arithmetic_v<Value>)
+      expect(holds_number<Value>(json, demand), json, path, numbers_allowed<Value>(demand));
     else
       expect(json.is_string(), json, path, "a text");
     return json.get<Value>();
@@ -61,6 +100,10 @@ struct FieldToJson {
   Json operator()(const EnumField& field) const { return field.names[field.read(field.member)]; }
   Json operator()(const std::vector<Field>& fields) const { return fields_to_json(fields); }
   template <typename Value>
+  Json operator()(const std::optional<Value>* value) const {
+    return *value ? Json(**value) : Json(nullptr);
+  }
+  template <typename Value>
   Json operator()(const Value* value) const {
     return *value;
   }
@@ -69,15 +112,19 @@ struct FieldToJson {
 struct FieldFromJson {
   const Json& json;
   const std::string& path;
+  const Demand& demand;
 
   void operator()(const EnumField& field) const {
-    expect(json.is_string(), json, path, "a name");
-    field.write(field.member, index_of_name(field.names, json.get<std::string>(), path));
+    const auto name =
+        std::ranges::find(field.names, json.is_string() ? json.get<std::string>() : "");
+    expect(name != field.names.end(), json, path,
+           fmt::format("one of: {}", joined(field.names, ", ")));
+    field.write(field.member, static_cast<size_t>(name - field.names.begin()));
   }
   void operator()(const std::vector<Field>& fields) const { fields_from_json(json, fields, path); }
   template <typename Value>
   void operator()(Value* value) const {
-    *value = read_value<Value>(json, path);
+    *value = read_value<Value>(json, path, demand);
   }
 };
 
@@ -99,19 +146,24 @@ Json fields_to_json(const std::vector<Field>& fields) {
 
 void fields_from_json(const Json& json, const std::vector<Field>& fields,
                       const std::string& where) {
-  if (!json.is_object()) throw UsageError("{} is {}, expected a table", where, json.dump());
+  expect(json.is_object(), json, where, "a table");
   for (const auto& entry : json.items()) {
     const std::string& key = entry.key();
+    const std::string path = path_of(where, key);
     const auto field = std::ranges::find(fields, key, &Field::name);
     if (field == fields.end()) {
       const auto names = names_of(fields);
       const std::string near = suggestion(key, names);
-      throw UsageError("{}: unknown key '{}'{}", where.empty() ? "configuration" : where, key,
-                       near.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : near);
+      throw FieldError(
+          path,
+          fmt::format("{}unknown key '{}'{}", where.empty() ? "" : where + ": ", key,
+                      near.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : near));
     }
-    const std::string path = where.empty() ? key : fmt::format("{}.{}", where, key);
-    std::visit(FieldFromJson{entry.value(), path}, field->value);
+    std::visit(FieldFromJson{entry.value(), path, field->demand}, field->value);
   }
+  for (const Field& field : fields)
+    if (const std::string key(field.name); field.demand.required && !json.contains(key))
+      throw FieldError(path_of(where, key), fmt::format("{} is missing", path_of(where, key)));
 }
 
 std::string describe(const std::vector<Field>& fields, const std::string& indent) {

@@ -3,7 +3,9 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,9 +30,10 @@ namespace tessera {
 ///       }
 ///     };
 ///
-/// A field is a bool, an integer, a double, a std::string, a std::vector of int64_t, double or
-/// std::string, an enum with `enum_names(Enum)` beside it (an array of names in the order of its
-/// values), or another configuration.
+/// A field is a bool, an integer, a double, a std::string, a std::optional of int64_t, uint64_t,
+/// double or std::string, a std::vector of int64_t, double or std::string, an enum with
+/// `enum_names(Enum)` beside it (an array of names in the order of its values), or another
+/// configuration. A fourth argument says what must hold of it (Demand).
 ///
 /// What is done with fields is compiled once, in config.cpp. A file that holds a Json by value
 /// includes <nlohmann/json.hpp> itself.
@@ -72,12 +75,44 @@ struct EnumField {
   void (*write)(void* member, size_t index);
 };
 
+/// What must hold of a field beside its type.
+struct Demand {
+  double least = -std::numeric_limits<double>::infinity();  ///< of a number, itself allowed
+  double most = std::numeric_limits<double>::infinity();    ///< likewise
+  bool required = false;                                    ///< it has no default
+};
+constexpr Demand required() {
+  return {.required = true};
+}
+constexpr Demand at_least(double least) {
+  return {.least = least};
+}
+constexpr Demand between(double least, double most) {
+  return {.least = least, .most = most};
+}
+
 /// One field of a configuration. It points into the configuration, which must outlive it.
 struct Field {
   std::string_view name, help;
-  std::variant<bool*, int32_t*, int64_t*, uint64_t*, double*, std::string*, std::vector<int64_t>*,
-               std::vector<double>*, std::vector<std::string>*, EnumField, std::vector<Field>>
+  std::variant<bool*, int32_t*, int64_t*, uint64_t*, double*, std::string*, std::optional<int64_t>*,
+               std::optional<uint64_t>*, std::optional<double>*, std::optional<std::string>*,
+               std::vector<int64_t>*, std::vector<double>*, std::vector<std::string>*, EnumField,
+               std::vector<Field>>
       value;
+  Demand demand = {};
+};
+
+/// A field of an outer value is not what was demanded.
+class FieldError : public UsageError {
+ public:
+  /// path: the field's, "train.steps"; message: what was found and what was expected.
+  FieldError(std::string path, const std::string& message)
+      : UsageError("{}", message), path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
 };
 
 template <NamedEnum Enum>
@@ -92,15 +127,16 @@ EnumField enum_field(Enum& member) {
 template <Configuration T>
 std::vector<Field> fields_of(const T& value) {
   std::vector<Field> fields;
-  const_cast<T&>(value).visit_fields(
-      [&]<typename Member>(std::string_view name, Member& member, std::string_view help) {
-        if constexpr (Configuration<Member>)
-          fields.push_back({name, help, fields_of(member)});
-        else if constexpr (std::is_enum_v<Member>)
-          fields.push_back({name, help, enum_field(member)});
-        else
-          fields.push_back({name, help, &member});
-      });
+  const_cast<T&>(value).visit_fields([&]<typename Member>(std::string_view name, Member& member,
+                                                          std::string_view help,
+                                                          const Demand& demand = {}) {
+    if constexpr (Configuration<Member>)
+      fields.push_back({name, help, fields_of(member), demand});
+    else if constexpr (std::is_enum_v<Member>)
+      fields.push_back({name, help, enum_field(member), demand});
+    else
+      fields.push_back({name, help, &member, demand});
+  });
   return fields;
 }
 
@@ -115,9 +151,10 @@ auto to_json(const T& value) {
   return fields_to_json(fields_of(value));
 }
 
-/// Sets the fields that `json` names and leaves the others. Throws UsageError with the field's
+/// Sets the fields that `json` names and leaves the others. Throws FieldError with the field's
 /// path, what was found and what was expected, or, for an unknown name, the nearest known one;
-/// `value` is then as before. where: prefix of the paths in messages ("config.toml: model").
+/// `value` is then as before. null is the absence of an optional field. where: prefix of the paths
+/// in messages ("config.toml: model").
 template <Configuration T>
 void from_json(const Json& json, T& value, const std::string& where) {
   T result = value;

@@ -8,7 +8,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/memory_mixture.h"
-#include "tessera/infer/text_stream.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera {
@@ -48,20 +47,18 @@ MemoryMixture mixture_after(LanguageModel& model, const Tokens& prompt, const To
 }
 
 /// The texts that are being written.
-class Writer {
+class Texts {
  public:
-  /// sequences: the random sequence of each text; prompts: its tokens that were given.
-  Writer(std::vector<uint64_t> sequences, std::vector<size_t> prompts,
-         const GenerateOptions& options, const OnToken& on_token)
-      : sequences_(std::move(sequences)),
-        prompts_(std::move(prompts)),
-        options_(options),
-        on_token_(on_token),
-        generations_(prompts_.size()),
-        streams_(prompts_.size(), TextStream(options.stop)) {}
+  Texts(const GenerateOptions& options, const OnToken& on_token)
+      : options_(options), on_token_(on_token) {}
 
-  /// Mixes a memory into what is drawn for every text.
-  void mix(std::vector<MemoryMixture> mixtures) { mixtures_ = std::move(mixtures); }
+  /// One more text, of this random sequence, after a prompt of so many tokens.
+  void add(uint64_t sequence, size_t prompt) {
+    writers_.emplace_back(options_, sequence, prompt);
+    generations_.emplace_back();
+  }
+  /// Mixes a memory into what is drawn, one for each text in their order.
+  void mix(MemoryMixture mixture) { mixtures_.push_back(std::move(mixture)); }
 
   /// Goes on with every sequence of the session, the texts in their order, until all have ended. A
   /// text that ends leaves the session, but for those that end last; the last token that was drawn
@@ -71,7 +68,7 @@ class Writer {
     std::iota(active.begin(), active.end(), 0);
     while (!active.empty()) {
       if (InterruptGuard::interrupted()) {
-        for (size_t text : active) interrupt(text);
+        for (size_t text : active) end(text, Finish::kInterrupted);
         return;
       }
       const at::Tensor logits = session.logits().to(at::kFloat).contiguous();  // [B, V]
@@ -97,72 +94,44 @@ class Writer {
   std::vector<Generation> generations() && { return std::move(generations_); }
 
  private:
-  ScoredToken draw(size_t text, std::span<const float> logits, const Tokens& context) {
-    const auto drawn_from = [&](std::span<const float> mixed) {
-      return draw_token(mixed, context, options_.sampling, sequences_[text], prompts_[text]);
-    };
-    if (mixtures_.empty()) return drawn_from(logits);
+  /// Writes the next token of a text; returns it unless the text ends there.
+  std::optional<int64_t> next(size_t text, std::span<const float> logits, const Tokens& context) {
+    const Written written = draw(text, logits, context);
+    Generation& generation = generations_[text];
+    const ScoredToken& token = generation.tokens.emplace_back(*written.token);
+    generation.text += written.text;
+    const bool wanted = !on_token_ || on_token_({text, token, written.text, written.finish});
+    if (written.finish)
+      generation.finish = *written.finish;
+    else if (!wanted)
+      end(text, Finish::kCancelled);
+    return wanted && !written.finish ? std::optional(token.token) : std::nullopt;
+  }
+
+  Written draw(size_t text, std::span<const float> logits, const Tokens& context) {
+    if (mixtures_.empty()) return writers_[text].draw(logits, context);
     MemoryMixture& mixture = mixtures_[text];
     std::vector<float> mixed(logits.begin(), logits.end());
     mixture.predict(logits);
     mixture.mix(mixed);
-    ScoredToken token = drawn_from(mixed);
-    mixture.append(token.token);
-    return token;
+    Written written = writers_[text].draw(mixed, context);
+    mixture.append(written.token->token);
+    return written;
   }
 
-  /// Draws the next token of a text; returns it unless the text ends there.
-  std::optional<int64_t> next(size_t text, std::span<const float> logits, const Tokens& context) {
-    Generation& generation = generations_[text];
-    const ScoredToken& token = generation.tokens.emplace_back(draw(text, logits, context));
-    std::string piece = new_text(text, token.token);
-    std::optional<Finish> finish = reason_to_finish(text, token.token);
-    if (finish) piece += streams_[text].finish();
-    generation.text += piece;
-    if (on_token_ && !on_token_({text, token, piece, finish}) && !finish) {
-      finish = Finish::kCancelled;
-      generation.text += streams_[text].finish();
-    }
-    if (finish) generation.finish = *finish;
-    return finish ? std::nullopt : std::optional(token.token);
+  void end(size_t text, Finish reason) {
+    generations_[text].text += writers_[text].end(reason).text;
+    generations_[text].finish = reason;
   }
 
-  void interrupt(size_t text) {
-    generations_[text].text += streams_[text].finish();
-    generations_[text].finish = Finish::kInterrupted;
-  }
-
-  std::string new_text(size_t text, int64_t token) {
-    if (!options_.token_bytes || token == options_.end_of_text) return {};
-    return streams_[text].push(options_.token_bytes(token));
-  }
-
-  std::optional<Finish> reason_to_finish(size_t text, int64_t token) const {
-    if (token == options_.end_of_text) return Finish::kEndOfText;
-    if (streams_[text].stopped()) return Finish::kStopString;
-    if (std::ssize(generations_[text].tokens) == options_.max_tokens) return Finish::kMaxTokens;
-    return std::nullopt;
-  }
-
-  std::vector<uint64_t> sequences_;
-  std::vector<size_t> prompts_;
   const GenerateOptions& options_;
   const OnToken& on_token_;
+  std::vector<TextWriter> writers_;
   std::vector<Generation> generations_;
-  std::vector<TextStream> streams_;
   std::vector<MemoryMixture> mixtures_;  // of the texts, or none
 };
 
 }  // namespace
-
-void GenerateOptions::check() const {
-  sampling.check();
-  if (max_tokens < 0) throw UsageError("max_tokens is {}, expected 0 or more", max_tokens);
-  if (!stop.empty() && !token_bytes)
-    throw UsageError("stop strings were given, but no tokenizer to find them with");
-  if (std::count(stop.begin(), stop.end(), "") > 0)
-    throw UsageError("a stop string is empty; leave it out");
-}
 
 std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>& prompts,
                                  const GenerateOptions& options, const OnToken& on_token) {
@@ -173,24 +142,15 @@ std::vector<Generation> generate(LanguageModel& model, const std::vector<Prompt>
   if (options.echo)
     scores = score_texts(model, begun, {options.sampling.alternatives, options.reading});
 
-  std::vector<uint64_t> sequences;
-  std::vector<size_t> lengths;
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    sequences.push_back(prompts[i].sequence);
-    lengths.push_back(begun[i].size());
-  }
-  Writer writer(std::move(sequences), std::move(lengths), options, on_token);
+  Texts texts(options, on_token);
+  for (size_t i = 0; i < prompts.size(); ++i) texts.add(prompts[i].sequence, begun[i].size());
   if (options.max_tokens > 0) {
-    if (options.memory) {
-      std::vector<MemoryMixture> mixtures;
-      for (const Tokens& prompt : begun)
-        mixtures.push_back(mixture_after(model, prompt, *options.memory));
-      writer.mix(std::move(mixtures));
-    }
+    if (options.memory)
+      for (const Tokens& prompt : begun) texts.mix(mixture_after(model, prompt, *options.memory));
     session.add(begun);
-    writer.write(session);
+    texts.write(session);
   }
-  std::vector<Generation> generations = std::move(writer).generations();
+  std::vector<Generation> generations = std::move(texts).generations();
   for (size_t i = 0; i < prompts.size(); ++i)
     generations[i].tokens.insert(generations[i].tokens.begin(), scores[i].begin(), scores[i].end());
   return generations;
@@ -204,9 +164,10 @@ Generation continue_text(StreamingSession& session, const GenerateOptions& optio
   check_argument(options.memory == nullptr,
                  "continue_text: a memory cannot be mixed into a session");
   const size_t given = session.tokens().front().size();
-  Writer writer({sequence}, {given}, options, on_token);
-  if (options.max_tokens > 0) writer.write(session);
-  Generation generation = std::move(std::move(writer).generations().front());
+  Texts text(options, on_token);
+  text.add(sequence, given);
+  if (options.max_tokens > 0) text.write(session);
+  Generation generation = std::move(std::move(text).generations().front());
   if (session.tokens().front().size() < given + generation.tokens.size())
     session.step({generation.tokens.back().token});
   return generation;

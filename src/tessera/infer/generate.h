@@ -8,7 +8,7 @@
 #include "tessera/data/token_memory.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/infer/streaming_session.h"
-#include "tessera/sampling/sampling.h"
+#include "tessera/sampling/text_writer.h"
 
 namespace tessera {
 
@@ -19,31 +19,16 @@ struct Prompt {
   uint64_t sequence = 0;
 };
 
-/// The bytes that a token stands for.
-using TokenBytes = std::function<std::string(int64_t token)>;
-
-struct GenerateOptions {
-  int64_t max_tokens = 256;
-  SamplingOptions sampling;
-  std::vector<std::string> stop;       ///< the text ends before the first of these
-  std::optional<int64_t> end_of_text;  ///< ends a text, and stands for an empty prompt
-  bool echo = false;                   ///< the tokens of the prompt come first, scored
-  std::optional<Reading> reading;      ///< natural_reading() where none is given
-  MemoryBound bound;                   ///< of each contextual memory
-  TokenBytes token_bytes;              ///< without it there is no text, and no stop strings
+/// An end of text also stands for an empty prompt.
+struct GenerateOptions : WritingOptions {
+  bool echo = false;               ///< the tokens of the prompt come first, scored
+  std::optional<Reading> reading;  ///< natural_reading() where none is given
+  MemoryBound bound;               ///< of each contextual memory
   /// Mixed with the model as MemoryMixture does, which learns its weights from the model's last
   /// window of the prompt and from what is generated. Not owned. Prompts are scored by the model
   /// alone.
   const TokenMemory* memory = nullptr;
-
-  /// Throws UsageError that names the option and what it may be.
-  void check() const;
 };
-
-enum class Finish { kMaxTokens, kStopString, kEndOfText, kCancelled, kInterrupted };
-constexpr std::array<std::string_view, 5> enum_names(Finish) {
-  return {"max_tokens", "stop_string", "end_of_text", "cancelled", "interrupted"};
-}
 
 /// One generated token, as soon as it is there.
 struct GeneratedToken {

@@ -6,8 +6,9 @@
 #include <string>
 
 #include "tessera/data/tokenizer.h"
-#include "tessera/infer/generate.h"
+#include "tessera/infer/streaming_session.h"
 #include "tessera/ops/number_formats.h"
+#include "tessera/sampling/text_writer.h"
 
 namespace tessera {
 

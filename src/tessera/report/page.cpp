@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tessera/report/detail/page_style.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 #include "tessera/report/token_view.h"
 
 namespace tessera {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "tessera/base/error.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 namespace {

@@ -2,12 +2,55 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "tessera/sampling/token_distribution.h"
+#include "tessera/base/config.h"
 
 namespace tessera {
+
+/// A token and its log-probability under the model, nats.
+struct TokenChoice {
+  int64_t token;
+  double log_probability;
+};
+
+/// A token of a text with what the model thought of it, before penalty, temperature or truncation.
+struct ScoredToken {
+  int64_t token;
+  /// Nats; none where the model had read nothing before it.
+  std::optional<double> log_probability;
+  bool greedy = false;  ///< whether it is the model's first choice
+  /// The most probable tokens there, best first.
+  std::vector<TokenChoice> alternatives;
+};
+
+/// The model's own distribution over the next token: the softmax of its logits. The logits [V]
+/// stay with the caller and must outlive it.
+class TokenDistribution {
+ public:
+  /// Throws UsageError where a logit is NaN or +infinity, or where none is finite;
+  /// -infinity is a token that cannot come.
+  explicit TokenDistribution(std::span<const float> logits);
+
+  /// Throws UsageError on a token outside the vocabulary.
+  double log_probability(int64_t token) const;
+  /// The most probable token, of equals the one with the lowest id.
+  int64_t most_probable() const { return most_probable_; }
+  /// The `count` (at most V) most probable tokens, best first, equals by their ids.
+  std::vector<TokenChoice> most_probable(int64_t count) const;
+  /// This token, with that many alternatives. Throws as log_probability() does.
+  ScoredToken score(int64_t token, int64_t alternatives) const;
+
+ private:
+  std::span<const float> logits_;
+  int64_t most_probable_ = 0;
+  double log_normaliser_ = 0;
+};
+
+/// Ids of the `count` (at most V) largest of `logits`, largest first, equals by their ids.
+std::vector<int64_t> largest(std::span<const float> logits, int64_t count);
 
 /// How the next token is drawn from the model's logits. The steps, in their order, which is that of
 /// Hugging Face transformers and, as to penalties, of vLLM; c is how often a token was generated:
@@ -36,22 +79,28 @@ struct SamplingOptions {
   double presence_penalty = 0.0;
   std::map<int64_t, double> logit_bias = {};  ///< by token; -infinity forbids it
   uint64_t seed = 0;
-  int64_t alternatives = 0;
+  int64_t alternatives = 0;  ///< most probable tokens that are reported beside the one drawn
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("temperature", temperature, "divides the logits; 0 takes the most probable token");
-    field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
-    field("top_p", top_p, "draw from the fewest tokens that together have this probability");
-    field("min_p", min_p, "draw from the tokens this many times as probable as the first");
+    field("temperature", temperature, "divides the logits; 0 always takes the most probable token",
+          config::at_least(0));
+    field("top_k", top_k, "sample from the k most probable tokens (0: all)", config::at_least(0));
+    field("top_p", top_p,
+          "sample from the smallest set of tokens that together have this probability",
+          config::between(0, 1));
+    field("min_p", min_p,
+          "sample from the tokens at least this many times as probable as the most probable one",
+          config::between(0, 1));
     field("repetition_penalty", repetition_penalty,
-          "above 1 makes tokens of the context less probable");
+          "above 1: tokens that the context contains become less probable",
+          config::between(1e-3, 1e3));
     field("frequency_penalty", frequency_penalty,
-          "taken from a token's logit for each time it was generated");
+          "subtracted from a token's logit for each time that it was generated",
+          config::between(-2, 2));
     field("presence_penalty", presence_penalty,
-          "taken from the logit of every token that was generated");
-    field("seed", seed, "same seed, same text");
-    field("alternatives", alternatives, "report this many of the most probable tokens");
+          "subtracted from the logit of every token that was generated", config::between(-2, 2));
+    field("seed", seed, "random seed; the same seed gives the same text");
   }
 
   /// Throws UsageError that names the option and what it may be.

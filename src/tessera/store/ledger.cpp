@@ -5,7 +5,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/data/utf8.h"
-#include "tessera/store/detail/details_table.h"
 #include "tessera/store/detail/ledger_tables.h"
 #include "tessera/store/detail/passage_index.h"
 #include "tessera/store/detail/token_pieces.h"
@@ -122,7 +121,8 @@ StoredDocument Ledger::get(const std::string& id) const {
   if (auto document = find(id)) return *std::move(document);
   std::vector<std::string> known;
   for (const auto& document : documents()) known.push_back(document.id);
-  throw UsageError("there is no document '{}'{}", utf8::printable_line(id), suggestion(id, known));
+  throw UnknownDocument("there is no document '{}'{}", utf8::printable_line(id),
+                        suggestion(id, known));
 }
 
 memo::TokenPieces Ledger::pieces(const StoredDocument& document) const {

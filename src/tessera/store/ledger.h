@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/base/error.h"
 #include "tessera/memo/window_pairs.h"
 
 namespace tessera::store {
@@ -27,6 +28,11 @@ struct StoredDocument {
   int64_t tokens = 0;
   int64_t pairs = 0;  ///< pairs that it wrote into the memory
   std::string checksum;
+};
+
+/// A store has no document of an id.
+class UnknownDocument : public UsageError {
+  using UsageError::UsageError;
 };
 
 /// Free words about a document, by key.
@@ -103,7 +109,7 @@ class Ledger {
   /// In the order in which they were stored.
   std::vector<StoredDocument> documents() const;
   std::optional<StoredDocument> find(const std::string& id) const;
-  /// Throws UsageError if there is no such document, with the nearest id as a suggestion.
+  /// Throws UnknownDocument if there is none, with the nearest id as a suggestion.
   StoredDocument get(const std::string& id) const;
   /// The document's tokens. If they are not those that were stored, DataError is thrown, at the
   /// latest at the end.

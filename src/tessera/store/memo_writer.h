@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,9 @@ enum class Duplicates { kRefuse, kReplace };
 
 /// What memorize() did. kUnchanged: the store already held the same text under this id.
 enum class Memorized { kNew, kReplaced, kUnchanged };
+constexpr std::array<std::string_view, 3> enum_names(Memorized) {
+  return {"new", "replaced", "unchanged"};
+}
 
 /// A store opened for writing, by one process at a time, in one thread. Every document memorized or
 /// forgotten is one transaction of the ledger: a process killed at any moment leaves the store

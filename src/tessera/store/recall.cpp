@@ -74,24 +74,45 @@ bool StoreReader::by_likelihood() const {
   return store_.config().memory.code == memo::WindowCodeKind::kBound;
 }
 
-std::vector<double> StoreReader::probabilities() {
-  return decoder_.probabilities(reader_.scores());
+std::vector<Prediction> StoreReader::predict(
+    std::span<const std::span<const int64_t>> texts) const {
+  const auto longest = static_cast<size_t>(store_.memory().window_lengths().back());
+  std::vector<std::vector<int32_t>> contexts;
+  for (const auto text : texts) {
+    const auto last = text.last(std::min(text.size(), longest));
+    contexts.emplace_back(last.begin(), last.end());
+  }
+  const std::vector<std::span<const int32_t>> views(contexts.begin(), contexts.end());
+  std::vector<Prediction> predictions;
+  memo::read_contexts(store_.memory(), views, [&](size_t, const memo::WindowScores& scores) {
+    Prediction& next = predictions.emplace_back();
+    next.best = decoder_.best(scores);
+    for (const double probability : decoder_.probabilities(scores))
+      next.logits.push_back(static_cast<float>(std::log(probability)));
+  });
+  if (by_likelihood()) return predictions;
+  const std::vector<memo::NextToken> best = next_of(views);
+  for (size_t i = 0; i < predictions.size(); ++i) predictions[i].best = best[i];
+  return predictions;
 }
 
-void check_prompt(const QuestionedStore& store, std::span<const int32_t> prompt) {
+void check_prompt(const QuestionedStore& store, size_t tokens) {
   const int64_t shortest = memo::window_lengths(store.config().memory).front();
-  check_argument(static_cast<int64_t>(prompt.size()) >= shortest,
-                 "the prompt has {} tokens; this store needs at least {}", prompt.size(), shortest);
+  check_argument(static_cast<int64_t>(tokens) >= shortest,
+                 "the prompt has {} tokens; this store needs at least {}", tokens, shortest);
 }
 
-bool goes_on(const memo::NextToken& next, bool reciting) {
-  return next.recalled || (reciting && next.evidence > std::log(0.1 / 0.9));
+bool goes_on(const memo::NextToken& next, bool begun) {
+  return next.recalled || (begun && next.evidence > std::log(0.1 / 0.9));
 }
 
 Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token) {
-  check_prompt(store, prompt);
+  check_prompt(store, prompt.size());
+  check_argument(options.error_rate == kErrorRate ||
+                     store.config().memory.code == memo::WindowCodeKind::kBound,
+                 "error_rate is {}; a store of the paper's code has none", options.error_rate);
   const auto longest = static_cast<size_t>(store.memory().window_lengths().back());
   const auto context = prompt.last(std::min(prompt.size(), longest));
   std::vector<int32_t> text(context.begin(), context.end());
@@ -100,11 +121,11 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
   while (static_cast<int64_t>(result.tokens.size()) < options.tokens) {
     const std::optional<memo::NextToken> next = continuation.next();
     if (!next) {
-      result.end = RecallEnd::kNotStored;
+      result.finish = Finish::kNotStored;
       break;
     }
     if (next->token == store.tokenizer().end_of_text()) {
-      result.end = RecallEnd::kEndOfDocument;
+      result.finish = Finish::kEndOfText;
       break;
     }
     text.push_back(next->token);
@@ -113,6 +134,16 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
   }
   result.sources = store.sources(text, context.size(), options.sources);
   return result;
+}
+
+std::string_view RecitedText::add(int32_t token) {
+  std::string_view bytes = tokenizer_.token_bytes(token);
+  const auto repeated = std::ranges::mismatch(bytes, rest_);
+  rest_.erase(rest_.begin(), repeated.in2);
+  bytes.remove_prefix(static_cast<size_t>(repeated.in1 - bytes.begin()));
+  if (!bytes.empty()) rest_.clear();
+  text_ += bytes;
+  return bytes;
 }
 
 }  // namespace tessera::store

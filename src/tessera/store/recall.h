@@ -1,21 +1,29 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tessera/data/tokenizer.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
+#include "tessera/sampling/text_writer.h"
 #include "tessera/store/questioned_store.h"
 
 namespace tessera::store {
 
 /// How often, at most, a context that was never stored counts as stored.
 constexpr double kErrorRate = 0.01;
+
+/// What a store predicts after a text.
+struct Prediction {
+  memo::NextToken best;       ///< the next token, by the memory
+  std::vector<float> logits;  ///< [V]: log of LikelihoodDecoder::probabilities()
+};
 
 /// Continues a text from a store's memory, token by token. With the bound code it decodes by
 /// likelihood ratio, with the tokens' frequencies in the store as prior; with the paper's code by
@@ -32,8 +40,9 @@ class StoreReader {
   memo::NextToken next();
   /// The same for many contexts at once, independent of what was appended.
   std::vector<memo::NextToken> next_of(std::span<const std::span<const int32_t>> contexts) const;
-  /// [V]: the probability of each token as the next one (LikelihoodDecoder::probabilities).
-  std::vector<double> probabilities();
+  /// After each of these texts, of whose tokens the last ones count, as many as the longest window
+  /// has; also independent of what was appended.
+  std::vector<Prediction> predict(std::span<const std::span<const int64_t>> texts) const;
 
   const memo::LikelihoodDecoder& decoder() const { return decoder_; }
 
@@ -46,39 +55,51 @@ class StoreReader {
   memo::TextReader reader_;
 };
 
-/// Whether a recital takes the next token. It begins once the evidence shows that the context was
-/// stored (recalled); after that (`reciting`) it goes on as long as this is more probable than not,
-/// where nine of ten tokens are expected to be followed by another stored one.
-bool goes_on(const memo::NextToken& next, bool reciting);
-
-/// Why a recall ended. kNotStored: there is not enough evidence that a stored text continues here.
-enum class RecallEnd { kEnoughTokens, kEndOfDocument, kNotStored };
-constexpr std::array<std::string_view, 3> enum_names(RecallEnd) {
-  return {"tokens", "end-of-document", "not-stored"};
-}
+/// Whether a text goes on with the next token. It begins once the evidence shows that the context
+/// was stored (recalled); after that (`begun`) it goes on as long as this is more probable than
+/// not, where nine of ten tokens are expected to be followed by another stored one.
+bool goes_on(const memo::NextToken& next, bool begun);
 
 struct RecallOptions {
   int64_t tokens = 50;  ///< at most
-  double error_rate = kErrorRate;
+  double error_rate = kErrorRate;  ///< of the bound code
   size_t sources = 3;  ///< at most, for each token
 };
 
 struct Recall {
   std::vector<memo::NextToken> tokens;  ///< recalled, without the end of text
   std::vector<TokenSources> sources;    ///< of each
-  RecallEnd end = RecallEnd::kEnoughTokens;
+  Finish finish = Finish::kMaxTokens;
 };
 
 /// Recites what the memory holds after `prompt` (tokens, at least as many as the shortest window):
 /// looking ahead (Recital) under the bound code, by the best token each time under the paper's.
-/// Then it finds the sources of each token. Throws UsageError on a prompt that is too
-/// short.
+/// Then it finds the sources of each token. Throws UsageError on a prompt that is too short, and on
+/// an error rate where the store has the paper's code.
 Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token = {});
 
-/// Throws UsageError, naming the number of tokens needed, if `prompt` is shorter than
+/// Throws UsageError, naming the number of tokens needed, if a prompt of so many is shorter than
 /// the shortest window.
-void check_prompt(const QuestionedStore& store, std::span<const int32_t> prompt);
+void check_prompt(const QuestionedStore& store, size_t tokens);
+
+/// The text of recalled tokens, as they come one after the other. Where a question ends inside a
+/// token (Question::rest), they begin with that end again; it is left out.
+class RecitedText {
+ public:
+  /// The tokenizer must outlive it.
+  RecitedText(const Tokenizer& tokenizer, std::string rest)
+      : tokenizer_(tokenizer), rest_(std::move(rest)) {}
+
+  /// What this token adds to the text.
+  std::string_view add(int32_t token);
+  const std::string& text() const { return text_; }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::string rest_;  // that is to be left out yet
+  std::string text_;
+};
 
 }  // namespace tessera::store

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tessera/store/recited_text.h"
+#include "tessera/store/recall.h"
 
 namespace tessera::store {
 namespace {
@@ -101,7 +101,7 @@ Json json_of(const QuestionedStore& store, const std::string& prompt, const Ques
           {"read_as", question.text},
           {"differing_words", question.differences},
           {"text", text.text()},
-          {"end", config::enum_name(recall.end)},
+          {"finish", config::enum_name(recall.finish)},
           {"window_lengths", memo::window_lengths(store.config().memory)},
           {"tokens", std::move(tokens)}};
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/data/window_sampler.h"
+#include "tessera/data/token_stream.h"
 #include "tessera/text/corpus.h"
 #include "tessera/text/position_loss.h"
 #include "tessera/text/training_config.h"

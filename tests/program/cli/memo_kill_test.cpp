@@ -59,9 +59,9 @@ class Kills : public ::testing::Test {
     const int expected = outcome.err.find("not erased") == std::string::npos ? 0 : 10;
     EXPECT_EQ(outcome.status, expected) << outcome.err;
     std::vector<std::string> ids;
-    if (outcome.status == expected)
-      for (const auto& document : config::Json::parse(outcome.out.substr(outcome.out.find('\n'))))
-        ids.push_back(document["id"]);
+    if (outcome.status != expected) return ids;
+    const auto listed = config::Json::parse(outcome.out.substr(outcome.out.find('\n')));
+    for (const auto& document : listed["data"]) ids.push_back(document["id"]);
     return ids;
   }
 

@@ -71,7 +71,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
 
   const auto all = json({"recall", store, "--prompt", "Little Lamb who", "--tokens", "500"});
   EXPECT_EQ(std::string("Little Lamb who") + all["text"].get<std::string>(), kLamb);
-  EXPECT_EQ(all["end"], "end-of-document");
+  EXPECT_EQ(all["finish"], "end_of_text");
   const auto& token = all["tokens"][10];
   EXPECT_EQ(token["sources"][0]["document"], "old/lamb");
   EXPECT_EQ(token["sources"][0]["position"], 25);
@@ -97,24 +97,24 @@ TEST_F(Memo, UpdateMemorizesWhatHasChanged) {
   const Outcome again = memo({"update", store, path("poems"), "--meta", "by=Blake"});
   EXPECT_EQ(again.out, "old/lamb: 28 tokens, 56 pairs, replaced\nraven: unchanged\n");
   EXPECT_THAT(again.err, HasSubstr("0 new, 1 replaced, 1 unchanged"));
-  const auto documents = json({"documents", store});
+  const auto documents = json({"documents", store})["data"];
   for (const auto& document : documents)
     EXPECT_EQ(document["metadata"], (config::Json{{"by", "Blake"}, {"kind", "poem"}}));
   done({"memorize", path("store"), path("text.txt"), "--meta", "kind=prose"});
-  EXPECT_EQ(json({"documents", store, "--meta", "kind=poem", "--meta", "by=Blake"}).size(), 2u);
-  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})[0]["id"], "text.txt");
-  EXPECT_EQ(json({"documents", store, "--meta", "kind=letter"}).size(), 0u);
-  EXPECT_EQ(json({"documents", store, "--since", "2020-01-01"}).size(), 3u);
-  EXPECT_EQ(json({"documents", store, "--before", "2020-01-01"}).size(), 0u);
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=poem", "--meta", "by=Blake"})["data"].size(), 2u);
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})["data"][0]["id"], "text.txt");
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=letter"})["data"].size(), 0u);
+  EXPECT_EQ(json({"documents", store, "--since", "2020-01-01"})["data"].size(), 3u);
+  EXPECT_EQ(json({"documents", store, "--before", "2020-01-01"})["data"].size(), 0u);
   EXPECT_THAT(done({"documents", store}), HasSubstr("by=Blake, kind=poem"));
-  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})[0]["bytes"],
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})["data"][0]["bytes"],
             std::filesystem::file_size(path("text.txt")));
   expect_refusals({{{"documents", store, "--meta", "kind"}, "expected KEY=VALUE"},
                    {{"documents", store, "--meta", "=poem"}, "expected KEY=VALUE"},
                    {{"documents", store, "--meta", "a=1", "--meta", "a=2"}, "gives 'a' twice"},
                    {{"memorize", store, path("text.txt"), "--meta", "a\n=1"}, "'a\\x0a=1'"},
                    {{"documents", store, "--since", "2026-02-30"}, "expected a day"},
-                   {{"documents", store, "--before", "soon"}, "--before is 'soon'"}},
+                   {{"documents", store, "--before", "soon"}, "before is 'soon'"}},
                   2);
 }
 
@@ -123,7 +123,7 @@ TEST_F(Memo, SearchRanksPassages) {
   done({"memorize", store, path("poems")});
   EXPECT_THAT(done({"search", store, "dreary volumes"}), StartsWith("raven:1: "));
   EXPECT_THAT(done({"search", store, "dreary volumes"}), HasSubstr("midnight [dreary], while"));
-  const auto lamb = json({"search", store, "lambs", "--limit", "1"});
+  const auto lamb = json({"search", store, "lambs", "--limit", "1"})["data"][0];
   EXPECT_EQ(lamb["document"], "old/lamb");
   EXPECT_GT(lamb["score"], 0);
   EXPECT_EQ(done({"search", store, "nevermore"}), "");
@@ -158,9 +158,10 @@ TEST_F(Memo, AnswersQuestionsAsPeopleTypeThem) {
             "quaint and curious volume of forgotten lore.\n");
   EXPECT_EQ(done({"find", store, "WEARY, over many", "--case"}), "");
   EXPECT_EQ(done({"find", store, "weary, Over", "--exact"}), "");
-  const auto found = config::Json::parse(done({"find", store, "dost thou", "--json"}));
-  EXPECT_EQ(found["text"], "Dost thou");
-  EXPECT_EQ(found["character"], 26);
+  const auto found = json({"find", store, "dost thou"});
+  EXPECT_EQ(found["places"], 1);
+  EXPECT_EQ(found["data"][0]["text"], "Dost thou");
+  EXPECT_EQ(found["data"][0]["character"], 26);
 }
 
 TEST_F(Memo, SaysWhereASourceStands) {
@@ -225,7 +226,7 @@ TEST_F(Memo, GoesOnWithoutTheDocumentsThatAreBad) {
   EXPECT_THAT(run.err, HasSubstr("zip: byte 2 is zero"));
   EXPECT_THAT(run.err, HasSubstr("latin: byte 3 is not valid UTF-8"));
   EXPECT_THAT(run.err, HasSubstr("2 of 4 documents were not memorized"));
-  EXPECT_EQ(json({"documents", store}).size(), 2u);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
 }
 
 TEST_F(Memo, EveryVerbPrintsJson) {
@@ -239,7 +240,7 @@ TEST_F(Memo, EveryVerbPrintsJson) {
   EXPECT_EQ(json({"verify", store})["verified"], true);
   EXPECT_EQ(json({"merge", path("merged"), store})["documents"], 1);
   EXPECT_GT(json({"export", store, "--out", path("m")})["bytes"], 1000);
-  EXPECT_EQ(json({"forget", store, "raven"})["outcome"], "forgotten");
+  EXPECT_EQ(json({"forget", store, "raven"})["deleted"], true);
   EXPECT_EQ(json({"stat", store})["erasure_pending"], false);
 }
 
@@ -291,7 +292,7 @@ TEST_F(Memo, SaysHowFullItIs) {
   EXPECT_EQ(stat["measured_recall"]["positions"], 300);
   EXPECT_LE(stat["expected_recall"], 1.0);
   EXPECT_THAT(done({"stat", store}), HasSubstr("expected recall"));
-  const auto documents = json({"documents", store});
+  const auto documents = json({"documents", store})["data"];
   ASSERT_EQ(documents.size(), 1u);
   EXPECT_EQ(documents[0]["id"], "text.txt");
   EXPECT_EQ(documents[0]["tokens"], stat["tokens"]);
@@ -329,6 +330,18 @@ TEST_F(Memo, CompletesByDrawing) {
                                              "--tokens", "12",  "--seed",   "5"};
   EXPECT_EQ(done(complete), "Over many a quaint and \n");
   EXPECT_EQ(json(complete)["text"], " quaint and ");
+  EXPECT_EQ(json(complete)["finish"], "max_tokens");
+}
+
+TEST_F(Memo, CompletesNothingWhereNothingIsStored) {
+  const std::string store = create();
+  done({"memorize", store, path("poems/raven")});
+  const Outcome run = memo({"complete", store, "--prompt", "Quoth Lucy", "--json"});
+  EXPECT_EQ(run.status, 0);
+  const auto json = config::Json::parse(run.out);
+  EXPECT_EQ(json["text"], "");
+  EXPECT_EQ(json["finish"], "not_stored");
+  EXPECT_THAT(run.err, HasSubstr("no stored document continues this"));
 }
 
 TEST_F(Memo, ExportsTheMatrix) {
@@ -359,7 +372,7 @@ TEST_F(Memo, TakesStandardInputAndIds) {
   EXPECT_EQ(done({"memorize", store, "-", "--id", "piped"}, {.input = kLamb}),
             "piped: 56 tokens, 122 pairs\n");
   done({"memorize", store, path("poems/raven"), "--id", "Poe, 1845"});
-  EXPECT_EQ(json({"documents", store})[1]["id"], "Poe, 1845");
+  EXPECT_EQ(json({"documents", store})["data"][1]["id"], "Poe, 1845");
 }
 
 TEST_F(Memo, RefusesWhatIsNoTextAndStaysAsItWas) {
@@ -377,7 +390,7 @@ TEST_F(Memo, RefusesWhatIsNoTextAndStaysAsItWas) {
                    {{"memorize", store, path("poems/old"), path("poems/zip")}, "zip: byte 2"}},
                   3);
   EXPECT_EQ(digest(store), before);
-  EXPECT_EQ(json({"documents", store}).size(), 1u) << "a bad document must stop all";
+  EXPECT_EQ(json({"documents", store})["data"].size(), 1u) << "a bad document must stop all";
 }
 
 TEST_F(Memo, RefusesWrongUsage) {
@@ -480,7 +493,7 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   Process writer = start({"memo", "memorize", store, path("poems")});
   while (writer.output().empty() && writer.running())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_GE(json({"documents", store}).size(), 1u);
+  EXPECT_GE(json({"documents", store})["data"].size(), 1u);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
   expect_refused(memo({"forget", store, "1000"}), 1, "another process is writing to this store");
   writer.send(SIGINT);
@@ -488,7 +501,7 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("are memorized and kept"));
   const auto kept = static_cast<size_t>(std::count(stopped.out.begin(), stopped.out.end(), '\n'));
-  EXPECT_EQ(json({"documents", store}).size(), kept);
+  EXPECT_EQ(json({"documents", store})["data"].size(), kept);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
 }
 

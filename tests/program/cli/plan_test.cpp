@@ -102,7 +102,7 @@ TEST_F(Plan, RefusesWithTheReason) {
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "0", "--error", ".1"}, 2),
               HasSubstr("--outputs is '0', expected a whole number from 1"));
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--dimension", "1"}, 2),
-              HasSubstr("at least 2"));
+              HasSubstr("expected a whole number from 2"));
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--error", "2"}, 2),
               HasSubstr("between 0 and 1"));
   EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5"}, 2),

@@ -64,8 +64,9 @@ class ServeKills : public ::testing::Test {
     EXPECT_EQ(verified.status, unerased ? 1 : 0) << verified.err;
     const Outcome listed = tessera({"memo", "documents", store(), "--json"});
     EXPECT_EQ(listed.status, 0) << listed.err;
+    const auto list = config::Json::parse(listed.out);
     Documents documents;
-    for (const auto& document : config::Json::parse(listed.out)) {
+    for (const auto& document : list["data"]) {
       const std::string id = document["id"];
       documents[id] = tessera({"memo", "show", store(), id}).out;
     }

@@ -16,19 +16,17 @@ namespace {
 /// What came of one text.
 struct Record {
   TokenIds tokens;
-  std::string text;
   std::promise<void> ended;
 };
 
 TextJob job_of(Record& record, TokenIds prompt, int64_t max_tokens, uint64_t seed = 1) {
   TextJob job;
   job.prompt = std::move(prompt);
-  job.sampling.seed = seed;
-  job.max_tokens = max_tokens;
-  job.on_token = [&record](TextToken&& token) {
-    record.tokens.push_back(token.token.token);
-    record.text += token.text;
-    if (token.finish) record.ended.set_value();
+  job.writing.sampling.seed = seed;
+  job.writing.max_tokens = max_tokens;
+  job.on_news = [&record](Written&& news) {
+    record.tokens.push_back(news.token->token);
+    if (news.finish) record.ended.set_value();
   };
   return job;
 }
@@ -94,7 +92,7 @@ class FailingDecoder : public Decoder {
 };
 
 TEST(Engine, AFailureEndsTheTextsOfTheMomentAndLaterOnesAreWritten) {
-  Engine engine(std::make_unique<FailingDecoder>(), [](int64_t) { return "x"; }, {});
+  Engine engine(std::make_unique<FailingDecoder>(), {});
   for (const bool even_telling_fails : {true, false}) {
     Record failing, short_one;
     std::promise<void> told;
@@ -121,7 +119,7 @@ TEST(Engine, ACancelledRequestIsNotCalledAnyMore) {
   EngineRequest request;
   Record record;
   request.texts.push_back(job_of(record, {1}, 1000000));
-  request.texts[0].on_token = [&](TextToken&&) { ++tokens; };
+  request.texts[0].on_news = [&](Written&&) { ++tokens; };
   auto ticket = model.engine->submit(std::move(request));
   while (tokens < 3) std::this_thread::yield();
   ticket.reset();
@@ -162,7 +160,7 @@ TEST(Engine, AFailedTextDoesNotHarmTheOthers) {
   fine.texts.push_back(job_of(good, {1}, 50));
   broken.texts.push_back(job_of(bad, {1}, 50));
   for (int64_t token = 0; token < 257; ++token)
-    broken.texts[0].sampling.logit_bias[token] = -INFINITY;  // nothing is left to draw
+    broken.texts[0].writing.sampling.logit_bias[token] = -INFINITY;  // nothing is left to draw
   std::promise<std::string> failure;
   broken.on_failure = [&](std::exception_ptr error) {
     failure.set_value(as_api_error(error).what());

@@ -8,11 +8,15 @@
 #include <cmath>
 #include <filesystem>
 #include <future>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "program/serve/api_error.h"
+#include "tessera/base/config.h"
+#include "tessera/store/complete.h"
+#include "tessera/store/question.h"
 #include "tessera/store/rebuild.h"
 #include "tessera/store/store_json.h"
 #include "tests/program/serve/tiny_service.h"
@@ -88,7 +92,7 @@ TEST_F(Stores, WhatCannotBeStoredIsRefused) {
 TEST_F(Stores, RecitesAndNamesItsSources) {
   const Json recalled = post("/v1/stores/books/recall", {{"prompt", "The raven"}, {"tokens", 100}});
   EXPECT_EQ(recalled["text"], " sat above the door.") << recalled;
-  EXPECT_EQ(recalled["end"], "end-of-document");
+  EXPECT_EQ(recalled["finish"], "end_of_text");
   ASSERT_EQ(recalled["tokens"].size(), 20u);
   const Json& first = recalled["tokens"][0];
   EXPECT_EQ(first["text"], " ");
@@ -116,13 +120,13 @@ TEST_F(Stores, IsAModelWhoseScoresAreItsDecoders) {
   const Json& logprobs = reply["choices"][0]["logprobs"];
   ASSERT_EQ(logprobs["tokens"].size(), text.size() + 1);
   const store::MemoStore opened(folder_ / "books");
-  store::StoreReader reader(opened);
-  for (size_t t = 0; t < text.size(); ++t) {
-    if (t > 0) {
-      const double probability = reader.probabilities()[static_cast<unsigned char>(text[t])];
-      EXPECT_NEAR(logprobs["token_logprobs"][t].get<double>(), std::log(probability), 1e-6) << t;
-    }
-    reader.append(static_cast<unsigned char>(text[t]));
+  const store::StoreReader reader(opened);
+  const TokenIds ids(text.begin(), text.end());
+  for (size_t t = 1; t < text.size(); ++t) {
+    const std::span<const int64_t> read = std::span(ids).first(t);
+    EXPECT_NEAR(logprobs["token_logprobs"][t].get<double>(),
+                reader.predict({&read, 1}).front().logits[ids[t]], 1e-6)
+        << t;
   }
   EXPECT_EQ(logprobs["tokens"].back(), " ");
 
@@ -130,6 +134,41 @@ TEST_F(Stores, IsAModelWhoseScoresAreItsDecoders) {
                             {{"prompt", "The raven sat"}, {"max_tokens", 40}, {"temperature", 0}});
   EXPECT_EQ(written["choices"][0]["text"], " above the door.");
   EXPECT_EQ(written["choices"][0]["finish_reason"], "stop");
+}
+
+/// As `tessera memo complete` does.
+TEST_F(Stores, CompletesAndAbstainsAsTheLibraryDoes) {
+  store::memorize(folder_ / "books", "two", "The raven sat above the lamp, and the raven left.");
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // until the server sees it
+  const store::MemoStore opened(folder_ / "books");
+  std::set<Finish> seen;
+  for (const char* prompt :
+       {"The raven sat above the ", "THE  RAVEN SAT", "above the", "Quoth Lucy"})
+    for (const uint64_t seed : {1, 2, 3}) {
+      WritingOptions options;
+      options.max_tokens = 8;
+      options.stop = {"left"};
+      options.sampling.temperature = 1.5;
+      options.sampling.seed = seed;
+      std::string text;
+      const Finish finish = store::complete(opened, store::read_question(opened, prompt), options,
+                                            [&](const Written& written) { text += written.text; });
+      const Json reply = post("/v1/completions", {{"model", "books"},
+                                                  {"prompt", prompt},
+                                                  {"max_tokens", 8},
+                                                  {"temperature", 1.5},
+                                                  {"stop", "left"},
+                                                  {"seed", seed}});
+      const Json& choice = reply["choices"][0];
+      EXPECT_EQ(choice["text"], text) << prompt << seed;
+      EXPECT_EQ(choice["finish"], config::enum_name(finish)) << prompt << seed;
+      EXPECT_EQ(choice["finish_reason"], finish == Finish::kMaxTokens ? "length" : "stop");
+      seen.insert(finish);
+    }
+  EXPECT_THAT(seen, ::testing::IsSupersetOf({Finish::kMaxTokens, Finish::kNotStored}));
+  const Response refused = tiny_.post("/v1/completions", {{"model", "books"}, {"prompt", "a"}});
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("this store needs at least 2"));
 }
 
 TEST_F(Stores, FindsCountsAndVerifies) {
@@ -146,6 +185,44 @@ TEST_F(Stores, FindsCountsAndVerifies) {
   EXPECT_EQ(known["seed"], 0);
   EXPECT_EQ(tiny_.ask("GET", "/v1/stores/books/stat?measure=x").status, 400);
   EXPECT_EQ(post("/v1/stores/books/verify", Json::object())["digest"], known["digest"]);
+}
+
+TEST_F(Stores, TakesTheFieldsOfAJob) {
+  post(kDocuments, {{"id", "two"}, {"text", "A lamp.\nA door.\n"}, {"meta", {"by=me"}}}, 201);
+  EXPECT_EQ(get(kDocuments + "?meta=by%3Dme")["data"][0]["id"], "two");
+  EXPECT_EQ(get(kDocuments + "?before=2020-01-01")["data"].size(), 0u);
+  EXPECT_EQ(get(kDocuments + "/two?range=2")["text"], "A door.\n");
+  EXPECT_EQ(get("/v1/stores/books/stat?measure=3&seed=1")["measured_recall"]["positions"], 3);
+  const Json found = post("/v1/stores/books/search", {{"words", "lamps"}, {"limit", 1}});
+  EXPECT_EQ(found["data"][0]["document"], "two");
+  const Json all = post("/v1/stores/books/find", {{"text", "door"}, {"limit", nullptr}});
+  EXPECT_EQ(all["data"].size(), 2u);
+}
+
+TEST_F(Stores, NamesTheFieldThatItRefuses) {
+  const auto refused = [&](const Response& response) {
+    EXPECT_EQ(response.status, 400);
+    return Json::parse(response.body)["error"];
+  };
+  const auto find = [&](const Json& body) {
+    return refused(tiny_.post("/v1/stores/books/find", body));
+  };
+  EXPECT_EQ(find({{"text", "a"}, {"limits", 3}})["message"],
+            "unknown key 'limits'; did you mean 'limit'?");
+  EXPECT_EQ(find({{"text", "a"}, {"limits", 3}})["param"], "limits");
+  EXPECT_EQ(find({{"limit", 3}})["message"], "text is missing");
+  EXPECT_EQ(find({{"text", "a"}, {"limit", 0}})["message"],
+            "limit is 0, expected a whole number from 1 to 10000");
+  EXPECT_EQ(find({{"text", 7}})["param"], "text");
+  const auto stat = [&](const std::string& query) {
+    return refused(tiny_.ask("GET", "/v1/stores/books/stat?" + query));
+  };
+  EXPECT_EQ(stat("measure=x")["message"],
+            R"(measure is "x", expected a whole number from 0 to 100000)");
+  EXPECT_EQ(stat("measure=[1]")["param"], "measure");
+  EXPECT_EQ(stat("sead=1")["message"], "unknown key 'sead'; did you mean 'seed'?");
+  EXPECT_EQ(refused(tiny_.ask("GET", kDocuments + "/one?range=0"))["message"],
+            "range is '0', expected lines such as 12, 12-20 or 12-");
 }
 
 TEST_F(Stores, LongJobsTellHowFarTheyAre) {
@@ -195,7 +272,7 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
   Replacements replacements(folder_ / "books");
   std::promise<void> begun, released;
   std::thread first([&, told = false]() mutable {
-    store.memorize("first", store::document_text(100), false, [&](int64_t, int64_t) {
+    store.edit(jobs::Memorize{"first", store::document_text(100)}, [&](int64_t, int64_t) {
       if (std::exchange(told, true)) return;
       begun.set_value();
       released.get_future().wait();
@@ -208,7 +285,7 @@ TEST_F(Stores, EditsThatWaitTogetherWriteTheMatrixOnce) {
     others[i] = std::thread([&, i] {
       const std::string id = i == 3 ? "one" : std::to_string(i);
       try {
-        store.memorize(id, store::document_text(static_cast<int>(i)), false, {});
+        store.edit(jobs::Memorize{id, store::document_text(static_cast<int>(i))}, {});
       } catch (const ApiError& error) {
         EXPECT_EQ(error.status(), 409);
         ++refused;
@@ -233,7 +310,7 @@ TEST_F(Stores, AnEditFirstErasesWhatAnotherProcessLeft) {
   store.read([](const ServedStore::Snapshot&) {});
   store::MemoWriter(folder).forget("one");  // and no checkpoint
   bool erased = false;
-  store.memorize("two", store::document_text(2), false, [&](int64_t, int64_t) {
+  store.edit(jobs::Memorize{"two", store::document_text(2)}, [&](int64_t, int64_t) {
     erased = !store::MemoStore(folder).ledger().erasure_pending();
   });
   EXPECT_TRUE(erased);
@@ -250,7 +327,7 @@ TEST_F(Stores, RecallsGoOnBesideALongReaderAndEditsWaitForIt) {
     });
   });
   begun.get_future().wait();
-  auto edit = std::async(std::launch::async, [&] { store.forget("one", {}); });
+  auto edit = std::async(std::launch::async, [&] { store.edit(jobs::Forget{"one"}, {}); });
   EXPECT_EQ(post("/v1/stores/books/recall", {{"prompt", "The raven"}})["text"],
             " sat above the door.");
   EXPECT_EQ(edit.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
@@ -273,7 +350,7 @@ TEST_F(Stores, AReaderThatTakesLongBeginsAgainWhereTextIsErased) {
     });
   });
   begun.get_future().wait();
-  store->forget("one", {});
+  store->edit(jobs::Forget{"one"}, {});
   reader.join();
   EXPECT_THAT(seen, ::testing::ElementsAre(1, 0));
 }

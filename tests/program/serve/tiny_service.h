@@ -45,12 +45,7 @@ inline std::shared_ptr<LanguageModel> byte_gpt() {
 inline ServedModel served(const std::string& name, std::shared_ptr<LanguageModel> model,
                           const EngineOptions& options = {}) {
   const Tokenizer tokenizer = Tokenizer::bytes(EndOfText::kPresent);
-  auto engine = std::make_unique<Engine>(
-      decoder_of(model, 1e8),
-      [tokenizer](int64_t token) {
-        return std::string(tokenizer.token_bytes(static_cast<int32_t>(token)));
-      },
-      options);
+  auto engine = std::make_unique<Engine>(decoder_of(model, 1e8), options);
   return {name, std::string(model->kind()), tokenizer, model, std::move(engine)};
 }
 
@@ -84,11 +79,7 @@ class TinyService {
                const std::string& type = "application/json") {
     Request request;
     request.method = method;
-    request.path = path.substr(0, path.find('?'));
-    if (const size_t query = path.find('?'); query != std::string::npos) {
-      const std::string pair = path.substr(query + 1);
-      request.query[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
-    }
+    request.set_target(path);
     request.headers["Content-Type"] = type;
     request.body = body;
     request.client = "127.0.0.1";

@@ -11,7 +11,7 @@
 #include "lab/task/pong/pong_players.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
-#include "tessera/report/picture_strip.h"
+#include "tessera/report/tiles.h"
 
 namespace tessera::stm_study {
 namespace {

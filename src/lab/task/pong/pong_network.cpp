@@ -6,7 +6,6 @@
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera::task {
 namespace {

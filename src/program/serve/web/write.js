@@ -8,7 +8,12 @@ import {shadeLegend, WrittenText} from "./written_text.js";
 import {count, percent, short} from "./words.js";
 
 const kAlternatives = 8;
-const kEndings = {length: "reached the number of tokens", stop: "the text ended"};
+const kEndings = {
+  max_tokens: "reached the number of tokens",
+  stop_string: "reached the stop text",
+  end_of_text: "the text ended",
+  not_stored: "no stored document continues this",
+};
 
 class Writer {
   constructor(section) {
@@ -120,7 +125,7 @@ class Writer {
       for await (const {choices} of events("POST", "/v1/completions", {body, signal})) {
         for (const choice of choices) {
           written.add(choice);
-          if (choice.finish_reason) ending = kEndings[choice.finish_reason] ?? choice.finish_reason;
+          if (choice.finish) ending = kEndings[choice.finish];
         }
       }
     } catch (error) {

@@ -45,9 +45,9 @@ export class WrittenText {
   }
 
   // What is new, as the server sends it.
-  add({text, logprobs, finish_reason: ending}) {
+  add({text, logprobs, finish}) {
     this.length += text.length;
-    this.stopped ||= ending === "stop";
+    this.stopped ||= finish === "stop_string" || finish === "end_of_text";
     if (!logprobs) return;
     logprobs.tokens.forEach((name, i) => {
       const alternatives = Object.entries(logprobs.top_logprobs[i])

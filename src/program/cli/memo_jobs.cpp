@@ -1,0 +1,207 @@
+// The verbs of tessera memo that are jobs on a store: how each answer is printed for people.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <optional>
+
+#include "program/cli/memo_verbs.h"
+#include "program/cli/program.h"
+#include "program/jobs/store_jobs.h"
+#include "tessera/base/config.h"
+#include "tessera/base/progress.h"
+#include "tessera/report/table.h"
+#include "tessera/store/memo_writer.h"
+
+namespace tessera::cli {
+namespace {
+
+/// A command line that asks a store for a job.
+template <typename Job>
+struct Command {
+  std::string store;
+  Job job;
+  bool json = false;
+};
+
+/// Does the job, and prints its answer with `print` or as JSON.
+template <typename Job, typename Print>
+typename Job::Answer answer(const Command<Job>& command, Print print) {
+  const store::MemoStore store(command.store);
+  std::optional<Progress> bar;
+  auto answer = command.job.run(store, [&](int64_t done, int64_t of) {
+    if (!bar) bar.emplace(stderr, std::string(Job::kDoing), of);
+    bar->update(done);
+  });
+  bar.reset();
+  if (command.json)
+    print_json(answer.json());
+  else
+    print(command, answer);
+  return answer;
+}
+
+/// Adds the verb of a job. `run`: what it does with its command, which answers it.
+template <typename Job, typename Run>
+Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run) {
+  const auto command = std::make_shared<Command<Job>>();
+  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
+  add_store(verb, command->store);
+  verb.options(command->job, arguments);
+  verb.flag("--json", command->json, "Print the answer as one JSON object");
+  verb.run([command, run] { run(*command); });
+  return verb;
+}
+
+/// Says that text of forgotten documents is still in the store's files, whose, and what erases it.
+std::string erasure_note(const std::vector<std::string>& ids) {
+  return fmt::format(
+      "the text of {} is forgotten, but not erased from the store's files yet; the next command "
+      "that writes to the store erases it, for example 'tessera memo verify --repair'",
+      ids.empty() ? "some documents" : fmt::format("'{}'", fmt::join(ids, "', '")));
+}
+
+void print_places(const Command<jobs::Find>& command, const jobs::Find::Answer& found) {
+  for (const auto& match : found.shown)
+    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, match.text,
+               match.after);
+  fmt::print(stderr, "{} in {}{}\n", counted(found.places, "place"),
+             counted(found.documents, "document"),
+             found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
+}
+
+/// Line breaks and runs of white space as one space.
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\t' || c == ' ';
+    if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
+  }
+  return line;
+}
+
+void print_passages(const Command<jobs::Search>& command, const jobs::Search::Answer& found) {
+  for (const auto& passage : found.passages)
+    fmt::print("{}:{}: {:.2f}  {}\n", passage.document, passage.line, passage.score,
+               one_line(passage.text));
+  fmt::print(stderr, "{}\n", counted(std::ssize(found.passages), "passage"));
+}
+
+void print_text(const Command<jobs::Show>& command, const jobs::Show::Answer& document) {
+  fmt::print("{}{}", document.text, document.text.ends_with('\n') ? "" : "\n");
+}
+
+/// "2026-03-01 17:30" (UTC) of seconds since 1970; "-" of 0, where the time is not known.
+std::string readable_time(int64_t seconds) {
+  if (seconds == 0) return "-";
+  std::tm parts{};
+  const std::time_t time = seconds;
+  ::gmtime_r(&time, &parts);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min);
+}
+
+std::string words_of(const store::Metadata& metadata) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : metadata) words.push_back(key + "=" + value);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+void print_documents(const Command<jobs::Documents>& command, const jobs::Documents::Answer& list) {
+  Table table("", {"document", "tokens", "pairs", "bytes", "memorized (UTC)", "metadata"});
+  for (const auto& [document, details] : list.documents)
+    table.add_row({document.id, document.tokens, document.pairs,
+                   details.digest.empty() ? "-" : fmt::format("{}", details.bytes),
+                   readable_time(details.memorized), words_of(details.metadata)});
+  fmt::print("{}", table.text());
+  if (list.erasure_pending) fmt::print(stderr, "tessera: {}\n", erasure_note(list.unerased));
+}
+
+void print_statistics(const Command<jobs::Stat>& command, const jobs::Stat::Answer& answer) {
+  const store::StoreStatistics& store = answer.statistics;
+  const auto lengths = memo::window_lengths(store.memory);
+  const auto capacity = static_cast<int64_t>(store.fullness.capacity);
+  fmt::print("{}: {} code, {}, windows of {} tokens, {}, seed {}\n", command.store,
+             config::enum_name(store.memory.code), size_in_words(store.memory),
+             fmt::join(lengths, ", "), store.tokenizer, store.memory.seed);
+  fmt::print("  documents        {}\n  tokens           {}\n  pairs            {}\n",
+             store.totals.documents, store.totals.tokens, store.totals.pairs);
+  fmt::print("  load             {:.4f} of the {} pairs that are recalled with 99 %; room for {}\n",
+             store.fullness.filled, capacity, std::max<int64_t>(0, capacity - store.totals.pairs));
+  fmt::print("  expected recall ");
+  for (size_t k = lengths.size(); k-- > 0;)
+    fmt::print(" {:.4f} after {} tokens{}", store.fullness.expected_recall_after[k], lengths[k],
+               k > 0 ? "," : "\n");
+  if (answer.measured)
+    fmt::print(
+        "  measured recall  {:.4f}: the share of {} positions where the best token is the right "
+        "one; at {:.4f} of them the evidence is too weak for a recital to begin\n",
+        answer.measured->share_right(), answer.measured->positions,
+        answer.measured->share_abstained());
+  fmt::print("  digest           {}\n", store.digest);
+  fmt::print("  on disk          {} matrix, {} ledger\n",
+             readable_bytes(static_cast<double>(store.matrix_bytes)),
+             readable_bytes(static_cast<double>(store.ledger_bytes)));
+  if (store.erasure_pending) fmt::print("  not erased       {}\n", erasure_note(store.unerased));
+}
+
+void print_verification(const Command<jobs::Verify>& command, const jobs::Verify::Answer& answer) {
+  const store::Verification& store = answer.result;
+  fmt::print("{}: {}, {}, {} tokens, {} pairs, digest {}\n", command.store,
+             store.erasure_pending ? "not verified" : "verified",
+             counted(store.totals.documents, "document"), store.totals.tokens, store.totals.pairs,
+             store.digest);
+}
+
+/// Rebuilds the matrix from the documents in the ledger.
+void repair(const std::string& store) {
+  store::MemoWriter writer(store);
+  Progress progress(stderr, "Rebuilding", writer.ledger().totals().tokens);
+  writer.rebuild([&](int64_t done, int64_t) { progress.update(done); });
+  writer.checkpoint();
+}
+
+/// Indexes the documents that an earlier version stored.
+void make_searchable(const std::string& store) {
+  if (!store::MemoStore(store).ledger().searchable()) store::MemoWriter writer(store);
+}
+
+}  // namespace
+
+void add_memo_find(Verb& memo) {
+  add_job<jobs::Find>(memo, {"text"}, [](const auto& command) { answer(command, print_places); });
+}
+
+void add_memo_search(Verb& memo) {
+  add_job<jobs::Search>(memo, {"words"}, [](const auto& command) {
+    make_searchable(command.store);
+    answer(command, print_passages);
+  });
+}
+
+void add_memo_show(Verb& memo) {
+  add_job<jobs::Show>(memo, {"id"}, [](const auto& command) { answer(command, print_text); });
+}
+
+void add_memo_documents(Verb& memo) {
+  add_job<jobs::Documents>(memo, {}, [](const auto& command) { answer(command, print_documents); });
+}
+
+void add_memo_stat(Verb& memo) {
+  add_job<jobs::Stat>(memo, {}, [](const auto& command) { answer(command, print_statistics); });
+}
+
+void add_memo_verify(Verb& memo) {
+  const auto repairs = std::make_shared<bool>(false);
+  Verb& verb = add_job<jobs::Verify>(memo, {}, [repairs](const auto& command) {
+    if (*repairs) repair(command.store);
+    const auto verified = answer(command, print_verification).result;
+    if (verified.erasure_pending) throw std::runtime_error(erasure_note(verified.unerased));
+  });
+  verb.flag("--repair", *repairs, "First rebuild the matrix from the documents in the ledger");
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,22 @@
+#include "program/jobs/plan_job.h"
+
+#include "tessera/base/error.h"
+
+namespace tessera::jobs {
+
+theory::LawPlan Plan::run() const {
+  check_argument(alpha.has_value(), "alpha is missing: the exponent of the inputs' Zipf law");
+  check_argument(inputs.has_value(), "inputs is missing: how many different inputs there are");
+  check_argument(outputs.has_value(), "outputs is missing: how many different answers there are");
+  return run_on(theory::planned_zipf_law(*inputs, *outputs, *alpha));
+}
+
+theory::LawPlan Plan::run_on(const theory::PlannedLaw& law) const {
+  check_argument(error.has_value() != dimension.has_value(),
+                 "give either error (to learn the size) or dimension (to learn what it holds)");
+  if (!error) return theory::plan_in_dimension(law, *dimension, runs, seed);
+  check_argument(*error > 0 && *error < 1, "error is {}; it must lie between 0 and 1", *error);
+  return theory::plan_for_error(law, *error, runs, seed);
+}
+
+}  // namespace tessera::jobs

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "tessera/base/config.h"
+#include "tessera/plan/law_plan.h"
+
+namespace tessera::jobs {
+
+/// How large an associative memory must be, or what one of a given size holds, where its inputs
+/// follow a power law: `tessera plan` and POST /v1/plan.
+struct Plan {
+  static constexpr std::string_view kHelp =
+      "How large a memory must be for a given error, or how much a memory of a given size can hold";
+
+  std::optional<double> alpha, error;
+  std::optional<int64_t> inputs, outputs, dimension, runs;
+  uint64_t seed = 1;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("alpha", alpha, "inputs follow a Zipf law of this exponent");
+    field("inputs", inputs, "number of different inputs N (with alpha)", config::at_least(1));
+    field("outputs", outputs, "number of different outputs M", config::at_least(1));
+    field("error", error, "allowed error, between 0 and 1");
+    field("dimension", dimension, "dimension of the memory, to compute how much it can hold",
+          config::at_least(2));
+    field("runs", runs,
+          "simulated runs to check the plan; without it, as many as a standard error of 3 % needs; "
+          "0: none",
+          config::at_least(0));
+    field("seed", seed, "random seed of the simulation");
+  }
+
+  /// Throws UsageError unless alpha, inputs and outputs are there, and one of error and dimension.
+  theory::LawPlan run() const;
+  /// The same for another law of the inputs, whatever alpha and inputs are.
+  theory::LawPlan run_on(const theory::PlannedLaw& law) const;
+};
+
+}  // namespace tessera::jobs

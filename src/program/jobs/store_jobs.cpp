@@ -1,0 +1,222 @@
+#include "program/jobs/store_jobs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "program/jobs/metadata.h"
+#include "tessera/base/error.h"
+#include "tessera/store/document_text.h"
+#include "tessera/store/question.h"
+#include "tessera/store/store_json.h"
+
+namespace tessera::jobs {
+namespace {
+
+using config::Json;
+using store::Ledger;
+using store::MemoStore;
+
+Json document_json(const store::StoredDocument& document, const store::DocumentDetails& details) {
+  Json json = store::json_of(document, details);
+  json["object"] = "document";
+  return json;
+}
+
+}  // namespace
+
+Recall::Answer Recall::run(const MemoStore& store, const OnProgress& on_progress) const {
+  Answer answer{store, prompt, store::read_question(store, prompt), {}};
+  int64_t recited = 0;
+  answer.recall = store::recall(store, answer.question.tokens, options(),
+                                [&](const memo::NextToken&) { on_progress(++recited, tokens); });
+  return answer;
+}
+
+Json Recall::Answer::json() const {
+  return store::json_of(store, prompt, question, recall);
+}
+
+Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress) const {
+  check_argument(!text.empty(), "the text to find is empty");
+  const store::Matching matching = exact         ? store::Matching::kBytes
+                                   : letter_case ? store::Matching::kTyped
+                                                 : store::Matching::kLetters;
+  const Ledger& ledger = store.ledger();
+  const auto documents = ledger.documents();
+  Answer answer;
+  for (int64_t number = 0; number < std::ssize(documents); ++number) {
+    const auto& document = documents[static_cast<size_t>(number)];
+    const int64_t before = answer.places;
+    store::find_text(text, matching, document.id, ledger.pieces(document), store.tokenizer(),
+                     [&](const store::TextMatch& match) {
+                       if (++answer.places <= limit || limit == 0) answer.shown.push_back(match);
+                       return true;
+                     });
+    answer.documents += answer.places > before;
+    on_progress(number + 1, std::ssize(documents));
+  }
+  return answer;
+}
+
+Json Find::Answer::json() const {
+  Json data = Json::array();
+  for (const auto& match : shown) data.push_back(store::json_of(match));
+  return {{"places", places}, {"documents", documents}, {"data", std::move(data)}};
+}
+
+Search::Answer Search::run(const MemoStore& store, const OnProgress&) const {
+  check_argument(store.ledger().searchable(),
+                 "the store has documents that an earlier version wrote without an index; "
+                 "'tessera memo search' makes it");
+  return {store.ledger().search(words, limit)};
+}
+
+Json Search::Answer::json() const {
+  Json data = Json::array();
+  for (const auto& passage : passages)
+    data.push_back({{"document", passage.document},
+                    {"line", passage.line},
+                    {"score", passage.score},
+                    {"text", passage.text}});
+  return {{"object", "list"}, {"data", std::move(data)}};
+}
+
+Documents::Answer Documents::run(const MemoStore& store, const OnProgress& on_progress) const {
+  const store::Metadata wanted = parse_metadata("meta", meta);
+  const int64_t first = since.empty() ? INT64_MIN : parse_day("since", since);
+  const int64_t end = before.empty() ? INT64_MAX : parse_day("before", before);
+  const auto has = [&](const store::Metadata& metadata) {
+    return std::ranges::all_of(wanted, [&](const auto& entry) {
+      const auto found = metadata.find(entry.first);
+      return found != metadata.end() && found->second == entry.second;
+    });
+  };
+  const Ledger& ledger = store.ledger();
+  const auto documents = ledger.documents();
+  Answer answer{{}, ledger.erasure_pending(), ledger.unerased()};
+  int64_t seen = 0;
+  for (const auto& document : documents) {
+    auto details = ledger.details(document);
+    if (details.memorized >= first && details.memorized < end && has(details.metadata))
+      answer.documents.push_back({document, std::move(details)});
+    on_progress(++seen, std::ssize(documents));
+  }
+  return answer;
+}
+
+Json Documents::Answer::json() const {
+  Json data = Json::array();
+  for (const auto& [document, details] : documents)
+    data.push_back(document_json(document, details));
+  return {{"object", "list"},
+          {"data", std::move(data)},
+          {"erasure_pending", erasure_pending},
+          {"unerased", unerased}};
+}
+
+namespace {
+
+/// Lines, from 1, both included.
+struct Lines {
+  int64_t first = 1, last = INT64_MAX;
+};
+
+/// "12", "12-20" or "12-"; "" is all.
+Lines parse_lines(const std::string& text) {
+  Lines lines;
+  if (text.empty()) return lines;
+  const char* const end = text.data() + text.size();
+  const auto refuse = [&] {
+    return UsageError("range is '{}', expected lines such as 12, 12-20 or 12-", text);
+  };
+  const auto [dash, failure] = std::from_chars(text.data(), end, lines.first);
+  if (failure != std::errc() || (dash != end && *dash != '-')) throw refuse();
+  if (dash == end) lines.last = lines.first;
+  if (dash != end && dash + 1 != end) {
+    const auto [stop, no_number] = std::from_chars(dash + 1, end, lines.last);
+    if (no_number != std::errc() || stop != end) throw refuse();
+  }
+  if (lines.first < 1 || lines.last < lines.first) throw refuse();
+  return lines;
+}
+
+}  // namespace
+
+Show::Answer Show::run(const MemoStore& store, const OnProgress& on_progress) const {
+  const Lines lines = parse_lines(range);
+  const Ledger& ledger = store.ledger();
+  Answer answer{ledger.get(id), {}, lines.first, {}};
+  answer.details = ledger.details(answer.document);
+  int64_t line = 1, read = 0;
+  store::read_text(store, answer.document, [&](int32_t, std::string_view bytes) {
+    for (const char byte : bytes) {
+      if (line >= lines.first && line <= lines.last) answer.text += byte;
+      line += byte == '\n';
+    }
+    on_progress(++read, answer.document.tokens);
+  });
+  if (answer.text.empty() && !range.empty())
+    throw UsageError("range is '{}', but '{}' has {} lines", range, id, line);
+  return answer;
+}
+
+Json Show::Answer::json() const {
+  Json json = document_json(document, details);
+  json["first_line"] = first_line;
+  json["text"] = text;
+  return json;
+}
+
+Stat::Answer Stat::run(const MemoStore& store, const OnProgress& on_progress) const {
+  Answer answer{store::statistics_of(store), {}};
+  if (measure > 0)
+    answer.measured = store::measure_recall(store, measure, seed,
+                                            [&](int64_t done) { on_progress(done, measure); });
+  return answer;
+}
+
+Json Stat::Answer::json() const {
+  return store::json_of(statistics, measured);
+}
+
+Verify::Answer Verify::run(const MemoStore& store, const OnProgress& on_progress) const {
+  return {store::verify(store, on_progress)};
+}
+
+Json Verify::Answer::json() const {
+  return store::json_of(result);
+}
+
+Memorize::Answer memorize(store::MemoWriter& writer, const std::string& id, std::string_view text,
+                          store::Duplicates duplicates, const store::Metadata& metadata,
+                          const OnProgress& on_progress) {
+  const store::Memorized outcome = writer.memorize(id, text, duplicates, on_progress, metadata);
+  const store::StoredDocument document = writer.ledger().get(id);
+  return {document, writer.ledger().details(document), outcome};
+}
+
+Memorize::Answer Memorize::run(store::MemoWriter& writer, const OnProgress& on_progress) const {
+  return memorize(writer, id, text,
+                  replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse,
+                  parse_metadata("meta", meta), on_progress);
+}
+
+Json Memorize::Answer::json() const {
+  Json json = document_json(document, details);
+  json["outcome"] = config::enum_name(outcome);
+  return json;
+}
+
+Forget::Answer Forget::run(store::MemoWriter& writer, const OnProgress& on_progress) const {
+  Answer answer{writer.ledger().get(id)};
+  writer.forget(id, on_progress);
+  return answer;
+}
+
+Json Forget::Answer::json() const {
+  return {{"id", document.id},       {"object", "document"},          {"tokens", document.tokens},
+          {"pairs", document.pairs}, {"checksum", document.checksum}, {"deleted", true}};
+}
+
+}  // namespace tessera::jobs

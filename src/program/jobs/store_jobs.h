@@ -1,0 +1,287 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tessera/base/config.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
+#include "tessera/store/recall.h"
+#include "tessera/store/recall_measure.h"
+#include "tessera/store/statistics.h"
+#include "tessera/store/text_search.h"
+#include "tessera/store/verify.h"
+
+/// What can be asked of a store of documents. A job is declared once and answered in two places: as
+/// a verb of `tessera memo` and as a route below /v1/stores/NAME. Its fields are the request: the
+/// options of the verb, and the fields of the route's JSON object or query, with help, default and
+/// bounds. run() is the work, and what it returns is the answer; its json() is what the verb prints
+/// with --json and the route sends. How the verb prints it for people is the program's.
+///
+/// run() throws UsageError on a request that makes no sense, and whatever the store throws.
+/// A document is the same JSON in every answer: store::json_of() with "object": "document".
+namespace tessera::jobs {
+
+/// Told how far a job is: so much done, of so much. It may throw Interrupted, which ends the job,
+/// where the answer is not wanted any more.
+using OnProgress = std::function<void(int64_t done, int64_t of)>;
+
+/// How a store recites, whatever the prompt.
+struct Reciting {
+  int64_t tokens = 50;
+  double error_rate = store::kErrorRate;
+  int64_t sources = 3;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("tokens", tokens, "maximum number of tokens to recite", config::at_least(0));
+    field("error_rate", error_rate,
+          "how often a text that was never stored may pass for a stored one; the recital stops "
+          "when the match falls below this level",
+          config::between(1e-300, 0.999999));
+    field("sources", sources, "sources to look up for each token, best first",
+          config::between(1, 1000));
+  }
+
+  store::RecallOptions options() const {
+    return {tokens, error_rate, static_cast<size_t>(sources)};
+  }
+};
+
+/// Recites what is stored after a text (store::recall).
+struct Recall : Reciting {
+  static constexpr std::string_view kName = "recall";
+  static constexpr std::string_view kHelp =
+      "Recite what is stored after a text and name the source of each token";
+  static constexpr std::string_view kDoing = "Reciting";
+
+  std::string prompt;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("prompt", prompt, "text to continue", config::required());
+    Reciting::visit_fields(field);
+  }
+
+  struct Answer {
+    const store::QuestionedStore& store;  ///< that was asked
+    std::string prompt;
+    store::Question question;
+    store::Recall recall;
+
+    config::Json json() const;
+  };
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Finds a text wherever it stands in the documents (store::find_text).
+struct Find {
+  static constexpr std::string_view kName = "find";
+  static constexpr std::string_view kHelp = "Find the documents and lines that contain a text";
+  static constexpr std::string_view kDoing = "Looking";
+
+  std::string text = {};
+  int64_t limit = 20;
+  bool letter_case = false, exact = false;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("text", text,
+          "the text to look for; line breaks, runs of white space, typographic quotes and dashes, "
+          "and upper and lower case make no difference",
+          config::required());
+    field("case", letter_case, "distinguish upper and lower case");
+    field("exact", exact, "find this text only, byte for byte");
+    field("limit", limit, "maximum number of places to show (0: all)", config::at_least(0));
+  }
+
+  struct Answer {
+    std::vector<store::TextMatch> shown;  ///< the first ones, `limit` at most
+    int64_t places = 0, documents = 0;    ///< of all
+
+    config::Json json() const;
+  };
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Finds passages by their words (store::Ledger::search).
+struct Search {
+  static constexpr std::string_view kName = "search";
+  static constexpr std::string_view kHelp =
+      "Find the passages that are about some words, best first";
+  static constexpr std::string_view kDoing = "Searching";
+
+  std::string words = {};
+  int64_t limit = 10;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("words", words,
+          "words to look for, in any order and form; passages that have more of them, and rarer "
+          "ones, come first (BM25)",
+          config::required());
+    field("limit", limit, "maximum number of passages (0: all)", config::at_least(0));
+  }
+
+  struct Answer {
+    std::vector<store::FoundPassage> passages;  ///< best first
+
+    config::Json json() const;
+  };
+  /// Throws UsageError where an earlier version wrote the store, which has no index then.
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Lists the documents.
+struct Documents {
+  static constexpr std::string_view kName = "documents";
+  static constexpr std::string_view kHelp = "List the documents";
+  static constexpr std::string_view kDoing = "Listing";
+
+  std::vector<std::string> meta = {};
+  std::string since = {}, before = {};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("meta", meta,
+          "KEY=VALUE: only documents that were memorized with this; may be given several times");
+    field("since", since, "YYYY-MM-DD: only documents memorized on this day (UTC) or later");
+    field("before", before, "YYYY-MM-DD: only documents memorized before this day");
+  }
+
+  struct Listed {
+    store::StoredDocument document;
+    store::DocumentDetails details;
+  };
+  struct Answer {
+    std::vector<Listed> documents;  ///< in the order in which they were stored
+    bool erasure_pending = false;   ///< as store::Ledger has it
+    std::vector<std::string> unerased;
+
+    config::Json json() const;
+  };
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Gives back a document, or lines of it.
+struct Show {
+  static constexpr std::string_view kName = "show";
+  static constexpr std::string_view kHelp = "Print the text of a document";
+  static constexpr std::string_view kDoing = "Reading";
+
+  std::string id = {}, range = {};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("id", id, "its id, as 'tessera memo documents' prints it", config::required());
+    field("range", range, "only these lines: 12, 12-20 or 12-");
+  }
+
+  struct Answer {
+    store::StoredDocument document;
+    store::DocumentDetails details;
+    int64_t first_line = 1;  ///< of the text
+    std::string text;
+
+    config::Json json() const;
+  };
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// What a store holds and how full it is (store::statistics_of); on request, how well it recalls.
+struct Stat {
+  static constexpr std::string_view kName = "stat";
+  static constexpr std::string_view kHelp =
+      "What the store holds, how full it is, and the digest of its memory";
+  static constexpr std::string_view kDoing = "Recalling";
+
+  int64_t measure = 0;
+  uint64_t seed = 0;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("measure", measure, "measure the recall at this many positions of the documents",
+          config::at_least(0));
+    field("seed", seed, "random seed of the choice of positions");
+  }
+
+  struct Answer {
+    store::StoreStatistics statistics;
+    std::optional<store::MeasuredRecall> measured;
+
+    config::Json json() const;
+  };
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Checks every file against every other (store::verify).
+struct Verify {
+  static constexpr std::string_view kName = "verify";
+  static constexpr std::string_view kHelp =
+      "Check every file, and compare the memory with one rebuilt from the documents";
+  static constexpr std::string_view kDoing = "Verifying";
+
+  template <typename Visitor>
+  void visit_fields(Visitor&&) {}
+
+  struct Answer {
+    store::Verification result;
+
+    config::Json json() const;
+  };
+  /// Throws DataError that names what differs.
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Memorizes one document (store::MemoWriter::memorize). The verb takes files; this is the route's.
+struct Memorize {
+  std::string id = {}, text = {};
+  bool replace = false;
+  std::vector<std::string> meta = {};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("id", id, "the id of the document", config::required());
+    field("text", text, "its text", config::required());
+    field("replace", replace, "replace the document of this id if there is one");
+    field("meta", meta, "KEY=VALUE: kept with the document");
+  }
+
+  struct Answer {
+    store::StoredDocument document;
+    store::DocumentDetails details;
+    store::Memorized outcome;
+
+    config::Json json() const;
+  };
+  Answer run(store::MemoWriter& writer, const OnProgress& on_progress) const;
+};
+
+/// The work of Memorize on a text that stands elsewhere.
+Memorize::Answer memorize(store::MemoWriter& writer, const std::string& id, std::string_view text,
+                          store::Duplicates duplicates, const store::Metadata& metadata,
+                          const OnProgress& on_progress);
+
+/// Forgets a document, as if the store had never held it (store::MemoWriter::forget).
+struct Forget {
+  std::string id;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("id", id, "its id, as 'tessera memo documents' prints it", config::required());
+  }
+
+  struct Answer {
+    store::StoredDocument document;
+
+    config::Json json() const;
+  };
+  Answer run(store::MemoWriter& writer, const OnProgress& on_progress) const;
+};
+
+}  // namespace tessera::jobs

@@ -1,0 +1,77 @@
+#include "program/serve/job_request.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+
+#include "program/serve/api_error.h"
+#include "program/serve/fields.h"
+
+namespace tessera::serve {
+namespace {
+
+using config::Json;
+
+/// The value that a text in a query or a path stands for.
+Json value_of(const std::string& text, const config::Field& field) {
+  return std::visit(
+      [&]<typename Value>(const Value&) -> Json {
+        using Texts = std::vector<std::string>;
+        if constexpr (std::is_same_v<Value, Texts*>) return Json::array({text});
+        if constexpr (std::is_same_v<Value, std::string*> ||
+                      std::is_same_v<Value, std::optional<std::string>*> ||
+                      std::is_same_v<Value, config::EnumField>)
+          return text;
+        const Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+        return value.is_primitive() && !value.is_discarded() ? value : Json(text);
+      },
+      field.value);
+}
+
+/// What the request names, and one name that no field has, if there is one.
+Json named_values(const Request& request, const std::vector<config::Field>& fields) {
+  Json named = Json::object();
+  const auto take_text = [&](const std::string& name, const std::string& text) {
+    const auto field = std::ranges::find(fields, name, &config::Field::name);
+    named[name] = field == fields.end() ? Json(text) : value_of(text, *field);
+  };
+  if (request.header("Content-Type").starts_with("text/")) {
+    take_text("text", request.body);
+  } else if (!request.body.empty()) {
+    const nlohmann::json body = json_body(request);
+    for (const config::Field& field : fields)
+      if (const auto found = body.find(std::string(field.name));
+          found != body.end() && !found->is_null())
+        named[found.key()] = *found;
+    const auto known = [&](const std::string& name) {
+      return std::ranges::find(fields, name, &config::Field::name) != fields.end();
+    };
+    for (const auto& [name, value] : body.items())
+      if (!known(name)) {
+        named[name] = nullptr;
+        break;
+      }
+  }
+  for (const auto& [name, text] : request.query)
+    if (name != "stream") take_text(name, text);
+  for (const auto& [name, text] : request.values)
+    if (name != "store") take_text(name, text);
+  return named;
+}
+
+}  // namespace
+
+void read_fields(const Request& request, std::vector<config::Field> fields,
+                 const Demands& demands) {
+  for (config::Field& field : fields)
+    if (const auto found = demands.find(field.name); found != demands.end())
+      field.demand = found->second;
+  try {
+    config::fields_from_json(named_values(request, fields), fields, "");
+  } catch (const config::FieldError& error) {
+    throw ApiError(400, "{}", error.what()).about(error.path());
+  }
+}
+
+}  // namespace tessera::serve

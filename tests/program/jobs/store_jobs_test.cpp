@@ -1,0 +1,184 @@
+#include "program/jobs/store_jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/store/small_stores.h"
+
+namespace tessera::jobs {
+namespace {
+
+using config::Json;
+using store::MemoStore;
+using store::MemoWriter;
+using test::message_of;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const OnProgress kSilent = [](int64_t, int64_t) {};
+
+/// A store with two documents of a few lines.
+class StoreJobs : public ::testing::Test {
+ protected:
+  StoreJobs() {
+    MemoStore::create(store(), store::small_memory(), store::byte_tokenizer());
+    MemoWriter writer(store());
+    Memorize{"raven", "The raven sat\nabove the Door.\n", false, {"author=Poe"}}.run(writer,
+                                                                                     kSilent);
+    Memorize{"lamp", "The lamp was lit\nbeside the door.\n"}.run(writer, kSilent);
+    writer.checkpoint();
+  }
+  std::filesystem::path store() const { return folder_ / "store"; }
+  template <typename Job>
+  auto run(const Job& job, const OnProgress& on_progress = kSilent) {
+    store_.emplace(store());
+    return job.run(*store_, on_progress);
+  }
+
+  test::TemporaryFolder folder_;
+  std::optional<MemoStore> store_;  // that was asked last
+};
+
+TEST_F(StoreJobs, RecallRecitesWithItsSources) {
+  Recall recall;
+  recall.prompt = "The raven ";
+  recall.tokens = 4;
+  int64_t seen = 0;
+  const auto answer = run(recall, [&](int64_t done, int64_t of) {
+    EXPECT_EQ(done, ++seen);
+    EXPECT_EQ(of, 4);
+  });
+  EXPECT_EQ(seen, 4);
+  const Json json = answer.json();
+  EXPECT_EQ(json["prompt"], "The raven ");
+  EXPECT_EQ(json["text"], "sat\n");
+  EXPECT_EQ(json["tokens"][0]["sources"][0]["document"], "raven");
+  EXPECT_EQ(json["finish"], "max_tokens");
+}
+
+TEST_F(StoreJobs, FindCountsAllPlacesAndShowsTheFirst) {
+  const auto find = [&](Find find) { return run(find).json(); };
+  const Json all = find({.text = "the door"});
+  EXPECT_EQ(all["places"], 2);
+  EXPECT_EQ(all["documents"], 2);
+  EXPECT_EQ(all["data"][0]["document"], "raven");
+  EXPECT_EQ(all["data"][0]["text"], "the Door");
+  EXPECT_EQ(find({.text = "the door", .letter_case = true})["data"][0]["document"], "lamp");
+  EXPECT_EQ(find({.text = "sat above", .exact = true})["places"], 0);
+  EXPECT_EQ(find({.text = "sat above"})["places"], 1);
+  const Json first = find({.text = "the", .limit = 1});
+  EXPECT_EQ(first["places"], 4);
+  EXPECT_EQ(first["data"].size(), 1u);
+  EXPECT_EQ(find({.text = "the", .limit = 0})["data"].size(), 4u);
+  EXPECT_THAT(message_of<UsageError>([&] { find({}); }), HasSubstr("is empty"));
+}
+
+TEST_F(StoreJobs, SearchRanksPassages) {
+  const Json found = run(Search{.words = "lit lamps"}).json();
+  ASSERT_EQ(found["data"].size(), 1u);
+  EXPECT_EQ(found["data"][0]["document"], "lamp");
+  EXPECT_EQ(found["data"][0]["line"], 1);
+  EXPECT_THAT(found["data"][0]["text"].get<std::string>(), HasSubstr("[lamp]"));
+  EXPECT_EQ(run(Search{.words = "door", .limit = 1}).passages.size(), 1u);
+}
+
+TEST_F(StoreJobs, DocumentsAreListedByWhatIsKnownOfThem) {
+  const auto ids = [&](Documents job) {
+    std::vector<std::string> ids;
+    for (const auto& listed : run(job).documents) ids.push_back(listed.document.id);
+    return ids;
+  };
+  EXPECT_THAT(ids({}), ElementsAre("raven", "lamp"));
+  EXPECT_THAT(ids({.meta = {"author=Poe"}}), ElementsAre("raven"));
+  EXPECT_THAT(ids({.meta = {"author=Blake"}}), ElementsAre());
+  EXPECT_THAT(ids({.since = "2020-01-01"}), ElementsAre("raven", "lamp"));
+  EXPECT_THAT(ids({.before = "2020-01-01"}), ElementsAre());
+  EXPECT_THAT(message_of<UsageError>([&] { ids({.since = "2020-13-01"}); }), HasSubstr("since is"));
+  EXPECT_THAT(message_of<UsageError>([&] { ids({.meta = {"author"}}); }),
+              HasSubstr("meta is 'author', expected KEY=VALUE"));
+  const Json json = run(Documents{}).json();
+  EXPECT_EQ(json["object"], "list");
+  EXPECT_EQ(json["data"][0]["object"], "document");
+  EXPECT_EQ(json["data"][0]["metadata"]["author"], "Poe");
+  EXPECT_EQ(json["erasure_pending"], false);
+}
+
+TEST_F(StoreJobs, ShowGivesLinesOfADocument) {
+  const auto text = [&](const std::string& range) { return run(Show{"raven", range}).text; };
+  EXPECT_EQ(text(""), "The raven sat\nabove the Door.\n");
+  EXPECT_EQ(text("1"), "The raven sat\n");
+  EXPECT_EQ(text("2-"), "above the Door.\n");
+  EXPECT_EQ(text("1-2"), text(""));
+  const Json json = run(Show{"raven", "2"}).json();
+  EXPECT_EQ(json["first_line"], 2);
+  EXPECT_EQ(json["id"], "raven");
+  for (const char* range : {"0", "2-1", "x", "1-x", "1-2-3", "9", "-1"})
+    EXPECT_THAT(message_of<UsageError>([&] { text(range); }), HasSubstr("range is")) << range;
+  EXPECT_THAT(message_of<store::UnknownDocument>([&] {
+                run(Show{"ravem", ""});
+              }),
+              HasSubstr("did you mean 'raven'?"));
+}
+
+TEST_F(StoreJobs, StatMeasuresWhatItIsAsked) {
+  EXPECT_FALSE(run(Stat{}).measured);
+  EXPECT_FALSE(run(Stat{}).json().contains("measured_recall"));
+  int64_t done = 0;
+  const auto answer = run(Stat{.measure = 5}, [&](int64_t now, int64_t) { done = now; });
+  EXPECT_EQ(answer.measured->positions, 5);
+  EXPECT_EQ(done, 5);
+  EXPECT_EQ(answer.json()["documents"], 2);
+}
+
+TEST_F(StoreJobs, VerifyComparesWithAMemoryMadeAnew) {
+  EXPECT_EQ(run(Verify{}).json()["verified"], true);
+  EXPECT_EQ(run(Verify{}).result.digest, run(Stat{}).statistics.digest);
+}
+
+TEST_F(StoreJobs, EditsSayWhatTheyDid) {
+  MemoWriter writer(store());
+  const std::string text = "A violin.";
+  EXPECT_EQ((Memorize{"violin", text}.run(writer, kSilent).json()["outcome"]), "new");
+  EXPECT_EQ((Memorize{"violin", text, true, {}}.run(writer, kSilent).json()["outcome"]),
+            "unchanged");
+  const Json replaced =
+      Memorize{"violin", "Two violins.", true, {"by=me"}}.run(writer, kSilent).json();
+  EXPECT_EQ(replaced["outcome"], "replaced");
+  EXPECT_EQ(replaced["bytes"], 12);
+  EXPECT_EQ(replaced["metadata"]["by"], "me");
+  EXPECT_THROW((Memorize{"violin", text}.run(writer, kSilent)), UsageError);
+  const Json forgotten = Forget{"violin"}.run(writer, kSilent).json();
+  EXPECT_EQ(forgotten["deleted"], true);
+  EXPECT_EQ(forgotten["tokens"], replaced["tokens"]);
+  EXPECT_THROW(Forget{"violin"}.run(writer, kSilent), store::UnknownDocument);
+}
+
+TEST_F(StoreJobs, AnInterruptedJobEnds) {
+  const OnProgress leave = [](int64_t, int64_t) { throw Interrupted("gone"); };
+  Recall recall;
+  recall.prompt = "The raven ";
+  EXPECT_THROW(run(recall, leave), Interrupted);
+  EXPECT_THROW(run(Find{.text = "door"}, leave), Interrupted);
+  EXPECT_THROW(run(Documents{}, leave), Interrupted);
+  EXPECT_THROW(run(Show{"raven", ""}, leave), Interrupted);
+  EXPECT_THROW(run(Stat{.measure = 5}, leave), Interrupted);
+  EXPECT_THROW(run(Verify{}, leave), Interrupted);
+}
+
+TEST(Jobs, RefuseWhatTheirFieldsForbid) {
+  const auto refusal = [](const Json& json) {
+    return message_of<config::FieldError>([&] {
+      Recall recall;
+      config::from_json(json, recall, "");
+    });
+  };
+  EXPECT_EQ(refusal(Json::object()), "prompt is missing");
+  EXPECT_THAT(refusal({{"prompt", "a"}, {"tokens", -1}}), HasSubstr("from 0 on"));
+  EXPECT_THAT(refusal({{"prompt", "a"}, {"error_rate", 1}}), HasSubstr("from 1e-300 to 0.999999"));
+  EXPECT_THAT(refusal({{"prompt", "a"}, {"sources", 0}}), HasSubstr("from 1 to 1000"));
+}
+
+}  // namespace
+}  // namespace tessera::jobs
