@@ -21,7 +21,7 @@ AssociationTask task_of_weights(std::vector<double> weights, int32_t outputs) {
   return task;
 }
 
-constexpr int64_t kExactRanks = 10000;
+constexpr int64_t kSingleRanks = 10000;
 constexpr double kStep = 1.01;
 
 /// p (1 - p)^T of one input.
@@ -118,10 +118,10 @@ RankedLaw RankedLaw::zipf(int64_t inputs, double alpha) {
                  "RankedLaw: the exponent alpha is {}; it must be positive", alpha);
   RankedLaw law;
   law.inputs_ = inputs;
-  for (int64_t x = 1; x <= std::min(inputs, kExactRanks); ++x)
+  for (int64_t x = 1; x <= std::min(inputs, kSingleRanks); ++x)
     law.steps_.push_back({1, std::pow(static_cast<double>(x), -alpha)});
   const auto end = static_cast<double>(inputs) + 1;
-  for (double from = kExactRanks + 1; from < end;) {
+  for (double from = kSingleRanks + 1; from < end;) {
     const double to = std::min(end, std::floor(from * kStep));
     // The midpoint rule: the sum of x^-alpha over the step, spread evenly.
     const double a = from - 0.5, b = to - 0.5;
