@@ -11,7 +11,6 @@
 #include "bench/support/peak_memory.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
-#include "tessera/ops/slot_read.h"
 
 namespace tessera {
 namespace {

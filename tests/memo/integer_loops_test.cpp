@@ -10,8 +10,7 @@
 
 #include "tessera/base/random.h"
 #include "tessera/memo/cpu/correlation.h"
-#include "tessera/memo/cpu/hadamard_scores.h"
-#include "tessera/memo/cpu/nibble_products.h"
+#include "tessera/memo/cpu/token_scores.h"
 #include "tessera/memo/cpu/window_products.h"
 
 namespace tessera::memo::cpu {

@@ -1,9 +1,11 @@
 #include "tessera/ops/memory_read.h"
 
 #include <cmath>
+#include <new>
 
 #include "tessera/base/error.h"
 #include "tessera/ops/causal_read.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"
 
@@ -113,6 +115,200 @@ TEST(MemoryRead, RefusesBadArguments) {
   EXPECT_THROW(memory_read(query, halves, pairs), UsageError);
   EXPECT_THROW(memory_read(query, halves.to(at::kChar), halves.to(at::kChar)), UsageError);
   EXPECT_THROW(memory_read(query.to(at::kDouble), halves, halves), UsageError);
+}
+
+OpUnderTest slot_read_op(Dropout dropout = {}, Precision precision = Precision::kFloat32) {
+  return [=](const std::vector<at::Tensor>& in) {
+    return slot_read(in[0], in[1], in[2], dropout, precision);
+  };
+}
+
+TEST(SlotRead, HandExample) {
+  // Scores 1 * 0 and 1 * ln 3: the slots weigh 1 : 3.
+  const at::Tensor query = at::ones({1, 1, 1, 1});
+  const at::Tensor keys = at::tensor({0.0, std::log(3.0)}, at::kFloat).view({1, 2, 1});
+  const at::Tensor values = at::tensor({4.0f, 8.0f}).view({1, 2, 1});
+  EXPECT_NEAR(slot_read(query, keys, values).item<float>(), 7, 1e-6);
+  EXPECT_NEAR(
+      slot_read(query.to(at::kDouble), keys.to(at::kDouble), values.to(at::kDouble)).item<double>(),
+      7, 1e-6);
+}
+
+TEST(SlotRead, EqualsTheLoop) {
+  at::manual_seed(1);
+  const at::Tensor q = at::randint(-2, 3, {2, 3, 2, 4}, real());
+  const at::Tensor keys = at::randint(-2, 3, {2, 5, 4}, real());
+  const at::Tensor values = at::randint(-9, 9, {2, 5, 4}, real());
+  at::Tensor expected = at::zeros_like(q);
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t t = 0; t < 3; ++t)
+      for (int64_t h = 0; h < 2; ++h) {
+        double total = 0;
+        for (int64_t m = 0; m < 5; ++m) {
+          const double weight = std::exp(q[b][t][h].dot(keys[h][m]).item<double>());
+          total += weight;
+          expected[b][t][h] += weight * values[h][m];
+        }
+        expected[b][t][h] /= total;
+      }
+  EXPECT_LT(test::relative_error(slot_read(q, keys, values), expected), 1e-12);
+}
+
+TEST(SlotRead, GradientsAgreeWithCentralDifferences) {
+  at::manual_seed(2);
+  EXPECT_TRUE(test::gradients_agree(slot_read_op(),
+                                    {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
+  EXPECT_TRUE(test::gradients_agree(slot_read_op({0.3, 5}),
+                                    {leaf({2, 3, 2, 3}), leaf({2, 5, 3}), leaf({2, 5, 3})}));
+}
+
+TEST(SlotRead, FloatAgreesWithDouble) {
+  at::manual_seed(3);
+  for (int64_t T : {0, 1, 7, 100})
+    for (int64_t M : {2, 13, 128, 300})
+      for (int64_t D : {1, 16, 24, 64, 100})
+        expect_float_agrees_with_double(
+            slot_read_op(),
+            {at::randn({3, T, 2, D}, real()) * std::pow(D, -0.25),
+             at::randn({2, M, D}, real()) * std::pow(D, -0.25), at::randn({2, M, D}, real())});
+  expect_float_agrees_with_double(slot_read_op(),
+                                  {at::randn({0, 3, 2, 4}, real()), at::randn({2, 5, 4}, real()),
+                                   at::randn({2, 5, 4}, real())});
+}
+
+TEST(SlotRead, FloatAgreesWithDoubleUnderDropout) {
+  at::manual_seed(6);
+  for (int64_t T : {1, 40, 137})
+    expect_float_agrees_with_double(
+        slot_read_op({0.2, uint64_t{1} << 40}),
+        {at::randn({3, T, 2, 20}, real()) * 0.5, at::randn({2, 300, 20}, real()) * 0.5,
+         at::randn({2, 300, 20}, real())});
+}
+
+TEST(SlotRead, DropsWeightsByTheSeed) {
+  at::manual_seed(7);
+  const at::Tensor q = at::randn({2, 9, 2, 4}), keys = at::randn({2, 30, 4});
+  const at::Tensor values = at::ones({2, 30, 4});
+  const auto read = [&](const Dropout& dropout) { return slot_read(q, keys, values, dropout); };
+  EXPECT_TRUE(read({0.3, 1}).equal(read({0.3, 1})));
+  EXPECT_FALSE(read({0.3, 1}).equal(read({0.3, 2})));
+  EXPECT_TRUE(read({0, 1}).equal(read({})));
+  // All values are 1, so that a read is the sum of the weights: 1 where nothing is dropped.
+  const at::Tensor sums = read({0.3, 1});
+  EXPECT_NEAR(sums.mean().item<float>(), 1, 0.1);
+  EXPECT_GT((sums - 1).abs().min().item<float>(), 1e-6);
+}
+
+TEST(SlotRead, OneStepWithoutGradientAgreesWithDouble) {
+  at::manual_seed(8);
+  at::NoGradGuard no_grad;
+  for (int64_t B : {0, 1, 3, 17})
+    for (int64_t M : {0, 1, 6, 300})
+      for (int64_t D : {1, 16, 24, 64, 100}) {
+        const at::Tensor q = at::randn({B, 1, 2, D}) * std::pow(D, -0.5);
+        const at::Tensor keys = at::randn({2, M, D}), values = at::randn({2, M, D});
+        const at::Tensor expected =
+            slot_read(q.to(at::kDouble), keys.to(at::kDouble), values.to(at::kDouble));
+        const at::Tensor actual = slot_read(q, keys, values);
+        ASSERT_EQ(actual.sizes(), q.sizes());
+        EXPECT_LT(test::relative_error(actual.to(at::kDouble), expected), 1e-5)
+            << "B " << B << " M " << M << " D " << D;
+      }
+}
+
+TEST(SlotRead, ReturnsAnOnlySlot) {
+  const at::Tensor values = at::randn({2, 1, 4});
+  EXPECT_TRUE(slot_read(at::randn({3, 5, 2, 4}), at::randn({2, 1, 4}), values)
+                  .equal(values.view({1, 1, 2, 4}).expand({3, 5, 2, 4})));
+}
+
+TEST(SlotRead, WithoutSlotsIsZero) {
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const auto options = at::TensorOptions().dtype(dtype);
+    const auto result = value_and_gradients(
+        slot_read_op(), {at::randn({2, 3, 2, 4}, options), at::randn({2, 0, 4}, options),
+                         at::randn({2, 0, 4}, options)});
+    EXPECT_TRUE(result[0].equal(at::zeros({2, 3, 2, 4}, options)));
+    EXPECT_TRUE(result[1].equal(at::zeros({2, 3, 2, 4}, options)));
+  }
+}
+
+TEST(SlotRead, DoesNotDependOnTheNumberOfThreads) {
+  at::manual_seed(4);
+  const std::vector<at::Tensor> inputs = {at::randn({3, 50, 2, 24}), at::randn({2, 70, 24}),
+                                          at::randn({2, 70, 24})};
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const auto alone = value_and_gradients(slot_read_op(), inputs);
+  at::set_num_threads(3);
+  const auto together = value_and_gradients(slot_read_op(), inputs);
+  at::set_num_threads(threads);
+  for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
+}
+
+TEST(SlotRead, BFloat16IsCloseAndItsGradientsAreFloat) {
+  at::manual_seed(5);
+  for (int64_t M : {3, 100, 260})
+    for (int64_t D : {8, 24, 64}) {
+      const std::vector<at::Tensor> inputs = {at::randn({2, 37, 2, D}) * std::pow(D, -0.25),
+                                              at::randn({2, M, D}) * std::pow(D, -0.25),
+                                              at::randn({2, M, D})};
+      const auto exact = value_and_gradients(slot_read_op({0.1, 7}), inputs);
+      const auto rounded =
+          value_and_gradients(slot_read_op({0.1, 7}, Precision::kBFloat16), inputs);
+      for (size_t k = 0; k < exact.size(); ++k) {
+        EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
+        EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03)
+            << k << " M " << M << " D " << D;
+      }
+    }
+}
+
+TEST(SlotRead, RefusesBadArguments) {
+  const at::Tensor q = at::randn({1, 3, 2, 4}), slots = at::randn({2, 5, 4});
+  EXPECT_THROW(slot_read(q[0], slots, slots), UsageError);
+  EXPECT_THROW(slot_read(q, at::randn({3, 5, 4}), slots), UsageError);
+  EXPECT_THROW(slot_read(q, slots, at::randn({2, 6, 4})), UsageError);
+  EXPECT_THROW(slot_read(q, slots.to(at::kDouble), slots), UsageError);
+}
+
+TEST(MeanSlotRead, IsTheMeanOfTheMemoriesTimesTheScale) {
+  at::manual_seed(6);
+  const at::Tensor queries = at::randn({2, 3, 2, 4}, real());
+  const at::Tensor keys = at::randn({3, 2, 5, 4}, real()), values = at::randn_like(keys);
+  const at::Tensor scale = at::tensor({2.0, -1.0}, real());
+  at::Tensor sum = at::zeros_like(queries);
+  for (int64_t p = 0; p < 3; ++p) sum = sum + slot_read(queries, keys[p], values[p]);
+  const at::Tensor expected = sum / 3 * scale.view({2, 1});
+  EXPECT_LT(test::relative_error(mean_slot_read(queries, keys, values, scale), expected), 1e-14);
+  // Equal memories with dropout: the masks differ.
+  const at::Tensor same = keys.narrow(0, 0, 1).expand({2, 2, 5, 4}).contiguous();
+  const Dropout dropout = {0.5, 7};
+  EXPECT_GT(test::relative_error(mean_slot_read(queries, same, same, scale, dropout),
+                                 mean_slot_read(queries, same.narrow(0, 0, 1), same.narrow(0, 0, 1),
+                                                scale, dropout)),
+            0.01);
+  EXPECT_TRUE(test::gradients_agree(
+      [](const std::vector<at::Tensor>& in) { return mean_slot_read(in[0], in[1], in[2], in[3]); },
+      {leaf({1, 2, 2, 3}), leaf({2, 2, 4, 3}), leaf({2, 2, 4, 3}), leaf({2})}));
+}
+
+TEST(MeanSlotRead, RefusesBadArguments) {
+  const at::Tensor queries = at::randn({1, 1, 2, 4}), scale = at::ones({2});
+  EXPECT_THROW(mean_slot_read(queries, at::zeros({0, 2, 3, 4}), at::zeros({0, 2, 3, 4}), scale),
+               UsageError);
+  EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 2, 3, 4}), at::zeros({1, 2, 3, 4}), scale),
+               UsageError);
+  EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 3, 4}), at::zeros({2, 3, 4}), scale),
+               UsageError);
+}
+
+// The loops take their working memory before they start their threads: what does not exist is an
+// exception, not the end of the process.
+TEST(SlotRead, OfMoreSlotsThanMemoryHoldsThrows) {
+  if (!loops_run({})) GTEST_SKIP() << "the composed read takes no working memory";
+  const at::Tensor slots = at::zeros({1, 1, 64}).expand({1, int64_t{1} << 40, 64});
+  EXPECT_THROW(slot_read(at::zeros({1, 1, 1, 64}), slots, slots), std::bad_alloc);
 }
 
 }  // namespace

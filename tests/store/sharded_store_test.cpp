@@ -5,7 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
-#include "tessera/store/export.h"
+#include "tessera/store/memo_store.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/rebuild.h"
 #include "tessera/store/recall.h"

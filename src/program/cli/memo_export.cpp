@@ -7,7 +7,6 @@
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
-#include "tessera/store/export.h"
 #include "tessera/store/memo_store.h"
 
 namespace tessera::cli {

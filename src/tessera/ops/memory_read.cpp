@@ -1,10 +1,13 @@
 #include "tessera/ops/memory_read.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tessera/ops/cpu/memory_step.h"
+#include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
@@ -77,6 +80,99 @@ MemoryReading fused(const at::Tensor& query, const at::Tensor& keys, const at::T
   return reading;
 }
 
+at::Tensor composed(const at::Tensor& queries, const at::Tensor& slot_keys,
+                    const at::Tensor& slot_values, const Dropout& dropout, Precision precision) {
+  const at::Tensor q = queries.transpose(1, 2);  // [B, H, T, D]
+  at::Tensor weights =
+      rounded_matmul(q, slot_keys.transpose(1, 2), precision).softmax(-1);  // [B, H, T, M]
+  if (dropout.probability > 0)
+    weights = weights * dropout_factors(dropout, q.size(0), q.size(1), 0, q.size(2),
+                                        slot_keys.size(1), q.options());
+  return rounded_matmul(weights, slot_values, precision).transpose(1, 2);
+}
+
+/// Between the seeds of memories side by side, so that each draws a mask of its own.
+constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15u;
+
+/// Work units to aim for, so that many threads find some: groups of batch rows times heads.
+constexpr int64_t kWorkUnits = 32;
+
+/// [H, M, D] as a sequence of pairs that all batch rows share.
+cpu::Sequence shared_pairs(const at::Tensor& slots) {
+  return {.data = slots.data_ptr<float>(),
+          .B = 1,
+          .T = slots.size(1),
+          .H = slots.size(0),
+          .D = slots.size(2),
+          .time_stride = slots.stride(1),
+          .head_stride = slots.stride(0)};
+}
+
+cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys,
+                          const at::Tensor& slot_values, const Dropout& dropout) {
+  return {.B = queries.size(0),
+          .T = queries.size(1),
+          .H = queries.size(2),
+          .D = queries.size(3),
+          .N = slot_keys.size(1),
+          .queries = sequence_of(queries),
+          .keys = shared_pairs(slot_keys),
+          .values = shared_pairs(slot_values),
+          .dropout_seed = dropout.seed,
+          .dropout_probability = dropout.probability};
+}
+
+class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
+                            const at::Tensor& slot_keys, const at::Tensor& slot_values,
+                            const Dropout& dropout, Precision precision) {
+    const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
+                     v = with_contiguous_rows(slot_values);
+    const at::Tensor output = at::empty(q.sizes(), q.options());
+    const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
+    run(cpu::SoftmaxReadForward{describe(q, k, v, dropout), sequence_of(output),
+                                log_sums.data_ptr<float>()},
+        precision);
+    save_dropout(context, dropout);
+    context->saved_data["precision"] = static_cast<int64_t>(precision);
+    context->save_for_backward({q, k, v, output, log_sums});
+    return output;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("slot_read");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &output = saved[3];
+    const int64_t B = q.size(0), H = q.size(2), M = k.size(1), D = q.size(3);
+    if (q.numel() == 0) return {at::zeros_like(q), at::zeros_like(k), at::zeros_like(v), {}, {}};
+    const at::Tensor grad_output = with_contiguous_rows(grad_outputs[0]);
+    const int64_t wanted_groups = std::min(B, (kWorkUnits + H - 1) / H);
+    const int64_t group_size = (B + wanted_groups - 1) / wanted_groups;
+    const int64_t groups = (B + group_size - 1) / group_size;
+    const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
+    const at::Tensor grad_keys = at::empty({groups, H, M, D}, q.options());
+    const at::Tensor grad_values = at::empty({groups, H, M, D}, q.options());
+    run(cpu::SoftmaxReadBackward{.read = describe(q, k, v, saved_dropout(context)),
+                                 .output = sequence_of(output),
+                                 .log_sums = floats_of(saved[4]),
+                                 .grad_output = sequence_of(grad_output),
+                                 .groups = groups,
+                                 .grad_queries = sequence_of(grad_queries),
+                                 .grad_keys = sequence_of(grad_keys.transpose(1, 2)),
+                                 .grad_values = sequence_of(grad_values.transpose(1, 2))},
+        static_cast<Precision>(context->saved_data["precision"].toInt()));
+    return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}, {}};
+  }
+};
+
+/// Slots of 8 bits have no more digits than a bfloat16.
+Precision precision_for(const at::Tensor& slots, Precision precision) {
+  const bool rounds = weight_type(slots) == WeightType::kInt8 && softmax_reads_round();
+  return rounds ? Precision::kBFloat16 : precision;
+}
+
 }  // namespace
 
 at::Tensor memory_read(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
@@ -91,6 +187,41 @@ MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& key
   if (loops_run({query})) return fused(query, keys, values, counts);
   const int64_t D = query.size(2);
   return composed(query, as_floats(keys, D), as_floats(values, D), counts);
+}
+
+at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
+                     const at::Tensor& slot_values, const Dropout& dropout, Precision precision) {
+  check_sequence(queries, "slot_read: queries");
+  check_like(slot_keys, {queries.size(2), -1, queries.size(3)}, queries, "slot_read: slot_keys");
+  check_like(slot_values, {queries.size(2), slot_keys.size(1), queries.size(3)}, queries,
+             "slot_read: slot_values");
+  check_dropout(dropout, "slot_read");
+  if (loops_run({queries, slot_keys, slot_values}))
+    return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
+  return composed(queries, slot_keys, slot_values, dropout, precision);
+}
+
+at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
+                          const at::Tensor& slot_values, const at::Tensor& scale,
+                          const Dropout& dropout, Precision precision) {
+  check_sequence(queries, "mean_slot_read: queries");
+  check_weight(slot_keys, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_keys");
+  check_weight(slot_values, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_values");
+  const int64_t P = slot_keys.size(0);
+  TESSERA_CHECK(P > 0, "mean_slot_read: no memory to read; expected at least 1");
+  TESSERA_CHECK(slot_values.size(0) == P, "mean_slot_read: slot_values of ", slot_values.size(0),
+                " memories, slot_keys of ", P);
+  const Precision products = precision_for(slot_keys, precision);
+  const at::Tensor keys = as_floats(slot_keys, queries.size(3));
+  const at::Tensor values = as_floats(slot_values, queries.size(3));
+  Dropout one_dropout = dropout;
+  at::Tensor sum;  // [B, T, H, D]
+  for (int64_t p = 0; p < P; ++p) {
+    const at::Tensor one = slot_read(queries, keys[p], values[p], one_dropout, products);
+    one_dropout.seed += kSeedStep;
+    sum = p == 0 ? one : sum + one;
+  }
+  return sum * (scale / P).unsqueeze(-1);
 }
 
 }  // namespace tessera::ops

@@ -8,7 +8,6 @@
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
-#include "tessera/ops/slot_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 

@@ -1,7 +1,10 @@
 #include "tessera/store/memo_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "tessera/base/safetensors.h"
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/detail/new_folder.h"
 #include "tessera/store/detail/source_search.h"
@@ -64,6 +67,27 @@ std::string MemoStore::digest() const {
   if (oldest != ledger_.last_change() || std::ranges::count(digests, "") > 0)
     return content_digest(config().text(), memory());
   return digest_of_shards(digests);
+}
+
+void export_memory(const MemoStore& store, const std::filesystem::path& out) {
+  const memo::TextMemory& memory = store.memory();
+  std::vector<safetensors::NamedTensor> tensors;
+  for (const memo::MemoryShard& shard : memory.shards()) {
+    const memo::ExactCorrelationMemory& matrix = shard.matrix();
+    const std::string name =
+        memory.shards().size() == 1 ? "C" : fmt::format("C.{}", tensors.size());
+    tensors.push_back({name,
+                       {matrix.bits() == 32 ? safetensors::DType::kI32 : safetensors::DType::kI64,
+                        {matrix.rows(), matrix.columns()},
+                        matrix.bytes()}});
+  }
+  safetensors::write(out, tensors,
+                     {{"format", "tessera-memo-1"},
+                      {"config", store.config().text()},
+                      {"tokenizer", store.tokenizer().to_json()},
+                      {"pairs", std::to_string(memory.pairs())},
+                      {"digest", store.digest()},
+                      {"noise", fmt::format("{}", memory.noise())}});
 }
 
 }  // namespace tessera::store

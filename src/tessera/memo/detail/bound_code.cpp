@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tessera/base/random.h"
-#include "tessera/memo/cpu/hadamard_scores.h"
+#include "tessera/memo/cpu/token_scores.h"
 #include "tessera/memo/detail/window_hash.h"
 
 namespace tessera::memo {

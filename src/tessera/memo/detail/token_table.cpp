@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tessera/base/random.h"
-#include "tessera/memo/cpu/nibble_products.h"
+#include "tessera/memo/cpu/token_scores.h"
 #include "tessera/memo/detail/allocate_matrix.h"
 #include "tessera/simd/threads.h"
 

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/detail/output_projection.h"
-#include "tessera/ops/slot_read.h"
+#include "tessera/ops/memory_read.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {

@@ -3,10 +3,6 @@
 namespace tessera::store {
 namespace {
 
-bool is_in(char32_t character, char32_t first, char32_t last) {
-  return character >= first && character <= last;
-}
-
 bool is_invisible(char32_t character) {
   return character == 0x00AD || is_in(character, 0x200B, 0x200D) || character == 0x2060 ||
          character == 0xFEFF;

@@ -10,6 +10,11 @@
 
 namespace tessera::store {
 
+/// Whether a character lies in [first, last].
+inline bool is_in(char32_t character, char32_t first, char32_t last) {
+  return character >= first && character <= last;
+}
+
 /// The lower case of a letter of the Latin, Greek or Cyrillic alphabet; other characters stay.
 char32_t lower_case(char32_t letter);
 

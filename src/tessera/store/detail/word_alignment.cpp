@@ -11,10 +11,6 @@ namespace {
 // wrong word costs a little more than one that is missing or too many.
 constexpr int64_t kDifference = 64, kWrong = kDifference + 4, kPart = 1;
 
-bool is_in(char32_t character, char32_t first, char32_t last) {
-  return character >= first && character <= last;
-}
-
 bool is_word_alone(char32_t character) {
   return is_in(character, 0x0E00, 0x0E7F) || is_in(character, 0x2E80, 0x9FFF) ||
          is_in(character, 0xAC00, 0xD7AF) || is_in(character, 0xF900, 0xFAFF) ||
