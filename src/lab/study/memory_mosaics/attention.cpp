@@ -164,9 +164,7 @@ void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, Study
   results.add_chart("leaky-average", std::move(chart), "Figure 16.");
 }
 
-}  // namespace
-
-void attention(StudyContext& context) {
+void run_attention(StudyContext& context) {
   const AttentionSettings settings =
       context.settings(quick_attention(), default_attention(), paper_attention(), kNoSetting);
   StudyResults& results = context.results();
@@ -199,6 +197,17 @@ void attention(StudyContext& context) {
                   "BabiStories.",
                   settings.heads, settings.channels, settings.window, kLongerBy * settings.window,
                   settings.train.steps, corpus.description));
+}
+
+}  // namespace
+
+Study attention() {
+  return {.id = "memory-mosaics/attention",
+          .title = "What the last position reads",
+          .paper = kPaper,
+          .figure = "figures 14 to 16",
+          .cost = {.quick = took(21), .standard = took(630)},
+          .run = run_attention};
 }
 
 }  // namespace tessera::memory_mosaics_study

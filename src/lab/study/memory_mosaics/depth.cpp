@@ -59,9 +59,7 @@ double published_ratio(int64_t depth) {
   return depth == 1 ? 1.9 / 2.0 : depth == 12 ? 1.498 / 1.494 : NAN;
 }
 
-}  // namespace
-
-void depth(StudyContext& context) {
+void run_depth(StudyContext& context) {
   const DepthSettings settings =
       context.settings(quick_depth(), default_depth(), paper_depth(), kNoSetting);
   if (settings.depths.empty()) throw UsageError("depths must name at least one");
@@ -98,6 +96,17 @@ void depth(StudyContext& context) {
       "all; the paper: 768 channels, 80,000 steps of 512 windows of 512 tokens, tuned on the GPT.",
       fmt::join(settings.depths, ", "), settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
+}
+
+}  // namespace
+
+Study depth() {
+  return {.id = "memory-mosaics/depth",
+          .title = "Memory Mosaics and GPTs of several depths",
+          .paper = kPaper,
+          .figure = "figures 7 and 13",
+          .cost = {.quick = took(30), .standard = took(1535)},
+          .run = run_depth};
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -48,9 +48,7 @@ void add_commands(const StudyContext& context, StudyResults& results) {
                       "tessera tokenizer train FILE --vocabulary 4096 --out tokenizer.json");
 }
 
-}  // namespace
-
-void language_model(StudyContext& context) {
+void run_language_model(StudyContext& context) {
   const NetworkSettings settings = context.settings(
       quick_language_model(), default_language_model(), paper_network_settings(), kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
@@ -75,6 +73,17 @@ void language_model(StudyContext& context) {
       settings.layers, settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
   add_commands(context, results);
+}
+
+}  // namespace
+
+Study language_model() {
+  return {.id = "memory-mosaics/language-model",
+          .title = "A Memory Mosaic beside a GPT of the same size",
+          .paper = kPaper,
+          .figure = "figure 7",
+          .cost = {.quick = about(60), .standard = took(900)},
+          .run = run_language_model};
 }
 
 }  // namespace tessera::memory_mosaics_study

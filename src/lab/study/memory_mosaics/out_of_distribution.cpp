@@ -113,9 +113,7 @@ void add_ranges(const std::vector<ReadText>& readers, int64_t window, StudyResul
   results.add_table("ranges", std::move(table));
 }
 
-}  // namespace
-
-void out_of_distribution(StudyContext& context) {
+void run_out_of_distribution(StudyContext& context) {
   const OutOfDistributionSettings settings = context.settings(
       quick_out_of_distribution(), default_out_of_distribution(), paper_out_of_distribution());
   const Corpus corpus = prepare_study_corpus(settings.data, context);
@@ -158,6 +156,17 @@ void out_of_distribution(StudyContext& context) {
       "channels, 80,000 steps of 512 windows of 512 tokens.",
       settings.layers, settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
+}
+
+}  // namespace
+
+Study out_of_distribution() {
+  return {.id = "memory-mosaics/out-of-distribution",
+          .title = "Reading a text of another kind",
+          .paper = kPaper,
+          .figure = "figure 8",
+          .cost = {.quick = took(18), .standard = about(90)},
+          .run = run_out_of_distribution};
 }
 
 }  // namespace tessera::memory_mosaics_study

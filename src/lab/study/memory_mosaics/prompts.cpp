@@ -304,9 +304,7 @@ void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults
                     "probability than every wrong one. Whiskers: one standard error.");
 }
 
-}  // namespace
-
-void prompts(StudyContext& context) {
+void run_prompts(StudyContext& context) {
   const PromptSettings settings = context.settings(quick_prompt_settings(), prompt_settings(),
                                                    paper_prompt_settings(), kNoSetting);
   const Readers readers = make_readers(settings, context);
@@ -321,6 +319,17 @@ void prompts(StudyContext& context) {
       "reader. The questions with their known answers are ours; the paper has no number for them.");
   results.add_command("More such questions, as JSON lines:",
                       "tessera data stories --out stories --questions 1000");
+}
+
+}  // namespace
+
+Study prompts() {
+  return {.id = "memory-mosaics/prompts",
+          .title = "The 24 prompts, and questions about stories",
+          .paper = kPaper,
+          .figure = "tables 4 and 5",
+          .cost = {.quick = took(84), .standard = took(990)},
+          .run = run_prompts};
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -272,9 +272,7 @@ std::vector<Experiment> experiments_of(const StudyContext& context,
   return experiments;
 }
 
-}  // namespace
-
-void regbench(StudyContext& context) {
+void run_regbench(StudyContext& context) {
   const RegBenchSettings settings =
       context.settings(quick_regbench(), default_regbench(), paper_regbench(), {"task"});
   std::vector<RegBenchOutcome> outcomes;
@@ -282,6 +280,17 @@ void regbench(StudyContext& context) {
     outcomes.push_back(best_of_search(context, settings, experiment));
   add_regbench_outcomes(outcomes, context.results());
   add_regbench_differences(settings, context.results());
+}
+
+}  // namespace
+
+Study regbench() {
+  return {.id = "memory-mosaics/regbench",
+          .title = "Learning random languages in context",
+          .paper = kPaper,
+          .figure = "figure 9, table 3",
+          .cost = {.quick = took(216), .standard = took(2330)},
+          .run = run_regbench};
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -233,9 +233,7 @@ void train_on(const std::string& text, const std::string& place,
   }
 }
 
-}  // namespace
-
-void small_budget(StudyContext& context) {
+void run_small_budget(StudyContext& context) {
   const SmallBudgetSettings settings = context.settings(
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
   settings.check();
@@ -251,6 +249,17 @@ void small_budget(StudyContext& context) {
       settings.train.steps * settings.train.batch * settings.train.accumulation * settings.window));
   results.add_difference(
       "Each network takes the best of the same learning rates; the paper tuned its GPT alone.");
+}
+
+}  // namespace
+
+Study small_budget() {
+  return {.id = "memory-mosaics/small-budget",
+          .title = "Learning in few steps",
+          .paper = kPaper,
+          .figure = "beside figure 7",
+          .cost = {.quick = about(60), .standard = took(2170)},
+          .run = run_small_budget};
 }
 
 }  // namespace tessera::memory_mosaics_study

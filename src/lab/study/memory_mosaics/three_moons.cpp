@@ -248,9 +248,7 @@ void check_moons(const ThreeMoonsSettings& settings) {
   ThreeMoons{task};
 }
 
-}  // namespace
-
-void three_moons(StudyContext& context) {
+void run_three_moons(StudyContext& context) {
   const ThreeMoonsSettings settings =
       context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), kNoSetting);
   check_moons(settings);
@@ -285,6 +283,17 @@ void three_moons(StudyContext& context) {
   context.results().compare({.what = "real parameters, 1 head and 3 heads",
                              .published = 54,
                              .ours = static_cast<double>(three_heads.mosaic().parameter_count())});
+}
+
+}  // namespace
+
+Study three_moons() {
+  return {.id = "memory-mosaics/three-moons",
+          .title = "Three moons: one memory, or one for each",
+          .paper = kPaper,
+          .figure = "figures 3, 4, 5, 10",
+          .cost = {.quick = took(127), .standard = took(950)},
+          .run = run_three_moons};
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -113,9 +113,7 @@ Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& mode
   return table;
 }
 
-}  // namespace
-
-void associative_retrieval(StudyContext& context) {
+void run_associative_retrieval(StudyContext& context) {
   const RetrievalSettings settings =
       context.settings(quick_retrieval(), default_retrieval(), paper_retrieval(), {"task"});
   const auto models =
@@ -129,6 +127,17 @@ void associative_retrieval(StudyContext& context) {
   if (!published_for(settings.task.pairs))
     context.results().add_difference(
         fmt::format("{} pairs; the paper has 14 and 24 (set task.pairs).", settings.task.pairs));
+}
+
+}  // namespace
+
+Study associative_retrieval() {
+  return {.id = "stm/associative-retrieval",
+          .title = "Which digit came with a letter",
+          .paper = kPaper,
+          .figure = "table 1 and figure 4",
+          .cost = {.quick = took(34), .standard = about(1800)},
+          .run = run_associative_retrieval};
 }
 
 }  // namespace tessera::stm_study

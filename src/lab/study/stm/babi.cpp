@@ -233,9 +233,7 @@ void add_babi_differences(const BabiSettings& settings, const StudyTraining<Babi
                                        data.questions(3, task::Split::kTraining).size()));
 }
 
-}  // namespace
-
-void babi(StudyContext& context) {
+void run_babi(StudyContext& context) {
   const BabiSettings settings =
       context.settings(quick_babi(), default_babi(), BabiSettings(), kNoSetting);
   const StudyTraining<BabiLearner> training = train_answerer(settings, context);
@@ -244,6 +242,17 @@ void babi(StudyContext& context) {
   compare_errors(training, results);
   draw_curve(training.trained, results);
   add_babi_differences(settings, training, results);
+}
+
+}  // namespace
+
+Study babi() {
+  return {.id = "stm/babi",
+          .title = "Answering questions about stories",
+          .paper = kPaper,
+          .figure = "tables 4 and 9",
+          .cost = {.quick = took(69), .standard = took(274)},
+          .run = run_babi};
 }
 
 }  // namespace tessera::stm_study

@@ -135,9 +135,7 @@ void add_attentions(StudyContext& context, const CostSettings& settings) {
       "8 queries, 8 keys and values of width d. Table 5: O(d) for the one, O(d²) for the other.");
 }
 
-}  // namespace
-
-void cost(StudyContext& context) {
+void run_cost(StudyContext& context) {
   const CostSettings settings = context.settings<CostSettings>(
       {.batch = 8, .iterations = 2, .widths = {16, 32}}, {}, {.iterations = 20});
   add_models(context, settings);
@@ -149,6 +147,17 @@ void cost(StudyContext& context) {
   if (settings.batch != CostSettings().batch)
     context.results().add_difference(
         fmt::format("Batches of {}; the paper has {}.", settings.batch, CostSettings().batch));
+}
+
+}  // namespace
+
+Study cost() {
+  return {.id = "stm/cost",
+          .title = "What outer-product attention and the models cost",
+          .paper = kPaper,
+          .figure = "tables 5 and 6",
+          .cost = {.quick = about(20), .standard = about(120)},
+          .run = run_cost};
 }
 
 }  // namespace tessera::stm_study

@@ -272,9 +272,7 @@ void check_pong(const PongSettings& settings) {
   }
 }
 
-}  // namespace
-
-void pong(StudyContext& context) {
+void run_pong(StudyContext& context) {
   const PongSettings settings =
       context.settings(quick_pong(), default_pong(), PongSettings(), kNoSetting);
   check_pong(settings);
@@ -289,6 +287,17 @@ void pong(StudyContext& context) {
   tabulate_agents(context, agents, settings.moving_mean);
   draw(context, agents, players);
   add_pong_differences(context, settings);
+}
+
+}  // namespace
+
+Study pong() {
+  return {.id = "stm/pong",
+          .title = "Learning to play Pong",
+          .paper = kPaper,
+          .figure = "figure 3",
+          .cost = {.quick = took(175), .standard = took(1906)},
+          .run = run_pong};
 }
 
 }  // namespace tessera::stm_study

@@ -125,7 +125,9 @@ double numerical_rank(const at::Tensor& matrix) {
   return largest > 0 ? gram.diagonal().sum().item<double>() / largest : 0;
 }
 
-void rank(StudyContext& context) {
+namespace {
+
+void run_rank(StudyContext& context) {
   const RankSettings settings =
       context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
   Table table("Numerical rank of the distillation G2",
@@ -146,6 +148,17 @@ void rank(StudyContext& context) {
       "At most {} updates of {} sequences. An untrained G2 already has nearly the published rank: "
       "the table says little about what was learned.",
       settings.train.steps, settings.train.batch));
+}
+
+}  // namespace
+
+Study rank() {
+  return {.id = "stm/rank",
+          .title = "The numerical rank of the relational distillation",
+          .paper = kPaper,
+          .figure = "table 8",
+          .cost = {.quick = about(20), .standard = took(74)},
+          .run = run_rank};
 }
 
 }  // namespace tessera::stm_study
