@@ -20,10 +20,10 @@ using TokenBytes = std::function<std::string(int64_t token)>;
 /// How the tokens of a text are drawn, and where the text ends.
 struct WritingOptions {
   int64_t max_tokens = 256;
-  SamplingOptions sampling;
-  std::vector<std::string> stop;       ///< the text ends before the first of these
-  std::optional<int64_t> end_of_text;  ///< ends a text
-  TokenBytes token_bytes;              ///< without it there is no text, and no stop strings
+  SamplingOptions sampling = {};
+  std::vector<std::string> stop = {};       ///< the text ends before the first of these
+  std::optional<int64_t> end_of_text = {};  ///< ends a text
+  TokenBytes token_bytes = {};              ///< without it there is no text, and no stop strings
 
   /// Throws UsageError that names the option and what it may be.
   void check() const;
@@ -37,9 +37,9 @@ constexpr std::array<std::string_view, 6> enum_names(Finish) {
 
 /// What is new of a text.
 struct Written {
-  std::optional<ScoredToken> token;  ///< none where the text ends without another one
-  std::string text;                  ///< what has become final (TextStream)
-  std::optional<Finish> finish;      ///< where the text ends
+  std::optional<ScoredToken> token = {};  ///< none where the text ends without another one
+  std::string text = {};                  ///< what has become final (TextStream)
+  std::optional<Finish> finish = {};      ///< where the text ends
 };
 
 /// Writes one text: draws its tokens one at a time, turns them into text, and says where it ends.
