@@ -79,11 +79,7 @@ class TinyService {
                const std::string& type = "application/json") {
     Request request;
     request.method = method;
-    request.path = path.substr(0, path.find('?'));
-    if (const size_t query = path.find('?'); query != std::string::npos) {
-      const std::string pair = path.substr(query + 1);
-      request.query[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
-    }
+    request.set_target(path);
     request.headers["Content-Type"] = type;
     request.body = body;
     request.client = "127.0.0.1";
