@@ -92,6 +92,7 @@ TEST_F(RecallTest, ThePapersCodeRecitesByScore) {
   MemoStore::create(store(), paper, byte_tokenizer());
   memorize(store(), "one", "abcdefghijklmnopqrstuvwxyz");
   EXPECT_EQ(text(recall_after("defghijk", {.tokens = 5})), "lmnop");
+  EXPECT_THROW(recall_after("defghijk", {.tokens = 5, .error_rate = 0.5}), UsageError);
 }
 
 TEST_F(RecallTest, PredictsAfterTheLastTokensOfTexts) {

@@ -59,14 +59,7 @@ void add_memo_complete(Verb& memo) {
   verb.option("--prompt", command->prompt, "Text to continue").required();
   verb.option("--tokens", command->writing.max_tokens, "Maximum number of tokens to generate")
       .at_least(0);
-  verb.option("--temperature", command->writing.sampling.temperature,
-              "Divides the log-probabilities; 0 always takes the most probable token");
-  verb.option("--top-k", command->writing.sampling.top_k,
-              "Sample from the k most probable tokens (0: all)");
-  verb.option("--top-p", command->writing.sampling.top_p,
-              "Sample from the smallest set of tokens that together have this probability");
-  verb.option("--seed", command->writing.sampling.seed,
-              "Random seed; the same seed gives the same text");
+  verb.options(command->writing.sampling);
   verb.flag("--json", command->json, "Print one JSON object");
   verb.run([command] { run_complete(*command); });
 }

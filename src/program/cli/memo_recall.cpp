@@ -23,12 +23,6 @@ struct RecallCommand {
   bool fail = false, json = false;
 };
 
-void check_error_rate(const RecallCommand& command, const store::QuestionedStore& store) {
-  if (store.config().memory.code == memo::WindowCodeKind::kPaper &&
-      command.recall.error_rate != store::kErrorRate)
-    throw UsageError("--error-rate works with the bound code only; this store has the paper's");
-}
-
 /// Prints what is recited after a text; returns whether anything is.
 using Answering = std::function<bool(const std::string& prompt)>;
 
@@ -38,7 +32,6 @@ Answering open_stores(const RecallCommand& command) {
     hosts::HostOptions options = command.hosts;
     if (!command.key_file.empty()) options.key = hosts::read_key(command.key_file);
     const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, options);
-    check_error_rate(command, *stores);
     return [=](const std::string& prompt) {
       return answer(*stores, prompt, command.recall.options(), command.json);
     };
@@ -49,7 +42,6 @@ Answering open_stores(const RecallCommand& command) {
         "http://localhost:8080/v1/stores/books; '{}' is none",
         command.stores.front());
   const auto store = std::make_shared<store::MemoStore>(command.stores.front());
-  check_error_rate(command, *store);
   store->memory();
   return [=](const std::string& prompt) {
     return answer(*store, prompt, command.recall.options(), command.json);

@@ -301,8 +301,9 @@ Option Verb::flag(const std::string& name, std::function<void()> action, const s
   return Option(state);
 }
 
-void Verb::add_fields(const std::vector<config::Field>& fields,
-                      const std::vector<std::string_view>& arguments) {
+std::vector<Option> Verb::add_fields(const std::vector<config::Field>& fields,
+                                     const std::vector<std::string_view>& arguments) {
+  std::vector<Option> options;
   for (const config::Field& field : fields) {
     std::string name(field.name), help(field.help);
     std::replace(name.begin(), name.end(), '_', '-');
@@ -314,7 +315,9 @@ void Verb::add_fields(const std::vector<config::Field>& fields,
       option.between(field.demand.least, field.demand.most);
     else if (std::isfinite(field.demand.least))
       option.at_least(field.demand.least);
+    options.push_back(option);
   }
+  return options;
 }
 
 Option Verb::add_field(const std::string& name, const std::string& help,

@@ -108,8 +108,9 @@ class Verb {
   /// An option for each field of a request, with its help, its default and what is demanded of it:
   /// the field error_rate is --error-rate. arguments: fields that are told by their place.
   template <config::Configuration Request>
-  void options(Request& request, const std::vector<std::string_view>& arguments = {}) {
-    add_fields(config::fields_of(request), arguments);
+  std::vector<Option> options(Request& request,
+                              const std::vector<std::string_view>& arguments = {}) {
+    return add_fields(config::fields_of(request), arguments);
   }
 
   /// Each option added so far may also be given by an environment variable, `prefix` and its name
@@ -136,8 +137,8 @@ class Verb {
   Option add_choice(const std::string& name, const std::string& help,
                     std::span<const std::string_view> names, const std::string& initial,
                     std::function<void(size_t)> choose);
-  void add_fields(const std::vector<config::Field>& fields,
-                  const std::vector<std::string_view>& arguments);
+  std::vector<Option> add_fields(const std::vector<config::Field>& fields,
+                                 const std::vector<std::string_view>& arguments);
   Option add_field(const std::string& name, const std::string& help, const config::Field& field);
   std::string full_name() const;
   const Verb& chosen() const;

@@ -96,37 +96,10 @@ void run_generate(GenerateArguments& options) {
 /// How tokens are drawn; not for a search.
 void add_sampling(Verb& verb, GenerateArguments& options, const Option& beam) {
   SamplingOptions& sampling = options.command.generate.sampling;
-  verb.option("--temperature", sampling.temperature,
-              "Divides the logits; 0 always takes the most probable token")
-      .at_least(0)
-      .excludes(beam);
-  verb.option("--top-k", sampling.top_k, "Sample from the k most probable tokens (0: all)")
-      .at_least(0)
-      .excludes(beam);
-  verb.option("--top-p", sampling.top_p,
-              "Sample from the smallest set of tokens that together have this probability")
-      .between(0, 1)
-      .excludes(beam);
-  verb.option(
-          "--min-p", sampling.min_p,
-          "Sample from the tokens at least this many times as probable as the most probable one")
-      .between(0, 1)
-      .excludes(beam);
-  verb.option("--repetition-penalty", sampling.repetition_penalty,
-              "Above 1: tokens that the context contains become less probable")
-      .at_least(0)
-      .excludes(beam);
-  verb.option("--frequency-penalty", sampling.frequency_penalty,
-              "Subtracted from a token's logit for each time that it was generated")
-      .excludes(beam);
-  verb.option("--presence-penalty", sampling.presence_penalty,
-              "Subtracted from the logit of every token that was generated")
-      .excludes(beam);
+  for (Option option : verb.options(sampling)) option.excludes(beam);
   verb.option(
           "--logit-bias", options.logit_bias,
           "ID=BIAS: added to the logit of this token, -inf forbids it; may be given several times")
-      .excludes(beam);
-  verb.option("--seed", sampling.seed, "Random seed; the same seed gives the same text")
       .excludes(beam);
   verb.option("--alternatives", sampling.alternatives,
               "With --json: report this many of the most probable tokens at each step")

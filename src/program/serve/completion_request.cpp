@@ -23,7 +23,6 @@ constexpr int64_t kMostLogprobs = 20;
 constexpr size_t kMostStops = 16;
 constexpr int64_t kDefaultTokens = 16;
 constexpr int64_t kDefaultChatTokens = 256;
-constexpr double kAny = 1e308;
 
 /// A text, a list of texts, a list of ids, or a list of lists of ids.
 std::vector<PromptContent> prompts_of(const Fields& fields) {
@@ -69,17 +68,17 @@ std::map<int64_t, double> bias_of(const Fields& fields) {
   return bias;
 }
 
+/// As the library's, but for two customs: top_k may be -1 for all, and without a seed every answer
+/// is another one.
 SamplingOptions sampling_of(const Fields& fields) {
   SamplingOptions sampling;
-  sampling.temperature = fields.number("temperature", sampling.temperature, 0, kAny);
-  sampling.top_p = fields.number("top_p", sampling.top_p, 0, 1);
+  auto known = config::fields_of(sampling);
+  std::erase_if(known, [](const config::Field& field) { return field.name == "seed"; });
+  for (config::Field& field : known)
+    if (field.name == "top_k") field.demand.least = -1;
+  fields.read(known);
+  sampling.top_k = std::max<int64_t>(0, sampling.top_k);
   if (sampling.top_p == 0) fields.refuse("top_p", "a number above 0, up to 1");
-  sampling.top_k = std::max<int64_t>(0, fields.integer("top_k", 0, -1, INT64_MAX));
-  sampling.min_p = fields.number("min_p", sampling.min_p, 0, 1);
-  sampling.repetition_penalty =
-      fields.number("repetition_penalty", sampling.repetition_penalty, 1e-3, 1e3);
-  sampling.frequency_penalty = fields.number("frequency_penalty", 0, -2, 2);
-  sampling.presence_penalty = fields.number("presence_penalty", 0, -2, 2);
   sampling.logit_bias = bias_of(fields);
   const auto seed = fields.integer("seed", INT64_MIN, INT64_MAX);
   sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device{}();

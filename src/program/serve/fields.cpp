@@ -132,6 +132,17 @@ std::vector<int64_t> Fields::ids(const std::string& name) const {
   return *std::move(result);
 }
 
+void Fields::read(const std::vector<config::Field>& fields) const {
+  config::Json named = config::Json::object();
+  for (const config::Field& field : fields)
+    if (const std::string name(field.name); has(name)) named[name] = value(name);
+  try {
+    config::fields_from_json(named, fields, "");
+  } catch (const config::FieldError& error) {
+    throw ApiError(400, "{}", error.what()).about(error.path());
+  }
+}
+
 std::optional<std::vector<int64_t>> ids_of(const json& list) {
   if (!list.is_array()) return std::nullopt;
   std::vector<int64_t> result;

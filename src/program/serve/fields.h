@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "program/serve/http.h"
+#include "tessera/base/config.h"
 
 namespace tessera::serve {
 
@@ -35,6 +36,8 @@ class Fields {
   std::vector<std::string> texts(const std::string& name) const;
   /// A list of whole numbers from 0 on.
   std::vector<int64_t> ids(const std::string& name) const;
+  /// Sets those of these fields that the object names. Throws ApiError 400 as the others.
+  void read(const std::vector<config::Field>& fields) const;
   /// The value itself; null where there is none.
   const nlohmann::json& value(const std::string& name) const;
 

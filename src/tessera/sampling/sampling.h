@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/sampling/token_distribution.h"
 
 namespace tessera {
@@ -36,22 +37,28 @@ struct SamplingOptions {
   double presence_penalty = 0.0;
   std::map<int64_t, double> logit_bias = {};  ///< by token; -infinity forbids it
   uint64_t seed = 0;
-  int64_t alternatives = 0;
+  int64_t alternatives = 0;  ///< most probable tokens that are reported beside the one drawn
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("temperature", temperature, "divides the logits; 0 takes the most probable token");
-    field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
-    field("top_p", top_p, "draw from the fewest tokens that together have this probability");
-    field("min_p", min_p, "draw from the tokens this many times as probable as the first");
+    field("temperature", temperature, "divides the logits; 0 always takes the most probable token",
+          config::at_least(0));
+    field("top_k", top_k, "sample from the k most probable tokens (0: all)", config::at_least(0));
+    field("top_p", top_p,
+          "sample from the smallest set of tokens that together have this probability",
+          config::between(0, 1));
+    field("min_p", min_p,
+          "sample from the tokens at least this many times as probable as the most probable one",
+          config::between(0, 1));
     field("repetition_penalty", repetition_penalty,
-          "above 1 makes tokens of the context less probable");
+          "above 1: tokens that the context contains become less probable",
+          config::between(1e-3, 1e3));
     field("frequency_penalty", frequency_penalty,
-          "taken from a token's logit for each time it was generated");
+          "subtracted from a token's logit for each time that it was generated",
+          config::between(-2, 2));
     field("presence_penalty", presence_penalty,
-          "taken from the logit of every token that was generated");
-    field("seed", seed, "same seed, same text");
-    field("alternatives", alternatives, "report this many of the most probable tokens");
+          "subtracted from the logit of every token that was generated", config::between(-2, 2));
+    field("seed", seed, "random seed; the same seed gives the same text");
   }
 
   /// Throws UsageError that names the option and what it may be.

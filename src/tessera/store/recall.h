@@ -58,7 +58,7 @@ bool goes_on(const memo::NextToken& next, bool begun);
 
 struct RecallOptions {
   int64_t tokens = 50;  ///< at most
-  double error_rate = kErrorRate;
+  double error_rate = kErrorRate;  ///< of the bound code
   size_t sources = 3;  ///< at most, for each token
 };
 
@@ -70,8 +70,8 @@ struct Recall {
 
 /// Recites what the memory holds after `prompt` (tokens, at least as many as the shortest window):
 /// looking ahead (Recital) under the bound code, by the best token each time under the paper's.
-/// Then it finds the sources of each token. Throws UsageError on a prompt that is too
-/// short.
+/// Then it finds the sources of each token. Throws UsageError on a prompt that is too short, and on
+/// an error rate where the store has the paper's code.
 Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
               const RecallOptions& options,
               const std::function<void(const memo::NextToken&)>& on_token = {});

@@ -55,7 +55,7 @@ TEST_F(StoreJobs, RecallRecitesWithItsSources) {
   EXPECT_EQ(json["prompt"], "The raven ");
   EXPECT_EQ(json["text"], "sat\n");
   EXPECT_EQ(json["tokens"][0]["sources"][0]["document"], "raven");
-  EXPECT_EQ(json["end"], "tokens");
+  EXPECT_EQ(json["finish"], "max_tokens");
 }
 
 TEST_F(StoreJobs, FindCountsAllPlacesAndShowsTheFirst) {

@@ -145,7 +145,9 @@ TEST_F(Stores, CompletesAndAbstainsAsTheLibraryDoes) {
   for (const char* prompt :
        {"The raven sat above the ", "THE  RAVEN SAT", "above the", "Quoth Lucy"})
     for (const uint64_t seed : {1, 2, 3}) {
-      WritingOptions options = {.max_tokens = 8, .stop = {"left"}};
+      WritingOptions options;
+      options.max_tokens = 8;
+      options.stop = {"left"};
       options.sampling.temperature = 1.5;
       options.sampling.seed = seed;
       std::string text;
