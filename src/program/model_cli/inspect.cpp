@@ -80,7 +80,8 @@ std::string units_of(const Inspection& inspection) {
 class InspectedText {
  public:
   InspectedText(const ModelFolder& folder, const std::string& text) : folder_(folder) {
-    for (int32_t id : folder.tokenizer.encode(text)) tokens_.push_back(id);
+    for (int32_t id : folder.tokenizer.encode(text, SpecialTokens::kRecognised))
+      tokens_.push_back(id);
     if (tokens_.empty()) throw UsageError("the text is empty; there is nothing to inspect");
   }
 
@@ -168,7 +169,7 @@ void write_page(const InspectArguments& options, const ModelFolder& folder,
 
 /// The id of the one token that this text is.
 int64_t token_of(const ModelFolder& folder, const std::string& text) {
-  const auto ids = folder.tokenizer.encode(text);
+  const auto ids = folder.tokenizer.encode(text, SpecialTokens::kRecognised);
   if (ids.size() != 1)
     throw UsageError("--token {} is {} tokens, expected one; words begin with their space", text,
                      ids.size());

@@ -11,6 +11,7 @@ const explanation = new Explanation(document.querySelector(".explanation"));
 const text = new WrittenText({onChoose: explain});
 
 function explain(index) {
+  text.mark(index);
   const {name, probability} = text.tokens[index];
   explanation.show({name, note: `the model gave it ${percent(probability)}`, alternatives: text.alternativesOf(index),
     inspection: {tokens, ...inspections[index]}});
@@ -21,3 +22,4 @@ for (const {token, log_probability: logProbability, alternatives} of inspections
   text.addToken({name: token.text, probability: Math.exp(logProbability),
     alternatives: alternatives.map((other) => ({text: other.text, probability: Math.exp(other.log_probability)}))});
 document.querySelector(".inspected").append(text.box, shadeLegend());
+if (inspections.length > 0) explain(inspections.length - 1);

@@ -6,15 +6,9 @@ import {Explanation} from "./explanation.js";
 import {inspect} from "./inspect.js";
 import {addressOf, changedValues, fillForm, fillSelect, saveState} from "./state.js";
 import {shadeLegend, WrittenText} from "./written_text.js";
-import {count, percent, short} from "./words.js";
+import {count, kEndings, percent, short} from "./words.js";
 
 const kAlternatives = 8;
-const kEndings = {
-  max_tokens: "reached the number of tokens",
-  stop_string: "reached the stop text",
-  end_of_text: "the text ended",
-  not_stored: "no stored document continues this",
-};
 
 class Writer {
   constructor(section) {

@@ -29,10 +29,7 @@ export class WrittenText {
     this.prompt = "";
     this.onGoOn = onGoOn;
     this.box = make("div", {class: "text", role: "group", "aria-label": "The written text; arrow keys go from token to token"});
-    makeTokenRow(this.box, {contentOf: (index) => this.cardOf(index), onChoose: (index) => {
-      this.mark(index);
-      onChoose(index);
-    }});
+    makeTokenRow(this.box, {contentOf: (index) => this.cardOf(index), onChoose});
   }
 
   begin(prompt) {
