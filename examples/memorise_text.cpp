@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tessera/data/tokenizer.h"
@@ -27,11 +26,6 @@ constexpr std::string_view kLamb =
     "Little Lamb who made thee Dost thou know who made thee Gave thee life & bid thee feed.";
 
 using Tokens = std::vector<int32_t>;
-
-/// A document is handed over in pieces; an empty one ends it.
-tessera::memo::TokenPieces whole(const Tokens& document) {
-  return [rest = std::span(document)]() mutable { return std::exchange(rest, {}); };
-}
 
 /// What the memory says comes next, token by token, as long as it was stored for certain.
 Tokens recite(const tessera::memo::TextMemory& memory, const Tokens& prompt) {
@@ -62,16 +56,16 @@ void run() {
   const tessera::memo::TextMemoryConfig config{.dimension = 512,
                                                .vocabulary = tokenizer.vocabulary_size()};
   tessera::memo::TextMemory memory(config), other(config);
-  memory.memorize(whole(tyger));
-  memory.memorize(whole(lamb));
-  other.memorize(whole(lamb));
+  memory.memorize(tessera::memo::one_piece(tyger));
+  memory.memorize(tessera::memo::one_piece(lamb));
+  other.memorize(tessera::memo::one_piece(lamb));
 
   const std::string prompt = "Tyger Tyger, burning";
   const std::string recited = tokenizer.decode(recite(memory, tokenizer.encode(prompt)));
   std::printf("%s%s\n", prompt.c_str(), recited.c_str());
   const Tokens unknown = tokenizer.encode("The fields from Islington to Marybone");
   std::printf("never seen: %s\n", recite(memory, unknown).empty() ? "no answer" : "an answer");
-  memory.forget(whole(tyger));
+  memory.forget(tessera::memo::one_piece(tyger));
   const bool forgotten = equal(memory.shards()[0].matrix(), other.shards()[0].matrix());
   std::printf("forgotten: %s\n",
               forgotten ? "the matrix of the other poem alone" : "something is left");

@@ -20,8 +20,8 @@
 #include "bench/support/cpu_clock.h"
 #include "bench/support/machine_peaks.h"
 #include "tessera/base/random.h"
-#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
+#include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
 namespace {
@@ -43,10 +43,6 @@ TextMemoryConfig config(WindowCodeKind code, int64_t d) {
           .layers = kLayers,
           .vocabulary = kVocabulary,
           .seed = 1};
-}
-
-void memorize(TextMemory& memory, std::span<const int32_t> text) {
-  memory.memorize([&] { return std::exchange(text, {}); });
 }
 
 /// Runs `step` as the benchmark's iterations, `tokens` each; returns tokens a second of the CPU.
@@ -72,7 +68,7 @@ bench::AuthorsMemo& authors(int64_t d) {
 TextMemory& loaded(WindowCodeKind code, int64_t d) {
   static std::map<std::pair<WindowCodeKind, int64_t>, TextMemory> memories;
   const auto [place, fresh] = memories.try_emplace({code, d}, config(code, d));
-  if (fresh) memorize(place->second, random_tokens(4096));
+  if (fresh) place->second.memorize(one_piece(random_tokens(4096)));
   return place->second;
 }
 
@@ -93,7 +89,7 @@ void memorize_text(benchmark::State& state, WindowCodeKind code) {
   TextMemory memory(config(code, state.range(0)));
   const auto text = random_tokens(8 * kRow);
   const double rate =
-      measure(state, static_cast<int64_t>(text.size()), [&] { memorize(memory, text); });
+      measure(state, static_cast<int64_t>(text.size()), [&] { memory.memorize(one_piece(text)); });
   const double peak = code == WindowCodeKind::kBound ? sign_peak : byte_peak;
   if (peak > 0)
     state.counters["of peak"] = rate * products(code, static_cast<double>(state.range(0))) / peak;

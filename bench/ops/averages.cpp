@@ -7,7 +7,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/support/peak_memory.h"
-#include "tessera/ops/leaky_average.h"
+#include "tessera/ops/key_value_extraction.h"
 
 namespace tessera {
 namespace {

@@ -9,8 +9,7 @@
 #include <limits>
 
 #include "bench/support/peak_memory.h"
-#include "tessera/ops/causal_attention.h"
-#include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/slot_read.h"
 

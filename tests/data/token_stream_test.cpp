@@ -9,7 +9,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
-#include "tessera/data/window_sampler.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

@@ -1,7 +1,5 @@
 // Every instruction set's loops against plain ones, exactly.
 
-#include "tessera/memo/cpu/loops.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,20 +9,16 @@
 #include <vector>
 
 #include "tessera/base/random.h"
-#include "tessera/memo/cpu/correlation_read.h"
-#include "tessera/memo/cpu/digit_planes.h"
+#include "tessera/memo/cpu/correlation.h"
 #include "tessera/memo/cpu/hadamard_scores.h"
 #include "tessera/memo/cpu/nibble_products.h"
-#include "tessera/memo/cpu/sign_products.h"
 #include "tessera/memo/cpu/window_products.h"
 
 namespace tessera::memo::cpu {
 namespace {
 
-class IntegerLoopsTest : public testing::TestWithParam<simd::Build<IntegerLoops>> {
+class IntegerLoopsTest : public testing::TestWithParam<simd::InstructionSet> {
  protected:
-  const IntegerLoops& loops() const { return *GetParam().loops; }
-
   template <typename Number>
   std::vector<Number> numbers(int64_t count, int64_t least, int64_t most) {
     std::vector<Number> result(static_cast<size_t>(count));
@@ -42,10 +36,15 @@ class IntegerLoopsTest : public testing::TestWithParam<simd::Build<IntegerLoops>
   RandomStream random_{11};
 };
 
-INSTANTIATE_TEST_SUITE_P(Sets, IntegerLoopsTest,
-                         testing::ValuesIn(runnable_integer_loops().begin(),
-                                           runnable_integer_loops().end()),
-                         [](const auto& info) { return std::string(name_of(info.param.set)); });
+std::vector<simd::InstructionSet> runnable_sets() {
+  std::vector<simd::InstructionSet> sets;
+  for (const auto& build : sign_products.builds)
+    if (build.set <= simd::instruction_set()) sets.push_back(build.set);
+  return sets;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, IntegerLoopsTest, testing::ValuesIn(runnable_sets()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 int64_t sign_at(const uint64_t* words, int64_t place) {
   return (words[place / 64] >> (place % 64) & 1) != 0 ? -1 : 1;
@@ -57,7 +56,7 @@ TEST_P(IntegerLoopsTest, SignTransposeMovesEveryBitOnce) {
       const auto rows = words(count * panels);
       const int64_t groups = (count + 63) / 64;
       std::vector<uint64_t> columns(static_cast<size_t>(panels * groups * 64), ~uint64_t{0});
-      loops().sign_transpose({count, panels, rows.data(), columns.data()});
+      sign_transpose({count, panels, rows.data(), columns.data()}, GetParam());
       for (int64_t p = 0; p < panels; ++p)
         for (int64_t g = 0; g < groups; ++g)
           for (int64_t c = 0; c < 64; ++c) {
@@ -79,13 +78,14 @@ TEST_P(IntegerLoopsTest, SignProductsCountEqualAndDifferentSigns) {
         const int64_t group_words = (pairs + 63) / 64 * 64;
         std::vector<uint64_t> key_columns(static_cast<size_t>(row_panels * group_words)),
             value_columns(static_cast<size_t>(column_panels * group_words));
-        loops().sign_transpose({pairs, row_panels, keys.data(), key_columns.data()});
-        loops().sign_transpose({pairs, column_panels, values.data(), value_columns.data()});
+        sign_transpose({pairs, row_panels, keys.data(), key_columns.data()}, GetParam());
+        sign_transpose({pairs, column_panels, values.data(), value_columns.data()}, GetParam());
         auto entries = numbers<int32_t>(rows * columns, -9, 9);
         const auto before = entries;
         for (const int32_t sign : {1, -1, 1})
-          loops().sign_products({pairs, row_panels, column_panels, key_columns.data(),
-                                 value_columns.data(), sign, entries.data()});
+          sign_products({pairs, row_panels, column_panels, key_columns.data(), value_columns.data(),
+                         sign, entries.data()},
+                        GetParam());
         for (int64_t i = 0; i < rows; i += 5)
           for (int64_t j = 0; j < columns; j += 3) {
             int64_t expected = before[static_cast<size_t>(i * columns + j)];
@@ -104,8 +104,8 @@ TEST_P(IntegerLoopsTest, CorrelationReadRoundsTheExactSumOnce) {
         const auto keys = numbers<int8_t>(queries * rows, -128, 127);
         const auto entries = numbers<int32_t>(rows * columns, -INT32_MAX, INT32_MAX);
         std::vector<float> values(static_cast<size_t>(queries * columns));
-        loops().correlation_read(
-            {queries, rows, columns, keys.data(), entries.data(), values.data()});
+        correlation_read({queries, rows, columns, keys.data(), entries.data(), values.data()},
+                         GetParam());
         for (int64_t q = 0; q < queries; ++q)
           for (int64_t j = 0; j < columns; ++j) {
             int64_t sum = 0;
@@ -124,7 +124,7 @@ TEST_P(IntegerLoopsTest, DigitPlanesAddUpToTheEntries) {
     entries.push_back(entry);
   const auto count = static_cast<int64_t>(entries.size());
   std::vector<int8_t> digits(static_cast<size_t>(5 * count));
-  loops().digit_planes({count, 5, entries.data(), digits.data()});
+  digit_planes({count, 5, entries.data(), digits.data()}, GetParam());
   for (int64_t i = 0; i < count; ++i) {
     int64_t sum = 0;
     for (int64_t p = 4; p >= 0; --p) {
@@ -159,8 +159,9 @@ TEST_P(IntegerLoopsTest, NibbleProductsAreThoseOfTheTable) {
           scales.push_back(0.5f + static_cast<float>(q));
           places.push_back(&products[static_cast<size_t>(q * rows)]);
         }
-        loops().nibble_products({queries, rows, width, queried.data(), sums.data(), scales.data(),
-                                 packed.data(), places.data()});
+        nibble_products({queries, rows, width, queried.data(), sums.data(), scales.data(),
+                         packed.data(), places.data()},
+                        GetParam());
         for (int64_t q = 0; q < queries; ++q)
           for (int64_t row = 0; row < rows; ++row) {
             int64_t sum = 0;
@@ -178,10 +179,10 @@ TEST_P(IntegerLoopsTest, WindowProductsAreScaledByTheLargest) {
   // Products 6, -2, 0, 8 of two parts: divided by 8, times 127: 95.25, -31.75, 0, 127.
   const std::vector<int8_t> hand = {2, 1, 0, -4, 3, -2, 5, -2};
   std::vector<int8_t> codes(4);
-  loops().window_products({1, 4, 2, 1, 1, hand.data(), codes.data()});
+  window_products({1, 4, 2, 1, 1, hand.data(), codes.data()}, GetParam());
   EXPECT_EQ(codes, (std::vector<int8_t>{95, -32, 0, 127}));
   const std::vector<int8_t> zeros(8, 0);
-  loops().window_products({1, 4, 2, 1, 1, zeros.data(), codes.data()});
+  window_products({1, 4, 2, 1, 1, zeros.data(), codes.data()}, GetParam());
   EXPECT_EQ(codes, std::vector<int8_t>(4, 0));
 }
 
@@ -193,8 +194,8 @@ TEST_P(IntegerLoopsTest, WindowProductsTakePartsAtTheirSteps) {
         const auto rows = numbers<int8_t>(
             ((count - 1) * next_step + (parts - 1) * part_step + 1) * width, -127, 127);
         std::vector<int8_t> codes(static_cast<size_t>(count * width));
-        loops().window_products(
-            {count, width, parts, next_step, part_step, rows.data(), codes.data()});
+        window_products({count, width, parts, next_step, part_step, rows.data(), codes.data()},
+                        GetParam());
         for (int64_t n = 0; n < count; ++n) {
           std::vector<double> products(static_cast<size_t>(width), 1.0);
           double largest = 0;
@@ -216,7 +217,7 @@ TEST_P(IntegerLoopsTest, KeysAreRoundedAndCut) {
   const std::vector<int32_t> sums = {3, -3, 1000, -1000, 5, 7, 2, 254};
   const std::vector<double> scales = {0.5, 0.25};
   std::vector<int8_t> keys(8);
-  loops().key_rounding({2, 4, sums.data(), scales.data(), keys.data()});
+  key_rounding({2, 4, sums.data(), scales.data(), keys.data()}, GetParam());
   EXPECT_EQ(keys, (std::vector<int8_t>{2, -2, 127, -127, 1, 2, 0, 64}));  // ties to even
 }
 
@@ -234,8 +235,9 @@ TEST_P(IntegerLoopsTest, HadamardScoresAreProductsWithEveryCode) {
       const auto masks = words(blocks * width / 64);
       std::vector<float> scores(static_cast<size_t>(count * tokens));
       std::vector<float*> rows = {scores.data(), scores.data() + tokens};
-      loops().hadamard_scores(
-          {count, width, block, tokens, values.data(), masks.data(), 0.25f, rows.data()});
+      hadamard_scores(
+          {count, width, block, tokens, values.data(), masks.data(), 0.25f, rows.data()},
+          GetParam());
       for (int64_t n = 0; n < count; ++n)
         for (int64_t y = 0; y < tokens; y += y < 8 ? 1 : 37) {
           int64_t sum = 0;

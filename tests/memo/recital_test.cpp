@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
@@ -26,8 +25,7 @@ Tokens random_tokens(size_t count, uint64_t seed) {
 }
 
 void memorize(TextMemory& memory, const Tokens& document) {
-  std::span<const int32_t> rest = document;
-  memory.memorize([&] { return std::exchange(rest, {}); });
+  memory.memorize(one_piece(document));
 }
 
 TextMemory memory_of(const std::vector<Tokens>& documents, int64_t dimension) {

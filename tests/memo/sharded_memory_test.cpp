@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <utility>
 
 #include "tessera/base/random.h"
 #include "tessera/memo/detail/window_hash.h"
@@ -14,10 +13,6 @@ namespace tessera::memo {
 namespace {
 
 using Tokens = std::vector<int32_t>;
-
-TokenPieces as_document(std::span<const int32_t> tokens) {
-  return [tokens]() mutable { return std::exchange(tokens, {}); };
-}
 
 Tokens random_tokens(uint64_t seed, size_t length, uint64_t vocabulary) {
   RandomStream random(seed);
@@ -64,7 +59,7 @@ TEST(ShardedMemory, OfTwoShardsWorkedByHand) {
   TextMemoryConfig config = in_shards(2);
   config.layers = 1;
   TextMemory memory(config);
-  EXPECT_EQ(memory.memorize(as_document(text)), 3);
+  EXPECT_EQ(memory.memorize(one_piece(text)), 3);
   EXPECT_EQ(memory.shards()[0].pairs(), 2);
   EXPECT_EQ(memory.shards()[1].pairs(), 1);
   EXPECT_EQ(memory.pairs(), 3);
@@ -78,7 +73,7 @@ TEST(ShardedMemory, OfTwoShardsWorkedByHand) {
   EXPECT_EQ(reader.scores().window(0)[3], 0.0f);  // codes of up to 128 tokens are orthogonal
   config.shards = 1;
   TextMemory single(config);
-  single.memorize(as_document(text));
+  single.memorize(one_piece(text));
   TextReader of_single(single);
   for (const int32_t token : {2, 3}) of_single.append(token);
   EXPECT_NE(of_single.scores().window(0)[4], 1.0f);
@@ -87,10 +82,10 @@ TEST(ShardedMemory, OfTwoShardsWorkedByHand) {
 TEST(ShardedMemory, IsASingleMatrixDividedIntoSummands) {
   const Tokens text = random_tokens(1, 3000, 64);
   TextMemory whole(in_shards(1));
-  whole.memorize(as_document(text));
+  whole.memorize(one_piece(text));
   for (const int32_t shards : {2, 7}) {
     TextMemory memory(in_shards(shards));
-    EXPECT_EQ(memory.memorize(as_document(text)), whole.pairs());
+    EXPECT_EQ(memory.memorize(one_piece(text)), whole.pairs());
     std::vector<int64_t> sum(128 * 128);
     for (size_t s = 0; s < static_cast<size_t>(shards); ++s) {
       EXPECT_GT(memory.shards()[s].pairs(), 0);
@@ -104,12 +99,12 @@ TEST(ShardedMemory, IsASingleMatrixDividedIntoSummands) {
 TEST(ShardedMemory, IsEditedInTheChosenShardsAlone) {
   const Tokens text = random_tokens(2, 500, 64);
   TextMemory whole(in_shards(3)), part(in_shards(3));
-  whole.memorize(as_document(text));
+  whole.memorize(one_piece(text));
   const auto is_middle = [](size_t shard) { return shard == 1; };
-  EXPECT_EQ(part.edit(Edit::kStore, as_document(text), is_middle), whole.shards()[1].pairs());
+  EXPECT_EQ(part.edit(Edit::kStore, one_piece(text), is_middle), whole.shards()[1].pairs());
   EXPECT_EQ(part.pairs(), part.shards()[1].pairs());
   EXPECT_EQ(entries_of(part, 1), entries_of(whole, 1));
-  part.edit(Edit::kStore, as_document(text), [&](size_t shard) { return !is_middle(shard); });
+  part.edit(Edit::kStore, one_piece(text), [&](size_t shard) { return !is_middle(shard); });
   for (size_t s = 0; s < 3; ++s) EXPECT_EQ(entries_of(part, s), entries_of(whole, s)) << s;
 }
 
@@ -118,8 +113,8 @@ TEST(ShardedMemory, IsEditedInTheChosenShardsAlone) {
 TEST(ShardedMemory, HasTheNoiseOfASingleMatrixOfItsSize) {
   const Tokens text = random_tokens(3, 6000, 200);
   TextMemory sharded(in_shards(4, 256, 200)), single(in_shards(1, 512, 200));
-  sharded.memorize(as_document(text));
-  single.memorize(as_document(text));
+  sharded.memorize(one_piece(text));
+  single.memorize(one_piece(text));
   EXPECT_NEAR(sharded.noise(), single.noise(), 0.02 * single.noise());
   std::vector<Tokens> contexts;
   for (uint64_t seed = 10; seed < 90; ++seed) contexts.push_back(random_tokens(seed, 4, 200));

@@ -12,8 +12,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/likelihood_decoder.h"
-#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
+#include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
 namespace {
@@ -300,8 +300,7 @@ TEST(TextMemory, TheNoiseOfAWindowIsKnownFromWhatItRetrieves) {
   std::vector<int32_t> text;
   for (int32_t token = 10; token < 10 + kFollowers; ++token) text.insert(text.end(), {1, 2, token});
   TextMemory memory({.dimension = 320, .heads = 2, .layers = 1, .vocabulary = kTokens});
-  std::span<const int32_t> rest = text;
-  memory.memorize([&] { return std::exchange(rest, {}); });
+  memory.memorize(one_piece(text));
   TextReader reader(memory);
   for (const auto& [context, floor] : {std::pair{std::pair{1, 2}, 0.7}, {{900, 901}, 0.0}}) {
     reader.append(context.first);

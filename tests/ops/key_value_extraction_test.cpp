@@ -8,6 +8,179 @@
 namespace tessera::ops {
 namespace {
 
+const OpUnderTest leaky_average_op = [](const std::vector<at::Tensor>& in) {
+  return leaky_average(in[0], in[1], in.size() > 2 ? in[2] : at::Tensor());
+};
+
+at::Tensor loop(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
+  at::Tensor y = at::zeros_like(x), state = initial.clone();
+  for (int64_t t = 0; t < x.size(1); ++t) {
+    state = x.select(1, t) + decay.unsqueeze(1) * state;
+    y.select(1, t).copy_(state);
+  }
+  return y;
+}
+
+TEST(LeakyAverage, HandExample) {
+  const at::Tensor x = at::tensor({1.0f, 2.0f, 4.0f}).view({1, 3, 1, 1});
+  const at::Tensor decay = at::tensor({0.5f}), initial = at::full({1, 1, 1}, 8.0f);
+  // 1 + 0.5 * 8, 2 + 0.5 * 5, 4 + 0.5 * 4.5
+  const at::Tensor expected = at::tensor({5.0f, 4.5f, 6.25f}).view({1, 3, 1, 1});
+  EXPECT_TRUE(leaky_average(x, decay, initial).equal(expected));
+  EXPECT_TRUE(leaky_average(x.to(at::kDouble), decay.to(at::kDouble), initial.to(at::kDouble))
+                  .equal(expected.to(at::kDouble)));
+}
+
+TEST(LeakyAverage, EqualsTheLoopExactlyOnIntegers) {
+  const at::Tensor decay = at::tensor({0.0, 0.5, 0.25}, real());
+  for (int64_t T : {1, 2, 3, 7, 12}) {
+    const at::Tensor x = at::randint(-8, 8, {2, T, 3, 5}, real());
+    const at::Tensor initial = at::randint(-8, 8, {2, 3, 5}, real());
+    const at::Tensor expected = loop(x, decay, initial);
+    EXPECT_TRUE(leaky_average(x, decay, initial).equal(expected)) << T;
+  }
+}
+
+TEST(LeakyAverage, ReadsASequenceInPieces) {
+  const at::Tensor x = at::randn({2, 11, 3, 4}), decay = at::tensor({0.1f, 0.6f, 0.9f});
+  const at::Tensor whole = leaky_average(x, decay);
+  const at::Tensor first = leaky_average(x.narrow(1, 0, 5), decay);
+  const at::Tensor second = leaky_average(x.narrow(1, 5, 6), decay, first.select(1, 4));
+  EXPECT_LT(test::relative_error(at::cat({first, second}, 1), whole), 1e-6);
+}
+
+TEST(LeakyAverage, GradientsAgreeWithCentralDifferences) {
+  const at::Tensor decay = at::tensor({0.2, 0.8}, real()).requires_grad_(true);
+  EXPECT_TRUE(
+      test::gradients_agree(leaky_average_op, {leaf({2, 5, 2, 3}), decay, leaf({2, 2, 3})}));
+  EXPECT_TRUE(test::gradients_agree(leaky_average_op, {leaf({1, 1, 2, 2}), decay}));
+}
+
+TEST(LeakyAverage, FloatAgreesWithDouble) {
+  at::manual_seed(1);
+  for (int64_t T : {0, 1, 2, 17, 129})
+    for (int64_t D : {1, 5, 16, 24, 67}) {
+      const at::Tensor x = at::randn({3, T, 4, D}, real());
+      const at::Tensor decay = at::tensor({0.0, 0.3, 0.6, 0.99}, real());
+      // The decay's gradient is a sum of many terms of either sign.
+      expect_float_agrees_with_double(leaky_average_op, {x, decay}, 3e-5);
+      expect_float_agrees_with_double(leaky_average_op, {x, decay, at::randn({3, 4, D}, real())},
+                                      3e-5);
+    }
+  expect_float_agrees_with_double(leaky_average_op,
+                                  {at::randn({0, 4, 1, 3}, real()), at::rand({1}, real())});
+}
+
+TEST(LeakyAverage, ReadsStridedViews) {
+  const at::Tensor whole = at::randn({2, 9, 3, 8}, real()), decay = at::rand({3}, real());
+  const OpUnderTest sliced = [](const std::vector<at::Tensor>& in) {
+    return leaky_average(in[0].narrow(3, 2, 5), in[1]) +
+           leaky_average(in[0].transpose(0, 1).narrow(3, 2, 5), in[1]).transpose(0, 1);
+  };
+  expect_float_agrees_with_double(sliced, {whole, decay});
+}
+
+TEST(LeakyAverage, RefusesBadArguments) {
+  const at::Tensor x = at::randn({2, 3, 4, 5}), decay = at::rand({4});
+  EXPECT_THROW(leaky_average(x[0], decay), UsageError);
+  EXPECT_THROW(leaky_average(x, at::rand({3})), UsageError);
+  EXPECT_THROW(leaky_average(x, decay.to(at::kDouble)), UsageError);
+  EXPECT_THROW(leaky_average(x, decay, at::randn({2, 4, 6})), UsageError);
+  EXPECT_THROW(leaky_average(x.to(at::kLong), decay), UsageError);
+}
+
+const OpUnderTest peek_average_op = [](const std::vector<at::Tensor>& in) {
+  return peek_average(in[0], in[1]);
+};
+
+TEST(PeekAverage, HandExample) {
+  const at::Tensor x = at::tensor({4.0f, 8.0f, 16.0f}).view({1, 3, 1, 1});
+  // 0.25 * 4 + 0.75 * 8, 0.25 * 8 + 0.75 * 16, 0.25 * 16 + 0.75 * 0
+  const at::Tensor expected = at::tensor({7.0f, 14.0f, 4.0f}).view({1, 3, 1, 1});
+  EXPECT_TRUE(peek_average(x, at::tensor({0.25f})).equal(expected));
+  EXPECT_TRUE(
+      peek_average(x.to(at::kDouble), at::tensor({0.25}, real())).equal(expected.to(at::kDouble)));
+}
+
+TEST(PeekAverage, GradientsAgreeWithCentralDifferences) {
+  EXPECT_TRUE(test::gradients_agree(peek_average_op, {leaf({2, 4, 3, 2}), leaf({3})}));
+  EXPECT_TRUE(test::gradients_agree(peek_average_op, {leaf({1, 1, 3, 2}), leaf({3})}));
+}
+
+TEST(PeekAverage, FloatAgreesWithDouble) {
+  at::manual_seed(1);
+  for (int64_t T : {0, 1, 2, 33})
+    for (int64_t D : {1, 7, 16, 24})
+      expect_float_agrees_with_double(peek_average_op,
+                                      {at::randn({2, T, 3, D}, real()), at::randn({3}, real())});
+}
+
+TEST(PeekAverage, RefusesBadArguments) {
+  const at::Tensor x = at::randn({2, 3, 4, 5});
+  EXPECT_THROW(peek_average(x[0], at::rand({4})), UsageError);
+  EXPECT_THROW(peek_average(x, at::rand({5})), UsageError);
+  EXPECT_THROW(peek_average(x, at::rand({4}, real())), UsageError);
+}
+
+OpUnderTest scaled_unit_norm_op(double epsilon) {
+  return [epsilon](const std::vector<at::Tensor>& in) {
+    return scaled_unit_norm(in[0], in[1], epsilon);
+  };
+}
+
+TEST(ScaledUnitNorm, HandExample) {
+  const at::Tensor x = at::tensor({3.0f, 4.0f, 0.0f, 0.0f}).view({1, 1, 2, 2});
+  const at::Tensor scale = at::tensor({12.0f, 7.0f});
+  // |(3, 4)| + 1 = 6; a zero vector stays zero
+  const at::Tensor expected = at::tensor({6.0f, 8.0f, 0.0f, 0.0f}).view({1, 1, 2, 2});
+  EXPECT_TRUE(scaled_unit_norm(x, scale, 1).equal(expected));
+  EXPECT_TRUE(scaled_unit_norm(x.to(at::kDouble), scale.to(at::kDouble), 1)
+                  .equal(expected.to(at::kDouble)));
+}
+
+TEST(ScaledUnitNorm, GradientsAgreeWithCentralDifferences) {
+  EXPECT_TRUE(test::gradients_agree(scaled_unit_norm_op(1e-3), {leaf({2, 3, 2, 4}), leaf({2})}));
+  EXPECT_TRUE(test::gradients_agree(scaled_unit_norm_op(0.5), {leaf({2, 1}), leaf({2})}));
+}
+
+TEST(ScaledUnitNorm, GradientAtZeroIsScaleOverEpsilon) {
+  for (const auto dtype : {at::kFloat, at::kDouble}) {
+    const auto result = value_and_gradients(scaled_unit_norm_op(0.5),
+                                            {at::zeros({1, 2}, at::TensorOptions().dtype(dtype)),
+                                             at::full({1}, 3, at::TensorOptions().dtype(dtype))});
+    const at::Tensor expected = at::cos(at::arange(2, real()) * 1.7 + 1) * 6;
+    EXPECT_LT(test::relative_error(result[1].to(at::kDouble), expected.view({1, 2})), 1e-6);
+    EXPECT_EQ(result[2].item<double>(), 0);
+  }
+}
+
+TEST(ScaledUnitNorm, FloatAgreesWithDouble) {
+  at::manual_seed(1);
+  for (int64_t T : {0, 1, 5})
+    for (int64_t D : {2, 7, 16, 24, 130}) {
+      const at::Tensor scale = at::randn({3}, real());
+      expect_float_agrees_with_double(scaled_unit_norm_op(1e-10),
+                                      {at::randn({2, T, 3, D}, real()), scale});
+      expect_float_agrees_with_double(scaled_unit_norm_op(0.1),
+                                      {at::randn({T, 3, D}, real()), scale});
+    }
+}
+
+TEST(ScaledUnitNorm, ReadsStridedViews) {
+  const OpUnderTest sliced = [](const std::vector<at::Tensor>& in) {
+    return scaled_unit_norm(in[0].narrow(3, 1, 5), in[1], 1e-6) +
+           scaled_unit_norm(in[0].transpose(0, 1).narrow(3, 1, 5), in[1], 1e-6).transpose(0, 1);
+  };
+  expect_float_agrees_with_double(sliced, {at::randn({2, 4, 3, 8}, real()), at::ones({3}, real())});
+}
+
+TEST(ScaledUnitNorm, RefusesBadArguments) {
+  EXPECT_THROW(scaled_unit_norm(at::randn({3}), at::ones({3}), 1), UsageError);
+  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({3}), 1), UsageError);
+  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({2}, real()), 1), UsageError);
+  EXPECT_THROW(scaled_unit_norm(at::randn({2, 3}), at::ones({2}), -1), UsageError);
+}
+
 KeyParameters keys_of(const std::vector<at::Tensor>& in) {
   return {{in[1], in[2]}, in[3], /*leak_scale=*/2, {in[4], 3, 1.5}, /*epsilon=*/1e-3};
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/causal_read.h"
 #include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"
 

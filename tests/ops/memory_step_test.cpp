@@ -3,9 +3,8 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/ops/cpu/loops.h"
-#include "tessera/ops/cpu/softmax_read/softmax_read.h"
-#include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/causal_read.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/slot_read.h"
@@ -293,7 +292,7 @@ TEST(ContextStep, APairThatIsNotANumberStaysSo) {
       at::Tensor key = one.clone();
       key[0][0][33] = wrong;
       const PairStorage storage = {stored_as(pairs, type), stored_as(pairs, type), {0}, {1}};
-      if (!cpu::loops()) GTEST_SKIP() << "without loops int8 refuses such numbers";
+      if (!loops_run({})) GTEST_SKIP() << "without loops int8 refuses such numbers";
       context_step(one, drawn.context(), {one, key, one}, storage);
       EXPECT_FALSE(as_floats(storage.keys, 40)[0][0][0][33].isfinite().item<bool>());
       EXPECT_TRUE(as_floats(storage.keys, 40)[0][0][0][31].isfinite().item<bool>());
@@ -327,7 +326,7 @@ TEST(PersistentStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
 
 /// Sequences that are written side by side must not change one another.
 TEST(PersistentStep, ASequenceHasTheBitsThatItHasAlone) {
-  if (cpu::loops() == nullptr) GTEST_SKIP() << "a promise of the loops, which need AVX2";
+  if (!loops_run({})) GTEST_SKIP() << "a promise of the loops, which need AVX2";
   at::manual_seed(9);
   for (const WeightType type : {WeightType::kFloat32, WeightType::kBFloat16, WeightType::kInt8})
     for (const int64_t B : {2, 3, 4, 7, 16})
@@ -354,7 +353,7 @@ TEST(PersistentStep, SlotsOfFewerBitsAnswerAsTheirFloats) {
     floats.slot_keys = as_floats(fewer.slot_keys, 40);
     floats.slot_values = as_floats(fewer.slot_values, 40);
     const at::Tensor queries = drawn.numbers({3, 5, 2, 40}, 0.3);
-    const bool rounds = type == WeightType::kInt8 && cpu::bfloat16_read_loops();
+    const bool rounds = type == WeightType::kInt8 && softmax_reads_round();
     expect_close(mean_slot_read(queries, fewer.slot_keys, fewer.slot_values, at::ones({2})),
                  mean_slot_read(queries, floats.slot_keys, floats.slot_values, at::ones({2}), {},
                                 rounds ? Precision::kBFloat16 : Precision::kFloat32));

@@ -1,7 +1,7 @@
 #include "tessera/ops/weights.h"
 
 #include "tessera/base/error.h"
-#include "tessera/ops/cpu/int8/int8_products.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
 #include "tests/ops/float_agreement.h"
@@ -29,7 +29,7 @@ at::Tensor rounded_vectors(const at::Tensor& x) {
 /// What a product with a weight of this type is, in double. Without loops x is not rounded.
 at::Tensor expected_product(const at::Tensor& x, const at::Tensor& weight, WeightType type) {
   const at::Tensor floats = as_floats(stored_as(weight, type), weight.size(1));
-  const bool rounds = type == WeightType::kInt8 && cpu::int8_loops() != nullptr;
+  const bool rounds = type == WeightType::kInt8 && loops_run({});
   return at::matmul(doubles(rounds ? rounded_vectors(x) : x), doubles(floats).t());
 }
 

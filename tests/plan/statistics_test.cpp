@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 #include <vector>
 
 #include "tessera/base/error.h"
@@ -26,6 +27,29 @@ TEST(LogLogSlope, FindsTheExponentAndRefusesTheRest) {
   EXPECT_THROW(log_log_slope(std::vector<double>{1}, std::vector<double>{1}), UsageError);
   EXPECT_THROW(log_log_slope(std::vector<double>{1, 2}, std::vector<double>{1, 0}), UsageError);
   EXPECT_THROW(log_log_slope(std::vector<double>{2, 2}, std::vector<double>{1, 3}), UsageError);
+}
+
+TEST(NormalLaw, TableAgreesWithTheErrorFunction) {
+  for (double t = -35; t < 8; t += 0.0137) {
+    const double exact = std::log(0.5 * std::erfc(-t / std::sqrt(2.0)));
+    EXPECT_NEAR(log_normal_cdf(t), exact, 1e-5 * (1 + std::abs(exact))) << t;
+    if (t > 1 && t < 6) {
+      EXPECT_NEAR(log_normal_cdf(t) / exact, 1, 1e-3) << t;
+    }
+  }
+  EXPECT_EQ(log_normal_cdf(20), 0);
+  EXPECT_NEAR(log_normal_cdf(-36.001) / log_normal_cdf(-35.999), 1, 1e-3);
+  EXPECT_NEAR(log_normal_cdf(-100), -5000 - std::log(100 * std::sqrt(2 * M_PI)), 1e-9);
+}
+
+TEST(NormalLaw, QuantileInvertsTheDistribution) {
+  EXPECT_NEAR(normal_quantile(0.5), 0, 1e-12);
+  EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-9);
+  EXPECT_NEAR(normal_quantile(1e-12), -7.034483825, 1e-7);
+  for (const double p : {1e-9, 0.01, 0.3, 0.7, 0.999})
+    EXPECT_NEAR(normal_cdf(normal_quantile(p)) / p, 1, 1e-9);
+  EXPECT_THROW(normal_quantile(0), UsageError);
+  EXPECT_THROW(normal_quantile(1), UsageError);
 }
 
 }  // namespace

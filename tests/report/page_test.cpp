@@ -5,8 +5,8 @@
 
 #include <regex>
 
-#include "tessera/report/detail/number.h"
 #include "tessera/report/line_chart.h"
+#include "tessera/report/text.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {

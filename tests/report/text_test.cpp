@@ -6,8 +6,7 @@
 #include <limits>
 
 #include "tessera/base/error.h"
-#include "tessera/report/detail/number.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 #include "tests/report/markup_walk.h"
 
 namespace tessera {

@@ -1,15 +1,15 @@
-#include "tessera/simd/detail/instruction_set.h"
+#include "tessera/simd/instruction_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 #include "tessera/base/error.h"
-#include "tessera/simd/builds.h"
 
 namespace tessera::simd {
 namespace {
@@ -61,28 +61,40 @@ TEST(InstructionSetsDeathTest, AreReadFromTheEnvironmentOnce) {
               "'avx9', expected sse2");
 }
 
-struct Loops {
-  int number;
+struct Number {
+  int* build;
 };
 
-TEST(Builds, RunUpToTheInstructionSet) {
-  static constexpr Loops kLoops[] = {{0}, {1}, {2}, {3}, {4}};
-  Build<Loops> builds[5];
-  for (int k = 0; k < 5; ++k) builds[k] = {kAll[k], &kLoops[k]};
-  const int best = static_cast<int>(instruction_set());
-  EXPECT_EQ(fastest<Loops>(builds)->number, best);
-  EXPECT_EQ(runnable<Loops>(builds).size(), static_cast<size_t>(best + 1));
-  // Where the room has no build for exactly this set, the next one below it runs.
-  const Build<Loops> gaps[] = {{InstructionSet::kSse2, &kLoops[0]},
-                               {InstructionSet::kAvx512, &kLoops[2]}};
-  EXPECT_EQ(fastest<Loops>(gaps)->number, best >= 2 ? 2 : 0);
+template <int number>
+void write(const Number& argument) {
+  *argument.build = number;
 }
 
-TEST(Builds, MayAllBeForNewerProcessors) {
-  EXPECT_EQ(fastest<Loops>({}), nullptr);
-  static constexpr Loops kLoops = {4};
-  const Build<Loops> builds[] = {{InstructionSet::kAmx, &kLoops}};
-  EXPECT_EQ(fastest<Loops>(builds) == nullptr, instruction_set() < InstructionSet::kAmx);
+TEST(Loop, RunsItsBestBuildUpToTheInstructionSet) {
+  const Loop<Number, 5> loop = {{{kAll[0], write<0>},
+                                 {kAll[1], write<1>},
+                                 {kAll[2], write<2>},
+                                 {kAll[3], write<3>},
+                                 {kAll[4], write<4>}}};
+  int build = -1;
+  for (int k = 0; k < 5; ++k) {
+    loop({&build}, kAll[k]);
+    EXPECT_EQ(build, k);
+  }
+  loop({&build});
+  EXPECT_EQ(build, std::min(static_cast<int>(instruction_set()), 4));
+  // Where there is no build for exactly this set, the next one below it runs.
+  const Loop<Number, 2> gaps = {
+      {{InstructionSet::kSse2, write<0>}, {InstructionSet::kAvx512, write<2>}}};
+  gaps({&build}, InstructionSet::kAvx2);
+  EXPECT_EQ(build, 0);
+  gaps({&build}, InstructionSet::kAmx);
+  EXPECT_EQ(build, 2);
+}
+
+TEST(Loop, MayBeForNewerProcessorsOnly) {
+  const Loop<Number, 1> loop = {{{InstructionSet::kAmx, write<0>}}};
+  EXPECT_EQ(loop.runs_here(), instruction_set() == InstructionSet::kAmx);
 }
 
 }  // namespace

@@ -48,8 +48,7 @@ double measured_error(const Documents& documents, int64_t dimension, uint64_t se
   std::vector<std::span<const int32_t>> contexts;
   std::vector<int32_t> answers;
   for (const auto& document : documents) {
-    std::span<const int32_t> rest = document;
-    memory.memorize([&] { return std::exchange(rest, {}); });
+    memory.memorize(memo::one_piece(document));
     for (const int32_t token : document) prior[static_cast<size_t>(token)] += 1;
     for (size_t i = kShortest; i < document.size(); ++i) {
       contexts.push_back(std::span(document).first(i).last(std::min(i, kLongest)));

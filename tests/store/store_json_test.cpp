@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/store/recited_text.h"
+#include "tessera/store/recall.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/ops/batched_product.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 

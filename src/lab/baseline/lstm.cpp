@@ -7,8 +7,8 @@
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/activation_dropout.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/ops/dropout.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {

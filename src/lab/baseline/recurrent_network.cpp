@@ -10,7 +10,6 @@
 #include "tessera/model/initialisation.h"
 #include "tessera/model/norm.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

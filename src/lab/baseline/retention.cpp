@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tessera/ops/check_sequence.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {

@@ -6,11 +6,11 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/activation_dropout.h"
+#include "tessera/ops/dropout.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/rotary.h"
 #include "tessera/ops/weights.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 

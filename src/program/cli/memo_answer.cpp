@@ -9,7 +9,7 @@
 #include "program/cli/program.h"
 #include "tessera/hosts/answer.h"
 #include "tessera/report/table.h"
-#include "tessera/store/recited_text.h"
+#include "tessera/store/recall.h"
 #include "tessera/store/store_json.h"
 
 namespace tessera::cli {

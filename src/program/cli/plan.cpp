@@ -19,7 +19,6 @@
 #include "tessera/memo/text_plan.h"
 #include "tessera/plan/counts_file.h"
 #include "tessera/plan/law_plan.h"
-#include "tessera/plan/law_plan_json.h"
 
 namespace tessera::cli {
 namespace {

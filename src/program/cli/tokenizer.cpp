@@ -14,7 +14,6 @@
 #include "tessera/base/file.h"
 #include "tessera/base/progress.h"
 #include "tessera/data/bpe_trainer.h"
-#include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
 

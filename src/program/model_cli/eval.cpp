@@ -17,7 +17,6 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/safetensors.h"
-#include "tessera/data/joined_documents.h"
 #include "tessera/data/text_source.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/model_folder.h"

@@ -17,8 +17,8 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/infer/model_folder.h"
-#include "tessera/report/markup.h"
 #include "tessera/report/table.h"
+#include "tessera/report/text.h"
 
 namespace tessera::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "tessera/sampling/token_distribution.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera::serve {
 

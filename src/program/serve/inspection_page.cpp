@@ -7,7 +7,7 @@
 
 #include "program/serve/service.h"
 #include "program/serve/web_files.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 
 namespace tessera::serve {
 namespace {

@@ -9,7 +9,7 @@
 #include "program/serve/api_error.h"
 #include "program/serve/job_request.h"
 #include "program/serve/service.h"
-#include "tessera/plan/law_plan_json.h"
+#include "tessera/plan/law_plan.h"
 
 namespace tessera::serve {
 namespace {

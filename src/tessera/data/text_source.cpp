@@ -8,6 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/data/tokenizer.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera {
@@ -88,6 +89,20 @@ Verse parse_verse(std::string_view line, size_t number, const std::string& sourc
     throw DataError(source, "line {} does not begin with a verse such as 'Ge1:1 '", number);
   return {reference.substr(0, book_end + 1), reference.substr(book_end + 1, colon - book_end - 1),
           line.substr(space + 1)};
+}
+
+/// Where the next separator stands alone in its line, from `begin` on; the end of the text where
+/// there is none.
+size_t next_separator(std::string_view text, size_t begin) {
+  for (size_t found = text.find(kEndOfTextName, begin); found != std::string_view::npos;
+       found = text.find(kEndOfTextName, found + 1)) {
+    const size_t end = found + kEndOfTextName.size();
+    const bool begins_line = found == 0 || text[found - 1] == '\n';
+    const bool ends_line =
+        end == text.size() || text[end] == '\n' || text.substr(end).starts_with("\r\n");
+    if (begins_line && ends_line) return found;
+  }
+  return text.size();
 }
 
 }  // namespace
@@ -188,6 +203,29 @@ void TextSource::visit(size_t number, const Visitor& visit) const {
   }
   check_text(text, document.name);
   visit(document.name, text);
+}
+
+void for_each_document(std::string_view text,
+                       const std::function<void(std::string_view document)>& visit) {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t separator = next_separator(text, begin);
+    std::string_view document = text.substr(begin, separator - begin);
+    if (separator < text.size()) {
+      if (document.ends_with('\n')) document.remove_suffix(1);
+      if (document.ends_with('\r')) document.remove_suffix(1);
+    }
+    if (!document.empty()) visit(document);
+    const size_t line_end = text.find('\n', std::min(separator, text.size()));
+    begin = line_end == std::string_view::npos ? text.size() : line_end + 1;
+  }
+}
+
+std::string with_separator(std::string_view document) {
+  std::string text(document);
+  text += '\n';
+  text += kEndOfTextName;
+  text += '\n';
+  return text;
 }
 
 }  // namespace tessera

@@ -9,7 +9,7 @@
 #include "tessera/base/physical_memory.h"
 #include "tessera/infer/state_bytes.h"
 #include "tessera/model/language_model.h"
-#include "tessera/sampling/token_distribution.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera {
 namespace {

@@ -13,7 +13,6 @@
 #include "tessera/infer/state_bytes.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -9,7 +9,7 @@
 #include "tessera/base/error.h"
 #include "tessera/data/token_text.h"
 #include "tessera/model/language_model.h"
-#include "tessera/model/residual_trace.h"
+#include "tessera/model/traced_block_network.h"
 
 namespace tessera {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/streaming_session.h"
-#include "tessera/model/residual_trace.h"
-#include "tessera/sampling/token_distribution.h"
+#include "tessera/model/traced_block_network.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera {
 

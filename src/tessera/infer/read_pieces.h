@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "tessera/model/sequence_state.h"
+#include "tessera/model/sequence_model.h"
 
 namespace tessera {
 

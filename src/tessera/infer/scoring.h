@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tessera/infer/streaming_session.h"
-#include "tessera/sampling/token_distribution.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera {
 

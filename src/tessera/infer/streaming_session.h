@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tessera/memory/stored_pairs.h"
-#include "tessera/model/sequence_state.h"
+#include "tessera/model/sequence_model.h"
 
 namespace tessera {
 

@@ -60,10 +60,6 @@ void retrieve_from(const MemoryShard& shard, const WindowQueries& queries,
   for (size_t n = 0; n < rows.size(); ++n) std::copy_n(&values[n * d], d, &retrieved[rows[n] * d]);
 }
 
-TokenPieces once(std::span<const int32_t> tokens) {
-  return [tokens]() mutable { return std::exchange(tokens, {}); };
-}
-
 Edit opposite(Edit edit) {
   return edit == Edit::kStore ? Edit::kForget : Edit::kStore;
 }
@@ -76,6 +72,48 @@ std::vector<MemoryShard> empty_shards(const TextMemoryConfig& config) {
 }
 
 }  // namespace
+
+MemoryShard::MemoryShard(int64_t dimension)
+    : matrix_(ExactCorrelationMemory(dimension, dimension)) {}
+
+MemoryShard::MemoryShard(int64_t pairs, std::optional<double> energy, Load load)
+    : pairs_(pairs), load_(std::move(load)), energy_(energy) {}
+
+MemoryShard::MemoryShard(const MemoryShard& other)
+    : pairs_(other.pairs_), edits_(other.edits_), matrix_(other.matrix()), energy_(other.energy_) {}
+
+MemoryShard& MemoryShard::operator=(const MemoryShard& other) {
+  return *this = MemoryShard(other);
+}
+
+ExactCorrelationMemory& MemoryShard::loaded() const {
+  if (!matrix_) matrix_ = load_();
+  return *matrix_;
+}
+
+const ExactCorrelationMemory& MemoryShard::matrix() const {
+  return loaded();
+}
+
+double MemoryShard::energy() const {
+  if (!energy_) energy_ = matrix().energy();
+  return *energy_;
+}
+
+void MemoryShard::edit(const WindowCode& code, Edit edit, std::span<const int32_t> text,
+                       std::span<const WindowPair> pairs) {
+  code.edit(edit, text, pairs, loaded());
+  ++edits_;
+  energy_.reset();
+  pairs_ += edit == Edit::kStore ? std::ssize(pairs) : -std::ssize(pairs);
+}
+
+void MemoryShard::merge(const MemoryShard& other) {
+  loaded().merge(other.matrix());
+  ++edits_;
+  energy_.reset();
+  pairs_ += other.pairs_;
+}
 
 TextMemory::TextMemory(const TextMemoryConfig& config) : TextMemory(config, empty_shards(config)) {}
 
@@ -96,7 +134,7 @@ int64_t TextMemory::edit(Edit edit, const TokenPieces& document, const ShardChoi
   } catch (...) {
     // A later piece failed. What the first ones changed is undone, exactly.
     std::vector<int32_t> undone;
-    write(opposite(edit), once(done), chosen, undone);
+    write(opposite(edit), one_piece(done), chosen, undone);
     throw;
   }
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/memo/score_decoder.h"
+#include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
 namespace {

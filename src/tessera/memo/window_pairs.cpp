@@ -1,10 +1,15 @@
 #include "tessera/memo/window_pairs.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tessera/memo/detail/window_hash.h"
 
 namespace tessera::memo {
+
+TokenPieces one_piece(std::span<const int32_t> tokens) {
+  return [tokens]() mutable { return std::exchange(tokens, {}); };
+}
 
 bool WindowPairs::Seen::insert(uint64_t hash) {
   if (hash == 0) hash = 1;  // 0 marks a free slot

@@ -11,6 +11,9 @@ namespace tessera::memo {
 /// call; an empty one ends the document.
 using TokenPieces = std::function<std::span<const int32_t>()>;
 
+/// The pieces of a document that lies in memory as a whole: one. Its tokens must outlive them.
+TokenPieces one_piece(std::span<const int32_t> tokens);
+
 /// A window of a text and the token that follows it.
 struct WindowPair {
   int32_t length_index;  ///< which of the window lengths

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -8,7 +8,6 @@
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

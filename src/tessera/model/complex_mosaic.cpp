@@ -7,9 +7,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/ops/causal_read.h"
-#include "tessera/ops/complex_linear.h"
+#include "tessera/ops/linear.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 

@@ -6,15 +6,13 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/activation_dropout.h"
-#include "tessera/ops/alibi_slopes.h"
-#include "tessera/ops/causal_attention.h"
+#include "tessera/ops/causal_read.h"
+#include "tessera/ops/dropout.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/rotary.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@
 #include "tessera/model/detail/token_ids.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {

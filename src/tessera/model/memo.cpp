@@ -9,7 +9,6 @@
 #include "tessera/base/error.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/activation_dropout.h"
+#include "tessera/ops/dropout.h"
 #include "tessera/ops/weights.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {

@@ -12,7 +12,6 @@
 #include "tessera/model/detail/two_memory_initialisation.h"
 #include "tessera/ops/batched_product.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

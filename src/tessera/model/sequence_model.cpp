@@ -6,6 +6,40 @@
 
 namespace tessera {
 
+SequenceState::SequenceState(const SequenceState& other)
+    : held_(other.held_ ? other.held_->copy() : nullptr) {}
+
+SequenceState& SequenceState::operator=(const SequenceState& other) {
+  return *this = SequenceState(other);
+}
+
+int64_t SequenceState::rows() const {
+  return held_ ? held_->rows() : 0;
+}
+
+const SequenceState::Held& SequenceState::begun(const char* function) const {
+  TESSERA_CHECK(rows() > 0, "SequenceState::", function, ": the state has read nothing");
+  return *held_;
+}
+
+SequenceState SequenceState::select(const std::vector<int64_t>& rows) const {
+  const Held& held = begun("select");
+  for (int64_t row : rows)
+    TESSERA_CHECK(row >= 0 && row < held.rows(), "SequenceState::select: row ", row,
+                  " was chosen of ", held.rows());
+  return held.select(rows);
+}
+
+SequenceState SequenceState::stack(const std::vector<const SequenceState*>& parts) {
+  TESSERA_CHECK(!parts.empty(), "SequenceState::stack: nothing to stack");
+  for (const auto* part : parts) part->begun("stack");
+  return parts.front()->held_->stack(parts);
+}
+
+NamedTensors SequenceState::tensors() const {
+  return begun("tensors").tensors();
+}
+
 SequenceOutput SequenceModel::step(const at::Tensor& x, SequenceState&& state) {
   TESSERA_CHECK(x.defined() && x.dim() > 0, "SequenceModel::step: x has no sequences");
   SequenceOutput one = read(x.unsqueeze(1), std::move(state));

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "tessera/ops/check_sequence.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/simd/threads.h"
+#include "tessera/tensor/check.h"
 
 // Of OpenBLAS, which the project links by path and without its headers.
 extern "C" {
@@ -99,7 +99,7 @@ at::Tensor batched_product(const at::Tensor& a, const at::Tensor& b, const at::T
   check_like(b, {a.size(0), a.size(2), -1}, a, "batched_product: b");
   if (sum.defined()) check_like(sum, {a.size(0), a.size(1), b.size(2)}, a, "batched_product: sum");
   const bool empty = a.numel() == 0 || b.numel() == 0;
-  if (loops_for({a, b}) && !empty)
+  if (loops_run({a, b}) && !empty)
     return FusedBatchedProduct::apply(a, b, sum.defined() ? sum : a, sum.defined());
   return sum.defined() ? at::baddbmm(sum, a, b) : at::bmm(a, b);
 }

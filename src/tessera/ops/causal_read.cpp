@@ -4,10 +4,11 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "tessera/ops/detail/dispatch.h"
-#include "tessera/ops/detail/rounded_matmul.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -38,42 +39,36 @@ CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const 
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
                           const at::Tensor& values, const CausalReadOptions& options) {
-  cpu::SoftmaxRead read;
-  read.B = queries.size(0);
-  read.T = queries.size(1);
-  read.N = keys.size(1);
-  read.H = queries.size(2);
-  read.D = queries.size(3);
-  read.queries = sequence_of(queries);
-  read.keys = sequence_of(keys);
-  read.values = sequence_of(values);
-  read.scale = static_cast<float>(options.scale);
-  read.causal = true;
-  read.lag = options.lag;
-  read.slopes = options.alibi_slopes.defined() ? options.alibi_slopes.data_ptr<float>() : nullptr;
-  read.dropout_seed = options.dropout.seed;
-  read.dropout_probability = options.dropout.probability;
-  return read;
+  return {.B = queries.size(0),
+          .T = queries.size(1),
+          .H = queries.size(2),
+          .D = queries.size(3),
+          .N = keys.size(1),
+          .queries = sequence_of(queries),
+          .keys = sequence_of(keys),
+          .values = sequence_of(values),
+          .scale = static_cast<float>(options.scale),
+          .causal = true,
+          .lag = options.lag,
+          .slopes = floats_of(options.alibi_slopes),
+          .dropout_seed = options.dropout.seed,
+          .dropout_probability = options.dropout.probability};
 }
 
 void save_options(torch::autograd::AutogradContext* context, const CausalReadOptions& options) {
   context->saved_data["scale"] = options.scale;
   context->saved_data["lag"] = options.lag;
-  context->saved_data["probability"] = options.dropout.probability;
   context->saved_data["precision"] = static_cast<int64_t>(options.precision);
-  context->saved_data["seed"] = static_cast<int64_t>(options.dropout.seed);
+  save_dropout(context, options.dropout);
 }
 
 CausalReadOptions saved_options(torch::autograd::AutogradContext* context,
                                 const at::Tensor& slopes) {
-  CausalReadOptions options;
-  options.scale = context->saved_data["scale"].toDouble();
-  options.lag = context->saved_data["lag"].toInt();
-  options.alibi_slopes = slopes;
-  options.dropout = {context->saved_data["probability"].toDouble(),
-                     static_cast<uint64_t>(context->saved_data["seed"].toInt())};
-  options.precision = static_cast<Precision>(context->saved_data["precision"].toInt());
-  return options;
+  return {.scale = context->saved_data["scale"].toDouble(),
+          .lag = context->saved_data["lag"].toInt(),
+          .alibi_slopes = slopes,
+          .dropout = saved_dropout(context),
+          .precision = static_cast<Precision>(context->saved_data["precision"].toInt())};
 }
 
 /// Rows contiguous, as are the slopes.
@@ -82,9 +77,9 @@ CausalReading fused(const at::Tensor& queries, const at::Tensor& keys, const at:
   const CausalReading reading = {
       at::empty(queries.sizes(), queries.options()),
       at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options())};
-  read_loops(options.precision)
-      .forward({describe(queries, keys, values, options), sequence_of(reading.values),
-                reading.log_sums.data_ptr<float>()});
+  run(cpu::SoftmaxReadForward{describe(queries, keys, values, options), sequence_of(reading.values),
+                              reading.log_sums.data_ptr<float>()},
+      options.precision);
   return reading;
 }
 
@@ -111,26 +106,31 @@ class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {
     const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
     const at::Tensor grad_keys = at::empty(k.sizes(), k.options());
     const at::Tensor grad_values = at::empty(v.sizes(), v.options());
-    cpu::SoftmaxReadBackward loop;
     const CausalReadOptions options = saved_options(context, saved[5]);
-    loop.read = describe(q, k, v, options);
-    loop.output = sequence_of(output);
-    loop.log_sums = saved[4].data_ptr<float>();
-    loop.grad_output = sequence_of(grad_output);
-    loop.groups = q.size(0);
-    loop.grad_queries = sequence_of(grad_queries);
-    loop.grad_keys = sequence_of(grad_keys);
-    loop.grad_values = sequence_of(grad_values);
-    if (q.numel() > 0) read_loops(options.precision).backward(loop);
+    if (q.numel() > 0)
+      run(cpu::SoftmaxReadBackward{.read = describe(q, k, v, options),
+                                   .output = sequence_of(output),
+                                   .log_sums = floats_of(saved[4]),
+                                   .grad_output = sequence_of(grad_output),
+                                   .groups = q.size(0),
+                                   .grad_queries = sequence_of(grad_queries),
+                                   .grad_keys = sequence_of(grad_keys),
+                                   .grad_values = sequence_of(grad_values)},
+          options.precision);
     return {grad_queries, grad_keys, grad_values, {}};
   }
 };
+
+/// 2^(-8/count), 2^(-16/count), …, 2^-8.
+at::Tensor geometric(int64_t count) {
+  return at::pow(2.0, at::arange(1, count + 1, at::kDouble) * (-8.0 / static_cast<double>(count)));
+}
 
 }  // namespace
 
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options) {
-  if (loops_for({queries, keys, values, options.alibi_slopes}))
+  if (loops_run({queries, keys, values, options.alibi_slopes}))
     return FusedCausalRead::apply(queries, keys, values, options);
   return composed(queries, keys, values, options).values;
 }
@@ -138,7 +138,7 @@ at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const 
 CausalReading causal_reading(const at::Tensor& queries, const at::Tensor& keys,
                              const at::Tensor& values, const CausalReadOptions& options) {
   const at::NoGradGuard no_grad;
-  if (loops_for({queries, keys, values, options.alibi_slopes}))
+  if (loops_run({queries, keys, values, options.alibi_slopes}))
     return fused(with_contiguous_rows(queries), with_contiguous_rows(keys),
                  with_contiguous_rows(values), options);
   return composed(queries, keys, values, options);
@@ -148,6 +148,41 @@ at::Tensor joined(const CausalReading& a, const CausalReading& b) {
   const at::Tensor share =
       (a.log_sums - b.log_sums).sigmoid().transpose(1, 2).unsqueeze(-1);  // [B, T, H, 1]
   return share * a.values + (1 - share) * b.values;
+}
+
+at::Tensor kernel_smoothing(const at::Tensor& keys, const at::Tensor& values,
+                            const Dropout& dropout, Precision precision) {
+  check_sequence(keys, "kernel_smoothing: keys");
+  check_like(values, {keys.size(0), keys.size(1), keys.size(2), keys.size(3)}, keys,
+             "kernel_smoothing: values");
+  check_dropout(dropout, "kernel_smoothing");
+  return causal_read(keys, keys, values, {.lag = 1, .dropout = dropout, .precision = precision});
+}
+
+at::Tensor causal_attention(const at::Tensor& queries, const at::Tensor& keys,
+                            const at::Tensor& values, double scale, const at::Tensor& alibi_slopes,
+                            const Dropout& dropout, Precision precision) {
+  check_sequence(queries, "causal_attention: queries");
+  const int64_t B = queries.size(0), T = queries.size(1), H = queries.size(2), D = queries.size(3);
+  check_like(keys, {B, T, H, D}, queries, "causal_attention: keys");
+  check_like(values, {B, T, H, D}, queries, "causal_attention: values");
+  if (alibi_slopes.defined()) {
+    check_like(alibi_slopes, {H}, queries, "causal_attention: alibi_slopes");
+    TESSERA_CHECK(!alibi_slopes.requires_grad(),
+                  "causal_attention: alibi_slopes are constants, but require a gradient; "
+                  "detach() them");
+  }
+  check_dropout(dropout, "causal_attention");
+  return causal_read(
+      queries, keys, values,
+      {.scale = scale, .alibi_slopes = alibi_slopes, .dropout = dropout, .precision = precision});
+}
+
+at::Tensor alibi_slopes(int64_t heads) {
+  TESSERA_CHECK(heads >= 1, "alibi_slopes: heads is ", heads, ", expected 1 or more");
+  const auto power = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(heads)));
+  const at::Tensor between = geometric(2 * power).slice(0, 0, 2 * (heads - power), 2);
+  return at::cat({geometric(power), between}).to(at::kFloat);
 }
 
 }  // namespace tessera::ops

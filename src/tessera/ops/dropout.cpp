@@ -1,8 +1,10 @@
 #include "tessera/ops/dropout.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
-#include "tessera/ops/cpu/dropout_hash.h"
+#include "tessera/ops/cpu/dropout.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
@@ -18,6 +20,35 @@ at::Tensor mix32(at::Tensor x) {
   x = (x * static_cast<int64_t>(cpu::kMixSecond)).bitwise_and(kLow32);
   return x.bitwise_xor(at::bitwise_right_shift(x, 16));
 }
+
+at::Tensor fused(const at::Tensor& x, const Dropout& dropout) {
+  const at::Tensor from = x.contiguous();
+  const at::Tensor y = at::empty(from.sizes(), from.options());
+  const int64_t columns = x.size(-1);
+  cpu::activation_dropout({.rows = x.numel() / columns,
+                           .columns = columns,
+                           .seed = dropout.seed,
+                           .probability = dropout.probability,
+                           .x = floats_of(from),
+                           .y = y.data_ptr<float>()});
+  return y;
+}
+
+/// The mask is drawn again for the gradient, which it multiplies as it did x.
+class FusedActivationDropout : public torch::autograd::Function<FusedActivationDropout> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const Dropout& dropout) {
+    save_dropout(context, dropout);
+    return fused(x, dropout);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("activation_dropout");
+    return {fused(grad_outputs[0], saved_dropout(context)), {}};
+  }
+};
 
 }  // namespace
 
@@ -43,6 +74,14 @@ at::Tensor dropout_factors(const Dropout& dropout, int64_t B, int64_t H, int64_t
       mix32((row_keys + pairs * static_cast<int64_t>(cpu::kPairStep)).bitwise_and(kLow32));
   const int64_t threshold = cpu::dropout_threshold(dropout.probability);
   return words.ge(threshold).to(options.dtype()).mul(1.0 / (1.0 - dropout.probability));
+}
+
+at::Tensor activation_dropout(const at::Tensor& x, const Dropout& dropout) {
+  check_dropout(dropout, "activation_dropout");
+  if (dropout.probability == 0 || x.numel() == 0) return x;
+  if (loops_run({x})) return FusedActivationDropout::apply(x, dropout);
+  const int64_t columns = x.size(-1), rows = x.numel() / columns;
+  return x * dropout_factors(dropout, 1, 1, 0, rows, columns, x.options()).view(x.sizes());
 }
 
 }  // namespace tessera::ops

@@ -22,4 +22,10 @@ void check_dropout(const Dropout& dropout, const char* caller);
 at::Tensor dropout_factors(const Dropout& dropout, int64_t B, int64_t H, int64_t first_time,
                            int64_t queries, int64_t keys, const at::TensorOptions& options);
 
+/// Dropout on activations: each element of x [.., C] is set to zero with the given probability and
+/// else divided by 1 - probability; the mask is a pure function of (seed, row, column). Returns x
+/// itself where the probability is 0. Differentiable in x. Throws UsageError unless
+/// 0 <= probability < 1.
+at::Tensor activation_dropout(const at::Tensor& x, const Dropout& dropout);
+
 }  // namespace tessera::ops

@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "tessera/ops/check_sequence.h"
-#include "tessera/ops/cpu/gated_write.h"
+#include "tessera/ops/cpu/two_memory.h"
 #include "tessera/ops/detail/dispatch.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
@@ -30,13 +30,13 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
     const at::Tensor m = memory.contiguous(), l = left.contiguous(), r = right.contiguous();
     const at::Tensor g = gate_input.contiguous();
     const at::Tensor squashed = at::empty_like(m);
-    cpu::loops()->tanh({m.numel(), m.data_ptr<float>(), squashed.data_ptr<float>()});
+    cpu::tanh({m.numel(), floats_of(m), squashed.data_ptr<float>()});
     const at::Tensor gates = at::mm(squashed.flatten(0, 1), gate_weight.t());  // [B D, 2D]
     const at::Tensor written = at::empty_like(m);
     cpu::GatedWrite loop = loop_of(m, l, r, gates);
     loop.gate_input = g.data_ptr<float>();
     loop.written = written.data_ptr<float>();
-    cpu::loops()->gated_write_forward(loop);
+    cpu::gated_write(loop);
     context->save_for_backward({m, l, r, gate_weight, squashed, gates});
     return written;
   }
@@ -51,19 +51,16 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
     const at::Tensor grad_gates = at::empty_like(gates), grad_memory = at::empty_like(m);
     const at::Tensor grad_left = at::empty_like(l), grad_right = at::empty_like(r);
     const at::Tensor grad_input = at::empty({l.size(0), 2 * l.size(1)}, l.options());
-    cpu::GatedWriteBackward loop;
-    loop.forward = loop_of(m, l, r, gates);
-    loop.grad_written = grad_written.data_ptr<float>();
-    loop.grad_gates = grad_gates.data_ptr<float>();
-    loop.grad_memory = grad_memory.data_ptr<float>();
-    loop.grad_left = grad_left.data_ptr<float>();
-    loop.grad_right = grad_right.data_ptr<float>();
-    loop.grad_gate_input = grad_input.data_ptr<float>();
-    cpu::loops()->gated_write_backward(loop);
+    cpu::gated_write_gradient({.forward = loop_of(m, l, r, gates),
+                               .grad_written = floats_of(grad_written),
+                               .grad_gates = grad_gates.data_ptr<float>(),
+                               .grad_memory = grad_memory.data_ptr<float>(),
+                               .grad_left = grad_left.data_ptr<float>(),
+                               .grad_right = grad_right.data_ptr<float>(),
+                               .grad_gate_input = grad_input.data_ptr<float>()});
     const at::Tensor grad_squashed = at::mm(grad_gates, gate_weight);  // [B D, D]
-    cpu::loops()->add_tanh_gradient({m.numel(), squashed.data_ptr<float>(),
-                                     grad_squashed.data_ptr<float>(),
-                                     grad_memory.data_ptr<float>()});
+    cpu::add_tanh_gradient(
+        {m.numel(), floats_of(squashed), floats_of(grad_squashed), grad_memory.data_ptr<float>()});
     return {grad_memory, grad_left, grad_right, at::mm(grad_gates.t(), squashed.flatten(0, 1)),
             grad_input};
   }
@@ -71,14 +68,12 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
  private:
   static cpu::GatedWrite loop_of(const at::Tensor& m, const at::Tensor& l, const at::Tensor& r,
                                  const at::Tensor& gates) {
-    cpu::GatedWrite loop;
-    loop.B = m.size(0);
-    loop.D = m.size(1);
-    loop.memory = m.data_ptr<float>();
-    loop.left = l.data_ptr<float>();
-    loop.right = r.data_ptr<float>();
-    loop.gates = gates.data_ptr<float>();
-    return loop;
+    return {.B = m.size(0),
+            .D = m.size(1),
+            .memory = floats_of(m),
+            .left = floats_of(l),
+            .right = floats_of(r),
+            .gates = gates.data_ptr<float>()};
   }
 };
 
@@ -93,7 +88,7 @@ at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const a
   check_like(right, {B, D}, memory, "gated_write: right");
   check_like(gate_weight, {2 * D, D}, memory, "gated_write: gate_weight");
   check_like(gate_input, {B, 2 * D}, memory, "gated_write: gate_input");
-  if (form == GateForm::kSigmoid && loops_for({memory}))
+  if (form == GateForm::kSigmoid && loops_run({memory}))
     return FusedGatedWrite::apply(memory, left, right, gate_weight, gate_input);
   return composed(memory, left, right, gate_weight, gate_input, form);
 }

@@ -1,17 +1,142 @@
 #include "tessera/ops/key_value_extraction.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <cmath>
 
-#include "tessera/ops/leaky_average.h"
+#include "tessera/ops/cpu/key_value_extraction.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
-#include "tessera/ops/peek_average.h"
-#include "tessera/ops/scaled_unit_norm.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
+
+/// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs.
+at::Tensor composed(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
+  const int64_t T = x.size(1);
+  const at::Tensor head_decay = decay.view({-1, 1});               // [H, 1]
+  const at::Tensor carried = (head_decay * initial).unsqueeze(1);  // [B, 1, H, D]
+  if (T == 0) return x + carried;
+  at::Tensor y = at::cat({x.narrow(1, 0, 1) + carried, x.narrow(1, 1, T - 1)}, 1);
+  for (int64_t reach = 1; reach < T; reach *= 2) {
+    const at::Tensor earlier = y.narrow(1, 0, T - reach) * head_decay.pow(reach);
+    y = at::cat({y.narrow(1, 0, reach), y.narrow(1, reach, T - reach) + earlier}, 1);
+  }
+  return y;
+}
+
+class FusedLeakyAverage : public torch::autograd::Function<FusedLeakyAverage> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& decay, const at::Tensor& initial) {
+    const at::Tensor rows = with_contiguous_rows(x), decays = decay.contiguous();
+    const at::Tensor start = initial.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::leaky_average({.x = sequence_of(rows),
+                        .decay = floats_of(decays),
+                        .initial = floats_of(start),
+                        .y = sequence_of(y)});
+    context->save_for_backward({y, decays, start});
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("leaky_average");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &y = saved[0], &decay = saved[1], &initial = saved[2];
+    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
+    const at::Tensor grad_x = at::empty(y.sizes(), y.options());
+    const at::Tensor grad_decay = at::empty({y.size(0), y.size(2)}, y.options());
+    const at::Tensor grad_initial = at::empty_like(initial);
+    cpu::leaky_average_gradient({.y = sequence_of(y),
+                                 .decay = floats_of(decay),
+                                 .initial = floats_of(initial),
+                                 .grad_y = sequence_of(grad_y),
+                                 .grad_x = sequence_of(grad_x),
+                                 .grad_decay = grad_decay.data_ptr<float>(),
+                                 .grad_initial = grad_initial.data_ptr<float>()});
+    return {grad_x, grad_decay.sum(0), grad_initial};
+  }
+};
+
+at::Tensor composed(const at::Tensor& x, const at::Tensor& mix) {
+  const int64_t T = x.size(1);
+  const at::Tensor head_mix = mix.view({-1, 1});  // [H, 1]
+  if (T == 0) return x * head_mix;
+  const at::Tensor next = at::cat(
+      {x.narrow(1, 1, T - 1), at::zeros({x.size(0), 1, x.size(2), x.size(3)}, x.options())}, 1);
+  return head_mix * x + (1 - head_mix) * next;
+}
+
+class FusedPeekAverage : public torch::autograd::Function<FusedPeekAverage> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& mix) {
+    const at::Tensor rows = with_contiguous_rows(x), mixs = mix.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::peek_average({.x = sequence_of(rows), .mix = floats_of(mixs), .y = sequence_of(y)});
+    context->save_for_backward({rows, mixs});
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("peek_average");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &mix = saved[1];
+    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
+    const at::Tensor grad_x = at::empty(x.sizes(), x.options());
+    const at::Tensor grad_mix = at::empty({x.size(0), x.size(2)}, x.options());
+    cpu::peek_average_gradient({.x = sequence_of(x),
+                                .mix = floats_of(mix),
+                                .grad_y = sequence_of(grad_y),
+                                .grad_x = sequence_of(grad_x),
+                                .grad_mix = grad_mix.data_ptr<float>()});
+    return {grad_x, grad_mix.sum(0)};
+  }
+};
+
+at::Tensor composed(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
+  const at::Tensor length = x.norm(2, {-1}, /*keepdim=*/true);  // [.., H, 1]
+  return x * (scale.view({-1, 1}) / (length + epsilon));
+}
+
+class FusedScaledUnitNorm : public torch::autograd::Function<FusedScaledUnitNorm> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& scale, double epsilon) {
+    const at::Tensor rows = with_contiguous_rows(x), scales = scale.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::scaled_unit_norm({.x = sequence_of(rows),
+                           .scale = floats_of(scales),
+                           .epsilon = static_cast<float>(epsilon),
+                           .y = sequence_of(y)});
+    context->save_for_backward({rows, scales});
+    context->saved_data["epsilon"] = epsilon;
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("scaled_unit_norm");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &scale = saved[1];
+    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
+    const at::Tensor grad_x = at::empty(x.sizes(), x.options());
+    const at::Tensor grad_scale = at::empty({x.size(0), x.size(2)}, x.options());
+    const double epsilon = context->saved_data["epsilon"].toDouble();
+    cpu::scaled_unit_norm_gradient({.x = sequence_of(x),
+                                    .scale = floats_of(scale),
+                                    .epsilon = static_cast<float>(epsilon),
+                                    .grad_y = sequence_of(grad_y),
+                                    .grad_x = sequence_of(grad_x),
+                                    .grad_scale = grad_scale.data_ptr<float>()});
+    return {grad_x, grad_scale.sum(0), {}};
+  }
+};
 
 /// y [B, T, H, D] of all heads.
 at::Tensor project(const at::Tensor& x, const LinearMap& map, int64_t H, Precision precision) {
@@ -23,6 +148,35 @@ at::Tensor project(const at::Tensor& x, const LinearMap& map, int64_t H, Precisi
 }
 
 }  // namespace
+
+at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
+  check_sequence(x, "leaky_average: x");
+  check_like(decay, {x.size(2)}, x, "leaky_average: decay");
+  if (initial.defined())
+    check_like(initial, {x.size(0), x.size(2), x.size(3)}, x, "leaky_average: initial");
+  const at::Tensor start =
+      initial.defined() ? initial : at::zeros({x.size(0), x.size(2), x.size(3)}, x.options());
+  if (loops_run({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
+  return composed(x, decay, start);
+}
+
+at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix) {
+  check_sequence(x, "peek_average: x");
+  check_like(mix, {x.size(2)}, x, "peek_average: mix");
+  if (loops_run({x, mix})) return FusedPeekAverage::apply(x, mix);
+  return composed(x, mix);
+}
+
+at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon) {
+  TESSERA_CHECK(x.defined() && x.dim() >= 2 && x.is_floating_point(),
+                "scaled_unit_norm: x must be a floating-point tensor [.., H, D]");
+  check_like(scale, {x.size(-2)}, x, "scaled_unit_norm: scale");
+  TESSERA_CHECK(epsilon >= 0, "scaled_unit_norm: epsilon is ", epsilon, ", expected >= 0");
+  if (!loops_run({x, scale})) return composed(x, scale, epsilon);
+  if (x.dim() == 4) return FusedScaledUnitNorm::apply(x, scale, epsilon);
+  const at::Tensor rows = x.reshape({1, -1, x.size(-2), x.size(-1)});
+  return FusedScaledUnitNorm::apply(rows, scale, epsilon).view(x.sizes());
+}
 
 at::Tensor HeadFactor::value() const {
   const at::Tensor logarithm = slope * x;

@@ -8,6 +8,27 @@
 
 namespace tessera::ops {
 
+/// Leaky average over time, one decay per head (Zhang et al. 2024, the keys of a contextual
+/// memory):  y_t = x_t + decay_h * y_{t-1}.
+/// x [B, T, H, D], decay [H] in [0, 1) -> [B, T, H, D]. initial [B, H, D] is y_0 (zero when
+/// undefined), so that a sequence may be read in pieces: the last y of one is the next's initial.
+/// Differentiable in all three. Throws UsageError on a shape or dtype mismatch.
+at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay,
+                         const at::Tensor& initial = {});
+
+/// Average with a peek one step ahead, one mix per head (Zhang et al. 2024, the values of a
+/// contextual memory):  y_t = mix_h * x_t + (1 - mix_h) * x_{t+1},  with x_{T+1} = 0.
+/// x [B, T, H, D], mix [H], any real -> [B, T, H, D]. Differentiable in both.
+/// Throws UsageError on a shape or dtype mismatch.
+at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix);
+
+/// Brings every head's vector to one length:  y = scale_h * x / (|x| + epsilon), |x| Euclidean over
+/// the last dimension (Zhang et al. 2024, Norm of keys and values).
+/// x [.., H, D], scale [H] -> [.., H, D]. Differentiable in both; at x = 0 the norm's own gradient
+/// is taken as zero, so dx = scale_h / epsilon * dy there. epsilon 0 makes a zero vector NaN.
+/// Throws UsageError on a shape or dtype mismatch or a negative epsilon.
+at::Tensor scaled_unit_norm(const at::Tensor& x, const at::Tensor& scale, double epsilon);
+
 /// A linear map of the last dimension, y = x weight^T + bias.
 struct LinearMap {
   at::Tensor weight;  ///< [out, in]

@@ -2,8 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "tessera/ops/check_sequence.h"
-#include "tessera/ops/cpu/layer_norm.h"
+#include "tessera/ops/cpu/few_rows.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/tensor/check.h"
 
@@ -14,15 +13,14 @@ namespace {
 at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                  double epsilon) {
   const at::Tensor y = at::empty(x.sizes(), x.options());
-  cpu::LayerNorm loop;
-  loop.channels = x.size(-1);
-  loop.rows = x.numel() / loop.channels;
-  loop.x = x.data_ptr<float>();
-  loop.weight = weight.data_ptr<float>();
-  loop.bias = bias.defined() ? bias.data_ptr<float>() : nullptr;
-  loop.epsilon = static_cast<float>(epsilon);
-  loop.y = y.data_ptr<float>();
-  cpu::loops()->layer_norm(loop);
+  const int64_t channels = x.size(-1);
+  cpu::layer_norm({.rows = x.numel() / channels,
+                   .channels = channels,
+                   .x = floats_of(x),
+                   .weight = floats_of(weight),
+                   .bias = floats_of(bias),
+                   .epsilon = static_cast<float>(epsilon),
+                   .y = y.data_ptr<float>()});
   return y;
 }
 
@@ -35,7 +33,7 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
   check_like(weight, {x.size(-1)}, x, "layer_norm: weight");
   if (bias.defined()) check_like(bias, {x.size(-1)}, x, "layer_norm: bias");
   const int64_t rows = x.numel() > 0 ? x.numel() / x.size(-1) : 0;
-  if (!needs_gradient({x, weight, bias}) && loops_for_few_rows(rows, {x, weight, bias}))
+  if (!needs_gradient({x, weight, bias}) && loops_run_few_rows(rows, {x, weight, bias}))
     return fused(x, weight, bias, epsilon);
   return at::layer_norm(x, weight.sizes(), weight, bias, epsilon);
 }

@@ -4,10 +4,8 @@
 
 #include <vector>
 
-#include "tessera/ops/check_sequence.h"
-#include "tessera/ops/cpu/row_products.h"
+#include "tessera/ops/cpu/few_rows.h"
 #include "tessera/ops/detail/dispatch.h"
-#include "tessera/ops/detail/rounded_matmul.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -24,42 +22,46 @@ at::Tensor empty_products(const at::Tensor& x, const at::Tensor& weight) {
 /// Contiguous operands.
 at::Tensor products_of_few(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor y = empty_products(x, weight);
-  cpu::RowProducts loop;
-  loop.inputs = x.size(-1);
-  loop.outputs = weight.size(0);
-  loop.rows = y.numel() / loop.outputs;
-  loop.x = x.data_ptr<float>();
-  loop.weight = weight_rows(weight);
-  loop.bias = bias.defined() ? bias.data_ptr<float>() : nullptr;
-  loop.y = y.data_ptr<float>();
-  cpu::loops()->row_products(loop);
+  const int64_t outputs = weight.size(0);
+  cpu::row_products({.rows = y.numel() / outputs,
+                     .inputs = x.size(-1),
+                     .outputs = outputs,
+                     .x = floats_of(x),
+                     .weight = weight_rows(weight),
+                     .bias = floats_of(bias),
+                     .y = y.data_ptr<float>()});
   return y;
 }
 
 /// Contiguous operands, the weight of 8 bits.
-at::Tensor products_of_many(const cpu::Int8Loops& loops, const at::Tensor& x,
-                            const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor products_of_many(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  cpu::Int8Vectors rounded = {.rows = x.numel() / x.size(-1), .length = x.size(-1)};
+  const at::Tensor memory = at::empty({rounded.size()}, x.options());
+  rounded.lie_in(memory.data_ptr<float>());
+  cpu::round_vectors({floats_of(x), rounded});
   const at::Tensor y = empty_products(x, weight);
-  cpu::Int8Products loop;
-  loop.x.rows = x.numel() / x.size(-1);
-  loop.x.length = x.size(-1);
-  const at::Tensor memory = at::empty({loop.x.size()}, x.options());
-  loop.x.lie_in(memory.data_ptr<float>());
-  loops.round_vectors(x.data_ptr<float>(), loop.x);
-  loop.weight = weight.data_ptr<int8_t>();
-  loop.bias = bias.defined() ? bias.data_ptr<float>() : nullptr;
-  loop.outputs = weight.size(0);
-  loop.y = y.data_ptr<float>();
-  loops.multiply_many(loop);
+  cpu::multiply_many({.x = rounded,
+                      .weight = weight.data_ptr<int8_t>(),
+                      .bias = floats_of(bias),
+                      .outputs = weight.size(0),
+                      .y = y.data_ptr<float>()});
   return y;
 }
 
 at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor from = x.contiguous(), weights = weight.contiguous();
   const at::Tensor biases = bias.defined() ? bias.contiguous() : bias;
-  const cpu::Int8Loops* int8 = loops_for_int8(x, weight);
-  return int8 && x.numel() > kFewRows * x.size(-1) ? products_of_many(*int8, from, weights, biases)
-                                                   : products_of_few(from, weights, biases);
+  const bool many = int8_loops_run(x, weight) && x.numel() > kFewRows * x.size(-1);
+  return (many ? products_of_many : products_of_few)(from, weights, biases);
+}
+
+/// The same map over the reals: a block ((re, -im), (im, re)) for each weight. [out, in, 2] ->
+/// [2 out, 2 in].
+at::Tensor real_matrix(const at::Tensor& weight) {
+  const at::Tensor real = weight.select(-1, 0), imaginary = weight.select(-1, 1);
+  const at::Tensor upper = at::stack({real, -imaginary}, -1);  // [out, in, 2]
+  const at::Tensor lower = at::stack({imaginary, real}, -1);
+  return at::stack({upper, lower}, 1).reshape({2 * weight.size(0), 2 * weight.size(1)});
 }
 
 }  // namespace
@@ -72,11 +74,21 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   if (bias.defined()) check_like(bias, {weight.size(0)}, x, "linear: bias");
   const bool few = x.numel() <= kFewRows * x.size(-1);
   const bool some = weight.numel() > 0 && x.numel() > 0;
-  if (some && (few || loops_for_int8(x, weight)) && !needs_gradient({x, weight, bias}) &&
-      weight.device().is_cpu() && loops_for({x, bias}))
+  if (some && (few || int8_loops_run(x, weight)) && !needs_gradient({x, weight, bias}) &&
+      weight.device().is_cpu() && loops_run({x, bias}))
     return fused(x, weight, bias);
   const at::Tensor product = rounded_matmul(x, as_floats(weight, x.size(-1)).t(), precision);
   return bias.defined() ? product + bias : product;
+}
+
+at::Tensor complex_linear(const at::Tensor& x, const at::Tensor& weight) {
+  check_shape(weight, {-1, -1, 2}, "complex_linear: weight");
+  TESSERA_CHECK(x.dim() > 0 && x.size(-1) == 2 * weight.size(1), "complex_linear: x has shape ",
+                x.sizes(), ", expected ", 2 * weight.size(1), " channels: a real and an ",
+                "imaginary part for each of ", weight.size(1), " inputs");
+  TESSERA_CHECK(x.scalar_type() == weight.scalar_type(), "complex_linear: x has type ",
+                x.scalar_type(), ", weight ", weight.scalar_type(), "; they must be equal");
+  return ops::linear(x, real_matrix(weight));
 }
 
 }  // namespace tessera::ops

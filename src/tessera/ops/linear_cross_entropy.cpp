@@ -5,13 +5,11 @@
 
 #include <algorithm>
 
-#include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/cross_entropy.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
 namespace {
@@ -33,7 +31,7 @@ struct Problem {
 Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double logit_scale,
                 const at::Tensor& targets, int64_t ignore_index, Precision precision) {
   const at::Tensor counted = targets.ne(ignore_index);
-  const bool int8 = loops_for_int8(hidden, embedding) != nullptr;
+  const bool int8 = int8_loops_run(hidden, embedding);
   const at::Tensor weights = int8 ? embedding : as_floats(embedding, hidden.size(1));
   const bool round = precision == Precision::kBFloat16 && !int8;
   return {round ? hidden.to(at::kBFloat16) : hidden,
@@ -77,16 +75,14 @@ Chunk composed_chunk(const Problem& problem, const at::Tensor& products, const a
 Chunk fused_chunk(const Problem& problem, const at::Tensor& products, const at::Tensor& targets,
                   const at::Tensor& weights, bool wants_gradient) {
   const at::Tensor losses = at::empty(weights.sizes(), weights.options());
-  cpu::CrossEntropy loop;
-  loop.rows = products.size(0);
-  loop.V = products.size(1);
-  loop.products = products.data_ptr<float>();
-  loop.logit_scale = static_cast<float>(problem.logit_scale);
-  loop.targets = targets.data_ptr<int64_t>();
-  loop.weights = weights.data_ptr<float>();
-  loop.wants_gradient = wants_gradient;
-  loop.losses = losses.data_ptr<float>();
-  cpu::loops()->cross_entropy(loop);
+  cpu::cross_entropy({.rows = products.size(0),
+                      .V = products.size(1),
+                      .products = products.data_ptr<float>(),
+                      .logit_scale = static_cast<float>(problem.logit_scale),
+                      .targets = targets.data_ptr<int64_t>(),
+                      .weights = floats_of(weights),
+                      .wants_gradient = wants_gradient,
+                      .losses = losses.data_ptr<float>()});
   return {losses, wants_gradient ? products : at::Tensor()};
 }
 
@@ -96,7 +92,7 @@ Chunk compute_chunk(const Problem& problem, const at::Tensor& weights, int64_t f
   const at::Tensor products = products_of(problem, first, rows);
   const at::Tensor targets = problem.targets.narrow(0, first, rows);
   const at::Tensor chunk_weights = weights.narrow(0, first, rows);
-  const auto compute = loops_for({products, weights}) ? fused_chunk : composed_chunk;
+  const auto compute = loops_run({products, weights}) ? fused_chunk : composed_chunk;
   Chunk chunk = compute(problem, products, targets, chunk_weights, wants_gradient);
   chunk.losses = chunk.losses * problem.counted.narrow(0, first, rows);
   return chunk;

@@ -4,12 +4,10 @@
 
 #include <limits>
 
-#include "tessera/ops/check_sequence.h"
-#include "tessera/ops/cpu/memory_read.h"
+#include "tessera/ops/cpu/memory_step.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
 namespace {
@@ -62,22 +60,20 @@ MemoryReading fused(const at::Tensor& query, const at::Tensor& keys, const at::T
   const MemoryReading reading = {
       at::empty(query.sizes(), query.options()),
       at::empty({query.size(0), query.size(1), keys.size(2)}, query.options())};
-  cpu::MemoryRead loop;
-  loop.B = query.size(0);
-  loop.H = query.size(1);
-  loop.D = query.size(2);
-  loop.N = keys.size(2);
-  loop.query = q.data_ptr<float>();
-  loop.keys = weight_rows(k);
-  loop.key_batch_stride = k.stride(0);
-  loop.key_head_stride = k.stride(1);
-  loop.values = weight_rows(v);
-  loop.value_batch_stride = v.stride(0);
-  loop.value_head_stride = v.stride(1);
-  loop.counts = counts.defined() ? row_counts.data_ptr<int64_t>() : nullptr;
-  loop.value = reading.value.data_ptr<float>();
-  loop.weights = reading.weights.data_ptr<float>();
-  cpu::loops()->memory_read(loop);
+  cpu::memory_read({.B = query.size(0),
+                    .H = query.size(1),
+                    .D = query.size(2),
+                    .N = keys.size(2),
+                    .query = floats_of(q),
+                    .keys = weight_rows(k),
+                    .key_batch_stride = k.stride(0),
+                    .key_head_stride = k.stride(1),
+                    .values = weight_rows(v),
+                    .value_batch_stride = v.stride(0),
+                    .value_head_stride = v.stride(1),
+                    .counts = counts.defined() ? row_counts.data_ptr<int64_t>() : nullptr,
+                    .value = reading.value.data_ptr<float>(),
+                    .weights = reading.weights.data_ptr<float>()});
   return reading;
 }
 
@@ -92,7 +88,7 @@ MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& key
                                   const at::Tensor& values, const at::Tensor& counts) {
   check_arguments(query, keys, values, counts);
   at::NoGradGuard no_grad;
-  if (loops_for({query})) return fused(query, keys, values, counts);
+  if (loops_run({query})) return fused(query, keys, values, counts);
   const int64_t D = query.size(2);
   return composed(query, as_floats(keys, D), as_floats(values, D), counts);
 }

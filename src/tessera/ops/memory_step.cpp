@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/memory_step.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
@@ -12,7 +11,6 @@
 #include "tessera/ops/slot_read.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera::ops {
 namespace {
@@ -67,7 +65,7 @@ Sizes checked_sizes(const at::Tensor& x, const ContextParameters& parameters,
 }
 
 cpu::Projection projection_of(const LinearMap& map) {
-  return {weight_rows(map.weight), map.bias.defined() ? map.bias.data_ptr<float>() : nullptr};
+  return {weight_rows(map.weight), floats_of(map.bias)};
 }
 
 cpu::HeadFactor factor_of(const HeadFactor& factor) {
@@ -78,52 +76,46 @@ cpu::HeadFactor factor_of(const HeadFactor& factor) {
 /// From the last leaky average (undefined: 0) to the next one and the key.
 cpu::KeyStep key_step(const KeyParameters& parameters, const at::Tensor& last_leaky_key,
                       const at::Tensor& leaky_key, const at::Tensor& key) {
-  cpu::KeyStep step;
-  step.projection = projection_of(parameters.projection);
-  step.decay = {parameters.leak.data_ptr<float>(), static_cast<float>(-parameters.leak_scale), 0};
-  step.scale = factor_of(parameters.scale);
-  step.epsilon = static_cast<float>(parameters.epsilon);
-  if (last_leaky_key.defined()) step.last_leaky_key = last_leaky_key.data_ptr<float>();
-  step.leaky_key = leaky_key.data_ptr<float>();
-  step.key = key.data_ptr<float>();
-  return step;
+  return {.projection = projection_of(parameters.projection),
+          .decay = {floats_of(parameters.leak), static_cast<float>(-parameters.leak_scale), 0},
+          .scale = factor_of(parameters.scale),
+          .epsilon = static_cast<float>(parameters.epsilon),
+          .last_leaky_key = floats_of(last_leaky_key),
+          .leaky_key = leaky_key.data_ptr<float>(),
+          .key = key.data_ptr<float>()};
 }
 
 cpu::ValueStep value_step(const ValueParameters& parameters, const at::Tensor& last_raw_value,
                           const at::Tensor& raw_value) {
-  cpu::ValueStep step;
-  step.projection = projection_of(parameters.projection);
-  step.mix = parameters.mix.data_ptr<float>();
-  step.scale = factor_of(parameters.scale);
-  step.epsilon = static_cast<float>(parameters.epsilon);
-  step.last_raw_value = last_raw_value.data_ptr<float>();
-  step.raw_value = raw_value.data_ptr<float>();
-  return step;
+  return {.projection = projection_of(parameters.projection),
+          .mix = floats_of(parameters.mix),
+          .scale = factor_of(parameters.scale),
+          .epsilon = static_cast<float>(parameters.epsilon),
+          .last_raw_value = floats_of(last_raw_value),
+          .raw_value = raw_value.data_ptr<float>()};
 }
 
-ContextStep fused(const cpu::Loops& loops, const Sizes& sizes, const at::Tensor& x,
-                  const ContextParameters& parameters, const ContextCarry& last,
-                  const PairStorage& storage) {
+ContextStep fused(const Sizes& sizes, const at::Tensor& x, const ContextParameters& parameters,
+                  const ContextCarry& last, const PairStorage& storage) {
   const ContextStep result = {
       at::empty_like(x),
       {at::empty_like(last.leaky_key), at::empty_like(last.key), at::empty_like(last.raw_value)}};
-  cpu::ContextStep loop;
-  loop.B = sizes.B;
-  loop.H = sizes.H;
-  loop.D = sizes.D;
-  loop.x = x.data_ptr<float>();
-  loop.key = key_step(parameters.key, last.leaky_key, result.carry.leaky_key, result.carry.key);
-  loop.value = value_step(parameters.value, last.raw_value, result.carry.raw_value);
-  loop.last_key = last.key.data_ptr<float>();
-  loop.capacity = storage.keys.size(2);
-  loop.stored_keys = storage.keys.data_ptr();
-  loop.stored_values = storage.values.data_ptr();
-  loop.stored_type = weight_type(storage.keys);
-  loop.slots = storage.slots.data();
-  loop.counts = storage.counts.data();
-  loop.output = projection_of(parameters.output);
-  loop.y = result.y.data_ptr<float>();
-  loops.context_step(loop);
+  cpu::context_step(
+      {.B = sizes.B,
+       .H = sizes.H,
+       .D = sizes.D,
+       .x = floats_of(x),
+       .key = key_step(parameters.key, last.leaky_key, result.carry.leaky_key, result.carry.key),
+       .value = value_step(parameters.value, last.raw_value, result.carry.raw_value),
+       .last_key = floats_of(last.key),
+       .capacity = storage.keys.size(2),
+       .stored_keys = storage.keys.data_ptr(),
+       .stored_values = storage.values.data_ptr(),
+       .stored_type = weight_type(storage.keys),
+       .slots = storage.slots.data(),
+       .counts = storage.counts.data(),
+       .output = projection_of(parameters.output),
+       .y = result.y.data_ptr<float>()});
   return result;
 }
 
@@ -156,25 +148,23 @@ ContextStep composed(const at::Tensor& x, const ContextParameters& parameters,
           {leaky_key, key, raw.select(1, 0)}};
 }
 
-PersistentStep fused(const cpu::Loops& loops, const Sizes& sizes, const at::Tensor& x,
+PersistentStep fused(const Sizes& sizes, const at::Tensor& x,
                      const PersistentParameters& parameters, const at::Tensor& leaky_key) {
   const auto [B, H, D] = sizes;
   const PersistentStep result = {at::empty_like(x), at::empty({B, H, D}, x.options())};
   const at::Tensor query = at::empty({B, H, D}, x.options());
-  cpu::PersistentStep loop;
-  loop.B = B;
-  loop.H = H;
-  loop.D = D;
-  loop.P = parameters.slot_keys.size(0);
-  loop.M = parameters.slot_keys.size(2);
-  loop.x = x.data_ptr<float>();
-  loop.key = key_step(parameters.key, leaky_key, result.leaky_key, query);
-  loop.slot_keys = weight_rows(parameters.slot_keys);
-  loop.slot_values = weight_rows(parameters.slot_values);
-  loop.scale = factor_of(parameters.scale);
-  loop.output = projection_of(parameters.output);
-  loop.y = result.y.data_ptr<float>();
-  loops.persistent_step(loop);
+  cpu::persistent_step({.B = B,
+                        .H = H,
+                        .D = D,
+                        .P = parameters.slot_keys.size(0),
+                        .M = parameters.slot_keys.size(2),
+                        .x = floats_of(x),
+                        .key = key_step(parameters.key, leaky_key, result.leaky_key, query),
+                        .slot_keys = weight_rows(parameters.slot_keys),
+                        .slot_values = weight_rows(parameters.slot_values),
+                        .scale = factor_of(parameters.scale),
+                        .output = projection_of(parameters.output),
+                        .y = result.y.data_ptr<float>()});
   return result;
 }
 
@@ -195,13 +185,13 @@ ContextStep context_step(const at::Tensor& x, const ContextParameters& parameter
   const at::NoGradGuard no_grad;
   const Sizes sizes = checked_sizes(x, parameters, last, storage);
   const auto& [key, value, output] = parameters;
-  const cpu::Loops* loops = loops_for_few_rows(
+  const bool loops = loops_run_few_rows(
       sizes.B,
       {x, key.projection.bias, key.leak, key.scale.x, value.projection.bias, value.mix,
        value.scale.x, output.bias, last.leaky_key, last.key, last.raw_value},
       {key.projection.weight, value.projection.weight, output.weight});
   const bool in_place = storage.keys.is_contiguous() && storage.values.is_contiguous();
-  return loops && in_place ? fused(*loops, sizes, x, parameters, last, storage)
+  return loops && in_place ? fused(sizes, x, parameters, last, storage)
                            : composed(x, parameters, last, storage, precision);
 }
 
@@ -217,10 +207,10 @@ PersistentStep persistent_step(const at::Tensor& x, const PersistentParameters& 
   check_weight(slot_values, {slot_keys.size(0), H, slot_keys.size(2), D}, x,
                "persistent_step: slot_values");
   check_like(scale.x, {H}, x, "persistent_step: scale");
-  const cpu::Loops* loops = loops_for_few_rows(
+  const bool loops = loops_run_few_rows(
       B, {x, key.projection.bias, key.leak, key.scale.x, scale.x, output.bias, leaky_key},
       {key.projection.weight, slot_keys, slot_values, output.weight});
-  return loops ? fused(*loops, {B, H, D}, x, parameters, leaky_key)
+  return loops ? fused({B, H, D}, x, parameters, leaky_key)
                : composed(x, parameters, leaky_key, precision);
 }
 

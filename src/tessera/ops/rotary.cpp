@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "tessera/ops/check_sequence.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {

@@ -6,13 +6,49 @@
 #include <algorithm>
 
 #include "tessera/ops/batched_product.h"
-#include "tessera/ops/check_sequence.h"
+#include "tessera/ops/cpu/two_memory.h"
 #include "tessera/ops/detail/dispatch.h"
-#include "tessera/ops/outer_product_attention.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
 namespace {
+
+cpu::AttentionFactors factors_loop(const at::Tensor& queries, const at::Tensor& keys,
+                                   const at::Tensor& factors) {
+  return {.B = queries.size(0),
+          .queries = queries.size(1),
+          .keys = keys.size(1),
+          .D = queries.size(2),
+          .query = floats_of(queries),
+          .key = floats_of(keys),
+          .factor = factors.data_ptr<float>()};
+}
+
+class FusedAttentionFactors : public torch::autograd::Function<FusedAttentionFactors> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
+                            const at::Tensor& keys) {
+    const at::Tensor q = queries.contiguous(), k = keys.contiguous();
+    const at::Tensor factors = at::empty({q.size(0), k.size(1), q.size(1), q.size(2)}, q.options());
+    cpu::attention_factors(factors_loop(q, k, factors));
+    context->save_for_backward({q, k, factors});
+    return factors;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("attention_factors");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &queries = saved[0], &keys = saved[1];
+    const at::Tensor grad_factors = grad_outputs[0].contiguous();
+    const at::Tensor grad_queries = at::empty_like(queries), grad_keys = at::empty_like(keys);
+    cpu::attention_factors_gradient({.forward = factors_loop(queries, keys, saved[2]),
+                                     .grad_factor = floats_of(grad_factors),
+                                     .grad_query = grad_queries.data_ptr<float>(),
+                                     .grad_key = grad_keys.data_ptr<float>()});
+    return {grad_queries, grad_keys};
+  }
+};
 
 /// Bytes of S that are formed at a time: enough rows for a matrix product at full speed, few enough
 /// to stay in the cache between forming and reading them.
@@ -94,6 +130,26 @@ class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
 
 }  // namespace
 
+at::Tensor attention_factors(const at::Tensor& queries, const at::Tensor& keys) {
+  check_vectors(queries, "attention_factors: queries");
+  check_like(keys, {queries.size(0), -1, queries.size(2)}, queries, "attention_factors: keys");
+  if (loops_run({queries, keys})) return FusedAttentionFactors::apply(queries, keys);
+  return (queries.unsqueeze(1) * keys.unsqueeze(2)).tanh();  // [B, Nk, Nq, D]
+}
+
+at::Tensor associate(const at::Tensor& factors, const at::Tensor& values) {
+  check_sequence(factors, "associate: factors");
+  check_like(values, {factors.size(0), factors.size(1), -1}, factors, "associate: values");
+  const at::Tensor sums =
+      batched_product(factors.flatten(2).transpose(1, 2), values);  // [B, Nq D, E]
+  return sums.view({factors.size(0), factors.size(2), factors.size(3), values.size(2)});
+}
+
+at::Tensor outer_product_attention(const at::Tensor& queries, const at::Tensor& keys,
+                                   const at::Tensor& values) {
+  return associate(attention_factors(queries, keys), values);
+}
+
 Associations self_attentive_memory(const at::Tensor& queries, const at::Tensor& keys,
                                    const at::Tensor& values) {
   const Associations s = {attention_factors(queries, keys), values};
@@ -161,7 +217,7 @@ at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight) {
 at::Tensor distil(const Associations& s, const at::Tensor& weight) {
   check_associations(s, "distil: associations");
   check_like(weight, {-1, s.factors.size(3) * s.values.size(2)}, s.values, "distil: weight");
-  if (loops_for({s.factors, weight}) && s.factors.numel() > 0)
+  if (loops_run({s.factors, weight}) && s.factors.numel() > 0)
     return BlockedDistil::apply(s.factors, s.values, weight);
   return distil(associate(s.factors, s.values), weight);
 }

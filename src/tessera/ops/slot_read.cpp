@@ -5,10 +5,8 @@
 
 #include <algorithm>
 
-#include "tessera/ops/check_sequence.h"
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/detail/dispatch.h"
-#include "tessera/ops/detail/rounded_matmul.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -34,23 +32,27 @@ constexpr int64_t kWorkUnits = 32;
 
 /// [H, M, D] as a sequence of pairs that all batch rows share.
 cpu::Sequence shared_pairs(const at::Tensor& slots) {
-  return {slots.data_ptr<float>(), 0, slots.stride(1), slots.stride(0)};
+  return {.data = slots.data_ptr<float>(),
+          .B = 1,
+          .T = slots.size(1),
+          .H = slots.size(0),
+          .D = slots.size(2),
+          .time_stride = slots.stride(1),
+          .head_stride = slots.stride(0)};
 }
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys,
                           const at::Tensor& slot_values, const Dropout& dropout) {
-  cpu::SoftmaxRead read;
-  read.B = queries.size(0);
-  read.T = queries.size(1);
-  read.H = queries.size(2);
-  read.D = queries.size(3);
-  read.N = slot_keys.size(1);
-  read.queries = sequence_of(queries);
-  read.keys = shared_pairs(slot_keys);
-  read.values = shared_pairs(slot_values);
-  read.dropout_seed = dropout.seed;
-  read.dropout_probability = dropout.probability;
-  return read;
+  return {.B = queries.size(0),
+          .T = queries.size(1),
+          .H = queries.size(2),
+          .D = queries.size(3),
+          .N = slot_keys.size(1),
+          .queries = sequence_of(queries),
+          .keys = shared_pairs(slot_keys),
+          .values = shared_pairs(slot_values),
+          .dropout_seed = dropout.seed,
+          .dropout_probability = dropout.probability};
 }
 
 class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
@@ -62,10 +64,10 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
                      v = with_contiguous_rows(slot_values);
     const at::Tensor output = at::empty(q.sizes(), q.options());
     const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
-    read_loops(precision).forward(
-        {describe(q, k, v, dropout), sequence_of(output), log_sums.data_ptr<float>()});
-    context->saved_data["probability"] = dropout.probability;
-    context->saved_data["seed"] = static_cast<int64_t>(dropout.seed);
+    run(cpu::SoftmaxReadForward{describe(q, k, v, dropout), sequence_of(output),
+                                log_sums.data_ptr<float>()},
+        precision);
+    save_dropout(context, dropout);
     context->saved_data["precision"] = static_cast<int64_t>(precision);
     context->save_for_backward({q, k, v, output, log_sums});
     return output;
@@ -85,26 +87,22 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
     const at::Tensor grad_queries = at::empty(q.sizes(), q.options());
     const at::Tensor grad_keys = at::empty({groups, H, M, D}, q.options());
     const at::Tensor grad_values = at::empty({groups, H, M, D}, q.options());
-    cpu::SoftmaxReadBackward loop;
-    const Dropout dropout = {context->saved_data["probability"].toDouble(),
-                             static_cast<uint64_t>(context->saved_data["seed"].toInt())};
-    loop.read = describe(q, k, v, dropout);
-    loop.output = sequence_of(output);
-    loop.log_sums = saved[4].data_ptr<float>();
-    loop.grad_output = sequence_of(grad_output);
-    loop.groups = groups;
-    loop.grad_queries = sequence_of(grad_queries);
-    loop.grad_keys = sequence_of(grad_keys.transpose(1, 2));
-    loop.grad_values = sequence_of(grad_values.transpose(1, 2));
-    const auto precision = static_cast<Precision>(context->saved_data["precision"].toInt());
-    read_loops(precision).backward(loop);
+    run(cpu::SoftmaxReadBackward{.read = describe(q, k, v, saved_dropout(context)),
+                                 .output = sequence_of(output),
+                                 .log_sums = floats_of(saved[4]),
+                                 .grad_output = sequence_of(grad_output),
+                                 .groups = groups,
+                                 .grad_queries = sequence_of(grad_queries),
+                                 .grad_keys = sequence_of(grad_keys.transpose(1, 2)),
+                                 .grad_values = sequence_of(grad_values.transpose(1, 2))},
+        static_cast<Precision>(context->saved_data["precision"].toInt()));
     return {grad_queries, grad_keys.sum(0), grad_values.sum(0), {}, {}};
   }
 };
 
 /// Slots of 8 bits have no more digits than a bfloat16.
 Precision precision_for(const at::Tensor& slots, Precision precision) {
-  const bool rounds = weight_type(slots) == WeightType::kInt8 && cpu::bfloat16_read_loops();
+  const bool rounds = weight_type(slots) == WeightType::kInt8 && softmax_reads_round();
   return rounds ? Precision::kBFloat16 : precision;
 }
 
@@ -117,7 +115,7 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
   check_like(slot_values, {queries.size(2), slot_keys.size(1), queries.size(3)}, queries,
              "slot_read: slot_values");
   check_dropout(dropout, "slot_read");
-  if (loops_for({queries, slot_keys, slot_values}))
+  if (loops_run({queries, slot_keys, slot_values}))
     return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
   return composed(queries, slot_keys, slot_values, dropout, precision);
 }

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "tessera/ops/check_sequence.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {

@@ -21,6 +21,14 @@ AssociationTask task_of_weights(std::vector<double> weights, int32_t outputs) {
   return task;
 }
 
+constexpr int64_t kSingleRanks = 10000;
+constexpr double kStep = 1.01;
+
+/// p (1 - p)^T of one input.
+double unseen_part(double p, double samples) {
+  return p < 1 ? p * std::exp(samples * std::log1p(-p)) : 0.0;
+}
+
 }  // namespace
 
 AssociationTask zipf_task(int64_t inputs, int32_t outputs, double alpha) {
@@ -102,6 +110,50 @@ int32_t AliasTable::draw(RandomStream& random) const {
   const auto cell = std::min(static_cast<size_t>(place), keep_.size() - 1);
   return place - static_cast<double>(cell) < keep_[cell] ? static_cast<int32_t>(cell)
                                                          : alias_[cell];
+}
+
+RankedLaw RankedLaw::zipf(int64_t inputs, double alpha) {
+  check_argument(inputs > 0, "RankedLaw: {} inputs; at least one is needed", inputs);
+  check_argument(alpha > 0 && std::isfinite(alpha),
+                 "RankedLaw: the exponent alpha is {}; it must be positive", alpha);
+  RankedLaw law;
+  law.inputs_ = inputs;
+  for (int64_t x = 1; x <= std::min(inputs, kSingleRanks); ++x)
+    law.steps_.push_back({1, std::pow(static_cast<double>(x), -alpha)});
+  const auto end = static_cast<double>(inputs) + 1;
+  for (double from = kSingleRanks + 1; from < end;) {
+    const double to = std::min(end, std::floor(from * kStep));
+    // The midpoint rule: the sum of x^-alpha over the step, spread evenly.
+    const double a = from - 0.5, b = to - 0.5;
+    const double sum = alpha == 1 ? std::log(b / a)
+                                  : (std::pow(b, 1 - alpha) - std::pow(a, 1 - alpha)) / (1 - alpha);
+    law.steps_.push_back({to - from, sum / (to - from)});
+    from = to;
+  }
+  double total = 0;
+  for (auto step = law.steps_.rbegin(); step != law.steps_.rend(); ++step)
+    total += step->count * step->probability;
+  for (Step& step : law.steps_) step.probability /= total;
+  return law;
+}
+
+RankedLaw RankedLaw::counted(std::span<const double> counts) {
+  RankedLaw law;
+  for (const double p : counted_task(counts, 1).law) {
+    if (!law.steps_.empty() && law.steps_.back().probability == p)
+      law.steps_.back().count += 1;
+    else
+      law.steps_.push_back({1, p});
+    ++law.inputs_;
+  }
+  return law;
+}
+
+double RankedLaw::unseen_mass(double samples) const {
+  double mass = 0;
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
+    mass += step->count * unseen_part(step->probability, samples);
+  return mass;
 }
 
 }  // namespace tessera::theory

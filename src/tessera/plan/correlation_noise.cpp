@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/plan/normal_law.h"
+#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/plan/gaussian_field.h"
-#include "tessera/plan/normal_law.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
+#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/error_predictor.h"
 #include "tessera/plan/planner.h"
@@ -52,5 +53,9 @@ LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_
 /// The best use of a given dimension for the law itself, without a sample (best_memory).
 LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
                           uint64_t seed);
+
+/// What `tessera plan --json` and `POST /v1/plan` say of a plan. "samples" is null where the law is
+/// known without any; "simulated" is absent where nothing was simulated.
+config::Json json_of(const LawPlan& plan);
 
 }  // namespace tessera::theory

@@ -9,9 +9,9 @@
 #include "tessera/base/random.h"
 #include "tessera/plan/detail/drawn_error.h"
 #include "tessera/plan/detail/stored_mass.h"
-#include "tessera/plan/normal_law.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
+#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tessera/plan/association_task.h"
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/ranked_law.h"
 #include "tessera/plan/statistics.h"
 
 namespace tessera::theory {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/normal_law.h"
+#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -1,10 +1,25 @@
 #include "tessera/plan/statistics.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <vector>
 
 #include "tessera/base/error.h"
 
 namespace tessera::theory {
+namespace {
+
+constexpr double kLowest = -36, kHighest = 9, kSteps = 128;
+
+std::vector<double> make_log_table() {
+  std::vector<double> table(static_cast<size_t>((kHighest - kLowest) * kSteps) + 2);
+  for (size_t i = 0; i < table.size(); ++i)
+    table[i] = std::log(normal_cdf(kLowest + static_cast<double>(i) / kSteps));
+  return table;
+}
+
+}  // namespace
 
 double Spread::standard_error() const {
   return runs > 0 ? deviation / std::sqrt(static_cast<double>(runs)) : 0.0;
@@ -38,6 +53,37 @@ double log_log_slope(std::span<const double> x, std::span<const double> y) {
   }
   check_argument(squares > 0, "log_log_slope: all {} abscissae are equal", x.size());
   return products / squares;
+}
+
+double normal_cdf(double t) {
+  return 0.5 * std::erfc(-t / std::numbers::sqrt2);
+}
+
+double log_normal_cdf(double t) {
+  static const std::vector<double> table = make_log_table();
+  if (t >= kHighest) return 0;
+  // The leading term of the tail, beyond where the density is a normal number.
+  if (t <= kLowest) return -t * t / 2 - std::log(-t * std::sqrt(2 * std::numbers::pi));
+  const double place = (t - kLowest) * kSteps;
+  const auto i = static_cast<size_t>(place);
+  return table[i] + (place - static_cast<double>(i)) * (table[i + 1] - table[i]);
+}
+
+double normal_quantile(double probability) {
+  check_argument(probability > 0 && probability < 1,
+                 "normal_quantile: {} is not a probability between 0 and 1", probability);
+  // log Phi is concave, so Newton's steps from below converge and cannot overshoot far.
+  const bool upper = probability > 0.5;
+  const double log_tail = std::log(upper ? 1 - probability : probability);
+  double t = -std::sqrt(std::max(0.0, -2 * log_tail)) - 1;
+  for (int step = 0; step < 100; ++step) {
+    const double log_cdf = std::log(normal_cdf(t));
+    const double slope = std::exp(-t * t / 2 - log_cdf) / std::sqrt(2 * std::numbers::pi);
+    const double move = (log_tail - log_cdf) / slope;
+    t += move;
+    if (std::abs(move) < 1e-14 * (1 + std::abs(t))) break;
+  }
+  return upper ? -t : t;
 }
 
 }  // namespace tessera::theory

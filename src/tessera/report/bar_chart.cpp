@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/report/detail/number.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 

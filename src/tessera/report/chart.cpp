@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 namespace {

@@ -7,8 +7,7 @@
 #include <numbers>
 
 #include "tessera/base/error.h"
-#include "tessera/report/detail/number.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 namespace {

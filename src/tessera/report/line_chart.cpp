@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "tessera/report/detail/line_chart_drawing.h"
-
 namespace tessera {
 
 std::string legend_name(const Series& series) {
@@ -21,10 +19,6 @@ void LineChart::add(Series series) {
 
 void LineChart::mark(double x, std::string name) {
   marks_.push_back({x, std::move(name)});
-}
-
-Drawing LineChart::draw(ChartWidth width) const {
-  return draw_line_chart(*this, x_, y_, width);
 }
 
 Table LineChart::numbers() const {

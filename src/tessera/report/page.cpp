@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tessera/report/detail/page_style.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 namespace {

@@ -4,8 +4,7 @@
 
 #include <cmath>
 
-#include "tessera/report/detail/number.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/report/detail/number.h"
-#include "tessera/report/markup.h"
+#include "tessera/report/text.h"
 
 namespace tessera {
 namespace {

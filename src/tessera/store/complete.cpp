@@ -2,7 +2,6 @@
 
 #include "tessera/base/interrupt.h"
 #include "tessera/store/recall.h"
-#include "tessera/store/recited_text.h"
 
 namespace tessera::store {
 

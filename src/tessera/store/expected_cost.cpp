@@ -4,7 +4,6 @@
 #include <chrono>
 #include <limits>
 #include <span>
-#include <utility>
 
 #include "tessera/memo/text_memory.h"
 
@@ -16,19 +15,15 @@ constexpr double kIndexedText = 1.65;  // bytes of text and full-text index for 
 constexpr double kWindowBytes = 32;    // of WindowPairs, for each pair of a document
 constexpr double kProgram = 1e8;       // bytes of the program itself
 
-memo::TokenPieces once(std::span<const int32_t> tokens) {
-  return [tokens]() mutable { return std::exchange(tokens, {}); };
-}
-
 /// For each pair: of forgetting, which costs as much as storing, in a memory whose pages are there.
 /// One matrix tells it: those of a long document are written to each shard many at a time.
 double seconds_of_pair(memo::TextMemoryConfig config, std::span<const int32_t> text) {
   config.shards = 1;
   const auto probe = text.first(std::min(text.size(), kProbe));
   memo::TextMemory memory(config);
-  const int64_t pairs = memory.memorize(once(probe));
+  const int64_t pairs = memory.memorize(memo::one_piece(probe));
   const auto started = std::chrono::steady_clock::now();
-  memory.forget(once(probe));
+  memory.forget(memo::one_piece(probe));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
   return pairs > 0 ? seconds.count() / static_cast<double>(pairs) : 0;
 }

@@ -5,7 +5,6 @@
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/data/utf8.h"
-#include "tessera/store/detail/details_table.h"
 #include "tessera/store/detail/ledger_tables.h"
 #include "tessera/store/detail/passage_index.h"
 #include "tessera/store/detail/token_pieces.h"

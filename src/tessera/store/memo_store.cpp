@@ -4,8 +4,7 @@
 
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/detail/new_folder.h"
-#include "tessera/store/detail/store_lock.h"
-#include "tessera/store/detail/text_sources.h"
+#include "tessera/store/detail/source_search.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/question.h"
 #include "tessera/store/sqlite.h"

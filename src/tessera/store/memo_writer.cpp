@@ -8,7 +8,6 @@
 #include "tessera/data/utf8.h"
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/detail/new_folder.h"
-#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/detail/token_pieces.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/document_text.h"

@@ -5,7 +5,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/store/detail/new_folder.h"
-#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/document_text.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/sqlite.h"

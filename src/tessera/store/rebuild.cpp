@@ -4,7 +4,6 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/store/detail/new_folder.h"
-#include "tessera/store/detail/store_lock.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/document_text.h"
 #include "tessera/store/memo_writer.h"

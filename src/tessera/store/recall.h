@@ -3,8 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tessera/data/tokenizer.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
 #include "tessera/sampling/text_writer.h"
@@ -57,9 +61,9 @@ class StoreReader {
 bool goes_on(const memo::NextToken& next, bool begun);
 
 struct RecallOptions {
-  int64_t tokens = 50;  ///< at most
+  int64_t tokens = 50;             ///< at most
   double error_rate = kErrorRate;  ///< of the bound code
-  size_t sources = 3;  ///< at most, for each token
+  size_t sources = 3;              ///< at most, for each token
 };
 
 struct Recall {
@@ -79,5 +83,23 @@ Recall recall(const QuestionedStore& store, std::span<const int32_t> prompt,
 /// Throws UsageError, naming the number of tokens needed, if a prompt of so many is shorter than
 /// the shortest window.
 void check_prompt(const QuestionedStore& store, size_t tokens);
+
+/// The text of recalled tokens, as they come one after the other. Where a question ends inside a
+/// token (Question::rest), they begin with that end again; it is left out.
+class RecitedText {
+ public:
+  /// The tokenizer must outlive it.
+  RecitedText(const Tokenizer& tokenizer, std::string rest)
+      : tokenizer_(tokenizer), rest_(std::move(rest)) {}
+
+  /// What this token adds to the text.
+  std::string_view add(int32_t token);
+  const std::string& text() const { return text_; }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::string rest_;  // that is to be left out yet
+  std::string text_;
+};
 
 }  // namespace tessera::store

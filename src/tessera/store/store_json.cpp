@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tessera/store/recited_text.h"
+#include "tessera/store/recall.h"
 
 namespace tessera::store {
 namespace {

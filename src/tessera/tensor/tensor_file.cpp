@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <cstring>
+#include <span>
 
+#include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/tensor/check.h"
@@ -86,6 +88,18 @@ void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors
         {name, {to_dtype(tensor.scalar_type(), name), kept.back().sizes().vec(), bytes}});
   }
   safetensors::write(path, views, metadata);
+}
+
+std::string checksum_of(const std::map<std::string, at::Tensor>& tensors, std::string_view text) {
+  Checksum sum;
+  sum.add(text);
+  for (const auto& [name, tensor] : tensors) {
+    const at::Tensor bytes = tensor.detach().to(at::kCPU).contiguous();
+    sum.add(name);
+    sum.add(std::span(static_cast<const std::byte*>(bytes.data_ptr()),
+                      static_cast<size_t>(bytes.nbytes())));
+  }
+  return sum.hex();
 }
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,5 +32,10 @@ struct TensorFile {
 /// Writes CPU copies of the tensors atomically, in the order given. Throws SystemError.
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata = {});
+
+/// The checksum (base/checksum.h) of `text` and of names and bytes of the tensors, in the order of
+/// the names.
+std::string checksum_of(const std::map<std::string, at::Tensor>& tensors,
+                        std::string_view text = {});
 
 }  // namespace tessera

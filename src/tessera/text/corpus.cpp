@@ -14,7 +14,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/data/bpe_trainer.h"
-#include "tessera/data/joined_documents.h"
+#include "tessera/data/text_source.h"
 
 namespace tessera {
 namespace {

@@ -63,7 +63,7 @@ struct Corpus {
   double bits_per_byte(double nats_per_token) const;
 };
 
-/// Reads the text (a file may hold many documents, see data/joined_documents.h), learns or loads
+/// Reads the text (a file may hold many documents, see data/text_source.h), learns or loads
 /// the tokenizer and writes tokenizer.json, tokens.safetensors and corpus.json into `folder`;
 /// reuses them where they were written from the same configuration and text. A resumed run
 /// continues with the tokens that it began with, even where the text has changed or is gone. Draws

@@ -7,7 +7,7 @@
 
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/data/window_sampler.h"
+#include "tessera/data/token_stream.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/model/language_model.h"
 

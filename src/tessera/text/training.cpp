@@ -11,7 +11,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
-#include "tessera/data/window_sampler.h"
+#include "tessera/data/token_stream.h"
 #include "tessera/infer/generate.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"

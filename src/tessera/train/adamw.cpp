@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tessera/train/cpu/loops.h"
+#include "tessera/train/cpu/adamw.h"
 
 namespace tessera {
 namespace {
@@ -66,7 +66,6 @@ void AdamW::update(double learning_rate, double gradient_scale) {
     if (!fused && gradient.defined())
       update_composed(decays_[i] ? decaying : steady, gradient, value, m, v);
   }
-  const train::cpu::Loops& loops = train::cpu::loops();
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const auto& [index, begin, end] = blocks_[i];
@@ -74,9 +73,10 @@ void AdamW::update(double learning_rate, double gradient_scale) {
     if (!gradients[index].defined()) continue;
     const auto& with = decays_[index] ? decaying : steady;
     if (value.scalar_type() == at::kFloat)
-      loops.update_floats(update_of<float>(with, begin, end, gradients[index], value, m, v));
+      train::cpu::update_floats(update_of<float>(with, begin, end, gradients[index], value, m, v));
     else
-      loops.update_doubles(update_of<double>(with, begin, end, gradients[index], value, m, v));
+      train::cpu::update_doubles(
+          update_of<double>(with, begin, end, gradients[index], value, m, v));
   }
 }
 

@@ -12,7 +12,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
-#include "tessera/tensor/tensor_checksum.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 namespace {

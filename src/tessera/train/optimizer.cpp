@@ -8,7 +8,7 @@
 #include <set>
 
 #include "tessera/tensor/check.h"
-#include "tessera/train/cpu/loops.h"
+#include "tessera/train/cpu/adamw.h"
 #include "tessera/train/processes.h"
 
 namespace tessera {
@@ -66,16 +66,18 @@ double Optimizer::gradient_norm() const {
     composed = composed.defined() ? composed + part : part;
   }
   double sum = composed.defined() ? composed.item<double>() : 0.0;
-  const train::cpu::Loops& loops = train::cpu::loops();
   std::vector<double> sums(blocks_.size(), 0.0);
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const auto& [parameter, begin, end] = blocks_[i];
     const at::Tensor& gradient = gradients[parameter];
     if (!gradient.defined()) continue;
-    sums[i] = gradient.scalar_type() == at::kFloat
-                  ? loops.square_sum_of_floats(end - begin, gradient.data_ptr<float>() + begin)
-                  : loops.square_sum_of_doubles(end - begin, gradient.data_ptr<double>() + begin);
+    if (gradient.scalar_type() == at::kFloat)
+      train::cpu::sum_squares_of_floats(
+          {end - begin, gradient.data_ptr<float>() + begin, &sums[i]});
+    else
+      train::cpu::sum_squares_of_doubles(
+          {end - begin, gradient.data_ptr<double>() + begin, &sums[i]});
   }
   for (double part : sums) sum += part;
   return std::sqrt(sum);

@@ -12,9 +12,9 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/likelihood_decoder.h"
-#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/plan/normal_law.h"
+#include "tessera/memo/window_scores.h"
+#include "tessera/plan/statistics.h"
 
 namespace tessera::memo_study {
 namespace {
@@ -111,8 +111,8 @@ class Forgetting {
     if (!memory_) {
       memory_ = empty();
       for (const Document document : {kFirst, kForgotten, kSecond})
-        memory_->memorize(document_of(tokens_of(document)));
-      memory_->forget(document_of(tokens_of(kForgotten)));
+        memory_->memorize(memo::one_piece(tokens_of(document)));
+      memory_->forget(memo::one_piece(tokens_of(kForgotten)));
     }
     return *memory_;
   }
@@ -122,7 +122,7 @@ class Forgetting {
   bool is_as_never_seen() {
     memo::TextMemory other = empty();
     for (const Document document : {kSecond, kFirst})
-      other.memorize(document_of(tokens_of(document)));
+      other.memorize(memo::one_piece(tokens_of(document)));
     return other.pairs() == memory().pairs() &&
            std::ranges::equal(other.shards()[0].matrix().bytes(),
                               memory().shards()[0].matrix().bytes());

@@ -13,8 +13,8 @@
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/recital.h"
-#include "tessera/memo/score_decoder.h"
 #include "tessera/memo/text_reader.h"
+#include "tessera/memo/window_scores.h"
 #include "tessera/model/memo.h"
 
 namespace tessera::memo_study {
@@ -74,7 +74,7 @@ memo::TextMemory memory_of(memo::WindowCodeKind code, int64_t dimension,
                            .layers = kTextLayers,
                            .vocabulary = vocabulary,
                            .seed = seed});
-  memory.memorize(document_of(text));
+  memory.memorize(memo::one_piece(text));
   return memory;
 }
 

@@ -1,7 +1,6 @@
 #include "lab/study/memo/study_text.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
@@ -20,10 +19,6 @@ StudyText beginning_of(const CorpusConfig& data, int64_t tokens, StudyContext& c
     fmt::print(context.progress(), "Text: {}; {}\n", corpus.description,
                corpus.tokenizer.description());
   return {corpus.description, corpus.tokenizer.vocabulary_size(), {ids.begin(), ids.end()}};
-}
-
-memo::TokenPieces document_of(std::span<const int32_t> tokens) {
-  return [tokens]() mutable { return std::exchange(tokens, {}); };
 }
 
 std::vector<int64_t> random_places(int64_t begin, int64_t end, int64_t count, uint64_t seed) {

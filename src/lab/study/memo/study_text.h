@@ -25,9 +25,6 @@ struct StudyText {
 /// Its first `tokens` tokens. Throws UsageError where it has fewer, and what prepare_corpus throws.
 StudyText beginning_of(const CorpusConfig& data, int64_t tokens, StudyContext& context);
 
-/// All tokens as one document.
-memo::TokenPieces document_of(std::span<const int32_t> tokens);
-
 /// `count` places in [begin, end), in order, by the seed; all of them where there are fewer.
 std::vector<int64_t> random_places(int64_t begin, int64_t end, int64_t count, uint64_t seed);
 

@@ -15,7 +15,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/model/memory_mosaic.h"
-#include "tessera/model/residual_trace.h"
+#include "tessera/model/traced_block_network.h"
 #include "tessera/report/line_chart.h"
 #include "tessera/text/training_report.h"
 

@@ -12,7 +12,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/model/model_kind.h"
-#include "tessera/ops/outer_product_attention.h"
+#include "tessera/ops/self_attentive_memory.h"
 #include "tessera/train/checkpoint.h"
 
 namespace tessera::stm_study {

@@ -10,7 +10,7 @@
 #include "lab/task/pong/pong_training.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
-#include "tessera/report/picture_strip.h"
+#include "tessera/report/tiles.h"
 
 namespace tessera::stm_study {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "lab/study/stm/comparison.h"
 #include "lab/study/stm/studies.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::stm_study {
 namespace {

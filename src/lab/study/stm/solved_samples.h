@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lab/task/sequence/sequence_task.h"
-#include "tessera/report/sketches.h"
+#include "tessera/report/tiles.h"
 
 namespace tessera::stm_study {
 

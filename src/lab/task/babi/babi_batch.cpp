@@ -8,7 +8,7 @@
 #include "lab/task/sequence/draws.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::task {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lab/task/babi/story.h"
-#include "tessera/base/draws.h"
+#include "tessera/base/random.h"
 
 namespace tessera::task {
 

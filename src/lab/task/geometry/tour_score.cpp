@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "lab/task/geometry/tour.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::task {
 namespace {

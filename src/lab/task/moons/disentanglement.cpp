@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::task {
 

@@ -4,7 +4,6 @@
 
 #include "tessera/base/interrupt.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera::task {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::task {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "tessera/base/error.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera::task {
 namespace {

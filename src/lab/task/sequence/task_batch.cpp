@@ -7,7 +7,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera::task {
 namespace {

@@ -9,7 +9,7 @@
 #include "lab/task/sequence/check_range.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
-#include "tessera/data/joined_documents.h"
+#include "tessera/data/text_source.h"
 #include "tessera/text/corpus.h"
 
 namespace tessera::task::stories {

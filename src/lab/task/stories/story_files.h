@@ -29,7 +29,7 @@ struct StorySizes {
   int64_t questions = 500;     ///< of each kind; 0: no such file
 };
 
-/// Stories of a set one after the other, each with its separator (data/joined_documents.h): as many
+/// Stories of a set one after the other, each with its separator (data/text_source.h): as many
 /// as `stories`, or, where that is 0, until they have `words` words. Returns how many there were.
 int64_t write_stories(uint64_t set, int64_t stories, int64_t words,
                       const std::function<void(std::string_view)>& write);

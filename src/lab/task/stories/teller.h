@@ -7,7 +7,7 @@
 
 #include "lab/task/stories/lexicon.h"
 #include "lab/task/stories/story.h"
-#include "tessera/base/draws.h"
+#include "tessera/base/random.h"
 
 namespace tessera::task::stories {
 

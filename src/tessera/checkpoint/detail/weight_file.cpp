@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/tensor/tensor_checksum.h"
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
 namespace {

@@ -1,16 +1,136 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#define PCRE2_CODE_UNIT_WIDTH 8
+
 #include "tessera/data/detail/pre_token_scanner.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
 #include <pcre2.h>
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
+#include "tessera/base/error.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera {
 namespace {
+
+constexpr std::string_view kGpt2 =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+/// White_Space as the inside of a character class: PCRE2's \s has U+180E besides.
+constexpr std::string_view kWhiteSpace =
+    R"(\x{9}-\x{d}\x{20}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+
+constexpr std::array<std::string_view, 37> kCategories = {
+    "L",  "Lu", "Ll", "Lt", "Lm", "Lo", "M",  "Mn", "Mc", "Me", "N",  "Nd", "Nl",
+    "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc", "Sk",
+    "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cn", "Co", "Cs"};
+
+constexpr std::array<std::string_view, 7> kGroups = {"(?:",  "(?i:", "(?=", "(?!",
+                                                     "(?<=", "(?<!", "(?>"};
+
+/// Rewrites a pattern for PCRE2, which reads some of Oniguruma's constructs otherwise; those it
+/// refuses.
+class Translator {
+ public:
+  explicit Translator(std::string_view regex) : rest_(regex) {}
+
+  std::string translate() {
+    while (!rest_.empty()) {
+      if (rest_.front() == '\\')
+        take_escape(/*in_class=*/false);
+      else if (rest_.front() == '[')
+        take_class();
+      else if (rest_.front() == '(')
+        take_group();
+      else if (rest_.front() == '{')
+        take_count();
+      else if (rest_.front() == '^' || rest_.front() == '$')
+        refuse(1);
+      else
+        copy(1);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void refuse(size_t length) const {
+    throw UsageError("'{}' is not supported", rest_.substr(0, length));
+  }
+  void copy(size_t length) {
+    result_ += rest_.substr(0, length);
+    rest_.remove_prefix(length);
+  }
+  void replace(size_t length, std::string_view by) {
+    result_ += by;
+    rest_.remove_prefix(length);
+  }
+  bool starts_with_one_of(std::string_view letters) const {
+    return !rest_.empty() && letters.find(rest_.front()) != std::string_view::npos;
+  }
+
+  /// \p{L}, \x{1F600}: up to the closing brace.
+  size_t braced_length() const {
+    const size_t end = rest_.find('}');
+    if (rest_.substr(2, 1) != "{" || end == std::string_view::npos) refuse(2);
+    return end + 1;
+  }
+
+  void take_escape(bool in_class) {
+    const char kind = rest_.size() > 1 ? rest_[1] : '\0';
+    const std::string white_space(kWhiteSpace);
+    if (kind == 's') return replace(2, in_class ? white_space : "[" + white_space + "]");
+    if (kind == 'S') return replace(2, in_class ? R"(\P{White_Space})" : "[^" + white_space + "]");
+    if (kind == 'p' || kind == 'P') {
+      const size_t length = braced_length();
+      const auto name = rest_.substr(3, length - 4);
+      if (std::ranges::find(kCategories, name) == kCategories.end()) refuse(length);
+      return copy(length);
+    }
+    if (kind == 'x') return copy(braced_length());
+    const bool letter_or_digit = ((kind | 0x20) >= 'a' && (kind | 0x20) <= 'z') ||
+                                 (kind >= '0' && kind <= '9') || kind == '\0' || (kind & 0x80) != 0;
+    if (letter_or_digit && std::string_view("dDrntf").find(kind) == std::string_view::npos)
+      refuse(2);
+    copy(2);
+  }
+
+  void take_class() {
+    copy(rest_.starts_with("[^") ? 2 : 1);
+    if (starts_with_one_of("]")) refuse(1);
+    while (!rest_.empty() && rest_.front() != ']') {
+      if (rest_.front() == '[' || rest_.starts_with("&&"))  // sets in sets, POSIX classes
+        refuse(rest_.front() == '[' ? 1 : 2);
+      if (rest_.front() == '\\')
+        take_escape(/*in_class=*/true);
+      else
+        copy(1);
+    }
+    if (!rest_.empty()) copy(1);
+  }
+
+  void take_group() {
+    if (rest_.starts_with("(*")) refuse(2);
+    if (!rest_.starts_with("(?")) return copy(1);
+    for (std::string_view group : kGroups)
+      if (rest_.starts_with(group)) return copy(group.size());
+    refuse(3);
+  }
+
+  /// {2}, {2,} or {2,3}; what follows it must not change its meaning.
+  void take_count() {
+    const size_t end = rest_.find_first_not_of("0123456789,", 1);
+    if (end == std::string_view::npos || rest_[end] != '}' || end == 1 || rest_[1] == ',')
+      refuse(1);
+    copy(end + 1);
+    if (starts_with_one_of("?+*{")) refuse(1);
+  }
+
+  std::string_view rest_;
+  std::string result_;
+};
 
 bool is_ascii_letter(char c) {
   return static_cast<unsigned>((c | 0x20) - 'a') < 26;
@@ -27,6 +147,33 @@ size_t ascii_word(std::string_view text, size_t position) {
 }
 
 }  // namespace
+
+void PreTokenPattern::FreeCode::operator()(pcre2_real_code_8* code) const {
+  pcre2_code_free(code);
+}
+
+const PreTokenPattern& PreTokenPattern::gpt2() {
+  static const PreTokenPattern pattern(kGpt2);
+  return pattern;
+}
+
+PreTokenPattern::PreTokenPattern(std::string_view regex) : text_(regex) {
+  const std::string translated = Translator(regex).translate();
+  int error = 0;
+  PCRE2_SIZE offset = 0;
+  code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+                            PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr));
+  if (!code_) {
+    std::array<PCRE2_UCHAR, 256> reason{};
+    pcre2_get_error_message(error, reason.data(), reason.size());
+    throw UsageError("{}", reinterpret_cast<const char*>(reason.data()));
+  }
+  uint32_t matches_empty = 0;
+  pcre2_pattern_info(code_.get(), PCRE2_INFO_MATCHEMPTY, &matches_empty);
+  check_argument(!matches_empty, "it can match the empty text");
+  // Where PCRE2 has no compiler for this machine, its interpreter gives the same matches.
+  pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
+}
 
 struct PreTokenScanner::MatchData {
   struct Free {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "tessera/model/sequence_state.h"
-#include "tessera/sampling/token_distribution.h"
+#include "tessera/model/sequence_model.h"
+#include "tessera/sampling/sampling.h"
 
 namespace tessera {
 

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "tessera/memo/cpu/loop.h"
+
 namespace tessera::memo::cpu {
 
 /// For every value v [width] and every block b of tokens, scores = scale H u_b, where u_b [block]
@@ -17,5 +19,6 @@ struct HadamardScores {
   float scale = 1;
   float* const* scores = nullptr;  ///< a row [tokens] for every value
 };
+TESSERA_INTEGER_LOOP(hadamard_scores, HadamardScores);
 
 }  // namespace tessera::memo::cpu

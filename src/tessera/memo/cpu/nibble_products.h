@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "tessera/memo/cpu/loop.h"
+
 namespace tessera::memo::cpu {
 
 /// Rows of numbers from -7 to 7, two to a byte: byte b of a row's group g of 64 has number
@@ -20,5 +22,6 @@ struct NibbleProducts {
   const uint8_t* table = nullptr;    ///< [rows, width / 2]
   float* const* products = nullptr;  ///< a row [rows] for every query
 };
+TESSERA_INTEGER_LOOP(nibble_products, NibbleProducts);
 
 }  // namespace tessera::memo::cpu

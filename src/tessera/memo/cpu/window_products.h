@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "tessera/memo/cpu/loop.h"
+
 namespace tessera::memo::cpu {
 
 /// codes row n [width]: the elementwise product of `parts` rows of numbers, starting at row
@@ -13,6 +15,7 @@ struct WindowProducts {
   const int8_t* numbers = nullptr;
   int8_t* codes = nullptr;  ///< [count, width]
 };
+TESSERA_INTEGER_LOOP(window_products, WindowProducts);
 
 /// keys = sums times their row's scale, rounded and clipped to +-127.
 struct KeyRounding {
@@ -21,5 +24,6 @@ struct KeyRounding {
   const double* scales = nullptr;  ///< [count]
   int8_t* keys = nullptr;          ///< [count, width]
 };
+TESSERA_INTEGER_LOOP(key_rounding, KeyRounding);
 
 }  // namespace tessera::memo::cpu

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "tessera/simd/scratch.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo::cpu::TESSERA_ISA {

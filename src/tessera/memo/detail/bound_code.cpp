@@ -7,7 +7,6 @@
 
 #include "tessera/base/random.h"
 #include "tessera/memo/cpu/hadamard_scores.h"
-#include "tessera/memo/cpu/loops.h"
 #include "tessera/memo/detail/window_hash.h"
 
 namespace tessera::memo {
@@ -142,7 +141,7 @@ void BoundCode::score(std::span<const float> values, std::span<float* const> sco
   loop.masks = token_masks_.data();
   loop.scale = scale();
   loop.scores = scores.data();
-  cpu::integer_loops().hadamard_scores(loop);
+  cpu::hadamard_scores(loop);
 }
 
 float BoundCode::score(std::span<const float> value, int32_t token) const {

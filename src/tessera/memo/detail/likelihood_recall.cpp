@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tessera/plan/normal_law.h"
+#include "tessera/plan/statistics.h"
 
 namespace tessera::memo {
 namespace {

@@ -4,10 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tessera/memo/cpu/correlation_read.h"
-#include "tessera/memo/cpu/digit_planes.h"
-#include "tessera/memo/cpu/loops.h"
-#include "tessera/memo/cpu/sign_products.h"
+#include "tessera/memo/cpu/correlation.h"
 #include "tessera/memo/detail/byte_products.h"
 #include "tessera/simd/threads.h"
 
@@ -21,7 +18,7 @@ std::vector<uint64_t> transposed(const SignRows& rows) {
   loop.rows = rows.words.data();
   std::vector<uint64_t> columns(static_cast<size_t>((loop.count + 63) / 64 * rows.width));
   loop.columns = columns.data();
-  cpu::integer_loops().sign_transpose(loop);
+  cpu::sign_transpose(loop);
   return columns;
 }
 
@@ -62,7 +59,7 @@ void read_by_planes(std::span<const int8_t> queries, const int32_t* entries, int
   std::vector<int32_t> sums(static_cast<size_t>(planes * size));
   for (int64_t row = 0; row < K; row += kPlaneRows) {
     const int64_t rows = std::min(kPlaneRows, K - row);
-    cpu::integer_loops().digit_planes({rows * D, planes, entries + row * D, digits.data()});
+    cpu::digit_planes({rows * D, planes, entries + row * D, digits.data()});
     for (int p = 0; p < planes; ++p)
       multiply_bytes(n, D, rows, queries.data() + row, K,
                      &digits[static_cast<size_t>(p * rows * D)], D, row > 0,
@@ -89,7 +86,7 @@ void add_outer_products(const SignRows& keys, const SignRows& values, int sign, 
   loop.values = value_columns.data();
   loop.sign = sign;
   loop.entries = entries;
-  cpu::integer_loops().sign_products(loop);
+  cpu::sign_products(loop);
 }
 
 void add_outer_products(std::span<const int8_t> keys, std::span<const int8_t> values, int64_t K,
@@ -113,7 +110,7 @@ void read_outer_products(std::span<const int8_t> queries, const int32_t* entries
   loop.keys = queries.data();
   loop.entries = entries;
   loop.values = values;
-  cpu::integer_loops().correlation_read(loop);
+  cpu::correlation_read(loop);
 }
 
 }  // namespace tessera::memo

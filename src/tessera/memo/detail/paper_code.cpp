@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tessera/memo/cpu/loops.h"
 #include "tessera/memo/cpu/window_products.h"
 #include "tessera/memo/detail/byte_products.h"
 
@@ -56,7 +55,7 @@ std::vector<int8_t> PaperCode::encode(std::span<const int8_t> codes, int64_t cou
   loop.part_step = part_step;
   loop.numbers = codes.data();
   loop.codes = encoded.data();
-  cpu::integer_loops().window_products(loop);
+  cpu::window_products(loop);
   return encoded;
 }
 
@@ -84,7 +83,7 @@ std::vector<int8_t> PaperCode::project(std::span<const int8_t> codes, int32_t k)
   loop.sums = sums.data();
   loop.scales = scales.data();
   loop.keys = parts.data();
-  cpu::integer_loops().key_rounding(loop);
+  cpu::key_rounding(loop);
   return parts;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tessera/memo/detail/rounded_normal.h"
 #include "tessera/memo/detail/token_table.h"
 #include "tessera/memo/window_code.h"
 

@@ -8,8 +8,8 @@
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/detail/window_hash.h"
-#include "tessera/plan/normal_law.h"
 #include "tessera/plan/parallel.h"
+#include "tessera/plan/statistics.h"
 
 namespace tessera::memo {
 namespace {

@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "tessera/memory/make_linear.h"
-#include "tessera/ops/activation_dropout.h"
+#include "tessera/ops/dropout.h"
 
 namespace tessera {
 

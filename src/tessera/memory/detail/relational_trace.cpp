@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tessera/ops/outer_product_attention.h"
+#include "tessera/ops/self_attentive_memory.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tessera/memory/relational/relational_memory.h"
+#include "tessera/memory/relational/two_memory_cell.h"
 
 namespace tessera {
 

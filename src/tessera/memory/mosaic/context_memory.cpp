@@ -4,11 +4,10 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memory/detail/output_projection.h"
-#include "tessera/ops/kernel_smoothing.h"
+#include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
 #include "tessera/tensor/check.h"
-#include "tessera/tensor/check_shape.h"
 
 namespace tessera {
 namespace {

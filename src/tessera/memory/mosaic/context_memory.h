@@ -3,8 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "tessera/memory/mosaic/key_extractor.h"
-#include "tessera/memory/mosaic/value_extractor.h"
+#include "tessera/memory/mosaic/extractors.h"
 #include "tessera/memory/stored_pairs.h"
 
 namespace tessera {

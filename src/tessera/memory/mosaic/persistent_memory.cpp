@@ -4,7 +4,7 @@
 
 #include "tessera/memory/detail/output_projection.h"
 #include "tessera/ops/slot_read.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 

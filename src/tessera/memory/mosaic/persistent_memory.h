@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "tessera/memory/mosaic/key_extractor.h"
+#include "tessera/memory/mosaic/extractors.h"
 #include "tessera/ops/memory_step.h"
 
 namespace tessera {

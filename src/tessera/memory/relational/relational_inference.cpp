@@ -5,7 +5,7 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/ops/layer_norm.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {

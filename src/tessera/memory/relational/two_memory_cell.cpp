@@ -5,10 +5,12 @@
 #include "tessera/memory/detail/relational_trace.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/ops/batched_product.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {
+
+constexpr double kAttentionNormEpsilon = 1e-5;
 
 /// f1, f2 or f3: linear, as one map or as three.
 torch::nn::Sequential input_map(int64_t inputs, int64_t hidden, int64_t outputs,
@@ -22,6 +24,122 @@ torch::nn::Sequential input_map(int64_t inputs, int64_t hidden, int64_t outputs,
 }
 
 }  // namespace
+
+ItemMemoryImpl::ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device)
+    : options_(options) {
+  const int64_t D = options.width;
+  initial = register_parameter("initial", at::zeros({D, D}, device));
+  if (!options.gated) return;
+  const bool of_code = options.equations.gates == ops::GateForm::kSigmoid;
+  const auto gate = [&](int64_t inputs) {
+    return make_linear(inputs, 2 * D, /*with_bias=*/of_code, device);
+  };
+  input_gate = register_module("input_gate", gate(of_code ? D : options.inputs));
+  memory_gate = register_module("memory_gate", gate(D));
+  input_bias = register_parameter("input_bias", at::zeros({}, device));
+  forget_bias = register_parameter("forget_bias", at::ones({}, device));
+}
+
+at::Tensor ItemMemoryImpl::gate_inputs(const at::Tensor& x, const at::Tensor& content) {
+  if (!options_.gated) return {};
+  const bool of_code = options_.equations.gates == ops::GateForm::kSigmoid;
+  const at::Tensor ones = at::ones({options_.width}, x.options());
+  const at::Tensor scalars = at::cat({input_bias * ones, forget_bias * ones});
+  const at::Tensor bias = of_code ? scalars + input_gate->bias + memory_gate->bias : scalars;
+  return at::matmul(of_code ? content : x, input_gate->weight.t()) + bias;
+}
+
+at::Tensor ItemMemoryImpl::write(const at::Tensor& memory, const at::Tensor& left,
+                                 const at::Tensor& right, const at::Tensor& gate_input) const {
+  if (!options_.gated) return at::addcmul(memory, left.unsqueeze(2), right.unsqueeze(1));
+  return ops::gated_write(memory, left, right, memory_gate->weight, gate_input,
+                          options_.equations.gates);
+}
+
+SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device)
+    : options_(options) {
+  const int64_t N = options.slots, D = options.width;
+  const bool of_columns = options.equations.projection != MemoryProjection::kRows;
+  projection =
+      register_module("projection", make_linear(D, 3 * N, /*with_bias=*/of_columns, device));
+  std::vector<int64_t> sizes = {D, 3 * N};
+  if (options.equations.projection == MemoryProjection::kRows) sizes = {3, D};
+  if (options.equations.projection == MemoryProjection::kColumnsNormedAcross) sizes = {3 * N};
+  norm_weight = register_parameter("norm_weight", at::ones(sizes, device));
+  norm_bias = register_parameter("norm_bias", at::zeros(sizes, device));
+}
+
+/// [B, 3N, D]: columns of (M + left ⊗ right) Wᵀ + bias, normalised all together or row by row.
+at::Tensor SelfAttentionImpl::columns(const at::Tensor& item, const at::Tensor& left,
+                                      const at::Tensor& right) {
+  const at::Tensor weight = projection->weight.t();  // [D, 3N]
+  at::Tensor all = at::addmm(projection->bias, item.flatten(0, 1), weight)
+                       .view({item.size(0), options_.width, 3 * options_.slots});  // [B, D, 3N]
+  if (left.defined()) all = at::addcmul(all, left.unsqueeze(2), at::mm(right, weight).unsqueeze(1));
+  return at::layer_norm(all, norm_weight.sizes(), norm_weight, norm_bias, kAttentionNormEpsilon)
+      .transpose(1, 2);
+}
+
+/// [B, 3N, D]: rows of W (M + left ⊗ right), normalised one by one.
+at::Tensor SelfAttentionImpl::rows(const at::Tensor& item, const at::Tensor& left,
+                                   const at::Tensor& right) {
+  const int64_t N = options_.slots, D = options_.width;
+  at::Tensor all = at::matmul(projection->weight, item);  // [B, 3N, D]
+  if (left.defined())
+    all = at::addcmul(all, at::mm(left, projection->weight.t()).unsqueeze(2), right.unsqueeze(1));
+  const at::Tensor normal =
+      at::layer_norm(all, {D}, {}, {}, kAttentionNormEpsilon).unflatten(1, {3, N});
+  return (normal * norm_weight.unsqueeze(1) + norm_bias.unsqueeze(1)).flatten(1, 2);
+}
+
+ops::Associations SelfAttentionImpl::forward(const at::Tensor& item, const at::Tensor& left,
+                                             const at::Tensor& right) {
+  const bool of_columns = options_.equations.projection != MemoryProjection::kRows;
+  const at::Tensor all = of_columns ? columns(item, left, right) : rows(item, left, right);
+  const auto parts = at::split(all, options_.slots, 1);  // [B, N, D] each
+  return ops::self_attentive_memory(parts[0], parts[1], parts[2]);
+}
+
+RelationalMemoryImpl::RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device)
+    : options_(options) {
+  const int64_t N = options.slots, D = options.width;
+  alpha1 = blend_factor("alpha1", options.alpha1, device);
+  alpha2 = blend_factor("alpha2", options.alpha2, device);
+  alpha3 = blend_factor("alpha3", options.alpha3, device);
+  if (!options.alpha3.absent())
+    transfer = register_module("transfer", make_linear(N * D, D, /*with_bias=*/true, device));
+  initial = register_parameter("initial", at::zeros({N, D, D}, device));
+}
+
+at::Tensor RelationalMemoryImpl::blend_factor(const std::string& name, const BlendFactor& factor,
+                                              at::Device device) {
+  const at::Tensor value = at::full({1}, factor.value, at::TensorOptions(device).dtype(at::kFloat));
+  return factor.learned ? register_parameter(name, value) : register_buffer(name, value);
+}
+
+at::Tensor RelationalMemoryImpl::decay() const {
+  switch (options_.equations.relational_write) {
+    case RelationalWrite::kDecay:
+      return alpha1;
+    case RelationalWrite::kAdd:
+      return at::ones_like(alpha1);
+    default:
+      return at::zeros_like(alpha1);
+  }
+}
+
+at::Tensor RelationalMemoryImpl::gain() const {
+  return options_.equations.relational_write == RelationalWrite::kAdd ? alpha1
+                                                                      : at::ones_like(alpha1);
+}
+
+at::Tensor RelationalMemoryImpl::blend(const at::Tensor& before,
+                                       const at::Tensor& candidate) const {
+  if (forgets()) return candidate;
+  return options_.equations.relational_write == RelationalWrite::kDecay
+             ? at::addcmul(candidate, before, alpha1)
+             : at::addcmul(before, candidate, alpha1);
+}
 
 TwoMemoryState TwoMemoryState::select(const std::vector<int64_t>& rows) const {
   const at::Tensor index = at::tensor(rows, at::kLong).to(item.device());

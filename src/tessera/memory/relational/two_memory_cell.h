@@ -1,16 +1,93 @@
 #pragma once
 
+#include <torch/nn/module.h>
 #include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
 
 #include <memory>
 #include <optional>
 
-#include "tessera/memory/relational/item_memory.h"
-#include "tessera/memory/relational/relational_memory.h"
-#include "tessera/memory/relational/self_attention.h"
+#include "tessera/memory/relational/equations.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
+
+/// The item memory M [B, D, D]: an associative memory that each step writes one outer product into,
+/// through gates (Le et al. 2020, eq. 9, 10 and appendix D).
+/// Differs from the paper with GateForm::kSigmoid: the gates see f1(x), not x; they and what is
+/// written are squashed; their maps have biases beside the two scalars, of which the forget gate's
+/// starts at 1. Without gates there is no squashing either.
+class ItemMemoryImpl : public torch::nn::Module {
+ public:
+  ItemMemoryImpl(const TwoMemoryOptions& options, at::Device device);
+
+  /// What the input adds to the gates of every row, [T, B, 2D]: the gates of the paper see x
+  /// [T, B, in], those of the code content [T, B, D], which is f1(x). Undefined without gates.
+  at::Tensor gate_inputs(const at::Tensor& x, const at::Tensor& content);
+  /// One write: memory [B, D, D], left and right [B, D] (the outer product), gate_input [B, 2D] ->
+  /// [B, D, D].
+  at::Tensor write(const at::Tensor& memory, const at::Tensor& left, const at::Tensor& right,
+                   const at::Tensor& gate_input) const;
+
+  torch::nn::Linear input_gate = nullptr;  ///< [2D, in or D]; none without gates, as the next three
+  torch::nn::Linear memory_gate = nullptr;  ///< [2D, D]
+  at::Tensor input_bias, forget_bias;       ///< scalars
+  at::Tensor initial;                       ///< M before the first step, [D, D]
+
+ private:
+  TwoMemoryOptions options_;
+};
+TORCH_MODULE(ItemMemory);
+
+/// Takes N queries, keys and values from a matrix memory and associates each query with all values
+/// (Le et al. 2020, eq. 4-8).
+class SelfAttentionImpl : public torch::nn::Module {
+ public:
+  SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device);
+
+  /// SAM(M + left ⊗ right) as its factors: item M [B, D, D], left and right [B, D]; where left is
+  /// undefined, SAM(M).
+  ops::Associations forward(const at::Tensor& item, const at::Tensor& left,
+                            const at::Tensor& right);
+
+  torch::nn::Linear projection = nullptr;  ///< W [3N, D]: queries, keys, values
+  at::Tensor norm_weight, norm_bias;       ///< kColumns [D, 3N]; kRows [3, D];
+                                           ///< kColumnsNormedAcross [3N]
+
+ private:
+  at::Tensor columns(const at::Tensor& item, const at::Tensor& left, const at::Tensor& right);
+  at::Tensor rows(const at::Tensor& item, const at::Tensor& left, const at::Tensor& right);
+
+  TwoMemoryOptions options_;
+};
+TORCH_MODULE(SelfAttention);
+
+/// The parameters of the relational memory R [B, N, D, D] and of its exchange with the item memory
+/// (Le et al. 2020, eq. 11-13).
+class RelationalMemoryImpl : public torch::nn::Module {
+ public:
+  RelationalMemoryImpl(const TwoMemoryOptions& options, at::Device device);
+
+  /// eq. 12 is R_t = decay R_{t-1} + gain S_t: (α1, 1) in the code, (1, α1) in the paper, (0, 1)
+  /// with RelationalWrite::kReplace. [1] each.
+  at::Tensor decay() const;
+  at::Tensor gain() const;
+  /// Whether decay() is 0 whatever the parameters are.
+  bool forgets() const { return options_.equations.relational_write == RelationalWrite::kReplace; }
+  /// One step of eq. 12 for anything that is linear in R.
+  at::Tensor blend(const at::Tensor& before, const at::Tensor& candidate) const;
+
+  at::Tensor alpha1, alpha2, alpha3;     ///< [1]: a parameter or a constant
+  torch::nn::Linear transfer = nullptr;  ///< G1 [D, N D]; none where α3 is a constant 0
+  at::Tensor initial;                    ///< R before the first step, [N, D, D]
+
+ private:
+  at::Tensor blend_factor(const std::string& name, const BlendFactor& factor, at::Device device);
+
+  TwoMemoryOptions options_;
+};
+TORCH_MODULE(RelationalMemory);
 
 class RelationalTrace;
 

@@ -7,7 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/model/detail/token_ids.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/tensor/check_shape.h"
+#include "tessera/tensor/check.h"
 
 namespace tessera {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "tessera/ops/cpu/loop.h"
+
 namespace tessera::ops::cpu {
 
 /// Cross entropy of targets under the softmax of logit_scale * products, row by row. weights [rows]
@@ -15,5 +17,6 @@ struct CrossEntropy {
   bool wants_gradient = false;
   float* losses = nullptr;  // [rows], without the weights
 };
+TESSERA_LOOP(cross_entropy, CrossEntropy);
 
 }  // namespace tessera::ops::cpu

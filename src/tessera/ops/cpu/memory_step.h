@@ -2,9 +2,25 @@
 
 #include <cstdint>
 
-#include "tessera/ops/cpu/weight_rows.h"
+#include "tessera/ops/cpu/loop.h"
+#include "tessera/ops/cpu/tensor_views.h"
 
 namespace tessera::ops::cpu {
+
+/// value [B, H, D] = sum over the first count pairs of softmax(query . key) value; weights [B, H,
+/// N] receives the softmax weights, zero beyond the count. Strides count elements of the type.
+struct MemoryRead {
+  int64_t B = 0, H = 0, D = 0, N = 0;
+  const float* query = nullptr;  // [B, H, D]
+  WeightRows keys;               // [B, H, N, D], the rows of a head one after the other
+  int64_t key_batch_stride = 0, key_head_stride = 0;
+  WeightRows values;  // likewise, of the same type
+  int64_t value_batch_stride = 0, value_head_stride = 0;
+  const int64_t* counts = nullptr;  // [B], or null: N
+  float* value = nullptr;
+  float* weights = nullptr;
+};
+TESSERA_LOOP(memory_read, MemoryRead);
 
 // One step in time of a memory unit, for B sequences of H heads of D channels, C = H * D, as one
 // loop over the heads.
@@ -61,6 +77,7 @@ struct ContextStep {
   Projection output;
   float* y = nullptr;  // [B, C]
 };
+TESSERA_LOOP(context_step, ContextStep);
 
 /// A persistent memory (Zhang et al. 2024, appendix D.1): the mean of what P memories of M slots a
 /// head answer, scaled.
@@ -75,5 +92,6 @@ struct PersistentStep {
   Projection output;
   float* y = nullptr;  // [B, C]
 };
+TESSERA_LOOP(persistent_step, PersistentStep);
 
 }  // namespace tessera::ops::cpu

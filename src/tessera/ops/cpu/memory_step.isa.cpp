@@ -3,17 +3,36 @@
 #include <omp.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "tessera/ops/cpu/multiply_rows.h"
 #include "tessera/ops/cpu/read_pairs.h"
 #include "tessera/ops/cpu/scale_to_length.h"
-#include "tessera/ops/cpu/sequence.h"
-#include "tessera/ops/cpu/store_row.h"
-#include "tessera/simd/scratch.h"
+#include "tessera/ops/cpu/tensor_views.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 namespace {
+
+template <typename Element>
+void read_all(const MemoryRead& read) {
+  const bool worth = 2 * read.B * read.H * read.N * read.D >= simd::kWorthThreadsOfReading;
+  // Rows of one head after another: where they share its pairs, these stay in the cache.
+#pragma omp parallel for collapse(2) schedule(static) if (worth)
+  for (int64_t h = 0; h < read.H; ++h)
+    for (int64_t b = 0; b < read.B; ++b) {
+      const int64_t head = b * read.H + h, count = read.counts ? read.counts[b] : read.N;
+      const float* query = read.query + head * read.D;
+      const Element* keys =
+          read.keys.as<Element>() + b * read.key_batch_stride + h * read.key_head_stride;
+      const Element* values =
+          read.values.as<Element>() + b * read.value_batch_stride + h * read.value_head_stride;
+      float* weights = read.weights + head * read.N;
+      float* y = read.value + head * read.D;
+      read_pairs<1>(query, keys, values, count, read.D, weights, y);
+      for (int64_t i = count; i < read.N; ++i) weights[i] = 0;
+    }
+}
 
 float factor(const HeadFactor& f, float x) {
   const float logarithm = f.slope * x;
@@ -52,6 +71,50 @@ void extract_keys(const Step& s, const Int8Vectors& x, int64_t h) {
     if (k.last_leaky_key)
       for (int64_t d = 0; d < s.D; ++d) average[d] += decay * k.last_leaky_key[head + d];
     scale_to_length(average, scale, k.epsilon, s.D, k.key + head);
+  }
+}
+
+// A row of floats [D] in the numbers that a memory keeps: the same bits as stored_as() of
+// ops/weights.h gives.
+
+uint32_t bits_of(float x) {
+  return __builtin_bit_cast(uint32_t, x);
+}
+
+/// To nearest even; NaN stays NaN.
+BFloat16 to_bfloat16(float x) {
+  const uint32_t bits = bits_of(x), odd = bits >> 16 & 1;
+  return x != x ? 0x7fc0 : static_cast<BFloat16>((bits + 0x7fff + odd) >> 16);
+}
+
+void store_row(const float* x, int64_t D, float* row) {
+  std::memcpy(row, x, D * sizeof(float));
+}
+
+void store_row(const float* x, int64_t D, BFloat16* row) {
+  for (int64_t d = 0; d < D; ++d) row[d] = to_bfloat16(x[d]);
+}
+
+/// A block that holds a NaN or an infinity has a scale that is NaN, and so reads as NaN.
+void store_row(const float* x, int64_t D, int8_t* row) {
+  auto* scales = reinterpret_cast<BFloat16*>(row + weight_blocks(D) * kWeightBlock);
+  std::memset(row, 0, weight_blocks(D) * kWeightBlock);
+  for (int64_t block = 0; block < weight_blocks(D); ++block) {
+    const int64_t first = block * kWeightBlock,
+                  count = D - first < kWeightBlock ? D - first : kWeightBlock;
+    float largest = 0, zero = 0;  // zero becomes NaN where an element is not finite
+    for (int64_t d = first; d < first + count; ++d) {
+      largest = std::fmax(largest, std::abs(x[d]));
+      zero += x[d] - x[d];
+    }
+    const uint32_t scale_bits = (bits_of(largest / 127) + 0xffff) & 0xffff0000;  // rounded up
+    const float scale = __builtin_bit_cast(float, scale_bits);
+    scales[block] = zero == 0 ? static_cast<BFloat16>(scale_bits >> 16) : 0x7fc0;
+    if (zero != 0 || scale == 0) continue;
+    for (int64_t d = first; d < first + count; ++d) {
+      const float whole = std::nearbyint(x[d] / scale);
+      row[d] = static_cast<int8_t>(whole > 127 ? 127 : whole < -127 ? -127 : whole);
+    }
   }
 }
 
@@ -129,6 +192,10 @@ void add_answers(const PersistentStep& s, int64_t p, int64_t h, float scale,
 }
 
 }  // namespace
+
+void memory_read(const MemoryRead& read) {
+  with_element(read.keys.type, [&](auto element) { read_all<decltype(element)>(read); });
+}
 
 void context_step(const ContextStep& s) {
   const int64_t C = s.H * s.D, most = most_pairs(s);

@@ -3,8 +3,8 @@
 // Only for *.isa.cpp files: products of a few rows with a matrix that is read once.
 
 #include "tessera/ops/cpu/dot_products.h"
-#include "tessera/ops/cpu/row_products.h"
-#include "tessera/simd/scratch.h"
+#include "tessera/ops/cpu/few_rows.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
@@ -39,8 +39,8 @@ inline void multiply_rows(const RowProducts& f, int64_t first, int64_t end) {
     case WeightType::kBFloat16:
       return multiply_elements<BFloat16>(f, first, end);
     case WeightType::kInt8:
-      return int8_loops()->multiply_few({f.rounded, f.weight.as<int8_t>(), f.bias, f.outputs, f.y},
-                                        first, end);
+      return cpu::multiply_few(
+          {{f.rounded, f.weight.as<int8_t>(), f.bias, f.outputs, f.y}, first, end});
   }
 }
 
@@ -54,7 +54,7 @@ class RoundedVectors {
     vectors_.lie_in(memory_.of(0));
   }
   const Int8Vectors& of(const float* x) const {
-    if (vectors_.rows > 0) int8_loops()->round_vectors(x, vectors_);
+    if (vectors_.rows > 0) cpu::round_vectors({x, vectors_});
     return vectors_;
   }
 
@@ -62,8 +62,5 @@ class RoundedVectors {
   Int8Vectors vectors_;
   simd::ThreadMemory memory_;
 };
-
-/// All outputs of all rows, on all threads. Rounds x where that is needed.
-void row_products(const RowProducts& f);
 
 }  // namespace tessera::ops::cpu::TESSERA_ISA

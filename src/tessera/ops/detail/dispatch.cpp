@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
@@ -9,37 +10,45 @@
 
 namespace tessera::ops {
 
-const cpu::Loops* loops_for(std::initializer_list<at::Tensor> tensors) {
+bool loops_run(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
     if (tensor.defined() && (!tensor.device().is_cpu() || tensor.scalar_type() != at::kFloat))
-      return nullptr;
-  return cpu::loops();
+      return false;
+  return simd::instruction_set() >= simd::InstructionSet::kAvx2;
 }
 
-const cpu::Loops* loops_for_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors,
-                                     std::initializer_list<at::Tensor> weights) {
-  if (rows < 1 || rows > kFewRows) return nullptr;
+bool loops_run_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors,
+                        std::initializer_list<at::Tensor> weights) {
+  if (rows < 1 || rows > kFewRows) return false;
   for (const at::Tensor& tensor : tensors)
-    if (tensor.defined() && !tensor.is_contiguous()) return nullptr;
+    if (tensor.defined() && !tensor.is_contiguous()) return false;
   for (const at::Tensor& weight : weights)
     if (!weight.device().is_cpu() || !weight.is_contiguous() ||
         weight.scalar_type() != weights.begin()->scalar_type())
-      return nullptr;
-  return loops_for(tensors);
+      return false;
+  return loops_run(tensors);
 }
 
-cpu::WeightRows weight_rows(const at::Tensor& weight) {
-  return {weight.data_ptr(), weight_type(weight)};
+bool int8_loops_run(const at::Tensor& x, const at::Tensor& weight) {
+  return weight_type(weight) == WeightType::kInt8 && loops_run({x});
 }
 
-const cpu::Int8Loops* loops_for_int8(const at::Tensor& x, const at::Tensor& weight) {
-  return weight_type(weight) == WeightType::kInt8 && loops_for({x}) ? cpu::int8_loops() : nullptr;
+bool softmax_reads_round() {
+  return cpu::rounded_softmax_read_forward.runs_here();
 }
 
-const cpu::SoftmaxReadLoops& read_loops(Precision precision) {
-  const cpu::SoftmaxReadLoops* rounding =
-      precision == Precision::kBFloat16 ? cpu::bfloat16_read_loops() : nullptr;
-  return rounding ? *rounding : *cpu::float_read_loops();
+void run(const cpu::SoftmaxReadForward& loop, Precision precision) {
+  if (precision == Precision::kBFloat16 && softmax_reads_round())
+    cpu::rounded_softmax_read_forward(loop);
+  else
+    cpu::softmax_read_forward(loop);
+}
+
+void run(const cpu::SoftmaxReadBackward& loop, Precision precision) {
+  if (precision == Precision::kBFloat16 && softmax_reads_round())
+    cpu::rounded_softmax_read_backward(loop);
+  else
+    cpu::softmax_read_backward(loop);
 }
 
 bool needs_gradient(std::initializer_list<at::Tensor> tensors) {
@@ -49,19 +58,43 @@ bool needs_gradient(std::initializer_list<at::Tensor> tensors) {
   });
 }
 
-at::Tensor with_contiguous_rows(const at::Tensor& x) {
-  return x.stride(-1) == 1 || x.size(-1) <= 1 ? x : x.contiguous();
-}
-
-cpu::Sequence sequence_of(const at::Tensor& x) {
-  return {x.data_ptr<float>(), x.stride(0), x.stride(1), x.stride(2)};
-}
-
 void check_differentiated_once(const char* op) {
   TORCH_CHECK(
       !at::GradMode::is_enabled(), op,
       ": float tensors on the CPU have no second derivatives; use double tensors, for which they "
       "exist");
+}
+
+void save_dropout(torch::autograd::AutogradContext* context, const Dropout& dropout) {
+  context->saved_data["probability"] = dropout.probability;
+  context->saved_data["seed"] = static_cast<int64_t>(dropout.seed);
+}
+
+Dropout saved_dropout(torch::autograd::AutogradContext* context) {
+  return {context->saved_data["probability"].toDouble(),
+          static_cast<uint64_t>(context->saved_data["seed"].toInt())};
+}
+
+at::Tensor with_contiguous_rows(const at::Tensor& x) {
+  return x.stride(-1) == 1 || x.size(-1) <= 1 ? x : x.contiguous();
+}
+
+cpu::Sequence sequence_of(const at::Tensor& x) {
+  return {x.data_ptr<float>(), x.size(0),   x.size(1),   x.size(2),
+          x.size(3),           x.stride(0), x.stride(1), x.stride(2)};
+}
+
+const float* floats_of(const at::Tensor& x) {
+  return x.defined() ? x.data_ptr<float>() : nullptr;
+}
+
+cpu::WeightRows weight_rows(const at::Tensor& weight) {
+  return {weight.data_ptr(), weight_type(weight)};
+}
+
+at::Tensor rounded_matmul(const at::Tensor& a, const at::Tensor& b, Precision precision) {
+  if (precision == Precision::kFloat32) return at::matmul(a, b);
+  return at::matmul(a.to(at::kBFloat16), b.to(at::kBFloat16)).to(a.scalar_type());
 }
 
 }  // namespace tessera::ops

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "tessera/plan/ranked_law.h"
+#include "tessera/plan/association_task.h"
 
 namespace tessera::theory {
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tessera/store/ledger.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {
@@ -31,5 +32,12 @@ void upgrade_ledger_tables(sqlite::Database& database, int64_t format);
 
 /// Replaces the full-text index, whatever state it is in, by one without passages.
 void empty_passage_index(sqlite::Database& database);
+
+/// The details of the document of this number. Each throws as sqlite::Database does.
+DocumentDetails details_of(const sqlite::Database& ledger, int64_t document);
+/// Replaces them.
+void write_details(const sqlite::Database& ledger, int64_t document,
+                   const DocumentDetails& details);
+void delete_details(const sqlite::Database& ledger, int64_t document);
 
 }  // namespace tessera::store

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tessera/base/safetensors.h"
-#include "tessera/memo/memory_shard.h"
+#include "tessera/memo/text_memory.h"
 #include "tessera/store/store_config.h"
 
 namespace tessera::store {

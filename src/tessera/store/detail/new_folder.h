@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "tessera/base/file.h"
+
 namespace tessera::store {
 
 /// A folder that is created as a whole or not at all: it is filled under a temporary name beside
@@ -29,6 +31,14 @@ class NewFolder {
 
   std::filesystem::path path_, temporary_;
   bool replaces_ = false;
+};
+
+/// The right to write to a store, held by one process at a time.
+class StoreLock : public FileLock {
+ public:
+  /// Throws as FileLock does.
+  explicit StoreLock(const std::filesystem::path& path)
+      : FileLock(path, "another process is writing to this store; wait until it has ended") {}
 };
 
 }  // namespace tessera::store

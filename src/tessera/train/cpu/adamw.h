@@ -2,6 +2,18 @@
 
 #include <cstdint>
 
+#include "tessera/simd/instruction_set.h"
+
+/// Declares the loop `name` over `Arguments`, on the calling thread.
+#define TESSERA_OPTIMISER_LOOP(name, Arguments)      \
+  TESSERA_BUILD(sse2, name, Arguments)               \
+  TESSERA_BUILD(avx2, name, Arguments)               \
+  TESSERA_BUILD(avx512, name, Arguments)             \
+  inline constexpr simd::Loop<Arguments, 3> name = { \
+      {{simd::InstructionSet::kSse2, sse2::name},    \
+       {simd::InstructionSet::kAvx2, avx2::name},    \
+       {simd::InstructionSet::kAvx512, avx512::name}}}
+
 namespace tessera::train::cpu {
 
 /// What one update does to every element: the coefficients of AdamW, worked out in double.
@@ -23,5 +35,17 @@ struct AdamWUpdate {
   Scalar* m = nullptr;
   Scalar* v = nullptr;
 };
+TESSERA_OPTIMISER_LOOP(update_floats, AdamWUpdate<float>);
+TESSERA_OPTIMISER_LOOP(update_doubles, AdamWUpdate<double>);
+
+/// *sum = the sum of n squares, in double.
+template <typename Scalar>
+struct SquareSum {
+  int64_t n = 0;
+  const Scalar* x = nullptr;
+  double* sum = nullptr;
+};
+TESSERA_OPTIMISER_LOOP(sum_squares_of_floats, SquareSum<float>);
+TESSERA_OPTIMISER_LOOP(sum_squares_of_doubles, SquareSum<double>);
 
 }  // namespace tessera::train::cpu

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "tessera/train/cpu/loops.h"
-
 namespace tessera::train::cpu::TESSERA_ISA {
 namespace {
 
@@ -27,16 +25,30 @@ void update(const AdamWUpdate<Scalar>& f) {
 }
 
 template <typename Scalar>
-double square_sum(int64_t n, const Scalar* x) {
+void sum_squares(const SquareSum<Scalar>& f) {
   double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  return sum;
+  for (int64_t i = 0; i < f.n; ++i)
+    sum += static_cast<double>(f.x[i]) * static_cast<double>(f.x[i]);
+  *f.sum = sum;
 }
 
 }  // namespace
 
-extern const Loops kLoops;
-const Loops kLoops = {update<float>, update<double>, square_sum<float>, square_sum<double>};
+void update_floats(const AdamWUpdate<float>& f) {
+  update(f);
+}
+
+void update_doubles(const AdamWUpdate<double>& f) {
+  update(f);
+}
+
+void sum_squares_of_floats(const SquareSum<float>& f) {
+  sum_squares(f);
+}
+
+void sum_squares_of_doubles(const SquareSum<double>& f) {
+  sum_squares(f);
+}
 
 }  // namespace tessera::train::cpu::TESSERA_ISA

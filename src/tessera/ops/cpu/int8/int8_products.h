@@ -2,7 +2,18 @@
 
 #include <cstdint>
 
+#include "tessera/ops/cpu/loop.h"
 #include "tessera/ops/number_formats.h"
+
+/// Declares a loop that AVX-512 with products of bytes runs, too.
+#define TESSERA_INT8_LOOP(name, Arguments)            \
+  TESSERA_BUILD(avx2, name, Arguments)                \
+  TESSERA_BUILD(avx512, name, Arguments)              \
+  TESSERA_BUILD(avx512vnni, name, Arguments)          \
+  inline constexpr simd::Loop<Arguments, 3> name = {  \
+      {{simd::InstructionSet::kAvx2, avx2::name},     \
+       {simd::InstructionSet::kAvx512, avx512::name}, \
+       {simd::InstructionSet::kAvx512Vnni, avx512vnni::name}}}
 
 namespace tessera::ops::cpu {
 
@@ -22,6 +33,14 @@ struct Int8Vectors {
   }
 };
 
+/// Vectors x [rows, length] of floats to nearest; a block's scale is its largest magnitude / 127.
+/// On this thread.
+struct Int8Rounding {
+  const float* x = nullptr;
+  Int8Vectors rounded;
+};
+TESSERA_INT8_LOOP(round_vectors, Int8Rounding);
+
 /// y_r = weight x_r + bias for vectors x_r in whole numbers: sums of a block in 32 bits, and those
 /// of blocks, times both scales, in float.
 struct Int8Products {
@@ -32,18 +51,15 @@ struct Int8Products {
   float* y = nullptr;  // [x.rows, outputs]
 };
 
-/// The loops as one instruction set has them.
-struct Int8Loops {
-  /// x [rows, length] to nearest; a block's scale is its largest magnitude / 127. On this thread.
-  void (*round_vectors)(const float* x, const Int8Vectors& rounded);
-  /// Outputs [first, end), on this thread: for so few vectors that reading the weights is all the
-  /// time that it takes.
-  void (*multiply_few)(const Int8Products& f, int64_t first, int64_t end);
-  /// All outputs of many vectors, on OpenMP's threads.
-  void (*multiply_many)(const Int8Products& f);
-};
+/// All outputs of many vectors, on OpenMP's threads.
+TESSERA_INT8_LOOP(multiply_many, Int8Products);
 
-/// The fastest that may run here (AVX-512 with products of bytes, AVX-512, AVX2), or null.
-const Int8Loops* int8_loops();
+/// Outputs [first, end), on this thread: for so few vectors that reading the weights is all the
+/// time that it takes.
+struct SomeInt8Products {
+  Int8Products products;
+  int64_t first = 0, end = 0;
+};
+TESSERA_INT8_LOOP(multiply_few, SomeInt8Products);
 
 }  // namespace tessera::ops::cpu

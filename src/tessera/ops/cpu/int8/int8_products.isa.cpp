@@ -6,7 +6,6 @@
 
 #include "tessera/ops/cpu/dot_products.h"
 #include "tessera/simd/integer_vector.h"
-#include "tessera/simd/scratch.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
@@ -63,15 +62,6 @@ void round_block(const float* x, int64_t count, int8_t* values, float* scale) {
     for (int64_t lane = 0; lane < kLanes; ++lane)
       values[k * kLanes + lane] = static_cast<int8_t>(rounded[lane]);
   }
-}
-
-void round_vectors(const float* x, const Int8Vectors& rounded) {
-  const int64_t blocks = rounded.blocks();
-  for (int64_t r = 0; r < rounded.rows; ++r)
-    for (int64_t b = 0; b < blocks; ++b)
-      round_block(x + r * rounded.length + b * kWeightBlock, rounded.length - b * kWeightBlock,
-                  rounded.values + (r * blocks + b) * kWeightBlock,
-                  rounded.scales + r * blocks + b);
 }
 
 // Weights in the form that the instruction for products of bytes wants.
@@ -151,16 +141,6 @@ void multiply_columns(const Int8Products& f, int64_t v, int64_t o, int64_t count
     Vector y = sum_each<kLanes>(totals + i * kLanes);
     if (f.bias) y += load_part(f.bias + o, count);
     store_part(f.y + (v + i) * f.outputs + o, y, count);
-  }
-}
-
-void multiply_few(const Int8Products& f, int64_t first, int64_t end) {
-  constexpr int kTogether = TESSERA_VECTOR_BYTES == 64 ? 2 : 1;  // vectors, as registers allow
-  for (int64_t o = first; o < end; o += kLanes) {
-    const int64_t count = smaller(kLanes, end - o);
-    int64_t v = 0;
-    for (; v + kTogether <= f.x.rows; v += kTogether) multiply_columns<kTogether>(f, v, o, count);
-    for (; v < f.x.rows; ++v) multiply_columns<1>(f, v, o, count);
   }
 }
 
@@ -258,6 +238,29 @@ void fill_offsets(const Int8Vectors& x, int32_t* offsets) {
   }
 }
 
+}  // namespace
+
+void round_vectors(const Int8Rounding& f) {
+  const Int8Vectors& rounded = f.rounded;
+  const int64_t blocks = rounded.blocks();
+  for (int64_t r = 0; r < rounded.rows; ++r)
+    for (int64_t b = 0; b < blocks; ++b)
+      round_block(f.x + r * rounded.length + b * kWeightBlock, rounded.length - b * kWeightBlock,
+                  rounded.values + (r * blocks + b) * kWeightBlock,
+                  rounded.scales + r * blocks + b);
+}
+
+void multiply_few(const SomeInt8Products& some) {
+  const Int8Products& f = some.products;
+  constexpr int kTogether = TESSERA_VECTOR_BYTES == 64 ? 2 : 1;  // vectors, as registers allow
+  for (int64_t o = some.first; o < some.end; o += kLanes) {
+    const int64_t count = smaller(kLanes, some.end - o);
+    int64_t v = 0;
+    for (; v + kTogether <= f.x.rows; v += kTogether) multiply_columns<kTogether>(f, v, o, count);
+    for (; v < f.x.rows; ++v) multiply_columns<1>(f, v, o, count);
+  }
+}
+
 void multiply_many(const Int8Products& f) {
   const int64_t blocks = f.x.blocks(), panels = (f.outputs + kPanelOutputs - 1) / kPanelOutputs;
   const int threads =
@@ -278,10 +281,5 @@ void multiply_many(const Int8Products& f) {
     for (; r < f.x.rows; ++r) multiply_tile<1>(f, panel, offsets, r, p * kPanelOutputs);
   }
 }
-
-}  // namespace
-
-extern const Int8Loops kInt8Loops;
-const Int8Loops kInt8Loops = {round_vectors, multiply_few, multiply_many};
 
 }  // namespace tessera::ops::cpu::TESSERA_ISA

@@ -9,13 +9,9 @@
 
 #include <immintrin.h>
 
-#ifdef TESSERA_AMX
-#include "tessera/ops/cpu/softmax_read/amx_block.h"
-#else
-#include "tessera/ops/cpu/softmax_read/avx512bf16_block.h"
-#endif
+#include "tessera/ops/cpu/softmax_read/bfloat16_block.h"
 #include "tessera/ops/cpu/softmax_read/read_tile.h"
-#include "tessera/simd/scratch.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 

@@ -2,7 +2,7 @@
 
 // Only for *.isa.cpp files.
 
-#include "tessera/ops/cpu/dropout_hash.h"
+#include "tessera/ops/cpu/dropout.h"
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/simd/vector.h"
 

@@ -2,7 +2,18 @@
 
 #include <cstdint>
 
-#include "tessera/ops/cpu/sequence.h"
+#include "tessera/ops/cpu/loop.h"
+#include "tessera/ops/cpu/tensor_views.h"
+
+/// Declares a loop whose matrix products are in float, and `rounded_<name>`, for which they have
+/// bfloat16 operands and float sums (AVX-512 with dot products in bfloat16, AMX).
+#define TESSERA_READ_LOOP(name, Arguments)                        \
+  TESSERA_LOOP(name, Arguments);                                  \
+  TESSERA_BUILD(avx512bf16, name, Arguments)                      \
+  TESSERA_BUILD(amx, name, Arguments)                             \
+  inline constexpr simd::Loop<Arguments, 2> rounded_##name = {    \
+      {{simd::InstructionSet::kAvx512BFloat16, avx512bf16::name}, \
+       {simd::InstructionSet::kAmx, amx::name}}}
 
 namespace tessera::ops::cpu {
 
@@ -27,6 +38,7 @@ struct SoftmaxReadForward {
   Sequence output;
   float* log_sums = nullptr;
 };
+TESSERA_READ_LOOP(softmax_read_forward, SoftmaxReadForward);
 
 /// Gradients from grad_output and what the forward pass gave. The batch rows fall into `groups` of
 /// equal size (the last may be smaller), each with its own gradient of keys and values
@@ -42,19 +54,6 @@ struct SoftmaxReadBackward {
   Sequence grad_keys;
   Sequence grad_values;
 };
-
-/// The loops as one instruction set has them. They run on OpenMP's threads; their results do not
-/// depend on how many those are.
-struct SoftmaxReadLoops {
-  void (*forward)(const SoftmaxReadForward&);
-  void (*backward)(const SoftmaxReadBackward&);
-};
-
-/// The fastest loops whose matrix products are in float (AVX-512, else AVX2), or null.
-const SoftmaxReadLoops* float_read_loops();
-
-/// The fastest loops whose matrix products have bfloat16 operands and float sums (AMX, else AVX-512
-/// with dot products in bfloat16), or null.
-const SoftmaxReadLoops* bfloat16_read_loops();
+TESSERA_READ_LOOP(softmax_read_backward, SoftmaxReadBackward);
 
 }  // namespace tessera::ops::cpu

@@ -230,6 +230,8 @@ int64_t floats_for(const SoftmaxRead& read) {
   return pieces.size();
 }
 
+}  // namespace
+
 void softmax_read_forward(const SoftmaxReadForward& forward) {
   const SoftmaxRead& read = forward.read;
   const int threads = simd::region_threads();
@@ -277,10 +279,5 @@ void softmax_read_backward(const SoftmaxReadBackward& backward) {
       }
   }
 }
-
-}  // namespace
-
-extern const SoftmaxReadLoops kSoftmaxReadLoops;
-const SoftmaxReadLoops kSoftmaxReadLoops = {softmax_read_forward, softmax_read_backward};
 
 }  // namespace tessera::ops::cpu::TESSERA_ISA

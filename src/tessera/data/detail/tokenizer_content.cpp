@@ -1,0 +1,88 @@
+#include "tessera/data/detail/tokenizer_content.h"
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/data/utf8.h"
+
+namespace tessera {
+namespace {
+
+/// Bytes of white space at the start of `text`.
+size_t leading_space(std::string_view text) {
+  const size_t all = text.size();
+  size_t space = 0;
+  while (!text.empty() && utf8::valid_prefix(text.substr(0, 4)) > 0 &&
+         utf8::is_space(utf8::take(text)))
+    space = all - text.size();
+  return space;
+}
+
+/// Where the white space that ends `text` begins.
+size_t trailing_space_begin(std::string_view text) {
+  size_t begin = text.size();
+  while (begin > 0) {
+    size_t character = begin - 1;
+    while (character > 0 && begin - character < 4 && (text[character] & 0xC0) == 0x80) --character;
+    std::string_view last = text.substr(character, begin - character);
+    if (utf8::valid_prefix(last) != last.size() || !utf8::is_space(utf8::take(last))) break;
+    begin = character;
+  }
+  return begin;
+}
+
+}  // namespace
+
+CharacterModel::CharacterModel(std::vector<char32_t> characters)
+    : characters_(std::move(characters)) {
+  for (size_t id = 0; id < characters_.size(); ++id)
+    ids_.emplace(characters_[id], static_cast<int32_t>(id));
+}
+
+void CharacterModel::encode(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
+  const size_t valid = utf8::valid_prefix(text);
+  if (valid != text.size())
+    throw DataError("text",
+                    "byte {} is not valid UTF-8, which a character tokenizer needs; convert the "
+                    "text or use a byte-level tokenizer",
+                    offset + valid);
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t place = offset + text.size() - rest.size();
+    const char32_t character = utf8::take(rest);
+    const auto found = ids_.find(character);
+    if (found == ids_.end())
+      throw DataError(
+          "text",
+          "byte {}: the character U+{:04X} is not among the tokenizer's {}; train it on "
+          "text that has it, or use a byte-level tokenizer",
+          place, static_cast<uint32_t>(character), characters_.size());
+    ids.push_back(found->second);
+  }
+}
+
+AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens, bool early,
+                                   bool find_special) {
+  for (const AddedToken& token : tokens) {
+    if (token.early != early || (token.special && !find_special)) continue;
+    by_first_byte_[static_cast<uint8_t>(token.name.front())].push_back(token);
+    empty_ = false;
+  }
+  for (auto& candidates : by_first_byte_)
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const auto& a, const auto& b) { return a.name.size() > b.name.size(); });
+}
+
+AddedTokenFinder::Match AddedTokenFinder::find(std::string_view text, size_t from) const {
+  for (size_t begin = from; !empty_ && begin < text.size(); ++begin) {
+    for (const AddedToken& token : by_first_byte_[static_cast<uint8_t>(text[begin])]) {
+      if (!text.substr(begin).starts_with(token.name)) continue;
+      size_t end = begin + token.name.size();
+      if (token.strips_right) end += leading_space(text.substr(end));
+      if (token.strips_left) begin = from + trailing_space_begin(text.substr(from, begin - from));
+      return {begin, end, &token};
+    }
+  }
+  return {text.size(), text.size(), nullptr};
+}
+
+}  // namespace tessera

@@ -1,0 +1,90 @@
+#include "tessera/memory/mosaic/extractors.h"
+
+#include <ATen/ATen.h>
+
+#include "tessera/memory/make_linear.h"
+#include "tessera/tensor/check.h"
+
+namespace tessera {
+namespace {
+
+// exp of twice the first, and of the second, still fits into half precision.
+constexpr double kPaperCap = 5.0;
+const double kNanoCap = std::log(65535.0);
+
+}  // namespace
+
+KeyExtractorImpl::KeyExtractorImpl(const MemoryOptions& options, int scale_power)
+    : options_(options), scale_power_(scale_power) {
+  projection = register_module(
+      "projection", make_linear(options.channels, options.channels, options.bias, options.device));
+  leak = register_parameter("leak", at::zeros({options.heads}, options.device));
+  log_scale = register_parameter("log_scale", at::zeros({options.heads}, options.device));
+  reset_scalars();
+}
+
+void KeyExtractorImpl::reset_scalars() {
+  at::NoGradGuard no_grad;
+  leak.copy_(at::linspace(0.5, 5.0, options_.heads) / kScalarScaling);
+  log_scale.fill_(1.0 / kScalarScaling);
+}
+
+double KeyExtractorImpl::scale_cap() const {
+  // The paper's library caps before it squares, nanoMosaics after.
+  const bool paper = options_.parameterisation == Parameterisation::kPaper;
+  return paper ? kPaperCap * scale_power_ : kNanoCap;
+}
+
+ops::KeyParameters KeyExtractorImpl::parameters_for_ops() const {
+  return {{projection->weight, projection->bias},
+          leak,
+          /*leak_scale=*/kScalarScaling,
+          {log_scale, kScalarScaling * scale_power_, scale_cap()},
+          kNormEpsilon};
+}
+
+at::Tensor KeyExtractorImpl::decay() const {
+  return parameters_for_ops().decay();
+}
+
+at::Tensor KeyExtractorImpl::scale() const {
+  return parameters_for_ops().scale.value();
+}
+
+ops::Keys KeyExtractorImpl::forward(const at::Tensor& x, const at::Tensor& leaky_average) {
+  check_shape(x, {-1, -1, options_.channels}, "KeyExtractor: x");
+  return ops::extract_keys(x, parameters_for_ops(), leaky_average, options_.precision);
+}
+
+ValueExtractorImpl::ValueExtractorImpl(const MemoryOptions& options) : options_(options) {
+  projection = register_module(
+      "projection", make_linear(options.channels, options.channels, options.bias, options.device));
+  mix = register_parameter("mix", at::full({options.heads}, 0.5, options.device));
+  log_scale = register_parameter(
+      "log_scale", at::full({options.heads}, kFirstLogScale / kScalarScaling, options.device));
+}
+
+void ValueExtractorImpl::reset_scalars() {
+  at::NoGradGuard no_grad;
+  mix.fill_(0.5);
+  log_scale.fill_(kFirstLogScale / kScalarScaling);
+}
+
+ops::ValueParameters ValueExtractorImpl::parameters_for_ops() const {
+  return {{projection->weight, projection->bias}, mix, {log_scale, kScalarScaling}, kNormEpsilon};
+}
+
+at::Tensor ValueExtractorImpl::scale() const {
+  return parameters_for_ops().scale.value();
+}
+
+at::Tensor ValueExtractorImpl::raw(const at::Tensor& x) {
+  check_shape(x, {-1, -1, options_.channels}, "ValueExtractor: x");
+  return ops::raw_values(x, parameters_for_ops(), options_.precision);
+}
+
+at::Tensor ValueExtractorImpl::complete(const at::Tensor& raw) {
+  return ops::complete_values(raw, parameters_for_ops());
+}
+
+}  // namespace tessera

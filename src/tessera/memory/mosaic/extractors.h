@@ -1,0 +1,75 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/pimpl.h>
+
+#include "tessera/memory/mosaic/memory_options.h"
+#include "tessera/ops/key_value_extraction.h"
+
+namespace tessera {
+
+/// Keys of a memory unit: a linear map, its leaky average over time, normalised and scaled per head
+/// (Zhang et al. 2024, eq. 6; the scale is the square root of the kernel bandwidth β).
+class KeyExtractorImpl : public torch::nn::Module {
+ public:
+  /// scale_power: 1 where keys are compared with keys, 2 where with slots, which have no scale.
+  KeyExtractorImpl(const MemoryOptions& options, int scale_power);
+
+  /// x [B, T, C], T > 0; leaky_average [B, H, D] is that of an earlier call, undefined starts at 0.
+  ops::Keys forward(const at::Tensor& x, const at::Tensor& leaky_average = {});
+
+  /// The parameters as the ops take them; shared, so that changes are seen.
+  ops::KeyParameters parameters_for_ops() const;
+
+  /// Gives the per-head scalars their initial values.
+  void reset_scalars();
+  /// λ per head [H] in (0, 1]: exp(-|leak|).
+  at::Tensor decay() const;
+  /// Factor of the normalised keys, [H].
+  at::Tensor scale() const;
+
+  torch::nn::Linear projection = nullptr;
+  at::Tensor leak;       ///< [H], stored divided by kScalarScaling
+  at::Tensor log_scale;  ///< [H], stored divided by kScalarScaling
+
+ private:
+  double scale_cap() const;
+
+  MemoryOptions options_;
+  int scale_power_;
+};
+TORCH_MODULE(KeyExtractor);
+
+/// Values of a contextual memory: a linear map, averaged with its successor (the value peeks one
+/// step ahead), normalised and scaled per head (Zhang et al. 2024, eq. 6).
+/// Differs from eq. 6 as printed, whose value is recursive and starts at x_{T+1}: this is the
+/// authors' code, and eq. 7 of the paper's May 2024 version with λ_ψ = (1 - c) / c.
+class ValueExtractorImpl : public torch::nn::Module {
+ public:
+  explicit ValueExtractorImpl(const MemoryOptions& options);
+
+  /// x [B, T, C] -> raw values ṽ = W_ψ x, [B, T, H, D].
+  at::Tensor raw(const at::Tensor& x);
+  /// Raw values [B, T, H, D] -> values v_t = r Norm(c ṽ_t + (1 - c) ṽ_{t+1}), with ṽ_{T+1} = 0: the
+  /// last one is not complete and must not be read.
+  at::Tensor complete(const at::Tensor& raw);
+
+  /// The parameters as the ops take them; shared, so that changes are seen.
+  ops::ValueParameters parameters_for_ops() const;
+
+  /// Gives the per-head scalars their initial values (`mix`: 0.5, which the networks then draw).
+  void reset_scalars();
+  /// Factor of the normalised values, [H].
+  at::Tensor scale() const;
+
+  torch::nn::Linear projection = nullptr;
+  at::Tensor mix;        ///< c per head, [H]: the share of the present
+  at::Tensor log_scale;  ///< [H], stored divided by kScalarScaling
+
+ private:
+  MemoryOptions options_;
+};
+TORCH_MODULE(ValueExtractor);
+
+}  // namespace tessera

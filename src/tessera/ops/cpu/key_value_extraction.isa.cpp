@@ -1,0 +1,123 @@
+#include "tessera/ops/cpu/key_value_extraction.h"
+
+#include "tessera/ops/cpu/scale_to_length.h"
+#include "tessera/simd/threads.h"
+
+namespace tessera::ops::cpu::TESSERA_ISA {
+
+void leaky_average(const LeakyAverage& f) {
+#pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < f.x.B; ++b)
+    for (int64_t h = 0; h < f.x.H; ++h) {
+      const float decay = f.decay[h];
+      const float* before = f.initial + (b * f.x.H + h) * f.x.D;
+      for (int64_t t = 0; t < f.x.T; ++t) {
+        const float* x = f.x.row(b, t, h);
+        float* y = f.y.row(b, t, h);
+#pragma omp simd
+        for (int64_t d = 0; d < f.x.D; ++d) y[d] = x[d] + decay * before[d];
+        before = y;
+      }
+    }
+}
+
+void leaky_average_gradient(const LeakyAverageGradient& g) {
+#pragma omp parallel for collapse(2) schedule(static) if (g.grad_x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < g.grad_x.B; ++b)
+    for (int64_t h = 0; h < g.grad_x.H; ++h) {
+      const float decay = g.decay[h];
+      const float* initial = g.initial + (b * g.grad_x.H + h) * g.grad_x.D;
+      const float* after = nullptr;  // the gradient of y_{t+1}
+      double decay_total = 0;
+      for (int64_t t = g.grad_x.T - 1; t >= 0; --t) {
+        const float* dy = g.grad_y.row(b, t, h);
+        float* dx = g.grad_x.row(b, t, h);
+        const float* before = t > 0 ? g.y.row(b, t - 1, h) : initial;
+        float total = 0;
+#pragma omp simd reduction(+ : total)
+        for (int64_t d = 0; d < g.grad_x.D; ++d) {
+          dx[d] = after ? dy[d] + decay * after[d] : dy[d];
+          total += dx[d] * before[d];
+        }
+        decay_total += total;
+        after = dx;
+      }
+      g.grad_decay[b * g.grad_x.H + h] = static_cast<float>(decay_total);
+      for (int64_t d = 0; d < g.grad_x.D; ++d)
+        g.grad_initial[(b * g.grad_x.H + h) * g.grad_x.D + d] = after ? decay * after[d] : 0;
+    }
+}
+
+void peek_average(const PeekAverage& f) {
+#pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < f.x.B; ++b)
+    for (int64_t h = 0; h < f.x.H; ++h) {
+      const float here = f.mix[h], ahead = 1 - here;
+      for (int64_t t = 0; t < f.x.T; ++t) {
+        const float* x = f.x.row(b, t, h);
+        const float* next = t + 1 < f.x.T ? f.x.row(b, t + 1, h) : nullptr;
+        float* y = f.y.row(b, t, h);
+#pragma omp simd
+        for (int64_t d = 0; d < f.x.D; ++d) y[d] = here * x[d] + (next ? ahead * next[d] : 0.0f);
+      }
+    }
+}
+
+void peek_average_gradient(const PeekAverageGradient& g) {
+#pragma omp parallel for collapse(2) schedule(static) if (g.grad_x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < g.grad_x.B; ++b)
+    for (int64_t h = 0; h < g.grad_x.H; ++h) {
+      const float here = g.mix[h], ahead = 1 - here;
+      double mix_total = 0;
+      for (int64_t t = 0; t < g.grad_x.T; ++t) {
+        const float* x = g.x.row(b, t, h);
+        const float* next = t + 1 < g.grad_x.T ? g.x.row(b, t + 1, h) : nullptr;
+        const float* dy = g.grad_y.row(b, t, h);
+        const float* before = t > 0 ? g.grad_y.row(b, t - 1, h) : nullptr;
+        float* dx = g.grad_x.row(b, t, h);
+        float total = 0;
+#pragma omp simd reduction(+ : total)
+        for (int64_t d = 0; d < g.grad_x.D; ++d) {
+          dx[d] = here * dy[d] + (before ? ahead * before[d] : 0.0f);
+          total += dy[d] * (x[d] - (next ? next[d] : 0.0f));
+        }
+        mix_total += total;
+      }
+      g.grad_mix[b * g.grad_x.H + h] = static_cast<float>(mix_total);
+    }
+}
+
+void scaled_unit_norm(const ScaledUnitNorm& f) {
+#pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < f.x.B; ++b)
+    for (int64_t t = 0; t < f.x.T; ++t)
+      for (int64_t h = 0; h < f.x.H; ++h) {
+        const float* x = f.x.row(b, t, h);
+        float* y = f.y.row(b, t, h);
+        scale_to_length(x, f.scale[h], f.epsilon, f.x.D, y);
+      }
+}
+
+void scaled_unit_norm_gradient(const ScaledUnitNormGradient& g) {
+#pragma omp parallel for collapse(2) schedule(static) if (g.grad_x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < g.grad_x.B; ++b)
+    for (int64_t h = 0; h < g.grad_x.H; ++h) {
+      double scale_total = 0;
+      for (int64_t t = 0; t < g.grad_x.T; ++t) {
+        const float* x = g.x.row(b, t, h);
+        const float* dy = g.grad_y.row(b, t, h);
+        float* dx = g.grad_x.row(b, t, h);
+        const float length = std::sqrt(dot(x, x, g.grad_x.D)), whole = length + g.epsilon;
+        const float along = dot(x, dy, g.grad_x.D);
+        scale_total += whole > 0 ? along / whole : NAN;
+        const float factor = g.scale[h] / whole;
+        // d|x|/dx is x / |x|, taken as zero at x = 0.
+        const float back = length > 0 ? along / (length * whole) : 0;
+#pragma omp simd
+        for (int64_t d = 0; d < g.grad_x.D; ++d) dx[d] = factor * (dy[d] - back * x[d]);
+      }
+      g.grad_scale[b * g.grad_x.H + h] = static_cast<float>(scale_total);
+    }
+}
+
+}  // namespace tessera::ops::cpu::TESSERA_ISA

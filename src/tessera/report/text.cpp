@@ -1,0 +1,170 @@
+#include "tessera/report/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "tessera/base/error.h"
+
+namespace tessera {
+namespace {
+
+std::string unsigned_zero(std::string text) {
+  const bool is_zero = text.find_first_not_of("-0.") == std::string::npos;
+  return is_zero && text.starts_with('-') ? text.substr(1) : text;
+}
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+// Bytes of the valid UTF-8 sequence that starts `text`; 0 where there is none (RFC 3629).
+std::size_t sequence_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xC2 && first < 0xE0   ? 2
+                             : first >= 0xE0 && first < 0xF0 ? 3
+                             : first >= 0xF0 && first < 0xF5 ? 4
+                                                             : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
+  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
+  const bool noncharacter = first == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE;
+  return overlong || surrogate || too_large || noncharacter ? 0 : length;
+}
+
+bool is_control(char c) {
+  const auto byte = static_cast<std::uint8_t>(c);
+  return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+}
+
+}  // namespace
+
+std::string exact_text(double value) {
+  if (std::isnan(value)) return "nan";
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return std::string(buffer.data(), end);
+}
+
+std::string fixed_text(double value, int decimals) {
+  check_argument(decimals >= 0, "fixed_text: decimals must not be negative, got {}", decimals);
+  if (!std::isfinite(value)) return exact_text(value);
+  return unsigned_zero(fmt::format("{:.{}f}", value, decimals));
+}
+
+std::string significant_text(double value, int digits) {
+  check_argument(digits >= 1, "significant_text: digits must be at least 1, got {}", digits);
+  if (!std::isfinite(value)) return exact_text(value);
+  return unsigned_zero(fmt::format("{:.{}g}", value, digits));
+}
+
+std::string power_of_ten(int exponent) {
+  static constexpr std::array<std::string_view, 10> kDigits = {"⁰", "¹", "²", "³", "⁴",
+                                                               "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string text = exponent < 0 ? "10⁻" : "10";
+  for (const char digit : std::to_string(std::abs(exponent))) text += kDigits[digit - '0'];
+  return text;
+}
+
+std::string printable_text(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    if (length == 0 || is_control(text[0])) {
+      clean += kReplacement;
+    } else {
+      clean += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return clean;
+}
+
+std::string escape_markup(std::string_view text) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : printable_text(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::size_t code_points(std::string_view text) {
+  std::size_t count = 0;
+  for (const char c : text) count += (static_cast<std::uint8_t>(c) & 0xC0) != 0x80;
+  return count;
+}
+
+double text_width(std::string_view text, double font_size) {
+  constexpr std::string_view kNarrow = "iljtfrI.,:;'|!()[]{}/ -";
+  constexpr std::string_view kWide = "mwMWOQGD@%";
+  double ems = 0;
+  for (const char c : text) {
+    if ((static_cast<std::uint8_t>(c) & 0xC0) == 0x80) continue;
+    ems += kNarrow.find(c) != std::string_view::npos ? 0.36
+           : kWide.find(c) != std::string_view::npos ? 0.84
+                                                     : 0.58;
+  }
+  return ems * font_size;
+}
+
+std::vector<std::string> wrap_text(std::string_view text, double width, double font_size) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t space = text.find(' ');
+    const std::string_view word = text.substr(0, space);
+    text.remove_prefix(space == std::string_view::npos ? text.size() : space + 1);
+    const std::string longer = line.empty() ? std::string(word) : line + " " + std::string(word);
+    if (!line.empty() && text_width(longer, font_size) > width) {
+      lines.push_back(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+
+std::string shorten_text(std::string_view text, double width, double font_size) {
+  if (text_width(text, font_size) <= width) return std::string(text);
+  while (!text.empty() && text_width(text, font_size) + font_size > width) {
+    do {
+      const bool continuation = (static_cast<std::uint8_t>(text.back()) & 0xC0) == 0x80;
+      text.remove_suffix(1);
+      if (!continuation) break;
+    } while (!text.empty());
+  }
+  return std::string(text) + "…";
+}
+
+}  // namespace tessera

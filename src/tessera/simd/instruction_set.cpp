@@ -1,0 +1,72 @@
+#include "tessera/simd/instruction_set.h"
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "tessera/base/error.h"
+
+namespace tessera::simd {
+namespace {
+
+constexpr std::array<std::string_view, 6> kNames = {"sse2",       "avx2",       "avx512",
+                                                    "avx512vnni", "avx512bf16", "amx"};
+
+/// Whether the processor has the AMX tile unit and Linux (since 5.16) lets this process use it.
+bool may_use_tiles() {
+  constexpr unsigned kBFloat16Products = 1u << 22, kTiles = 1u << 24;  // leaf 7, edx
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+  if ((edx & kBFloat16Products) == 0 || (edx & kTiles) == 0) return false;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+/// The best that this processor has, up to `limit`: beyond it nothing is asked for.
+InstructionSet of_this_processor(InstructionSet limit) {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    return InstructionSet::kSse2;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+    return InstructionSet::kAvx2;
+  if (!__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("avx512vpopcntdq"))
+    return InstructionSet::kAvx512;
+  if (!__builtin_cpu_supports("avx512bf16")) return InstructionSet::kAvx512Vnni;
+  if (limit < InstructionSet::kAmx || !may_use_tiles()) return InstructionSet::kAvx512BFloat16;
+  return InstructionSet::kAmx;
+}
+
+InstructionSet allowed_by_environment() {
+  const char* name = std::getenv("TESSERA_INSTRUCTION_SET");
+  return name == nullptr || *name == '\0' ? InstructionSet::kAmx : named_instruction_set(name);
+}
+
+}  // namespace
+
+std::string_view name_of(InstructionSet set) {
+  return kNames.at(static_cast<size_t>(set));
+}
+
+InstructionSet named_instruction_set(std::string_view name) {
+  const auto* found = std::ranges::find(kNames, name);
+  check_argument(found != kNames.end(),
+                 "TESSERA_INSTRUCTION_SET is '{}', expected sse2, avx2, avx512, avx512vnni, "
+                 "avx512bf16 or amx",
+                 name);
+  return static_cast<InstructionSet>(found - kNames.begin());
+}
+
+InstructionSet instruction_set() {
+  static const InstructionSet found = [] {
+    const InstructionSet limit = allowed_by_environment();
+    return std::min(of_this_processor(limit), limit);
+  }();
+  return found;
+}
+
+}  // namespace tessera::simd

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string_view>
+
+namespace tessera::simd {
+
+/// What loops are built for. Each has everything that the ones before it have. kAvx512Vnni adds
+/// products of bytes and counts of bits, kAvx512BFloat16 products in bfloat16, kAmx the tile unit
+/// for such products.
+enum class InstructionSet { kSse2, kAvx2, kAvx512, kAvx512Vnni, kAvx512BFloat16, kAmx };
+
+/// "sse2", "avx2", "avx512", "avx512vnni", "avx512bf16" or "amx".
+std::string_view name_of(InstructionSet set);
+/// The one with this name. Throws UsageError, which lists the names, on another one.
+InstructionSet named_instruction_set(std::string_view name);
+
+/// The best that this processor has, or the one that the environment variable
+/// TESSERA_INSTRUCTION_SET names, whichever is less. Every choice between builds of a loop depends
+/// on it. It does not change while the program runs. Throws UsageError on a name that
+/// does not exist.
+InstructionSet instruction_set();
+
+/// A loop over `Arguments` in its builds, the least instruction set first. Each is compiled from
+/// the same *.isa.cpp file, into the namespace of its set (cmake/Room.cmake).
+template <typename Arguments, int count>
+struct Loop {
+  struct Build {
+    InstructionSet set;
+    void (*run)(const Arguments&);
+  };
+  Build builds[count];
+
+  /// Whether any of them may run here.
+  bool runs_here() const { return builds[0].set <= instruction_set(); }
+
+  /// Runs the best build up to `limit`; there must be one. Always inlined: *.isa.cpp files call it,
+  /// and what they compile must not serve others.
+  [[gnu::always_inline]] void operator()(const Arguments& arguments,
+                                         InstructionSet limit = instruction_set()) const {
+    int best = count - 1;
+    while (builds[best].set > limit) --best;
+    builds[best].run(arguments);
+  }
+};
+
+/// Declares the build for one instruction set of the loop `name` over `Arguments`. Rooms with loops
+/// say in <room>/cpu/loop.h which sets these are.
+#define TESSERA_BUILD(set, name, Arguments) \
+  namespace set {                           \
+  void name(const Arguments&);              \
+  }
+
+}  // namespace tessera::simd
