@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tests/infer/tiny_models.h"
@@ -141,6 +142,32 @@ TEST(Inspection, RefusesWhatItCannotExplain) {
   EXPECT_THROW(inspect(*model, {}, 0), UsageError);
   EXPECT_THROW(inspect(*model, {3, 5}, 0, {.token = kVocabulary}), UsageError);
   EXPECT_THROW(inspect(*model, {3, kVocabulary}, 1), UsageError);
+}
+
+TEST(Inspection, AsJsonNamesTokensAndTheUnitBehindTheHeads) {
+  using Json = nlohmann::ordered_json;
+  const Tokenizer bytes = Tokenizer::bytes(EndOfText::kAbsent);
+  Inspection inspection;
+  inspection.position = 2;
+  inspection.token = 'b';
+  inspection.logit = 1.5;
+  inspection.log_probability = -0.5;
+  inspection.embedding = 0.25;
+  inspection.blocks = {
+      {.heads = {{.logit = 2, .memories = {{0, 0.75, 1.25}}}}, .unit_logit = -0.75},
+      {.heads = {}, .unit = BlockUnit::kFeedForward, .unit_logit = 0}};
+  inspection.alternatives = {{0xE2, -1}};
+  EXPECT_EQ(json_of(inspection, bytes), Json::parse(R"({
+    "position": 2, "token": {"id": 98, "text": "b"}, "logit": 1.5, "log_probability": -0.5,
+    "embedding": 0.25, "biases": 0.0,
+    "layers": [{"heads": [{"logit": 2.0, "memories": [{"position": 0, "weight": 0.75, "logit": 1.25}]}],
+                "persistent_memory": -0.75},
+               {"heads": [], "feed_forward": 0.0}],
+    "alternatives": [{"id": 226, "text": "bytes:\\xe2", "log_probability": -1.0}]})"));
+  EXPECT_EQ(json_of(Tokens{'a'}, bytes), Json::parse(R"([{"id": 97, "text": "a"}])"));
+  EXPECT_EQ(inspect(*test::tiny_mosaic(), {3, 5}, 1).blocks[0].unit, BlockUnit::kPersistentMemory);
+  EXPECT_EQ(inspect(*test::tiny_gpt(Positions::kRotary), {3, 5}, 1).blocks[0].unit,
+            BlockUnit::kFeedForward);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // tessera inspect --model DIR --text TEXT
 
 #include "tessera/infer/inspection.h"
-#include "tessera/report/token_view.h"
 
 #include <fmt/format.h>
 
@@ -11,20 +10,21 @@
 
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
+#include "program/serve/inspection_page.h"
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/infer/model_folder.h"
-#include "tessera/model/language_model.h"
-#include "tessera/report/page.h"
+#include "tessera/report/table.h"
 #include "tessera/report/text.h"
 
 namespace tessera::cli {
 namespace {
 
 constexpr size_t kSnippetTokens = 6;  // shown before the place of a memory
-constexpr size_t kPageMemories = 12;  // listed for each token of the page
+constexpr int64_t kPageMemories = 4;  // of each head, for each token of the page
 constexpr int64_t kMostPageTokens = 1024;
 
 struct InspectArguments {
@@ -64,22 +64,24 @@ double from_memories(const Inspection& inspection) {
   return sum;
 }
 
-double from_second_units(const Inspection& inspection) {
+double from_units(const Inspection& inspection) {
   double sum = 0;
-  for (const auto& block : inspection.blocks) sum += block.second_unit;
+  for (const auto& block : inspection.blocks) sum += block.unit_logit;
   return sum;
 }
 
-/// What stands behind the heads in a block of this model.
-std::string second_units(const LanguageModel& model) {
-  return model.kind() == "memory_mosaic" ? "persistent memories" : "feed-forward layers";
+/// What stands behind the heads in the blocks of this model.
+std::string units_of(const Inspection& inspection) {
+  return inspection.blocks.front().unit == BlockUnit::kPersistentMemory ? "persistent memories"
+                                                                        : "feed-forward layers";
 }
 
 /// A text, its tokens, and how they are shown.
 class InspectedText {
  public:
   InspectedText(const ModelFolder& folder, const std::string& text) : folder_(folder) {
-    for (int32_t id : folder.tokenizer.encode(text)) tokens_.push_back(id);
+    for (int32_t id : folder.tokenizer.encode(text, SpecialTokens::kRecognised))
+      tokens_.push_back(id);
     if (tokens_.empty()) throw UsageError("the text is empty; there is nothing to inspect");
   }
 
@@ -120,8 +122,7 @@ std::string percent(double log_probability) {
   return fmt::format("{:.2f} %", 100 * std::exp(log_probability));
 }
 
-void print_inspection(const Inspection& inspection, const InspectedText& text,
-                      const ModelFolder& folder, size_t memories) {
+void print_inspection(const Inspection& inspection, const InspectedText& text, size_t memories) {
   fmt::print("Read up to position {}: {}\n", inspection.position, text.place(inspection.position));
   fmt::print("Next token {}: {}, logit {:.4f}\n", text.quoted(inspection.token),
              percent(inspection.log_probability), inspection.logit);
@@ -134,7 +135,7 @@ void print_inspection(const Inspection& inspection, const InspectedText& text,
   Table parts("What the logit is made of", {"part", "logit"});
   parts.add_row({"embedding of the token before it", Cell::fixed(inspection.embedding, 4)});
   parts.add_row({"memories of this text", Cell::fixed(from_memories(inspection), 4)});
-  parts.add_row({second_units(*folder.model), Cell::fixed(from_second_units(inspection), 4)});
+  parts.add_row({units_of(inspection), Cell::fixed(from_units(inspection), 4)});
   if (inspection.biases != 0) parts.add_row({"biases", Cell::fixed(inspection.biases, 4)});
   fmt::print("{}\n", parts.text());
 
@@ -146,60 +147,6 @@ void print_inspection(const Inspection& inspection, const InspectedText& text,
   fmt::print("{}", table.text());
 }
 
-nlohmann::ordered_json json_of(const Inspection& inspection, const InspectedText& text) {
-  using Json = nlohmann::ordered_json;
-  Json layers = Json::array();
-  for (const BlockInspection& block : inspection.blocks) {
-    Json heads = Json::array();
-    for (const HeadInspection& head : block.heads) {
-      Json memories = Json::array();
-      for (const MemoryShare& share : head.memories)
-        memories.push_back({{"position", share.position},
-                            {"text", text.place(share.position)},
-                            {"weight", share.weight},
-                            {"logit", share.logit}});
-      heads.push_back({{"logit", head.logit}, {"memories", std::move(memories)}});
-    }
-    layers.push_back({{"heads", std::move(heads)}, {"second_unit", block.second_unit}});
-  }
-  Json alternatives = Json::array();
-  for (const TokenChoice& choice : inspection.alternatives)
-    alternatives.push_back({{"token", choice.token},
-                            {"text", text.shown(choice.token)},
-                            {"log_probability", choice.log_probability}});
-  return {{"position", inspection.position},
-          {"token", inspection.token},
-          {"text", text.shown(inspection.token)},
-          {"log_probability", inspection.log_probability},
-          {"logit", inspection.logit},
-          {"embedding", inspection.embedding},
-          {"biases", inspection.biases},
-          {"layers", std::move(layers)},
-          {"alternatives", std::move(alternatives)}};
-}
-
-ViewedToken viewed(const Inspection& inspection, const InspectedText& text,
-                   const std::string& second_units) {
-  ViewedToken token;
-  token.text = text.shown(inspection.token);
-  token.probability = std::exp(inspection.log_probability);
-  for (const TokenChoice& choice : inspection.alternatives)
-    token.alternatives.emplace_back(text.shown(choice.token), std::exp(choice.log_probability));
-  token.parts = {{"embedding of the token before", inspection.embedding}};
-  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer) {
-    double memories = 0;
-    for (const auto& head : inspection.blocks[layer].heads) memories += head.logit;
-    token.parts.emplace_back(fmt::format("layer {}: memories of this text", layer + 1), memories);
-    token.parts.emplace_back(fmt::format("layer {}: {}", layer + 1, second_units),
-                             inspection.blocks[layer].second_unit);
-  }
-  if (inspection.biases != 0) token.parts.emplace_back("biases", inspection.biases);
-  for (const auto& [layer, head, share] : strongest(inspection, kPageMemories))
-    token.memories.push_back({static_cast<int64_t>(layer), static_cast<int64_t>(head),
-                              share.position, share.weight, share.logit});
-  return token;
-}
-
 /// Every token of the text, on a page.
 void write_page(const InspectArguments& options, const ModelFolder& folder,
                 const InspectedText& text) {
@@ -209,28 +156,20 @@ void write_page(const InspectArguments& options, const ModelFolder& folder,
                      tokens.size(), kMostPageTokens);
   const InterruptGuard interrupt;
   Progress progress(stderr, "Inspecting", std::ssize(tokens));
-  std::vector<ViewedToken> view = {{.text = text.shown(tokens.front())}};
+  std::vector<Inspection> inspections;  // of every token but the first
   for (int64_t position = 0; position + 1 < std::ssize(tokens); ++position) {
     InterruptGuard::stop_if_interrupted("interrupted");
-    view.push_back(
-        viewed(inspect(*folder.model, tokens, position), text, second_units(*folder.model)));
+    inspections.push_back(inspect(*folder.model, tokens, position, {.memories = kPageMemories}));
     progress.update(position + 2, "");
   }
-  Page page("Memories behind a text", fmt::format("Model: {}", options.model));
-  page.paragraph(
-      "Point at a token, or step through the text with the arrow keys. Shaded: where the memories "
-      "that spoke for it were stored; underlined: what came next there, which their values saw.");
-  page.tokens(view);
-  page.paragraph(
-      "A logit is the sum of its parts, for the last norm's deviation held at its value. What a "
-      "memory changes in later layers counts there.");
-  write_file(options.page, page.html());
+  write_file(options.page,
+             serve::inspection_page(options.model, tokens, inspections, folder.tokenizer));
   fmt::print("{}: {} tokens\n", options.page, tokens.size());
 }
 
 /// The id of the one token that this text is.
 int64_t token_of(const ModelFolder& folder, const std::string& text) {
-  const auto ids = folder.tokenizer.encode(text);
+  const auto ids = folder.tokenizer.encode(text, SpecialTokens::kRecognised);
   if (ids.size() != 1)
     throw UsageError("--token {} is {} tokens, expected one; words begin with their space", text,
                      ids.size());
@@ -247,10 +186,10 @@ void run_inspect(const InspectArguments& options) {
   const int64_t last = std::ssize(text.tokens()) - 1;
   const Inspection result =
       inspect(*folder.model, text.tokens(), options.position.value_or(last), inspection);
-  if (options.json)
-    print_json(json_of(result, text));
-  else
-    print_inspection(result, text, folder, options.memories);
+  if (!options.json) return print_inspection(result, text, options.memories);
+  config::Json json = {{"tokens", json_of(text.tokens(), folder.tokenizer)}};
+  json.update(json_of(result, folder.tokenizer));
+  print_json(json);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class Engine {
   struct Row;
   /// What a row writes next, or why it cannot.
   struct Step {
-    Written written = {};
+    Written written;
     std::exception_ptr failure;
   };
 

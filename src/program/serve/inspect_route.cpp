@@ -16,48 +16,10 @@ using config::Json;
 constexpr int64_t kMostMemories = 1000;
 constexpr int64_t kMostAlternatives = 1000;
 
-Json token_json(const ServedModel& model, int64_t token) {
-  return {{"id", token}, {"text", model.shown(token)}};
-}
-
 /// The text's tokens, of "tokens" or "text".
 TokenIds text_of(const ServedModel& model, const Fields& fields) {
   if (fields.has("tokens")) return fields.ids("tokens");
   return encoded_text(model, fields.required_text("text"), SpecialTokens::kRecognised, "text");
-}
-
-Json json_of(const HeadInspection& head, const ServedModel& model, const TokenIds& text) {
-  Json memories = Json::array();
-  for (const MemoryShare& share : head.memories)
-    memories.push_back({{"position", share.position},
-                        {"token", token_json(model, text[share.position])},
-                        {"weight", share.weight},
-                        {"logit", share.logit}});
-  return {{"logit", head.logit}, {"memories", std::move(memories)}};
-}
-
-Json json_of(const Inspection& inspection, const ServedModel& model, const TokenIds& text) {
-  Json tokens = Json::array(), layers = Json::array(), alternatives = Json::array();
-  for (const int64_t token : text) tokens.push_back(token_json(model, token));
-  for (const BlockInspection& block : inspection.blocks) {
-    Json heads = Json::array();
-    for (const HeadInspection& head : block.heads) heads.push_back(json_of(head, model, text));
-    layers.push_back({{"heads", std::move(heads)}, {"second_unit", block.second_unit}});
-  }
-  for (const TokenChoice& choice : inspection.alternatives) {
-    alternatives.push_back(token_json(model, choice.token));
-    alternatives.back()["log_probability"] = choice.log_probability;
-  }
-  return {{"model", model.name},
-          {"tokens", std::move(tokens)},
-          {"position", inspection.position},
-          {"token", token_json(model, inspection.token)},
-          {"logit", inspection.logit},
-          {"log_probability", inspection.log_probability},
-          {"embedding", inspection.embedding},
-          {"biases", inspection.biases},
-          {"layers", std::move(layers)},
-          {"alternatives", std::move(alternatives)}};
 }
 
 /// On the engine's thread, between two tokens of the texts that are being written.
@@ -95,8 +57,10 @@ Response inspect_text(Service& service, const Request& request) {
   options.alternatives = fields.integer("alternatives", options.alternatives, 0, kMostAlternatives);
   options.token = fields.integer("token", 0, model.engine->vocabulary() - 1);
   const int64_t position = fields.integer("position", last, 0, last);
-  return json_response(
-      json_of(inspect_now(model, request.asker, text, position, options), model, text));
+  const Inspection inspection = inspect_now(model, request.asker, text, position, options);
+  Json json = {{"model", model.name}, {"tokens", json_of(text, model.tokenizer)}};
+  json.update(json_of(inspection, model.tokenizer));
+  return json_response(json);
 }
 
 }  // namespace

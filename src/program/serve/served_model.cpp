@@ -8,7 +8,6 @@
 #include "program/serve/model_decoder.h"
 #include "program/serve/served_store.h"
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/model/language_model.h"
 
@@ -18,20 +17,6 @@ namespace {
 constexpr double kCacheShare = 0.25;  // of the memory for texts, kept for prompts to come
 
 }  // namespace
-
-std::string ServedModel::bytes_of(int64_t token) const {
-  const auto id = static_cast<int32_t>(token);
-  return tokenizer.has_token(id) ? std::string(tokenizer.token_bytes(id)) : std::string();
-}
-
-std::string ServedModel::shown(int64_t token) const {
-  const std::string bytes = bytes_of(token);
-  if (bytes.empty()) return fmt::format("token:{}", token);
-  if (utf8::valid_prefix(bytes) == bytes.size()) return bytes;
-  std::string shown = "bytes:";
-  for (const char byte : bytes) shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-  return shown;
-}
 
 TokenIds encoded_text(const ServedModel& model, const std::string& text, SpecialTokens special,
                       const std::string& field) {

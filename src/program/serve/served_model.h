@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "program/serve/engine.h"
-#include "tessera/data/tokenizer.h"
+#include "tessera/data/token_text.h"
 #include "tessera/infer/model_folder.h"
 
 namespace tessera {
@@ -29,11 +29,8 @@ struct ServedModel {
   std::unique_ptr<Engine> engine;
   std::shared_ptr<ServedStore> store = nullptr;  ///< none of a language model
 
-  /// The bytes that a token stands for; none for an id that the tokenizer lacks.
-  std::string bytes_of(int64_t token) const;
-  /// A token as OpenAI's API shows it: its text, or "bytes:\xE2\x80" where its bytes alone are not
-  /// UTF-8.
-  std::string shown(int64_t token) const;
+  std::string bytes_of(int64_t token) const { return tessera::bytes_of(tokenizer, token); }
+  std::string shown(int64_t token) const { return shown_token(tokenizer, token); }
 };
 
 /// The ids of a text that came in this field of a request. Throws ApiError 422 where the tokenizer

@@ -3,13 +3,18 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/data/token_text.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/traced_block_network.h"
 
 namespace tessera {
 namespace {
+
+using config::Json;
 
 TracedModel& traced(LanguageModel& model) {
   if (auto* result = dynamic_cast<TracedModel*>(&model)) return *result;
@@ -41,8 +46,20 @@ BlockInspection inspect_block(const BlockTrace& block, const at::Tensor& directi
   for (int64_t head = 0; head < weights.size(0); ++head)
     result.heads.push_back({logits[head].sum().item<double>(),
                             largest_shares(weights[head], logits[head], first, memories)});
-  result.second_unit = block.second_unit[0].to(at::kDouble).dot(direction).item<double>();
+  result.unit = block.unit;
+  result.unit_logit = block.unit_output[0].to(at::kDouble).dot(direction).item<double>();
   return result;
+}
+
+Json token_json(int64_t token, const Tokenizer& tokenizer) {
+  return {{"id", token}, {"text", shown_token(tokenizer, token)}};
+}
+
+Json json_of(const HeadInspection& head) {
+  Json memories = Json::array();
+  for (const auto& [position, weight, logit] : head.memories)
+    memories.push_back({{"position", position}, {"weight", weight}, {"logit", logit}});
+  return {{"logit", head.logit}, {"memories", std::move(memories)}};
 }
 
 }  // namespace
@@ -51,7 +68,7 @@ double Inspection::sum() const {
   double sum = embedding + biases;
   for (const BlockInspection& block : blocks) {
     for (const HeadInspection& head : block.heads) sum += head.logit;
-    sum += block.second_unit;
+    sum += block.unit_logit;
   }
   return sum;
 }
@@ -96,6 +113,30 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
     result.blocks.push_back(inspect_block(block, direction, first, options.memories));
   }
   return result;
+}
+
+Json json_of(const Inspection& inspection, const Tokenizer& tokenizer) {
+  Json layers = Json::array(), alternatives = Json::array();
+  for (const BlockInspection& block : inspection.blocks) {
+    Json heads = Json::array();
+    for (const HeadInspection& head : block.heads) heads.push_back(json_of(head));
+    layers.push_back({{"heads", std::move(heads)},
+                      {std::string(config::enum_name(block.unit)), block.unit_logit}});
+  }
+  for (const TokenChoice& choice : inspection.alternatives) {
+    alternatives.push_back(token_json(choice.token, tokenizer));
+    alternatives.back()["log_probability"] = choice.log_probability;
+  }
+  return {{"position", inspection.position},   {"token", token_json(inspection.token, tokenizer)},
+          {"logit", inspection.logit},         {"log_probability", inspection.log_probability},
+          {"embedding", inspection.embedding}, {"biases", inspection.biases},
+          {"layers", std::move(layers)},       {"alternatives", std::move(alternatives)}};
+}
+
+Json json_of(const Tokens& text, const Tokenizer& tokenizer) {
+  Json tokens = Json::array();
+  for (const int64_t token : text) tokens.push_back(token_json(token, tokenizer));
+  return tokens;
 }
 
 }  // namespace tessera

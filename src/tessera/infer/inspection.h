@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
+#include "tessera/data/tokenizer.h"
 #include "tessera/infer/streaming_session.h"
+#include "tessera/model/traced_block_network.h"
 #include "tessera/sampling/sampling.h"
 
 namespace tessera {
@@ -23,11 +26,12 @@ struct HeadInspection {
 
 struct BlockInspection {
   std::vector<HeadInspection> heads;
-  double second_unit = 0;  ///< what the persistent memory or the feed-forward layer added
+  BlockUnit unit = BlockUnit::kPersistentMemory;
+  double unit_logit = 0;  ///< what this unit added
 };
 
 /// Why a model gave a token the logit that it has. The logit is exactly
-///   embedding + biases + sum over blocks of (sum over heads + persistent memory),
+///   embedding + biases + sum over blocks of (sum over heads + unit_logit),
 /// for the last norm's deviation held at its value. What a memory does to later blocks counts
 /// there.
 struct Inspection {
@@ -57,5 +61,13 @@ struct InspectionOptions {
 /// vocabulary; UsageError on ids outside the vocabulary.
 Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
                    const InspectionOptions& options = {});
+
+/// {"position", "token", "logit", "log_probability", "embedding", "biases", "layers": [{"heads":
+/// [{"logit", "memories": [{"position", "weight", "logit"}]}], "persistent_memory" (of a GPT:
+/// "feed_forward")}], "alternatives": [{"id", "text", "log_probability"}]}. A token is {"id",
+/// "text"}, as shown_token() shows it.
+nlohmann::ordered_json json_of(const Inspection& inspection, const Tokenizer& tokenizer);
+/// The tokens of the text, which positions count: [{"id", "text"}].
+nlohmann::ordered_json json_of(const Tokens& text, const Tokenizer& tokenizer);
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/data/token_text.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera {
@@ -22,15 +23,12 @@ ModelFolder ModelFolder::load(const std::filesystem::path& folder, const NumberT
 }
 
 TokenBytes ModelFolder::token_bytes() const {
-  return [tokenizer = tokenizer](int64_t token) {
-    const auto id = static_cast<int32_t>(token);
-    return tokenizer.has_token(id) ? std::string(tokenizer.token_bytes(id)) : std::string();
-  };
+  return [tokenizer = tokenizer](int64_t token) { return bytes_of(tokenizer, token); };
 }
 
 std::string ModelFolder::text_of(const Tokens& tokens) const {
   std::string text;
-  for (int64_t token : tokens) text += token_bytes()(token);
+  for (int64_t token : tokens) text += bytes_of(tokenizer, token);
   return text;
 }
 

@@ -78,7 +78,7 @@ std::pair<at::Tensor, BlockTrace> MosaicBlockImpl::trace(at::Tensor x) {
   const at::Tensor from_persistent = persistent->forward(persistent_norm->forward(x));  // [B, T, C]
   return {x + from_persistent,
           {reading.weights, reading.values, context->output->weight, context->output->bias,
-           from_persistent.select(1, x.size(1) - 1)}};
+           BlockUnit::kPersistentMemory, from_persistent.select(1, x.size(1) - 1)}};
 }
 
 std::pair<at::Tensor, MosaicBlockState> MosaicBlockImpl::read(at::Tensor x,

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/Tensor.h>
 
+#include <array>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,20 +14,26 @@
 
 namespace tessera {
 
+/// What stands behind the heads of a block.
+enum class BlockUnit { kPersistentMemory, kFeedForward };
+constexpr std::array<std::string_view, 2> enum_names(BlockUnit) {
+  return {"persistent_memory", "feed_forward"};
+}
+
 /// How one block came to what it added to the residual stream at the last position: its memory's
-/// (or attention's) heads read the N pairs that are stored by then, and its persistent memory (or
-/// feed-forward layer) added more.
+/// (or attention's) heads read the N pairs that are stored by then, and the unit behind them added
+/// more.
 struct BlockTrace {
   at::Tensor weights;      ///< [B, H, N]: the weight of each pair in each head's reading
   at::Tensor values;       ///< [B, H, N, D]: what is stored
   at::Tensor output;       ///< [C, H * D]: from the heads' readings to the residual stream
   at::Tensor output_bias;  ///< [C] or undefined
-  at::Tensor second_unit;  ///< [B, C]: what the persistent memory or feed-forward layer added
+  BlockUnit unit;
+  at::Tensor unit_output;  ///< [B, C]: what the unit added
 };
 
 /// The residual stream at the last position of each of B sequences, as the sum of its parts:
-///   embedded + sum over the blocks of (output (sum_i weights_i values_i) + bias + persistent
-///   memory).
+///   embedded + sum over the blocks of (output (sum_i weights_i values_i) + bias + unit_output).
 struct ResidualTrace {
   at::Tensor embedded;  ///< [B, C]
   std::vector<BlockTrace> blocks;

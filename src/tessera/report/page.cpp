@@ -4,7 +4,6 @@
 
 #include "tessera/report/detail/page_style.h"
 #include "tessera/report/text.h"
-#include "tessera/report/token_view.h"
 
 namespace tessera {
 namespace {
@@ -77,11 +76,6 @@ void Page::chart(const Chart& chart, std::string_view caption) {
   body_ += folded("The numbers", chart.numbers()) + "</figure>\n";
 }
 
-void Page::tokens(const std::vector<ViewedToken>& tokens) {
-  body_ += token_view(tokens);
-  has_tokens_ = true;
-}
-
 std::string Page::html() const {
   std::string contents;
   for (std::size_t i = 0; i < headings_.size() && headings_.size() >= 3; ++i) {
@@ -97,12 +91,11 @@ std::string Page::html() const {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\"/>\n"
-      "<title>{0}</title>\n<style>\n{1}{2}{7}</style>\n</head>\n<body>\n<main>\n"
+      "<title>{0}</title>\n<style>\n{1}{2}</style>\n</head>\n<body>\n<main>\n"
       "<header><h1>{0}</h1>\n{3}{4}</header>\n{5}"
       "<footer>Made by Tessera. This file holds everything it shows and loads nothing.</footer>\n"
-      "</main>\n<script>\n{6}{8}</script>\n</body>\n</html>\n",
-      escape_markup(title_), kChartStyle, kPageStyle, subtitle, contents, body_, kPageScript,
-      has_tokens_ ? kTokenViewStyle : "", has_tokens_ ? kTokenViewScript : "");
+      "</main>\n<script>\n{6}</script>\n</body>\n</html>\n",
+      escape_markup(title_), kChartStyle, kPageStyle, subtitle, contents, body_, kPageScript);
 }
 
 }  // namespace tessera

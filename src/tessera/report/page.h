@@ -10,8 +10,6 @@
 
 namespace tessera {
 
-struct ViewedToken;
-
 /// One self-contained HTML file: it opens offline, loads nothing, follows the reader's light or
 /// dark setting and fits a telephone. All text is escaped.
 class Page {
@@ -34,9 +32,6 @@ class Page {
   /// The chart with its numbers folded away below it, as data() does.
   void chart(const Chart& chart, std::string_view caption = "");
 
-  /// A text whose tokens show their memories when they are pointed at.
-  void tokens(const std::vector<ViewedToken>& tokens);
-
   std::string html() const;
 
  private:
@@ -44,7 +39,6 @@ class Page {
   std::string subtitle_;
   std::vector<std::string> headings_;
   std::string body_;
-  bool has_tokens_ = false;
 };
 
 }  // namespace tessera

@@ -25,7 +25,7 @@ Written TextWriter::draw(std::span<const float> logits, std::span<const int64_t>
 Written TextWriter::add(ScoredToken token) {
   const int64_t id = token.token;
   ++written_;
-  Written written = {.token = std::move(token), .text = {}, .finish = {}};
+  Written written = {.token = std::move(token)};
   if (options_->token_bytes && id != options_->end_of_text)
     written.text = stream_.push(options_->token_bytes(id));
   written.finish = reason_to_finish(id);
@@ -34,7 +34,7 @@ Written TextWriter::add(ScoredToken token) {
 }
 
 Written TextWriter::end(Finish reason) {
-  return {.token = {}, .text = stream_.finish(), .finish = reason};
+  return {.text = stream_.finish(), .finish = reason};
 }
 
 std::optional<Finish> TextWriter::reason_to_finish(int64_t token) const {

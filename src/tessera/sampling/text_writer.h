@@ -37,9 +37,9 @@ constexpr std::array<std::string_view, 6> enum_names(Finish) {
 
 /// What is new of a text.
 struct Written {
-  std::optional<ScoredToken> token;  ///< none where the text ends without another one
-  std::string text;                  ///< what has become final (TextStream)
-  std::optional<Finish> finish;      ///< where the text ends
+  std::optional<ScoredToken> token = {};  ///< none where the text ends without another one
+  std::string text = {};                  ///< what has become final (TextStream)
+  std::optional<Finish> finish = {};      ///< where the text ends
 };
 
 /// Writes one text: draws its tokens one at a time, turns them into text, and says where it ends.

@@ -26,7 +26,7 @@ TEST_F(Inspecting, TheJsonsPartsAddUpToTheLogit) {
   const json result = json::parse(run.out);
   double sum = result["embedding"].get<double>() + result["biases"].get<double>();
   for (const json& layer : result["layers"]) {
-    sum += layer["second_unit"].get<double>();
+    sum += layer["persistent_memory"].get<double>();
     for (const json& head : layer["heads"]) {
       sum += head["logit"].get<double>();
       for (const json& memory : head["memories"]) EXPECT_LT(memory["position"], result["position"]);
@@ -52,8 +52,8 @@ TEST_F(Inspecting, WritesAPageOfEveryToken) {
   const Outcome run = inspect({"--file", path("text.txt"), "--page", path("page.html")});
   ASSERT_EQ(run.status, 0) << run.err;
   const std::string page = read_file(path("page.html"));
-  EXPECT_THAT(page, HasSubstr("class=\"token-view\""));
-  EXPECT_THAT(page, HasSubstr("layer 1: persistent memories"));
+  EXPECT_THAT(page, HasSubstr(R"({"id":73,"text":"I"})"));
+  EXPECT_THAT(page, HasSubstr("\"persistent_memory\":"));
 }
 
 TEST_F(Inspecting, RefusesWhatCannotBeInspected) {

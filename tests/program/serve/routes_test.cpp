@@ -54,15 +54,16 @@ TEST(Routes, WhichMemoriesMadeAToken) {
   EXPECT_EQ(reply["token"]["text"], "g");
   EXPECT_DOUBLE_EQ(reply["logit"], expected.logit);
   EXPECT_EQ(reply["tokens"].size(), 12u);
+  EXPECT_EQ(reply["tokens"][0], (Json{{"id", 't'}, {"text", "t"}}));
   EXPECT_EQ(reply["alternatives"].size(), 4u);
   double sum = reply["embedding"].get<double>() + reply["biases"].get<double>();
   for (const Json& layer : reply["layers"]) {
-    sum += layer["second_unit"].get<double>();
+    sum += layer["persistent_memory"].get<double>();
     for (const Json& head : layer["heads"]) {
       sum += head["logit"].get<double>();
       ASSERT_EQ(head["memories"].size(), 3u);
       const Json& memory = head["memories"][0];
-      EXPECT_EQ(memory["token"]["id"], text[memory["position"].get<size_t>()]);
+      EXPECT_LT(memory["position"], 6);
       EXPECT_GE(memory["weight"], head["memories"][1]["weight"]);
     }
   }

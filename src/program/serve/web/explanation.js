@@ -1,31 +1,13 @@
 // Why a model expected a token: the parts of its logit, and the memories that it read.
 
-import {post} from "./api.js";
 import {make, makeTable} from "./dom.js";
 import {MemoryText} from "./memory_text.js";
-import {bytesOf, nameOf} from "./token_bytes.js";
+import {nameOf} from "./token_bytes.js";
 import {percent, quoted, signed} from "./words.js";
 
-const kMemories = 12;  // of each head
 const kListed = 10;
-const kAround = 6;     // tokens shown before a memory
-
-// The ids of a text, and which of them holds the byte `offset`.
-async function tokenAt(model, text, offset, signal) {
-  const reply = await post("/tokenize", {model, prompt: text, return_token_strs: true}, {signal});
-  let end = 0;
-  const index = reply.token_strs.findIndex((name) => (end += bytesOf(name).length) > offset);
-  return {ids: reply.tokens, index};
-}
-
-// The server's account of the token of `text` that holds the byte `offset`; null for the first
-// token, which has nothing before it.
-async function inspect(model, text, offset, signal) {
-  const {ids, index} = await tokenAt(model, text, offset, signal);
-  if (index < 1) return null;
-  return post("/v1/inspect", {model, tokens: ids.slice(0, index + 1), position: index - 1,
-    memories: kMemories, alternatives: 0}, {signal});
-}
+const kAround = 6;  // tokens shown before a memory
+const kUnits = {persistent_memory: "persistent memory", feed_forward: "feed-forward layer"};
 
 function diverging(value, most) {
   const bar = make("span", {class: value < 0 ? "minus" : "plus"});
@@ -54,49 +36,42 @@ export class Explanation {
   }
 
   clear() {
-    this.asking?.abort();
     this.box.replaceChildren();
   }
 
-  // written: a WrittenText by `model`, of which token `index` is to be explained.
-  async show(model, written, index) {
+  // name: the token's. note: said beside it. alternatives: an element. inspection: what the server
+  // answers, or a promise of that; null for a first token.
+  async show({name, note, alternatives, inspection}) {
     this.clear();
-    this.asking = new AbortController();
-    const name = nameOf(written.tokens[index].name);
     const memories = make("div", {class: "memories", "aria-live": "polite"}, make("p", {class: "soft"}, "Reading the memories\u2026"));
-    this.box.append(make("div", {class: "card", role: "region", "aria-label": `The token ${quoted(name)}`},
-      make("h3", {}, `Why ${quoted(name)}? `, make("small", {}, `${model} gave it ${percent(written.tokens[index].probability)}`)),
+    this.box.append(make("div", {class: "card", role: "region", "aria-label": `The token ${quoted(nameOf(name))}`},
+      make("h3", {}, `Why ${quoted(nameOf(name))}? `, make("small", {}, note)),
       make("div", {class: "two narrow-first"},
-        make("div", {}, make("h4", {}, "What else could stand here"), written.alternativesOf(index)), memories)));
+        make("div", {}, make("h4", {}, "What else could stand here"), alternatives), memories)));
     try {
-      memories.replaceChildren(...await this.memoriesOf(model, written, index));
+      memories.replaceChildren(...this.memoriesOf(await inspection));
       this.text?.drawArcs();
     } catch (error) {
       if (error.name !== "AbortError") memories.replaceChildren(make("p", {class: "problem"}, error.message));
     }
   }
 
-  async memoriesOf(model, written, index) {
-    const text = written.textWith(index, written.tokens[index].name);
-    const before = written.textWith(index, "");
-    if (text === null || before === null)
-      throw new Error("This token begins or ends inside a character, and memories are shown of whole characters only.");
-    const offset = new TextEncoder().encode(before).length;
-    const reply = await inspect(model, text, offset, this.asking.signal);
-    if (!reply) return [make("p", {}, "It is the first token: the model had read nothing before it.")];
-    this.reply = reply;
-    this.text = new MemoryText(reply.tokens.slice(0, reply.position + 1), reply.token);
+  memoriesOf(inspection) {
+    if (!inspection) return [make("p", {}, "It is the first token: the model had read nothing before it.")];
+    this.reply = inspection;
+    this.text = new MemoryText(inspection.tokens.slice(0, inspection.position + 1), inspection.token);
     this.list = make("div");
     const parts = this.partsTable();
     this.choose(parts.querySelector("button"), null);
-    return [make("h4", {}, `What made its logit, ${signed(reply.logit)}`), parts,
+    return [make("h4", {}, `What made its logit, ${signed(inspection.logit)}`), parts,
       make("h4", {}, "Where these memories were stored"), this.text.element, this.list];
   }
 
   // Layers and heads to choose from, with what each added.
   partsTable() {
     const {layers, embedding, biases} = this.reply;
-    const parts = [embedding, biases, ...layers.flatMap((layer) => [layer.second_unit, ...layer.heads.map((head) => head.logit)])];
+    const unit = Object.keys(kUnits).find((name) => name in layers[0]);
+    const parts = [embedding, biases, ...layers.flatMap((layer) => [layer[unit], ...layer.heads.map((head) => head.logit)])];
     const most = Math.max(1e-9, ...parts.map(Math.abs));
     const rows = [];
     const row = (label, value) => rows.push([label, signed(value), diverging(value, most)]);
@@ -109,7 +84,7 @@ export class Explanation {
     row(chooser("All heads", null), all.reduce((sum, head) => sum + head.logit, 0));
     layers.forEach((layer, l) => {
       layer.heads.forEach((head, h) => row(chooser(`Layer ${l + 1}, head ${h + 1}`, [head]), head.logit));
-      row(`Layer ${l + 1}, persistent memory or feed-forward`, layer.second_unit);
+      row(`Layer ${l + 1}, ${kUnits[unit]}`, layer[unit]);
     });
     row("Embedding of the last token", embedding);
     row("Biases", biases);

@@ -2,14 +2,9 @@
 
 import {make, makeTable} from "./dom.js";
 import {letTabReach, makeTokenRow} from "./token_row.js";
-import {count, percent, quoted, visible, whole} from "./words.js";
+import {count, kEndings, percent, quoted, visible, whole} from "./words.js";
 
 const kColours = 8;
-const kEndings = {
-  max_tokens: "It stopped at the number of tokens asked for.",
-  end_of_text: "The document ends here.",
-  not_stored: "It stopped because no stored document continues here.",
-};
 
 // Documents keep their colours while the page is open.
 export class DocumentColours {
@@ -76,7 +71,7 @@ export function recitalView(recital, colours, {title = null, changed = [], mark 
   }
   letTabReach(box);
   makeTokenRow(box, {contentOf: (index) => cardOf(recital.tokens[index])});
-  const ending = recital.tokens.length === 0 ? "It recites nothing: this text is not stored." : kEndings[recital.finish];
+  const ending = recital.tokens.length === 0 ? "It recites nothing: this text is not stored." : `It ends here: ${kEndings[recital.finish]}.`;
   return make("div", {class: "one-recital"}, title ? make("h4", {}, title) : null, box, legend(recital.tokens, colours, box),
     make("p", {class: "soft"}, ending));
 }

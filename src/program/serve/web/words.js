@@ -1,4 +1,12 @@
-// Numbers and tokens as people read them.
+// Numbers, tokens and the ends of texts as people read them.
+
+// By `finish` of the server's answers.
+export const kEndings = {
+  max_tokens: "reached the number of tokens",
+  stop_string: "reached the stop text",
+  end_of_text: "the text ended",
+  not_stored: "no stored document continues this",
+};
 
 export function percent(share) {
   if (share > 0 && share < 0.0005) return "below 0.1 %";

@@ -3,17 +3,12 @@
 import {events, get, isAborted} from "./api.js";
 import {make, showProblem} from "./dom.js";
 import {Explanation} from "./explanation.js";
+import {inspect} from "./inspect.js";
 import {addressOf, changedValues, fillForm, fillSelect, saveState} from "./state.js";
 import {shadeLegend, WrittenText} from "./written_text.js";
-import {count, percent, short} from "./words.js";
+import {count, kEndings, percent, short} from "./words.js";
 
 const kAlternatives = 8;
-const kEndings = {
-  max_tokens: "reached the number of tokens",
-  stop_string: "reached the stop text",
-  end_of_text: "the text ended",
-  not_stored: "no stored document continues this",
-};
 
 class Writer {
   constructor(section) {
@@ -64,6 +59,7 @@ class Writer {
     saveState("write", values, {keepOld});
     this.shown = addressOf("write", values);
     showProblem(this.section, null);
+    this.asking?.abort();
     this.explanation.clear();
     const {model, beside} = this.form.elements;
     const names = [model.value, beside.value].filter((name) => name !== "");
@@ -94,7 +90,11 @@ class Writer {
   explain(model, written, index) {
     for (const token of this.columns.querySelectorAll(".chosen")) token.classList.remove("chosen");
     written.mark(index);
-    this.explanation.show(model, written, index);
+    this.asking?.abort();
+    this.asking = new AbortController();
+    const {name, probability} = written.tokens[index];
+    this.explanation.show({name, note: `${model} gave it ${percent(probability)}`,
+      alternatives: written.alternativesOf(index), inspection: inspect(model, written, index, this.asking.signal)});
   }
 
   request(model) {

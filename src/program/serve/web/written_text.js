@@ -22,17 +22,14 @@ export function shadeLegend() {
 }
 
 export class WrittenText {
-  // onChoose(index): a token was clicked. onGoOn(prompt): an alternative was picked; prompt is the
-  // text up to and with it.
+  // onChoose(index): a token was clicked. onGoOn(prompt), if alternatives can be picked: prompt is the
+  // text up to and with the one that was.
   constructor({onChoose, onGoOn}) {
     this.tokens = [];  // {name, probability, alternatives: [{text, probability}]}
     this.prompt = "";
     this.onGoOn = onGoOn;
     this.box = make("div", {class: "text", role: "group", "aria-label": "The written text; arrow keys go from token to token"});
-    makeTokenRow(this.box, {contentOf: (index) => this.cardOf(index), onChoose: (index) => {
-      this.mark(index);
-      onChoose(index);
-    }});
+    makeTokenRow(this.box, {contentOf: (index) => this.cardOf(index), onChoose});
   }
 
   begin(prompt) {
@@ -98,13 +95,14 @@ export class WrittenText {
       alternatives: token.alternatives,
       chosen: token.name,
       pickable: (text) => this.textWith(index, text) !== null,
-      onPick: (text) => this.onGoOn(this.textWith(index, text)),
+      onPick: this.onGoOn && ((text) => this.onGoOn(this.textWith(index, text))),
     });
   }
 
   cardOf(index) {
     const token = this.tokens[index];
     return [make("p", {class: "title"}, make("b", {}, quoted(nameOf(token.name))), ` ${percent(token.probability)}`),
-      this.alternativesOf(index), make("p", {class: "soft"}, "Pick one to go on from here. Click the token for its memories.")];
+      this.alternativesOf(index),
+      make("p", {class: "soft"}, this.onGoOn ? "Pick one to go on from here. Click the token for its memories." : "Click the token for its memories.")];
   }
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import {after, before, describe, test} from "node:test";
 import {fits, launch, namelessControls, openPage} from "./browser.js";
-import {smallText, Workplace} from "./workplace.js";
+import {smallText, tessera, Workplace} from "./workplace.js";
 
 const kPlaces = ["write", "remember", "runs", "plan"];
 const kRaven = "Once upon a midnight dreary, while I pondered, weak and weary,\n";
@@ -125,6 +125,27 @@ describe("Write", () => {
     await page.waitForSelector("#write .problem:visible");
     assert.match(await page.locator("#write .problem").textContent(), /there is no model 'none'/);
   }, {refusals: [404]}));
+});
+
+describe("The page of tessera inspect", () => {
+  test("shows what the server's page shows, offline", async () => {
+    const model = place.path("runs/mosaic/model"), file = place.path("inspect.html");
+    tessera("inspect", "--model", model, "--text", "the cat sees", "--page", file);
+    const inspection = JSON.parse(tessera("inspect", "--model", model, "--text", "the cat sees", "--position", "10", "--json"));
+    const opened = await openPage(browser, `file://${place.folder}`, "inspect.html");
+    const {page} = opened;
+    assert.equal((await texts(page.locator(".inspected [data-index]"))).join(""), "he cat sees");
+    await page.locator("[data-index='10']").click();
+    await page.waitForSelector(".parts");
+    const parts = await texts(page.locator(".parts tbody td:first-child"));
+    assert.ok(parts.includes("Layer 1, persistent memory"), parts.join());
+    const embedding = await page.locator(".parts tr", {hasText: "Embedding"}).locator("td.number").textContent();
+    assert.equal(Number(embedding.replace("\u2212", "-")).toFixed(2), inspection.embedding.toFixed(2));
+    assert.equal(await page.locator(".explained").textContent(), "s");
+    assert.ok(await fits(page));
+    assert.deepEqual(await namelessControls(page), []);
+    await opened.close();
+  });
 });
 
 describe("Remember", () => {

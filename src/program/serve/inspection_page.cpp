@@ -1,0 +1,91 @@
+#include "program/serve/inspection_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "program/serve/service.h"
+#include "program/serve/web_files.h"
+#include "tessera/report/text.h"
+
+namespace tessera::serve {
+namespace {
+
+using config::Json;
+
+/// The modules of the page, each behind those that it imports.
+constexpr const char* kModules[] = {"/dom.js",         "/words.js",        "/token_bytes.js",
+                                    "/token_row.js",   "/alternatives.js", "/written_text.js",
+                                    "/memory_text.js", "/explanation.js",  "/inspection.js"};
+
+constexpr const char* kPage = R"(<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>Memories behind a text</title>
+<style>
+{style}</style>
+</head>
+<body>
+<header><h1>Memories behind a text</h1></header>
+<main>
+<p class="soft">{model}. Point at a token to see how probable it was and what else could have stood there; click it to
+see which memories made it. The arrow keys step through the text.</p>
+<noscript><p class="problem">This page needs JavaScript.</p></noscript>
+<div class="card inspected"></div>
+<div class="explanation"></div>
+<p class="soft">A logit is the sum of its parts, for the last norm's deviation held at its value. What a memory changes in
+later layers counts there. Made by Tessera. This file holds everything it shows and loads nothing.</p>
+</main>
+<div id="card" class="card" hidden></div>
+<script type="application/json" id="inspections">{data}</script>
+<script type="module">
+{script}</script>
+</body>
+</html>
+)";
+
+std::string_view web_file(std::string_view path) {
+  return std::ranges::find(web_files(), path, &WebFile::path)->content;
+}
+
+/// The lines of a module as a part of one script, which holds the modules that it imports, too.
+std::string part_of_script(std::string_view module) {
+  std::string lines;
+  while (!module.empty()) {
+    std::string_view line = module.substr(0, module.find('\n') + 1);
+    module.remove_prefix(line.size());
+    if (line.starts_with("import ")) continue;
+    if (line.starts_with("export ")) line.remove_prefix(std::string_view("export ").size());
+    lines += line;
+  }
+  return lines;
+}
+
+/// JSON that can stand inside <script>: without '<' nothing ends the element.
+std::string script_data(const Json& json) {
+  std::string text;
+  for (const char c : json_line(json)) text += c == '<' ? "\\u003c" : std::string(1, c);
+  return text;
+}
+
+}  // namespace
+
+std::string inspection_page(const std::string& model, const Tokens& text,
+                            const std::vector<Inspection>& inspections,
+                            const Tokenizer& tokenizer) {
+  Json explained = Json::array();
+  for (const Inspection& inspection : inspections)
+    explained.push_back(json_of(inspection, tokenizer));
+  std::string script;
+  for (const char* module : kModules) script += part_of_script(web_file(module));
+  return fmt::format(fmt::runtime(kPage), fmt::arg("model", escape_markup(model)),
+                     fmt::arg("style", web_file("/page.css")), fmt::arg("script", script),
+                     fmt::arg("data", script_data({{"tokens", json_of(text, tokenizer)},
+                                                   {"inspections", std::move(explained)}})));
+}
+
+}  // namespace tessera::serve
