@@ -61,9 +61,9 @@ class StoreReader {
 bool goes_on(const memo::NextToken& next, bool begun);
 
 struct RecallOptions {
-  int64_t tokens = 50;  ///< at most
+  int64_t tokens = 50;             ///< at most
   double error_rate = kErrorRate;  ///< of the bound code
-  size_t sources = 3;  ///< at most, for each token
+  size_t sources = 3;              ///< at most, for each token
 };
 
 struct Recall {

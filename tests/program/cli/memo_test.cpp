@@ -101,7 +101,8 @@ TEST_F(Memo, UpdateMemorizesWhatHasChanged) {
   for (const auto& document : documents)
     EXPECT_EQ(document["metadata"], (config::Json{{"by", "Blake"}, {"kind", "poem"}}));
   done({"memorize", path("store"), path("text.txt"), "--meta", "kind=prose"});
-  EXPECT_EQ(json({"documents", store, "--meta", "kind=poem", "--meta", "by=Blake"})["data"].size(), 2u);
+  EXPECT_EQ(json({"documents", store, "--meta", "kind=poem", "--meta", "by=Blake"})["data"].size(),
+            2u);
   EXPECT_EQ(json({"documents", store, "--meta", "kind=prose"})["data"][0]["id"], "text.txt");
   EXPECT_EQ(json({"documents", store, "--meta", "kind=letter"})["data"].size(), 0u);
   EXPECT_EQ(json({"documents", store, "--since", "2020-01-01"})["data"].size(), 3u);
