@@ -1,17 +1,27 @@
 #!/usr/bin/env bash
-# Installs what Tessera needs on Debian 12: packages of the distribution, nothing else.
+# Installs what Tessera needs on Debian 12 or later: packages of the distribution, nothing else.
 # Usage: debian-packages.sh [--tests]
 set -euo pipefail
 
+# Debian 13 renamed a package, and has no clang-format 14: there the layout is not checked.
+release=$(. /etc/os-release; echo "${VERSION_ID:-testing}")
+if [[ $release == 12 ]]; then
+  tcmalloc=libtcmalloc-minimal4
+  layout=(clang-format-14)
+else
+  tcmalloc=libtcmalloc-minimal4t64
+  layout=()
+fi
+
 packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates
-  libtorch-dev libopenblas0-openmp libgloo-dev libdnnl-dev libtcmalloc-minimal4
+  libtorch-dev libopenblas0-openmp libgloo-dev libdnnl-dev "$tcmalloc"
   libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libxxhash-dev
   libsqlite3-dev libssl-dev libboost-dev libcurl4-openssl-dev
   bible-kjv bible-kjv-text
 )
 if [[ "${1:-}" == --tests ]]; then
-  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev clang-format-14 chromium
+  packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev "${layout[@]}" chromium
              librsvg2-bin curl)
   # Those of another source will do, and exclude Debian's.
   command -v node >/dev/null || packages+=(nodejs)

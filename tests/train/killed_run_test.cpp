@@ -19,7 +19,7 @@ namespace {
 using test::TemporaryFolder;
 using test::timeless_lines;
 using test::tiny_config;
-using test::tiny_task;
+using test::TinyLearner;
 using test::TinyNetwork;
 using test::weights_of;
 using testing::HasSubstr;
@@ -39,7 +39,8 @@ test::Process train(const std::filesystem::path& folder, int64_t calls) {
   return test::Process(
       [&] {
         TinyNetwork network;
-        Trainer(long_config(), tiny_task(network), folder).run(Start::kResume);
+        TinyLearner learner(network, long_config());
+        Trainer(learner, folder).run(Start::kResume);
         return 0;
       },
       {.system_calls = calls});
@@ -77,8 +78,9 @@ TEST(KilledRunDeathTest, GoesOnBitForBit) {
 
   TinyNetwork expected, resumed;
   const int threads = at::get_num_threads();
-  Trainer(long_config(), tiny_task(expected), folder / "whole").run(Start::kNew);
-  Trainer(long_config(), tiny_task(resumed), folder / "run").run(Start::kResume);
+  TinyLearner whole(expected, long_config()), rest(resumed, long_config());
+  Trainer(whole, folder / "whole").run(Start::kNew);
+  Trainer(rest, folder / "run").run(Start::kResume);
   at::set_num_threads(threads);
   EXPECT_TRUE(weights_of(resumed).equal(weights_of(expected)));
   EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),

@@ -36,14 +36,6 @@ TEST(MetricsLog, ResumingDropsWhatIsRepeatedAndATornLine) {
             "{\"step\":1}\n{\"step\":2}\n{\"step\":2,\"x\":0}\n{\"step\":3,\"again\":true}\n");
 }
 
-TEST(MetricsLog, KnowsHowLongTheTrainingTook) {
-  const TemporaryFolder folder;
-  const auto path = folder / "metrics.jsonl";
-  EXPECT_EQ(MetricsLog::seconds(path), 0);
-  write_file(path, "{\"step\":1,\"elapsed_seconds\":2.5}\n{\"step\":2,\"elapsed_seconds\":4}\n");
-  EXPECT_EQ(MetricsLog::seconds(path), 4);
-}
-
 TEST(MetricsLog, ANewLogIsEmpty) {
   const TemporaryFolder folder;
   write_file(folder / "m", "{\"step\":0}\n");

@@ -19,21 +19,21 @@ using test::message_of;
 using test::Recorder;
 using test::TemporaryFolder;
 using test::tiny_config;
+using test::TinyLearner;
 using test::TinyNetwork;
 using testing::HasSubstr;
 
 /// The mean square of TinyNetwork on inputs that depend on (step, micro-batch) alone: threads of
 /// one process share LibTorch's generator.
-TrainingTask counted_task(TinyNetwork& network) {
-  TrainingTask task{
-      .module = network, .loss = {}, .evaluate = {}, .sample = {}, .digest = "counted"};
-  task.loss = [&network](int64_t step, int64_t micro_batch) {
-    const at::Tensor x = at::arange(8, at::kFloat).view({2, 4}).add(step + 3 * micro_batch).sin();
-    const at::Tensor hidden = at::tanh(network.gain * x.matmul(network.first.t()));
-    return hidden.matmul(network.second.t()).sub(0.5).square().mean();
-  };
-  return task;
-}
+struct CountedLearner : TinyLearner {
+  CountedLearner(TinyNetwork& network, const TrainConfig& config) : TinyLearner(network, config) {
+    loss_of = [&network](int64_t step, int64_t micro_batch) {
+      const at::Tensor x = at::arange(8, at::kFloat).view({2, 4}).add(step + 3 * micro_batch).sin();
+      const at::Tensor hidden = at::tanh(network.gain * x.matmul(network.first.t()));
+      return hidden.matmul(network.second.t()).sub(0.5).square().mean();
+    };
+  }
+};
 
 TrainConfig counted_config() {
   TrainConfig config = tiny_config();
@@ -43,33 +43,32 @@ TrainConfig counted_config() {
 }
 
 /// What came of a training.
-struct Trained {
+struct Outcome {
   std::vector<double> losses;          // of the updates that were made
   std::vector<at::Tensor> parameters;  // in the end, of each process
 };
 
-Trained train_with(int64_t count, const TrainConfig& config, const std::filesystem::path& folder,
+Outcome train_with(int64_t count, const TrainConfig& config, const std::filesystem::path& folder,
                    Start start = Start::kNew) {
-  Trained trained;
+  Outcome trained;
   trained.parameters.resize(static_cast<size_t>(count));
   in_processes(count, [&](Processes& processes) {
     TinyNetwork network;
-    TrainingTask task = counted_task(network);
-    task.processes = &processes;
+    CountedLearner learner(network, config);
     if (processes.leads()) {
       Recorder recorder;
-      Trainer(config, task, folder, &recorder).run(start);
+      Trainer(learner, folder, &recorder, &processes).run(start);
       for (const StepMetrics& step : recorder.steps) trained.losses.push_back(step.loss);
     } else {
       network.first.detach().zero_();  // the leader's count
-      help_training(config, task);
+      help_training(learner, processes);
     }
     trained.parameters[static_cast<size_t>(processes.rank())] = test::weights_of(network);
   });
   return trained;
 }
 
-void expect_near(const Trained& found, const Trained& expected, double tolerance) {
+void expect_near(const Outcome& found, const Outcome& expected, double tolerance) {
   ASSERT_EQ(found.losses.size(), expected.losses.size());
   for (size_t i = 0; i < found.losses.size(); ++i)
     EXPECT_NEAR(found.losses[i], expected.losses[i], tolerance) << i;
@@ -85,7 +84,7 @@ std::map<std::string, at::Tensor> last_checkpoint(const std::filesystem::path& r
 
 TEST(HelpTraining, SharesUpdatesThatAreThoseOfOneProcess) {
   const TemporaryFolder folder;
-  const Trained alone = train_with(1, counted_config(), folder / "1");
+  const Outcome alone = train_with(1, counted_config(), folder / "1");
   for (const int64_t count : {2, 4})
     expect_near(train_with(count, counted_config(), folder / std::to_string(count)), alone, 1e-6);
 }
@@ -99,7 +98,7 @@ TEST(HelpTraining, SharesTheOptimizerWithoutAnotherResult) {
     TrainConfig config = counted_config();
     config.optimizer = optimizer;
     config.clip_value = 0.5;
-    const Trained whole = train_with(2, config, run("whole"));
+    const Outcome whole = train_with(2, config, run("whole"));
     config.share_optimizer = true;
     expect_near(train_with(2, config, run("shared")), whole, 0.0);
     const auto expected = last_checkpoint(run("whole")), found = last_checkpoint(run("shared"));
@@ -112,14 +111,14 @@ TEST(HelpTraining, GoesOnFromASharedOptimizerWithAnyNumberOfProcesses) {
   const TemporaryFolder folder;
   TrainConfig config = counted_config();
   config.share_optimizer = true;
-  const Trained whole = train_with(2, config, folder / "whole");
+  const Outcome whole = train_with(2, config, folder / "whole");
   for (const int64_t count : {1, 2, 4}) {
     const auto run = folder / std::to_string(count);
     TrainConfig first = config;
     first.steps = 5;
     first.decay_steps = config.steps;
     train_with(2, first, run);
-    Trained second = train_with(count, config, run, Start::kResume);
+    Outcome second = train_with(count, config, run, Start::kResume);
     second.losses.insert(second.losses.begin(), whole.losses.begin(), whole.losses.begin() + 5);
     expect_near(second, whole, count == 2 ? 0.0 : 1e-6);
   }
@@ -127,10 +126,10 @@ TEST(HelpTraining, GoesOnFromASharedOptimizerWithAnyNumberOfProcesses) {
 
 TEST(HelpTraining, SendsGradientsInBfloat16) {
   const TemporaryFolder folder;
-  const Trained exact = train_with(2, counted_config(), folder / "fp32");
+  const Outcome exact = train_with(2, counted_config(), folder / "fp32");
   TrainConfig config = counted_config();
   config.wire_precision = WirePrecision::kBFloat16;
-  const Trained rounded = train_with(2, config, folder / "bf16");
+  const Outcome rounded = train_with(2, config, folder / "bf16");
   expect_near(rounded, exact, 0.02);
   EXPECT_NE(rounded.losses, exact.losses);
 }
@@ -142,14 +141,13 @@ TEST(HelpTraining, EndsWhereTheTrainingDiverges) {
     config.share_optimizer = share;
     in_processes(2, [&](Processes& processes) {
       TinyNetwork network;
-      TrainingTask task = counted_task(network);
-      task.processes = &processes;
-      task.loss = [&, loss = task.loss](int64_t step, int64_t micro_batch) {
+      CountedLearner learner(network, config);
+      learner.loss_of = [&, loss = learner.loss_of](int64_t step, int64_t micro_batch) {
         const at::Tensor right = loss(step, micro_batch);
         return step == 3 ? spoilt(right) : right;
       };
-      if (!processes.leads()) return help_training(config, task);
-      Trainer trainer(config, task, folder / (what + std::to_string(share)));
+      if (!processes.leads()) return help_training(learner, processes);
+      Trainer trainer(learner, folder / (what + std::to_string(share)), nullptr, &processes);
       EXPECT_THAT(message_of<Diverged>([&] { trainer.run(Start::kNew); }), HasSubstr(what));
     });
   };

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tessera/tensor/tensor_file.h"
 
 namespace tessera::test {
 namespace {
@@ -31,23 +34,37 @@ at::Tensor TinyNetwork::forward(const at::Tensor& x) {
   return at::dropout(hidden, 0.2, is_training()).matmul(second.t());  // [B, 3]
 }
 
-TrainingTask tiny_task(TinyNetwork& network) {
-  return {network,
-          [&](int64_t step, int64_t micro_batch) {
-            const at::Tensor x = pattern({5, 4}, 0.1 + 0.01 * static_cast<double>(step) +
-                                                     0.3 * static_cast<double>(micro_batch));
-            return (network.forward(x) - pattern({5, 3}, 2.0)).square().mean();
-          },
-          [&]() -> Metrics {
-            const at::Tensor x = pattern({5, 4}, 0.9);
-            return {{"loss",
-                     (network.forward(x) - pattern({5, 3}, 2.0)).square().mean().item<double>()}};
-          },
-          [&](int64_t step) {
-            return fmt::format("gain {} after {}", network.gain[0].item<float>(), step);
-          },
-          40,
-          "tiny"};
+TinyLearner::TinyLearner(TinyNetwork& network, const TrainConfig& config)
+    : Learner(config), network(network) {
+  loss_of = [&network](int64_t step, int64_t micro_batch) {
+    const at::Tensor x = pattern(
+        {5, 4}, 0.1 + 0.01 * static_cast<double>(step) + 0.3 * static_cast<double>(micro_batch));
+    return (network.forward(x) - pattern({5, 3}, 2.0)).square().mean();
+  };
+  evaluation = [&network]() -> Metrics {
+    const at::Tensor x = pattern({5, 4}, 0.9);
+    return {{"loss", (network.forward(x) - pattern({5, 3}, 2.0)).square().mean().item<double>()}};
+  };
+  test_score = evaluation;
+  sample_after = [&network](int64_t step) {
+    return fmt::format("gain {} after {}", network.gain[0].item<float>(), step);
+  };
+}
+
+config::Json TinyLearner::step_events() {
+  return {{"gain", network.gain[0].item<float>()}};
+}
+
+void TinyLearner::save(const std::filesystem::path& folder) {
+  save_tensors(folder / "tiny.safetensors", {{"weights", weights_of(network)}});
+}
+
+config::Json TinyLearner::configuration() const {
+  return {{"data", {{"names", names}}}, {"train", config::to_json(training())}};
+}
+
+config::Json TinyLearner::completed(const config::Json& written, const std::string&) const {
+  return written;
 }
 
 TrainConfig tiny_config() {

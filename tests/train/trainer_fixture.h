@@ -39,8 +39,24 @@ struct TrainerTest : ::testing::Test {
   /// Trains a fresh network in a folder; what it ends with.
   at::Tensor train(const std::string& name, Start start, Recorder* recorder = nullptr) {
     TinyNetwork network;
-    Trainer(config, tiny_task(network), folder / name, recorder).run(start);
+    TinyLearner learner(network, config);
+    run(learner, name, start, recorder);
     return weights_of(network);
+  }
+  TrainingResult run(Learner& learner, const std::string& name, Start start,
+                     Recorder* recorder = nullptr) {
+    return Trainer(learner, folder / name, recorder).run(start);
+  }
+  /// The same with evaluations that find these losses, one after another; a resumed run goes on in
+  /// the list.
+  TrainingResult run_with_losses(const std::vector<double>& losses, const std::string& name,
+                                 Start start, Recorder* recorder = nullptr) {
+    TinyNetwork network;
+    TinyLearner learner(network, config);
+    learner.evaluation = [losses, next = size_t{0}]() mutable -> Metrics {
+      return {{"loss", losses.at(next++)}};
+    };
+    return run(learner, name, start, recorder);
   }
   std::vector<int64_t> logged_steps(const std::string& name) {
     std::vector<int64_t> steps;
@@ -49,15 +65,6 @@ struct TrainerTest : ::testing::Test {
     return steps;
   }
 };
-
-/// Evaluations that find these losses, one after another; a resumed run goes on in the list.
-inline TrainingTask task_with_losses(TinyNetwork& network, std::vector<double> losses) {
-  TrainingTask task = tiny_task(network);
-  task.evaluate = [losses, next = size_t{0}]() mutable -> Metrics {
-    return {{"loss", losses.at(next++)}};
-  };
-  return task;
-}
 
 /// The lines of a log without what depends on the clock.
 inline std::vector<std::string> timeless_lines(const std::filesystem::path& path) {

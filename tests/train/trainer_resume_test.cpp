@@ -15,9 +15,8 @@ namespace {
 
 using test::message_of;
 using test::Recorder;
-using test::task_with_losses;
 using test::timeless_lines;
-using test::tiny_task;
+using test::TinyLearner;
 using test::TinyNetwork;
 using test::TrainerTest;
 using test::weights_of;
@@ -41,23 +40,25 @@ TEST_F(TrainerTest, ResumesBitForBitAfterAnInterruptAtAnyStep) {
   }
 }
 
-/// A task whose evaluations a signal interrupts, as long as `signals` lasts.
-TrainingTask interrupted_task(TinyNetwork& network, int64_t& signals) {
-  TrainingTask task = tiny_task(network);
-  task.evaluate = [&signals, evaluate = task.evaluate] {
-    if (signals-- > 0) std::raise(SIGINT);
-    InterruptGuard::stop_if_interrupted("stopped");
-    return evaluate();
-  };
-  return task;
-}
+/// A learner whose evaluations a signal interrupts, as long as `signals` lasts.
+struct InterruptedLearner : TinyLearner {
+  InterruptedLearner(TinyNetwork& network, const TrainConfig& config, int64_t& signals)
+      : TinyLearner(network, config) {
+    evaluation = [&signals, evaluate = evaluation] {
+      if (signals-- > 0) std::raise(SIGINT);
+      InterruptGuard::stop_if_interrupted("stopped");
+      return evaluate();
+    };
+  }
+};
 
 TEST_F(TrainerTest, AnEvaluationThatWasInterruptedIsMadeUpFor) {
   const at::Tensor expected = train("whole", Start::kNew);
   int64_t signals = 1;
   const auto run = [&](Start start) {
     TinyNetwork network;
-    Trainer(config, interrupted_task(network, signals), folder / "run").run(start);
+    InterruptedLearner learner(network, config, signals);
+    Trainer(learner, folder / "run").run(start);
     return weights_of(network);
   };
   // The first evaluation is cut short, and then its repetition.
@@ -76,13 +77,12 @@ TEST_F(TrainerTest, ASignalDuringTheLastEvaluationEndsTheTrainingWithoutIt) {
   train("whole", Start::kNew);
   int64_t signals = 1;
   TinyNetwork network;
-  const auto stopped =
-      Trainer(config, interrupted_task(network, signals), folder / "run").run(Start::kNew);
+  InterruptedLearner learner(network, config, signals);
+  const auto stopped = run(learner, "run", Start::kNew);
   EXPECT_EQ(stopped.step, 12);
   EXPECT_TRUE(stopped.evaluation_is_missing);
   EXPECT_FALSE(stopped.best_validation_loss.has_value());
-  const auto resumed =
-      Trainer(config, interrupted_task(network, signals), folder / "run").run(Start::kResume);
+  const auto resumed = run(learner, "run", Start::kResume);
   EXPECT_FALSE(resumed.evaluation_is_missing);
   EXPECT_TRUE(resumed.best_validation_loss.has_value());
   EXPECT_EQ(timeless_lines(folder / "run/metrics.jsonl"),
@@ -117,15 +117,10 @@ TEST_F(TrainerTest, AFinishedRunHasNothingLeftAndMayBeProlonged) {
 TEST_F(TrainerTest, PatienceIsCountedAcrossAnInterrupt) {
   config.patience = 2;
   config.evaluate_every = 1;
-  TinyNetwork network;
   Recorder recorder;
   recorder.interrupt_after = 2;
-  EXPECT_THROW(Trainer(config, task_with_losses(network, {3, 4}), folder / "run", &recorder)
-                   .run(Start::kNew),
-               Interrupted);
-  const auto result =
-      Trainer(config, task_with_losses(network, {5}), folder / "run").run(Start::kResume);
-  EXPECT_EQ(result.step, 3);
+  EXPECT_THROW(run_with_losses({3, 4}, "run", Start::kNew, &recorder), Interrupted);
+  EXPECT_EQ(run_with_losses({5}, "run", Start::kResume).step, 3);
 }
 
 TEST_F(TrainerTest, ResumesRmspropBitForBit) {
@@ -156,14 +151,13 @@ TEST_F(TrainerTest, RefusesToResumeSomethingElse) {
               HasSubstr("was trained with another seed (1337, now 1338)"));
   config.seed -= 1;
   TinyNetwork network;
-  TrainingTask other = tiny_task(network);
-  other.digest = "other";
-  EXPECT_THAT(
-      message_of<UsageError>([&] { Trainer(config, other, folder / "run").run(Start::kResume); }),
-      HasSubstr("another configuration (tiny, now other)"));
-  TinyNetwork wider(7);
-  EXPECT_THAT(message_of<DataError>(
-                  [&] { Trainer(config, tiny_task(wider), folder / "run").run(Start::kResume); }),
+  TinyLearner other(network, config);
+  other.names = "other";
+  EXPECT_THAT(message_of<UsageError>([&] { run(other, "run", Start::kResume); }),
+              HasSubstr("another configuration (tiny, now other)"));
+  TinyNetwork wide(7);
+  TinyLearner wider(wide, config);
+  EXPECT_THAT(message_of<DataError>([&] { run(wider, "run", Start::kResume); }),
               HasSubstr("tensor 'first' has shape [6, 4], expected [7, 4]"));
 }
 

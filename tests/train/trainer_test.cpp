@@ -18,8 +18,7 @@ namespace {
 
 using test::message_of;
 using test::Recorder;
-using test::task_with_losses;
-using test::tiny_task;
+using test::TinyLearner;
 using test::TinyNetwork;
 using test::TrainerTest;
 using test::weights_of;
@@ -29,8 +28,8 @@ TEST_F(TrainerTest, DoesEverythingInItsTurn) {
   Recorder recorder;
   config.steps = 10;
   TinyNetwork network;
-  const auto result =
-      Trainer(config, tiny_task(network), folder / "run", &recorder).run(Start::kNew);
+  TinyLearner learner(network, config);
+  const auto result = run(learner, "run", Start::kNew, &recorder);
   // Checkpoints (c) at 3, 6, 9, at the end and at every evaluation (e) that is the best so far.
   EXPECT_THAT(recorder.events, testing::MatchesRegex("<0 1 2 3c 4ec 5s 6c 7 8ec? 9c 10esc"));
   EXPECT_EQ(result.step, 10);
@@ -44,14 +43,14 @@ TEST_F(TrainerTest, DoesEverythingInItsTurn) {
 
 TEST_F(TrainerTest, SamplesStandInTheLog) {
   TinyNetwork network;
-  TrainingTask task = tiny_task(network);
-  task.sample = [&](int64_t step) -> std::string {
+  TinyLearner learner(network, config);
+  learner.sample_after = [&](int64_t step) -> std::string {
     EXPECT_FALSE(network.is_training());
     if (step == 5) throw Interrupted("a signal came");
     return fmt::format("after {}: \xff", step);
   };
   Recorder recorder;
-  Trainer(config, task, folder / "run", &recorder).run(Start::kNew);
+  run(learner, "run", Start::kNew, &recorder);
   std::vector<std::string> samples;
   for (const auto& line : MetricsLog::read(folder / "run" / "metrics.jsonl"))
     if (line["kind"] == "sample") samples.push_back(line.dump());
@@ -75,10 +74,8 @@ TEST_F(TrainerTest, ALossBelowZeroChangesNothingByItself) {
   config.warmup_steps = 0;
   config.min_learning_rate = config.learning_rate;
   config.steps = 3;
-  TinyNetwork network;
   Recorder recorder;
-  Trainer(config, task_with_losses(network, {-1, -2, -3}), folder / "run", &recorder)
-      .run(Start::kNew);
+  run_with_losses({-1, -2, -3}, "run", Start::kNew, &recorder);
   ASSERT_EQ(recorder.steps.size(), 3u);
   EXPECT_EQ(recorder.steps.back().learning_rate, config.learning_rate);
 }
@@ -91,13 +88,13 @@ TEST_F(TrainerTest, HalvesTheLearningRateForGoodOnceTheLossIsLow) {
   const double losses[] = {0.7, 0.5, 0.4, 0.9};  // after steps 1 to 4
   const auto rates = [&](int64_t steps, Start start) {
     TinyNetwork network;
-    TrainingTask task = tiny_task(network);
     Recorder recorder;
     config.steps = steps;
-    task.evaluate = [&] {
+    TinyLearner learner(network, config);
+    learner.evaluation = [&] {
       return Metrics{{"loss", losses[static_cast<size_t>(recorder.steps.back().step - 1)]}};
     };
-    Trainer(config, task, folder / "run", &recorder).run(start);
+    run(learner, "run", start, &recorder);
     std::vector<double> found;
     for (const auto& step : recorder.steps) found.push_back(step.learning_rate);
     return found;
@@ -112,19 +109,13 @@ TEST_F(TrainerTest, AccumulationIsTheMeanOfItsMicroBatches) {
   config.warmup_steps = 0;
   config.decay_steps = 1;
   TinyNetwork network;
-  const auto task = [&](std::vector<double> factors) {
-    return TrainingTask{network,
-                        [&network, factors](int64_t, int64_t micro_batch) {
-                          return network.gain.sum() * factors[static_cast<size_t>(micro_batch)];
-                        },
-                        {},
-                        {},
-                        1,
-                        ""};
+  config.accumulation = 2;
+  TinyLearner learner(network, config);
+  learner.loss_of = [&network](int64_t, int64_t micro_batch) {
+    return network.gain.sum() * (micro_batch == 0 ? 1.0 : 3.0);
   };
   Recorder recorder;
-  config.accumulation = 2;
-  Trainer(config, task({1.0, 3.0}), folder / "two", &recorder).run(Start::kNew);
+  run(learner, "two", Start::kNew, &recorder);
   EXPECT_DOUBLE_EQ(recorder.steps[0].loss, 12.0);  // 6 gains of 1, times 2
   EXPECT_NEAR(recorder.steps[0].gradient_norm, 2.0 * std::sqrt(6.0), 1e-12);
 }
@@ -158,18 +149,15 @@ TEST_F(TrainerTest, ReadsTheLossOnceAStepHoweverManyMicroBatchesThereAre) {
 TEST_F(TrainerTest, EndsWhenPatienceDoes) {
   config.patience = 2;
   config.evaluate_every = 1;
-  TinyNetwork network;
   // The best is the third; the two after it are worse. The sixth is never asked for.
-  const auto task = task_with_losses(network, {3, 4, 2, 2.5, 2});
-  const auto result = Trainer(config, task, folder / "run").run(Start::kNew);
+  const auto result = run_with_losses({3, 4, 2, 2.5, 2}, "run", Start::kNew);
   EXPECT_EQ(result.step, 5);
   EXPECT_EQ(result.best_validation_loss, 2);
   EXPECT_EQ(
       Checkpoint::load(Checkpoints(folder / "run" / "checkpoints", 1).paths().back()).state.step,
       5);
   // There is nothing left to do for a resumed run either.
-  const auto again =
-      Trainer(config, task_with_losses(network, {}), folder / "run").run(Start::kResume);
+  const auto again = run_with_losses({}, "run", Start::kResume);
   EXPECT_EQ(again.step, 5);
   EXPECT_EQ(again.best_validation_loss, 2);
 }
@@ -177,24 +165,19 @@ TEST_F(TrainerTest, EndsWhenPatienceDoes) {
 TEST_F(TrainerTest, EndsWhenTheLossIsLowEnough) {
   config.stop_loss = 0.5;
   config.evaluate_every = 2;
-  TinyNetwork network;
-  const auto result =
-      Trainer(config, task_with_losses(network, {3, 0.6, 0.5}), folder / "run").run(Start::kNew);
-  EXPECT_EQ(result.step, 6);
+  EXPECT_EQ(run_with_losses({3, 0.6, 0.5}, "run", Start::kNew).step, 6);
 }
 
 TEST_F(TrainerTest, StopsBeforeAnUpdateThatIsNotFinite) {
   TinyNetwork network;
-  TrainingTask task = tiny_task(network);
-  const auto loss = task.loss;
-  task.loss = [&](int64_t step, int64_t micro_batch) {
+  TinyLearner learner(network, config);
+  learner.loss_of = [&, loss = learner.loss_of](int64_t step, int64_t micro_batch) {
     return loss(step, micro_batch) * (step == 7 && micro_batch == 1 ? NAN : 1.0);
   };
-  EXPECT_THAT(
-      message_of<Diverged>([&] { Trainer(config, task, folder / "loss").run(Start::kNew); }),
-      testing::AllOf(HasSubstr("step 8: the loss is not a number (NaN)"),
-                     HasSubstr("Try a smaller train.learning_rate"),
-                     HasSubstr("step-00000006.safetensors")));
+  EXPECT_THAT(message_of<Diverged>([&] { run(learner, "loss", Start::kNew); }),
+              testing::AllOf(HasSubstr("step 8: the loss is not a number (NaN)"),
+                             HasSubstr("Try a smaller train.learning_rate"),
+                             HasSubstr("step-00000006.safetensors")));
   EXPECT_TRUE(at::isfinite(weights_of(network)).all().item<bool>());
   EXPECT_EQ(logged_steps("loss").size(), 7u);
   // What made it fail is gone: the run goes on as if nothing had been.
@@ -202,30 +185,31 @@ TEST_F(TrainerTest, StopsBeforeAnUpdateThatIsNotFinite) {
 
   // sqrt(0) has a finite value and a gradient that is not.
   TinyNetwork other;
-  TrainingTask rooted = tiny_task(other);
-  rooted.loss = [&](int64_t, int64_t) { return (other.gain * 0).abs().sqrt().sum(); };
+  TinyLearner rooted(other, config);
+  rooted.loss_of = [&](int64_t, int64_t) { return (other.gain * 0).abs().sqrt().sum(); };
   EXPECT_THAT(
-      message_of<Diverged>([&] { Trainer(config, rooted, folder / "root").run(Start::kNew); }),
+      message_of<Diverged>([&] { run(rooted, "root", Start::kNew); }),
       testing::AllOf(HasSubstr("step 1: the gradient of 'gain' is infinite or not a number"),
                      HasSubstr("There is no checkpoint yet")));
 }
 
 TEST_F(TrainerTest, RefusesALossThatIsNone) {
   TinyNetwork network;
-  TrainingTask task = tiny_task(network);
-  task.loss = [&](int64_t, int64_t) { return network.gain * 1; };
-  EXPECT_THROW(Trainer(config, task, folder / "a").run(Start::kNew), UsageError);
-  task.loss = [&](int64_t, int64_t) { return at::scalar_tensor(1.0); };
-  EXPECT_THROW(Trainer(config, task, folder / "b").run(Start::kNew), UsageError);
+  TinyLearner learner(network, config);
+  learner.loss_of = [&](int64_t, int64_t) { return network.gain * 1; };
+  EXPECT_THROW(run(learner, "a", Start::kNew), UsageError);
+  learner.loss_of = [&](int64_t, int64_t) { return at::scalar_tensor(1.0); };
+  EXPECT_THROW(run(learner, "b", Start::kNew), UsageError);
   config.steps = 0;
-  EXPECT_THROW(Trainer(config, task, folder / "c"), UsageError);
+  EXPECT_THROW(TinyLearner(network, config), UsageError);
 }
 
 TEST_F(TrainerTest, FrozenParametersStayAndAreSaved) {
   TinyNetwork network;
   network.first.requires_grad_(false);
   const at::Tensor before = network.first.clone();
-  Trainer(config, tiny_task(network), folder / "run").run(Start::kNew);
+  TinyLearner learner(network, config);
+  run(learner, "run", Start::kNew);
   EXPECT_TRUE(network.first.equal(before));
   const auto best = Checkpoints(folder / "run/checkpoints", 1).best();
   ASSERT_TRUE(best.has_value());

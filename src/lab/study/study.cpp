@@ -1,5 +1,6 @@
 #include "lab/study/study.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lab/study/memo/studies.h"
@@ -15,6 +16,12 @@
 
 namespace tessera {
 namespace {
+
+double to_two_digits(double value) {
+  if (value < 10) return std::ceil(value);
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return std::round(value / unit) * unit;
+}
 
 using config::Json;
 
@@ -186,6 +193,15 @@ StudyResults run_study(const Study& study, const StudyOptions& options) {
   results.write(options.folder, resolved_config(study, options, context.resolved_settings()),
                 manifest_of(study, options, command));
   return results;
+}
+
+std::string text_of(StudyTime time) {
+  const bool minutes = time.seconds >= 100, hours = time.seconds >= 6000;
+  const double value = to_two_digits(time.seconds / (hours ? 3600 : minutes ? 60 : 1));
+  return fmt::format("{}{:g} {}", time.estimated ? "about " : "", value,
+                     hours     ? "h"
+                     : minutes ? "min"
+                               : "s");
 }
 
 }  // namespace tessera

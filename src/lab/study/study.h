@@ -112,12 +112,32 @@ class StudyContext {
   mutable bool folder_is_ours_ = false;
 };
 
+/// How long something takes on two cores.
+struct StudyTime {
+  double seconds = 0;
+  bool estimated = false;  ///< from its number of updates or runs beside a measured one
+};
+constexpr StudyTime took(double seconds) {
+  return {seconds, false};
+}
+constexpr StudyTime about(double seconds) {
+  return {seconds, true};
+}
+/// "20 s", "about 40 min": to two digits, with "about" where it was estimated.
+std::string text_of(StudyTime time);
+
+/// How long a study takes with --quick, and by default.
+struct StudyCost {
+  StudyTime quick = {}, standard = {};
+};
+
 /// One figure or table of a paper.
 struct Study {
   std::string id;      ///< "scaling-laws/fig1"
   std::string title;   ///< what it shows
   std::string paper;   ///< "Cabannes, Dohmatob, Bietti 2024"
   std::string figure;  ///< "figure 1"
+  StudyCost cost;
   std::function<void(StudyContext&)> run;
 };
 

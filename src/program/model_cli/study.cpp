@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lab/study/study_cost.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/report/picture_files.h"
@@ -32,25 +31,20 @@ const std::map<StudySize, std::string> kFolderSuffix = {
 void list_studies(bool as_json) {
   if (as_json) {
     config::Json list = config::Json::array();
-    for (const auto& study : all_studies()) {
+    for (const auto& study : all_studies())
       list.push_back({{"id", study.id},
                       {"title", study.title},
                       {"paper", study.paper},
-                      {"figure", study.figure}});
-      if (const auto cost = cost_of(study.id))
-        list.back().update({{"quick_seconds", cost->quick}, {"default_seconds", cost->standard}});
-    }
+                      {"figure", study.figure},
+                      {"quick_seconds", study.cost.quick.seconds},
+                      {"default_seconds", study.cost.standard.seconds}});
     fmt::print("{}\n", list.dump(2));
     return;
   }
   fmt::print("{:<34} {:>13} {:>13}  {}\n", "study", "--quick", "default", "what (on two cores)");
-  for (const auto& study : all_studies()) {
-    const auto cost = cost_of(study.id);
-    fmt::print("{:<34} {:>13} {:>13}  {} ({}, {})\n", study.id,
-               cost ? cost_text(cost->quick, cost->quick_estimated) : "",
-               cost ? cost_text(cost->standard, cost->standard_estimated) : "", study.title,
-               study.paper, study.figure);
-  }
+  for (const auto& study : all_studies())
+    fmt::print("{:<34} {:>13} {:>13}  {} ({}, {})\n", study.id, text_of(study.cost.quick),
+               text_of(study.cost.standard), study.title, study.paper, study.figure);
 }
 
 StudyOptions study_options(const StudyArguments& options) {

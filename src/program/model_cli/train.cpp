@@ -5,17 +5,18 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/task_kinds.h"
-#include "lab/task/sequence/training_report.h"
+#include "lab/task/learner_kinds.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/several_processes.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/report/study_results.h"
 #include "tessera/tensor/manifest.h"
+#include "tessera/text/text_learner.h"
 #include "tessera/text/training_memory.h"
-#include "tessera/text/training_report.h"
 #include "tessera/train/processes.h"
+#include "tessera/train/shared_training.h"
 
 namespace tessera::cli {
 namespace {
@@ -76,13 +77,33 @@ std::string write_report(const RunFolder& run, const StudyResults& results) {
   return path.native();
 }
 
+/// Trains, writes the report and prints what came of it. next: a command that goes on from there.
+void train_and_report(Learner& learner, const RunFolder& run, const StudyHeading& heading,
+                      const std::string& next, Processes* processes = nullptr) {
+  const Trained trained = with_advice(
+      [&] { return train(learner, run, stderr, learner.name(), processes); }, kHowToResume);
+  StudyResults results(heading);
+  learner.add_results(trained, results);
+  const std::string report = write_report(run, results);
+  const std::string model = (run.path() / "model").native();
+  if (!trained.missing.empty())
+    throw Interrupted(fmt::format(
+        "stopped after the last step; the model is in {}, the report in {}. Not measured: {}; the "
+        "same command with --resume measures it",
+        model, report, fmt::join(trained.missing, ", ")));
+  fmt::print("{}\nModel:  {}\nReport: {} (open it in a browser)\n", results.summary(), model,
+             report);
+  if (!next.empty()) fmt::print("Next:   {}\n", next);
+}
+
 /// Every process but the first: no files, no messages.
 void help_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config,
                   Processes& processes) {
   processes.from_leader({0});  // the text is prepared
   const Corpus corpus = prepare_corpus(config.data, std::filesystem::path(options.out) / "corpus",
                                        Start::kResume, nullptr);
-  help_train_language_model(config, corpus, processes);
+  TextLearner learner(config, corpus);
+  help_training(learner, processes);
 }
 
 void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfig& config) {
@@ -95,47 +116,30 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
   const RunFolder run(options.out, start_of(options, rendezvous.attempt));
   const Corpus corpus = prepare(config, run);
   if (processes) processes->from_leader({0});
-  const TrainedLanguageModel trained = with_advice(
-      [&] { return train_language_model(config, corpus, run, stderr, processes.get()); },
-      kHowToResume);
-
-  const std::string kind(trained.model->kind());
-  StudyResults results(
-      {"Training of a language model", corpus.description, kind, command_of(options)});
-  add_training_results({{kind, &trained}}, corpus, results);
-  const std::string report = write_report(run, results);
-  const std::string model = (run.path() / "model").native();
-  if (!trained.missing.empty())
-    throw Interrupted(fmt::format(
-        "stopped after the last step; the model is in {}, the report in {}. Not measured: {}; the "
-        "same command with --resume measures it",
-        model, report, fmt::join(trained.missing, ", ")));
-  fmt::print(
-      "{}\nModel:  {}\nReport: {} (open it in a browser)\n"
-      "Next:   tessera generate --model {} --prompt TEXT\n",
-      results.summary(), model, report, model);
+  TextLearner learner(config, corpus);
+  train_and_report(
+      learner, run,
+      {"Training of a language model", corpus.description, learner.name(), command_of(options)},
+      fmt::format("tessera generate --model {} --prompt TEXT", (run.path() / "model").native()),
+      processes.get());
 }
 
-void run_on_task(const TrainArguments& options, const task::TaskTrainingConfig& config) {
+void run_on_task(const TrainArguments& options, const config::Json& json) {
   if (const auto count = Rendezvous::from_environment().count; count > 1)
     throw UsageError("a training on a task runs in one process; WORLD_SIZE says {}", count);
+  const auto learner = task::make_learner(json, options.config);
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options));
-  const std::string task = config.task.at("name"), kind = config.model.at("kind");
-  const task::TrainedOnTask trained =
-      with_advice([&] { return task::train_on_task(config, run, stderr, kind); }, kHowToResume);
-  StudyResults results({"Training on a task", task, kind, command_of(options)});
-  add_task_results({{kind, {trained}}}, *config.make_task(), results);
-  const std::string report = write_report(run, results);
-  fmt::print("{}\nModel:  {}\nReport: {} (open it in a browser)\n", results.summary(),
-             (run.path() / "model").native(), report);
+  const std::string task = json.at("task").at("name");
+  train_and_report(*learner, run,
+                   {"Training on a task", task, learner->name(), command_of(options)}, "");
 }
 
 /// A configuration with a table [task] trains on that task, another on a text.
 void run_train(const TrainArguments& options) {
   const config::Json json = read_config(options);
   if (json.contains("task"))
-    run_on_task(options, task::TaskTrainingConfig::from_json(json, options.config));
+    run_on_task(options, json);
   else
     run_on_text(options, LanguageModelTrainingConfig::from_json(json, options.config));
 }
@@ -150,31 +154,19 @@ std::string help_on_configurations() {
     if (kind.language_model)
       text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
                           kind.describe_fields("  "));
-  text +=
-      "\nThe vocabulary of a model is its tokenizer's.\n\n[model] from = \"DIR\": go on from the "
-      "model in a model directory, with its tokenizer\nand its fields, of which dropout and "
-      "precision may be changed.\n\nOn a task:\n\n[task]\n";
-  for (const auto& kind : task::task_kinds())
-    text += fmt::format("  name = \"{}\": {}; keys: tessera data {} --help\n", kind.name,
-                        kind.summary, kind.name);
-  text += fmt::format("\n[data]\n{}\n[train], the same keys with other defaults\n{}",
-                      config::describe_fields<task::SampleSets>({}, "  "),
-                      config::describe_fields(task::default_task_training(), "  "));
-  for (const auto& kind : model_kinds())
-    if (kind.reads_vectors)
-      text += fmt::format("\n[model] kind = \"{}\": {}\n{}", kind.name, kind.summary,
-                          kind.describe_fields("  "));
   return text +
-         "\nOutputs, and inputs where they are vectors, are the task's. Where a task has tokens,\n"
-         "inputs is the width of their embedding.";
+         "\nThe vocabulary of a model is its tokenizer's.\n\n[model] from = \"DIR\": go on from "
+         "the "
+         "model in a model directory, with its tokenizer\nand its fields, of which dropout and "
+         "precision may be changed.\n\n" +
+         task::describe_learners();
 }
 
 }  // namespace
 
 void add_train(Verb& program) {
   auto options = std::make_shared<TrainArguments>();
-  Verb& verb =
-      program.verb("train", "Train a language model on a text, or a sequence model on a task");
+  Verb& verb = program.verb("train", "Train a language model on a text, or a model on a task");
   verb.option("config", options->config, "TOML file; its tables and keys are listed below")
       .required();
   verb.option("--set", options->settings,

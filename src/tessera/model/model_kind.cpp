@@ -67,6 +67,17 @@ const ModelKind& model_kind(std::string_view name) {
                    suggestion(std::string(name), names));
 }
 
+std::pair<std::string, config::Json> kind_and_fields(const config::Json& table,
+                                                     std::string_view what) {
+  if (!table.is_object() || !table.contains("kind"))
+    throw UsageError("{} is {}, expected a table with 'kind', a name", what, table.dump());
+  if (!table["kind"].is_string())
+    throw UsageError("{}.kind is {}, expected a name", what, table["kind"].dump());
+  config::Json fields = table;
+  fields.erase("kind");
+  return {table["kind"].get<std::string>(), std::move(fields)};
+}
+
 std::shared_ptr<LanguageModel> make_language_model(std::string_view kind,
                                                    const config::Json& hyper_parameters,
                                                    std::optional<uint64_t> seed) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tessera/model/language_model.h"
@@ -81,6 +82,11 @@ const std::vector<ModelKind>& model_kinds();
 void add_model_kinds(std::vector<ModelKind> kinds);
 /// The kind of this name. Throws UsageError that lists the names there are.
 const ModelKind& model_kind(std::string_view name);
+
+/// A table [model] taken apart: the kind and the hyper-parameters. what: the table's name in
+/// messages. Throws UsageError where it is no table or names no kind.
+std::pair<std::string, config::Json> kind_and_fields(const config::Json& table,
+                                                     std::string_view what = "model");
 
 /// What model_kind(kind).make() gives, on the CPU. Throws UsageError where the kind is not one of
 /// language models.

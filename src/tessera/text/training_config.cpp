@@ -53,11 +53,8 @@ void use_tokenizer_of(const std::string& folder, const Json& given, CorpusConfig
 void check_model(Json& model) {
   if (!model.is_object()) throw UsageError("model is {}, expected a table", model.dump());
   if (!model.contains("kind")) model["kind"] = "memory_mosaic";
-  if (!model["kind"].is_string())
-    throw UsageError("model.kind is {}, expected a name", model["kind"].dump());
-  Json fields = model;
-  fields.erase("kind");
-  check_language_model(model["kind"].get<std::string>(), fields);
+  const auto [kind, fields] = kind_and_fields(model);
+  check_language_model(kind, fields);
 }
 
 }  // namespace

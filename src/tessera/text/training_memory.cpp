@@ -42,9 +42,7 @@ int64_t expected_vocabulary(const CorpusConfig& config) {
 }
 
 void check_training_memory(const Json& model, int64_t vocabulary) {
-  Json fields = model;
-  const auto kind = fields.at("kind").get<std::string>();
-  fields.erase("kind");
+  auto [kind, fields] = kind_and_fields(model);
   fields["vocabulary"] = vocabulary;
   const double parameters = count(parameter_shapes(kind, fields));
   const double needed = kBytesPerParameter * parameters;

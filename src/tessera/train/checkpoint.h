@@ -18,7 +18,7 @@ namespace tessera {
 struct TrainingState {
   int64_t step = 0;  ///< updates made
   uint64_t seed = 0;
-  std::string digest;                          ///< of the configuration; see TrainingTask
+  std::string digest;                          ///< of the configuration; see Learner
   double elapsed_seconds = 0.0;                ///< of training so far, in all processes
   std::optional<double> validation_loss;       ///< of the evaluation after this very step
   std::optional<double> best_validation_loss;  ///< of all evaluations so far

@@ -56,10 +56,4 @@ std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {
   return lines;
 }
 
-double MetricsLog::seconds(const std::filesystem::path& path) {
-  double seconds = 0;
-  for (const auto& line : read(path)) seconds = line.value("elapsed_seconds", seconds);
-  return seconds;
-}
-
 }  // namespace tessera

@@ -28,8 +28,6 @@ class MetricsLog {
 
   /// The lines of such a log; none where there is no file. A torn last line is left out.
   static std::vector<config::Json> read(const std::filesystem::path& path);
-  /// Seconds of training until the last line, in all processes; 0 where there is no line.
-  static double seconds(const std::filesystem::path& path);
 
  private:
   std::filesystem::path path_;

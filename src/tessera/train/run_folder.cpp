@@ -7,6 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/tensor/manifest.h"
+#include "tessera/train/learner.h"
 
 namespace tessera {
 namespace {
@@ -82,15 +83,15 @@ RunFolder::RunFolder(fs::path path, Start start)
         path_.native());
 }
 
-void RunFolder::write_configuration(const Json& resolved, const Complete& complete,
-                                    int64_t processes) const {
+void RunFolder::write_configuration(const Learner& learner, int64_t processes) const {
   const fs::path file = path_ / "config.toml";
+  const Json configuration = learner.configuration();
   const bool continues = start_ == Start::kResume && fs::exists(file);
-  if (continues) check_same_run(path_, complete(config::read_toml(file), file.native()), resolved);
-  write_file(file, config::to_toml(resolved));
-  const auto seed = resolved.at("train").at("seed").get<uint64_t>();
+  if (continues)
+    check_same_run(path_, learner.completed(config::read_toml(file), file.native()), configuration);
+  write_file(file, config::to_toml(configuration));
   if (continues) return;
-  Json manifest = tessera::manifest(seed);
+  Json manifest = tessera::manifest(learner.training().seed);
   manifest["world_size"] = processes;
   write_file(path_ / "manifest.json", manifest.dump(2) + "\n");
 }

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
-#include "tessera/base/config.h"
 #include "tessera/base/file.h"
 
 namespace tessera {
+
+class Learner;
 
 /// Whether a run begins in an empty folder, or goes on where the folder's last checkpoint is.
 enum class Start { kNew, kResume };
@@ -23,16 +23,11 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   Start start() const { return start_; }
 
-  /// Writes config.toml (`resolved`: tables of keys, among them train.seed) and, for a run that
-  /// begins, manifest.json. A run that continues may change how long it trains, its threads,
-  /// checkpoints and samples, and nothing else: UsageError, with the key and both values, before
-  /// anything is written. complete: fills in the defaults of the configuration that was written
-  /// when the run began (its file's name is for messages). processes: how many the
-  /// run begins with, `world_size` in the manifest.
-  using Complete =
-      std::function<config::Json(const config::Json& written, const std::string& where)>;
-  void write_configuration(const config::Json& resolved, const Complete& complete,
-                           int64_t processes = 1) const;
+  /// Writes config.toml and, for a run that begins, manifest.json. A run that continues may change
+  /// how long it trains, its threads, checkpoints and samples, and nothing else: UsageError, with
+  /// the key and both values, before anything is written. processes: how many the run begins with,
+  /// `world_size` in the manifest.
+  void write_configuration(const Learner& learner, int64_t processes) const;
 
  private:
   std::filesystem::path path_;

@@ -6,6 +6,7 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/detail/gradients.h"
 
 namespace tessera {
@@ -21,12 +22,12 @@ std::vector<at::Tensor> shared_tensors(const torch::nn::Module& module,
 }
 
 /// What must be the same in all processes: training, data and model.
-std::string shared_configuration(const TrainConfig& config, const TrainingTask& task) {
-  config::Json json = config::to_json(config);
+std::string shared_configuration(const Learner& learner) {
+  config::Json json = config::to_json(learner.training());
   for (const char* of_the_leader : {"threads", "evaluate_every", "evaluate_batches",
                                     "checkpoint_every", "keep_checkpoints", "sample_every"})
     json.erase(of_the_leader);
-  return json.dump() + " " + task.digest;
+  return json.dump() + " " + learner.digest();
 }
 
 }  // namespace
@@ -46,29 +47,30 @@ void check_shares(const TrainConfig& config, int64_t processes) {
       config.accumulation, processes, processes, processes);
 }
 
-void start_together(const TrainConfig& config, const TrainingTask& task, Optimizer& optimizer) {
-  Processes& processes = *task.processes;
+void start_together(Learner& learner, Optimizer& optimizer, Processes& processes) {
+  const TrainConfig& config = learner.training();
   check_shares(config, processes.count());
-  processes.require_equal("configuration", shared_configuration(config, task));
-  processes.copy_from_leader(shared_tensors(task.module, optimizer));
+  processes.require_equal("configuration", shared_configuration(learner));
+  processes.copy_from_leader(shared_tensors(learner.module(), optimizer));
   if (config.share_optimizer) optimizer.share(processes);
 }
 
-void help_training(const TrainConfig& config, const TrainingTask& task) {
-  config.check();
+void help_training(Learner& learner, Processes& processes) {
+  const TrainConfig& config = learner.training();
   const InterruptGuard leave_signals_to_the_leader;
-  task.module.train();
-  const auto optimizer = config.make_optimizer(trainable_parameters(task.module), task.decays);
-  start_together(config, task, *optimizer);
+  learner.module().train();
+  const auto optimizer =
+      config.make_optimizer(trainable_parameters(learner.module()), decays_by_dimension);
+  start_together(learner, *optimizer, processes);
   for (;;) {
-    const Order order = exchange(*task.processes, {});
+    const Order order = exchange(processes, {});
     if (order.kind == Order::Kind::kEnd) return;
     if (order.kind == Order::Kind::kGatherState) {
       optimizer->state();
       continue;
     }
     optimizer->set_steps(order.step);
-    const double loss = compute_gradients(config, task, *optimizer, order.step);
+    const double loss = compute_gradients(learner, *optimizer, order.step, &processes);
     if (config.clip_value > 0) optimizer->clip_gradient_values(config.clip_value);
     const double norm = optimizer->gradient_norm();
     // The sums are the same bits in all processes: the leader makes no update either, and ends.

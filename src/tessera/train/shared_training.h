@@ -1,8 +1,7 @@
 #pragma once
 
+#include "tessera/train/learner.h"
 #include "tessera/train/processes.h"
-#include "tessera/train/train_config.h"
-#include "tessera/train/training_task.h"
 
 namespace tessera {
 
@@ -20,13 +19,13 @@ Order exchange(Processes& processes, const Order& order);
 /// Brings all processes to the leader's parameters, buffers and optimiser, after they have found
 /// that they have the same configuration. From here on they share the optimiser where the
 /// configuration says so. Throws UsageError.
-void start_together(const TrainConfig& config, const TrainingTask& task, Optimizer& optimizer);
+void start_together(Learner& learner, Optimizer& optimizer, Processes& processes);
 
 /// What the other processes of a training do while the leader runs its Trainer: takes the leader's
 /// parameters and optimiser, computes its share of every update's gradient, and makes the same
-/// updates, until the leader ends. task.processes must be set and task.module be made as the
-/// leader's. Signals are left to the leader. Throws UsageError as the Trainer does; ProcessLost.
-void help_training(const TrainConfig& config, const TrainingTask& task);
+/// updates, until the leader ends. The learner must be made as the leader's. Signals are left to
+/// the leader. Throws UsageError as Trainer::run does; ProcessLost.
+void help_training(Learner& learner, Processes& processes);
 
 /// Throws UsageError unless the micro-batches of an update can be shared evenly.
 void check_shares(const TrainConfig& config, int64_t processes);

@@ -58,20 +58,17 @@ class HelpersToEnd {
   Processes* processes_;
 };
 
-TrainConfig checked(TrainConfig config) {
-  config.check();
-  return config;
-}
-
 }  // namespace
 
-Trainer::Trainer(TrainConfig config, TrainingTask task, std::filesystem::path run_folder,
-                 TrainingObserver* observer)
-    : config_(checked(config)),
-      task_(std::move(task)),
+Trainer::Trainer(Learner& learner, std::filesystem::path run_folder, TrainingObserver* observer,
+                 Processes* processes)
+    : learner_(learner),
+      config_(learner.training()),
+      processes_(processes),
       folder_(std::move(run_folder)),
       observer_(observer),
-      optimizer_(config_.make_optimizer(trainable_parameters(task_.module), task_.decays)),
+      optimizer_(
+          config_.make_optimizer(trainable_parameters(learner.module()), decays_by_dimension)),
       checkpoints_(folder_ / "checkpoints", config_.keep_checkpoints) {}
 
 Trainer::~Trainer() = default;
@@ -79,10 +76,10 @@ Trainer::~Trainer() = default;
 TrainingResult Trainer::run(Start start) {
   InterruptGuard guard;
   if (config_.threads > 0) at::set_num_threads(static_cast<int>(config_.threads));
-  task_.module.train();
+  learner_.module().train();
   begin(start);
-  if (task_.processes) start_together(config_, task_, *optimizer_);
-  const HelpersToEnd helpers(task_.processes);
+  if (processes_) start_together(learner_, *optimizer_, *processes_);
+  const HelpersToEnd helpers(processes_);
   if (state_.step > 0) finish_last_step();
   while (!has_ended()) {
     report_step(train_step());
@@ -97,8 +94,7 @@ TrainingResult Trainer::run(Start start) {
 void Trainer::follow_step() {
   state_.validation_loss.reset();
   state_.evaluation_is_missing = false;
-  const bool evaluates =
-      task_.evaluate && (has_ended() || due(state_.step, config_.evaluate_every));
+  const bool evaluates = has_ended() || due(state_.step, config_.evaluate_every);
   const bool best = evaluates && evaluate();
   const bool last = has_ended();
   if (due(state_.step, config_.sample_every)) sample();
@@ -109,8 +105,7 @@ void Trainer::follow_step() {
 
 void Trainer::finish_last_step() {
   const bool last = has_ended();
-  if (!task_.evaluate || !(state_.evaluation_is_missing || (last && !state_.validation_loss)))
-    return;
+  if (!state_.evaluation_is_missing && !(last && !state_.validation_loss)) return;
   evaluate();
   if (!state_.evaluation_is_missing)
     save_checkpoint();
@@ -135,7 +130,7 @@ void Trainer::begin(Start start) {
   const auto log_path = folder_ / "metrics.jsonl";
   state_ = {};
   state_.seed = config_.seed;
-  state_.digest = task_.digest;
+  state_.digest = learner_.digest();
   if (start == Start::kResume)
     resume();
   else if (std::filesystem::exists(log_path) || !checkpoints_.paths().empty())
@@ -155,22 +150,22 @@ void Trainer::resume() {
     return;
   }
   const TrainingState& saved = checkpoint->state;
-  if (saved.seed != config_.seed || saved.digest != task_.digest)
+  if (saved.seed != config_.seed || saved.digest != learner_.digest())
     throw UsageError(
         "{} was trained with another {} ({}, now {}); give the same configuration, or choose "
         "another folder",
         checkpoint->file.path, saved.seed != config_.seed ? "seed" : "configuration",
         saved.seed != config_.seed ? std::to_string(saved.seed) : saved.digest,
-        saved.seed != config_.seed ? std::to_string(config_.seed) : task_.digest);
-  checkpoint->restore(task_.module, *optimizer_);
+        saved.seed != config_.seed ? std::to_string(config_.seed) : learner_.digest());
+  checkpoint->restore(learner_.module(), *optimizer_);
   state_ = saved;
 }
 
 StepMetrics Trainer::train_step() {
   const double began = seconds_now();
   const double rate = learning_rate();
-  if (task_.processes) exchange(*task_.processes, {Order::Kind::kUpdate, state_.step, rate});
-  const double loss = compute_gradients(config_, task_, *optimizer_, state_.step);
+  if (processes_) exchange(*processes_, {Order::Kind::kUpdate, state_.step, rate});
+  const double loss = compute_gradients(learner_, *optimizer_, state_.step, processes_);
   if (!std::isfinite(loss))
     throw Diverged(fmt::format("step {}: the loss is {}; {}", state_.step + 1,
                                std::isnan(loss) ? "not a number (NaN)" : "infinite", advice()));
@@ -185,11 +180,11 @@ StepMetrics Trainer::train_step() {
   ++state_.step;
   state_.elapsed_seconds = elapsed_seconds();
   return {state_.step,
-          state_.step * task_.tokens_per_step,
+          state_.step * learner_.units_per_step(),
           loss,
           rate,
           norm,
-          static_cast<double>(task_.tokens_per_step) / (seconds_now() - began),
+          static_cast<double>(learner_.units_per_step()) / (seconds_now() - began),
           state_.elapsed_seconds};
 }
 
@@ -201,23 +196,28 @@ double Trainer::learning_rate() const {
 
 void Trainer::report_step(const StepMetrics& metrics) {
   result_.loss = metrics.loss;
-  log_->write({{"kind", "step"},
+  Json line = {{"kind", "step"},
                {"step", metrics.step},
                {"tokens", metrics.tokens},
                {"loss", metrics.loss},
                {"learning_rate", metrics.learning_rate},
                {"gradient_norm", metrics.gradient_norm},
                {"tokens_per_second", metrics.tokens_per_second},
-               {"elapsed_seconds", metrics.elapsed_seconds}});
+               {"elapsed_seconds", metrics.elapsed_seconds}};
+  line.update(learner_.step_events());
+  log_->write(line);
   if (observer_) observer_->on_step(metrics);
 }
 
 bool Trainer::evaluate() {
   seed_generator(config_.seed, state_.step, kEvaluationDraw);
   state_.evaluation_is_missing = true;
+  Metrics metrics;
   try {
-    Evaluating mode(task_.module);
-    result_.evaluation = task_.evaluate();
+    Evaluating mode(learner_.module());
+    metrics = learner_.evaluate([this](int64_t batch, int64_t batches) {
+      if (observer_) observer_->on_batch_evaluated(batch, batches);
+    });
   } catch (const Interrupted&) {
     return false;
   }
@@ -225,13 +225,13 @@ bool Trainer::evaluate() {
   state_.elapsed_seconds = elapsed_seconds();
   Json line = {
       {"kind", "evaluation"}, {"step", state_.step}, {"elapsed_seconds", state_.elapsed_seconds}};
-  for (const auto& [name, value] : result_.evaluation) line["metrics"][name] = value;
+  for (const auto& [name, value] : metrics) line["metrics"][name] = value;
   log_->write(line);
-  if (observer_) observer_->on_evaluation(state_.step, result_.evaluation);
+  if (observer_) observer_->on_evaluation(state_.step, metrics);
 
   ++state_.evaluations_since_best;
-  const auto loss = result_.evaluation.find("loss");
-  if (loss == result_.evaluation.end() || !std::isfinite(loss->second)) return false;
+  const auto loss = metrics.find("loss");
+  if (loss == metrics.end() || !std::isfinite(loss->second)) return false;
   state_.validation_loss = loss->second;
   if (state_.best_validation_loss && *state_.best_validation_loss <= loss->second) return false;
   state_.best_validation_loss = loss->second;
@@ -240,26 +240,26 @@ bool Trainer::evaluate() {
 }
 
 void Trainer::sample() {
-  if (!task_.sample) return;
   seed_generator(config_.seed, state_.step, kSampleDraw);
   std::string text;
   try {
-    Evaluating mode(task_.module);
-    text = task_.sample(state_.step);
+    Evaluating mode(learner_.module());
+    text = learner_.sample(state_.step);
   } catch (const Interrupted&) {
     return;
   }
+  if (text.empty()) return;
   log_->write({{"kind", "sample"}, {"step", state_.step}, {"text", text}});
   if (observer_) observer_->on_sample(state_.step, text);
 }
 
 void Trainer::save_checkpoint() {
   log_->sync();  // so that no checkpoint is ahead of its log
-  if (task_.processes && config_.share_optimizer) {
+  if (processes_ && config_.share_optimizer) {
     optimizer_->clear_gradients();  // the others' state is there instead for a moment
-    exchange(*task_.processes, {.kind = Order::Kind::kGatherState});
+    exchange(*processes_, {.kind = Order::Kind::kGatherState});
   }
-  const auto path = checkpoints_.save(task_.module, *optimizer_, state_);
+  const auto path = checkpoints_.save(learner_.module(), *optimizer_, state_);
   if (observer_) observer_->on_checkpoint(state_.step, path);
 }
 

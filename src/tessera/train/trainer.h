@@ -1,7 +1,5 @@
 #pragma once
 
-#include <torch/nn/module.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,13 +9,13 @@
 
 #include "tessera/base/error.h"
 #include "tessera/train/checkpoint.h"
+#include "tessera/train/learner.h"
 #include "tessera/train/run_folder.h"
-#include "tessera/train/train_config.h"
-#include "tessera/train/training_task.h"
 
 namespace tessera {
 
 class MetricsLog;
+class Processes;
 
 /// The loss or the gradient is no longer finite.
 class Diverged : public std::runtime_error {
@@ -25,25 +23,48 @@ class Diverged : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// One line of metrics.jsonl.
+struct StepMetrics {
+  int64_t step = 0;            ///< updates made, this one included
+  int64_t tokens = 0;          ///< units seen so far
+  double loss = 0.0;           ///< mean over the micro-batches, before the update
+  double learning_rate = 0.0;  ///< of this update
+  double gradient_norm = 0.0;  ///< before it is clipped
+  double tokens_per_second = 0.0;
+  double elapsed_seconds = 0.0;  ///< since the run began, in all its processes
+};
+
+/// Told what happens, in this order within a step; the default does nothing.
+class TrainingObserver {
+ public:
+  virtual ~TrainingObserver() = default;
+  /// step: updates already made.
+  virtual void on_start(int64_t step, int64_t steps) {}
+  virtual void on_step(const StepMetrics& metrics) {}
+  virtual void on_batch_evaluated(int64_t batch, int64_t batches) {}
+  virtual void on_evaluation(int64_t step, const Metrics& metrics) {}
+  virtual void on_sample(int64_t step, const std::string& text) {}
+  virtual void on_checkpoint(int64_t step, const std::filesystem::path& path) {}
+  virtual void on_warning(const std::string& message) {}
+};
+
 struct TrainingResult {
   int64_t step = 0;            ///< updates made; fewer than configured where it ended early
   std::optional<double> loss;  ///< of the last update; none where no update was left to make
-  Metrics evaluation;          ///< the last one of this process; empty without one
   std::optional<double> best_validation_loss;
   bool evaluation_is_missing = false;  ///< a signal came before the one after the last step ended
 };
 
-/// Trains a module: gradients of `accumulation` micro-batches, clipping, schedule, evaluations,
+/// Trains a learner: gradients of `accumulation` micro-batches, clipping, schedule, evaluations,
 /// metrics.jsonl and checkpoints/ in the run's folder. A checkpoint is written every
 /// checkpoint_every steps, at the end, at an interrupt and after an evaluation better than all
 /// before. A process killed at any moment leaves a folder that can be resumed. The caller keeps
 /// other processes out of the folder (RunFolder).
-/// Where task.processes is set, this process leads: the others run help_training().
+/// With `processes` this one leads: the others run help_training().
 class Trainer {
  public:
-  /// Throws UsageError on a configuration that makes no sense.
-  Trainer(TrainConfig config, TrainingTask task, std::filesystem::path run_folder,
-          TrainingObserver* observer = nullptr);
+  Trainer(Learner& learner, std::filesystem::path run_folder, TrainingObserver* observer = nullptr,
+          Processes* processes = nullptr);
   ~Trainer();
 
   /// kNew: throws UsageError where the folder already holds a run. kResume: continues after the
@@ -77,8 +98,9 @@ class Trainer {
   Interrupted stopped() const;
   std::string advice() const;
 
-  TrainConfig config_;
-  TrainingTask task_;
+  Learner& learner_;
+  const TrainConfig& config_;
+  Processes* processes_;
   std::filesystem::path folder_;
   TrainingObserver* observer_;
   std::unique_ptr<Optimizer> optimizer_;

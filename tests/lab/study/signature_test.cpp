@@ -7,7 +7,7 @@
 
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
-#include "tessera/text/training.h"
+#include "tessera/text/text_learner.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -36,8 +36,8 @@ double loss_after_ten_steps(config::Json model) {
   config.train = {.steps = 10, .batch = 4, .learning_rate = 1e-2, .warmup_steps = 2};
   config.sample.tokens = 1;
   const Corpus corpus = prepare_corpus(config.data, folder / "corpus", Start::kNew, nullptr);
-  return train_language_model(config, corpus, RunFolder(folder / "run", Start::kNew), nullptr)
-      .validation_loss;
+  TextLearner learner(config, corpus);
+  return train(learner, RunFolder(folder / "run", Start::kNew), nullptr, "").validation_loss();
 }
 
 class Signature : public ::testing::Test {

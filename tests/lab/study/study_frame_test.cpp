@@ -8,7 +8,6 @@
 
 #include "lab/study/folder_name.h"
 #include "lab/study/study.h"
-#include "lab/study/study_cost.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/report/bar_chart.h"
@@ -45,7 +44,7 @@ void run_example(StudyContext& context) {
 }
 
 Study example() {
-  return {"example/fig1", "Error against d", "Somebody 2024", "figure 1", run_example};
+  return {"example/fig1", "Error against d", "Somebody 2024", "figure 1", {}, run_example};
 }
 
 class StudyFrame : public testing::Test {
@@ -148,18 +147,19 @@ struct Interruptible {
   bool interrupt = true;
 
   Study study() {
-    return {"example/parts", "Parts", "Somebody 2024", "figure 2", [this](StudyContext& context) {
-              context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100});
-              for (const std::string name : {"a", "b", "c"}) {
-                const auto numbers = context.part(name, [&] {
-                  computed.push_back(name);
-                  if (name == "b" && std::exchange(interrupt, false)) std::raise(SIGINT);
-                  return std::vector<double>{1.0 / 3, NAN};
-                });
-                context.results().add_point({.series = name, .x = 0, .y = numbers.at(0)});
-                EXPECT_TRUE(std::isnan(numbers.at(1)));
-              }
-            }};
+    return {
+        "example/parts", "Parts", "Somebody 2024", "figure 2", {}, [this](StudyContext& context) {
+          context.settings<ExampleSettings>({.runs = 2}, {.runs = 10}, {.runs = 100});
+          for (const std::string name : {"a", "b", "c"}) {
+            const auto numbers = context.part(name, [&] {
+              computed.push_back(name);
+              if (name == "b" && std::exchange(interrupt, false)) std::raise(SIGINT);
+              return std::vector<double>{1.0 / 3, NAN};
+            });
+            context.results().add_point({.series = name, .x = 0, .y = numbers.at(0)});
+            EXPECT_TRUE(std::isnan(numbers.at(1)));
+          }
+        }};
   }
 };
 
@@ -291,13 +291,12 @@ TEST(FolderName, HasLettersDigitsAndSingleHyphens) {
   EXPECT_EQ(folder_name("λ"), "");
 }
 
-TEST(StudyCost, IsSaidToTwoDigits) {
-  EXPECT_EQ(cost_text(34, false), "34 s");
-  EXPECT_EQ(cost_text(0.2, true), "about 1 s");
-  EXPECT_EQ(cost_text(531, false), "9 min");
-  EXPECT_EQ(cost_text(1535, false), "26 min");
-  EXPECT_EQ(cost_text(10800, true), "about 3 h");
-  EXPECT_FALSE(cost_of("no/such").has_value());
+TEST(StudyTime, IsSaidToTwoDigits) {
+  EXPECT_EQ(text_of(took(34)), "34 s");
+  EXPECT_EQ(text_of(about(0.2)), "about 1 s");
+  EXPECT_EQ(text_of(took(531)), "9 min");
+  EXPECT_EQ(text_of(took(1535)), "26 min");
+  EXPECT_EQ(text_of(about(10800)), "about 3 h");
 }
 
 TEST(AllStudies, SayTheirSettingsBeforeAnyWork) {
@@ -311,9 +310,8 @@ TEST(AllStudies, HaveDistinctIdsAndSayWhatTheyShow) {
     EXPECT_EQ(&find_study(all_studies(), study.id), &study);
     EXPECT_FALSE(study.title.empty() || study.paper.empty() || study.figure.empty()) << study.id;
     EXPECT_TRUE(study.run) << study.id;
-    const auto cost = cost_of(study.id);
-    ASSERT_TRUE(cost.has_value()) << study.id;
-    EXPECT_LE(cost->quick, cost->standard) << study.id;
+    EXPECT_GT(study.cost.quick.seconds, 0) << study.id;
+    EXPECT_LE(study.cost.quick.seconds, study.cost.standard.seconds) << study.id;
   }
 }
 

@@ -19,8 +19,9 @@ TEST_F(Training, LeavesARunWithAModelAndAReport) {
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("validation loss"), HasSubstr(path("run/model")),
                              HasSubstr("report.html"), HasSubstr("tessera generate --model")));
-  EXPECT_THAT(run.err, AllOf(HasSubstr("bytes, 257 tokens"), HasSubstr("step 60: validation loss"),
-                             HasSubstr("nats/token"), HasSubstr("tok/s")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("bytes, 257 tokens"),
+                             HasSubstr("step 60: validation: loss (nats/token)"),
+                             HasSubstr("bits per byte"), HasSubstr("tok/s")));
   for (const char* file : {"config.toml", "manifest.json", "metrics.jsonl", "report.html",
                            "model/config.json", "model/model.safetensors", "model/tokenizer.json"})
     EXPECT_TRUE(std::filesystem::exists(path("run/" + std::string(file)))) << file;
@@ -112,7 +113,8 @@ TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("wrong bits per sequence"), HasSubstr("guess every bit"),
                              HasSubstr(path("copy/model")), HasSubstr("report.html")));
-  EXPECT_THAT(run.err, AllOf(HasSubstr("step 4: validation loss"), HasSubstr("sequences/s")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("step 4: validation: wrong bits per sequence"),
+                             HasSubstr("sequences/s")));
   for (const char* file : {"config.toml", "manifest.json", "metrics.jsonl", "report.html",
                            "model/config.json", "model/model.safetensors"})
     EXPECT_TRUE(std::filesystem::exists(path("copy/" + std::string(file)))) << file;
@@ -126,6 +128,31 @@ TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
       tessera({"train", path("copy.toml"), "--out", path("x"), "--set", "model.kind=gpt"}), 2,
       "does not read vectors");
   EXPECT_FALSE(std::filesystem::exists(path("x")));
+}
+
+TEST_F(Training, OnAGameLeavesARunWhoseAgentRuns) {
+  write_text(path("pong.toml"),
+             "[task]\nname = \"pong\"\n"
+             "[environment]\nsize = 4\nlongest_game = 30\ngame.points = 1\n"
+             "[agent]\nchannels = [2]\nkernels = [3]\npaddings = [1]\nhidden = 4\n"
+             "[actor_critic]\nrollout = 3\n"
+             "[train]\nsteps = 2\nbatch = 2\nevaluate_batches = 1\n");
+  std::vector<std::string> command = {"train", path("pong.toml"), "--out", path("pong")};
+  const Outcome run = tessera(command);
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("pong, pong_agent"), HasSubstr("reward per game")));
+  command.insert(command.end(), {"--resume", "--set", "train.steps=3"});
+  EXPECT_EQ(tessera(command).status, 0);
+  // Two black frames of 4 x 4 for one game.
+  const std::string header = R"({"x":{"dtype":"F32","shape":[2,1,16],"data_offsets":[0,128]}})";
+  write_text(path("frames.safetensors"), static_cast<char>(header.size()) + std::string(7, '\0') +
+                                             header + std::string(128, '\0'));
+  const Outcome forward = tessera({"forward", "--model", path("pong/model"), "--input",
+                                   path("frames.safetensors"), "--output", path("y.safetensors")});
+  EXPECT_EQ(forward.status, 0) << forward.err;
+  expect_refused(
+      tessera({"train", path("pong.toml"), "--out", path("x"), "--set", "task.name=pnog"}), 2,
+      "did you mean 'pong'?; the tasks are: associative-retrieval, nth-farthest, ");
 }
 
 TEST_F(Training, KeepsARunThatIsThere) {

@@ -285,9 +285,7 @@ void check_forget(const ForgetSettings& settings) {
                      settings.document_tokens, settings.probes, kLongestWindow);
 }
 
-}  // namespace
-
-void forget(StudyContext& context) {
+void run_forget(StudyContext& context) {
   ForgetSettings quick;
   quick.dimension = 512;
   quick.document_tokens = 1500;
@@ -305,6 +303,17 @@ void forget(StudyContext& context) {
       "The paper forgets by subtracting float products, up to rounding, and shows no experiment of "
       "it. Text: the beginning of " +
       text.description + ".");
+}
+
+}  // namespace
+
+Study forget() {
+  return {.id = "memo/forget",
+          .title = "What is left of a document that was forgotten",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = about(5), .standard = about(60)},
+          .run = run_forget};
 }
 
 }  // namespace tessera::memo_study

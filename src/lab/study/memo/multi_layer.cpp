@@ -270,9 +270,7 @@ void check_multi_layer(const MultiLayerSettings& settings) {
     throw UsageError("decoys and encodings must name at least one each");
 }
 
-}  // namespace
-
-void multi_layer(StudyContext& context) {
+void run_multi_layer(StudyContext& context) {
   MultiLayerSettings quick, paper;
   quick.dimensions = {256};
   quick.layer_dimension = 256;
@@ -308,6 +306,17 @@ void multi_layer(StudyContext& context) {
       "{} texts of the first and of the last batch are read, where the authors read all 30; a "
       "draw of decoys alone moves the recall by up to 0.1.",
       settings.texts_read));
+}
+
+}  // namespace
+
+Study multi_layer() {
+  return {.id = "memo/multi-layer",
+          .title = "How much text a memory of several layers recalls",
+          .paper = kPaper,
+          .figure = "figure 4",
+          .cost = {.quick = about(5), .standard = about(600)},
+          .run = run_multi_layer};
 }
 
 }  // namespace tessera::memo_study

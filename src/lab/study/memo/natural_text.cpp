@@ -284,9 +284,7 @@ void check_natural_text(const NaturalTextSettings& settings) {
         settings.planned_error);
 }
 
-}  // namespace
-
-void natural_text(StudyContext& context) {
+void run_natural_text(StudyContext& context) {
   NaturalTextSettings quick;
   quick.dimension = 512;
   quick.tokens = {1000, 4000};
@@ -304,6 +302,17 @@ void natural_text(StudyContext& context) {
   context.results().add_difference(
       "The paper stores uniform random tokens only. Text: the beginning of " + text.description +
       ", as one document.");
+}
+
+}  // namespace
+
+Study natural_text() {
+  return {.id = "memo/natural-text",
+          .title = "How much natural text each code recalls",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = about(20), .standard = about(300)},
+          .run = run_natural_text};
 }
 
 }  // namespace tessera::memo_study

@@ -100,9 +100,7 @@ void check_nearly_orthogonal(const NearlyOrthogonalSettings& settings) {
       throw UsageError("closeness holds {}; expected numbers between 0 and 1", epsilon);
 }
 
-}  // namespace
-
-void nearly_orthogonal(StudyContext& context) {
+void run_nearly_orthogonal(StudyContext& context) {
   NearlyOrthogonalSettings quick;
   quick.dimensions = {64, 256};
   quick.most = 1024;
@@ -154,6 +152,17 @@ void nearly_orthogonal(StudyContext& context) {
       "The bound that the appendix prints, m ≤ exp(8 (ε² - 4/3 ε³) d), does not follow from its "
       "corollary, which gives m ≤ exp((ε²/32 - ε³/96) d): it multiplies by 4 where it should "
       "divide, and doubles ε where it should halve it.");
+}
+
+}  // namespace
+
+Study nearly_orthogonal() {
+  return {.id = "memo/nearly-orthogonal",
+          .title = "How many nearly orthogonal vectors a space holds",
+          .paper = kPaper,
+          .figure = "appendix A",
+          .cost = {.quick = took(1), .standard = about(60)},
+          .run = run_nearly_orthogonal};
 }
 
 }  // namespace tessera::memo_study

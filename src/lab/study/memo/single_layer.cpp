@@ -310,9 +310,7 @@ void check_single_layer(const SingleLayerSettings& settings) {
         settings.projection_texts);
 }
 
-}  // namespace
-
-void single_layer(StudyContext& context) {
+void run_single_layer(StudyContext& context) {
   SingleLayerSettings quick, paper;
   quick.heads = {4};
   quick.widths = {16, 64};
@@ -331,6 +329,17 @@ void single_layer(StudyContext& context) {
   context.results().add_difference(
       "The accuracy is measured near the capacity only: the noise law says where to begin, and "
       "batches are stored or forgotten one by one from there.");
+}
+
+}  // namespace
+
+Study single_layer() {
+  return {.id = "memo/single-layer",
+          .title = "How many pairs one correlation memory holds",
+          .paper = kPaper,
+          .figure = "figure 3",
+          .cost = {.quick = about(10), .standard = about(300)},
+          .run = run_single_layer};
 }
 
 }  // namespace tessera::memo_study

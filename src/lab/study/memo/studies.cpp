@@ -44,21 +44,7 @@ double key_variance(const Memo& memo, uint64_t seed) {
 
 std::vector<Study> memo_studies() {
   using namespace memo_study;
-  const auto study = [](const char* id, const char* title, const char* figure,
-                        void (*run)(StudyContext&)) {
-    return Study{"memo/" + std::string(id), title, "Zanzotto et al. 2025", figure, run};
-  };
-  return {
-      study("single-layer", "How many pairs one correlation memory holds", "figure 3",
-            single_layer),
-      study("multi-layer", "How much text a memory of several layers recalls", "figure 4",
-            multi_layer),
-      study("nearly-orthogonal", "How many nearly orthogonal vectors a space holds", "appendix A",
-            nearly_orthogonal),
-      study("natural-text", "How much natural text each code recalls", "not in the paper",
-            natural_text),
-      study("forget", "What is left of a document that was forgotten", "not in the paper", forget),
-  };
+  return {single_layer(), multi_layer(), nearly_orthogonal(), natural_text(), forget()};
 }
 
 }  // namespace tessera

@@ -16,6 +16,8 @@ std::vector<Study> memo_studies();
 
 namespace memo_study {
 
+constexpr const char* kPaper = "Zanzotto et al. 2025";
+
 /// Whole numbers below `bound`, by a seed and a stream of it: [sizes], kLong.
 at::Tensor random_tokens(at::IntArrayRef sizes, int64_t bound, uint64_t seed, uint64_t stream);
 
@@ -29,11 +31,11 @@ double accuracy(const at::Tensor& outputs, const at::Tensor& embeddings, const a
 /// tokens are read with.
 double key_variance(const Memo& memo, uint64_t seed);
 
-void single_layer(StudyContext&);       // figure 3
-void multi_layer(StudyContext&);        // figure 4
-void nearly_orthogonal(StudyContext&);  // appendix A
-void natural_text(StudyContext&);       // not in the paper
-void forget(StudyContext&);             // not in the paper
+Study single_layer();
+Study multi_layer();
+Study nearly_orthogonal();
+Study natural_text();
+Study forget();
 
 }  // namespace memo_study
 }  // namespace tessera

@@ -17,7 +17,6 @@
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/traced_block_network.h"
 #include "tessera/report/line_chart.h"
-#include "tessera/text/training_report.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -59,12 +58,16 @@ AttentionSettings paper_attention() {
   return settings;
 }
 
-const std::vector<ComparedNetwork>& attending_networks() {
-  static const std::vector<ComparedNetwork> all = {
-      {"Memory Mosaic", "memory_mosaic", {{"kind", "memory_mosaic"}}},
-      {"GPT, learned positions", "gpt_learned", {{"kind", "gpt"}, {"positions", "learned"}}},
-      {"GPT, RoPE", "gpt_rope", {{"kind", "gpt"}, {"positions", "rotary"}}},
-      {"GPT, ALiBi", "gpt_alibi", {{"kind", "gpt"}, {"positions", "alibi"}}},
+const std::vector<Contestant>& attending_networks() {
+  const auto gpt = [](const char* name, const char* positions, const char* folder) {
+    return Contestant{
+        .name = name, .model = {{"kind", "gpt"}, {"positions", positions}}, .folder = folder};
+  };
+  static const std::vector<Contestant> all = {
+      {.name = "Memory Mosaic", .model = {{"kind", "memory_mosaic"}}, .folder = "memory_mosaic"},
+      gpt("GPT, learned positions", "learned", "gpt_learned"),
+      gpt("GPT, RoPE", "rotary", "gpt_rope"),
+      gpt("GPT, ALiBi", "alibi", "gpt_alibi"),
   };
   return all;
 }
@@ -161,22 +164,18 @@ void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, Study
   results.add_chart("leaky-average", std::move(chart), "Figure 16.");
 }
 
-}  // namespace
-
-void attention(StudyContext& context) {
+void run_attention(StudyContext& context) {
   const AttentionSettings settings =
       context.settings(quick_attention(), default_attention(), paper_attention(), kNoSetting);
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
-  std::vector<TrainedLanguageModel> trained;
-  for (const ComparedNetwork& network : attending_networks())
-    trained.push_back(train_network(settings, network.folder, network.model, corpus, context));
+  const auto trained = train_networks(settings, attending_networks(), corpus, context);
 
   Table table("What the last position reads",
               {"network", "tokens", "head", "λ", fmt::format("weight of the last {}", kRecent),
                "most / least of the rest"});
   for (size_t i = 0; i < trained.size(); ++i) {
-    LanguageModel& model = *trained[i].model;
+    LanguageModel& model = *trained[i].first().learner->model();
     const auto* mosaic = dynamic_cast<const MemoryMosaic*>(&model);
     const at::Tensor decay = mosaic ? mosaic->block(0)->context->key->decay() : at::Tensor();
     for (int64_t length : {settings.window, kLongerBy * settings.window}) {
@@ -191,16 +190,24 @@ void attention(StudyContext& context) {
     }
   }
   results.add_table("heads", std::move(table));
-  std::vector<NamedTraining> named;
-  for (size_t i = 0; i < trained.size(); ++i)
-    named.push_back({attending_networks()[i].name, &trained[i]});
-  add_training_results(named, corpus, results);
+  add_network_results(trained, corpus, results);
   results.add_difference(
       fmt::format("{} heads in {} channels, windows of {} and {} tokens, {} steps on {}; the "
                   "paper: 12 heads in 768 channels, 512 and 1,536 tokens, 80,000 steps on "
                   "BabiStories.",
                   settings.heads, settings.channels, settings.window, kLongerBy * settings.window,
                   settings.train.steps, corpus.description));
+}
+
+}  // namespace
+
+Study attention() {
+  return {.id = "memory-mosaics/attention",
+          .title = "What the last position reads",
+          .paper = kPaper,
+          .figure = "figures 14 to 16",
+          .cost = {.quick = took(21), .standard = took(630)},
+          .run = run_attention};
 }
 
 }  // namespace tessera::memory_mosaics_study

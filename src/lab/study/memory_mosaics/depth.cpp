@@ -10,7 +10,6 @@
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/error.h"
-#include "tessera/text/training_report.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -60,43 +59,36 @@ double published_ratio(int64_t depth) {
   return depth == 1 ? 1.9 / 2.0 : depth == 12 ? 1.498 / 1.494 : NAN;
 }
 
-}  // namespace
-
-void depth(StudyContext& context) {
+void run_depth(StudyContext& context) {
   const DepthSettings settings =
       context.settings(quick_depth(), default_depth(), paper_depth(), kNoSetting);
   if (settings.depths.empty()) throw UsageError("depths must name at least one");
   StudyResults& results = context.results();
   const Corpus corpus = prepare_study_corpus(settings.data, context);
-  std::vector<TrainedLanguageModel> trained;
-  std::vector<std::string> names;
+  std::vector<Contestant> contestants;
+  for (const int64_t depth : settings.depths)
+    for (const auto& [name, kind] : {std::pair("GPT", "gpt"), {"Memory Mosaic", "memory_mosaic"}})
+      contestants.push_back({.name = fmt::format("{}, {}", name, blocks(depth)),
+                             .model = {{"kind", kind}, {"layers", depth}},
+                             .folder = fmt::format("{}-{}", kind, depth)});
+  const auto trained = train_networks(settings, contestants, corpus, context);
   Table table("Validation loss by depth, nats per token",
               {"blocks", "GPT", "Memory Mosaic", "Memory Mosaic / GPT", "published"});
-  for (int64_t depth : settings.depths) {
-    const auto train = [&](const std::string& kind) {
-      return train_network(settings, fmt::format("{}-{}", kind, depth),
-                           {{"kind", kind}, {"layers", depth}}, corpus, context);
-    };
-    const TrainedLanguageModel gpt = train("gpt"), mosaic = train("memory_mosaic");
-    const double ratio = mosaic.validation_loss / gpt.validation_loss;
-    const double published = published_ratio(depth);
-    table.add_row({depth, Cell::fixed(gpt.validation_loss, 4),
-                   Cell::fixed(mosaic.validation_loss, 4), Cell::fixed(ratio, 4),
+  for (size_t i = 0; i < settings.depths.size(); ++i) {
+    const int64_t depth = settings.depths[i];
+    const double gpt = validation_loss(trained[2 * i]),
+                 mosaic = validation_loss(trained[2 * i + 1]);
+    const double ratio = mosaic / gpt, published = published_ratio(depth);
+    table.add_row({depth, Cell::fixed(gpt, 4), Cell::fixed(mosaic, 4), Cell::fixed(ratio, 4),
                    std::isnan(published) ? Cell("") : Cell::fixed(published, 4)});
     if (!std::isnan(published))
       results.compare({.what = "validation loss, Memory Mosaic over GPT, " + blocks(depth),
                        .published = published,
                        .ours = ratio,
                        .digits = 4});
-    names.push_back("GPT, " + blocks(depth));
-    trained.push_back(gpt);
-    names.push_back("Memory Mosaic, " + blocks(depth));
-    trained.push_back(mosaic);
   }
   results.add_table("depths", std::move(table));
-  std::vector<NamedTraining> named;
-  for (size_t i = 0; i < trained.size(); ++i) named.push_back({names[i], &trained[i]});
-  add_training_results(named, corpus, results);
+  add_network_results(trained, corpus, results);
   results.add_difference(fmt::format(
       "Text: {}, not BabiStories, which a large language model has written.", corpus.description));
   results.add_difference(fmt::format(
@@ -104,6 +96,17 @@ void depth(StudyContext& context) {
       "all; the paper: 768 channels, 80,000 steps of 512 windows of 512 tokens, tuned on the GPT.",
       fmt::join(settings.depths, ", "), settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
+}
+
+}  // namespace
+
+Study depth() {
+  return {.id = "memory-mosaics/depth",
+          .title = "Memory Mosaics and GPTs of several depths",
+          .paper = kPaper,
+          .figure = "figures 7 and 13",
+          .cost = {.quick = took(30), .standard = took(1535)},
+          .run = run_depth};
 }
 
 }  // namespace tessera::memory_mosaics_study

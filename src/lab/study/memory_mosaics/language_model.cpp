@@ -1,11 +1,8 @@
 // A Memory Mosaic and a GPT of the same size, trained on the same text in the same order: the
 // comparison of Zhang et al. 2024, figure 7, on a machine without GPUs.
 
-#include <cmath>
-
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
-#include "tessera/text/training_report.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -51,23 +48,22 @@ void add_commands(const StudyContext& context, StudyResults& results) {
                       "tessera tokenizer train FILE --vocabulary 4096 --out tokenizer.json");
 }
 
-}  // namespace
-
-void language_model(StudyContext& context) {
+void run_language_model(StudyContext& context) {
   const NetworkSettings settings = context.settings(
       quick_language_model(), default_language_model(), paper_network_settings(), kNoSetting);
   const Corpus corpus = prepare_study_corpus(settings.data, context);
-  const TrainedLanguageModel mosaic =
-      train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);
-  const TrainedLanguageModel gpt =
-      train_network(settings, "gpt", {{"kind", "gpt"}}, corpus, context);
+  const auto trained = train_networks(
+      settings,
+      {{.name = "Memory Mosaic", .model = {{"kind", "memory_mosaic"}}, .folder = "memory_mosaic"},
+       {.name = "GPT", .model = {{"kind", "gpt"}}, .folder = "gpt"}},
+      corpus, context);
 
   StudyResults& results = context.results();
-  add_training_results({{"Memory Mosaic", &mosaic}, {"GPT", &gpt}}, corpus, results);
+  add_network_results(trained, corpus, results);
   // Zhang et al. 2024: 12 blocks after 80,000 steps on BabiStories, validation.
   results.compare({.what = "validation loss, Memory Mosaic over GPT",
                    .published = 1.498 / 1.494,
-                   .ours = mosaic.validation_loss / gpt.validation_loss,
+                   .ours = validation_loss(trained[0]) / validation_loss(trained[1]),
                    .digits = 4});
   results.add_difference(
       fmt::format("Text: {}, not BabiStories, which has no free copy.", corpus.description));
@@ -77,6 +73,17 @@ void language_model(StudyContext& context) {
       settings.layers, settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
   add_commands(context, results);
+}
+
+}  // namespace
+
+Study language_model() {
+  return {.id = "memory-mosaics/language-model",
+          .title = "A Memory Mosaic beside a GPT of the same size",
+          .paper = kPaper,
+          .figure = "figure 7",
+          .cost = {.quick = about(60), .standard = took(900)},
+          .run = run_language_model};
 }
 
 }  // namespace tessera::memory_mosaics_study

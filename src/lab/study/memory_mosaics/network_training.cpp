@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/error.h"
-
 namespace tessera::memory_mosaics_study {
 namespace {
 
@@ -97,17 +95,24 @@ Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& contex
   return corpus;
 }
 
-TrainedLanguageModel train_network(const NetworkSettings& settings, const std::string& name,
-                                   const config::Json& model, const Corpus& corpus,
-                                   const StudyContext& context) {
-  const auto folder = context.folder() / name;
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  const RunFolder run(folder, begun ? Start::kResume : Start::kNew);
-  TrainedLanguageModel trained =
-      train_language_model(training_config(settings, model), corpus, run, context.progress());
-  if (!trained.missing.empty())
-    throw Interrupted(fmt::format("stopped after the training in {}", run.path().native()));
-  return trained;
+std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
+                                           const std::vector<Contestant>& networks,
+                                           const Corpus& corpus, const StudyContext& context) {
+  return compare(context, networks, /*runs=*/1, [&](const Contestant& network, uint64_t) {
+    return std::make_unique<TextLearner>(training_config(settings, network.model), corpus);
+  });
+}
+
+double validation_loss(const TrainedNetwork& network) {
+  return network.first().trained.validation_loss();
+}
+
+void add_network_results(const std::vector<TrainedNetwork>& networks, const Corpus& corpus,
+                         StudyResults& results) {
+  std::vector<NamedText> named;
+  for (const TrainedNetwork& network : networks)
+    named.push_back({network.name, network.first().learner.get(), &network.first().trained});
+  add_text_results(named, corpus, results);
 }
 
 }  // namespace tessera::memory_mosaics_study

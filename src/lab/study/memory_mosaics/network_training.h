@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "lab/study/study.h"
+#include "lab/study/comparison.h"
 #include "tessera/memory/mosaic/memory_options.h"
-#include "tessera/text/training.h"
+#include "tessera/text/text_results.h"
 
 /// Networks of the same size that are trained on the same text in the same order.
 namespace tessera::memory_mosaics_study {
@@ -51,18 +51,17 @@ NetworkSettings paper_story_settings();
 Corpus prepare_study_corpus(const CorpusConfig& data, const StudyContext& context,
                             const std::string& folder = "corpus");
 
-/// One of the networks that a study compares.
-struct ComparedNetwork {
-  std::string name;    ///< in pictures and tables
-  std::string folder;  ///< of its trainings
-  config::Json model;  ///< as in train_network()
-};
+using TrainedNetwork = TrainedContestant<TextLearner>;
 
-/// Trains a network into the folder `name` of the study's folder, or continues a training that it
-/// holds, so that the study may be stopped and started again. model: a [model] table: the kind, and
-/// fields that differ from the settings'. Throws Interrupted.
-TrainedLanguageModel train_network(const NetworkSettings& settings, const std::string& name,
-                                   const config::Json& model, const Corpus& corpus,
-                                   const StudyContext& context);
+/// Trains each network once with the settings' seed. Contestant::model: the kind, and fields that
+/// differ from the settings'. Throws what compare() throws.
+std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
+                                           const std::vector<Contestant>& networks,
+                                           const Corpus& corpus, const StudyContext& context);
+double validation_loss(const TrainedNetwork& network);
+
+/// add_text_results() of these networks.
+void add_network_results(const std::vector<TrainedNetwork>& networks, const Corpus& corpus,
+                         StudyResults& results);
 
 }  // namespace tessera::memory_mosaics_study

@@ -9,7 +9,6 @@
 #include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/report/line_chart.h"
-#include "tessera/text/training_report.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -71,9 +70,9 @@ std::vector<std::pair<int64_t, int64_t>> position_groups(int64_t window) {
   return groups;
 }
 
-using Reader = std::pair<std::string, PositionLoss>;
+using ReadText = std::pair<std::string, PositionLoss>;
 
-void add_position_curves(const std::vector<Reader>& readers, int64_t window,
+void add_position_curves(const std::vector<ReadText>& readers, int64_t window,
                          const std::string& title, const std::string& name,
                          const std::string& caption, StudyResults& results) {
   auto chart = std::make_unique<LineChart>(
@@ -93,7 +92,7 @@ void add_position_curves(const std::vector<Reader>& readers, int64_t window,
 
 /// What the paper says of its figure: how much more a reader learns from the window after its first
 /// 50 and 150 tokens.
-void add_ranges(const std::vector<Reader>& readers, int64_t window, StudyResults& results) {
+void add_ranges(const std::vector<ReadText>& readers, int64_t window, StudyResults& results) {
   std::vector<std::pair<int64_t, int64_t>> ranges;
   int64_t first = 1;
   for (int64_t last : {int64_t{10}, int64_t{50}, int64_t{150}, window}) {
@@ -114,9 +113,7 @@ void add_ranges(const std::vector<Reader>& readers, int64_t window, StudyResults
   results.add_table("ranges", std::move(table));
 }
 
-}  // namespace
-
-void out_of_distribution(StudyContext& context) {
+void run_out_of_distribution(StudyContext& context) {
   const OutOfDistributionSettings settings = context.settings(
       quick_out_of_distribution(), default_out_of_distribution(), paper_out_of_distribution());
   const Corpus corpus = prepare_study_corpus(settings.data, context);
@@ -126,17 +123,19 @@ void out_of_distribution(StudyContext& context) {
   other_data.validation_share = 0.5;
   const Corpus other = prepare_study_corpus(other_data, context, "other-corpus");
 
-  const TrainedLanguageModel gpt =
-      train_network(settings, "gpt", {{"kind", "gpt"}}, corpus, context);
-  const TrainedLanguageModel mosaic =
-      train_network(settings, "memory_mosaic", {{"kind", "memory_mosaic"}}, corpus, context);
+  const auto trained = train_networks(
+      settings,
+      {{.name = "GPT", .model = {{"kind", "gpt"}}, .folder = "gpt"},
+       {.name = "Memory Mosaic", .model = {{"kind", "memory_mosaic"}}, .folder = "memory_mosaic"}},
+      corpus, context);
 
-  std::vector<Reader> at_home, abroad;
-  for (const auto& [name, trained] :
-       {std::pair("GPT", &gpt), std::pair("Memory Mosaic", &mosaic)}) {
-    at_home.emplace_back(name, trained->position_loss);
-    abroad.emplace_back(name, measure_position_loss(*trained->model, other, settings.windows,
-                                                    settings.train.batch, context.progress()));
+  std::vector<ReadText> at_home, abroad;
+  for (const TrainedNetwork& network : trained) {
+    const TextLearner& learner = *network.first().learner;
+    at_home.emplace_back(network.name, learner.position_loss());
+    abroad.emplace_back(network.name,
+                        measure_position_loss(*learner.model(), other, settings.windows,
+                                              settings.train.batch, context.progress()));
     InterruptGuard::stop_if_interrupted("stopped");
   }
   StudyResults& results = context.results();
@@ -148,7 +147,7 @@ void out_of_distribution(StudyContext& context) {
   add_ranges(abroad, settings.window, results);
   add_position_curves(at_home, settings.window, "Loss on stories not seen in training", "own-text",
                       "", results);
-  add_training_results({{"GPT", &gpt}, {"Memory Mosaic", &mosaic}}, corpus, results);
+  add_network_results(trained, corpus, results);
   results.add_difference(fmt::format(
       "Learnt from: {}. Read: {}. The paper: BabiStories, and the Simple English Wikipedia.",
       corpus.description, other.description));
@@ -157,6 +156,17 @@ void out_of_distribution(StudyContext& context) {
       "channels, 80,000 steps of 512 windows of 512 tokens.",
       settings.layers, settings.channels, settings.train.steps,
       settings.train.batch * settings.train.accumulation, settings.window));
+}
+
+}  // namespace
+
+Study out_of_distribution() {
+  return {.id = "memory-mosaics/out-of-distribution",
+          .title = "Reading a text of another kind",
+          .paper = kPaper,
+          .figure = "figure 8",
+          .cost = {.quick = took(18), .standard = about(90)},
+          .run = run_out_of_distribution};
 }
 
 }  // namespace tessera::memory_mosaics_study

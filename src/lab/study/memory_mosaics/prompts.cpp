@@ -22,7 +22,6 @@
 #include "tessera/infer/scoring.h"
 #include "tessera/model/language_model.h"
 #include "tessera/report/bar_chart.h"
-#include "tessera/text/training_report.h"
 
 namespace tessera::memory_mosaics_study {
 namespace {
@@ -160,7 +159,7 @@ class Reader {
 /// The two readers, and how those that this study trained were trained.
 struct Readers {
   std::vector<Reader> all;
-  std::vector<std::pair<std::string, TrainedLanguageModel>> trained;
+  std::vector<TrainedNetwork> trained;
   std::optional<Corpus> corpus;  ///< what they were trained on
 };
 
@@ -175,9 +174,11 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
       readers.all.emplace_back(name, load_model(folder), Tokenizer::load(folder));
       return;
     }
-    readers.trained.emplace_back(
-        name, train_network(settings, kind, {{"kind", kind}}, *readers.corpus, context));
-    readers.all.emplace_back(name, readers.trained.back().second.model, readers.corpus->tokenizer);
+    const Contestant contestant{.name = name, .model = {{"kind", kind}}, .folder = kind};
+    auto trained = train_networks(settings, {contestant}, *readers.corpus, context);
+    readers.trained.push_back(std::move(trained.front()));
+    readers.all.emplace_back(name, readers.trained.back().first().learner->model(),
+                             readers.corpus->tokenizer);
   };
   add("GPT", "gpt", settings.gpt);
   add("Memory Mosaic", "memory_mosaic", settings.mosaic);
@@ -186,9 +187,7 @@ Readers make_readers(const PromptSettings& settings, const StudyContext& context
 
 void add_training(const Readers& readers, const PromptSettings& settings, StudyResults& results) {
   if (!readers.corpus) return;
-  std::vector<NamedTraining> named;
-  for (const auto& [name, trained] : readers.trained) named.push_back({name, &trained});
-  add_training_results(named, *readers.corpus, results);
+  add_network_results(readers.trained, *readers.corpus, results);
   results.add_difference(
       fmt::format("Text: {}, not BabiStories, which a large language model has written.",
                   readers.corpus->description));
@@ -305,9 +304,7 @@ void draw(const std::vector<Reader>& readers, const Scores& scores, StudyResults
                     "probability than every wrong one. Whiskers: one standard error.");
 }
 
-}  // namespace
-
-void prompts(StudyContext& context) {
+void run_prompts(StudyContext& context) {
   const PromptSettings settings = context.settings(quick_prompt_settings(), prompt_settings(),
                                                    paper_prompt_settings(), kNoSetting);
   const Readers readers = make_readers(settings, context);
@@ -322,6 +319,17 @@ void prompts(StudyContext& context) {
       "reader. The questions with their known answers are ours; the paper has no number for them.");
   results.add_command("More such questions, as JSON lines:",
                       "tessera data stories --out stories --questions 1000");
+}
+
+}  // namespace
+
+Study prompts() {
+  return {.id = "memory-mosaics/prompts",
+          .title = "The 24 prompts, and questions about stories",
+          .paper = kPaper,
+          .figure = "tables 4 and 5",
+          .cost = {.quick = took(84), .standard = took(990)},
+          .run = run_prompts};
 }
 
 }  // namespace tessera::memory_mosaics_study

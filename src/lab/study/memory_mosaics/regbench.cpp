@@ -17,7 +17,7 @@ namespace {
 
 using config::Json;
 using task::MeasuredOn;
-using task::TrainedOnRegBench;
+using task::RegBenchLearner;
 
 /// The values that are tried in every combination; the lowest validation loss decides.
 struct Search {
@@ -70,14 +70,15 @@ struct RegBenchSettings {
   }
 };
 
-struct Contestant {
+/// A model of the figure.
+struct Entry {
   std::string name;
   Json model;
   std::map<int64_t, PublishedScore> new_languages = {};  ///< by their number; read off figure 9
   PublishedScore trained_languages = {};                 ///< table 3
 };
 
-std::vector<Contestant> contestants() {
+std::vector<Entry> entries() {
   const std::map<int64_t, PublishedScore> mosaic = {{100, {.925, .57}},
                                                     {500, {.928, .25}},
                                                     {1000, {.935, .215}},
@@ -102,7 +103,7 @@ std::vector<Contestant> contestants() {
 
 RegBenchSettings paper_regbench() {
   RegBenchSettings settings;
-  for (const Contestant& contestant : contestants()) settings.models.push_back(contestant.name);
+  for (const Entry& entry : entries()) settings.models.push_back(entry.name);
   settings.languages = {100, 500, 1000, 2500, 40000};
   settings.search = {{2, 4, 8}, {2, 4, 8}, {64, 128, 256}, {0.01, 0.1}};
   return settings;
@@ -139,14 +140,14 @@ struct Trial {
 };
 
 /// Every combination of the search that this model tells apart.
-std::vector<Trial> trials_of(const Contestant& contestant, const RegBenchSettings& settings) {
-  const bool has_heads = contestant.model.at("kind") != "lstm";
+std::vector<Trial> trials_of(const Entry& entry, const RegBenchSettings& settings) {
+  const bool has_heads = entry.model.at("kind") != "lstm";
   std::vector<Trial> trials;
   for (const int64_t layers : settings.search.layers)
     for (const int64_t heads : settings.search.heads)
       for (const int64_t channels : settings.search.channels)
         for (const double weight_decay : settings.search.weight_decay) {
-          Trial trial{contestant.model, weight_decay};
+          Trial trial{entry.model, weight_decay};
           trial.model["layers"] = layers;
           trial.model["channels"] = channels;
           trial.model["dropout"] = settings.dropout;
@@ -160,7 +161,7 @@ std::vector<Trial> trials_of(const Contestant& contestant, const RegBenchSetting
 
 /// A model, a number of training languages, and what it is measured on.
 struct Experiment {
-  Contestant contestant;
+  Entry entry;
   int64_t languages = 0;
   MeasuredOn measured_on = MeasuredOn::kNewLanguages;
 };
@@ -168,7 +169,7 @@ struct Experiment {
 task::RegBenchTrainingConfig trial_config(const StudyContext& context,
                                           const RegBenchSettings& settings,
                                           const Experiment& experiment, const Trial& trial) {
-  const auto& [contestant, languages, measured_on] = experiment;
+  const auto& [entry, languages, measured_on] = experiment;
   task::RegBenchTrainingConfig config{.task = settings.task,
                                       .data = {languages, settings.held_out, measured_on},
                                       .model = trial.model,
@@ -186,39 +187,38 @@ task::RegBenchTrainingConfig trial_config(const StudyContext& context,
   return config;
 }
 
-/// Trains one trial, or continues the run that the folder holds.
-TrainedOnRegBench train(StudyContext& context, const task::RegBenchTrainingConfig& config,
-                        const Contestant& contestant) {
+/// "100-new-languages/memory-mosaic/2-layers-4-heads-64-wide-decay-0.1".
+std::string folder_of(const task::RegBenchTrainingConfig& config, const std::string& name) {
   const Json& model = config.model;
-  const std::string sizes =
-      fmt::format("{}-layers-{}{}-wide-decay-{:g}", model.at("layers").dump(),
-                  model.contains("heads") ? model.at("heads").dump() + "-heads-" : "",
-                  model.at("channels").dump(), config.train.weight_decay);
-  const std::string measured(config::enum_name(config.data.measured_on));
-  const auto folder = context.folder() / fmt::format("{}-{}", config.data.languages, measured) /
-                      folder_name(contestant.name) / sizes;
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  return train_on_regbench(config, RunFolder(folder, begun ? Start::kResume : Start::kNew),
-                           context.progress(),
-                           fmt::format("{}, {} languages", contestant.name, config.data.languages));
+  return fmt::format("{}-{}/{}/{}-layers-{}{}-wide-decay-{:g}", config.data.languages,
+                     config::enum_name(config.data.measured_on), folder_name(name),
+                     model.at("layers").dump(),
+                     model.contains("heads") ? model.at("heads").dump() + "-heads-" : "",
+                     model.at("channels").dump(), config.train.weight_decay);
 }
 
 RegBenchOutcome best_of_search(StudyContext& context, const RegBenchSettings& settings,
                                const Experiment& experiment) {
-  const auto& [contestant, languages, measured_on] = experiment;
+  const auto& [entry, languages, measured_on] = experiment;
   std::optional<RegBenchOutcome> best;
-  const std::vector<Trial> trials = trials_of(contestant, settings);
+  const std::vector<Trial> trials = trials_of(entry, settings);
   for (const Trial& trial : trials) {
     auto config = trial_config(context, settings, experiment, trial);
-    TrainedOnRegBench trained = train(context, config, contestant);
-    if (!best || trained.validation_loss < best->trained.validation_loss)
+    const Contestant contestant{.name = fmt::format("{}, {} languages", entry.name, languages),
+                                .model = config.model,
+                                .folder = folder_of(config, entry.name)};
+    auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
+      return std::make_unique<RegBenchLearner>(config);
+    });
+    auto& training = trained.front().first();
+    if (!best || training.trained.validation_loss() < best->training.trained.validation_loss())
       best = RegBenchOutcome{
-          contestant.name, std::move(config), std::move(trained), std::ssize(trials), {}};
+          entry.name, std::move(config), std::move(training), std::ssize(trials), {}};
   }
   if (measured_on == MeasuredOn::kTrainedLanguages)
-    best->published = contestant.trained_languages;
-  else if (const auto found = contestant.new_languages.find(languages);
-           found != contestant.new_languages.end())
+    best->published = entry.trained_languages;
+  else if (const auto found = entry.new_languages.find(languages);
+           found != entry.new_languages.end())
     best->published = found->second;
   return std::move(*best);
 }
@@ -258,23 +258,21 @@ std::vector<Experiment> experiments_of(const StudyContext& context,
   for (const auto& [name, value] :
        {std::pair("epochs", settings.epochs), std::pair("evaluations", settings.evaluations)})
     if (value < 1) throw UsageError("{} is {}, expected 1 or more", name, value);
-  const std::vector<Contestant> models = chosen_by_name(contestants(), settings.models);
+  const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
   std::vector<Experiment> experiments;
   for (const int64_t languages : settings.languages)
-    for (const Contestant& model : models)
+    for (const Entry& model : models)
       experiments.push_back({model, languages, MeasuredOn::kNewLanguages});
   if (settings.trained_languages > 0)
-    for (const Contestant& model : models)
+    for (const Entry& model : models)
       experiments.push_back({model, settings.trained_languages, MeasuredOn::kTrainedLanguages});
   for (const Experiment& experiment : experiments)
-    for (const Trial& trial : trials_of(experiment.contestant, settings))
+    for (const Trial& trial : trials_of(experiment.entry, settings))
       trial_config(context, settings, experiment, trial).check();
   return experiments;
 }
 
-}  // namespace
-
-void regbench(StudyContext& context) {
+void run_regbench(StudyContext& context) {
   const RegBenchSettings settings =
       context.settings(quick_regbench(), default_regbench(), paper_regbench(), {"task"});
   std::vector<RegBenchOutcome> outcomes;
@@ -282,6 +280,17 @@ void regbench(StudyContext& context) {
     outcomes.push_back(best_of_search(context, settings, experiment));
   add_regbench_outcomes(outcomes, context.results());
   add_regbench_differences(settings, context.results());
+}
+
+}  // namespace
+
+Study regbench() {
+  return {.id = "memory-mosaics/regbench",
+          .title = "Learning random languages in context",
+          .paper = kPaper,
+          .figure = "figure 9, table 3",
+          .cost = {.quick = took(216), .standard = took(2330)},
+          .run = run_regbench};
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -14,7 +14,7 @@ namespace {
 
 using config::Json;
 
-void add_comparison(StudyResults& results, const std::string& what, double published, double ours) {
+void compare_score(StudyResults& results, const std::string& what, double published, double ours) {
   if (!std::isnan(published)) results.compare({.what = what, .published = published, .ours = ours});
 }
 
@@ -23,9 +23,9 @@ void add_comparisons(const std::vector<RegBenchOutcome>& outcomes, StudyResults&
     const std::string where =
         fmt::format("{}, {} languages{}", outcome.name, outcome.config.data.languages,
                     outcome.is_on_new_languages() ? "" : ", new strings of the same");
-    const task::RegBenchScore& test = outcome.trained.test;
-    add_comparison(results, where + ": accuracy", outcome.published.accuracy, test.accuracy());
-    add_comparison(results, where + ": TVD", outcome.published.distance, test.distance());
+    const Metrics& test = outcome.training.trained.test;
+    compare_score(results, where + ": accuracy", outcome.published.accuracy, test.at("accuracy"));
+    compare_score(results, where + ": TVD", outcome.published.distance, test.at("distance"));
   }
 }
 
@@ -36,11 +36,11 @@ Table score_table(const std::vector<RegBenchOutcome>& outcomes, bool on_new_lang
               {"model", "languages", "accuracy", "TVD", "loss (nats)", "updates", "minutes"});
   for (const RegBenchOutcome& outcome : outcomes) {
     if (outcome.is_on_new_languages() != on_new_languages) continue;
-    const auto& trained = outcome.trained;
-    table.add_row({outcome.name, outcome.config.data.languages,
-                   Cell::fixed(trained.test.accuracy(), 3), Cell::fixed(trained.test.distance(), 3),
-                   Cell::fixed(trained.validation_loss, 3), trained.steps,
-                   Cell::fixed(trained.seconds / 60, 1)});
+    const Trained& trained = outcome.training.trained;
+    table.add_row(
+        {outcome.name, outcome.config.data.languages, Cell::fixed(trained.test.at("accuracy"), 3),
+         Cell::fixed(trained.test.at("distance"), 3), Cell::fixed(trained.validation_loss(), 3),
+         trained.steps, Cell::fixed(trained.seconds / 60, 1)});
   }
   return table;
 }
@@ -57,7 +57,7 @@ Table network_table(const std::vector<RegBenchOutcome>& outcomes) {
                    model.contains("heads") ? Cell(model.at("heads").get<int64_t>()) : Cell(),
                    model.at("channels").get<int64_t>(),
                    Cell::significant(outcome.config.train.weight_decay, 3),
-                   outcome.trained.model->parameter_count()});
+                   outcome.training.learner->parameter_count()});
   }
   return table;
 }
@@ -65,7 +65,7 @@ Table network_table(const std::vector<RegBenchOutcome>& outcomes) {
 /// What counting in the sequence itself scores on the test sequences of new languages.
 struct Level {
   std::string name;
-  task::RegBenchScore score;
+  Metrics score;
 };
 
 std::vector<Level> levels_of(const std::vector<RegBenchOutcome>& outcomes) {
@@ -75,8 +75,9 @@ std::vector<Level> levels_of(const std::vector<RegBenchOutcome>& outcomes) {
   if (found == outcomes.end()) return {};
   const auto& config = found->config;
   const auto counted = [&](int64_t context) {
-    return task::score_context_counts(task::RegBench(config.task), config.set(task::Split::kTest),
-                                      config.data.held_out, context);
+    const task::RegBenchScore score = task::score_context_counts(
+        task::RegBench(config.task), config.set(task::Split::kTest), config.data.held_out, context);
+    return Metrics{{"accuracy", score.accuracy()}, {"distance", score.distance()}};
   };
   return {{"counts of letters", counted(0)},
           {"counts after one symbol", counted(1)},
@@ -86,17 +87,18 @@ std::vector<Level> levels_of(const std::vector<RegBenchOutcome>& outcomes) {
 Table level_table(const std::vector<Level>& levels) {
   Table table("Counting in the sequence, without any training", {"strategy", "accuracy", "TVD"});
   for (const auto& [name, score] : levels)
-    table.add_row({name, Cell::fixed(score.accuracy(), 3), Cell::fixed(score.distance(), 3)});
+    table.add_row(
+        {name, Cell::fixed(score.at("accuracy"), 3), Cell::fixed(score.at("distance"), 3)});
   return table;
 }
 
-/// One panel of figure 9: a score against the number of training languages.
+/// One panel of figure 9: a score against the number of training languages. metric: also the name
+/// of the picture's file; label: what it is called there.
 void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<Level>& levels,
-               StudyResults& results, const std::string& file, const std::string& title,
-               const std::string& metric, double (task::RegBenchScore::*score)() const,
-               double PublishedScore::*published) {
+               StudyResults& results, const std::string& metric, const std::string& title,
+               const std::string& label, double PublishedScore::*published) {
   auto chart = std::make_unique<LineChart>(title, Axis{"training languages", Scale::kLog},
-                                           Axis{metric, Scale::kLinear, 0.0, 1.0});
+                                           Axis{label, Scale::kLinear, 0.0, 1.0});
   double first = INFINITY, last = 0;
   std::vector<std::string> names;
   for (const RegBenchOutcome& outcome : outcomes)
@@ -109,8 +111,9 @@ void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<L
       const auto languages = static_cast<double>(outcome.config.data.languages);
       first = std::min(first, languages);
       last = std::max(last, languages);
-      const double value = (outcome.trained.test.*score)(), paper = outcome.published.*published;
-      results.add_point({.series = fmt::format("{}, {}", name, metric),
+      const double value = outcome.training.trained.test.at(metric);
+      const double paper = outcome.published.*published;
+      results.add_point({.series = fmt::format("{}, {}", name, label),
                          .x = languages,
                          .y = value,
                          .published = paper});
@@ -121,10 +124,10 @@ void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<L
     if (!theirs.points.empty()) chart->add(std::move(theirs));
   }
   for (const Level& level : levels) {
-    const double value = (level.score.*score)();
+    const double value = level.score.at(metric);
     chart->add({level.name, {{first, value}, {last, value}}, SeriesStyle::kReference});
   }
-  results.add_chart(file, std::move(chart),
+  results.add_chart(metric, std::move(chart),
                     "Hollow: as published, read off the figure. Dashed: who only counts what "
                     "followed the last symbols in the sequence itself.");
 }
@@ -134,9 +137,9 @@ void add_panel(const std::vector<RegBenchOutcome>& outcomes, const std::vector<L
 void add_regbench_outcomes(const std::vector<RegBenchOutcome>& outcomes, StudyResults& results) {
   const std::vector<Level> levels = levels_of(outcomes);
   add_panel(outcomes, levels, results, "accuracy", "Next symbols of new languages", "accuracy",
-            &task::RegBenchScore::accuracy, &PublishedScore::accuracy);
+            &PublishedScore::accuracy);
   add_panel(outcomes, levels, results, "distance", "Next-symbol distributions of new languages",
-            "TVD", &task::RegBenchScore::distance, &PublishedScore::distance);
+            "TVD", &PublishedScore::distance);
   results.add_table("new_languages",
                     score_table(outcomes, true, "On languages not seen in training"));
   if (!levels.empty()) results.add_table("levels", level_table(levels));

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/task/regbench/training.h"
-#include "tessera/report/study_results.h"
+#include "lab/study/comparison.h"
+#include "lab/task/regbench/regbench_learner.h"
 
 /// What study memory-mosaics/regbench shows of its trainings.
 namespace tessera::memory_mosaics_study {
@@ -20,7 +20,7 @@ struct PublishedScore {
 struct RegBenchOutcome {
   std::string name;
   task::RegBenchTrainingConfig config;  ///< of the trial with the lowest validation loss
-  task::TrainedOnRegBench trained;
+  StudyTraining<task::RegBenchLearner> training;
   int64_t trials = 0;
   PublishedScore published;
 

@@ -83,11 +83,17 @@ SmallBudgetSettings paper_small_budget() {
   return settings;
 }
 
-const std::vector<ComparedNetwork>& budget_networks() {
-  static const std::vector<ComparedNetwork> all = {
-      {"GPT", "gpt", {{"kind", "gpt"}}},
-      {"Memory Mosaic, nano", "nano", {{"kind", "memory_mosaic"}, {"parameterisation", "nano"}}},
-      {"Memory Mosaic, paper", "paper", {{"kind", "memory_mosaic"}, {"parameterisation", "paper"}}},
+/// Contestant::folder: what those of its trainings begin with.
+const std::vector<Contestant>& budget_networks() {
+  const auto mosaic = [](const char* parameterisation) {
+    return Contestant{.name = fmt::format("Memory Mosaic, {}", parameterisation),
+                      .model = {{"kind", "memory_mosaic"}, {"parameterisation", parameterisation}},
+                      .folder = parameterisation};
+  };
+  static const std::vector<Contestant> all = {
+      {.name = "GPT", .model = {{"kind", "gpt"}}, .folder = "gpt"},
+      mosaic("nano"),
+      mosaic("paper"),
   };
   return all;
 }
@@ -113,36 +119,36 @@ struct Result {
   }
 };
 
-TrainedLanguageModel train_once(NetworkSettings settings, const ComparedNetwork& network,
-                                double rate, uint64_t seed, const std::string& place,
-                                const Corpus& corpus, const StudyContext& context) {
+TrainedNetwork train_once(NetworkSettings settings, Contestant network, double rate, uint64_t seed,
+                          const std::string& place, const Corpus& corpus,
+                          const StudyContext& context) {
   settings.train.min_learning_rate *= rate / settings.train.learning_rate;
   settings.train.learning_rate = rate;
   settings.train.seed = seed;
-  const std::string name = fmt::format("{}/{}-rate-{}-seed-{}", place, network.folder, rate, seed);
-  if (context.progress()) fmt::print(context.progress(), "{}\n", name);
-  return train_network(settings, name, network.model, corpus, context);
+  network.folder = fmt::format("{}/{}-rate-{}-seed-{}", place, network.folder, rate, seed);
+  if (context.progress()) fmt::print(context.progress(), "{}\n", network.folder);
+  return train_networks(settings, {network}, corpus, context).front();
 }
 
 Result measure_network(const SmallBudgetSettings& settings, const NetworkSettings& sized,
-                       const ComparedNetwork& network, const std::string& place,
-                       const Corpus& corpus, const StudyContext& context) {
+                       const Contestant& network, const std::string& place, const Corpus& corpus,
+                       const StudyContext& context) {
   Result result;
   double best = INFINITY;
   for (double rate : settings.learning_rates) {
     const auto trained = train_once(sized, network, rate, context.seed(), place, corpus, context);
-    result.by_rate[rate] = trained.validation_loss;
-    result.parameters = trained.model->parameter_count();
-    if (trained.validation_loss >= best) continue;
-    best = trained.validation_loss;
+    const double loss = validation_loss(trained);
+    result.by_rate[rate] = loss;
+    result.parameters = trained.first().learner->parameter_count();
+    if (loss >= best) continue;
+    best = loss;
     result.best_rate = rate;
-    result.first_run = trained.folder;
+    result.first_run = trained.first().trained.folder;
   }
   result.by_seed = {best};
   for (int64_t run = 1; run < settings.seeds; ++run)
-    result.by_seed.push_back(train_once(sized, network, result.best_rate,
-                                        context.training_seed(run), place, corpus, context)
-                                 .validation_loss);
+    result.by_seed.push_back(validation_loss(train_once(
+        sized, network, result.best_rate, context.training_seed(run), place, corpus, context)));
   return result;
 }
 
@@ -210,7 +216,7 @@ void train_on(const std::string& text, const std::string& place,
   for (int64_t channels : settings.sizes) {
     sized.channels = channels;
     std::vector<Result> outcomes;
-    for (const ComparedNetwork& network : budget_networks())
+    for (const Contestant& network : budget_networks())
       outcomes.push_back(measure_network(settings, sized, network,
                                          fmt::format("{}/channels-{}", place, channels), corpus,
                                          context));
@@ -227,9 +233,7 @@ void train_on(const std::string& text, const std::string& place,
   }
 }
 
-}  // namespace
-
-void small_budget(StudyContext& context) {
+void run_small_budget(StudyContext& context) {
   const SmallBudgetSettings settings = context.settings(
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
   settings.check();
@@ -245,6 +249,17 @@ void small_budget(StudyContext& context) {
       settings.train.steps * settings.train.batch * settings.train.accumulation * settings.window));
   results.add_difference(
       "Each network takes the best of the same learning rates; the paper tuned its GPT alone.");
+}
+
+}  // namespace
+
+Study small_budget() {
+  return {.id = "memory-mosaics/small-budget",
+          .title = "Learning in few steps",
+          .paper = kPaper,
+          .figure = "beside figure 7",
+          .cost = {.quick = about(60), .standard = took(2170)},
+          .run = run_small_budget};
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -203,9 +203,7 @@ Table question_table(const Counts& counts, uint64_t set) {
   return table;
 }
 
-}  // namespace
-
-void stories(StudyContext& context) {
+void run_stories(StudyContext& context) {
   StorySettings quick = story_settings(5000, 2048), standard = story_settings(100'000, 4096),
                 paper = story_settings(2'200'000, 50257);
   for (StorySettings* settings : {&quick, &standard, &paper})
@@ -245,6 +243,17 @@ void stories(StudyContext& context) {
   results.add_command(
       "Write such stories to files:",
       fmt::format("tessera data stories --out stories --stories {}", settings.data.stories));
+}
+
+}  // namespace
+
+Study stories() {
+  return {.id = "memory-mosaics/stories",
+          .title = "Generated stories beside BabiStories",
+          .paper = kPaper,
+          .figure = "table 1",
+          .cost = {.quick = about(20), .standard = about(120)},
+          .run = run_stories};
 }
 
 }  // namespace tessera::memory_mosaics_study

@@ -9,15 +9,17 @@ std::vector<Study> memory_mosaics_studies();
 
 namespace memory_mosaics_study {
 
-void language_model(StudyContext&);       // figure 7
-void depth(StudyContext&);                // figures 7 and 13
-void small_budget(StudyContext&);         // beside figure 7
-void out_of_distribution(StudyContext&);  // figure 8
-void regbench(StudyContext&);             // figure 9, table 3
-void attention(StudyContext&);            // figures 14, 15 and 16
-void three_moons(StudyContext&);          // figures 3, 4, 5 and 10
-void stories(StudyContext&);              // table 1
-void prompts(StudyContext&);              // tables 4 and 5
+constexpr const char* kPaper = "Zhang et al. 2024, Memory Mosaics";
+
+Study language_model();
+Study depth();
+Study small_budget();
+Study out_of_distribution();
+Study regbench();
+Study attention();
+Study three_moons();
+Study stories();
+Study prompts();
 
 }  // namespace memory_mosaics_study
 }  // namespace tessera

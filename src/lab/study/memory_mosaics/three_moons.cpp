@@ -125,7 +125,7 @@ std::vector<ContextError> context_errors(StudyContext& context, const ThreeMoons
                                          const Sequences& sequences) {
   Progress progress(context.progress(), fmt::format("{}, {} periods", name, sequences.name),
                     settings.task.steps - settings.free_steps);
-  const auto errors = free_running_errors(*network.trained.model, sequences.observations,
+  const auto errors = free_running_errors(network.mosaic(), sequences.observations,
                                           {.steps = settings.free_steps, .stride = settings.stride},
                                           [&](int64_t done) { progress.update(done); });
   for (const ContextError& one : errors)
@@ -248,14 +248,13 @@ void check_moons(const ThreeMoonsSettings& settings) {
   ThreeMoons{task};
 }
 
-}  // namespace
-
-void three_moons(StudyContext& context) {
+void run_three_moons(StudyContext& context) {
   const ThreeMoonsSettings settings =
       context.settings(quick_three_moons(), ThreeMoonsSettings(), paper_three_moons(), kNoSetting);
   check_moons(settings);
   const MoonNetwork one_head =
-      train_on_moons(context, settings.task, settings.published, "published", 1, 0);
+      train_on_moons(context, settings.task, settings.published, "published", 1, /*runs=*/1)
+          .front();
   std::vector<MoonOutcome> outcomes;
   for (const auto& [name, recipe] : {std::pair("published", &settings.published),
                                      {"small-batch", &settings.small_batch},
@@ -284,6 +283,17 @@ void three_moons(StudyContext& context) {
   context.results().compare({.what = "real parameters, 1 head and 3 heads",
                              .published = 54,
                              .ours = static_cast<double>(three_heads.mosaic().parameter_count())});
+}
+
+}  // namespace
+
+Study three_moons() {
+  return {.id = "memory-mosaics/three-moons",
+          .title = "Three moons: one memory, or one for each",
+          .paper = kPaper,
+          .figure = "figures 3, 4, 5, 10",
+          .cost = {.quick = took(127), .standard = took(950)},
+          .run = run_three_moons};
 }
 
 }  // namespace tessera::memory_mosaics_study

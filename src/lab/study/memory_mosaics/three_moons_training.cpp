@@ -51,32 +51,35 @@ MoonRecipe our_recipe() {
   return recipe;
 }
 
-const ComplexMosaic& MoonNetwork::mosaic() const {
-  return dynamic_cast<const ComplexMosaic&>(*trained.model);
+ComplexMosaic& MoonNetwork::mosaic() const {
+  return dynamic_cast<ComplexMosaic&>(training.learner->model());
 }
 
-MoonNetwork train_on_moons(StudyContext& context, const ThreeMoonsConfig& task,
-                           const MoonRecipe& recipe, const std::string& name, int64_t heads,
-                           int64_t run) {
+std::vector<MoonNetwork> train_on_moons(StudyContext& context, const ThreeMoonsConfig& task,
+                                        const MoonRecipe& recipe, const std::string& name,
+                                        int64_t heads, int64_t runs) {
   TaskTrainingConfig config;
   config.task = {{"name", "three-moons"}};
   config.task.update(config::to_json(task));
   config.task["sets"] = config::enum_name(MoonSets::kHeldOut);
   config.training_task = {{"sets", config::enum_name(MoonSets::kTraining)}};
-  config.model = {{"kind", std::string(ComplexMosaic::kKind)},
-                  {"heads", heads},
-                  {"start", config::enum_name(recipe.start)}};
   config.data.test_samples = recipe.train.batch;
   config.train = recipe.train;
-  config.train.seed = context.training_seed(run);
-  const std::string plural = heads == 1 ? "" : "s";
-  const auto folder =
-      context.folder() / fmt::format("{}-{}-head{}-run{}", name, heads, plural, run + 1);
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  const TrainedOnTask trained = train_on_task(
-      config, RunFolder(folder, begun ? Start::kResume : Start::kNew), context.progress(),
-      fmt::format("{}, {} head{}, run {}", name, heads, plural, run + 1));
-  return {run, trained, last_loss(folder)};
+  const Contestant contestant{
+      .name = fmt::format("{}, {} head{}", name, heads, heads == 1 ? "" : "s"),
+      .model = {{"kind", std::string(ComplexMosaic::kKind)},
+                {"heads", heads},
+                {"start", config::enum_name(recipe.start)}}};
+  const auto trained =
+      compare(context, {contestant}, runs, [&](const Contestant& network, uint64_t seed) {
+        config.model = network.model;
+        config.train.seed = seed;
+        return std::make_unique<TaskLearner>(config);
+      });
+  std::vector<MoonNetwork> networks;
+  for (const auto& training : trained.front().trainings)
+    networks.push_back({std::ssize(networks), training, last_loss(training.trained.folder)});
+  return networks;
 }
 
 int64_t MoonOutcome::successes(double dominance) const {
@@ -94,10 +97,9 @@ const MoonNetwork& MoonOutcome::shown(double dominance) const {
 MoonOutcome try_recipe(StudyContext& context, const ThreeMoonsConfig& task,
                        const MoonRecipe& recipe, const std::string& name) {
   MoonOutcome outcome{name, recipe, {}, {}};
-  for (int64_t run = 0; run < recipe.seeds; ++run) {
-    outcome.networks.push_back(train_on_moons(context, task, recipe, name, kMoons, run));
-    outcome.found.push_back(disentanglement(outcome.networks.back().mosaic()));
-  }
+  outcome.networks = train_on_moons(context, task, recipe, name, kMoons, recipe.seeds);
+  for (const MoonNetwork& network : outcome.networks)
+    outcome.found.push_back(disentanglement(network.mosaic()));
   return outcome;
 }
 
@@ -118,8 +120,8 @@ void add_outcomes(const std::vector<MoonOutcome>& outcomes, double dominance,
       const MoonNetwork& network = outcome.networks[i];
       const Disentanglement& found = outcome.found[i];
       loss += network.loss / static_cast<double>(outcome.networks.size());
-      seconds += network.trained.seconds;
-      updates += network.trained.steps;
+      seconds += network.training.trained.seconds;
+      updates += network.training.trained.steps;
       trainings.add_row(
           {outcome.name, network.run + 1, Cell::fixed(network.loss, 4),
            fmt::format("{} {} {}", found.moons[0] + 1, found.moons[1] + 1, found.moons[2] + 1),

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "lab/study/study.h"
+#include "lab/study/comparison.h"
 #include "lab/task/moons/disentanglement.h"
 #include "lab/task/moons/three_moons.h"
-#include "lab/task/sequence/training.h"
+#include "lab/task/sequence/task_learner.h"
 #include "tessera/model/complex_mosaic.h"
 
 /// The trainings of the study three-moons.
@@ -36,18 +36,17 @@ MoonRecipe our_recipe();
 /// A trained network.
 struct MoonNetwork {
   int64_t run;  ///< number of the training of its recipe, from 0
-  task::TrainedOnTask trained;
+  StudyTraining<task::TaskLearner> training;
   double loss;  ///< mean of the last ten updates
 
-  const ComplexMosaic& mosaic() const;
+  ComplexMosaic& mosaic() const;
 };
 
-/// Training number `run` (from 0) of the recipe of this name, in a folder of its own below the
-/// study's; a study that was stopped continues it. It trains on the training sets of the task and
-/// validates on the held-out one.
-MoonNetwork train_on_moons(StudyContext& context, const task::ThreeMoonsConfig& task,
-                           const MoonRecipe& recipe, const std::string& name, int64_t heads,
-                           int64_t run);
+/// The first `runs` trainings of the recipe of this name. They train on the training sets of the
+/// task and validate on the held-out one. Throws what compare() throws.
+std::vector<MoonNetwork> train_on_moons(StudyContext& context, const task::ThreeMoonsConfig& task,
+                                        const MoonRecipe& recipe, const std::string& name,
+                                        int64_t heads, int64_t runs);
 
 /// What came of a recipe with three heads.
 struct MoonOutcome {

@@ -19,7 +19,9 @@ namespace tessera::scaling_laws {
 
 using namespace theory;
 
-void theorem1(StudyContext& context) {
+namespace {
+
+void run_theorem1(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 1000});
   if (settings.outputs < 4)
     throw UsageError("outputs is {}; Theorem 1 needs at least 4", settings.outputs);
@@ -69,7 +71,20 @@ void theorem1(StudyContext& context) {
       "error up to logarithms. Where nothing is lost a curve ends.");
 }
 
-void proposition4(StudyContext& context) {
+}  // namespace
+
+Study theorem1() {
+  return {.id = "scaling-laws/theorem1",
+          .title = "The error between its bounds",
+          .paper = kPaper,
+          .figure = "theorem 1, equation 9",
+          .cost = {.quick = took(1), .standard = about(2)},
+          .run = run_theorem1};
+}
+
+namespace {
+
+void run_proposition4(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 100'000});
   const auto outputs = static_cast<int32_t>(settings.outputs);
   if (!(settings.alpha > 1))
@@ -122,6 +137,17 @@ void proposition4(StudyContext& context) {
       "are averaged over which of the inputs stored alike has which embedding.");
 }
 
+}  // namespace
+
+Study proposition4() {
+  return {.id = "scaling-laws/proposition4",
+          .title = "Few data and a small memory",
+          .paper = kPaper,
+          .figure = "proposition 4",
+          .cost = {.quick = took(3), .standard = about(13)},
+          .run = run_proposition4};
+}
+
 namespace {
 
 /// A law of inputs p(x), x = 1, 2, …, and what (26) says of it.
@@ -146,9 +172,7 @@ std::vector<double> normalised(const std::function<double(double)>& shape, int64
   return law;
 }
 
-}  // namespace
-
-void other_laws(StudyContext& context) {
+void run_other_laws(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 1'000'000});
   const double alpha = settings.alpha;
   if (!(alpha > 1)) throw UsageError("alpha is {:g}; (26) needs more than 1 here", alpha);
@@ -205,6 +229,17 @@ void other_laws(StudyContext& context) {
       "Proposition 1 beyond Zipf: with p(x) = g(x), g decreasing, the error of an infinite memory "
       "after T samples is about the integral of t exp(-T t) / |g'(g⁻¹(t))| (eq. 26), dashed. The "
       "lighter the tail, the closer to 1/T.");
+}
+
+}  // namespace
+
+Study other_laws() {
+  return {.id = "scaling-laws/equation26",
+          .title = "What samples of other laws do not show",
+          .paper = kPaper,
+          .figure = "equation 26",
+          .cost = {.quick = took(1), .standard = about(2)},
+          .run = run_other_laws};
 }
 
 }  // namespace tessera::scaling_laws

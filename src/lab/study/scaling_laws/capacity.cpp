@@ -110,9 +110,7 @@ class InterferenceDrawing : public Chart {
   }
 };
 
-}  // namespace
-
-void interference_drawing(StudyContext& context) {
+void run_interference_drawing(StudyContext& context) {
   auto drawing = std::make_unique<InterferenceDrawing>();
   context.results().add_table("scores", drawing->numbers());
   context.results().add_chart(
@@ -125,6 +123,17 @@ void interference_drawing(StudyContext& context) {
     for (int y = 0; y < 3; ++y)
       context.results().add_point(
           {fmt::format("x = {}", x + 1), static_cast<double>(y + 1), kPlane.score(x, y)});
+}
+
+}  // namespace
+
+Study interference_drawing() {
+  return {.id = "scaling-laws/fig2",
+          .title = "How three associations interfere",
+          .paper = kPaper,
+          .figure = "figure 2",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_interference_drawing};
 }
 
 namespace {
@@ -141,9 +150,7 @@ std::unique_ptr<LineChart> plan_chart(const std::vector<ChartPoint>& predicted,
   return chart;
 }
 
-}  // namespace
-
-void planner_check(StudyContext& context) {
+void run_planner_check(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 200, .inputs = 1000});
   struct Case {
     double alpha;
@@ -193,6 +200,17 @@ void planner_check(StudyContext& context) {
       "runs still hold too few of those errors: their mean is low, and so is its standard error.");
 }
 
+}  // namespace
+
+Study planner_check() {
+  return {.id = "scaling-laws/planner",
+          .title = "The capacity planner beside simulation",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = about(5), .standard = about(35)},
+          .run = run_planner_check};
+}
+
 namespace {
 
 /// P associations of equal weight and probability, of M outputs in turn.
@@ -223,9 +241,7 @@ Spread simulated_item_error(const StoredItems& c, int64_t fewest, int64_t most, 
   return spread;
 }
 
-}  // namespace
-
-void error_per_item(StudyContext& context) {
+void run_error_per_item(StudyContext& context) {
   ItemSettings quick;
   quick.most_runs = 4000;
   const ItemSettings settings = context.settings(quick, ItemSettings(), ItemSettings());
@@ -286,6 +302,17 @@ void error_per_item(StudyContext& context) {
                               "simulation with one standard error; dashed: 3 %.");
 }
 
+}  // namespace
+
+Study error_per_item() {
+  return {.id = "scaling-laws/error-per-item",
+          .title = "The predicted error of a stored association beside simulation",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = took(6), .standard = took(64)},
+          .run = run_error_per_item};
+}
+
 namespace {
 
 /// Errors of argmax and of the likelihood ratio on n stored pairs with independent keys.
@@ -324,9 +351,7 @@ DecoderErrors decode_all(int64_t outputs, int64_t pairs, int64_t d, double alpha
   return errors;
 }
 
-}  // namespace
-
-void decoders(StudyContext& context) {
+void run_decoders(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 4, .inputs = 8192, .outputs = 1000, .alpha = 1});
   constexpr int64_t d = 512;
@@ -368,6 +393,17 @@ void decoders(StudyContext& context) {
       "A few frequent outputs bring most of the noise. The largest score (eq. 2) errs as the "
       "planner says; the likelihood ratio, which divides each score by the noise ‖Wᵀu_y‖²/d of its "
       "output, errs less on the same memory. Bands: one standard error.");
+}
+
+}  // namespace
+
+Study decoders() {
+  return {.id = "scaling-laws/decoders",
+          .title = "Likelihood-ratio decoding of frequent outputs",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = took(2), .standard = about(2)},
+          .run = run_decoders};
 }
 
 }  // namespace tessera::scaling_laws

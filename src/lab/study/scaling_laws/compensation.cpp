@@ -58,9 +58,7 @@ void draw_products(StudyContext& context, const AssociationTask& task, int64_t d
                   -1.0 / (task.outputs - 1)));
 }
 
-}  // namespace
-
-void compensation(StudyContext& context) {
+void run_compensation(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 40, .inputs = 100, .outputs = 5, .alpha = 1});
   if (settings.outputs < 2 || settings.outputs > 64)
@@ -100,6 +98,17 @@ void compensation(StudyContext& context) {
                   "are. Outputs are fitted by {} steps of descent on the cross entropy.",
                   settings.inputs, kSteps));
   draw_products(context, task, dimensions[2]);
+}
+
+}  // namespace
+
+Study compensation() {
+  return {.id = "scaling-laws/compensation",
+          .title = "Interference that helps",
+          .paper = kPaper,
+          .figure = "section A.9.1, equations 54 and 55",
+          .cost = {.quick = took(1), .standard = about(10)},
+          .run = run_compensation};
 }
 
 }  // namespace tessera::scaling_laws

@@ -109,9 +109,7 @@ void compare_descent(StudyContext& context, const Settings& settings,
   reference.finish(results);
 }
 
-}  // namespace
-
-void descent_and_approximation(StudyContext& context) {
+void run_descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1000});
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(10, 1000, 13);
@@ -146,7 +144,20 @@ void descent_and_approximation(StudyContext& context) {
       "uncertain by 0.004.");
 }
 
-void batch_descent_and_approximation(StudyContext& context) {
+}  // namespace
+
+Study descent_and_approximation() {
+  return {.id = "scaling-laws/fig4",
+          .title = "Stochastic gradient descent and its approximation",
+          .paper = kPaper,
+          .figure = "figure 4",
+          .cost = {.quick = took(1), .standard = about(8)},
+          .run = run_descent_and_approximation};
+}
+
+namespace {
+
+void run_batch_descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {});
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(1, 100, 13);
@@ -171,7 +182,20 @@ void batch_descent_and_approximation(StudyContext& context) {
                   settings.inputs));
 }
 
-void approximate_schemes(StudyContext& context) {
+}  // namespace
+
+Study batch_descent_and_approximation() {
+  return {.id = "scaling-laws/fig13",
+          .title = "Descent with large batches and its approximation",
+          .paper = kPaper,
+          .figure = "figure 13",
+          .cost = {.quick = took(1), .standard = about(3)},
+          .run = run_batch_descent_and_approximation};
+}
+
+namespace {
+
+void run_approximate_schemes(StudyContext& context) {
   constexpr double kOutputs = 10;
   constexpr int64_t kInputs = 100;
   const double step_sizes[] = {1e-3, 1e-1, 1, 10};
@@ -226,6 +250,17 @@ void approximate_schemes(StudyContext& context) {
   results.add_difference(
       "The published legend calls a curve 1e-1 that is close to the power 0.35 of the frequency; "
       "that curve is the one of step size 1.");
+}
+
+}  // namespace
+
+Study approximate_schemes() {
+  return {.id = "scaling-laws/fig5",
+          .title = "Association weights that step sizes lead to",
+          .paper = kPaper,
+          .figure = "figure 5",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_approximate_schemes};
 }
 
 namespace {
@@ -283,17 +318,41 @@ void show_updates(StudyContext& context, const std::vector<double>& step_sizes,
                     "Error (eq. 5) after each of 1000 samples; N = 10, M = 5, d = 5, α = 1.5.");
 }
 
-}  // namespace
-
-void interference_while_learning(StudyContext& context) {
+void run_interference_while_learning(StudyContext& context) {
   show_updates(context, {10.0, 0.1}, 4);
 }
 
-void memory_under_large_steps(StudyContext& context) {
+}  // namespace
+
+Study interference_while_learning() {
+  return {.id = "scaling-laws/fig6",
+          .title = "How one update overwrites other associations",
+          .paper = kPaper,
+          .figure = "figure 6",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_interference_while_learning};
+}
+
+namespace {
+
+void run_memory_under_large_steps(StudyContext& context) {
   show_updates(context, {10.0}, 16);
 }
 
-void schedules(StudyContext& context) {
+}  // namespace
+
+Study memory_under_large_steps() {
+  return {.id = "scaling-laws/fig14",
+          .title = "A memory under large steps",
+          .paper = kPaper,
+          .figure = "figure 14",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_memory_under_large_steps};
+}
+
+namespace {
+
+void run_schedules(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10, .alpha = 1.5});
   constexpr int64_t kDimension = 5, kSteps = 1000;
   const auto times = log_spaced(1, kSteps, 25);
@@ -358,6 +417,17 @@ void schedules(StudyContext& context) {
       "10, then times 0.03 after step 100, as in that code.");
 }
 
+}  // namespace
+
+Study schedules() {
+  return {.id = "scaling-laws/fig7",
+          .title = "Step size schedules",
+          .paper = kPaper,
+          .figure = "figure 7",
+          .cost = {.quick = took(1), .standard = about(3)},
+          .run = run_schedules};
+}
+
 namespace {
 
 struct AdaptiveCase {
@@ -403,9 +473,7 @@ std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& s
           final_error(kStepRules[5], {}, 8.0)};
 }
 
-}  // namespace
-
-void adaptive_step(StudyContext& context) {
+void run_adaptive_step(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 40, .inputs = 300, .alpha = 1.5});
   const AdaptiveCase cases[] = {{30, 5, 1000, {.202, .166, .146, .152, .155, .166}},
                                 {300, 30, 10000, {.091, .068, .063, .066, .072, .068}},
@@ -441,6 +509,17 @@ void adaptive_step(StudyContext& context) {
   context.results().add_difference(
       "The paper leaves an adaptive step size as an open question: this rule is Tessera's. κ was "
       "chosen on the same settings.");
+}
+
+}  // namespace
+
+Study adaptive_step() {
+  return {.id = "scaling-laws/adaptive-step",
+          .title = "A step size that follows the memory's load",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = took(2), .standard = about(10)},
+          .run = run_adaptive_step};
 }
 
 }  // namespace tessera::scaling_laws

@@ -112,9 +112,7 @@ std::vector<Spread> random_errors(StudyContext& context, int64_t runs, const Ass
   });
 }
 
-}  // namespace
-
-void lemma1(StudyContext& context) {
+void run_lemma1(StudyContext& context) {
   QuasiOrthogonalSettings quick;
   quick.runs = 8;
   quick.most = 1024;
@@ -171,7 +169,20 @@ void lemma1(StudyContext& context) {
                   settings.most));
 }
 
-void rectified_lookup(StudyContext& context) {
+}  // namespace
+
+Study lemma1() {
+  return {.id = "scaling-laws/lemma1",
+          .title = "How many quasi-orthogonal vectors there are",
+          .paper = kPaper,
+          .figure = "lemma 1",
+          .cost = {.quick = took(1), .standard = about(8)},
+          .run = run_lemma1};
+}
+
+namespace {
+
+void run_rectified_lookup(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10, .inputs = 1000});
   const AssociationTask task = task_of(settings);
   const std::vector<int64_t> dimensions = {10, 20, 40, 80, 160, 320};
@@ -230,7 +241,20 @@ void rectified_lookup(StudyContext& context) {
       "rate.");
 }
 
-void proposition5(StudyContext& context) {
+}  // namespace
+
+Study rectified_lookup() {
+  return {.id = "scaling-laws/equation23",
+          .title = "A rectified lookup beside the linear memory",
+          .paper = kPaper,
+          .figure = "equation 23",
+          .cost = {.quick = took(1), .standard = about(2)},
+          .run = run_rectified_lookup};
+}
+
+namespace {
+
+void run_proposition5(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 20, .inputs = 8192, .outputs = 2048, .alpha = 1.5});
   if (settings.inputs % settings.outputs != 0)
@@ -276,6 +300,17 @@ void proposition5(StudyContext& context) {
                   settings.inputs, settings.outputs, settings.alpha));
 }
 
+}  // namespace
+
+Study proposition5() {
+  return {.id = "scaling-laws/proposition5",
+          .title = "What learned input embeddings hold",
+          .paper = kPaper,
+          .figure = "proposition 5",
+          .cost = {.quick = took(9), .standard = about(49)},
+          .run = run_proposition5};
+}
+
 namespace {
 
 constexpr double kOutputExponent = 1;
@@ -310,9 +345,7 @@ std::vector<Spread> least_errors(StudyContext& context, const std::string& part,
   return least;
 }
 
-}  // namespace
-
-void general_weights(StudyContext& context) {
+void run_general_weights(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 40, .inputs = 2000, .outputs = 50, .alpha = 1.2});
   const AssociationTask task = drawn_outputs(settings, context.seed());
@@ -379,6 +412,17 @@ void general_weights(StudyContext& context) {
           "for wrong outputs, such that the mean output is taken out, or such that no output "
           "answers for another (the dual basis of u, which needs M <= d).",
           settings.inputs, settings.alpha, settings.outputs, kOutputExponent));
+}
+
+}  // namespace
+
+Study general_weights() {
+  return {.id = "scaling-laws/equation3",
+          .title = "Weights that depend on the output",
+          .paper = kPaper,
+          .figure = "equation 3, footnote 2",
+          .cost = {.quick = took(2), .standard = about(14)},
+          .run = run_general_weights};
 }
 
 }  // namespace tessera::scaling_laws

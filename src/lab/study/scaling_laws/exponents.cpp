@@ -142,9 +142,7 @@ void add_load_chart(StudyContext& context, int32_t outputs) {
       "ends.");
 }
 
-}  // namespace
-
-void proposition2(StudyContext& context) {
+void run_proposition2(StudyContext& context) {
   const ExponentSettings settings = exponent_settings(context, {});
   const auto dimensions = log_spaced(1000, 100'000, 5);
   const auto d = as_doubles(dimensions);
@@ -191,7 +189,20 @@ void proposition2(StudyContext& context) {
   add_load_chart(context, outputs);
 }
 
-void proposition3(StudyContext& context) {
+}  // namespace
+
+Study proposition2() {
+  return {.id = "scaling-laws/proposition2",
+          .title = "Exponents without a threshold",
+          .paper = kPaper,
+          .figure = "proposition 2",
+          .cost = {.quick = took(12), .standard = about(97)},
+          .run = run_proposition2};
+}
+
+namespace {
+
+void run_proposition3(StudyContext& context) {
   ExponentSettings paper;
   paper.rhos = {0, 0.25, 0.5, 1};
   const ExponentSettings settings = exponent_settings(context, paper);
@@ -254,7 +265,20 @@ void proposition3(StudyContext& context) {
       "terms of (9) gives max(1, 2ρα). Both agree at ρ = 0, which the paper recommends.");
 }
 
-void theorem2(StudyContext& context) {
+}  // namespace
+
+Study proposition3() {
+  return {.id = "scaling-laws/proposition3",
+          .title = "Exponents with the best threshold",
+          .paper = kPaper,
+          .figure = "proposition 3",
+          .cost = {.quick = took(28), .standard = about(44)},
+          .run = run_proposition3};
+}
+
+namespace {
+
+void run_theorem2(StudyContext& context) {
   ExponentSettings paper;
   paper.alphas = {2};
   paper.rhos = {0, 0.5, 1};
@@ -315,6 +339,17 @@ void theorem2(StudyContext& context) {
     progress.update(++done);
   }
   context.results().add_table("numbers", std::move(table));
+}
+
+}  // namespace
+
+Study theorem2() {
+  return {.id = "scaling-laws/theorem2",
+          .title = "The error that no choice of weights can beat",
+          .paper = kPaper,
+          .figure = "theorem 2",
+          .cost = {.quick = took(5), .standard = about(5)},
+          .run = run_theorem2};
 }
 
 }  // namespace tessera::scaling_laws

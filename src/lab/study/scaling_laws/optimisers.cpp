@@ -145,9 +145,7 @@ std::vector<std::string> names_of(std::span<const Training> trainings) {
   return names;
 }
 
-}  // namespace
-
-void optimisers(StudyContext& context) {
+void run_optimisers(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
   struct Panel {
@@ -179,7 +177,20 @@ void optimisers(StudyContext& context) {
       "SGD, 10 for Adam.");
 }
 
-void learned_embeddings_error(StudyContext& context) {
+}  // namespace
+
+Study optimisers() {
+  return {.id = "scaling-laws/fig8",
+          .title = "Step size, batch size, Adam and layer norm",
+          .paper = kPaper,
+          .figure = "figure 8",
+          .cost = {.quick = took(1), .standard = about(20)},
+          .run = run_optimisers};
+}
+
+namespace {
+
+void run_learned_embeddings_error(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
   Progress progress(context.progress(), "Figure 12", 2 * 7);
@@ -196,6 +207,17 @@ void learned_embeddings_error(StudyContext& context) {
   context.results().add_difference(
       "The error against M in two dimensions is part of scaling-laws/fig9, with a fresh model for "
       "every run.");
+}
+
+}  // namespace
+
+Study learned_embeddings_error() {
+  return {.id = "scaling-laws/fig12",
+          .title = "Learning W beside learning the embeddings",
+          .paper = kPaper,
+          .figure = "figure 12",
+          .cost = {.quick = took(1), .standard = about(10)},
+          .run = run_learned_embeddings_error};
 }
 
 namespace {
@@ -241,9 +263,7 @@ std::unique_ptr<LineChart> plane_chart(const AssociationTask& task,
   return chart;
 }
 
-}  // namespace
-
-void learned_embeddings(StudyContext& context) {
+void run_learned_embeddings(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   StudyResults& results = context.results();
   Progress progress(context.progress(), "Figure 9", 2 + 5);
@@ -291,6 +311,17 @@ void learned_embeddings(StudyContext& context) {
       "in two dimensions.");
 }
 
+}  // namespace
+
+Study learned_embeddings() {
+  return {.id = "scaling-laws/fig9",
+          .title = "Embeddings learned in two dimensions",
+          .paper = kPaper,
+          .figure = "figure 9",
+          .cost = {.quick = took(2), .standard = about(15)},
+          .run = run_learned_embeddings};
+}
+
 namespace {
 
 struct PopulationRule {
@@ -309,9 +340,7 @@ const std::vector<PopulationRule>& population_rules() {
 
 constexpr int64_t kPopulationDimension = 10;
 
-}  // namespace
-
-void rescaled_gradients(StudyContext& context) {
+void run_rescaled_gradients(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10});
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
@@ -374,7 +403,20 @@ void rescaled_gradients(StudyContext& context) {
       "inputs, ten times less. What it calls a variance is a standard deviation.");
 }
 
-void rescaled_gradient_snapshots(StudyContext& context) {
+}  // namespace
+
+Study rescaled_gradients() {
+  return {.id = "scaling-laws/fig15",
+          .title = "Sign and rescaled gradients",
+          .paper = kPaper,
+          .figure = "figure 15",
+          .cost = {.quick = took(1), .standard = about(3)},
+          .run = run_rescaled_gradients};
+}
+
+namespace {
+
+void run_rescaled_gradient_snapshots(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1, .inputs = 10});
   const AssociationTask task = task_of(settings);
   const WeightedBatch population = population_batch(task);
@@ -397,6 +439,17 @@ void rescaled_gradient_snapshots(StudyContext& context) {
         "scale. The sign and the rescaled gradient store the rare inputs (large x) within a few "
         "epochs; plain SGD only begins to in a hundred.");
   }
+}
+
+}  // namespace
+
+Study rescaled_gradient_snapshots() {
+  return {.id = "scaling-laws/fig16",
+          .title = "Sign and rescaled gradients, snapshots",
+          .paper = kPaper,
+          .figure = "figure 16",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_rescaled_gradient_snapshots};
 }
 
 }  // namespace tessera::scaling_laws

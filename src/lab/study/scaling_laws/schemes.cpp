@@ -58,9 +58,7 @@ std::vector<std::vector<int64_t>> nested_counts(const AssociationTask& task,
   return counts;
 }
 
-}  // namespace
-
-void finite_data_and_memory(StudyContext& context) {
+void run_finite_data_and_memory(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   const AssociationTask task =
       zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
@@ -119,6 +117,17 @@ void finite_data_and_memory(StudyContext& context) {
   results.add_difference(
       "P = d/8 as in the caption; the published code stores d/12. The output embeddings are "
       "normalised again in every dimension.");
+}
+
+}  // namespace
+
+Study finite_data_and_memory() {
+  return {.id = "scaling-laws/fig1",
+          .title = "Error of a thresholded memory against dimension and data",
+          .paper = kPaper,
+          .figure = "figure 1",
+          .cost = {.quick = took(1), .standard = about(5)},
+          .run = run_finite_data_and_memory};
 }
 
 namespace {
@@ -222,9 +231,7 @@ void add_scheme_chart(StudyContext& context, const std::string& name, const Sche
                     "standard deviation over the runs.");
 }
 
-}  // namespace
-
-void schemes(StudyContext& context) {
+void run_schemes(StudyContext& context) {
   const Settings settings = settings_of(context, {});
   ReferenceTable reference(context);
   Progress progress(context.progress(), "Figure 3", 4);
@@ -251,7 +258,20 @@ void schemes(StudyContext& context) {
   reference.finish(context.results());
 }
 
-void schemes_with_more_inputs(StudyContext& context) {
+}  // namespace
+
+Study schemes() {
+  return {.id = "scaling-laws/fig3",
+          .title = "Memory schemes against dimension and data",
+          .paper = kPaper,
+          .figure = "figure 3",
+          .cost = {.quick = took(1), .standard = about(6)},
+          .run = run_schemes};
+}
+
+namespace {
+
+void run_schemes_with_more_inputs(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   auto dimensions = log_spaced(10, 1000, 20);
   // The dimensions of the other figures, too, so that numbers can be compared.
@@ -274,7 +294,20 @@ void schemes_with_more_inputs(StudyContext& context) {
   reference.finish(context.results());
 }
 
-void stored_heatmaps(StudyContext& context) {
+}  // namespace
+
+Study schemes_with_more_inputs() {
+  return {.id = "scaling-laws/fig10",
+          .title = "Memory schemes with a thousand inputs",
+          .paper = kPaper,
+          .figure = "figure 10",
+          .cost = {.quick = took(1), .standard = about(5)},
+          .run = run_schemes_with_more_inputs};
+}
+
+namespace {
+
+void run_stored_heatmaps(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1});
   const AssociationTask task =
       zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
@@ -312,7 +345,20 @@ void stored_heatmaps(StudyContext& context) {
       "frequency, so the rare ones drown in the noise of the frequent ones.");
 }
 
-void error_rates(StudyContext& context) {
+}  // namespace
+
+Study stored_heatmaps() {
+  return {.id = "scaling-laws/fig11",
+          .title = "What the schemes answer with",
+          .paper = kPaper,
+          .figure = "figure 11",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_stored_heatmaps};
+}
+
+namespace {
+
+void run_error_rates(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000000});
   const double alpha = settings.alpha;
   const auto outputs = static_cast<int32_t>(settings.outputs);
@@ -375,6 +421,17 @@ void error_rates(StudyContext& context) {
   context.results().add_difference(
       "The slopes are those of the expected error by quadrature, not of simulated runs; P is the "
       "best one for each d, where the table stores d (which logarithms forbid in practice).");
+}
+
+}  // namespace
+
+Study error_rates() {
+  return {.id = "scaling-laws/table1",
+          .title = "Error rates of two schemes",
+          .paper = kPaper,
+          .figure = "table 1",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_error_rates};
 }
 
 }  // namespace tessera::scaling_laws

@@ -20,6 +20,8 @@ std::vector<Study> scaling_law_studies();
 
 namespace scaling_laws {
 
+constexpr const char* kPaper = "Cabannes, Dohmatob, Bietti 2024";
+
 /// What most of these studies can change.
 struct Settings {
   int64_t runs = 100;
@@ -108,38 +110,38 @@ std::vector<double> as_doubles(std::span<const int64_t> values);
 /// About `count` different integers evenly spaced in the logarithm from `low` to `high`.
 std::vector<int64_t> log_spaced(int64_t low, int64_t high, int64_t count);
 
-void interference_drawing(StudyContext&);             // figure 2
-void finite_data_and_memory(StudyContext&);           // figure 1
-void schemes(StudyContext&);                          // figure 3
-void schemes_with_more_inputs(StudyContext&);         // figure 10
-void stored_heatmaps(StudyContext&);                  // figure 11
-void error_rates(StudyContext&);                      // table 1
-void descent_and_approximation(StudyContext&);        // figure 4
-void batch_descent_and_approximation(StudyContext&);  // figure 13
-void approximate_schemes(StudyContext&);              // figure 5
-void interference_while_learning(StudyContext&);      // figure 6
-void memory_under_large_steps(StudyContext&);         // figure 14
-void schedules(StudyContext&);                        // figure 7
-void optimisers(StudyContext&);                       // figure 8
-void learned_embeddings(StudyContext&);               // figure 9
-void learned_embeddings_error(StudyContext&);         // figure 12
-void rescaled_gradients(StudyContext&);               // figure 15
-void rescaled_gradient_snapshots(StudyContext&);      // figure 16
-void theorem1(StudyContext&);                         // the bounds (7) to (9)
-void theorem2(StudyContext&);                         // the bound that no q can beat
-void proposition2(StudyContext&);                     // exponents without a threshold
-void proposition3(StudyContext&);                     // exponents with the best threshold
-void proposition4(StudyContext&);                     // finite data and finite memory
-void other_laws(StudyContext&);                       // equation (26)
-void lemma1(StudyContext&);                           // quasi-orthogonal families
-void rectified_lookup(StudyContext&);                 // equation (23)
-void proposition5(StudyContext&);                     // learned input embeddings
-void general_weights(StudyContext&);                  // equation (3) and footnote 2
-void compensation(StudyContext&);                     // section A.9.1, equations (54) and (55)
-void adaptive_step(StudyContext&);                    // the load-adaptive step size
-void planner_check(StudyContext&);                    // predictions beside simulation
-void error_per_item(StudyContext&);                   // predictions beside simulation, item by item
-void decoders(StudyContext&);                         // likelihood-ratio decoding
+Study interference_drawing();
+Study finite_data_and_memory();
+Study schemes();
+Study schemes_with_more_inputs();
+Study stored_heatmaps();
+Study error_rates();
+Study descent_and_approximation();
+Study batch_descent_and_approximation();
+Study approximate_schemes();
+Study interference_while_learning();
+Study memory_under_large_steps();
+Study schedules();
+Study optimisers();
+Study learned_embeddings();
+Study learned_embeddings_error();
+Study rescaled_gradients();
+Study rescaled_gradient_snapshots();
+Study theorem1();
+Study theorem2();
+Study proposition2();
+Study proposition3();
+Study proposition4();
+Study other_laws();
+Study lemma1();
+Study rectified_lookup();
+Study proposition5();
+Study general_weights();
+Study compensation();
+Study adaptive_step();
+Study planner_check();
+Study error_per_item();
+Study decoders();
 
 }  // namespace scaling_laws
 }  // namespace tessera

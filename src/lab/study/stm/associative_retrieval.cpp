@@ -1,7 +1,7 @@
 // Table 1 and figure 4: which digit came with a letter, with parts of the model left out.
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 
 namespace tessera::stm_study {
@@ -95,7 +95,7 @@ std::vector<Contestant> retrieval_contestants(const RetrievalSettings& settings)
 }
 
 /// Epochs of the paper's 100,000 samples until the validation accuracy was kSolved percent.
-Table epochs_table(const std::vector<task::TrainedRuns>& models,
+Table epochs_table(const std::vector<TrainedContestant<task::TaskLearner>>& models,
                    const RetrievalSettings& settings) {
   Table table(fmt::format("Until {} % of the validation answers are right", kSolved),
               {"model", "updates", "epochs of 100,000 samples", "published: epochs to the best"});
@@ -103,7 +103,8 @@ Table epochs_table(const std::vector<task::TrainedRuns>& models,
   for (const auto& model : models) {
     const auto found = published ? published->find(model.name) : PublishedColumn::const_iterator();
     const bool known = published && found != published->end();
-    const auto step = task::updates_until(model.runs.front(), kSolved);
+    const auto& [learner, trained] = model.first();
+    const auto step = updates_until(trained, learner->shown().front(), kSolved);
     const double samples = step ? static_cast<double>(*step * settings.train.batch) : 0;
     table.add_row({model.name, step ? Cell(*step) : Cell("not reached"),
                    step ? Cell::fixed(samples / 100'000, 2) : Cell(""),
@@ -112,9 +113,7 @@ Table epochs_table(const std::vector<task::TrainedRuns>& models,
   return table;
 }
 
-}  // namespace
-
-void associative_retrieval(StudyContext& context) {
+void run_associative_retrieval(StudyContext& context) {
   const RetrievalSettings settings =
       context.settings(quick_retrieval(), default_retrieval(), paper_retrieval(), {"task"});
   const auto models =
@@ -128,6 +127,17 @@ void associative_retrieval(StudyContext& context) {
   if (!published_for(settings.task.pairs))
     context.results().add_difference(
         fmt::format("{} pairs; the paper has 14 and 24 (set task.pairs).", settings.task.pairs));
+}
+
+}  // namespace
+
+Study associative_retrieval() {
+  return {.id = "stm/associative-retrieval",
+          .title = "Which digit came with a letter",
+          .paper = kPaper,
+          .figure = "table 1 and figure 4",
+          .cost = {.quick = took(34), .standard = about(1800)},
+          .run = run_associative_retrieval};
 }
 
 }  // namespace tessera::stm_study

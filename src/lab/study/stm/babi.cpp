@@ -8,9 +8,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/study/comparison.h"
 #include "lab/study/stm/studies.h"
+#include "lab/task/babi/babi_learner.h"
 #include "lab/task/babi/simulator.h"
-#include "lab/task/babi/training.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/report/bar_chart.h"
@@ -20,7 +21,7 @@ namespace tessera::stm_study {
 namespace {
 
 namespace fs = std::filesystem;
-using task::BabiScore;
+using task::BabiLearner;
 using task::kBabiTasks;
 
 /// Table 9: the error in percent, mean and deviation over ten runs.
@@ -97,40 +98,45 @@ task::BabiConfig stories_of(const BabiSettings& settings, StudyContext& context)
   return {.folder = folder.native(), .tasks = settings.tasks};
 }
 
-/// Continues a run that the folder holds, so that the study may be stopped and started again.
-task::TrainedOnBabi train_answerer(const BabiSettings& settings, const task::BabiData& data,
-                                   StudyContext& context) {
-  const fs::path folder = context.folder() / "run";
-  const RunFolder run(folder, fs::exists(folder / "metrics.jsonl") ? Start::kResume : Start::kNew);
-  task::BabiTrainingConfig config{.data = data.config(),
+StudyTraining<BabiLearner> train_answerer(const BabiSettings& settings, StudyContext& context) {
+  task::BabiTrainingConfig config{.data = stories_of(settings, context),
                                   .model = settings.model,
                                   .validation_stories = settings.validation_stories,
                                   .train = settings.train};
-  config.train.seed = context.seed();
-  return task::train_on_babi(config, data, run, context.progress());
+  const Contestant answerer{.name = "bAbI", .folder = "run"};
+  return compare(context, {answerer}, /*runs=*/1,
+                 [&](const Contestant&, uint64_t seed) {
+                   config.train.seed = seed;
+                   return std::make_unique<BabiLearner>(config);
+                 })
+      .front()
+      .first();
 }
 
-double percent(const BabiScore& score) {
-  return 100 * score.error();
+/// Wrong answers to the test questions of a task.
+double percent(const StudyTraining<BabiLearner>& training, int64_t task) {
+  return 100 * training.trained.test.at(task::babi_error_metric(task));
 }
 
-void tabulate_errors(const task::TrainedOnBabi& trained, StudyResults& results) {
+void tabulate_errors(const StudyTraining<BabiLearner>& training, StudyResults& results) {
+  const task::BabiData& data = training.learner->data();
   Table table("Wrong answers of each task, in percent of its test questions",
               {"task", "published mean", "published deviation", "ours", "questions"});
   std::vector<std::string> names;
   std::vector<double> published, deviations, ours;
-  for (const auto& [task, score] : trained.test) {
+  for (const int64_t task : data.config().tasks) {
     const PublishedErrors& paper = kTable9.at(static_cast<size_t>(task - 1));
     table.add_row({task, Cell::fixed(paper.mean, 2), Cell::fixed(paper.deviation, 2),
-                   Cell::fixed(percent(score), 2), score.questions});
+                   Cell::fixed(percent(training, task), 2),
+                   data.questions(task, task::Split::kTest).size()});
     results.add_point({.series = "error of a task",
                        .x = static_cast<double>(task),
-                       .y = percent(score),
+                       .y = percent(training, task),
                        .published = paper.mean});
     names.push_back(std::to_string(task));
     published.push_back(paper.mean);
     deviations.push_back(paper.deviation);
-    ours.push_back(percent(score));
+    ours.push_back(percent(training, task));
   }
   results.add_table("error-per-task", std::move(table));
   auto chart =
@@ -142,16 +148,16 @@ void tabulate_errors(const task::TrainedOnBabi& trained, StudyResults& results) 
 }
 
 /// Mean over the trained tasks, and how many failed.
-void compare_errors(const task::TrainedOnBabi& trained, StudyResults& results) {
+void compare_errors(const StudyTraining<BabiLearner>& training, StudyResults& results) {
+  const auto& tasks = training.learner->data().config().tasks;
   double ours = 0, published = 0, failed = 0;
-  for (const auto& [task, score] : trained.test) {
-    ours += percent(score) / static_cast<double>(trained.test.size());
-    published +=
-        kTable9.at(static_cast<size_t>(task - 1)).mean / static_cast<double>(trained.test.size());
-    failed += percent(score) > kFailed ? 1 : 0;
+  for (const int64_t task : tasks) {
+    ours += percent(training, task) / static_cast<double>(tasks.size());
+    published += kTable9.at(static_cast<size_t>(task - 1)).mean / static_cast<double>(tasks.size());
+    failed += percent(training, task) > kFailed ? 1 : 0;
   }
-  const bool all = trained.test.size() == kBabiTasks;
-  const std::string of = all ? "20 tasks" : fmt::format("these {} tasks", trained.test.size());
+  const bool all = std::ssize(tasks) == kBabiTasks;
+  const std::string of = all ? "20 tasks" : fmt::format("these {} tasks", tasks.size());
   results.compare({.what = fmt::format("wrong answers (%), mean of {}", of),
                    .published = all ? kTable4Mean : published,
                    .ours = ours});
@@ -164,10 +170,10 @@ void compare_errors(const task::TrainedOnBabi& trained, StudyResults& results) {
                    .ours = failed});
 }
 
-void draw_curve(const StudyContext& context, StudyResults& results) {
+void draw_curve(const Trained& trained, StudyResults& results) {
   Series mean{.name = "mean of all tasks", .points = {}};
   std::map<std::string, Series> tasks;
-  for (const auto& line : MetricsLog::read(context.folder() / "run" / "metrics.jsonl")) {
+  for (const auto& line : MetricsLog::read(trained.folder / "metrics.jsonl")) {
     if (line.at("kind") != "evaluation") continue;
     const auto step = line.at("step").get<double>();
     for (const auto& [name, value] : line.at("metrics").items()) {
@@ -189,9 +195,11 @@ void draw_curve(const StudyContext& context, StudyResults& results) {
   results.add_chart("learning-curve", std::move(chart), "Dashed: the mean of all tasks.");
 }
 
-void add_babi_differences(const BabiSettings& settings, const task::TrainedOnBabi& trained,
-                          const task::BabiData& data, StudyResults& results) {
-  const QuestionAnswererConfig& model = trained.model->configuration();
+void add_babi_differences(const BabiSettings& settings, const StudyTraining<BabiLearner>& training,
+                          StudyResults& results) {
+  const auto& [learner, trained] = training;
+  const task::BabiData& data = learner->data();
+  const QuestionAnswererConfig& model = learner->model().configuration();
   if (settings.data.empty())
     results.add_difference(
         "Stories are simulated by the rules of the data set, not the data set's own; with --set "
@@ -225,18 +233,26 @@ void add_babi_differences(const BabiSettings& settings, const task::TrainedOnBab
                                        data.questions(3, task::Split::kTraining).size()));
 }
 
-}  // namespace
-
-void babi(StudyContext& context) {
+void run_babi(StudyContext& context) {
   const BabiSettings settings =
       context.settings(quick_babi(), default_babi(), BabiSettings(), kNoSetting);
-  const task::BabiData data(stories_of(settings, context));
-  const task::TrainedOnBabi trained = train_answerer(settings, data, context);
+  const StudyTraining<BabiLearner> training = train_answerer(settings, context);
   StudyResults& results = context.results();
-  tabulate_errors(trained, results);
-  compare_errors(trained, results);
-  draw_curve(context, results);
-  add_babi_differences(settings, trained, data, results);
+  tabulate_errors(training, results);
+  compare_errors(training, results);
+  draw_curve(training.trained, results);
+  add_babi_differences(settings, training, results);
+}
+
+}  // namespace
+
+Study babi() {
+  return {.id = "stm/babi",
+          .title = "Answering questions about stories",
+          .paper = kPaper,
+          .figure = "tables 4 and 9",
+          .cost = {.quick = took(69), .standard = took(274)},
+          .run = run_babi};
 }
 
 }  // namespace tessera::stm_study

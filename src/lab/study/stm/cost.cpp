@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/priority_sort/priority_sort.h"
 #include "lab/task/sequence/sample_order.h"
@@ -48,14 +48,8 @@ double median_seconds(int64_t calls, const Call& call) {
   return *middle;
 }
 
-/// A model of about a million parameters, as table 6 has them.
-struct Entry {
-  std::string name;
-  config::Json model;
-  double published;  ///< seconds on a V100
-};
-
-std::vector<Entry> entries() {
+/// Models of about a million parameters, as table 6 has them; published: seconds on a V100.
+std::vector<Contestant> models_of_table6() {
   // The text gives no sizes, only that each has about a million parameters.
   NtmConfig ntm;
   ntm.controller = 400;
@@ -74,13 +68,12 @@ struct Iteration {
   double seconds;
 };
 
-Iteration timed_iteration(const Entry& entry, const CostSettings& settings, uint64_t seed) {
+Iteration timed_iteration(const Contestant& contestant, const CostSettings& settings,
+                          uint64_t seed) {
   const task::PrioritySort task({});
   task::TaskTrainingConfig config;
-  config.model = entry.model;
-  config::Json fields = config.model_for(task.shape());
-  const std::string kind = fields["kind"];
-  fields.erase("kind");
+  config.model = contestant.model;
+  const auto [kind, fields] = kind_and_fields(config.model_for(task.shape()));
   const auto model = model_kind(kind).make(fields, seed, at::kCPU);
   const auto optimizer =
       config.train.make_optimizer(trainable_parameters(*model), decays_by_dimension);
@@ -99,17 +92,17 @@ void add_models(StudyContext& context, const CostSettings& settings) {
   Table table(
       "Seconds of one training iteration on priority sort",
       {"model", "parameters", "seconds", "over LSTM", "published (V100)", "over LSTM there"});
-  const auto all = entries();
+  const auto all = models_of_table6();
   Progress progress(context.progress(), "Models", std::ssize(all));
   double lstm = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     const auto [parameters, seconds] = timed_iteration(all[i], settings, context.seed());
     if (i == 0) lstm = seconds;
     table.add_row({all[i].name, parameters, Cell::significant(seconds, 3),
-                   Cell::significant(seconds / lstm, 3), Cell(all[i].published),
-                   Cell::significant(all[i].published / all[0].published, 3)});
+                   Cell::significant(seconds / lstm, 3), Cell(*all[i].published),
+                   Cell::significant(*all[i].published / *all[0].published, 3)});
     context.results().compare({.what = all[i].name + ", seconds of one iteration",
-                               .published = all[i].published,
+                               .published = *all[i].published,
                                .ours = seconds});
     progress.update(static_cast<int64_t>(i) + 1);
   }
@@ -142,9 +135,7 @@ void add_attentions(StudyContext& context, const CostSettings& settings) {
       "8 queries, 8 keys and values of width d. Table 5: O(d) for the one, O(d²) for the other.");
 }
 
-}  // namespace
-
-void cost(StudyContext& context) {
+void run_cost(StudyContext& context) {
   const CostSettings settings = context.settings<CostSettings>(
       {.batch = 8, .iterations = 2, .widths = {16, 32}}, {}, {.iterations = 20});
   add_models(context, settings);
@@ -156,6 +147,17 @@ void cost(StudyContext& context) {
   if (settings.batch != CostSettings().batch)
     context.results().add_difference(
         fmt::format("Batches of {}; the paper has {}.", settings.batch, CostSettings().batch));
+}
+
+}  // namespace
+
+Study cost() {
+  return {.id = "stm/cost",
+          .title = "What outer-product attention and the models cost",
+          .paper = kPaper,
+          .figure = "tables 5 and 6",
+          .cost = {.quick = about(20), .standard = about(120)},
+          .run = run_cost};
 }
 
 }  // namespace tessera::stm_study

@@ -1,6 +1,6 @@
 // Table 3: convex hull, travelling salesman, shortest path and minimum spanning tree.
 
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/solved_samples.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/geometry/convex_hull_task.h"
@@ -59,9 +59,7 @@ task::GraphConfig small_graphs() {
   return {.max_nodes = 8, .max_edges = 12, .features = 16};
 }
 
-}  // namespace
-
-void convex_hull(StudyContext& context) {
+void run_convex_hull(StudyContext& context) {
   using task::ConvexHullConfig;
   const ConvexHullConfig small = {.min_points = 5, .max_points = 5, .most_points = 5};
   const auto settings = context.settings(
@@ -77,7 +75,20 @@ void convex_hull(StudyContext& context) {
                   settings.task.min_points, settings.task.max_points));
 }
 
-void travelling_salesman(StudyContext& context) {
+}  // namespace
+
+Study convex_hull() {
+  return {.id = "stm/convex-hull",
+          .title = "Naming the corners of points' convex hull",
+          .paper = kPaper,
+          .figure = "table 3",
+          .cost = {.quick = took(26), .standard = about(2200)},
+          .run = run_convex_hull};
+}
+
+namespace {
+
+void run_travelling_salesman(StudyContext& context) {
   using task::TravellingSalesmanConfig;
   const TravellingSalesmanConfig small = {.min_points = 5, .max_points = 5, .most_points = 5};
   const auto settings =
@@ -93,7 +104,20 @@ void travelling_salesman(StudyContext& context) {
                   settings.task.min_points, settings.task.max_points));
 }
 
-void shortest_path(StudyContext& context) {
+}  // namespace
+
+Study travelling_salesman() {
+  return {.id = "stm/travelling-salesman",
+          .title = "Naming points in the order of their shortest tour",
+          .paper = kPaper,
+          .figure = "table 3",
+          .cost = {.quick = took(25), .standard = about(1400)},
+          .run = run_travelling_salesman};
+}
+
+namespace {
+
+void run_shortest_path(StudyContext& context) {
   using task::GraphConfig;
   const auto settings = context.settings(quick_combinatorial(small_graphs()),
                                          reduced_combinatorial(small_graphs(), 8'000),
@@ -107,7 +131,20 @@ void shortest_path(StudyContext& context) {
       settings.task.min_nodes, settings.task.max_nodes, settings.task.max_edges));
 }
 
-void spanning_tree(StudyContext& context) {
+}  // namespace
+
+Study shortest_path() {
+  return {.id = "stm/shortest-path",
+          .title = "Naming the nodes of the shortest path",
+          .paper = kPaper,
+          .figure = "table 3, figure 6",
+          .cost = {.quick = took(130), .standard = about(2400)},
+          .run = run_shortest_path};
+}
+
+namespace {
+
+void run_spanning_tree(StudyContext& context) {
   using task::GraphConfig;
   const auto settings = context.settings(quick_combinatorial(small_graphs()),
                                          reduced_combinatorial(small_graphs(), 8'000),
@@ -119,6 +156,17 @@ void spanning_tree(StudyContext& context) {
       "Graphs of {} to {} nodes and at most {} edges; the paper has 5 to 20 nodes and 6 to 30 "
       "edges, and leaves the encoding open.",
       settings.task.min_nodes, settings.task.max_nodes, settings.task.max_edges));
+}
+
+}  // namespace
+
+Study spanning_tree() {
+  return {.id = "stm/spanning-tree",
+          .title = "Naming the edges of the minimum spanning tree",
+          .paper = kPaper,
+          .figure = "table 3, figure 6",
+          .cost = {.quick = took(178), .standard = about(2400)},
+          .run = run_spanning_tree};
 }
 
 }  // namespace tessera::stm_study

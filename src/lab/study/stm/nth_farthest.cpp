@@ -1,7 +1,7 @@
 // Table 2: which vector is the k-th farthest from another, with more and more queries.
 
 #include "lab/task/nth_farthest/nth_farthest.h"
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 
 namespace tessera::stm_study {
@@ -53,14 +53,23 @@ std::vector<Contestant> farthest_contestants(const FarthestSettings& settings) {
       {{"DNC", 25}, {"RMC", 91}, {"STM, n_q = 1", 84}, {"STM, n_q = 4", 95}, {"STM, n_q = 8", 98}});
 }
 
-}  // namespace
-
-void nth_farthest(StudyContext& context) {
+void run_nth_farthest(StudyContext& context) {
   const FarthestSettings settings =
       context.settings(quick_farthest(), default_farthest(), paper_farthest(), {"task"});
   compare_models(context, "nth-farthest", settings, farthest_contestants(settings));
   context.results().add_difference(fmt::format("{} vectors of {} numbers; the paper has 8 of 16.",
                                                settings.task.vectors, settings.task.dimension));
+}
+
+}  // namespace
+
+Study nth_farthest() {
+  return {.id = "stm/nth-farthest",
+          .title = "Which vector is the k-th farthest from another",
+          .paper = kPaper,
+          .figure = "table 2",
+          .cost = {.quick = took(75), .standard = took(660)},
+          .run = run_nth_farthest};
 }
 
 }  // namespace tessera::stm_study

@@ -5,9 +5,10 @@
 #include <cmath>
 #include <map>
 
+#include "lab/study/comparison.h"
 #include "lab/study/stm/studies.h"
+#include "lab/task/pong/pong_learner.h"
 #include "lab/task/pong/pong_players.h"
-#include "lab/task/pong/pong_training.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/report/tiles.h"
@@ -72,68 +73,74 @@ std::string agent_name(PongMemory memory) {
   return memory == PongMemory::kStm ? "STM" : "LSTM";
 }
 
-/// One agent at one frame skip.
-struct Learner {
-  PongMemory memory;
-  int64_t frame_skip;
-  TrainedPongAgent trained = {};
+/// One agent at one frame skip, after its training.
+struct Agent {
+  std::string name;
+  int64_t frame_skip, parameters;
+  Trained trained;
+  std::vector<PlayedGame> games;  ///< of the training
 
-  std::string name() const { return fmt::format("{}, skip {}", agent_name(memory), frame_skip); }
   /// Mean reward of `count` games from game `first` on.
   double reward(size_t first, size_t count) const {
     double sum = 0;
-    for (size_t i = first; i < first + count; ++i)
-      sum += static_cast<double>(trained.games[i].reward);
+    for (size_t i = first; i < first + count; ++i) sum += static_cast<double>(games[i].reward);
     return sum / static_cast<double>(count);
   }
 };
 
-Learner train_learner(StudyContext& context, const PongSettings& settings, PongMemory memory,
-                      int64_t frame_skip) {
-  Learner learner{memory, frame_skip};
-  PongTrainingConfig config = settings.training;
-  config.environment.frame_skip = frame_skip;
-  config.agent.memory = memory;
-  config.train.seed = context.seed();
-  const auto folder =
-      context.folder() / fmt::format("{}-skip{}", config::enum_name(memory), frame_skip);
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
-  learner.trained = train_pong(config, RunFolder(folder, begun ? Start::kResume : Start::kNew),
-                               context.progress(), learner.name());
-  return learner;
+/// Agents with both memories.
+std::vector<Agent> train_agents(StudyContext& context, const PongSettings& settings,
+                                int64_t frame_skip) {
+  std::vector<Contestant> contestants;
+  for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm})
+    contestants.push_back(
+        {.name = fmt::format("{}, skip {}", agent_name(memory), frame_skip),
+         .model = {{"memory", config::enum_name(memory)}},
+         .folder = fmt::format("{}-skip{}", config::enum_name(memory), frame_skip)});
+  const auto trained =
+      compare(context, contestants, /*runs=*/1, [&](const Contestant& contestant, uint64_t seed) {
+        PongTrainingConfig config = settings.training;
+        config.environment.frame_skip = frame_skip;
+        config::from_json(contestant.model, config.agent, "agent");
+        config.train.seed = seed;
+        return std::make_unique<PongLearner>(config);
+      });
+  std::vector<Agent> agents;
+  for (const auto& agent : trained) {
+    const auto& [learner, result] = agent.first();
+    agents.push_back({agent.name, frame_skip, learner->parameter_count(), result,
+                      games_of_training(result.folder)});
+  }
+  return agents;
 }
 
 /// The moving mean of the rewards, at most 200 points.
-void add_curve(StudyContext& context, const Learner& learner, int64_t window) {
+void add_curve(StudyContext& context, const Agent& agent, int64_t window) {
   constexpr size_t kPoints = 200;
-  const size_t games = learner.trained.games.size();
+  const size_t games = agent.games.size();
   const size_t width = std::min(games, static_cast<size_t>(window));
   const size_t stride = std::max<size_t>(1, (games - width) / kPoints);
   if (width == 0) return;
   for (size_t last = width; last <= games; last += stride)
     context.results().add_point(
-        {learner.name(), static_cast<double>(last), learner.reward(last - width, width)});
+        {agent.name, static_cast<double>(last), agent.reward(last - width, width)});
 }
 
-void tabulate_learners(StudyContext& context, const std::vector<Learner>& learners,
-                       int64_t window) {
+void tabulate_agents(StudyContext& context, const std::vector<Agent>& agents, int64_t window) {
   Table table(fmt::format("Rewards are means: of the first and last {} games of the training, and "
                           "of the games after it",
                           window),
               {"agent", "parameters", "games", "first games", "last games", "after training",
                "frames per second", "seconds"});
-  for (const Learner& learner : learners) {
-    int64_t parameters = 0;
-    for (const auto& parameter : learner.trained.agent->parameters())
-      parameters += parameter.numel();
-    const size_t games = learner.trained.games.size();
+  for (const Agent& agent : agents) {
+    const size_t games = agent.games.size();
     const size_t width = std::min(games, static_cast<size_t>(window));
-    table.add_row({learner.name(), parameters, games,
-                   width > 0 ? Cell::fixed(learner.reward(0, width), 2) : Cell(),
-                   width > 0 ? Cell::fixed(learner.reward(games - width, width), 2) : Cell(),
-                   Cell::fixed(learner.trained.reward, 2),
-                   Cell::fixed(learner.trained.frames_per_second, 0),
-                   Cell::fixed(learner.trained.seconds, 0)});
+    table.add_row({agent.name, agent.parameters, games,
+                   width > 0 ? Cell::fixed(agent.reward(0, width), 2) : Cell(),
+                   width > 0 ? Cell::fixed(agent.reward(games - width, width), 2) : Cell(),
+                   Cell::fixed(agent.trained.validation.at("reward"), 2),
+                   Cell::fixed(agent.trained.units_per_second, 0),
+                   Cell::fixed(agent.trained.seconds, 0)});
   }
   context.results().add_table("agents", std::move(table));
 }
@@ -173,14 +180,14 @@ class Players {
   std::map<int64_t, std::vector<double>> rewards_;
 };
 
-void draw(StudyContext& context, const std::vector<Learner>& learners, const Players& players) {
-  for (size_t i = 0; i + 1 < learners.size(); i += 2) {  // two agents at each skip
-    const int64_t skip = learners[i].frame_skip;
+void draw(StudyContext& context, const std::vector<Agent>& agents, const Players& players) {
+  for (size_t i = 0; i + 1 < agents.size(); i += 2) {  // two agents at each skip
+    const int64_t skip = agents[i].frame_skip;
     auto chart = context.results().chart_of_points(
         fmt::format("Learning Pong, frame skip {}", skip), {"games"}, {"reward per game"},
-        {learners[i].name(), learners[i + 1].name()});
-    const double games = static_cast<double>(
-        std::max(learners[i].trained.games.size(), learners[i + 1].trained.games.size()));
+        {agents[i].name, agents[i + 1].name});
+    const double games =
+        static_cast<double>(std::max(agents[i].games.size(), agents[i + 1].games.size()));
     const char* const kNames[] = {"still player", "random player"};
     for (size_t player = 0; player < 2; ++player) {
       const double reward = players.at(skip)[player];
@@ -265,23 +272,32 @@ void check_pong(const PongSettings& settings) {
   }
 }
 
-}  // namespace
-
-void pong(StudyContext& context) {
+void run_pong(StudyContext& context) {
   const PongSettings settings =
       context.settings(quick_pong(), default_pong(), PongSettings(), kNoSetting);
   check_pong(settings);
   show_rally(context, settings);
   const Players players(context, settings);
-  std::vector<Learner> learners;
+  std::vector<Agent> agents;
   for (const int64_t skip : settings.frame_skips)
-    for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
-      learners.push_back(train_learner(context, settings, memory, skip));
-      add_curve(context, learners.back(), settings.moving_mean);
+    for (Agent& agent : train_agents(context, settings, skip)) {
+      add_curve(context, agent, settings.moving_mean);
+      agents.push_back(std::move(agent));
     }
-  tabulate_learners(context, learners, settings.moving_mean);
-  draw(context, learners, players);
+  tabulate_agents(context, agents, settings.moving_mean);
+  draw(context, agents, players);
   add_pong_differences(context, settings);
+}
+
+}  // namespace
+
+Study pong() {
+  return {.id = "stm/pong",
+          .title = "Learning to play Pong",
+          .paper = kPaper,
+          .figure = "figure 3",
+          .cost = {.quick = took(175), .standard = took(1906)},
+          .run = run_pong};
 }
 
 }  // namespace tessera::stm_study

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "tessera/tensor/check.h"
 
@@ -104,12 +104,13 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
   common.task = {{"name", row.task}};
   common.data.test_samples = settings.train.batch;
   common.train = settings.train;
-  const auto trained = train_contestant(context, common, contestant(row), /*run=*/0, /*runs=*/1);
-  const at::Tensor& weight = stm_of(*trained.model).distillation->weight;
+  auto trained = compare_on_task(context, common, {contestant(row)}, /*runs=*/1);
+  SequenceModel& model = trained.front().first().learner->model();
+  const at::Tensor& weight = stm_of(model).distillation->weight;
   Ranks ranks;
   ranks.distilled = static_cast<double>(weight.size(0));
   ranks.after = numerical_rank(weight.detach());
-  trained.model->initialise(context.seed());
+  model.initialise(context.seed());
   ranks.before = numerical_rank(weight.detach());
   return ranks;
 }
@@ -124,7 +125,9 @@ double numerical_rank(const at::Tensor& matrix) {
   return largest > 0 ? gram.diagonal().sum().item<double>() / largest : 0;
 }
 
-void rank(StudyContext& context) {
+namespace {
+
+void run_rank(StudyContext& context) {
   const RankSettings settings =
       context.settings(quick_rank(), default_rank(), paper_rank(), kNoSetting);
   Table table("Numerical rank of the distillation G2",
@@ -145,6 +148,17 @@ void rank(StudyContext& context) {
       "At most {} updates of {} sequences. An untrained G2 already has nearly the published rank: "
       "the table says little about what was learned.",
       settings.train.steps, settings.train.batch));
+}
+
+}  // namespace
+
+Study rank() {
+  return {.id = "stm/rank",
+          .title = "The numerical rank of the relational distillation",
+          .paper = kPaper,
+          .figure = "table 8",
+          .cost = {.quick = about(20), .standard = took(74)},
+          .run = run_rank};
 }
 
 }  // namespace tessera::stm_study

@@ -10,19 +10,21 @@ std::vector<Study> stm_studies();
 
 namespace stm_study {
 
-void associative_retrieval(StudyContext&);  // table 1, figure 4
-void nth_farthest(StudyContext&);           // table 2
-void copy(StudyContext&);                   // figure 2
-void priority_sort(StudyContext&);          // figure 2
-void relational_recall(StudyContext&);      // figure 2
-void convex_hull(StudyContext&);            // table 3
-void travelling_salesman(StudyContext&);    // table 3
-void shortest_path(StudyContext&);          // table 3
-void spanning_tree(StudyContext&);          // table 3
-void babi(StudyContext&);                   // tables 4 and 9
-void pong(StudyContext&);                   // figure 3
-void cost(StudyContext&);                   // tables 5 and 6
-void rank(StudyContext&);                   // table 8
+constexpr const char* kPaper = "Le et al. 2020";
+
+Study associative_retrieval();
+Study nth_farthest();
+Study copy();
+Study priority_sort();
+Study relational_recall();
+Study convex_hull();
+Study travelling_salesman();
+Study shortest_path();
+Study spanning_tree();
+Study babi();
+Study pong();
+Study cost();
+Study rank();
 
 }  // namespace stm_study
 }  // namespace tessera

@@ -1,6 +1,6 @@
 // Figure 2: copy, priority sort and relational associative recall, counted in wrong bits.
 
-#include "lab/study/stm/comparison.h"
+#include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/studies.h"
 #include "lab/task/copy/copy.h"
 #include "lab/task/priority_sort/priority_sort.h"
@@ -42,9 +42,7 @@ void compare_on_vectors(StudyContext& context, const std::string& task_name,
   compare_models(context, task_name, settings, contestants);
 }
 
-}  // namespace
-
-void copy(StudyContext& context) {
+void run_copy(StudyContext& context) {
   using task::CopyConfig;
   const auto settings =
       context.settings(quick_vector_task<CopyConfig>({.bits = 8, .max_length = 5}),
@@ -56,7 +54,20 @@ void copy(StudyContext& context) {
                   settings.task.max_length, settings.task.bits));
 }
 
-void priority_sort(StudyContext& context) {
+}  // namespace
+
+Study copy() {
+  return {.id = "stm/copy",
+          .title = "Repeating random vectors",
+          .paper = kPaper,
+          .figure = "figure 2",
+          .cost = {.quick = took(75), .standard = about(1900)},
+          .run = run_copy};
+}
+
+namespace {
+
+void run_priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   const auto settings = context.settings(
       quick_vector_task<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}),
@@ -68,7 +79,20 @@ void priority_sort(StudyContext& context) {
       settings.task.answers, settings.task.vectors, settings.task.bits));
 }
 
-void relational_recall(StudyContext& context) {
+}  // namespace
+
+Study priority_sort() {
+  return {.id = "stm/priority-sort",
+          .title = "Returning random vectors by priority",
+          .paper = kPaper,
+          .figure = "figure 2",
+          .cost = {.quick = took(61), .standard = took(1325)},
+          .run = run_priority_sort};
+}
+
+namespace {
+
+void run_relational_recall(StudyContext& context) {
   using task::RelationalRecallConfig;
   const auto settings =
       context.settings(quick_vector_task<RelationalRecallConfig>(
@@ -81,6 +105,17 @@ void relational_recall(StudyContext& context) {
       "{} to {} items of {} vectors of {} bits; the paper has 2 to 5 items of 3 vectors of 32 "
       "bits.",
       settings.task.min_drawn, settings.task.max_drawn, settings.task.fixed, settings.task.bits));
+}
+
+}  // namespace
+
+Study relational_recall() {
+  return {.id = "stm/relational-recall",
+          .title = "Returning the nearest or the farthest item",
+          .paper = kPaper,
+          .figure = "figure 2",
+          .cost = {.quick = took(80), .standard = about(1700)},
+          .run = run_relational_recall};
 }
 
 }  // namespace tessera::stm_study

@@ -20,10 +20,6 @@ int64_t reduced(int64_t size, int64_t kernel, int64_t padding) {
   return (size + 2 * padding - kernel + 1) / 2;
 }
 
-torch::nn::Linear linear(int64_t in, int64_t out) {
-  return make_linear(in, out, /*with_bias=*/true, at::kCPU);
-}
-
 /// Uniform with the deviation √(2 / (inputs + outputs)) (Glorot & Bengio 2010), times gain.
 void draw_glorot(Initialiser& draw, const at::Tensor& weight, double gain = 1) {
   const int64_t field = weight.dim() > 2 ? weight[0][0].numel() : 1;  // values of one kernel
@@ -85,27 +81,30 @@ PongAgentState PongAgentState::detach() const {
 }
 
 PongAgentImpl::PongAgentImpl(const PongAgentConfig& config, int64_t size, int64_t actions,
-                             uint64_t seed)
+                             std::optional<uint64_t> seed, at::Device device)
     : config_(config), size_(size) {
   config.check(size);
+  const auto linear = [&](int64_t inputs, int64_t outputs) {
+    return make_linear(inputs, outputs, /*with_bias=*/true, device);
+  };
   int64_t in = 1;
   for (size_t i = 0; i < config.channels.size(); ++i) {
     const int64_t out = config.channels[i], k = config.kernels[i];
     const std::string name = "convolution_" + std::to_string(i);
-    kernels_.push_back(register_parameter(name + "_weight", at::zeros({out, in, k, k})));
-    biases_.push_back(register_parameter(name + "_bias", at::zeros({out})));
+    kernels_.push_back(register_parameter(name + "_weight", at::zeros({out, in, k, k}, device)));
+    biases_.push_back(register_parameter(name + "_bias", at::zeros({out}, device)));
     in = out;
   }
   input_ = register_module("input", linear(config.features(size), 4 * config.hidden));
   recurrent_ = register_module("recurrent", linear(config.hidden, 4 * config.hidden));
   int64_t said = config.hidden;
   if (config.memory == PongMemory::kStm) {
-    stm_ = register_module("stm", std::make_shared<Stm>(config.stm(), std::nullopt));
+    stm_ = register_module("stm", std::make_shared<Stm>(config.stm(), std::nullopt, device));
     said += config.outputs;
   }
   policy_ = register_module("policy", linear(said, actions));
   value_ = register_module("value", linear(said, 1));
-  initialise(seed);
+  if (seed) initialise(*seed);
 }
 
 PongAgentState PongAgentImpl::initial_state(int64_t W) const {

@@ -4,6 +4,7 @@
 #include <torch/nn/pimpl.h>
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -68,9 +69,13 @@ struct PongAgentState {
 /// kernels of 5, 5, 4 and 3 with paddings 2, 1, 1, 1, which leave 1024, and an LSTM of 256.
 class PongAgentImpl : public torch::nn::Module {
  public:
-  /// actions: how many to choose from; size: of a frame. Throws UsageError on an impossible
-  /// configuration.
-  PongAgentImpl(const PongAgentConfig& config, int64_t size, int64_t actions, uint64_t seed);
+  /// actions: how many to choose from; size: of a frame. Draws the parameters from `seed`; without
+  /// one they are left to be loaded. On the meta device they have sizes and no memory. Throws
+  /// UsageError on an impossible configuration.
+  PongAgentImpl(const PongAgentConfig& config, int64_t size, int64_t actions,
+                std::optional<uint64_t> seed, at::Device device = at::kCPU);
+  /// Draws all parameters again: same seed, same parameters.
+  void initialise(uint64_t seed);
 
   PongAgentState initial_state(int64_t W) const;
   /// The state with the sequences begun again where `continues` [W] is 0 and not 1.
@@ -86,7 +91,6 @@ class PongAgentImpl : public torch::nn::Module {
 
  private:
   at::Tensor features(const at::Tensor& frames) const;  // [W, F]
-  void initialise(uint64_t seed);
 
   PongAgentConfig config_;
   int64_t size_;

@@ -23,34 +23,19 @@ struct EmbeddedConfig {
   }
 };
 
-/// The table [model.model] without its kind, and the kind.
-struct InnerModel {
-  const ModelKind& kind;
-  Json hyper_parameters;
-};
-
-InnerModel inner_model(const Json& hyper_parameters) {
-  Json fields = hyper_parameters.value("model", Json());
-  if (!fields.is_object() || !fields.contains("kind") || !fields["kind"].is_string())
-    throw UsageError("model.model is {}, expected a table with the kind of a model of vectors",
-                     fields.dump());
-  const ModelKind& kind = model_kind(fields["kind"].get<std::string>());
-  if (!kind.reads_vectors)
-    throw UsageError("model.model.kind is '{}', which does not read vectors", kind.name);
-  fields.erase("kind");
-  return {kind, std::move(fields)};
-}
-
 }  // namespace
 
 Embedded::Embedded(const Json& hyper_parameters, std::optional<uint64_t> seed, at::Device device) {
-  const InnerModel inside = inner_model(hyper_parameters);
+  const auto [kind, inside] =
+      kind_and_fields(hyper_parameters.value("model", Json()), "model.model");
+  if (!model_kind(kind).reads_vectors)
+    throw UsageError("model.model.kind is '{}', which does not read vectors", kind);
   EmbeddedConfig config;
   Json own = hyper_parameters;
   own.erase("model");
   config::from_json(own, config, "model");
   check_sizes({{"vocabulary", config.vocabulary}});
-  inner_ = inside.kind.make(inside.hyper_parameters, derived_seed(seed, 1), device);
+  inner_ = model_kind(kind).make(inside, derived_seed(seed, 1), device);
   const auto width = inner_->hyper_parameters().at("inputs").get<int64_t>();
   embedding_ = register_parameter("embedding", at::zeros({config.vocabulary, width}, device));
   register_module("model", inner_);

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/study/study.h"
+#include "tessera/train/training_report.h"
+
+/// How studies train several learners side by side.
+namespace tessera {
+
+/// A model that a study trains.
+struct Contestant {
+  std::string name;                      ///< in pictures and tables
+  config::Json model = {};               ///< its table [model], or what of it is its own
+  std::optional<double> published = {};  ///< its score in the paper, in the metric shown first
+  std::string folder = {};  ///< of its training, below the study's; empty: its name, "-run" and the
+                            ///< number of the run
+};
+
+/// A learner of a study after its training.
+template <std::derived_from<Learner> L>
+struct StudyTraining {
+  std::shared_ptr<L> learner;
+  Trained trained;
+};
+
+/// A contestant's trainings, with seeds of their own.
+template <std::derived_from<Learner> L>
+struct TrainedContestant {
+  std::string name;
+  std::optional<double> published;
+  std::vector<StudyTraining<L>> trainings;
+
+  StudyTraining<L>& first() { return trainings.front(); }
+  const StudyTraining<L>& first() const { return trainings.front(); }
+  TrainedRuns runs() const {
+    TrainedRuns runs{name, first().learner->parameter_count(), {}};
+    for (const auto& training : trainings) runs.runs.push_back(training.trained);
+    return runs;
+  }
+};
+
+/// Trains run `run` of `runs` (from 0) in a folder of its own below the study's, or continues the
+/// training that it holds, so that the study may be stopped and started again. Throws Interrupted
+/// after a signal, also where one came after the last step.
+Trained train_contestant(const StudyContext& context, Learner& learner,
+                         const Contestant& contestant, int64_t run, int64_t runs);
+
+/// Trains every contestant `runs` times. make: gives the learner of (contestant, seed), a pointer
+/// to it. Throws UsageError where there are no runs, and Interrupted.
+template <typename Make>
+auto compare(const StudyContext& context, const std::vector<Contestant>& contestants, int64_t runs,
+             const Make& make) {
+  using L = typename std::invoke_result_t<Make, const Contestant&, uint64_t>::element_type;
+  if (runs < 1) throw UsageError("runs is {}, expected 1 or more", runs);
+  std::vector<TrainedContestant<L>> compared;
+  for (const Contestant& contestant : contestants) {
+    auto& trained = compared.emplace_back();
+    trained.name = contestant.name;
+    trained.published = contestant.published;
+    for (int64_t run = 0; run < runs; ++run) {
+      std::shared_ptr<L> learner = make(contestant, context.training_seed(run));
+      Trained result = train_contestant(context, *learner, contestant, run, runs);
+      trained.trainings.push_back({std::move(learner), std::move(result)});
+    }
+  }
+  return compared;
+}
+
+/// Adds to the results what add_training_results() shows of contestants that are measured alike,
+/// and the published scores beside ours.
+template <std::derived_from<Learner> L>
+void add_comparison(const std::vector<TrainedContestant<L>>& compared, StudyResults& results) {
+  const Learner& learner = *compared.front().first().learner;
+  const ShownMetric metric = learner.shown().front();
+  std::vector<TrainedRuns> all;
+  for (const auto& contestant : compared) {
+    all.push_back(contestant.runs());
+    if (contestant.published)
+      results.compare({.what = contestant.name + ", " + metric.label,
+                       .published = *contestant.published,
+                       .ours = all.back().score(metric).mean,
+                       .digits = 4});
+  }
+  add_training_results(all, learner.shown(), learner.trivial_scores(), results);
+}
+
+}  // namespace tessera

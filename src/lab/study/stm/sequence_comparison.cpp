@@ -1,0 +1,91 @@
+#include "lab/study/stm/sequence_comparison.h"
+
+#include <fmt/format.h>
+
+namespace tessera::stm_study {
+
+TrainConfig short_training(int64_t steps, int64_t batch) {
+  return {.steps = steps,
+          .batch = batch,
+          .learning_rate = 1e-3,
+          .min_learning_rate = 1e-3,
+          .warmup_steps = 0,
+          .weight_decay = 0,
+          .beta2 = 0.999,
+          .clip = 1,
+          .evaluate_every = 100,
+          .evaluate_batches = 10,
+          .checkpoint_every = 100,
+          .seed = 1};
+}
+
+StmConfig short_training_stm(int64_t slots, int64_t width) {
+  StmConfig config;
+  config.slots = slots;
+  config.width = config.distilled = width;
+  config.alpha1.value = 0.9;
+  config.alpha2.value = config.alpha3.value = 0.5;
+  return config;
+}
+
+std::vector<Contestant> with_published(std::vector<Contestant> contestants,
+                                       const std::map<std::string, double>& published) {
+  for (auto& contestant : contestants)
+    if (const auto found = published.find(contestant.name); found != published.end())
+      contestant.published = found->second;
+  return contestants;
+}
+
+Baselines short_training_baselines() {
+  Baselines baselines;
+  baselines.lstm.hidden = 128;
+  baselines.attentional_lstm.hidden = 100;
+  baselines.fast_weights.hidden = 200;
+  baselines.rmc.slots = 4;
+  baselines.rmc.heads = 4;
+  baselines.rmc.head_width = 16;
+  baselines.ntm = {.controller = 96, .slots = 32, .width = 16};
+  baselines.dnc = {.controller = 96, .slots = 16, .width = 16, .read_heads = 2};
+  return baselines;
+}
+
+std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t embedding) {
+  return {{"LSTM", model_table<VectorLstm>(baselines.lstm, embedding)},
+          {"ALSTM", model_table<AttentionalLstm>(baselines.attentional_lstm, embedding)},
+          {"Fast weights", model_table<FastWeights>(baselines.fast_weights, embedding)},
+          {"RMC", model_table<Rmc>(baselines.rmc, embedding)},
+          {"NTM", model_table<Ntm>(baselines.ntm, embedding)},
+          {"DNC", model_table<Dnc>(baselines.dnc, embedding)}};
+}
+
+std::vector<TrainedContestant<task::TaskLearner>> compare_on_task(
+    StudyContext& context, const task::TaskTrainingConfig& common,
+    const std::vector<Contestant>& contestants, int64_t runs) {
+  return compare(context, contestants, runs, [&](const Contestant& contestant, uint64_t seed) {
+    task::TaskTrainingConfig config = common;
+    config.model = contestant.model;
+    config.train.seed = seed;
+    return std::make_unique<task::TaskLearner>(config);
+  });
+}
+
+void add_training_differences(const TrainConfig& train, const StmConfig& stm,
+                              StudyResults& results) {
+  const TrainConfig paper = task::default_task_training();
+  if (train.optimizer != paper.optimizer || train.learning_rate != paper.learning_rate)
+    results.add_difference(fmt::format(
+        "Training: {} at a rate of {:g}{}, batches of {}, at most {} updates, alike for all "
+        "models; the paper has RMSprop at 1e-4, batches of 128 and 50,000 updates or more.",
+        train.optimizer == OptimizerKind::kAdamW ? "Adam" : "RMSprop", train.learning_rate,
+        train.min_learning_rate < train.learning_rate
+            ? fmt::format(" that falls to {:g}", train.min_learning_rate)
+            : "",
+        train.batch, train.steps));
+  if (stm.alpha1.value != 0 || stm.alpha2.value != 0 || stm.alpha3.value != 0)
+    results.add_difference(fmt::format(
+        "The factors alpha 1, 2, 3 of the two-memory model begin at {:g}, {:g}, {:g}, not at 0: "
+        "from 0 training needs several times the updates.",
+        stm.alpha1.value, stm.alpha2.value, stm.alpha3.value));
+}
+
+}  // namespace tessera::stm_study

@@ -1,0 +1,163 @@
+#include "lab/task/sequence/task_learner.h"
+
+#include <ATen/ATen.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "lab/task/sequence/sample_order.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/random.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera::task {
+namespace {
+
+using config::Json;
+
+constexpr double kPercent = 100;
+
+std::shared_ptr<SequenceModel> make_model(const Json& table, uint64_t seed) {
+  const auto [kind, fields] = kind_and_fields(table);
+  return model_kind(kind).make(fields, seed, at::kCPU);
+}
+
+/// The outputs of the steps from the first answer on: [T - first_answer, B, out].
+at::Tensor answers_of(SequenceModel& model, const TaskBatch& batch,
+                      std::optional<uint64_t> dropout_seed = {}) {
+  const at::Tensor inputs = batch.inputs.transpose(0, 1).contiguous();  // [B, T, in] or [B, T]
+  return model.forward(inputs, dropout_seed, batch.first_answer).transpose(0, 1);
+}
+
+/// The first `count` samples of a split, in batches.
+std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64_t count,
+                                  int64_t rows) {
+  std::vector<TaskBatch> batches;
+  for (int64_t first = 0; first < count; first += rows) {
+    std::vector<int64_t> samples(static_cast<size_t>(std::min(rows, count - first)));
+    std::iota(samples.begin(), samples.end(), first);
+    batches.push_back(make_batch(task, seed, samples));
+  }
+  return batches;
+}
+
+/// Which samples make up draw `draw` of the training.
+std::function<std::vector<int64_t>(int64_t draw)> sample_order(const TaskTrainingConfig& config) {
+  const int64_t rows = config.train.batch;
+  if (config.data.training_samples == 0)
+    return [rows](int64_t draw) { return fresh_samples(draw, rows); };
+  return [order = EpochOrder(config.train.seed, config.data.training_samples, rows)](
+             int64_t draw) mutable { return order.samples(draw); };
+}
+
+}  // namespace
+
+TaskLearner::TaskLearner(const TaskTrainingConfig& config)
+    : Learner(config.train),
+      config_(config),
+      task_(config.make_task()),
+      practised_(config.make_training_task()),
+      model_(make_model(config.model_for(task_->shape()), config.train.seed)),
+      samples_(sample_order(config)),
+      validation_(batches_of(*task_, split_seed(config.train.seed, Split::kValidation),
+                             config.train.evaluate_batches * config.train.batch,
+                             config.train.batch)) {}
+
+at::Tensor TaskLearner::loss(int64_t step, int64_t micro_batch) {
+  const int64_t draw = step * training().accumulation + micro_batch;
+  const TaskBatch batch =
+      make_batch(*practised_, split_seed(training().seed, Split::kTraining), samples_(draw));
+  const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
+  return answer_loss(answers_of(*model_, batch, dropout_seed), batch);
+}
+
+/// The loss is the mean over all symbols.
+Metrics TaskLearner::measure(const std::vector<TaskBatch>& batches, const OnBatch& on_batch) {
+  TaskScore score;
+  double loss = 0;
+  for (const TaskBatch& batch : batches) {
+    InterruptGuard::stop_if_interrupted("the score on test samples");
+    const at::Tensor answers = answers_of(*model_, batch);
+    const TaskScore of_batch = score_answers(answers, batch);
+    loss += answer_loss(answers, batch).item().toDouble() * static_cast<double>(of_batch.symbols);
+    score += of_batch;
+    on_batch(&batch - batches.data() + 1, std::ssize(batches));
+  }
+  Metrics metrics = {{"loss", loss / static_cast<double>(score.symbols)},
+                     {"wrong_per_sequence", score.wrong_per_sequence()},
+                     {"accuracy", score.accuracy()},
+                     {"perfect_share", score.perfect_share()}};
+  if (task_->shape().targets == TargetKind::kVectors)
+    metrics["mean_absolute_error"] = score.mean_absolute_error();
+  return metrics;
+}
+
+Metrics TaskLearner::evaluate(const OnBatch& on_batch) {
+  return measure(validation_, on_batch);
+}
+
+Metrics TaskLearner::test(std::FILE* progress) {
+  const auto batches = batches_of(*task_, split_seed(training().seed, Split::kTest),
+                                  config_.data.test_samples, training().batch);
+  Progress bar(progress, "Test", std::ssize(batches));
+  return measure(batches, [&](int64_t done, int64_t) { bar.update(done); });
+}
+
+void TaskLearner::save(const std::filesystem::path& folder) {
+  save_model(folder, *model_);
+}
+
+Json TaskLearner::configuration() const {
+  Json resolved = config_.to_json();
+  resolved["task"] = config_.complete_task();
+  resolved["model"] = model_table(*model_);
+  return resolved;
+}
+
+Json TaskLearner::completed(const Json& written, const std::string& where) const {
+  auto began = TaskTrainingConfig::from_json(written, where);
+  began.task = began.complete_task();
+  return began.to_json();
+}
+
+std::string TaskLearner::digest() const {
+  const Json resolved = configuration();
+  std::string digest;
+  for (const char* table : {"task", "training_task", "model", "data"})
+    digest += resolved.at(table).dump() + " ";
+  return digest;
+}
+
+std::vector<ShownMetric> TaskLearner::shown() const {
+  return shown_metrics(task_->shape().targets);
+}
+
+std::vector<TrivialScore> TaskLearner::trivial_scores() const {
+  std::vector<TrivialScore> scores;
+  for (const auto& [strategy, metric, value] : task_->levels())
+    scores.push_back({strategy, metric == "accuracy" ? kPercent * value : value});
+  return scores;
+}
+
+std::vector<ShownMetric> shown_metrics(TargetKind kind) {
+  const ShownMetric faultless = {"perfect_share", "faultless sequences (%)", kPercent};
+  switch (kind) {
+    case TargetKind::kBits:
+      return {{"wrong_per_sequence", "wrong bits per sequence"},
+              faultless,
+              {"loss", "loss (nats/bit)", 1, 4}};
+    case TargetKind::kClasses:
+      return {{"accuracy", "right answers (%)", kPercent},
+              faultless,
+              {"loss", "loss (nats/answer)", 1, 4}};
+    case TargetKind::kVectors:
+      return {{"mean_absolute_error", "mean absolute error", 1, 4},
+              faultless,
+              {"loss", "loss (clipped squared error)", 1, 4}};
+  }
+  return {};
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lab/task/sequence/task_batch.h"
+#include "lab/task/sequence/training_config.h"
+#include "tessera/model/sequence_model.h"
+#include "tessera/train/learner.h"
+
+namespace tessera::task {
+
+/// A sequence model that learns a task. It is measured by answer_loss() and by score_answers(),
+/// after training on samples that it has not seen.
+class TaskLearner : public Learner {
+ public:
+  /// Throws UsageError on a configuration that makes no sense.
+  explicit TaskLearner(const TaskTrainingConfig& config);
+
+  SequenceModel& model() { return *model_; }
+
+  torch::nn::Module& module() override { return *model_; }
+  at::Tensor loss(int64_t step, int64_t micro_batch) override;
+  Metrics evaluate(const OnBatch& on_batch) override;
+  Metrics test(std::FILE* progress) override;
+
+  void save(const std::filesystem::path& folder) override;
+  config::Json configuration() const override;
+  config::Json completed(const config::Json& written, const std::string& where) const override;
+  std::string digest() const override;
+
+  std::string name() const override { return std::string(model_->kind()); }
+  std::string unit() const override { return "sequences"; }
+  std::vector<ShownMetric> shown() const override;
+  std::vector<TrivialScore> trivial_scores() const override;
+
+ private:
+  Metrics measure(const std::vector<TaskBatch>& batches, const OnBatch& on_batch);
+
+  TaskTrainingConfig config_;
+  std::unique_ptr<SequenceTask> task_, practised_;  // what is measured, what is trained on
+  std::shared_ptr<SequenceModel> model_;
+  std::function<std::vector<int64_t>(int64_t draw)> samples_;  // of a micro-batch
+  std::vector<TaskBatch> validation_;
+};
+
+/// The metrics of such a task, the paper's first.
+std::vector<ShownMetric> shown_metrics(TargetKind kind);
+
+}  // namespace tessera::task

@@ -1,0 +1,220 @@
+#include "tessera/text/text_learner.h"
+
+#include <ATen/ATen.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/random.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/infer/generate.h"
+#include "tessera/model/language_model.h"
+#include "tessera/model/model_kind.h"
+#include "tessera/text/text_results.h"
+#include "tessera/text/training_memory.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+
+at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t length) {
+  return at::tensor(ids, at::kLong).view({rows, length});
+}
+
+/// The model in config.from, with the fields of the configuration.
+std::shared_ptr<LanguageModel> make_model_from(const std::string& folder, const std::string& kind,
+                                               const Json& fields, const Corpus& corpus) {
+  if (const auto weights = weights_of_model(folder); weights != ops::WeightType::kFloat32)
+    throw DataError(folder,
+                    "keeps its weights in {}, which are only read; train on from the model in "
+                    "float32 that it was exported from",
+                    config::enum_name(weights));
+  const auto source = load_model(folder);
+  if (source->vocabulary() < corpus.tokenizer.vocabulary_size())
+    throw DataError(folder, "has {} tokens, its tokenizer {}", source->vocabulary(),
+                    corpus.tokenizer.vocabulary_size());
+  auto model = make_language_model(kind, fields);
+  at::NoGradGuard no_grad;
+  const auto weights = source->named_parameters();
+  for (auto& parameter : model->named_parameters())
+    parameter.value().copy_(weights[parameter.key()]);
+  return model;
+}
+
+/// Throws DataError where either part of the corpus is shorter than a window and its last target.
+void check_length(const Corpus& corpus, int64_t window) {
+  for (const auto& [part, stream] :
+       {std::pair("training", &corpus.training), std::pair("validation", &corpus.validation)})
+    if (stream->size() <= window)
+      throw DataError(corpus.description,
+                      "its {} part has {} tokens, a window of {} needs {}; give more text or a "
+                      "smaller model.window",
+                      part, stream->size(), window, window + 1);
+}
+
+/// The model that the [model] table describes, for this vocabulary.
+std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& config,
+                                          const Corpus& corpus) {
+  const int64_t vocabulary = corpus.tokenizer.vocabulary_size();
+  check_training_memory(config.model, vocabulary);
+  auto [kind, fields] = kind_and_fields(config.model);
+  std::shared_ptr<LanguageModel> model;
+  if (!config.from.empty()) {
+    model = make_model_from(config.from, kind, fields, corpus);
+  } else {
+    if (fields.contains("vocabulary") && fields["vocabulary"] != vocabulary)
+      throw UsageError("model.vocabulary is {}, but the tokenizer has {} tokens; leave it out",
+                       fields["vocabulary"].dump(), vocabulary);
+    fields["vocabulary"] = vocabulary;
+    model = make_language_model(kind, fields);
+    model->initialise(config.train.seed);
+  }
+  check_length(corpus, model->window());
+  return model;
+}
+
+/// The configured prompt, or the beginning of the validation text where the tokenizer lacks it.
+std::string sample_prompt(const std::string& prompt, const Corpus& corpus) {
+  constexpr int64_t kTokens = 16;
+  try {
+    if (!corpus.tokenizer.encode(prompt).empty() || corpus.tokenizer.end_of_text()) return prompt;
+  } catch (const DataError&) {
+  }
+  std::vector<int64_t> ids(std::min(kTokens, corpus.validation.size()));
+  corpus.validation.read(0, ids);
+  return corpus.tokenizer.decode(std::vector<int32_t>(ids.begin(), ids.end()));
+}
+
+/// The sample's prompt and the model's continuation of it. on_token: called with the tokens written
+/// so far. A signal ends the text early while an InterruptGuard lives.
+std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
+                         const SampleConfig& sample, uint64_t seed,
+                         const std::function<void(int64_t)>& on_token = {}) {
+  const auto ids = tokenizer.encode(sample.prompt);
+  GenerateOptions options;
+  options.max_tokens = sample.tokens;
+  options.sampling = {.temperature = sample.temperature, .top_k = sample.top_k, .seed = seed};
+  options.token_bytes = [&](int64_t id) {
+    return std::string(tokenizer.token_bytes(static_cast<int32_t>(id)));
+  };
+  if (const auto end = tokenizer.end_of_text()) options.end_of_text = *end;
+  const auto continuations = generate(model, {{Tokens(ids.begin(), ids.end())}}, options,
+                                      [&, written = int64_t{0}](const GeneratedToken&) mutable {
+                                        if (on_token) on_token(++written);
+                                        return true;
+                                      });
+  return sample.prompt + continuations.front().text;
+}
+
+}  // namespace
+
+TextLearner::TextLearner(const LanguageModelTrainingConfig& config, const Corpus& corpus)
+    : Learner(config.train),
+      config_(config),
+      sample_(config.sample),
+      corpus_(corpus),
+      model_(make_model(config, corpus)),
+      sampler_(corpus.training, config.train.batch, model_->window(), config.train.seed),
+      validation_(WindowSampler(corpus.validation, config.train.batch, model_->window(), 0)
+                      .evaluation_windows(config.train.evaluate_batches * config.train.batch)) {
+  sample_.prompt = sample_prompt(sample_.prompt, corpus);
+}
+
+torch::nn::Module& TextLearner::module() {
+  return *model_;
+}
+
+at::Tensor TextLearner::loss(int64_t step, int64_t micro_batch) {
+  const int64_t draw = step * training().accumulation + micro_batch;
+  const TokenBatch tokens = sampler_.batch(draw);
+  const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
+  return model_->loss(as_tensor(tokens.inputs, tokens.rows, tokens.length),
+                      as_tensor(tokens.targets, tokens.rows, tokens.length), dropout_seed);
+}
+
+/// Reads the loss from its device once.
+Metrics TextLearner::evaluate(const OnBatch& on_batch) {
+  const int64_t batch = training().batch, windows = validation_.rows;
+  const at::Tensor inputs = as_tensor(validation_.inputs, windows, validation_.length);
+  const at::Tensor targets = as_tensor(validation_.targets, windows, validation_.length);
+  at::Tensor sum = at::zeros({}, at::kDouble);
+  for (int64_t row = 0; row < windows; row += batch) {
+    InterruptGuard::stop_if_interrupted("stopped while measuring the validation loss");
+    const int64_t rows = std::min(batch, windows - row);
+    const at::Tensor loss = model_->loss(inputs.narrow(0, row, rows), targets.narrow(0, row, rows));
+    sum = sum.to(loss.device()) + rows * loss.to(at::kDouble);
+    on_batch(row / batch + 1, (windows + batch - 1) / batch);
+  }
+  const double loss = sum.item<double>() / windows;
+  return {{"loss", loss}, {"bits_per_byte", corpus_.bits_per_byte(loss)}};
+}
+
+Metrics TextLearner::test(std::FILE* progress) {
+  std::vector<std::string> missing;
+  position_loss_ = measure_position_loss(*model_, corpus_, position_loss_windows(training()),
+                                         training().batch, progress);
+  const auto& [nats, windows, planned] = position_loss_;
+  if (windows < planned)
+    missing.push_back(
+        fmt::format("the loss by position ({} of {} windows were measured)", windows, planned));
+  if (sample_.tokens > 0) {
+    if (!InterruptGuard::interrupted()) {
+      Progress bar(progress, "Sample", sample_.tokens);
+      try {
+        written_ = write_sample(*model_, corpus_.tokenizer, sample_, training().seed,
+                                [&](int64_t tokens) { bar.update(tokens); });
+      } catch (const Interrupted&) {  // while the prompt was read
+      }
+    }
+    if (InterruptGuard::interrupted()) missing.push_back("the sample");
+  }
+  if (!missing.empty()) throw Interrupted(fmt::format("{}", fmt::join(missing, ", ")));
+  return {};
+}
+
+std::string TextLearner::sample(int64_t step) {
+  return write_sample(*model_, corpus_.tokenizer, sample_, static_cast<uint64_t>(step));
+}
+
+void TextLearner::save(const std::filesystem::path& folder) {
+  save_model(folder, *model_);
+  corpus_.tokenizer.save(folder / "tokenizer.json");
+}
+
+Json TextLearner::configuration() const {
+  Json resolved = config_.to_json();
+  resolved["model"] = model_table(*model_);
+  if (!config_.from.empty()) resolved["model"]["from"] = config_.from;
+  return resolved;
+}
+
+Json TextLearner::completed(const Json& written, const std::string& where) const {
+  return LanguageModelTrainingConfig::from_json(written, where).to_json();
+}
+
+std::string TextLearner::digest() const {
+  return fmt::format("{} {}", corpus_.digest, configuration().at("model").dump());
+}
+
+std::string TextLearner::name() const {
+  return std::string(model_->kind());
+}
+
+int64_t TextLearner::units_per_step() const {
+  return Learner::units_per_step() * model_->window();
+}
+
+std::vector<ShownMetric> TextLearner::shown() const {
+  return {{.name = "loss", .label = "loss (nats/token)", .decimals = 4},
+          {.name = "bits_per_byte", .label = "bits per byte", .decimals = 4}};
+}
+
+void TextLearner::add_results(const Trained& trained, StudyResults& results) {
+  add_text_results({{name(), this, &trained}}, corpus_, results);
+}
+
+}  // namespace tessera

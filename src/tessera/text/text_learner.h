@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tessera/data/token_stream.h"
+#include "tessera/text/corpus.h"
+#include "tessera/text/position_loss.h"
+#include "tessera/text/training_config.h"
+#include "tessera/train/training.h"
+
+namespace tessera {
+
+class LanguageModel;
+
+/// A language model that learns to predict the next token of a corpus. Validation: the loss in nats
+/// per token and bits per byte. After training it measures the loss by position and writes a
+/// sample, in a small share of the time that the training took.
+class TextLearner : public Learner {
+ public:
+  /// Refers to the corpus. DataError where the text is shorter than a window, or model.from holds
+  /// no model to train on. UsageError where the model does not fit into memory
+  /// (check_training_memory) or the configuration makes no sense.
+  TextLearner(const LanguageModelTrainingConfig& config, const Corpus& corpus);
+
+  const std::shared_ptr<LanguageModel>& model() const { return model_; }
+  /// What test() found.
+  const PositionLoss& position_loss() const { return position_loss_; }
+  /// The sample's prompt and its continuation; empty before test().
+  const std::string& written() const { return written_; }
+
+  torch::nn::Module& module() override;
+  at::Tensor loss(int64_t step, int64_t micro_batch) override;
+  Metrics evaluate(const OnBatch& on_batch) override;
+  Metrics test(std::FILE* progress) override;
+  std::string sample(int64_t step) override;
+
+  void save(const std::filesystem::path& folder) override;
+  config::Json configuration() const override;
+  config::Json completed(const config::Json& written, const std::string& where) const override;
+  std::string digest() const override;
+
+  std::string name() const override;
+  std::string unit() const override { return "tok"; }
+  int64_t units_per_step() const override;
+  std::vector<ShownMetric> shown() const override;
+  void add_results(const Trained& trained, StudyResults& results) override;
+
+ private:
+  LanguageModelTrainingConfig config_;
+  SampleConfig sample_;  // with a prompt that the tokenizer knows
+  const Corpus& corpus_;
+  std::shared_ptr<LanguageModel> model_;
+  WindowSampler sampler_;  // of the training text
+  TokenBatch validation_;  // all windows
+  PositionLoss position_loss_;
+  std::string written_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+#include "tessera/train/learner.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/train/training_report.h"
+
+namespace tessera {
+
+Learner::Learner(const TrainConfig& training) : training_(training) {
+  training_.check();
+}
+
+int64_t Learner::parameter_count() {
+  int64_t count = 0;
+  for (const auto& parameter : module().parameters()) count += parameter.numel();
+  return count;
+}
+
+Metrics Learner::test(std::FILE*) {
+  return {};
+}
+
+std::string Learner::sample(int64_t) {
+  return "";
+}
+
+config::Json Learner::step_events() {
+  return config::Json::object();
+}
+
+int64_t Learner::units_per_step() const {
+  return training_.batch * training_.accumulation;
+}
+
+std::vector<TrivialScore> Learner::trivial_scores() const {
+  return {};
+}
+
+void Learner::add_results(const Trained& trained, StudyResults& results) {
+  add_training_results({{name(), parameter_count(), {trained}}}, shown(), trivial_scores(),
+                       results);
+}
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+#include "tessera/train/training.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/train/checkpoint.h"
+#include "tessera/train/detail/training_display.h"
+#include "tessera/train/metrics_log.h"
+#include "tessera/train/processes.h"
+#include "tessera/train/trainer.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// The metrics of a logged evaluation; numbers that are not finite are null there.
+Metrics metrics_of(const config::Json& line) {
+  Metrics metrics;
+  for (const auto& [name, value] : line.at("metrics").items())
+    metrics[name] = value.is_number() ? value.get<double>() : NAN;
+  return metrics;
+}
+
+/// NaN: not measured.
+double loss_of(const Metrics& metrics) {
+  const auto loss = metrics.find("loss");
+  return loss == metrics.end() ? NAN : loss->second;
+}
+
+/// Times, speed and the best evaluation.
+void read_log(const fs::path& path, Trained& trained) {
+  std::vector<double> speeds;
+  for (const auto& line : MetricsLog::read(path)) {
+    trained.seconds = line.value("elapsed_seconds", trained.seconds);
+    if (line.contains("tokens_per_second")) speeds.push_back(line["tokens_per_second"]);
+    if (!line.contains("metrics")) continue;
+    Metrics metrics = metrics_of(line);
+    const double best = trained.validation_loss();
+    if (std::isnan(best) || loss_of(metrics) < best) trained.validation = std::move(metrics);
+  }
+  trained.units_per_second = median(std::move(speeds));
+}
+
+/// Gives the module the weights of the lowest validation loss (none: its own) and saves them.
+void save_best(Learner& learner, const fs::path& run) {
+  if (const auto best = Checkpoints(run / "checkpoints", 1).best())
+    Checkpoint::load(*best).restore(learner.module());
+  learner.module().eval();
+  learner.save(run / "model");
+}
+
+}  // namespace
+
+double Trained::validation_loss() const {
+  return loss_of(validation);
+}
+
+Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const std::string& label,
+              Processes* processes) {
+  const InterruptGuard guard;
+  TrainingDisplay display(progress, label, learner);
+  Trainer trainer(learner, run.path(), &display, processes);
+  run.write_configuration(learner, processes == nullptr ? 1 : processes->count());
+  const TrainingResult result = trainer.run(run.start());
+
+  display.show(fmt::format("saving the weights with the lowest validation loss in {}",
+                           (run.path() / "model").native()));
+  display.finish();
+  save_best(learner, run.path());
+  Trained trained;
+  trained.folder = run.path();
+  trained.steps = result.step;
+  read_log(run.path() / "metrics.jsonl", trained);
+  if (result.evaluation_is_missing)
+    trained.missing.push_back("the validation loss after the last step");
+  try {
+    const at::NoGradGuard no_grad;
+    trained.test = learner.test(progress);
+  } catch (const Interrupted& stopped) {
+    trained.missing.push_back(stopped.what());
+  }
+  return trained;
+}
+
+}  // namespace tessera

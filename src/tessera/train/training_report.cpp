@@ -1,0 +1,144 @@
+#include "tessera/train/training_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tessera/report/line_chart.h"
+#include "tessera/train/metrics_log.h"
+
+namespace tessera {
+namespace {
+
+MeanScore mean_of(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  MeanScore score;
+  for (double value : values) score.mean += value / n;
+  for (double value : values) score.deviation += (value - score.mean) * (value - score.mean);
+  score.deviation = n > 1 ? std::sqrt(score.deviation / (n - 1)) : 0;
+  return score;
+}
+
+/// The metric of each evaluation of a run, by step.
+std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& metric) {
+  std::map<int64_t, double> values;
+  for (const auto& line : MetricsLog::read(run.folder / "metrics.jsonl"))
+    if (line.at("kind") == "evaluation")
+      values[line.at("step").get<int64_t>()] =
+          metric.factor * line.at("metrics").at(metric.name).get<double>();
+  return values;
+}
+
+/// Mean and deviation over the runs at every step at which one of them was evaluated.
+Series learning_curve(const TrainedRuns& learner, const ShownMetric& metric) {
+  std::vector<std::map<int64_t, double>> curves;
+  std::set<int64_t> steps;
+  for (const Trained& run : learner.runs) {
+    curves.push_back(evaluations(run, metric));
+    for (const auto& [step, value] : curves.back()) steps.insert(step);
+  }
+  Series series{learner.name, {}, SeriesStyle::kLine};
+  for (const int64_t step : steps) {
+    std::vector<double> values;
+    for (const auto& curve : curves)
+      if (const auto after = curve.upper_bound(step); after != curve.begin())
+        values.push_back(std::prev(after)->second);
+    const auto [mean, deviation] = mean_of(values);
+    series.points.push_back({static_cast<double>(step), mean, deviation});
+  }
+  return series;
+}
+
+std::unique_ptr<LineChart> curves_chart(const std::vector<TrainedRuns>& learners,
+                                        const ShownMetric& metric,
+                                        const std::vector<TrivialScore>& trivial,
+                                        const std::string& prefix, StudyResults& results) {
+  auto chart = std::make_unique<LineChart>("On samples that training has not seen", Axis{"updates"},
+                                           Axis{metric.label});
+  double last_step = 1;
+  for (const TrainedRuns& learner : learners) {
+    Series series = learning_curve(learner, metric);
+    for (const auto& point : series.points) {
+      results.add_point({prefix + learner.name, point.x, point.y, point.spread});
+      last_step = std::max(last_step, point.x);
+    }
+    chart->add(std::move(series));
+  }
+  for (const auto& [strategy, value] : trivial)
+    chart->add({strategy, {{0, value}, {last_step, value}}, SeriesStyle::kReference});
+  return chart;
+}
+
+/// Means over the runs, of the first metric with its deviation.
+Table scores_table(const std::vector<TrainedRuns>& learners,
+                   const std::vector<ShownMetric>& shown) {
+  std::vector<std::string> columns = {"model",    "parameters",       "runs",
+                                      "updates",  "minutes of a run", shown.front().label,
+                                      "deviation"};
+  for (size_t i = 1; i < shown.size(); ++i) columns.push_back(shown[i].label);
+  Table table("After training", columns);
+  for (const TrainedRuns& learner : learners) {
+    std::vector<double> steps, minutes;
+    for (const Trained& run : learner.runs) {
+      steps.push_back(static_cast<double>(run.steps));
+      minutes.push_back(run.seconds / 60);
+    }
+    const auto [mean, deviation] = learner.score(shown.front());
+    std::vector<Cell> row = {learner.name,
+                             learner.parameters,
+                             std::ssize(learner.runs),
+                             Cell::fixed(mean_of(steps).mean, 0),
+                             Cell::fixed(mean_of(minutes).mean, 1),
+                             Cell::fixed(mean, shown.front().decimals),
+                             Cell::fixed(deviation, shown.front().decimals)};
+    for (size_t i = 1; i < shown.size(); ++i)
+      row.push_back(Cell::fixed(learner.score(shown[i]).mean, shown[i].decimals));
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+MeanScore TrainedRuns::score(const ShownMetric& metric) const {
+  std::vector<double> scores;
+  for (const Trained& run : runs) {
+    const Metrics& metrics = run.test.empty() ? run.validation : run.test;
+    const auto found = metrics.find(metric.name);
+    scores.push_back(found == metrics.end() ? NAN : metric.factor * found->second);
+  }
+  return mean_of(scores);
+}
+
+std::optional<int64_t> updates_until(const Trained& run, const ShownMetric& metric, double value) {
+  for (const auto& [step, found] : evaluations(run, metric))
+    if (found >= value) return step;
+  return {};
+}
+
+void add_training_results(const std::vector<TrainedRuns>& learners,
+                          const std::vector<ShownMetric>& shown,
+                          const std::vector<TrivialScore>& trivial, StudyResults& results,
+                          const std::string& prefix) {
+  results.add_chart(
+      prefix + "learning", curves_chart(learners, shown.front(), trivial, prefix, results),
+      trivial.empty() ? "" : "Dashed: what somebody reaches who does not solve the task.");
+  results.add_table(prefix + "scores", scores_table(learners, shown));
+  for (const TrainedRuns& learner : learners)
+    for (const Trained& run : learner.runs)
+      if (!run.missing.empty())
+        results.add_text(learner.name + ": not measured, because a signal ended the program",
+                         fmt::format("{}", fmt::join(run.missing, ", ")));
+  if (trivial.empty()) return;
+  Table table("Without solving the task", {"strategy", shown.front().label});
+  for (const auto& [strategy, value] : trivial)
+    table.add_row({strategy, Cell::fixed(value, shown.front().decimals)});
+  results.add_table(prefix + "levels", std::move(table));
+}
+
+}  // namespace tessera
