@@ -1,5 +1,7 @@
 #include "tessera/store/ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tessera/base/error.h"
@@ -101,7 +103,7 @@ std::vector<StoredDocument> Ledger::documents() const {
 }
 
 void Ledger::visit_documents(const std::function<void(StoredDocument&&)>& visit) const {
-  Statement rows(*database_, std::string(kDocumentColumns) + " ORDER BY number");
+  Statement rows(*database_, fmt::format("{} ORDER BY number", kDocumentColumns));
   for (int64_t last = 0; rows.step();) {
     StoredDocument document = document_of(rows, database_->path());
     if (document.number <= last)  // damaged pages that refer to each other could go on for ever
@@ -112,7 +114,7 @@ void Ledger::visit_documents(const std::function<void(StoredDocument&&)>& visit)
 }
 
 std::optional<StoredDocument> Ledger::find(const std::string& id) const {
-  Statement row(*database_, std::string(kDocumentColumns) + " WHERE id = ?1", id);
+  Statement row(*database_, fmt::format("{} WHERE id = ?1", kDocumentColumns), id);
   if (!row.step()) return {};
   return document_of(row, database_->path());
 }

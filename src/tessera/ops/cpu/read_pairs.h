@@ -188,8 +188,8 @@ inline void weighted_sum(const float* weights, const Element* rows, int64_t coun
 
 /// y_q [D] = sum_i softmax_i(query_q . key_i) value_i over `count` pairs, 0 without one, for
 /// queries and results that are D apart. keys, values [count, D], of floats, bfloat16 or in 8 bits;
-/// weights [queries, count] receives those of the softmax. The bits of a result do
-/// not depend on the other queries.
+/// weights [queries, count] receives those of the softmax. The bits of a result do not depend on
+/// the other queries.
 template <int queries, typename Element>
 inline void read_pairs(const float* query, const Element* keys, const Element* values,
                        int64_t count, int64_t D, float* weights, float* y) {
