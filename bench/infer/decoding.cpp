@@ -7,6 +7,7 @@
 //   bench_infer_decoding gpt|memory_mosaic float32|bf16|int8 THREADS
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <algorithm>

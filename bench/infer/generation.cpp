@@ -5,6 +5,7 @@
 //   bench_infer_generation [--benchmark_filter=small|gpt2] (set OMP_NUM_THREADS)
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

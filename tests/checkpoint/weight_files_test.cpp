@@ -1,6 +1,7 @@
 // Models as files: our own folders and the state dicts of other programs.
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,8 @@
 // Model directories whose matrices are kept in bfloat16 or 8 bits.
 
 #include "tessera/model/language_model.h"
+
+#include <ATen/core/grad_mode.h>
 #include "tessera/model/model_kind.h"
 #include "tessera/ops/weights.h"
 #include "tests/checkpoint/weight_files.h"

@@ -1,5 +1,7 @@
 #include "tessera/infer/beam_search.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -2,6 +2,8 @@
 
 #include "tessera/infer/forward.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include "tessera/model/model_kind.h"
 #include "tests/checkpoint/weight_files.h"
 #include "tests/support/folders.h"

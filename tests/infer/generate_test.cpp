@@ -1,5 +1,7 @@
 #include "tessera/infer/generate.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,5 +1,7 @@
 #include "tessera/infer/inspection.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // The two-memory model's variant for reinforcement learning, against loops over single numbers.
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "tessera/ops/layer_norm.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <cmath>
 
 #include "tessera/base/error.h"

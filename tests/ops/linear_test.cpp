@@ -1,5 +1,7 @@
 #include "tessera/ops/linear.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include "tessera/base/error.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tests/ops/float_agreement.h"

@@ -1,5 +1,7 @@
 #include "tessera/ops/memory_read.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <cmath>
 #include <new>
 

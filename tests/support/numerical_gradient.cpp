@@ -1,5 +1,6 @@
 #include "tests/support/numerical_gradient.h"
 
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/types.h>
 

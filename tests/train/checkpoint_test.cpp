@@ -1,5 +1,7 @@
 #include "tessera/train/checkpoint.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

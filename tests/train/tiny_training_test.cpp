@@ -1,5 +1,7 @@
 #include "tests/train/tiny_training.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <fmt/format.h>
 
 #include <cmath>

@@ -6,6 +6,7 @@
 // reading streaming.
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 #include "lab/baseline/fast_weights.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
 #include "lab/baseline/lstm_layer.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 #include "lab/baseline/recurrent_network.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include "lab/baseline/lstm_layer.h"

@@ -68,14 +68,17 @@ std::map<int64_t, double> bias_of(const Fields& fields) {
   return bias;
 }
 
-/// As the library's, but for two customs: top_k may be -1 for all, and without a seed every answer
-/// is another one.
+/// As the library's, with OpenAI's bounds of penalties and two customs: top_k may be -1 for all,
+/// and without a seed every answer is another one.
 SamplingOptions sampling_of(const Fields& fields) {
   SamplingOptions sampling;
   auto known = config::fields_of(sampling);
   std::erase_if(known, [](const config::Field& field) { return field.name == "seed"; });
-  for (config::Field& field : known)
+  for (config::Field& field : known) {
     if (field.name == "top_k") field.demand.least = -1;
+    if (field.name == "frequency_penalty" || field.name == "presence_penalty")
+      field.demand = config::between(-2, 2);
+  }
   fields.read(known);
   sampling.top_k = std::max<int64_t>(0, sampling.top_k);
   if (sampling.top_p == 0) fields.refuse("top_p", "a number above 0, up to 1");

@@ -1,6 +1,7 @@
 #include "tessera/checkpoint/model_directory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

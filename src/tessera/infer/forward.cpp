@@ -1,6 +1,7 @@
 #include "tessera/infer/forward.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "tessera/base/error.h"

@@ -1,6 +1,7 @@
 #include "tessera/infer/streaming_session.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "tessera/memory/correlation_memory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "tessera/memory/stored_pairs.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // Many pairs stored and read at once.
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

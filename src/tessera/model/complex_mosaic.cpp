@@ -1,6 +1,7 @@
 #include "tessera/model/complex_mosaic.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

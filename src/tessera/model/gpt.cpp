@@ -1,6 +1,7 @@
 #include "tessera/model/gpt.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 

@@ -1,6 +1,7 @@
 #include "tessera/model/language_model.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "tessera/base/error.h"
 #include "tessera/model/detail/token_ids.h"

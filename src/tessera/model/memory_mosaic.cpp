@@ -1,6 +1,7 @@
 #include "tessera/model/memory_mosaic.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/dropout.h"

@@ -1,6 +1,7 @@
 #include "tessera/model/stm.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/nn/modules/activation.h>
 
 #include <algorithm>

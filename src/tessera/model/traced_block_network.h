@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 
 #include <array>
 #include <string_view>

@@ -1,6 +1,7 @@
 #include "tessera/ops/memory_step.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "tessera/ops/weights.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <vector>
 

@@ -96,10 +96,9 @@ struct SamplingOptions {
           "above 1: tokens that the context contains become less probable",
           config::between(1e-3, 1e3));
     field("frequency_penalty", frequency_penalty,
-          "subtracted from a token's logit for each time that it was generated",
-          config::between(-2, 2));
+          "subtracted from a token's logit for each time that it was generated");
     field("presence_penalty", presence_penalty,
-          "subtracted from the logit of every token that was generated", config::between(-2, 2));
+          "subtracted from the logit of every token that was generated");
     field("seed", seed, "random seed; the same seed gives the same text");
   }
 

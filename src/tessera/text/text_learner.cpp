@@ -1,6 +1,7 @@
 #include "tessera/text/text_learner.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

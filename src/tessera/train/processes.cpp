@@ -3,6 +3,7 @@
 #include "tessera/train/processes.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <c10/core/thread_pool.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

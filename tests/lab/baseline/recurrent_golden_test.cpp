@@ -1,6 +1,7 @@
 // Networks that tests/golden/recurrent.py computed with plain loops.
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

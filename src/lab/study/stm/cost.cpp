@@ -1,6 +1,7 @@
 // Tables 5 and 6: what outer-product attention and the models of this paper cost.
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,7 @@
 #include "lab/task/babi/babi_learner.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <set>

@@ -1,6 +1,7 @@
 #include "lab/task/moons/free_running.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/tensor/check.h"

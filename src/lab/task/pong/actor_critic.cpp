@@ -1,6 +1,7 @@
 #include "lab/task/pong/actor_critic.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <vector>

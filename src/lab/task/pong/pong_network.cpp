@@ -1,6 +1,7 @@
 #include "lab/task/pong/pong_network.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 #include "lab/task/pong/pong_workers.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "tessera/checkpoint/detail/foreign_names.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,7 @@
 #include "tessera/memory/mosaic/context_memory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "tessera/base/error.h"
 #include "tessera/memory/detail/output_projection.h"

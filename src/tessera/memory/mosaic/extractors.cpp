@@ -1,6 +1,7 @@
 #include "tessera/memory/mosaic/extractors.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/tensor/check.h"

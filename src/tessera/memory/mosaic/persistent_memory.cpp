@@ -1,6 +1,7 @@
 #include "tessera/memory/mosaic/persistent_memory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include "tessera/memory/detail/output_projection.h"
 #include "tessera/ops/memory_read.h"

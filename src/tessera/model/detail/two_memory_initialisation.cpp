@@ -1,6 +1,7 @@
 #include "tessera/model/detail/two_memory_initialisation.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 

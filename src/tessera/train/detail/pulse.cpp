@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kBeat{500};
 constexpr const char* kLost = "lost";
 
 void write(c10d::Store& store, const std::string& key, const std::string& text) {
-  store.set(key, {text.begin(), text.end()});
+  store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
 }
 
 std::string read(c10d::Store& store, const std::string& key) {

@@ -1,6 +1,7 @@
 #include "lab/task/moons/disentanglement.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include "tessera/base/error.h"

@@ -1,6 +1,7 @@
 #include "lab/task/pong/pong_agent.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
