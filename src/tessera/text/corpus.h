@@ -14,8 +14,8 @@ namespace tessera {
 
 /// The [data] table of a run: which text, cut into which tokens.
 struct CorpusConfig {
-  std::string text;
-  std::string suffix;
+  std::string text = {};
+  std::string suffix = {};
   std::string tokenizer = "bpe";
   int64_t vocabulary = 4096;
   double validation_share = 0.1;

@@ -236,9 +236,6 @@ TEST(MemoStudy, PlacesAndContexts) {
     EXPECT_EQ(contexts[i].size(), 64u);
     EXPECT_EQ(contexts[i].back() + 1, tokens[static_cast<size_t>(places[i])]);
   }
-  const auto document = memo_study::document_of(tokens);
-  EXPECT_EQ(document().size(), 100u);
-  EXPECT_TRUE(document().empty());
   EXPECT_EQ(memo_study::counts_of(std::vector<int32_t>{1, 1, 0}, 3),
             (std::vector<double>{2, 3, 1}));
 }
