@@ -33,8 +33,10 @@ typename Job::Answer answer(const Command<Job>& command, Print print) {
   const store::MemoStore store(command.store);
   std::optional<Progress> bar;
   auto answer = command.job.run(store, [&](int64_t done, int64_t of) {
-    if (!bar) bar.emplace(stderr, std::string(Job::kDoing), of);
-    bar->update(done);
+    if constexpr (requires { Job::kDoing; }) {
+      if (!bar) bar.emplace(stderr, std::string(Job::kDoing), of);
+      bar->update(done);
+    }
   });
   bar.reset();
   if (command.json)

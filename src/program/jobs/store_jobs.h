@@ -23,6 +23,8 @@
 /// bounds. run() is the work, and what it returns is the answer; its json() is what the verb prints
 /// with --json and the route sends. How the verb prints it for people is the program's.
 ///
+/// A job that takes long says in kDoing what its progress is called.
+///
 /// run() throws UsageError on a request that makes no sense, and whatever the store throws.
 /// A document is the same JSON in every answer: store::json_of() with "object": "document".
 namespace tessera::jobs {
@@ -58,7 +60,6 @@ struct Recall : Reciting {
   static constexpr std::string_view kName = "recall";
   static constexpr std::string_view kHelp =
       "Recite what is stored after a text and name the source of each token";
-  static constexpr std::string_view kDoing = "Reciting";
 
   std::string prompt;
 
@@ -83,7 +84,6 @@ struct Recall : Reciting {
 struct Find {
   static constexpr std::string_view kName = "find";
   static constexpr std::string_view kHelp = "Find the documents and lines that contain a text";
-  static constexpr std::string_view kDoing = "Looking";
 
   std::string text = {};
   int64_t limit = 20;
@@ -114,7 +114,6 @@ struct Search {
   static constexpr std::string_view kName = "search";
   static constexpr std::string_view kHelp =
       "Find the passages that are about some words, best first";
-  static constexpr std::string_view kDoing = "Searching";
 
   std::string words = {};
   int64_t limit = 10;
@@ -141,7 +140,6 @@ struct Search {
 struct Documents {
   static constexpr std::string_view kName = "documents";
   static constexpr std::string_view kHelp = "List the documents";
-  static constexpr std::string_view kDoing = "Listing";
 
   std::vector<std::string> meta = {};
   std::string since = {}, before = {};
@@ -172,7 +170,6 @@ struct Documents {
 struct Show {
   static constexpr std::string_view kName = "show";
   static constexpr std::string_view kHelp = "Print the text of a document";
-  static constexpr std::string_view kDoing = "Reading";
 
   std::string id = {}, range = {};
 
