@@ -29,32 +29,28 @@ Json value_of(const std::string& text, const config::Field& field) {
       field.value);
 }
 
-/// What the request names, and one name that no field has, if there is one.
+/// What the request names; of names that no field has, the first of the body and of the query.
 Json named_values(const Request& request, const std::vector<config::Field>& fields) {
   Json named = Json::object();
+  const auto known = [&](const std::string& name) {
+    return std::ranges::find(fields, name, &config::Field::name) != fields.end();
+  };
   const auto take_text = [&](const std::string& name, const std::string& text) {
     const auto field = std::ranges::find(fields, name, &config::Field::name);
     named[name] = field == fields.end() ? Json(text) : value_of(text, *field);
+    return field != fields.end();
   };
-  if (request.header("Content-Type").starts_with("text/")) {
+  if (known("text") && request.header("Content-Type").starts_with("text/")) {
     take_text("text", request.body);
   } else if (!request.body.empty()) {
     const nlohmann::json body = json_body(request);
-    for (const config::Field& field : fields)
-      if (const auto found = body.find(std::string(field.name));
-          found != body.end() && !found->is_null())
-        named[found.key()] = *found;
-    const auto known = [&](const std::string& name) {
-      return std::ranges::find(fields, name, &config::Field::name) != fields.end();
-    };
-    for (const auto& [name, value] : body.items())
-      if (!known(name)) {
-        named[name] = nullptr;
-        break;
-      }
+    for (const auto& [name, value] : body.items()) {
+      if (!value.is_null() || !known(name)) named[name] = value;
+      if (!known(name)) break;
+    }
   }
   for (const auto& [name, text] : request.query)
-    if (name != "stream") take_text(name, text);
+    if (name != "stream" && !take_text(name, text)) break;
   for (const auto& [name, text] : request.values)
     if (name != "store") take_text(name, text);
   return named;

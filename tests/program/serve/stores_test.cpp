@@ -221,6 +221,9 @@ TEST_F(Stores, NamesTheFieldThatItRefuses) {
             R"(measure is "x", expected a whole number from 0 to 100000)");
   EXPECT_EQ(stat("measure=[1]")["param"], "measure");
   EXPECT_EQ(stat("sead=1")["message"], "unknown key 'sead'; did you mean 'seed'?");
+  EXPECT_EQ(stat("b=1&a=1&c=1")["param"], "a");  // one of them is enough
+  EXPECT_EQ(tiny_.ask("GET", "/v1/stores/books/stat", "", "text/plain").status, 200);
+  EXPECT_EQ(tiny_.ask("POST", "/v1/stores/books/search", "words", "text/plain").status, 415);
   EXPECT_EQ(refused(tiny_.ask("GET", kDocuments + "/one?range=0"))["message"],
             "range is '0', expected lines such as 12, 12-20 or 12-");
 }
