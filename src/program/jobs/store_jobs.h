@@ -237,6 +237,9 @@ struct Verify {
 
 /// Memorizes one document (store::MemoWriter::memorize). The verb takes files; this is the route's.
 struct Memorize {
+  static constexpr std::string_view kName = "memorize";
+  static constexpr std::string_view kHelp = "Memorize a document";
+
   std::string id = {}, text = {};
   bool replace = false;
   std::vector<std::string> meta = {};
@@ -266,6 +269,9 @@ Memorize::Answer memorize(store::MemoWriter& writer, const std::string& id, std:
 
 /// Forgets a document, as if the store had never held it (store::MemoWriter::forget).
 struct Forget {
+  static constexpr std::string_view kName = "forget";
+  static constexpr std::string_view kHelp = "Forget a document, as if the store had never held it";
+
   std::string id;
 
   template <typename Visitor>

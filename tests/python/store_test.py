@@ -1,0 +1,185 @@
+"""tessera.Store: what the program's jobs do, from Python."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import tessera
+
+LAMP = "The lamp beside the river burned all night, and nobody who passed it knew who had lit it.\n"
+SHIP = "A ship without a name lay in the orchard, far from any water, and apples fell on its deck.\n"
+
+
+def created(path):
+    create = [os.environ["TESSERA_PROGRAM"], "memo", "create", path, "--dimension", "256"]
+    subprocess.run(create, check=True, capture_output=True)
+    return tessera.Store(path)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with created(tmp_path / "store") as store:
+        store.memorize("lamp.txt", LAMP)
+        store.memorize("ship.txt", SHIP, meta=["place=orchard"])
+        yield store
+
+
+def test_recites_with_sources(store):
+    answer = store.recall("The lamp beside the river", tokens=30)
+    assert answer.text == LAMP[25:55]
+    assert answer.tokens[0].sources[0].document == "lamp.txt"
+    assert store.recall("Something that was never stored").text == ""
+    answers = store.ask(["The lamp beside the river", "A ship without a name lay"], tokens=9)
+    assert [answer.text for answer in answers] == [" burned a", " in the o"]
+
+
+def test_finds_and_searches(store):
+    found = store.find("ORCHARD")
+    assert (found.places, found.data[0].document, found.data[0].line) == (1, "ship.txt", 1)
+    assert store.find("ORCHARD", case=True).places == 0
+    assert [passage.document for passage in store.search("apples")] == ["ship.txt"]
+
+
+def test_lists_shows_and_counts(store):
+    assert [document.id for document in store.documents()] == ["lamp.txt", "ship.txt"]
+    [ship] = store.documents(meta=["place=orchard"])
+    assert ship.metadata == {"place": "orchard"}
+    assert store.show("ship.txt").text == SHIP
+    assert store.stat().documents == 2
+    assert store.verify()["verified"] is True
+
+
+def test_forgets_as_if_it_had_never_been(store, tmp_path):
+    with created(tmp_path / "other") as other:
+        other.memorize("lamp.txt", LAMP)
+        store.forget("ship.txt")
+        assert store.recall("A ship without a name lay").text == ""
+        assert store.stat().digest == other.stat().digest
+    assert b"apples" not in b"".join(file.read_bytes() for file in (tmp_path / "store").iterdir())
+
+
+def test_refuses_as_the_program_does(store, tmp_path):
+    with pytest.raises(tessera.UsageError, match="tokens is -1, expected a whole number from 0 on"):
+        store.recall("The lamp beside the river", tokens=-1)
+    with pytest.raises(ValueError, match="lamp.txt"):
+        store.memorize("lamp.txt", SHIP)
+    with pytest.raises(ValueError, match="lamp.tx'.*did you mean 'lamp.txt'"):
+        store.forget("lamp.tx")
+    with pytest.raises(tessera.DataError, match="is not a memo store"):
+        tessera.Store.open(tmp_path)
+    with pytest.raises(TypeError, match="missing a required argument: 'prompt'"):
+        store.recall()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'token'"):
+        store.recall("The lamp", token=3)
+    with pytest.raises(TypeError, match="a bytes was given, expected"):
+        store.recall(b"The lamp")
+    with pytest.raises(UnicodeEncodeError):
+        store.recall("\udc80")
+    assert store.stat().documents == 2
+
+
+def test_damage_is_a_data_error(store):
+    store.close()
+    (store.path / "config.json").write_text("{")
+    with pytest.raises(tessera.DataError, match="config.json"):
+        tessera.Store(store.path)
+
+
+def test_a_closed_store_is_refused(store):
+    store.close()
+    store.close()
+    assert store.closed and "closed" in repr(store)
+    for call in (lambda: store.recall("The lamp beside"), lambda: store.forget("lamp.txt")):
+        with pytest.raises(ValueError, match="is closed; open it again"):
+            call()
+    with tessera.Store(str(store.path)) as again:
+        assert again.stat().documents == 2
+
+
+def test_one_writer_at_a_time(store):
+    with tessera.Store(store.path) as second:
+        assert second.stat().documents == 2
+        store.memorize("third.txt", "A third text, of which nobody has heard before.\n")
+        with pytest.raises(RuntimeError, match="another process"):
+            second.memorize("fourth.txt", "A fourth one.\n")
+        store.stat()  # ends the edits
+        second.memorize("fourth.txt", "A fourth one, which came in time.\n")
+        second.stat()
+        assert store.stat().documents == 4
+
+
+def test_answers_are_dicts(store):
+    answer = store.find("lamp")
+    assert json.loads(json.dumps(answer)) == answer
+    assert answer.places == answer["places"] and "places" in dir(answer)
+    with pytest.raises(AttributeError, match="no 'place', it has: places, documents, data"):
+        answer.place
+    assert repr(store) == f"<tessera.Store {str(store.path)!r}>"
+
+
+def test_options_are_those_of_the_jobs():
+    assert "tokens: maximum number of tokens to recite" in tessera.Store.recall.__doc__
+    import inspect
+
+    signature = inspect.signature(tessera.Store.recall)
+    assert signature.parameters["tokens"].default == 50
+    assert list(signature.parameters)[:2] == ["self", "prompt"]
+
+
+def test_progress_is_told_and_may_raise(store):
+    calls = []
+    store.verify(progress=lambda done, of: calls.append((done, of)))
+    assert calls and all(0 <= done <= of for done, of in calls)
+
+    def refuse(done, of):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        store.verify(progress=refuse)
+    assert store.stat().documents == 2
+
+
+def test_other_threads_run_meanwhile(store):
+    """The GIL is free: two threads that ask take turns, and neither waits for the other forever."""
+    answers = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(store.verify(progress=lambda *_: None)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(answers) == 4
+
+
+def test_ctrl_c_ends_a_call(store):
+    def interrupt(done, of):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+
+    with pytest.raises(KeyboardInterrupt):
+        store.memorize("long.txt", "All work and no play. " * 20000, progress=interrupt)
+    assert store.stat().documents == 2
+
+
+def test_a_fork_may_use_what_it_imported(store):
+    store.close()
+    child = os.fork()
+    if child == 0:
+        with tessera.Store(store.path) as mine:
+            os._exit(0 if mine.stat().documents == 2 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_numbers_and_paths_of_other_libraries(store):
+    numpy = pytest.importorskip("numpy")
+    assert len(store.recall("The lamp beside the river", tokens=numpy.int64(5)).tokens) == 5
+    assert store.recall("The lamp beside the river", error_rate=numpy.float32(0.5)).text
+    assert store.memorize(Path("path.txt"), "Its id is a path, which becomes a text.\n").id == "path.txt"
