@@ -122,6 +122,14 @@ run("generate" text ${program} generate --model ${WORK}/run/model --prompt ${pro
 run("stream_text" printed ${WORK}/build/examples/stream_text ${WORK}/run/model ${prompt})
 expect_equal("stream_text prints" "${printed}" "${text}by hand: the same 30 tokens\n")
 
+# Python finds the package and its libraries.
+if(PYTHON)
+  run("import tessera" printed ${CMAKE_COMMAND} -E env
+      PYTHONPATH=${PREFIX}/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1
+      ${PYTHON} -c "import tessera; print(tessera.load('${WORK}/run/model').generate('${prompt}', max_tokens=30, temperature=0, ignore_end=True).text)")
+  expect_equal("tessera.load(...).generate(...) writes" "${prompt}${printed}" "${text}")
+endif()
+
 # The same program without CMake, by the flags of pkg-config.
 find_program(PKG_CONFIG pkg-config REQUIRED)
 foreach(kind cflags libs)

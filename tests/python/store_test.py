@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -16,15 +15,9 @@ LAMP = "The lamp beside the river burned all night, and nobody who passed it kne
 SHIP = "A ship without a name lay in the orchard, far from any water, and apples fell on its deck.\n"
 
 
-def created(path):
-    create = [os.environ["TESSERA_PROGRAM"], "memo", "create", path, "--dimension", "256"]
-    subprocess.run(create, check=True, capture_output=True)
-    return tessera.Store(path)
-
-
 @pytest.fixture
 def store(tmp_path):
-    with created(tmp_path / "store") as store:
+    with tessera.Store.create(tmp_path / "store", dimension=256) as store:
         store.memorize("lamp.txt", LAMP)
         store.memorize("ship.txt", SHIP, meta=["place=orchard"])
         yield store
@@ -56,12 +49,23 @@ def test_lists_shows_and_counts(store):
 
 
 def test_forgets_as_if_it_had_never_been(store, tmp_path):
-    with created(tmp_path / "other") as other:
+    with tessera.Store.create(tmp_path / "other", dimension=256) as other:
         other.memorize("lamp.txt", LAMP)
         store.forget("ship.txt")
         assert store.recall("A ship without a name lay").text == ""
         assert store.stat().digest == other.stat().digest
     assert b"apples" not in b"".join(file.read_bytes() for file in (tmp_path / "store").iterdir())
+
+
+def test_creates_as_the_program_does(tmp_path):
+    with tessera.Store.create(str(tmp_path / "store"), dimension=128, seed=3) as store:
+        statistics = store.stat()
+        assert (statistics.dimension, statistics.seed, statistics.documents) == (128, 3, 0)
+    with pytest.raises(ValueError, match="store"):
+        tessera.Store.create(tmp_path / "store")
+    with pytest.raises(ValueError, match="dimension is 100"):
+        tessera.Store.create(tmp_path / "other", dimension=100)
+    assert not (tmp_path / "other").exists()
 
 
 def test_refuses_as_the_program_does(store, tmp_path):

@@ -15,6 +15,11 @@ PYBIND11_MODULE(_stores, module) {
   add_errors(module);
   module.attr("__version__") = tessera::version();
   module.def("jobs", [] { return described(store_calls()); });
+  module.def("makers", [] { return described(maker_calls()); });
+  module.def("make", [](const std::filesystem::path& folder, const std::string& name,
+                        const py::dict& request, const py::object& progress) {
+    return answer(maker_calls(), folder, name, request, progress);
+  });
   const py::call_guard<py::gil_scoped_release> without_gil;
   py::class_<OpenStore>(module, "OpenStore")
       .def(py::init([](const std::filesystem::path& folder) {

@@ -3,6 +3,7 @@
 #include <concepts>
 
 #include "program/jobs/store_jobs.h"
+#include "python/stores/create.h"
 
 namespace tessera::python {
 namespace {
@@ -34,9 +35,20 @@ Json work(OpenStore& store, const Json& request, const jobs::OnProgress& on_prog
   return json;
 }
 
+template <typename Job>
+Json make(const std::filesystem::path& folder, const Json& request,
+          const jobs::OnProgress& on_progress) {
+  return read_job<Job>(request).run(folder, on_progress).json();
+}
+
 template <typename... Jobs>
 std::vector<Call<OpenStore>> calls_of() {
   return {call_of<Jobs, OpenStore>(work<Jobs>)...};
+}
+
+template <typename... Jobs>
+std::vector<Call<const std::filesystem::path>> makers_of() {
+  return {call_of<Jobs, const std::filesystem::path>(make<Jobs>)...};
 }
 
 }  // namespace
@@ -45,6 +57,11 @@ const std::vector<Call<OpenStore>>& store_calls() {
   static const auto calls =
       calls_of<jobs::Memorize, jobs::Forget, jobs::Recall, jobs::Find, jobs::Search,
                jobs::Documents, jobs::Show, jobs::Stat, jobs::Verify>();
+  return calls;
+}
+
+const std::vector<Call<const std::filesystem::path>>& maker_calls() {
+  static const auto calls = makers_of<Create>();
   return calls;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+
 #include "python/binding/call.h"
 #include "python/stores/open_store.h"
 
@@ -7,5 +9,8 @@ namespace tessera::python {
 
 /// The jobs on a store (program/jobs/store_jobs.h).
 const std::vector<Call<OpenStore>>& store_calls();
+
+/// The jobs that make a store in a folder.
+const std::vector<Call<const std::filesystem::path>>& maker_calls();
 
 }  // namespace tessera::python

@@ -8,10 +8,13 @@ from typing import Any, Callable
 from tessera._answer import Answer
 
 
-def _signature(fields: list[Answer], returns: str) -> inspect.Signature:
-    """(self, the required fields, *, the others, progress), with annotations as texts."""
+_PATH = Answer(name="path", type="str | os.PathLike[str]", required=True)
+
+
+def _signature(first: str, fields: list[Answer], returns: str) -> inspect.Signature:
+    """(first, the required fields, *, the others, progress), with annotations as texts."""
     kinds = inspect.Parameter
-    parameters = [kinds("self", kinds.POSITIONAL_OR_KEYWORD)]
+    parameters = [kinds(first, kinds.POSITIONAL_OR_KEYWORD)]
     for field in sorted(fields, key=lambda field: not field.required):
         parameters.append(
             kinds(
@@ -26,8 +29,19 @@ def _signature(fields: list[Answer], returns: str) -> inspect.Signature:
     return inspect.Signature(parameters, return_annotation=returns)
 
 
+def _describe(
+    function: Callable[..., Any], job: Answer, signature: inspect.Signature
+) -> Callable[..., Any]:
+    lines = [f"{field.name}: {field.help}" for field in job.fields]
+    lines.append("progress: called with (done, of) while the work goes on")
+    function.__name__ = function.__qualname__ = job.name
+    function.__doc__ = "\n".join([f"{job.help}.", "", *lines])
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
 def _method(job: Answer, lists: bool) -> Callable[..., Any]:
-    signature = _signature(job.fields, "list[Answer]" if lists else "Answer")
+    signature = _signature("self", job.fields, "list[Answer]" if lists else "Answer")
 
     def method(*positional: Any, **named: Any) -> Any:
         request = signature.bind(*positional, **named).arguments
@@ -35,15 +49,28 @@ def _method(job: Answer, lists: bool) -> Callable[..., Any]:
         answer = asked._open.answer(job.name, request, progress)
         return answer.data if lists else answer
 
-    lines = [f"{field.name}: {field.help}" for field in job.fields]
-    lines.append("progress: called with (done, of) while the work goes on")
-    method.__name__ = method.__qualname__ = job.name
-    method.__doc__ = "\n".join([f"{job.help}.", "", *lines])
-    method.__signature__ = signature  # type: ignore[attr-defined]
-    return method
+    return _describe(method, job, signature)
+
+
+def _maker(job: Answer, make: Callable[..., Answer]) -> Callable[..., Any]:
+    signature = _signature("cls", [_PATH, *job.fields], "Self")
+
+    def maker(*positional: Any, **named: Any) -> Any:
+        request = signature.bind(*positional, **named).arguments
+        owner, path = request.pop("cls"), request.pop("path")
+        make(path, job.name, request, request.pop("progress", None))
+        return owner(path)
+
+    return _describe(maker, job, signature)
 
 
 def add_methods(owner: type, jobs: list[Answer], lists: set[str]) -> None:
     """Gives a class a method for each job, which asks `self._open`. lists: those that answer a list."""
     for job in jobs:
         setattr(owner, job.name, _method(job, job.name in lists))
+
+
+def add_makers(owner: type, jobs: list[Answer], make: Callable[..., Answer]) -> None:
+    """Gives a class a class method for each job that makes what its constructor then opens."""
+    for job in jobs:
+        setattr(owner, job.name, classmethod(_maker(job, make)))

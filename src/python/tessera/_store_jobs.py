@@ -1,7 +1,7 @@
 """The jobs on a store as methods. `_store_jobs.pyi`, which the build writes, says what they take."""
 
 from tessera import _stores
-from tessera._jobs import add_methods
+from tessera._jobs import add_makers, add_methods
 
 
 class StoreJobs:
@@ -9,3 +9,4 @@ class StoreJobs:
 
 
 add_methods(StoreJobs, _stores.jobs(), lists={"documents", "search"})
+add_makers(StoreJobs, _stores.makers(), _stores.make)
