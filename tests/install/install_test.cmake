@@ -124,9 +124,12 @@ expect_equal("stream_text prints" "${printed}" "${text}by hand: the same 30 toke
 
 # Python finds the package and its libraries.
 if(PYTHON)
-  run("import tessera" printed ${CMAKE_COMMAND} -E env
-      PYTHONPATH=${PREFIX}/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1
-      ${PYTHON} -c "import tessera; print(tessera.load('${WORK}/run/model').generate('${prompt}', max_tokens=30, temperature=0, ignore_end=True).text)")
+  string(CONCAT script "import tessera\n"
+         "answer = tessera.load('${WORK}/run/model').generate(\n"
+         "    '${prompt}', max_tokens=30, temperature=0, ignore_end=True)\n"
+         "print(answer.text)")
+  run("import tessera" printed ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+      PYTHONPATH=${PREFIX}/lib/python3/dist-packages ${PYTHON} -c "${script}")
   expect_equal("tessera.load(...).generate(...) writes" "${prompt}${printed}" "${text}")
 endif()
 

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -30,6 +32,13 @@ def test_recites_with_sources(store):
     assert store.recall("Something that was never stored").text == ""
     answers = store.ask(["The lamp beside the river", "A ship without a name lay"], tokens=9)
     assert [answer.text for answer in answers] == [" burned a", " in the o"]
+
+
+def test_completes(store):
+    answer = store.complete("The lamp beside the river", tokens=12, temperature=0)
+    assert (answer.text, answer.finish) == (LAMP[25:37], "max_tokens")
+    assert len(answer.tokens) == 12
+    assert store.complete("Something never stored").finish == "not_stored"
 
 
 def test_finds_and_searches(store):
@@ -171,6 +180,28 @@ def test_ctrl_c_ends_a_call(store):
     with pytest.raises(KeyboardInterrupt):
         store.memorize("long.txt", "All work and no play. " * 20000, progress=interrupt)
     assert store.stat().documents == 2
+
+
+def test_a_signal_ends_a_call_soon(store):
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            store.memorize("long.txt", "All work and no play. " * 100000, replace=True)
+    assert time.monotonic() - started < 30
+    timer.join()
+
+
+def test_no_pytorch_is_needed(store):
+    """A Python that has no torch, in a process of its own."""
+    store.close()
+    script = (
+        "import sys; sys.modules['torch'] = None; import tessera\n"
+        f"with tessera.Store({str(store.path)!r}) as store: print(store.stat().documents)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("2\n", "")
 
 
 def test_a_fork_may_use_what_it_imported(store):

@@ -55,7 +55,7 @@ std::vector<Call<const std::filesystem::path>> makers_of() {
 
 const std::vector<Call<OpenStore>>& store_calls() {
   static const auto calls =
-      calls_of<jobs::Memorize, jobs::Forget, jobs::Recall, jobs::Find, jobs::Search,
+      calls_of<jobs::Memorize, jobs::Forget, jobs::Recall, jobs::Complete, jobs::Find, jobs::Search,
                jobs::Documents, jobs::Show, jobs::Stat, jobs::Verify>();
   return calls;
 }
