@@ -120,3 +120,30 @@ def test_what_does_not_fit_is_named(kind):
         nn.ContextMemory(C, 5)
     with pytest.raises(ValueError, match="parameterisation is 'other', expected one of: paper, nano"):
         nn.ContextMemory(C, H, parameterisation="other")
+
+
+def test_correlation_memory_by_hand():
+    memory, other = nn.CorrelationMemory(2, 3), nn.CorrelationMemory(2, 3)
+    keys, values = torch.eye(2), torch.arange(6.0).view(2, 3)
+    memory.store(keys[0], values[0])
+    other.store(keys[1:], values[1:])
+    memory.merge(other)
+    assert memory(keys).tolist() == values.tolist() and memory(keys[1]).tolist() == [3, 4, 5]
+    memory.forget(keys, values)
+    assert memory.state_dict()["matrix"].tolist() == torch.zeros(2, 3).tolist()
+    assert repr(memory) == "CorrelationMemory(rows=2, columns=3)"
+
+
+def test_correlation_memory_refuses_and_stays_as_it_was():
+    memory = nn.CorrelationMemory(2, 3)
+    memory.store(torch.ones(2), torch.ones(3))
+    for keys, values in ((torch.ones(2), torch.ones(2)), (torch.ones(2).double(), torch.ones(3))):
+        with pytest.raises(ValueError, match=r"expected \[3\]|Double"):
+            memory.store(keys, values)
+    assert memory.matrix.tolist() == torch.ones(2, 3).tolist()
+
+
+def test_correlation_memory_has_a_gradient_in_its_keys():
+    memory = nn.CorrelationMemory(2, 3).double()
+    memory.store(torch.randn(4, 2).double(), torch.randn(4, 3).double())
+    assert torch.autograd.gradcheck(memory, torch.randn(5, 2).double().requires_grad_())

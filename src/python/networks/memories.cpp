@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/memory/correlation_memory.h"
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
 #include "tessera/model/initialisation.h"
@@ -147,6 +148,22 @@ Parameters persistent_memory_parameters(int64_t channels, int64_t heads, int64_t
       options_of(channels, heads, bias, parameterisation, at::kCPU), slots, count));
 }
 
+void correlation_store(const Tensor& matrix, const Tensor& keys, const Tensor& values) {
+  CorrelationMemory(matrix).store(keys, values);
+}
+
+void correlation_forget(const Tensor& matrix, const Tensor& keys, const Tensor& values) {
+  CorrelationMemory(matrix).forget(keys, values);
+}
+
+void correlation_merge(const Tensor& matrix, const Tensor& other) {
+  CorrelationMemory(matrix).merge(CorrelationMemory(other));
+}
+
+Tensor correlation_retrieve(const Tensor& matrix, const Tensor& keys) {
+  return CorrelationMemory(matrix).retrieve(keys);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(tessera, library) {
@@ -168,6 +185,12 @@ TORCH_LIBRARY_FRAGMENT(tessera, library) {
       "persistent_memory_parameters(*, int channels, int heads, int slots, int count, bool bias, "
       "str parameterisation) -> Dict(str, Tensor)",
       persistent_memory_parameters);
+  library.def("correlation_store(Tensor(a!) matrix, Tensor keys, Tensor values) -> ()",
+              correlation_store);
+  library.def("correlation_forget(Tensor(a!) matrix, Tensor keys, Tensor values) -> ()",
+              correlation_forget);
+  library.def("correlation_merge(Tensor(a!) matrix, Tensor other) -> ()", correlation_merge);
+  library.def("correlation_retrieve(Tensor matrix, Tensor keys) -> Tensor", correlation_retrieve);
 }
 
 }  // namespace tessera::python

@@ -114,3 +114,39 @@ class PersistentMemory(_MosaicMemory):
     def forward(self, x: Tensor) -> Tensor:
         """x [B, T, C] -> [B, T, C], from the start of a sequence."""
         return _ops.persistent_memory(x, list(self.parameters()), **self._options())
+
+
+class CorrelationMemory(torch.nn.Module):
+    """A correlation matrix memory (Kohonen 1972; Zanzotto et al. 2025, eq. 1): C, the sum of key^T value.
+
+    A key gives back its value with weight |k|^2, and of every other value its key's share k . k'. Keys are
+    [n, K] and values [n, D], or one pair [K] and [D]. C [K, D] is the buffer `matrix`: it is stored into
+    without gradients, and retrieving is differentiable in the keys. Raises ValueError where a shape or
+    dtype does not fit; the memory is then as before.
+    """
+
+    matrix: Tensor
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__()
+        self.register_buffer("matrix", torch.zeros(rows, columns))
+
+    def store(self, keys: Tensor, values: Tensor) -> None:
+        """C + keys^T values."""
+        _ops.correlation_store(self.matrix, keys, values)
+
+    def forget(self, keys: Tensor, values: Tensor) -> None:
+        """C - keys^T values: removes pairs that were stored, up to rounding."""
+        _ops.correlation_forget(self.matrix, keys, values)
+
+    def merge(self, other: CorrelationMemory) -> None:
+        """C + the other's C: the pairs of both."""
+        _ops.correlation_merge(self.matrix, other.matrix)
+
+    def forward(self, keys: Tensor) -> Tensor:
+        """What is stored under the keys, keys C: [n, D] or [D]."""
+        return _ops.correlation_retrieve(self.matrix, keys)
+
+    def extra_repr(self) -> str:
+        rows, columns = self.matrix.shape
+        return f"rows={rows}, columns={columns}"
