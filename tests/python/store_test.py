@@ -75,6 +75,21 @@ def test_creates_as_the_program_does(tmp_path):
     with pytest.raises(ValueError, match="dimension is 100"):
         tessera.Store.create(tmp_path / "other", dimension=100)
     assert not (tmp_path / "other").exists()
+    (tmp_path / "lamp.txt").write_text(LAMP)
+    planned = tessera.Store.create(tmp_path / "planned", plan_from=tmp_path / "lamp.txt", error=0.2)
+    assert planned.stat().dimension >= 64
+
+
+def test_merges_rebuilds_and_exports(store, tmp_path):
+    with tessera.Store.create(tmp_path / "other", dimension=256) as other:
+        other.memorize("third.txt", "A third text, of which nobody has heard before.\n")
+    with tessera.Store.merge(tmp_path / "both", [store.path, other.path]) as both:
+        assert both.stat().documents == 3
+        both.export(tmp_path / "memory.safetensors")
+        assert (tmp_path / "memory.safetensors").stat().st_size > 256 * 256 * 4
+        both.rebuild("bpe", vocabulary=300)
+        assert both.stat().vocabulary > 257
+        assert both.recall("The lamp beside the river").text
 
 
 def test_refuses_as_the_program_does(store, tmp_path):

@@ -121,7 +121,7 @@ struct Inspect {
 
   std::string text;
   std::optional<int64_t> position, token;
-  int64_t memories = 10, alternatives = 5;
+  InspectionOptions options;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -133,17 +133,17 @@ struct Inspect {
           "id of the token whose logit is explained (the text's next or, at its end, the most "
           "probable)",
           config::at_least(0));
-    field("memories", memories, "stored pairs of each head to report", config::between(0, 1000));
-    field("alternatives", alternatives, "most probable tokens to report", config::between(0, 1000));
+    options.visit_fields(field);
   }
 
   Json run(OpenModel& model, const OnProgress&) const {
     const Tokens tokens = model.encode(text);
     check_argument(!tokens.empty(), "the text is empty; there is nothing to inspect");
     const std::lock_guard lock(model.mutex);
+    InspectionOptions chosen = options;
+    chosen.token = token;
     const Inspection inspection =
-        inspect(*model.folder.model, tokens, position.value_or(std::ssize(tokens) - 1),
-                {.memories = memories, .alternatives = alternatives, .token = token});
+        inspect(*model.folder.model, tokens, position.value_or(std::ssize(tokens) - 1), chosen);
     Json json = {{"tokens", tessera::json_of(tokens, model.folder.tokenizer)}};
     json.update(tessera::json_of(inspection, model.folder.tokenizer));
     return json;

@@ -43,6 +43,14 @@ void OpenStore::edit(const std::function<void(store::MemoWriter&)>& use) {
   use(*writer_);
 }
 
+void OpenStore::alone(const std::function<void(const std::filesystem::path&)>& use) {
+  const std::lock_guard lock(mutex_);
+  check_open();
+  end_edits();
+  reader_.reset();
+  use(folder_);
+}
+
 void OpenStore::end_edits() {
   if (!writer_) return;
   writer_->checkpoint();

@@ -26,6 +26,8 @@ class OpenStore {
   /// The same with a writer, which is open until the next reading or close(). Throws
   /// std::runtime_error while another process writes.
   void edit(const std::function<void(store::MemoWriter&)>& use);
+  /// The same with its folder, while nothing of it is open here.
+  void alone(const std::function<void(const std::filesystem::path&)>& use);
   /// Ends the edits: writes the matrix, and erases what was forgotten or replaced. May be called
   /// twice.
   void close();

@@ -2,8 +2,8 @@
 
 #include <concepts>
 
+#include "program/jobs/store_files.h"
 #include "program/jobs/store_jobs.h"
-#include "python/stores/create.h"
 
 namespace tessera::python {
 namespace {
@@ -13,6 +13,11 @@ using config::Json;
 template <typename Job>
 concept Reads = requires(const Job& job, const store::MemoStore& store) {
   job.run(store, jobs::OnProgress());
+};
+
+template <typename Job>
+concept TakesFolder = requires(const Job& job, const std::filesystem::path& folder) {
+  job.run(folder, jobs::OnProgress());
 };
 
 /// Forgotten text is erased before the call returns; the matrix may wait for the last edit of
@@ -25,7 +30,9 @@ Json work(OpenStore& store, const Json& request, const jobs::OnProgress& on_prog
   const Job job = read_job<Job>(request);
   Json json;
   const auto run = [&](auto& open) { json = job.run(open, on_progress).json(); };
-  if constexpr (Reads<Job>)
+  if constexpr (TakesFolder<Job>)
+    store.alone(run);
+  else if constexpr (Reads<Job>)
     store.read(run);
   else
     store.edit([&](store::MemoWriter& writer) {
@@ -54,14 +61,14 @@ std::vector<Call<const std::filesystem::path>> makers_of() {
 }  // namespace
 
 const std::vector<Call<OpenStore>>& store_calls() {
-  static const auto calls =
-      calls_of<jobs::Memorize, jobs::Forget, jobs::Recall, jobs::Complete, jobs::Find, jobs::Search,
-               jobs::Documents, jobs::Show, jobs::Stat, jobs::Verify>();
+  static const auto calls = calls_of<jobs::Memorize, jobs::Forget, jobs::Recall, jobs::Complete,
+                                     jobs::Find, jobs::Search, jobs::Documents, jobs::Show,
+                                     jobs::Stat, jobs::Verify, jobs::Rebuild, jobs::Export>();
   return calls;
 }
 
 const std::vector<Call<const std::filesystem::path>>& maker_calls() {
-  static const auto calls = makers_of<Create>();
+  static const auto calls = makers_of<jobs::Create, jobs::Merge>();
   return calls;
 }
 

@@ -7,7 +7,7 @@
 
 namespace tessera::python {
 
-/// The jobs on a store (program/jobs/store_jobs.h).
+/// The jobs on a store (program/jobs/store_jobs.h), and those that rewrite it (store_files.h).
 const std::vector<Call<OpenStore>>& store_calls();
 
 /// The jobs that make a store in a folder.
