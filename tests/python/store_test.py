@@ -170,6 +170,8 @@ def test_progress_is_told_and_may_raise(store):
 
     with pytest.raises(KeyError, match="enough"):
         store.verify(progress=refuse)
+    with pytest.raises(ValueError, match="a progress function may not call"):
+        store.verify(progress=lambda done, of: store.stat())
     assert store.stat().documents == 2
 
 

@@ -10,6 +10,7 @@
 
 #include "python/binding/progress.h"
 #include "python/binding/values.h"
+#include "tessera/base/error.h"
 
 namespace tessera::python {
 
@@ -53,6 +54,7 @@ pybind11::object answer(const std::vector<Call<Target>>& calls, Target& target,
                         const std::string& name, const pybind11::dict& request,
                         const pybind11::object& progress) {
   const auto call = std::ranges::find(calls, name, &Call<Target>::name);
+  check_argument(call != calls.end(), "there is no job '{}'", name);
   const config::Json fields = json_of(request);
   const jobs::OnProgress on_progress = progress_to(progress);
   config::Json json;

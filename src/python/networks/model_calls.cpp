@@ -2,7 +2,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <mutex>
 #include <utility>
 
 #include "tessera/infer/inspection.h"
@@ -69,7 +68,7 @@ struct Score {
     int64_t total = 0;
     for (const std::string& text : texts)
       total += std::ssize(encoded.emplace_back(model.encode(text)));
-    const std::lock_guard lock(model.mutex);
+    const Turn turn(model.turns);
     TextScorer scorer(*model.folder.model, encoded, {});
     for (int64_t done = 0; !scorer.advance(kTokensAtOnce);
          on_progress(std::min(done, total), total))
@@ -105,7 +104,7 @@ struct LogLikelihood {
                  whole = model.encode(context + continuation);
     const auto shared =
         std::min<int64_t>(context.empty() ? 0 : std::ssize(before), std::ssize(whole));
-    const std::lock_guard lock(model.mutex);
+    const Turn turn(model.turns);
     const auto scores =
         score_continuations(*model.folder.model, {{before, {whole.begin() + shared, whole.end()}}});
     return {{"log_probability", scores.front().log_probability},
@@ -139,7 +138,7 @@ struct Inspect {
   Json run(OpenModel& model, const OnProgress&) const {
     const Tokens tokens = model.encode(text);
     check_argument(!tokens.empty(), "the text is empty; there is nothing to inspect");
-    const std::lock_guard lock(model.mutex);
+    const Turn turn(model.turns);
     InspectionOptions chosen = options;
     chosen.token = token;
     const Inspection inspection =

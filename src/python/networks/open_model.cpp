@@ -54,7 +54,7 @@ WrittenText::WrittenText(OpenModel& model, const std::string& prompt, WritingOpt
 
 std::optional<Written> WrittenText::next() {
   if (ended_) return {};
-  const std::lock_guard lock(model_.mutex);
+  const Turn turn(model_.turns);
   const at::Tensor logits =
       (unread_ ? session_.step({*unread_}) : session_.add({prompt_})).contiguous();  // [1, V]
   Written written = writer_.draw({logits.data_ptr<float>(), static_cast<size_t>(logits.size(1))},

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "python/binding/turns.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/sampling/text_writer.h"
@@ -14,7 +14,7 @@ namespace tessera::python {
 /// A model that is only read, from any thread, one call at a time.
 struct OpenModel {
   ModelFolder folder;
-  std::mutex mutex;  ///< guards the model
+  Turns turns;  ///< to use the model
 
   /// Numbers by their names; none are those of the folder. Throws as ModelFolder::load.
   OpenModel(const std::filesystem::path& path, const std::optional<std::string>& weights,

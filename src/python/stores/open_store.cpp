@@ -22,7 +22,7 @@ void OpenStore::check_open() const {
 }
 
 void OpenStore::read(const std::function<void(const store::MemoStore&)>& use) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(turns_);
   check_open();
   end_edits();
   if (reader_) {
@@ -36,7 +36,7 @@ void OpenStore::read(const std::function<void(const store::MemoStore&)>& use) {
 }
 
 void OpenStore::edit(const std::function<void(store::MemoWriter&)>& use) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(turns_);
   check_open();
   reader_.reset();  // else it would keep forgotten text from being erased
   if (!writer_) writer_.emplace(folder_);
@@ -44,7 +44,7 @@ void OpenStore::edit(const std::function<void(store::MemoWriter&)>& use) {
 }
 
 void OpenStore::alone(const std::function<void(const std::filesystem::path&)>& use) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(turns_);
   check_open();
   end_edits();
   reader_.reset();
@@ -58,7 +58,7 @@ void OpenStore::end_edits() {
 }
 
 void OpenStore::close() {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(turns_);
   closed_ = true;
   reader_.reset();
   end_edits();

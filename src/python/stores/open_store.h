@@ -1,19 +1,20 @@
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "python/binding/turns.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 
 namespace tessera::python {
 
-/// A store that is read and edited in turns, from any thread, one call at a time. Edits in a row
-/// share a writer, and readings in a row a reader; a reader that others' edits have left behind is
-/// replaced.
+/// A store that is read and edited in turns, from any thread, one call at a time (Turn). Edits in a
+/// row share a writer, and readings in a row a reader; a reader that others' edits have left behind
+/// is replaced.
 class OpenStore {
  public:
   /// interrupts: asked while documents are read; where it is true, that ends with Interrupted.
@@ -40,10 +41,10 @@ class OpenStore {
 
   const std::filesystem::path folder_;
   const std::function<bool()> interrupts_;
-  std::mutex mutex_;  // guards what follows
+  Turns turns_;  // for what follows
   std::optional<store::MemoStore> reader_;
   std::optional<store::MemoWriter> writer_;  // never beside the reader
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
 };
 
 }  // namespace tessera::python
