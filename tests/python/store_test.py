@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -223,7 +224,9 @@ def test_no_pytorch_is_needed(store):
 
 def test_a_fork_may_use_what_it_imported(store):
     store.close()
-    child = os.fork()
+    with warnings.catch_warnings():  # Python 3.12 warns where threads have run before
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         with tessera.Store(store.path) as mine:
             os._exit(0 if mine.stat().documents == 2 else 1)
