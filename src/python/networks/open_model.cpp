@@ -53,8 +53,8 @@ WrittenText::WrittenText(OpenModel& model, const std::string& prompt, WritingOpt
       ended_(options_.max_tokens == 0) {}
 
 std::optional<Written> WrittenText::next() {
-  if (ended_) return {};
   const Turn turn(model_.turns);
+  if (ended_) return {};
   const at::Tensor logits =
       (unread_ ? session_.step({*unread_}) : session_.add({prompt_})).contiguous();  // [1, V]
   Written written = writer_.draw({logits.data_ptr<float>(), static_cast<size_t>(logits.size(1))},
