@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Tessera needs on Debian 12 or later: packages of the distribution, nothing else.
-# Usage: debian-packages.sh [--tests]
+# Usage: debian-packages.sh [--python | --tests]
+#   --python   also what `import tessera` needs
+#   --tests    also what the tests need, those of Python included
 set -euo pipefail
 
 # Debian 13 renamed a package, and has no clang-format 14: there the layout is not checked.
@@ -18,9 +20,11 @@ packages=(
   libtorch-dev libopenblas0-openmp libgloo-dev libdnnl-dev "$tcmalloc"
   libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libxxhash-dev
   libsqlite3-dev libssl-dev libboost-dev libcurl4-openssl-dev
-  python3-dev pybind11-dev python3-torch
   bible-kjv bible-kjv-text
 )
+if [[ "${1:-}" == --python || "${1:-}" == --tests ]]; then
+  packages+=(python3-dev pybind11-dev python3-torch)
+fi
 if [[ "${1:-}" == --tests ]]; then
   packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev "${layout[@]}" chromium
              librsvg2-bin curl python3-pytest mypy)
