@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Tessera needs on Debian 12 or later: packages of the distribution, nothing else.
-# Usage: debian-packages.sh [--tests]
+# Usage: debian-packages.sh [--tests | --package]
+#   --tests     also what the tests need
+#   --package   also what makes Debian packages
 set -euo pipefail
 
 # Debian 13 renamed a package, and has no clang-format 14: there the layout is not checked.
@@ -22,10 +24,13 @@ packages=(
 )
 if [[ "${1:-}" == --tests ]]; then
   packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev "${layout[@]}" chromium
-             librsvg2-bin curl)
+             librsvg2-bin curl man-db zsh fish)
   # Those of another source will do, and exclude Debian's.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)
+fi
+if [[ "${1:-}" == --package ]]; then
+  packages+=(dpkg-dev file)
 fi
 
 missing=()
