@@ -13,8 +13,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TESSERA_PACKAGE_NAME tessera)
 set(CPACK_COMPONENT_TESSERA_DESCRIPTION
 "The program: stores of documents that recite, name their sources and
- forget exactly, and language models whose tokens can be traced to the
- stored pairs that made them.")
+forget exactly, and language models whose tokens can be traced to the
+stored pairs that made them.")
 set(CPACK_DEBIAN_TESSERA_PACKAGE_DEPENDS libopenblas0-openmp)
 set(CPACK_DEBIAN_TESSERA_PACKAGE_RECOMMENDS bible-kjv)  # the text of the first steps
 set(CPACK_DEBIAN_TESSERA_PACKAGE_SUGGESTS "librsvg2-bin, tessera-doc")
@@ -23,7 +23,7 @@ set(CPACK_DEBIAN_LIBTESSERA-DEV_PACKAGE_NAME libtessera-dev)
 set(CPACK_DEBIAN_LIBTESSERA-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_LIBTESSERA-DEV_DESCRIPTION
 "The library: headers and shared libraries to build a memory unit, or a
- memory of documents, into a C++ program.")
+memory of documents, into a C++ program.")
 set(CPACK_DEBIAN_LIBTESSERA-DEV_PACKAGE_DEPENDS
     "libopenblas0-openmp, libtorch-dev, libfmt-dev, nlohmann-json3-dev")
 # Programs that are built with the libraries depend on this package; the loader learns of them.
