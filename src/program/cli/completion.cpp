@@ -76,7 +76,7 @@ std::string zsh_function(const VerbHelp& verb) {
     '1:verb:->verb' '*::argument:->rest'
   case $state in
     verb) _describe verb verbs ;;
-    rest) {0}_$line[1] ;;
+    rest) (($+functions[{0}_$line[1]])) && {0}_$line[1] ;;
   esac
 }}
 )",
