@@ -1,4 +1,4 @@
-#include "tessera/report/page.h"
+#include "tessera/report/detail/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -74,9 +74,10 @@ auto compare(const StudyContext& context, const std::vector<Contestant>& contest
 }
 
 /// Adds to the results what add_training_results() shows of contestants that are measured alike,
-/// and the published scores beside ours.
+/// and the published scores beside ours. unlike: as Comparison has it.
 template <std::derived_from<Learner> L>
-void add_comparison(const std::vector<TrainedContestant<L>>& compared, StudyResults& results) {
+void add_comparison(const std::vector<TrainedContestant<L>>& compared, StudyResults& results,
+                    const std::string& unlike = "") {
   const Learner& learner = *compared.front().first().learner;
   const ShownMetric metric = learner.shown().front();
   std::vector<TrainedRuns> all;
@@ -86,7 +87,8 @@ void add_comparison(const std::vector<TrainedContestant<L>>& compared, StudyResu
       results.compare({.what = contestant.name + ", " + metric.label,
                        .published = *contestant.published,
                        .ours = all.back().score(metric).mean,
-                       .digits = 4});
+                       .digits = 4,
+                       .unlike = unlike});
   }
   add_training_results(all, learner.shown(), learner.trivial_scores(), results);
 }

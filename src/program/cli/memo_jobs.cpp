@@ -1,4 +1,4 @@
-// The verbs of tessera memo that are jobs on a store: how each answer is printed for people.
+// The verbs of tessera memo that are jobs: how each answer is printed for people.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,10 @@
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "program/jobs/store_files.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/report/table.h"
 #include "tessera/store/memo_writer.h"
@@ -19,7 +21,7 @@
 namespace tessera::cli {
 namespace {
 
-/// A command line that asks a store for a job.
+/// A command line that asks for a job on a store.
 template <typename Job>
 struct Command {
   std::string store;
@@ -27,14 +29,22 @@ struct Command {
   bool json = false;
 };
 
+/// What this work is done on: the store, opened, or its folder.
+template <typename Job, typename Store>
+Store opened(const std::string& folder,
+             typename Job::Answer (Job::*)(const Store&, const jobs::OnProgress&) const) {
+  return Store(folder);
+}
+
 /// Does the job, and prints its answer with `print` or as JSON.
 template <typename Job, typename Print>
-typename Job::Answer answer(const Command<Job>& command, Print print) {
-  const store::MemoStore store(command.store);
+typename Job::Answer print_answer(const Command<Job>& command, Print print) {
+  const auto store = opened(command.store, &Job::run);
   std::optional<Progress> bar;
+  int64_t total = 0;
   auto answer = command.job.run(store, [&](int64_t done, int64_t of) {
     if constexpr (requires { Job::kDoing; }) {
-      if (!bar) bar.emplace(stderr, std::string(Job::kDoing), of);
+      if (!bar || of != total) bar.emplace(stderr, std::string(Job::kDoing), total = of);
       bar->update(done);
     }
   });
@@ -48,10 +58,11 @@ typename Job::Answer answer(const Command<Job>& command, Print print) {
 
 /// Adds the verb of a job. `run`: what it does with its command, which answers it.
 template <typename Job, typename Run>
-Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run) {
+Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run,
+              const std::string& store = "The store, a folder") {
   const auto command = std::make_shared<Command<Job>>();
   Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
-  add_store(verb, command->store);
+  verb.option("store", command->store, store).required();
   verb.options(command->job, arguments);
   verb.flag("--json", command->json, "Print the answer as one JSON object");
   verb.run([command, run] { run(*command); });
@@ -158,6 +169,52 @@ void print_verification(const Command<jobs::Verify>& command, const jobs::Verify
              store.digest);
 }
 
+std::string readable_seconds(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
+                        : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,
+                const jobs::Create::Planned& plan) {
+  const memo::SizePlan& size = plan.size;
+  fmt::print("{}: {} pairs of a window and its next token\n", documents, size.associations);
+  fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
+             size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", size.error,
+             size.standard_error, size.probes);
+  fmt::print(
+      "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
+      size.error_in_any_dimension);
+  fmt::print("  to memorize it: about {}, {} of memory, {} on disk\n",
+             readable_seconds(plan.cost.seconds), readable_bytes(plan.cost.memory_bytes),
+             readable_bytes(plan.cost.disk_bytes));
+}
+
+void print_created(const Command<jobs::Create>& command, const jobs::Create::Answer& made) {
+  const memo::TextMemoryConfig& memory = made.memory;
+  if (made.plan) print_plan(command.job.plan_from, memory, *made.plan);
+  fmt::print("{}: {} code, {} ({}), windows of {} tokens, {}, seed {}\n", command.store,
+             config::enum_name(memory.code), size_in_words(memory),
+             readable_bytes(static_cast<double>(made.numbers()) * sizeof(int32_t)),
+             fmt::join(memo::window_lengths(memory), ", "), made.tokenizer, memory.seed);
+}
+
+void print_merged(const Command<jobs::Merge>& command, const jobs::Merge::Answer& made) {
+  fmt::print("{}: {} of {}, {} tokens, {} pairs\n", command.store,
+             counted(made.totals.documents, "document"), counted(made.stores, "store"),
+             made.totals.tokens, made.totals.pairs);
+}
+
+void print_rebuilt(const Command<jobs::Rebuild>& command, const jobs::Rebuild::Answer& made) {
+  fmt::print("{}: {}, {} tokens, {} pairs, {}\n", command.store,
+             counted(made.totals.documents, "document"), made.totals.tokens, made.totals.pairs,
+             made.tokenizer);
+}
+
+void print_exported(const Command<jobs::Export>& command, const jobs::Export::Answer& made) {
+  fmt::print("{}: {}\n", command.job.out, readable_bytes(static_cast<double>(made.bytes)));
+}
+
 /// Rebuilds the matrix from the documents in the ledger.
 void repair(const std::string& store) {
   store::MemoWriter writer(store);
@@ -174,36 +231,63 @@ void make_searchable(const std::string& store) {
 }  // namespace
 
 void add_memo_find(Verb& memo) {
-  add_job<jobs::Find>(memo, {"text"}, [](const auto& command) { answer(command, print_places); });
+  add_job<jobs::Find>(memo, {"text"},
+                      [](const auto& command) { print_answer(command, print_places); });
 }
 
 void add_memo_search(Verb& memo) {
   add_job<jobs::Search>(memo, {"words"}, [](const auto& command) {
     make_searchable(command.store);
-    answer(command, print_passages);
+    print_answer(command, print_passages);
   });
 }
 
 void add_memo_show(Verb& memo) {
-  add_job<jobs::Show>(memo, {"id"}, [](const auto& command) { answer(command, print_text); });
+  add_job<jobs::Show>(memo, {"id"}, [](const auto& command) { print_answer(command, print_text); });
 }
 
 void add_memo_documents(Verb& memo) {
-  add_job<jobs::Documents>(memo, {}, [](const auto& command) { answer(command, print_documents); });
+  add_job<jobs::Documents>(memo, {},
+                           [](const auto& command) { print_answer(command, print_documents); });
 }
 
 void add_memo_stat(Verb& memo) {
-  add_job<jobs::Stat>(memo, {}, [](const auto& command) { answer(command, print_statistics); });
+  add_job<jobs::Stat>(memo, {},
+                      [](const auto& command) { print_answer(command, print_statistics); });
 }
 
 void add_memo_verify(Verb& memo) {
   const auto repairs = std::make_shared<bool>(false);
   Verb& verb = add_job<jobs::Verify>(memo, {}, [repairs](const auto& command) {
     if (*repairs) repair(command.store);
-    const auto verified = answer(command, print_verification).result;
+    const auto verified = print_answer(command, print_verification).result;
     if (verified.erasure_pending) throw std::runtime_error(erasure_note(verified.unerased));
   });
   verb.flag("--repair", *repairs, "First rebuild the matrix from the documents in the ledger");
+}
+
+void add_memo_create(Verb& memo) {
+  add_job<jobs::Create>(
+      memo, {}, [](const auto& command) { print_answer(command, print_created); },
+      "The folder to create");
+}
+
+void add_memo_merge(Verb& memo) {
+  add_job<jobs::Merge>(
+      memo, {"stores"}, [](const auto& command) { print_answer(command, print_merged); },
+      "The folder to create");
+}
+
+void add_memo_rebuild(Verb& memo) {
+  add_job<jobs::Rebuild>(memo, {}, [](const auto& command) {
+    const InterruptGuard interrupt;
+    print_answer(command, print_rebuilt);
+  });
+}
+
+void add_memo_export(Verb& memo) {
+  add_job<jobs::Export>(memo, {},
+                        [](const auto& command) { print_answer(command, print_exported); });
 }
 
 }  // namespace tessera::cli

@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "program/cli/document_texts.h"
 #include "program/cli/program.h"
 #include "program/jobs/plan_job.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_plan.h"
 #include "tessera/plan/counts_file.h"
@@ -86,10 +86,8 @@ Tokenizer tokenizer_of(const PlanArguments& options, const std::vector<std::stri
   if (options.tokenizer == "character")
     return Tokenizer::characters(fmt::format("{}", fmt::join(texts, "")), EndOfText::kPresent);
   if (options.tokenizer != "bpe") return Tokenizer::load(options.tokenizer);
-  BpeTrainer trainer({.vocabulary_size = options.vocabulary});
-  for (const std::string& text : texts) trainer.add_text(text);
   Progress progress(stderr, "Learning tokens", options.vocabulary);
-  return trainer.train([&](int64_t tokens) { progress.update(tokens); });
+  return learn_bpe(texts, options.vocabulary, [&](int64_t tokens) { progress.update(tokens); });
 }
 
 /// Texts as tokens, with a plan for each kind of keys.
@@ -101,7 +99,7 @@ struct PlansOfText {
 };
 
 PlansOfText plan_text(const PlanArguments& options) {
-  const std::vector<std::string> texts = document_texts(options.text);
+  const std::vector<std::string> texts = read_texts(options.text);
   const Tokenizer tokenizer = tokenizer_of(options, texts);
   std::vector<std::vector<int32_t>> documents;
   size_t tokens = 0, longest = 0;

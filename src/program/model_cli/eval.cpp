@@ -159,7 +159,6 @@ void run_eval(const EvalArguments& options) {
 
 void add_eval(Verb& program) {
   auto options = std::make_shared<EvalArguments>();
-  EvaluationOptions& evaluation = options->evaluation;
   Verb& verb = program.verb("eval", "Loss, perplexity and bits per byte of a model on a text");
   verb.option("--model", options->model, "Model directory").required();
   add_number_types(verb, options->types);
@@ -167,19 +166,10 @@ void add_eval(Verb& program) {
   verb.option("--data", options->data, "Text file, or a folder of them").required();
   verb.option("--suffix", options->suffix,
               "Read only the files of a folder whose names end in this");
-  verb.option(
-      "--reading", evaluation.reading,
-      "windowed: documents are cut into windows that are read one by one; streaming: each token "
-      "is predicted from everything before it in its document");
-  verb.option(
-          "--stride", evaluation.stride,
-          "Tokens from the start of one window to the next; each token is predicted once, in the "
-          "first window that contains it (0: a whole window)")
-      .at_least(0);
+  verb.options(options->evaluation);
   verb.option(
       "--per-position", options->per_position,
       "Write the loss at each position of the window, or of the document, to this CSV file");
-  verb.option("--batch", evaluation.batch, "Windows evaluated together").at_least(1);
   verb.flag("--json", options->json, "Print a JSON object");
   verb.run([options] { run_eval(*options); });
 }

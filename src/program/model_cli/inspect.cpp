@@ -31,7 +31,7 @@ struct InspectArguments {
   std::string model, text, file, page;
   std::optional<int64_t> position;
   std::string token;
-  int64_t memories = 10;
+  InspectionOptions inspection{.memories = 10};
   bool json = false;
 };
 
@@ -181,12 +181,12 @@ void run_inspect(const InspectArguments& options) {
       ModelFolder::load(options.model, {.weights = ops::WeightType::kFloat32});
   const InspectedText text(folder, options.file.empty() ? options.text : read_file(options.file));
   if (!options.page.empty()) return write_page(options, folder, text);
-  InspectionOptions inspection{.memories = options.memories};
+  InspectionOptions inspection = options.inspection;
   if (!options.token.empty()) inspection.token = token_of(folder, options.token);
   const int64_t last = std::ssize(text.tokens()) - 1;
   const Inspection result =
       inspect(*folder.model, text.tokens(), options.position.value_or(last), inspection);
-  if (!options.json) return print_inspection(result, text, options.memories);
+  if (!options.json) return print_inspection(result, text, options.inspection.memories);
   config::Json json = {{"tokens", json_of(text.tokens(), folder.tokenizer)}};
   json.update(json_of(result, folder.tokenizer));
   print_json(json);
@@ -207,7 +207,7 @@ void add_inspect(Verb& program) {
       .at_least(0);
   verb.option("--token", options->token,
               "Explain this token's logit (the text's next or, at its end, the most probable)");
-  verb.option("--memories", options->memories, "How many memories to list").between(1, 1000);
+  verb.options(options->inspection);
   const Option json = verb.flag(
       "--json", options->json, "Print a JSON object: every layer and head, each with its memories");
   verb.option("--page", options->page,

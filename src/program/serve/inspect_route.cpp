@@ -13,9 +13,6 @@ namespace {
 
 using config::Json;
 
-constexpr int64_t kMostMemories = 1000;
-constexpr int64_t kMostAlternatives = 1000;
-
 /// The text's tokens, of "tokens" or "text".
 TokenIds text_of(const ServedModel& model, const Fields& fields) {
   if (fields.has("tokens")) return fields.ids("tokens");
@@ -53,8 +50,7 @@ Response inspect_text(Service& service, const Request& request) {
         .about("text");
   const int64_t last = std::max<int64_t>(0, std::ssize(text) - 1);
   InspectionOptions options;
-  options.memories = fields.integer("memories", options.memories, 0, kMostMemories);
-  options.alternatives = fields.integer("alternatives", options.alternatives, 0, kMostAlternatives);
+  fields.read(config::fields_of(options));
   options.token = fields.integer("token", 0, model.engine->vocabulary() - 1);
   const int64_t position = fields.integer("position", last, 0, last);
   const Inspection inspection = inspect_now(model, request.asker, text, position, options);

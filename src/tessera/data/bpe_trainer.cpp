@@ -230,4 +230,11 @@ Tokenizer BpeTrainer::train(const OnProgress& on_progress) const {
   return Tokenizer(std::move(content));
 }
 
+Tokenizer learn_bpe(std::span<const std::string> texts, int64_t vocabulary,
+                    const BpeTrainer::OnProgress& on_progress) {
+  BpeTrainer trainer({.vocabulary_size = vocabulary});
+  for (const std::string& text : texts) trainer.add_text(text);
+  return trainer.train(on_progress);
+}
+
 }  // namespace tessera

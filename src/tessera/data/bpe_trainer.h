@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -60,5 +61,9 @@ class BpeTrainer {
   std::unique_ptr<Words> words_;
   int64_t text_bytes_ = 0;
 };
+
+/// The tokenizer of these texts. Throws as BpeTrainer does.
+Tokenizer learn_bpe(std::span<const std::string> texts, int64_t vocabulary,
+                    const BpeTrainer::OnProgress& on_progress = {});
 
 }  // namespace tessera

@@ -205,6 +205,13 @@ void TextSource::visit(size_t number, const Visitor& visit) const {
   visit(document.name, text);
 }
 
+std::vector<std::string> read_texts(const std::filesystem::path& path) {
+  std::vector<std::string> texts;
+  TextSource::from_path(path).for_each(
+      [&](const std::string&, std::string_view text) { texts.emplace_back(text); });
+  return texts;
+}
+
 void for_each_document(std::string_view text,
                        const std::function<void(std::string_view document)>& visit) {
   for (size_t begin = 0; begin < text.size();) {

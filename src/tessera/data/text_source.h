@@ -62,6 +62,9 @@ class TextSource {
   Generator generate_;  // none: the documents are those above
 };
 
+/// The text of a file, or of every file of a folder, all in memory. Throws as TextSource does.
+std::vector<std::string> read_texts(const std::filesystem::path& path);
+
 /// Many documents in one file, as TinyStories has them (Eldan & Li 2023): after each document a
 /// line with the name of the end of text alone, "<|endoftext|>". What stands in a line with other
 /// characters is ordinary text. A file without such a line is one document.

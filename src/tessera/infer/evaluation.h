@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/data/token_memory.h"
 #include "tessera/infer/streaming_session.h"
 
@@ -38,13 +39,9 @@ class LossByPosition {
 
 /// How a text is read to predict each of its tokens but the first.
 struct EvaluationOptions {
-  /// kWindowed: in windows of window() tokens, each read for itself. kStreaming: from its first
-  /// token to its last, each token once, so that every token is predicted from all before it.
   Reading reading = Reading::kWindowed;
-  /// Tokens from one window to the next. A window predicts what those before it have not: after the
-  /// first window each token has window() - stride tokens before it, or more. 0: a whole window.
   int64_t stride = 0;
-  int64_t batch = 8;  ///< windows that are read side by side
+  int64_t batch = 8;
   /// Mixed with the model as MemoryMixture does, from the text's first token to its last. Not
   /// owned.
   const TokenMemory* memory = nullptr;
@@ -52,6 +49,18 @@ struct EvaluationOptions {
   /// memory, whether to evaluate it; empty: all are. Processes that take turns evaluate together
   /// what one alone would.
   std::function<bool()> takes_next = {};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("reading", reading,
+          "how documents are read: windowed, cut into windows that are read one by one; streaming, "
+          "each token predicted from everything before it in its document");
+    field("stride", stride,
+          "tokens from the start of one window to the next; each token is predicted once, in the "
+          "first window that contains it (0: a whole window)",
+          config::at_least(0));
+    field("batch", batch, "windows evaluated together", config::at_least(1));
+  }
 
   /// Throws UsageError that names the option and what it may be.
   void check(const LanguageModel& model) const;

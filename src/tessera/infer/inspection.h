@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "tessera/base/config.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/traced_block_network.h"
@@ -49,10 +50,17 @@ struct Inspection {
 };
 
 struct InspectionOptions {
-  int64_t memories = 5;               ///< how many stored pairs to report of each head
-  int64_t alternatives = 5;           ///< how many tokens
+  int64_t memories = 5, alternatives = 5;
   std::optional<int64_t> token = {};  ///< to be explained; none: the text's own next token or, at
                                       ///< its end, the most probable one
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("memories", memories, "maximum number of stored pairs to report of each head",
+          config::between(0, 1000));
+    field("alternatives", alternatives, "how many of the most probable tokens to report",
+          config::between(0, 1000));
+  }
 };
 
 /// Explains the prediction of the token after `position` by what the memories had stored by then.

@@ -6,7 +6,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/report/page.h"
+#include "tessera/report/detail/page.h"
 
 namespace tessera {
 namespace {
@@ -118,9 +118,10 @@ Table StudyResults::comparison_table() const {
   Table table("Published beside ours", {"what", "published", "ours", "ratio", "command"});
   for (const Comparison& row : comparisons_) {
     const double ratio = row.ours / row.published;
+    const Cell of_both = std::isfinite(ratio) ? Cell::fixed(ratio, 2) : Cell();
     table.add_row({row.what, Cell::significant(row.published, row.digits),
                    Cell::significant(row.ours, row.digits),
-                   std::isfinite(ratio) ? Cell::fixed(ratio, 2) : Cell(),
+                   row.unlike.empty() ? of_both : Cell(row.unlike),
                    row.command.empty() ? heading_.command : row.command});
   }
   return table;

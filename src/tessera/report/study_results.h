@@ -32,6 +32,7 @@ struct Comparison {
   double ours = 0;
   int digits = 3;            ///< significant digits shown
   std::string command = {};  ///< what printed ours; empty: the study's command
+  std::string unlike = {};   ///< why the two are not to be compared, "other sizes"; empty: they are
 };
 
 /// A series of points, and its name in one chart.
@@ -90,7 +91,7 @@ class StudyResults {
   const std::vector<ResultPoint>& points() const { return points_; }
   const std::vector<Comparison>& comparisons() const { return comparisons_; }
 
-  /// Columns what, published, ours, ratio, command.
+  /// Columns what, published, ours, ratio (or why there is none), command.
   Table comparison_table() const;
   /// Columns series, x, y, spread, published, standard_error; absent values are empty.
   Table point_table() const;

@@ -8,6 +8,7 @@
 
 #include "lab/study/stm/rank.h"
 #include "lab/study/stm/studies.h"
+#include "lab/task/copy/copy.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/support/temporary_folder.h"
@@ -63,6 +64,39 @@ TEST_F(StmStudies, CompareTheModelsOfEveryTask) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / id / "stm-run1" / "model" / "config.json"));
     EXPECT_TRUE(std::filesystem::exists(folder_ / id / "report.html"));
   }
+}
+
+// The table's columns: hulls and tours of 5 and of 10 points, by models trained on all numbers.
+TEST_F(StmStudies, HullsAndToursAreMeasuredByTheirNumberOfPoints) {
+  const auto unlike = [&](const char* id, const Json& settings) {
+    const StudyResults results = run(id, settings);
+    std::map<std::string, std::string> found;
+    for (const auto& row : results.comparisons()) found[row.what] = row.unlike;
+    return found;
+  };
+  Json hulls = tiny();
+  hulls["task"] = {{"max_points", 10}, {"most_points", 10}};
+  const std::string on_5_to_10 = "trained on 5 to 10 points";
+  EXPECT_EQ(unlike("convex-hull", hulls), (std::map<std::string, std::string>{
+                                              {"STM, 5 points, right answers (%)", on_5_to_10},
+                                              {"STM, 10 points, right answers (%)", on_5_to_10},
+                                              {"LSTM, 5 points, right answers (%)", on_5_to_10},
+                                              {"LSTM, 10 points, right answers (%)", on_5_to_10}}));
+  const std::string on_5 = "trained on 5 points";
+  EXPECT_EQ(unlike("travelling-salesman", tiny()),
+            (std::map<std::string, std::string>{{"STM, 5 points, right answers (%)", on_5},
+                                                {"LSTM, 5 points, right answers (%)", on_5}}));
+}
+
+TEST_F(StmStudies, SayWhereAPublishedScoreIsOfSomethingElse) {
+  EXPECT_EQ(run("copy", tiny()).comparisons().front().unlike, "other sizes");
+  EXPECT_EQ(run("shortest-path", tiny()).comparisons().front().unlike, "metric not stated");
+  Json published = tiny();
+  published["task"] = config::to_json(task::CopyConfig{});
+  std::filesystem::remove_all(folder_ / "copy");
+  const StudyResults results = run("copy", published);
+  EXPECT_EQ(results.comparisons().front().unlike, "");
+  EXPECT_THAT(results.summary(), testing::Not(HasSubstr("the paper has 1 to 20")));
 }
 
 TEST_F(StmStudies, BabiComparesTheErrorOfEveryTask) {

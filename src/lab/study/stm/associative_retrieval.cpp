@@ -118,7 +118,7 @@ void run_associative_retrieval(StudyContext& context) {
       context.settings(quick_retrieval(), default_retrieval(), paper_retrieval(), {"task"});
   const auto models =
       compare_models(context, "associative-retrieval", settings, retrieval_contestants(settings),
-                     {{"min_pairs", settings.fewest_training_pairs}});
+                     "", {{"min_pairs", settings.fewest_training_pairs}});
   context.results().add_table("epochs", epochs_table(models, settings));
   if (settings.fewest_training_pairs > 0)
     context.results().add_difference(fmt::format(

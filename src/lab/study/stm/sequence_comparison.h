@@ -117,14 +117,21 @@ ComparisonSettings<Task> shortened(ComparisonSettings<Task> settings, int64_t st
   return settings;
 }
 
+/// Whether the task has its defaults, which are the paper's sizes.
+template <config::Configuration Task>
+bool has_papers_sizes(const Task& task) {
+  return config::to_json(task) == config::to_json(Task{});
+}
+
 /// Trains those of the contestants that the settings name, each `runs` times. Adds the results and
 /// compares with what was published. Throws UsageError on a name that is not among the
 /// contestants'.
+/// unlike: why a published score is not to be compared with ours, as Comparison has it.
 /// training_task: keys of the task that have another value in training.
 template <config::Configuration Task>
 std::vector<TrainedContestant<task::TaskLearner>> compare_models(
     StudyContext& context, const std::string& task_name, const ComparisonSettings<Task>& settings,
-    const std::vector<Contestant>& contestants,
+    const std::vector<Contestant>& contestants, const std::string& unlike = "",
     const config::Json& training_task = config::Json::object()) {
   task::TaskTrainingConfig common;
   common.task = {{"name", task_name}};
@@ -134,7 +141,7 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
   common.train = settings.train;
   auto models =
       compare_on_task(context, common, chosen_by_name(contestants, settings.models), settings.runs);
-  add_comparison(models, context.results());
+  add_comparison(models, context.results(), unlike);
   add_training_differences(settings.train, settings.stm, context.results());
   return models;
 }

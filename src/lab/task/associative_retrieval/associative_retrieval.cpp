@@ -60,9 +60,9 @@ TaskShape AssociativeRetrieval::shape() const {
 }
 
 TaskSample AssociativeRetrieval::sample(uint64_t seed, int64_t index, int64_t size_of) const {
-  RandomStream sizes = size_stream(seed, size_of), random = content_stream(seed, index);
+  RandomStream random = content_stream(seed, index);
   const int64_t fewest = config_.min_pairs > 0 ? config_.min_pairs : config_.pairs;
-  const int64_t pairs = draw_between(sizes, fewest, config_.pairs);
+  const int64_t pairs = draw_size(seed, size_of, fewest, config_.pairs);
   TaskSample sample;
   for (int64_t key : draw_distinct(random, config_.keys, pairs)) {
     sample.tokens.push_back(kDigits + key);

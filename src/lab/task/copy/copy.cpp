@@ -19,8 +19,8 @@ TaskShape Copy::shape() const {
 }
 
 BitRows Copy::rows(uint64_t seed, int64_t index, int64_t size_of) const {
-  RandomStream sizes = size_stream(seed, size_of), content = content_stream(seed, index);
-  const int64_t length = draw_between(sizes, config_.min_length, config_.max_length);
+  RandomStream content = content_stream(seed, index);
+  const int64_t length = draw_size(seed, size_of, config_.min_length, config_.max_length);
   return draw_bit_rows(content, length, config_.bits);
 }
 

@@ -36,6 +36,7 @@ class ConvexHull : public SequenceTask {
   /// Guessing among the points and the end; and the corners in random order, then the end. Means
   /// over 1000 samples.
   std::vector<Level> levels() const override;
+  bool pads_answers() const override { return true; }
 
  private:
   PointSet points(uint64_t seed, int64_t index, int64_t size_of) const;

@@ -22,8 +22,8 @@ TaskShape TravellingSalesman::shape() const {
 }
 
 PointSet TravellingSalesman::points(uint64_t seed, int64_t index, int64_t size_of) const {
-  RandomStream sizes = size_stream(seed, size_of), content = content_stream(seed, index);
-  const int64_t count = draw_between(sizes, config_.min_points, config_.max_points);
+  RandomStream content = content_stream(seed, index);
+  const int64_t count = draw_size(seed, size_of, config_.min_points, config_.max_points);
   return draw_points(content, count, config_.features);
 }
 

@@ -18,6 +18,19 @@ std::vector<int64_t> nodes_of(std::span<const Edge> edges) {
   return nodes;
 }
 
+/// From source to destination without looking further than the source's edges: the direct one, else
+/// by way of the nearest neighbour.
+std::vector<int64_t> path_by_first_edges(const NamedGraph& named) {
+  const Edge* lightest = nullptr;
+  for (const Edge& edge : named.graph.edges) {
+    if (edge.u != named.source && edge.v != named.source) continue;
+    if (edge.u == named.destination || edge.v == named.destination)
+      return {named.source, named.destination};
+    if (lightest == nullptr || edge.weight < lightest->weight) lightest = &edge;
+  }
+  return {named.source, lightest->u == named.source ? lightest->v : lightest->u, named.destination};
+}
+
 /// Steps at which two answers agree, both followed by the end.
 int64_t agreement(std::vector<int64_t> answer, std::vector<int64_t> truth) {
   constexpr int64_t kEnd = -1;
@@ -107,7 +120,7 @@ config::Json ShortestPath::describe(uint64_t seed, int64_t index) const {
 }
 
 std::vector<Level> ShortestPath::levels() const {
-  double steps = 0, guessed = 0, straight = 0;
+  double steps = 0, guessed = 0, straight = 0, first_edges = 0;
   for (int64_t index = 0; index < kLevelSamples; ++index) {
     const NamedGraph named = graph(0, index);
     const auto path = shortest_path(named.graph, named.source, named.destination);
@@ -115,9 +128,11 @@ std::vector<Level> ShortestPath::levels() const {
     steps += answers;
     guessed += answers / static_cast<double>(named.graph.nodes + 1);
     straight += static_cast<double>(agreement({named.source, named.destination}, path));
+    first_edges += static_cast<double>(agreement(path_by_first_edges(named), path));
   }
   return {{"guess a node or the end", "accuracy", guessed / steps},
-          {"source, destination, end", "accuracy", straight / steps}};
+          {"source, destination, end", "accuracy", straight / steps},
+          {"direct edge, else by the nearest neighbour", "accuracy", first_edges / steps}};
 }
 
 TaskSample SpanningTree::sample(uint64_t seed, int64_t index, int64_t) const {

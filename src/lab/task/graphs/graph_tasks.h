@@ -25,6 +25,7 @@ class GraphTask : public SequenceTask {
  public:
   using SequenceTask::sample;
   TaskShape shape() const override;
+  bool pads_answers() const override { return true; }
 
   /// The graph of a sample. Graphs of a batch have sizes of their own.
   NamedGraph graph(uint64_t seed, int64_t index) const;
@@ -54,7 +55,8 @@ class ShortestPath : public GraphTask {
   using SequenceTask::sample;
   TaskSample sample(uint64_t seed, int64_t index, int64_t size_of) const override;
   config::Json describe(uint64_t seed, int64_t index) const override;
-  /// Guessing among the nodes and the end; and source, destination, end. Means over 1000 samples.
+  /// Guessing among the nodes and the end; source, destination, end; and the direct edge where
+  /// there is one, else by way of the source's nearest neighbour. Means over 1000 samples.
   std::vector<Level> levels() const override;
 };
 

@@ -42,7 +42,7 @@ TaskShape RelationalRecall::shape() const {
 RelationalRecall::Items RelationalRecall::draw(uint64_t seed, int64_t index,
                                                int64_t size_of) const {
   RandomStream sizes = size_stream(seed, size_of), content = content_stream(seed, index);
-  const int64_t drawn = draw_between(sizes, config_.min_drawn, config_.max_drawn);
+  const int64_t drawn = draw_size(seed, size_of, config_.min_drawn, config_.max_drawn);
   const bool intended = config_.form == RelationalRecallForm::kIntended;
   const int64_t items = intended ? drawn : config_.fixed;
   const int64_t vectors = intended ? config_.fixed : drawn;

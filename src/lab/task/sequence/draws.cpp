@@ -15,6 +15,12 @@ RandomStream content_stream(uint64_t seed, int64_t index) {
   return RandomStream(seed, 2 * static_cast<uint64_t>(index) + 1);
 }
 
+int64_t draw_size(uint64_t seed, int64_t index, int64_t low, int64_t high) {
+  const int64_t sizes = high - low + 1;
+  RandomStream random = size_stream(seed, index / sizes);
+  return low + draw_permutation(random, sizes)[static_cast<size_t>(index % sizes)];
+}
+
 int64_t draw_between(RandomStream& random, int64_t low, int64_t high) {
   check_argument(low <= high, "draw_between: nothing lies between {} and {}", low, high);
   return low + static_cast<int64_t>(random.below(static_cast<uint64_t>(high - low) + 1));

@@ -12,6 +12,10 @@ namespace tessera::task {
 RandomStream size_stream(uint64_t seed, int64_t index);
 RandomStream content_stream(uint64_t seed, int64_t index);
 
+/// The size of sample `index`, from low to high: of each high - low + 1 consecutive samples every
+/// one has another size, in random order, so that no set has more of the long ones than another.
+int64_t draw_size(uint64_t seed, int64_t index, int64_t low, int64_t high);
+
 /// A whole number from low to high, both included.
 int64_t draw_between(RandomStream& random, int64_t low, int64_t high);
 

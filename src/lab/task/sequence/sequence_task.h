@@ -71,6 +71,9 @@ class SequenceTask {
 
   /// Chance and trivial strategies.
   virtual std::vector<Level> levels() const = 0;
+
+  /// Whether samples of one size have answers of several lengths, so that a batch pads them.
+  virtual bool pads_answers() const { return false; }
 };
 
 /// Which of the disjoint sets of a seed.

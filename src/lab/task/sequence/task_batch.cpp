@@ -81,10 +81,13 @@ TaskBatch TaskBatch::to(const at::Device& device) const {
   return {inputs.to(device), targets.to(device), answers.to(device), first_answer, kind, clip};
 }
 
-TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples) {
+TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples,
+                     BatchSizes sizes) {
   check_argument(!samples.empty(), "make_batch: no samples");
   std::vector<TaskSample> drawn;
-  for (int64_t index : samples) drawn.push_back(task.sample(seed, index, samples.front()));
+  for (int64_t index : samples)
+    drawn.push_back(
+        task.sample(seed, index, sizes == BatchSizes::kShared ? samples.front() : index));
   const int64_t steps = std::max_element(drawn.begin(), drawn.end(), [](auto& a, auto& b) {
                           return a.steps < b.steps;
                         })->steps;
@@ -131,6 +134,8 @@ TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch) {
                   .perfect_sequences = wrong.eq(0).sum().item().toLong(),
                   .symbols = batch.answers.sum().item().toLong() * per_answer,
                   .wrong_symbols = wrong.sum().item().toLong()};
+  const int64_t longest = batch.answers.sum(0).max().item().toLong();
+  score.padding = score.sequences * longest * per_answer - score.symbols;
   if (batch.kind == TargetKind::kVectors)
     score.absolute_error =
         absolute_errors(outputs.detach(), answers).sum(at::kDouble).item().toDouble();
@@ -142,6 +147,7 @@ TaskScore& TaskScore::operator+=(const TaskScore& other) {
   perfect_sequences += other.perfect_sequences;
   symbols += other.symbols;
   wrong_symbols += other.wrong_symbols;
+  padding += other.padding;
   absolute_error += other.absolute_error;
   return *this;
 }
@@ -151,6 +157,9 @@ double TaskScore::wrong_per_sequence() const {
 }
 double TaskScore::accuracy() const {
   return ratio(static_cast<double>(symbols - wrong_symbols), symbols);
+}
+double TaskScore::padded_accuracy() const {
+  return ratio(static_cast<double>(symbols + padding - wrong_symbols), symbols + padding);
 }
 double TaskScore::perfect_share() const {
   return ratio(static_cast<double>(perfect_sequences), sequences);

@@ -23,9 +23,12 @@ struct TaskBatch {
   TaskBatch to(const at::Device& device) const;
 };
 
-/// The samples with these numbers; they share the sizes of the first. On the CPU.
-/// Throws UsageError on no samples.
-TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples);
+/// Whether the samples of a batch take the sizes of the first, as in training, or each its own.
+enum class BatchSizes { kShared, kOwn };
+
+/// The samples with these numbers. On the CPU. Throws UsageError on no samples.
+TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples,
+                     BatchSizes sizes = BatchSizes::kShared);
 
 /// Mean loss over all that is asked for. Of bits and classes, in nats: binary cross-entropy of the
 /// logistic function, or cross-entropy of the softmax. Of the numbers of vectors: the square of
@@ -40,6 +43,7 @@ struct TaskScore {
   int64_t symbols = 0;            ///< bits, classes or numbers that were asked for
   /// A bit by the sign of its logit, a class by the largest, a number by an error above the clip.
   int64_t wrong_symbols = 0;
+  int64_t padding = 0;        ///< symbols that the answers lack to the longest one of their batch
   double absolute_error = 0;  ///< summed over all numbers; 0 of bits and classes
 
   TaskScore& operator+=(const TaskScore& other);
@@ -49,6 +53,8 @@ struct TaskScore {
   double wrong_per_sequence() const;
   /// Share of right symbols.
   double accuracy() const;
+  /// The same if what pads an answer to the longest one of its batch counts as right.
+  double padded_accuracy() const;
   double perfect_share() const;
   double mean_absolute_error() const;
 };

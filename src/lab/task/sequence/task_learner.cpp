@@ -38,7 +38,7 @@ std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64
   for (int64_t first = 0; first < count; first += rows) {
     std::vector<int64_t> samples(static_cast<size_t>(std::min(rows, count - first)));
     std::iota(samples.begin(), samples.end(), first);
-    batches.push_back(make_batch(task, seed, samples));
+    batches.push_back(make_batch(task, seed, samples, BatchSizes::kOwn));
   }
   return batches;
 }
@@ -88,6 +88,7 @@ Metrics TaskLearner::measure(const std::vector<TaskBatch>& batches, const OnBatc
   Metrics metrics = {{"loss", loss / static_cast<double>(score.symbols)},
                      {"wrong_per_sequence", score.wrong_per_sequence()},
                      {"accuracy", score.accuracy()},
+                     {"padded_accuracy", score.padded_accuracy()},
                      {"perfect_share", score.perfect_share()}};
   if (task_->shape().targets == TargetKind::kVectors)
     metrics["mean_absolute_error"] = score.mean_absolute_error();
@@ -99,7 +100,11 @@ Metrics TaskLearner::evaluate(const OnBatch& on_batch) {
 }
 
 Metrics TaskLearner::test(std::FILE* progress) {
-  const auto batches = batches_of(*task_, split_seed(training().seed, Split::kTest),
+  return test_on(*task_, progress);
+}
+
+Metrics TaskLearner::test_on(const SequenceTask& task, std::FILE* progress) {
+  const auto batches = batches_of(task, split_seed(training().seed, Split::kTest),
                                   config_.data.test_samples, training().batch);
   Progress bar(progress, "Test", std::ssize(batches));
   return measure(batches, [&](int64_t done, int64_t) { bar.update(done); });
@@ -131,7 +136,9 @@ std::string TaskLearner::digest() const {
 }
 
 std::vector<ShownMetric> TaskLearner::shown() const {
-  return shown_metrics(task_->shape().targets);
+  auto metrics = shown_metrics(task_->shape().targets);
+  if (task_->pads_answers()) metrics.push_back(padded_accuracy_metric());
+  return metrics;
 }
 
 std::vector<TrivialScore> TaskLearner::trivial_scores() const {
@@ -139,6 +146,10 @@ std::vector<TrivialScore> TaskLearner::trivial_scores() const {
   for (const auto& [strategy, metric, value] : task_->levels())
     scores.push_back({strategy, metric == "accuracy" ? kPercent * value : value});
   return scores;
+}
+
+ShownMetric padded_accuracy_metric() {
+  return {"padded_accuracy", "padding counted as right (%)", kPercent};
 }
 
 std::vector<ShownMetric> shown_metrics(TargetKind kind) {

@@ -12,8 +12,8 @@
 
 namespace tessera::task {
 
-/// A sequence model that learns a task. It is measured by answer_loss() and by score_answers(),
-/// after training on samples that it has not seen.
+/// A sequence model that learns a task. It is measured by answer_loss() and by score_answers(), on
+/// samples of all sizes side by side, after training on samples that it has not seen.
 class TaskLearner : public Learner {
  public:
   /// Throws UsageError on a configuration that makes no sense.
@@ -25,6 +25,8 @@ class TaskLearner : public Learner {
   at::Tensor loss(int64_t step, int64_t micro_batch) override;
   Metrics evaluate(const OnBatch& on_batch) override;
   Metrics test(std::FILE* progress) override;
+  /// The metrics on as many test samples of another task of the same shape.
+  Metrics test_on(const SequenceTask& task, std::FILE* progress);
 
   void save(const std::filesystem::path& folder) override;
   config::Json configuration() const override;
@@ -48,5 +50,8 @@ class TaskLearner : public Learner {
 
 /// The metrics of such a task, the paper's first.
 std::vector<ShownMetric> shown_metrics(TargetKind kind);
+
+/// The share of right answers if padding counts as right: shown where answers have several lengths.
+ShownMetric padded_accuracy_metric();
 
 }  // namespace tessera::task

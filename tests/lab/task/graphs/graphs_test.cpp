@@ -202,6 +202,8 @@ TEST(GraphTasks, LevelsAreSharesBelowOne) {
   // The paper's sizes: the numbers of docs/tasks.md.
   EXPECT_NEAR(ShortestPath(GraphConfig{}).levels().at(0).value, 0.0785, 1e-4);
   EXPECT_NEAR(ShortestPath(GraphConfig{}).levels().at(1).value, 0.3307, 1e-4);
+  const GraphConfig small{.max_nodes = 8, .max_edges = 12, .features = 16};
+  EXPECT_NEAR(ShortestPath(small).levels().at(2).value, 0.7098, 1e-4);
   EXPECT_NEAR(SpanningTree(GraphConfig{}).levels().at(1).value, 0.8039, 1e-4);
 }
 

@@ -91,6 +91,14 @@ TEST(TaskBatch, ShorterSamplesAreFollowedByZeros) {
   EXPECT_EQ(batch.targets.sizes(), at::IntArrayRef({longest, 3}));
 }
 
+TEST(TaskBatch, SamplesMayKeepTheirOwnSizes) {
+  const Copy task({.bits = 4, .min_length = 1, .max_length = 3});
+  const auto own = make_batch(task, 0, kFirstThree, BatchSizes::kOwn);
+  EXPECT_EQ(own.answers.sum().item().toLong(), 1 + 2 + 3);  // each length once
+  const auto shared = make_batch(task, 0, kFirstThree);
+  EXPECT_EQ(shared.answers.sum().item().toLong(), 3 * task.sample(0, 0).answers);
+}
+
 TEST(TaskBatch, TokensAreIds) {
   const auto batch = make_batch(AssociativeRetrieval({.pairs = 2}), 0, kFirstThree);
   EXPECT_EQ(batch.inputs.sizes(), at::IntArrayRef({7, 3}));
@@ -180,6 +188,19 @@ TEST(TaskScore, CountsWrongSymbolsAndPerfectSequences) {
   sum += score;
   EXPECT_EQ(sum, (TaskScore{6, 4, 48, 4}));
   EXPECT_TRUE(std::isnan(TaskScore{}.accuracy()));
+}
+
+// Answers of 2 and 3 classes: the shorter one is padded by one.
+TEST(TaskScore, PaddingMayCountAsRight) {
+  TaskBatch batch;
+  batch.kind = TargetKind::kClasses;
+  batch.targets = at::tensor({0, 0, 1, 1, 0, 1}, at::kLong).view({3, 2});
+  batch.answers = at::tensor({1, 1, 1, 1, 0, 1}, at::kLong).view({3, 2}).to(at::kBool);
+  const auto says_class_1 = at::tensor({0.0, 1.0}).expand({3, 2, 2});
+  const auto score = score_answers(says_class_1, batch);
+  EXPECT_EQ(score, (TaskScore{.sequences = 2, .symbols = 5, .wrong_symbols = 2, .padding = 1}));
+  EXPECT_DOUBLE_EQ(score.accuracy(), 3.0 / 5);
+  EXPECT_DOUBLE_EQ(score.padded_accuracy(), 4.0 / 6);
 }
 
 TEST(TaskScore, NotANumberIsWrong) {

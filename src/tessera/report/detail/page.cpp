@@ -1,4 +1,4 @@
-#include "tessera/report/page.h"
+#include "tessera/report/detail/page.h"
 
 #include <fmt/format.h>
 
