@@ -20,11 +20,12 @@ packages=(
   libtorch-dev libopenblas0-openmp libgloo-dev libdnnl-dev "$tcmalloc"
   libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libxxhash-dev
   libsqlite3-dev libssl-dev libboost-dev libcurl4-openssl-dev
+  python3-dev pybind11-dev python3-torch
   bible-kjv bible-kjv-text
 )
 if [[ "${1:-}" == --tests ]]; then
   packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev "${layout[@]}" chromium
-             librsvg2-bin curl man-db zsh fish)
+             librsvg2-bin curl man-db zsh fish python3-pytest mypy)
   # Those of another source will do, and exclude Debian's.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)

@@ -23,6 +23,14 @@ def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False,
     return scores.softmax(-1) @ value
 
 
+def prepare(folder, threads):
+    sys.path.insert(0, folder)
+    torch.set_num_threads(threads)
+    if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+        torch.nn.functional.scaled_dot_product_attention = attention
+    torch.manual_seed(0)
+
+
 def model_of(kind, channels, window):
     gpt2 = channels >= 768
     sizes = dict(block_size=window, vocab_size=50257 if gpt2 else 4096, dropout=0.0, bias=False,
@@ -38,11 +46,7 @@ def model_of(kind, channels, window):
 
 def main():
     folder, kind, channels, window, threads, steps = sys.argv[1:]
-    sys.path.insert(0, folder)
-    torch.set_num_threads(int(threads))
-    if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
-        torch.nn.functional.scaled_dot_product_attention = attention
-    torch.manual_seed(0)
+    prepare(folder, int(threads))
     model, vocabulary, gpt2 = model_of(kind, int(channels), int(window))
     optimizer = model.configure_optimizers(0.1, 1e-3, (0.9, 0.95), "cpu")
     batch = (1024 if gpt2 else 2048) // int(window)
@@ -61,4 +65,5 @@ def main():
                       "loss": loss.item()}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -128,6 +128,17 @@ run("generate" text ${program} generate --model ${WORK}/run/model --prompt ${pro
 run("stream_text" printed ${WORK}/build/examples/stream_text ${WORK}/run/model ${prompt})
 expect_equal("stream_text prints" "${printed}" "${text}by hand: the same 30 tokens\n")
 
+# Python finds the package and its libraries.
+if(PYTHON)
+  string(CONCAT script "import tessera\n"
+         "answer = tessera.load('${WORK}/run/model').generate(\n"
+         "    '${prompt}', max_tokens=30, temperature=0, ignore_end=True)\n"
+         "print(answer.text)")
+  run("import tessera" printed ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+      PYTHONPATH=${PREFIX}/lib/python3/dist-packages ${PYTHON} -c "${script}")
+  expect_equal("tessera.load(...).generate(...) writes" "${prompt}${printed}" "${text}")
+endif()
+
 # The same program without CMake, by the flags of pkg-config.
 find_program(PKG_CONFIG pkg-config REQUIRED)
 foreach(kind cflags libs)

@@ -6,6 +6,7 @@
 
 #include "program/jobs/metadata.h"
 #include "tessera/base/error.h"
+#include "tessera/store/complete.h"
 #include "tessera/store/document_text.h"
 #include "tessera/store/question.h"
 #include "tessera/store/store_json.h"
@@ -35,6 +36,42 @@ Recall::Answer Recall::run(const MemoStore& store, const OnProgress& on_progress
 
 Json Recall::Answer::json() const {
   return store::json_of(store, prompt, question, recall);
+}
+
+store::Question Complete::question(const MemoStore& store) const {
+  writing.sampling.check();
+  store::Question question = store::read_question(store, prompt);
+  store::check_prompt(store, question.tokens.size());
+  return question;
+}
+
+Complete::Answer Complete::run(const MemoStore& store, const store::Question& question,
+                               const OnNews& on_news) const {
+  Answer answer{prompt, question, {}, {}, {}};
+  answer.finish = store::complete(store, question, writing, [&](const Written& written) {
+    on_news(written);
+    answer.text += written.text;
+    if (!written.token || written.finish == Finish::kEndOfText) return;
+    const auto id = static_cast<int32_t>(written.token->token);
+    answer.tokens.push_back({id, std::string(store.tokenizer().token_bytes(id))});
+  });
+  return answer;
+}
+
+Complete::Answer Complete::run(const MemoStore& store, const OnProgress& on_progress) const {
+  int64_t written = 0;
+  return run(store, question(store),
+             [&](const Written&) { on_progress(++written, writing.max_tokens); });
+}
+
+Json Complete::Answer::json() const {
+  Json list = Json::array();
+  for (const Token& token : tokens) list.push_back({{"id", token.id}, {"text", token.text}});
+  return {{"prompt", prompt},
+          {"read_as", question.text},
+          {"text", text},
+          {"finish", config::enum_name(finish)},
+          {"tokens", std::move(list)}};
 }
 
 Find::Answer Find::run(const MemoStore& store, const OnProgress& on_progress) const {

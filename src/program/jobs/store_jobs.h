@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/sampling/text_writer.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
@@ -77,6 +78,46 @@ struct Recall : Reciting {
 
     config::Json json() const;
   };
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Continues a text with tokens that are drawn (store::complete).
+struct Complete {
+  static constexpr std::string_view kName = "complete";
+  static constexpr std::string_view kHelp =
+      "Continue a text with tokens sampled from what is stored after its last tokens";
+
+  std::string prompt;
+  WritingOptions writing{.max_tokens = 50};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("prompt", prompt, "text to continue", config::required());
+    field("tokens", writing.max_tokens, "maximum number of tokens to generate",
+          config::at_least(0));
+    writing.sampling.visit_fields(field);
+  }
+
+  struct Token {
+    int64_t id;
+    std::string text;  ///< its bytes
+  };
+  struct Answer {
+    std::string prompt;
+    store::Question question;
+    std::string text;
+    std::vector<Token> tokens;  ///< without the end of text
+    Finish finish;
+
+    config::Json json() const;
+  };
+  /// As the store reads the prompt. Throws UsageError on options that make no sense, and where the
+  /// prompt is too short.
+  store::Question question(const store::MemoStore& store) const;
+  /// Told of each token, and of the text that has become final with it.
+  using OnNews = std::function<void(const Written&)>;
+  Answer run(const store::MemoStore& store, const store::Question& question,
+             const OnNews& on_news) const;
   Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
 };
 
@@ -237,6 +278,9 @@ struct Verify {
 
 /// Memorizes one document (store::MemoWriter::memorize). The verb takes files; this is the route's.
 struct Memorize {
+  static constexpr std::string_view kName = "memorize";
+  static constexpr std::string_view kHelp = "Memorize a document";
+
   std::string id = {}, text = {};
   bool replace = false;
   std::vector<std::string> meta = {};
@@ -266,6 +310,9 @@ Memorize::Answer memorize(store::MemoWriter& writer, const std::string& id, std:
 
 /// Forgets a document, as if the store had never held it (store::MemoWriter::forget).
 struct Forget {
+  static constexpr std::string_view kName = "forget";
+  static constexpr std::string_view kHelp = "Forget a document, as if the store had never held it";
+
   std::string id;
 
   template <typename Visitor>

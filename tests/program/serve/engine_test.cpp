@@ -215,7 +215,7 @@ TEST(Engine, ALongPromptLetsOthersPass) {
 
 TEST(Engine, EqualPromptsOfARequestAreReadOnce) {
   const ServedModel model = served("mosaic", byte_mosaic());
-  std::vector<Record> records(4);
+  std::vector<Record> records(8);
   EngineRequest request;
   for (Record& record : records) request.texts.push_back(job_of(record, prompt_of(20000, 1), 2));
   const auto started = std::chrono::steady_clock::now();
@@ -226,7 +226,7 @@ TEST(Engine, EqualPromptsOfARequestAreReadOnce) {
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count());
   }
-  EXPECT_LT(seconds.back(), 2 * seconds.front());
+  EXPECT_LT(seconds.back(), 4 * seconds.front()) << "8 times, if each were read for itself";
 }
 
 TEST(FairQueue, ClientsTakeTurns) {

@@ -19,12 +19,13 @@ TrainConfig short_training(int64_t steps, int64_t batch) {
           .seed = 1};
 }
 
-StmConfig short_training_stm(int64_t slots, int64_t width) {
+StmConfig short_training_stm(int64_t slots, int64_t width, const std::array<double, 3>& alpha) {
   StmConfig config;
   config.slots = slots;
   config.width = config.distilled = width;
-  config.alpha1.value = 0.9;
-  config.alpha2.value = config.alpha3.value = 0.5;
+  config.alpha1.value = alpha[0];
+  config.alpha2.value = alpha[1];
+  config.alpha3.value = alpha[2];
   return config;
 }
 
@@ -46,6 +47,19 @@ Baselines short_training_baselines() {
   baselines.rmc.head_width = 16;
   baselines.ntm = {.controller = 96, .slots = 32, .width = 16};
   baselines.dnc = {.controller = 96, .slots = 16, .width = 16, .read_heads = 2};
+  return baselines;
+}
+
+Baselines wider_baselines() {
+  Baselines baselines;
+  baselines.lstm.hidden = 288;
+  baselines.attentional_lstm.hidden = 220;
+  baselines.fast_weights.hidden = 450;
+  baselines.rmc.slots = 4;
+  baselines.rmc.heads = 4;
+  baselines.rmc.head_width = 48;
+  baselines.ntm = {.controller = 270, .slots = 32, .width = 16};
+  baselines.dnc = {.controller = 262, .slots = 16, .width = 16, .read_heads = 2};
   return baselines;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -67,10 +68,11 @@ struct ComparisonSettings {
 /// (RMSprop at 1e-4, see default_task_training), with batches of half the size.
 TrainConfig short_training(int64_t steps, int64_t batch);
 
-/// A two-memory model of ours to go with it. Differs from the authors' code: the factors alpha
-/// begin at 0.9, 0.5 and 0.5 and not at 0, where the relational memory passes nothing on and
-/// training spends its first thousands of updates on a plateau.
-StmConfig short_training_stm(int64_t slots, int64_t width);
+/// A two-memory model of ours to go with it. alpha: where the factors alpha 1, 2 and 3 begin.
+/// Differs from the authors' code, where they begin at 0: there the relational memory passes
+/// nothing on, and on most tasks training spends its first thousands of updates on a plateau.
+StmConfig short_training_stm(int64_t slots, int64_t width,
+                             const std::array<double, 3>& alpha = {0.9, 0.5, 0.5});
 
 /// The contestants with what the paper has for them, by name.
 std::vector<Contestant> with_published(std::vector<Contestant> contestants,
@@ -103,6 +105,8 @@ std::vector<Contestant> baseline_contestants(const Baselines& baselines, int64_t
 
 /// Baselines of about 70,000 parameters, to go with short_training_stm(4, 32).
 Baselines short_training_baselines();
+/// Baselines of about 360,000 parameters, to go with short_training_stm(4, 64).
+Baselines wider_baselines();
 
 /// The paper's settings with small models and a short training. Relational tasks need batches of
 /// some size: with 32 the two-memory model is no better on relational recall than an LSTM, with 128

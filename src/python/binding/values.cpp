@@ -1,0 +1,132 @@
+#include "python/binding/values.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+
+namespace tessera::python {
+namespace {
+
+namespace py = pybind11;
+using config::Json;
+
+std::string text_of(py::handle value) {
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+  if (text == nullptr) throw py::error_already_set();
+  return {text, static_cast<size_t>(size)};
+}
+
+Json whole_number_of(py::handle value) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  if (overflow == 0) return number;
+  const unsigned long long large = PyLong_AsUnsignedLongLong(value.ptr());
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return large;
+}
+
+Json list_of(py::handle value) {
+  Json list = Json::array();
+  for (const py::handle item : value) list.push_back(json_of(item));
+  return list;
+}
+
+Json table_of(const py::dict& value) {
+  Json table = Json::object();
+  for (const auto& [key, item] : value) table[text_of(key)] = json_of(item);
+  return table;
+}
+
+/// What an annotation says of a field's type.
+template <typename Value>
+std::string type_name() {
+  if constexpr (std::is_same_v<Value, bool>) return "bool";
+  if constexpr (std::is_integral_v<Value>) return "int";
+  if constexpr (std::is_floating_point_v<Value>) return "float";
+  return "str";
+}
+template <typename Value>
+std::string type_of(Value*) {
+  return type_name<Value>();
+}
+template <typename Value>
+std::string type_of(std::optional<Value>*) {
+  return type_name<Value>() + " | None";
+}
+template <typename Value>
+std::string type_of(std::vector<Value>*) {
+  return "Sequence[" + type_name<Value>() + "]";
+}
+std::string type_of(const config::EnumField&) {
+  return "str";
+}
+std::string type_of(const std::vector<config::Field>&) {
+  return "Mapping[str, Any]";
+}
+
+}  // namespace
+
+Json json_of(py::handle value) {
+  PyObject* const object = value.ptr();
+  if (value.is_none()) return nullptr;
+  if (PyBool_Check(object)) return object == Py_True;
+  if (PyLong_Check(object)) return whole_number_of(value);
+  if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
+  if (PyUnicode_Check(object)) return text_of(value);
+  if (py::isinstance<py::dict>(value)) return table_of(py::reinterpret_borrow<py::dict>(value));
+  if (py::hasattr(value, "__fspath__")) return text_of(value.attr("__fspath__")());
+  if (PyIndex_Check(object)) return whole_number_of(value.attr("__index__")());
+  if (py::hasattr(value, "__float__")) return value.attr("__float__")().cast<double>();
+  if (PySequence_Check(object) && !PyBytes_Check(object)) return list_of(value);
+  throw py::type_error(
+      "a " + std::string(Py_TYPE(object)->tp_name) +
+      " was given, expected a bool, a number, a str, a path, or a list or dict of these");
+}
+
+py::object object_of(const Json& json) {
+  switch (json.type()) {
+    case Json::value_t::boolean:
+      return py::bool_(json.get<bool>());
+    case Json::value_t::number_integer:
+      return py::int_(json.get<int64_t>());
+    case Json::value_t::number_unsigned:
+      return py::int_(json.get<uint64_t>());
+    case Json::value_t::number_float:
+      return py::float_(json.get<double>());
+    case Json::value_t::string: {
+      const auto& text = json.get_ref<const std::string&>();
+      return py::reinterpret_steal<py::object>(
+          PyUnicode_DecodeUTF8(text.data(), std::ssize(text), "replace"));
+    }
+    case Json::value_t::array: {
+      py::list list;
+      for (const Json& item : json) list.append(object_of(item));
+      return list;
+    }
+    case Json::value_t::object: {
+      py::object answer = py::module_::import("tessera._answer").attr("Answer")();
+      for (const auto& [key, item] : json.items()) answer[py::str(key)] = object_of(item);
+      return answer;
+    }
+    default:
+      return py::none();
+  }
+}
+
+Json described(const std::vector<config::Field>& fields) {
+  const Json defaults = config::fields_to_json(fields);
+  Json list = Json::array();
+  for (const config::Field& field : fields) {
+    const std::string name(field.name);
+    list.push_back(
+        {{"name", name},
+         {"type", std::visit([](const auto& value) { return type_of(value); }, field.value)},
+         {"default", defaults[name]},
+         {"required", field.demand.required},
+         {"help", field.help}});
+  }
+  return list;
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,44 @@
+// tessera._networks: what tessera/model.py is made of. To load it registers torch.ops.tessera
+// (ops.cpp, memories.cpp).
+
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <memory>
+
+#include "python/networks/model_calls.h"
+
+PYBIND11_MODULE(_networks, module) {
+  namespace py = pybind11;
+  using namespace tessera::python;
+  py::module_::import("tessera._stores");  // which knows the exceptions
+  module.def("jobs", [] { return described(model_calls()); });
+  const py::call_guard<py::gil_scoped_release> without_gil;
+  py::class_<WrittenText>(module, "WrittenText")
+      .def("__iter__", [](py::object text) { return text; })
+      .def("__next__", [](WrittenText& text) {
+        std::optional<tessera::Written> news;
+        {
+          const py::gil_scoped_release no_gil;
+          news = text.next();
+        }
+        if (!news) throw py::stop_iteration();
+        return object_of(news->text);
+      });
+  py::class_<OpenModel>(module, "OpenModel")
+      .def(py::init<const std::filesystem::path&, const std::optional<std::string>&,
+                    const std::optional<std::string>&>(),
+           without_gil)
+      .def("answer",
+           [](OpenModel& model, const std::string& name, const py::dict& request,
+              const py::object& progress) {
+             return answer(model_calls(), model, name, request, progress);
+           })
+      .def(
+          "stream",
+          [](OpenModel& model, const py::dict& request) {
+            const auto writing = read_job<Writing>(json_of(request));
+            return std::unique_ptr<WrittenText>(new WrittenText(writing.begin(model)));
+          },
+          py::keep_alive<0, 1>());
+}

@@ -1,0 +1,67 @@
+#include "python/networks/open_model.h"
+
+#include <ATen/ATen.h>
+
+#include <span>
+#include <utility>
+
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/model/language_model.h"
+
+namespace tessera::python {
+namespace {
+
+std::optional<ops::WeightType> numbers_of(const std::optional<std::string>& name,
+                                          std::string_view what) {
+  if (!name) return {};
+  return config::enum_value<ops::WeightType>(*name, what);
+}
+
+WritingOptions checked(WritingOptions options) {
+  options.check();
+  return options;
+}
+
+}  // namespace
+
+OpenModel::OpenModel(const std::filesystem::path& path, const std::optional<std::string>& weights,
+                     const std::optional<std::string>& pairs)
+    : folder(
+          ModelFolder::load(path, {numbers_of(weights, "weights"), numbers_of(pairs, "pairs")})) {}
+
+Tokens OpenModel::encode(const std::string& text) const {
+  const auto ids = folder.tokenizer.encode(text, SpecialTokens::kRecognised);
+  return {ids.begin(), ids.end()};
+}
+
+Tokens OpenModel::encode_prompt(const std::string& text) const {
+  Tokens tokens = encode(text);
+  if (!tokens.empty()) return tokens;
+  const auto end = folder.tokenizer.end_of_text();
+  check_argument(end.has_value(),
+                 "the text is empty, and the tokenizer has no end of text to begin a new one with");
+  return {*end};
+}
+
+WrittenText::WrittenText(OpenModel& model, const std::string& prompt, WritingOptions options)
+    : model_(model),
+      prompt_(model.encode_prompt(prompt)),
+      options_(checked(std::move(options))),
+      session_(*model.folder.model, natural_reading(*model.folder.model)),
+      writer_(options_, /*sequence=*/0, prompt_.size()),
+      ended_(options_.max_tokens == 0) {}
+
+std::optional<Written> WrittenText::next() {
+  const Turn turn(model_.turns);
+  if (ended_) return {};
+  const at::Tensor logits =
+      (unread_ ? session_.step({*unread_}) : session_.add({prompt_})).contiguous();  // [1, V]
+  Written written = writer_.draw({logits.data_ptr<float>(), static_cast<size_t>(logits.size(1))},
+                                 session_.tokens().front());
+  unread_ = written.token->token;
+  ended_ = written.finish.has_value();
+  return written;
+}
+
+}  // namespace tessera::python

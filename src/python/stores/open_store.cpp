@@ -1,0 +1,67 @@
+#include "python/stores/open_store.h"
+
+#include <utility>
+
+#include "tessera/base/error.h"
+#include "tessera/store/sqlite.h"
+
+namespace tessera::python {
+
+OpenStore::OpenStore(std::filesystem::path folder, std::function<bool()> interrupts)
+    : folder_(std::move(folder)), interrupts_(std::move(interrupts)) {
+  open_reader();
+}
+
+void OpenStore::open_reader() {
+  reader_.emplace(folder_);
+  reader_->interrupt_when(interrupts_);
+}
+
+void OpenStore::check_open() const {
+  check_argument(!closed_, "the store {} is closed; open it again", folder_.native());
+}
+
+void OpenStore::read(const std::function<void(const store::MemoStore&)>& use) {
+  const Turn turn(turns_);
+  check_open();
+  end_edits();
+  if (reader_) {
+    const auto& config = reader_->config();
+    const store::Ledger now(reader_->folder().ledger_path(), store::sqlite::Access::kRead,
+                            config.text(), config.memory.vocabulary);
+    if (now.last_change() != reader_->ledger().last_change()) reader_.reset();
+  }
+  if (!reader_) open_reader();
+  use(*reader_);
+}
+
+void OpenStore::edit(const std::function<void(store::MemoWriter&)>& use) {
+  const Turn turn(turns_);
+  check_open();
+  reader_.reset();  // else it would keep forgotten text from being erased
+  if (!writer_) writer_.emplace(folder_);
+  use(*writer_);
+}
+
+void OpenStore::alone(const std::function<void(const std::filesystem::path&)>& use) {
+  const Turn turn(turns_);
+  check_open();
+  end_edits();
+  reader_.reset();
+  use(folder_);
+}
+
+void OpenStore::end_edits() {
+  if (!writer_) return;
+  writer_->checkpoint();
+  writer_.reset();
+}
+
+void OpenStore::close() {
+  const Turn turn(turns_);
+  closed_ = true;
+  reader_.reset();
+  end_edits();
+}
+
+}  // namespace tessera::python

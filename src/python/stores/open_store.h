@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "python/binding/turns.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
+
+namespace tessera::python {
+
+/// A store that is read and edited in turns, from any thread, one call at a time (Turn). Edits in a
+/// row share a writer, and readings in a row a reader; a reader that others' edits have left behind
+/// is replaced.
+class OpenStore {
+ public:
+  /// interrupts: asked while documents are read; where it is true, that ends with Interrupted.
+  /// Throws DataError and SystemError as store::MemoStore.
+  OpenStore(std::filesystem::path folder, std::function<bool()> interrupts);
+
+  /// Calls `use` with the store as it is now. Throws what it throws, and UsageError on a closed
+  /// store.
+  void read(const std::function<void(const store::MemoStore&)>& use);
+  /// The same with a writer, which is open until the next reading or close(). Throws
+  /// std::runtime_error while another process writes.
+  void edit(const std::function<void(store::MemoWriter&)>& use);
+  /// The same with its folder, while nothing of it is open here.
+  void alone(const std::function<void(const std::filesystem::path&)>& use);
+  /// Ends the edits: writes the matrix, and erases what was forgotten or replaced. May be called
+  /// twice.
+  void close();
+  bool closed() const { return closed_; }
+
+ private:
+  void check_open() const;
+  void end_edits();
+  void open_reader();
+
+  const std::filesystem::path folder_;
+  const std::function<bool()> interrupts_;
+  Turns turns_;  // for what follows
+  std::optional<store::MemoStore> reader_;
+  std::optional<store::MemoWriter> writer_;  // never beside the reader
+  std::atomic<bool> closed_ = false;
+};
+
+}  // namespace tessera::python

@@ -1,0 +1,41 @@
+"""Networks of associative memories: stores of documents, memories for PyTorch, models.
+
+What needs PyTorch (`load`, `Model`, `nn`, `ops`) is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tessera._answer import Answer
+from tessera._stores import DataError, UsageError, __version__
+from tessera.store import Store
+
+if TYPE_CHECKING:
+    from tessera import nn, ops
+    from tessera.model import Model, load
+
+__all__ = [
+    "Answer",
+    "DataError",
+    "Model",
+    "Store",
+    "UsageError",
+    "__version__",
+    "load",
+    "nn",
+    "ops",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("nn", "ops"):
+        return importlib.import_module(f"tessera.{name}")
+    if name in ("Model", "load"):
+        return getattr(importlib.import_module("tessera.model"), name)
+    raise AttributeError(f"module 'tessera' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,25 @@
+"""What a job answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Answer(dict[str, Any]):
+    """An answer of the library: a dict whose keys are also attributes, `answer.text`.
+
+    Its content is the JSON object that the program prints with --json.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            known = ", ".join(self)
+            raise AttributeError(f"the answer has no '{name}', it has: {known}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+    def __repr__(self) -> str:
+        return f"Answer({super().__repr__()})"

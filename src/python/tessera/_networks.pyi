@@ -1,0 +1,16 @@
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+from tessera._answer import Answer
+
+def jobs() -> list[Answer]: ...
+
+class WrittenText(Iterator[str]):
+    def __next__(self) -> str: ...
+
+class OpenModel:
+    def __init__(self, path: Path, weights: str | None, pairs: str | None) -> None: ...
+    def answer(
+        self, name: str, request: dict[str, Any], progress: Callable[[int, int], object] | None
+    ) -> Answer: ...
+    def stream(self, request: dict[str, Any]) -> WrittenText: ...

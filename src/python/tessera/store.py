@@ -1,0 +1,62 @@
+"""Stores of documents: memorize, recite with sources, forget exactly."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Iterable, Iterator
+
+from tessera import _stores
+from tessera._answer import Answer
+from tessera._store_jobs import StoreJobs
+
+
+class Store(StoreJobs):
+    """A store of documents, open for reading and for edits.
+
+    An edit is safe on disk when its call returns. The matrix is written, and the text of replaced
+    documents is erased, at the next question or when the store is closed; until then no other process can
+    write to the store. Threads may share a Store; their calls take turns.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        self._open = _stores.OpenStore(self._path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Store:
+        """The store in this folder. Raises DataError where the folder holds none or it is damaged."""
+        return cls(path)
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self._path
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        return self._open.closed
+
+    def close(self) -> None:
+        """Writes what is left to write. Questions and edits are refused from then on."""
+        self._open.close()
+
+    def ask(self, prompts: Iterable[str], **options: Any) -> Iterator[Answer]:
+        """recall() after each of these texts, with its options."""
+        return (self.recall(prompt, **options) for prompt in prompts)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<tessera.Store {str(self._path)!r}{' (closed)' if self.closed else ''}>"

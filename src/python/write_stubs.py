@@ -1,0 +1,41 @@
+"""Writes the stubs of the methods that are made from declarations. Usage: write_stubs.py PACKAGE_FOLDER"""
+
+import importlib
+import inspect
+import sys
+from pathlib import Path
+
+HEAD = """# Written by the build, from the declarations of the jobs.
+import os
+from typing import Callable, Mapping, Sequence
+
+from typing_extensions import Self
+
+from tessera._answer import Answer
+
+"""
+
+
+def stub_of(name, member):
+    signature = inspect.signature(getattr(member, "__func__", member))
+    parameters = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
+            parameters.append("*")
+        typed = parameter.name not in ("self", "cls")
+        default = "" if parameter.default is parameter.empty else " = ..."
+        parameters.append(parameter.name + (f": {parameter.annotation}{default}" if typed else ""))
+    decorator = "    @classmethod\n" if isinstance(member, classmethod) else ""
+    return f"{decorator}    def {name}({', '.join(parameters)}) -> {signature.return_annotation}: ...\n"
+
+
+package = Path(sys.argv[1])
+sys.path.insert(0, str(package.parent))
+for module, owner in (("_store_jobs", "StoreJobs"), ("_model_jobs", "ModelJobs")):
+    members = vars(getattr(importlib.import_module(f"tessera.{module}"), owner))
+    stubs = [
+        stub_of(name, member)
+        for name, member in members.items()
+        if inspect.isfunction(member) or isinstance(member, classmethod)
+    ]
+    (package / f"{module}.pyi").write_text(f"{HEAD}class {owner}:\n{''.join(stubs)}")

@@ -1,0 +1,95 @@
+"""tessera.load: what the program says about the same model directory."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import tessera  # noqa: E402
+
+MODEL = Path(os.environ["TESSERA_SOURCE_FOLDER"]) / "tests/checkpoint/model_without_checksum"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tessera.load(MODEL)
+
+
+def program(*arguments):
+    """The JSON object that the program prints."""
+    command = [os.environ["TESSERA_PROGRAM"], *map(str, arguments), "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def test_writes_what_the_program_writes(model):
+    expected = program("generate", "--model", MODEL, "--prompt", "And", "--max-tokens", 20, "--seed", 7)
+    answer = model.generate("And", max_tokens=20, seed=7)
+    assert (answer.text, answer.finish) == (expected["text"], expected["finish"])
+    assert [token.id for token in answer.tokens] == [token["id"] for token in expected["tokens"]]
+    probabilities = [token["log_probability"] for token in expected["tokens"]]
+    assert [token.log_probability for token in answer.tokens] == pytest.approx(probabilities, abs=1e-5)
+
+
+def test_streams_the_same_text(model):
+    whole = model.generate("And", max_tokens=20, seed=7).text
+    pieces = list(model.stream("And", max_tokens=20, seed=7))
+    assert "".join(pieces) == whole and len(pieces) > 1
+    assert list(model.stream("And", max_tokens=0)) == []
+
+
+def test_two_streams_at_once(model):
+    first, second = (model.stream("And", max_tokens=9, seed=seed) for seed in (1, 2))
+    assert "".join(a + b for a, b in zip(first, second))
+
+
+def test_scores_add_up(model):
+    whole, short = model.score(["And the king", "And"])
+    assert whole.tokens[0].get("log_probability") is None
+    assert whole.log_probability == pytest.approx(sum(t.log_probability for t in whole.tokens[1:]))
+    rest = model.loglikelihood("And", " the king")
+    assert rest.log_probability == pytest.approx(whole.log_probability - short.log_probability)
+    assert rest.greedy is False and len(rest.tokens) == 9
+    best = model.generate("And", max_tokens=1, temperature=0).tokens[0].text
+    assert model.loglikelihood("And", best).greedy is True
+
+
+def test_inspects_as_the_program_does(model):
+    expected = program("inspect", "--model", MODEL, "--text", "And the", "--memories", 3)
+    assert model.inspect("And the", memories=3) == expected
+
+
+def test_sums_of_an_inspection(model):
+    answer = model.inspect("And the")
+    layers = sum(
+        layer.persistent_memory + sum(head.logit for head in layer.heads) for layer in answer.layers
+    )
+    assert answer.embedding + answer.biases + layers == pytest.approx(answer.logit, abs=1e-4)
+
+
+def test_refuses_as_the_program_does(model, tmp_path):
+    with pytest.raises(tessera.DataError, match="config.json"):
+        tessera.load(tmp_path)
+    with pytest.raises(ValueError, match="weights is 'half', expected one of: float32, bf16, int8"):
+        tessera.load(MODEL, weights="half")
+    with pytest.raises(ValueError, match="top_p is 2"):
+        model.generate("And", top_p=2)
+    with pytest.raises(ValueError, match="unknown key 'seeds'.*'seed'"):
+        model.stream("And", seeds=2)
+    with pytest.raises(ValueError, match="the text is empty"):
+        model.inspect("")
+    with pytest.raises(ValueError, match="texts is \"And\", expected a list"):
+        model.score("And")
+
+
+def test_ctrl_c_ends_a_text(model):
+    def interrupt(done, of):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        model.generate("And", max_tokens=100000, ignore_end=True, progress=interrupt)
+    assert model.generate("And", max_tokens=3, ignore_end=True).finish == "max_tokens"
+    assert repr(model) == f"<tessera.Model {str(MODEL)!r}>"

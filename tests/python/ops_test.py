@@ -1,0 +1,99 @@
+"""torch.ops.tessera: values against the formula, gradients against differences, refused arguments."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.autograd import gradcheck  # noqa: E402
+
+from tessera import ops  # noqa: E402
+
+B, T, H, D = 2, 5, 3, 4
+
+
+def drawn(*sizes, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*sizes, dtype=torch.double, generator=generator).requires_grad_()
+
+
+def read(queries, keys, values, lag):
+    """y_t = sum_{i <= t - lag} softmax_i(q_t . k_i) v_i, by the whole matrix of scores."""
+    scores = torch.einsum("bthd,bihd->bhti", queries, keys)
+    seen = torch.ones(T, T, dtype=torch.bool).tril(-lag)
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1).nan_to_num()
+    return torch.einsum("bhti,bihd->bthd", weights, values)
+
+
+def test_kernel_smoothing_reads_earlier_pairs():
+    keys, values = drawn(B, T, H, D), drawn(B, T, H, D, seed=1)
+    assert torch.allclose(ops.kernel_smoothing(keys, values), read(keys, keys, values, lag=1))
+    single = ops.kernel_smoothing(keys.float(), values.float())  # the fused loop
+    assert torch.allclose(single, read(keys, keys, values, lag=1).float(), atol=1e-5)
+
+
+def test_causal_attention_reads_the_present_too():
+    queries, keys, values = (drawn(B, T, H, D, seed=seed) for seed in range(3))
+    expected = read(0.5 * queries, keys, values, lag=0)
+    assert torch.allclose(ops.causal_attention(queries, keys, values, 0.5), expected)
+
+
+def test_averages_by_hand():
+    x = torch.tensor([1.0, 2.0, 3.0]).view(1, 3, 1, 1)
+    half = torch.tensor([0.5])
+    assert ops.leaky_average(x, half).flatten().tolist() == [1, 2.5, 4.25]
+    assert ops.leaky_average(x, half, torch.full((1, 1, 1), 4.0)).flatten().tolist() == [3, 3.5, 4.75]
+    assert ops.peek_average(x, half).flatten().tolist() == [1.5, 2.5, 1.5]
+    three_four = torch.tensor([[3.0, 4.0]])
+    assert ops.scaled_unit_norm(three_four, torch.tensor([10.0]), 0.0).tolist() == [[6, 8]]
+
+
+def test_outer_product_attention_is_its_sum():
+    queries, keys, values = drawn(B, 2, D), drawn(B, 3, D, seed=1), drawn(B, 3, 5, seed=2)
+    factors = torch.tanh(queries[:, None] * keys[:, :, None])
+    expected = torch.einsum("bjsd,bje->bsde", factors, values)
+    assert torch.allclose(ops.outer_product_attention(queries, keys, values), expected)
+
+
+def test_linear_cross_entropy_is_that_of_the_logits():
+    hidden, embedding = drawn(6, D), drawn(7, D, seed=1)
+    targets = torch.tensor([0, 6, -100, 3, 3, 1])
+    expected = torch.nn.functional.cross_entropy(0.5 * hidden @ embedding.T, targets)
+    assert torch.allclose(ops.linear_cross_entropy(hidden, embedding, 0.5, targets), expected)
+
+
+CALLS = {
+    "kernel_smoothing": (ops.kernel_smoothing, [(B, T, H, D)] * 2, ()),
+    "causal_attention": (ops.causal_attention, [(B, T, H, D)] * 3, (0.7,)),
+    "leaky_average": (
+        lambda x, decay, initial: ops.leaky_average(x, decay.sigmoid(), initial),
+        [(B, T, H, D), (H,), (B, H, D)],
+        (),
+    ),
+    "peek_average": (ops.peek_average, [(B, T, H, D), (H,)], ()),
+    "scaled_unit_norm": (ops.scaled_unit_norm, [(B, T, H, D), (H,)], (1e-3,)),
+    "slot_read": (ops.slot_read, [(B, T, H, D), (H, 6, D), (H, 6, D)], ()),
+    "outer_product_attention": (ops.outer_product_attention, [(B, 2, D), (B, 3, D), (B, 3, 5)], ()),
+    "linear_cross_entropy": (ops.linear_cross_entropy, [(6, D), (7, D)], (0.5, torch.arange(6))),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients(name):
+    call, sizes, others = CALLS[name]
+    tensors = tuple(drawn(*size, seed=seed) for seed, size in enumerate(sizes))
+    assert gradcheck(lambda *inputs: call(*inputs, *others), tensors)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_op_is_one_of_torch(name):
+    assert hasattr(torch.ops.tessera, name)
+
+
+def test_a_wrong_shape_or_dtype_is_named():
+    keys = drawn(B, T, H, D)
+    with pytest.raises(ValueError, match=r"\[2, 3, 3, 4\], expected \[2, 5, 3, 4\]"):
+        ops.kernel_smoothing(keys, keys[:, :3])
+    with pytest.raises(ValueError, match="values is Float on cpu, expected Double"):
+        ops.kernel_smoothing(keys, keys.float())
+    with pytest.raises(ValueError, match="precision is 'half', expected one of: fp32, bf16"):
+        ops.kernel_smoothing(keys, keys, precision="half")

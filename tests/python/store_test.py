@@ -1,0 +1,240 @@
+"""tessera.Store: what the program's jobs do, from Python."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+import tessera
+
+LAMP = "The lamp beside the river burned all night, and nobody who passed it knew who had lit it.\n"
+SHIP = "A ship without a name lay in the orchard, far from any water, and apples fell on its deck.\n"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with tessera.Store.create(tmp_path / "store", dimension=256) as store:
+        store.memorize("lamp.txt", LAMP)
+        store.memorize("ship.txt", SHIP, meta=["place=orchard"])
+        yield store
+
+
+def test_recites_with_sources(store):
+    answer = store.recall("The lamp beside the river", tokens=30)
+    assert answer.text == LAMP[25:55]
+    assert answer.tokens[0].sources[0].document == "lamp.txt"
+    assert store.recall("Something that was never stored").text == ""
+    answers = store.ask(["The lamp beside the river", "A ship without a name lay"], tokens=9)
+    assert [answer.text for answer in answers] == [" burned a", " in the o"]
+
+
+def test_completes(store):
+    answer = store.complete("The lamp beside the river", tokens=12, temperature=0)
+    assert (answer.text, answer.finish) == (LAMP[25:37], "max_tokens")
+    assert len(answer.tokens) == 12
+    assert store.complete("Something never stored").finish == "not_stored"
+
+
+def test_finds_and_searches(store):
+    found = store.find("ORCHARD")
+    assert (found.places, found.data[0].document, found.data[0].line) == (1, "ship.txt", 1)
+    assert store.find("ORCHARD", case=True).places == 0
+    assert [passage.document for passage in store.search("apples")] == ["ship.txt"]
+
+
+def test_lists_shows_and_counts(store):
+    assert [document.id for document in store.documents()] == ["lamp.txt", "ship.txt"]
+    [ship] = store.documents(meta=["place=orchard"])
+    assert ship.metadata == {"place": "orchard"}
+    assert store.show("ship.txt").text == SHIP
+    assert store.stat().documents == 2
+    assert store.verify()["verified"] is True
+
+
+def test_forgets_as_if_it_had_never_been(store, tmp_path):
+    with tessera.Store.create(tmp_path / "other", dimension=256) as other:
+        other.memorize("lamp.txt", LAMP)
+        store.forget("ship.txt")
+        assert store.recall("A ship without a name lay").text == ""
+        assert store.stat().digest == other.stat().digest
+    assert b"apples" not in b"".join(file.read_bytes() for file in (tmp_path / "store").iterdir())
+
+
+def test_creates_as_the_program_does(tmp_path):
+    with tessera.Store.create(str(tmp_path / "store"), dimension=128, seed=3) as store:
+        statistics = store.stat()
+        assert (statistics.dimension, statistics.seed, statistics.documents) == (128, 3, 0)
+    with pytest.raises(ValueError, match="store"):
+        tessera.Store.create(tmp_path / "store")
+    with pytest.raises(ValueError, match="dimension is 100"):
+        tessera.Store.create(tmp_path / "other", dimension=100)
+    assert not (tmp_path / "other").exists()
+    (tmp_path / "lamp.txt").write_text(LAMP)
+    planned = tessera.Store.create(tmp_path / "planned", plan_from=tmp_path / "lamp.txt", error=0.2)
+    assert planned.stat().dimension >= 64
+
+
+def test_merges_rebuilds_and_exports(store, tmp_path):
+    with tessera.Store.create(tmp_path / "other", dimension=256) as other:
+        other.memorize("third.txt", "A third text, of which nobody has heard before.\n")
+    with tessera.Store.merge(tmp_path / "both", [store.path, other.path]) as both:
+        assert both.stat().documents == 3
+        both.export(tmp_path / "memory.safetensors")
+        assert (tmp_path / "memory.safetensors").stat().st_size > 256 * 256 * 4
+        both.rebuild("bpe", vocabulary=300)
+        assert both.stat().vocabulary > 257
+        assert both.recall("The lamp beside the river").text
+
+
+def test_refuses_as_the_program_does(store, tmp_path):
+    with pytest.raises(tessera.UsageError, match="tokens is -1, expected a whole number from 0 on"):
+        store.recall("The lamp beside the river", tokens=-1)
+    with pytest.raises(ValueError, match="lamp.txt"):
+        store.memorize("lamp.txt", SHIP)
+    with pytest.raises(ValueError, match="lamp.tx'.*did you mean 'lamp.txt'"):
+        store.forget("lamp.tx")
+    with pytest.raises(tessera.DataError, match="is not a memo store"):
+        tessera.Store.open(tmp_path)
+    with pytest.raises(TypeError, match="missing a required argument: 'prompt'"):
+        store.recall()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'token'"):
+        store.recall("The lamp", token=3)
+    with pytest.raises(TypeError, match="a bytes was given, expected"):
+        store.recall(b"The lamp")
+    with pytest.raises(UnicodeEncodeError):
+        store.recall("\udc80")
+    assert store.stat().documents == 2
+
+
+def test_damage_is_a_data_error(store):
+    store.close()
+    (store.path / "config.json").write_text("{")
+    with pytest.raises(tessera.DataError, match="config.json"):
+        tessera.Store(store.path)
+
+
+def test_a_closed_store_is_refused(store):
+    store.close()
+    store.close()
+    assert store.closed and "closed" in repr(store)
+    for call in (lambda: store.recall("The lamp beside"), lambda: store.forget("lamp.txt")):
+        with pytest.raises(ValueError, match="is closed; open it again"):
+            call()
+    with tessera.Store(str(store.path)) as again:
+        assert again.stat().documents == 2
+
+
+def test_one_writer_at_a_time(store):
+    with tessera.Store(store.path) as second:
+        assert second.stat().documents == 2
+        store.memorize("third.txt", "A third text, of which nobody has heard before.\n")
+        with pytest.raises(RuntimeError, match="another process"):
+            second.memorize("fourth.txt", "A fourth one.\n")
+        store.stat()  # ends the edits
+        second.memorize("fourth.txt", "A fourth one, which came in time.\n")
+        second.stat()
+        assert store.stat().documents == 4
+
+
+def test_answers_are_dicts(store):
+    answer = store.find("lamp")
+    assert json.loads(json.dumps(answer)) == answer
+    assert answer.places == answer["places"] and "places" in dir(answer)
+    with pytest.raises(AttributeError, match="no 'place', it has: places, documents, data"):
+        answer.place
+    assert repr(store) == f"<tessera.Store {str(store.path)!r}>"
+
+
+def test_options_are_those_of_the_jobs():
+    assert "tokens: maximum number of tokens to recite" in tessera.Store.recall.__doc__
+    import inspect
+
+    signature = inspect.signature(tessera.Store.recall)
+    assert signature.parameters["tokens"].default == 50
+    assert list(signature.parameters)[:2] == ["self", "prompt"]
+
+
+def test_progress_is_told_and_may_raise(store):
+    calls = []
+    store.verify(progress=lambda done, of: calls.append((done, of)))
+    assert calls and all(0 <= done <= of for done, of in calls)
+
+    def refuse(done, of):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        store.verify(progress=refuse)
+    with pytest.raises(ValueError, match="a progress function may not call"):
+        store.verify(progress=lambda done, of: store.stat())
+    assert store.stat().documents == 2
+
+
+def test_other_threads_run_meanwhile(store):
+    """The GIL is free: two threads that ask take turns, and neither waits for the other forever."""
+    answers = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(store.verify(progress=lambda *_: None)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(answers) == 4
+
+
+def test_ctrl_c_ends_a_call(store):
+    def interrupt(done, of):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+
+    with pytest.raises(KeyboardInterrupt):
+        store.memorize("long.txt", "All work and no play. " * 20000, progress=interrupt)
+    assert store.stat().documents == 2
+
+
+def test_a_signal_ends_a_call_soon(store):
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            store.memorize("long.txt", "All work and no play. " * 100000, replace=True)
+    assert time.monotonic() - started < 30
+    timer.join()
+
+
+def test_no_pytorch_is_needed(store):
+    """A Python that has no torch, in a process of its own."""
+    store.close()
+    script = (
+        "import sys; sys.modules['torch'] = None; import tessera\n"
+        f"with tessera.Store({str(store.path)!r}) as store: print(store.stat().documents)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("2\n", "")
+
+
+def test_a_fork_may_use_what_it_imported(store):
+    store.close()
+    with warnings.catch_warnings():  # Python 3.12 warns where threads have run before
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        with tessera.Store(store.path) as mine:
+            os._exit(0 if mine.stat().documents == 2 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_numbers_and_paths_of_other_libraries(store):
+    numpy = pytest.importorskip("numpy")
+    assert len(store.recall("The lamp beside the river", tokens=numpy.int64(5)).tokens) == 5
+    assert store.recall("The lamp beside the river", error_rate=numpy.float32(0.5)).text
+    assert store.memorize(Path("path.txt"), "Its id is a path, which becomes a text.\n").id == "path.txt"
