@@ -48,7 +48,7 @@ const std::vector<Verb> kVerbs = {
     {{"memo", "documents"}, {"store", "--json"}},
     {{"memo", "stat"}, {"store", "--measure", "--seed", "--json"}},
     {{"memo", "verify"}, {"store", "--repair"}},
-    {{"memo", "merge"}, {"out", "store"}},
+    {{"memo", "merge"}, {"store", "stores"}},
     {{"memo", "export"}, {"store", "--out"}},
     {{"manual"}, {"folder"}},
     {{"serve"},
