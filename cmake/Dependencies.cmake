@@ -13,7 +13,7 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 include(LibTorch)
 
 # Boost.Asio and Boost.Beast: headers only.
-find_package(Boost 1.74 REQUIRED)
+find_package(Boost 1.74 REQUIRED CONFIG)
 
 # oneDNN for the products of bytes; LibTorch comes with the same library.
 find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.h REQUIRED)

@@ -1,10 +1,26 @@
-# cmake --install build/release --prefix P: the program with its verbs, the libraries with
-# their headers, and what find_package(Tessera) and pkg-config need.
-set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "Where the program looks for its verbs: ../lib")
+# cmake --install build/release --prefix P, in three components, each also a Debian package:
+#   tessera          the program with its verbs, its manual pages and completions
+#   libtessera-dev   the libraries with their headers, what find_package(Tessera) and pkg-config need
+#   tessera-doc      the documentation and the examples
+set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "Where the program looks for its verbs: ../lib/tessera")
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS tessera_program tessera_light_verbs tessera_all_verbs)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tessera)
+install(TARGETS tessera_program)
+install(TARGETS tessera_light_verbs tessera_all_verbs
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
+install(CODE [[
+  set(share $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share)
+  execute_process(COMMAND $<TARGET_FILE:tessera_program> manual ${share} COMMAND_ERROR_IS_FATAL ANY)
+  file(GLOB pages ${share}/man/man1/tessera*.1)
+  execute_process(COMMAND gzip -fn9 ${pages} COMMAND_ERROR_IS_FATAL ANY)]])
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tessera-doc)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME libtessera-dev)
 install(TARGETS tessera_store EXPORT TesseraStoreTargets)
 install(TARGETS tessera_library EXPORT TesseraTargets)
 # The headers are those that docs/library.md lists.
@@ -14,7 +30,7 @@ foreach(line IN LISTS lines)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES src/tessera/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera/${folder})
 endforeach()
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/library.md)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS docs/library.md CHANGELOG.md)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tessera)
 foreach(targets TesseraStoreTargets TesseraTargets)
@@ -32,4 +48,17 @@ foreach(package tessera tessera_store)
   configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+
+# What Debian wants of every package.
+execute_process(COMMAND gzip -n9 INPUT_FILE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+                OUTPUT_FILE ${PROJECT_BINARY_DIR}/package/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
+foreach(component tessera libtessera-dev tessera-doc)
+  set(doc ${CMAKE_INSTALL_DATADIR}/doc/${component})
+  install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT ${component})
+  install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${doc} COMPONENT ${component})
+endforeach()
+foreach(component tessera libtessera-dev)
+  install(FILES packaging/lintian/${component} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+          COMPONENT ${component})
 endforeach()

@@ -18,7 +18,8 @@ add_link_options(-fopenmp)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)  # false alarms in std::string (GCC bug 105651)
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-    add_compile_options(-Wno-array-bounds)  # false alarms in LibTorch's use of std::vector<bool>
+    # false alarms in LibTorch's use of std::vector<bool>
+    add_compile_options(-Wno-array-bounds -Wno-stringop-overflow)
   endif()
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # LibTorch 1.13 leaves c10::IValue incomplete where libstdc++ 12 needs it in C++20.
@@ -26,10 +27,10 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 # Cold code is compiled a quarter quicker. From GCC 13 on precompiled headers, made with -O3, may be used
-# only where this flag, which -O1 does not have, is the same.
+# only where these flags, which -O1 does not have, are the same.
 set(TESSERA_COLD_OPTIONS -O1)
 include(CheckCXXCompilerFlag)
 check_cxx_compiler_flag(-munroll-only-small-loops TESSERA_HAS_UNROLL_ONLY_SMALL_LOOPS)
 if(TESSERA_HAS_UNROLL_ONLY_SMALL_LOOPS)
-  list(APPEND TESSERA_COLD_OPTIONS -munroll-only-small-loops)
+  list(APPEND TESSERA_COLD_OPTIONS -munroll-only-small-loops -mvzeroupper)
 endif()

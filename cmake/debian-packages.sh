@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what Tessera needs on Debian 12 or later: packages of the distribution, nothing else.
-# Usage: debian-packages.sh [--python | --tests]
-#   --python   also what `import tessera` needs
-#   --tests    also what the tests need, those of Python included
+# Usage: debian-packages.sh [--python | --package | --tests]
+#   --python    also what `import tessera` needs
+#   --package   also what makes Debian packages
+#   --tests     also what the tests need, those of Python included
 set -euo pipefail
 
 # Debian 13 renamed a package, and has no clang-format 14: there the layout is not checked.
@@ -27,10 +28,13 @@ if [[ "${1:-}" == --python || "${1:-}" == --tests ]]; then
 fi
 if [[ "${1:-}" == --tests ]]; then
   packages+=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev "${layout[@]}" chromium
-             librsvg2-bin curl python3-pytest mypy)
+             librsvg2-bin curl man-db zsh fish python3-pytest mypy)
   # Those of another source will do, and exclude Debian's.
   command -v node >/dev/null || packages+=(nodejs)
   command -v npm >/dev/null || packages+=(npm)
+fi
+if [[ "${1:-}" == --package ]]; then
+  packages+=(dpkg-dev file)
 fi
 
 missing=()

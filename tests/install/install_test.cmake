@@ -111,7 +111,13 @@ foreach(example kernel_smoothing associative_recall memorise_text)
   expect_equal("${example} prints" "${printed}" "${expected}")
 endforeach()
 
-# The installed program finds its verbs, trains, and writes what the example writes.
+# The installed program finds its verbs, trains, and writes what the example writes; its pages are there.
+foreach(page man/man1/tessera-memo-recall.1.gz bash-completion/completions/tessera
+        zsh/vendor-completions/_tessera fish/vendor_completions.d/tessera.fish)
+  if(NOT EXISTS ${PREFIX}/share/${page})
+    message(FATAL_ERROR "share/${page} is not installed")
+  endif()
+endforeach()
 set(program ${PREFIX}/bin/tessera)
 run("train" ignored ${program} train examples/configs/tiny.toml --set train.steps=20
     --set train.warmup_steps=5 --set data.text=docs/references.md --set data.vocabulary=300

@@ -53,10 +53,10 @@ bool is_light(int argc, char** argv) {
   return name == "memo" || name == "plan" || name == "tokenizer";
 }
 
-/// Libraries lie beside the program in a build folder and in ../lib where it is installed.
+/// Libraries lie beside the program in a build folder and in ../lib/tessera where it is installed.
 void* load(const std::string& library) {
   const std::string folder = executable_folder();
-  for (const char* place : {"/", "/../lib/"}) {
+  for (const char* place : {"/", "/../lib/tessera/"}) {
     const std::string path = folder + place + library;
     if (::access(path.c_str(), R_OK) == 0) return ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   }

@@ -16,7 +16,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr int kThreadsPerCore = 4;  // at most; thousands of threads take minutes to start
+constexpr int kMostThreads = 512;  // thousands take minutes to start
 
 int cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -36,8 +36,7 @@ int wrong_command_line(const CommandLineError& error) {
 int run(int argc, char** argv, const VerbSet& verbs) {
   int32_t threads = 0;
   Verb program("tessera", "Networks of associative memories: train, run, edit, measure.");
-  program.option("--threads", threads, "Threads to use (0: one per core)")
-      .between(0, kThreadsPerCore * cores());
+  program.option("--threads", threads, "Threads to use (0: one per core)").between(0, kMostThreads);
   verbs.add(program);
   const auto action = program.parse(argc, argv);
   verbs.run(threads > 0 ? threads : cores(), action);

@@ -16,6 +16,9 @@ void add_memo(Verb& program);
 void add_plan(Verb& program);
 void add_tokenizer(Verb& program);
 
+/// The verb `manual`: pages and completions of all verbs of the program.
+void add_manual(Verb& program);
+
 /// A set of verbs and how their actions are run.
 struct VerbSet {
   std::function<void(Verb& program)> add;

@@ -354,6 +354,24 @@ void Verb::footer(std::function<std::string()> text) {
   app_->footer(std::move(text));
 }
 
+VerbHelp Verb::help() const {
+  const HelpPage page;
+  VerbHelp verb{.name = full_name(), .help = app_->get_description(), .footer = app_->get_footer()};
+  const std::string usage = page.make_usage(app_, verb.name);  // "Usage: tessera …"
+  verb.usage = CLI::detail::trim_copy(usage.substr(usage.find(verb.name)));
+  for (const CLI::Option* option : app_->get_options()) {
+    OptionHelp known{.names = CLI::detail::split(option->get_name(false, true), ','),
+                     .value = CLI::detail::trim_copy(page.make_option_opts(option)),
+                     .takes_value = option->get_type_size() > 0,
+                     .help = option->get_description()};
+    const std::string type = option->get_type_name();  // "float32|bf16" of a choice
+    if (type.find('|') != std::string::npos) known.choices = CLI::detail::split(type, '|');
+    (option->get_positional() ? verb.arguments : verb.options).push_back(std::move(known));
+  }
+  for (const auto& below : below_) verb.verbs.push_back(below->help());
+  return verb;
+}
+
 void Verb::run(std::function<void()> action) {
   action_ = std::move(action);
 }

@@ -55,6 +55,24 @@ class Option {
   std::shared_ptr<State> state_;
 };
 
+/// What the help page says of an option or argument.
+struct OptionHelp {
+  std::vector<std::string> names{};    ///< "-h", "--help"; of an argument "store"
+  std::string value{};                 ///< "INT from 1 (default 3)", of a flag "(not with --paper)"
+  bool takes_value = false;            ///< a flag takes none
+  std::vector<std::string> choices{};  ///< the values there are, where they are few
+  std::string help{};
+};
+
+/// What the help page says of a verb and of those below it, for pages in other forms.
+struct VerbHelp {
+  std::string name{};   ///< the full one: "tessera memo recall"
+  std::string usage{};  ///< "tessera memo recall [OPTIONS] store..."
+  std::string help{}, footer{};
+  std::vector<OptionHelp> arguments{}, options{};
+  std::vector<VerbHelp> verbs{};
+};
+
 /// A verb of the program: its options, its help page, and what it does. It is written like its help
 /// page:
 ///
@@ -119,6 +137,8 @@ class Verb {
 
   /// What stands below the options on the help page; made when it is asked for.
   void footer(std::function<std::string()> text);
+  /// All that the help page says, also of the verbs below.
+  VerbHelp help() const;
   /// What the verb does. A verb that does nothing itself has verbs below it, one of which must be
   /// named.
   void run(std::function<void()> action);

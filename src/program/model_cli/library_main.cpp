@@ -28,6 +28,7 @@ void add_all_verbs(Verb& program) {
   add_study(program);
   add_serve(program);
   add_light_verbs(program);
+  add_manual(program);
 }
 
 /// LibTorch takes one thread where it cannot see the cores of a virtual machine, and its errors end

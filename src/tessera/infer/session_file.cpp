@@ -58,7 +58,7 @@ std::string checksum_of(const LanguageModel& model) {
   return sum.hex();
 }
 
-const std::string& metadata(const TensorFile& file, const std::string& name) {
+const std::string& metadata(const TensorFile& file, const char* name) {
   const auto found = file.metadata.find(name);
   if (found == file.metadata.end()) throw DataError(file.path, "its metadata lacks '{}'", name);
   return found->second;

@@ -48,6 +48,12 @@ void split(const at::Tensor& joined, const std::vector<at::Tensor>& bucket) {
   }
 }
 
+/// From 2.4 on LibTorch asks for libuv unless told otherwise, and Debian's is built without it.
+template <typename StoreOptions>
+void use_sockets(StoreOptions& options) {
+  if constexpr (requires { options.useLibUV; }) options.useLibUV = false;
+}
+
 }  // namespace
 
 std::vector<std::vector<at::Tensor>> in_buckets(const std::vector<at::Tensor>& tensors) {
@@ -100,6 +106,7 @@ Processes::Processes(const Rendezvous& rendezvous)
     options.isServer = leads() && !rendezvous.hosted;
     if (!rendezvous.hosted) options.numWorkers = static_cast<size_t>(count());
     options.timeout = limit;
+    use_sockets(options);
     const auto connect = [&]() -> c10::intrusive_ptr<c10d::Store> {
       return c10::make_intrusive<c10d::PrefixStore>(
           fmt::format("tessera/{}", rendezvous.attempt),

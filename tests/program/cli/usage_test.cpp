@@ -50,6 +50,7 @@ const std::vector<Verb> kVerbs = {
     {{"memo", "verify"}, {"store", "--repair"}},
     {{"memo", "merge"}, {"store", "stores"}},
     {{"memo", "export"}, {"store", "--out"}},
+    {{"manual"}, {"folder"}},
     {{"serve"},
      {"--model", "--store", "--runs", "--host", "--port", "--api-key-file", "--max-clients"}},
     {{"study"},
