@@ -1,7 +1,8 @@
-# cmake --install build/release --prefix P, in three components, each also a Debian package:
+# cmake --install build/release --prefix P, in components, of which the first three are also Debian packages:
 #   tessera          the program with its verbs, its manual pages and completions
 #   libtessera-dev   the libraries with their headers, what find_package(Tessera) and pkg-config need
 #   tessera-doc      the documentation and the examples
+#   python3-tessera  `import tessera`
 set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "Where the program looks for its verbs: ../lib/tessera")
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -49,6 +50,16 @@ foreach(package tessera tessera_store)
   install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+
+if(TESSERA_BUILD_PYTHON)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME python3-tessera)
+  set(package_folder ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages/tessera)
+  install(TARGETS tessera_python_stores tessera_python_networks DESTINATION ${package_folder})
+  set(stubs ${PROJECT_BINARY_DIR}/python/tessera/_store_jobs.pyi
+            ${PROJECT_BINARY_DIR}/python/tessera/_model_jobs.pyi)
+  install(DIRECTORY src/python/tessera/ DESTINATION ${package_folder} PATTERN __pycache__ EXCLUDE)
+  install(FILES ${stubs} DESTINATION ${package_folder})
+endif()
 
 # What Debian wants of every package.
 execute_process(COMMAND gzip -n9 INPUT_FILE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
