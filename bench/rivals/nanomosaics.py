@@ -44,6 +44,17 @@ def model_of(kind, channels, window):
     return mosaic_model.MemoryMosaic(config), sizes["vocab_size"], gpt2
 
 
+def step(model, optimizer, text):
+    """The loss, and how many seconds it took."""
+    start = time.perf_counter()
+    optimizer.zero_grad(set_to_none=True)
+    _, loss = model(text[:, :-1].contiguous(), text[:, 1:].contiguous())
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return loss.item(), time.perf_counter() - start
+
+
 def main():
     folder, kind, channels, window, threads, steps = sys.argv[1:]
     prepare(folder, int(threads))
@@ -53,16 +64,11 @@ def main():
     best = math.inf
     for _ in range(int(steps)):
         text = (torch.rand(batch, int(window) + 1) ** 2 * vocabulary).long()
-        start = time.perf_counter()
-        optimizer.zero_grad(set_to_none=True)
-        _, loss = model(text[:, :-1].contiguous(), text[:, 1:].contiguous())
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        best = min(best, time.perf_counter() - start)
+        loss, seconds = step(model, optimizer, text)
+        best = min(best, seconds)
     parameters = sum(p.numel() for p in model.parameters())
     print(json.dumps({"parameters": parameters, "tokens_per_second": batch * int(window) / best,
-                      "loss": loss.item()}))
+                      "loss": loss}))
 
 
 if __name__ == "__main__":

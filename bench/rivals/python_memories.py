@@ -10,10 +10,9 @@ to theirs, and the largest difference of a loss from theirs.
 
 import copy
 import sys
-import time
 
 import torch
-from nanomosaics import model_of, prepare
+from nanomosaics import model_of, prepare, step
 
 import tessera.nn
 
@@ -51,17 +50,6 @@ def with_our_memories(model, persistent):
             )
             block.mlp = with_weights_of(ours, block.mlp, PERSISTENT)
     return model
-
-
-def step(model, optimizer, text):
-    """The loss, and how many seconds it took."""
-    start = time.perf_counter()
-    optimizer.zero_grad(set_to_none=True)
-    _, loss = model(text[:, :-1].contiguous(), text[:, 1:].contiguous())
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    return loss.item(), time.perf_counter() - start
 
 
 def main():

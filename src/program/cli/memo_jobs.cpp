@@ -56,6 +56,12 @@ typename Job::Answer print_answer(const Command<Job>& command, Print print) {
   return answer;
 }
 
+/// What a verb does that answers its command and no more.
+template <typename Print>
+auto answers(Print print) {
+  return [print](const auto& command) { print_answer(command, print); };
+}
+
 /// Adds the verb of a job. `run`: what it does with its command, which answers it.
 template <typename Job, typename Run>
 Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run,
@@ -231,8 +237,7 @@ void make_searchable(const std::string& store) {
 }  // namespace
 
 void add_memo_find(Verb& memo) {
-  add_job<jobs::Find>(memo, {"text"},
-                      [](const auto& command) { print_answer(command, print_places); });
+  add_job<jobs::Find>(memo, {"text"}, answers(print_places));
 }
 
 void add_memo_search(Verb& memo) {
@@ -243,17 +248,15 @@ void add_memo_search(Verb& memo) {
 }
 
 void add_memo_show(Verb& memo) {
-  add_job<jobs::Show>(memo, {"id"}, [](const auto& command) { print_answer(command, print_text); });
+  add_job<jobs::Show>(memo, {"id"}, answers(print_text));
 }
 
 void add_memo_documents(Verb& memo) {
-  add_job<jobs::Documents>(memo, {},
-                           [](const auto& command) { print_answer(command, print_documents); });
+  add_job<jobs::Documents>(memo, {}, answers(print_documents));
 }
 
 void add_memo_stat(Verb& memo) {
-  add_job<jobs::Stat>(memo, {},
-                      [](const auto& command) { print_answer(command, print_statistics); });
+  add_job<jobs::Stat>(memo, {}, answers(print_statistics));
 }
 
 void add_memo_verify(Verb& memo) {
@@ -267,15 +270,11 @@ void add_memo_verify(Verb& memo) {
 }
 
 void add_memo_create(Verb& memo) {
-  add_job<jobs::Create>(
-      memo, {}, [](const auto& command) { print_answer(command, print_created); },
-      "The folder to create");
+  add_job<jobs::Create>(memo, {}, answers(print_created), "The folder to create");
 }
 
 void add_memo_merge(Verb& memo) {
-  add_job<jobs::Merge>(
-      memo, {"stores"}, [](const auto& command) { print_answer(command, print_merged); },
-      "The folder to create");
+  add_job<jobs::Merge>(memo, {"stores"}, answers(print_merged), "The folder to create");
 }
 
 void add_memo_rebuild(Verb& memo) {
@@ -286,8 +285,7 @@ void add_memo_rebuild(Verb& memo) {
 }
 
 void add_memo_export(Verb& memo) {
-  add_job<jobs::Export>(memo, {},
-                        [](const auto& command) { print_answer(command, print_exported); });
+  add_job<jobs::Export>(memo, {}, answers(print_exported));
 }
 
 }  // namespace tessera::cli

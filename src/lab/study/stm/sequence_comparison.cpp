@@ -88,8 +88,9 @@ void add_training_differences(const TrainConfig& train, const StmConfig& stm,
   const TrainConfig paper = task::default_task_training();
   if (train.optimizer != paper.optimizer || train.learning_rate != paper.learning_rate)
     results.add_difference(fmt::format(
-        "Training: {} at a rate of {:g}{}, batches of {}, at most {} updates, alike for all "
-        "models; the paper has RMSprop at 1e-4, batches of 128 and 50,000 updates or more.",
+        "Training: {} at a rate of {:g}{}, batches of {}, at most {} updates, chosen for the "
+        "two-memory model and the same for all; the paper has RMSprop at 1e-4, batches of 128 and "
+        "50,000 updates or more.",
         train.optimizer == OptimizerKind::kAdamW ? "Adam" : "RMSprop", train.learning_rate,
         train.min_learning_rate < train.learning_rate
             ? fmt::format(" that falls to {:g}", train.min_learning_rate)
