@@ -74,6 +74,17 @@ TEST(Recital, RecitesADocumentToItsEnd) {
   EXPECT_EQ(recite(memory, std::span(text).first(5)), Tokens(text.begin() + 5, text.end() - 1));
 }
 
+TEST(Recital, NothingFollowsAnEndOfText) {
+  Tokens text = random_tokens(20, 1);
+  text.push_back(kEndOfText);
+  const TextMemory memory = memory_of({text}, 512);
+  const LikelihoodDecoder decoder = decoder_of(memory);
+  Recital recital(memory, decoder, std::span(text).first(20), kEndOfText);
+  ASSERT_EQ(recital.next()->token, kEndOfText);
+  EXPECT_FALSE(recital.next());
+  EXPECT_FALSE(recital.next());
+}
+
 TEST(Recital, EndsWhereNothingStoredGoesOn) {
   const Tokens text = random_tokens(60, 1);  // no end of text
   const TextMemory memory = memory_of({text}, 512);

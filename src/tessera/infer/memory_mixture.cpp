@@ -62,8 +62,11 @@ double MemoryMixture::log_gain(int64_t token) const {
     stored += weight * share(m, token);
     weights += weight;
   }
-  if (stored == 0) return std::log1p(-weights);
-  return std::log1p(stored / std::exp(log_model_[static_cast<size_t>(token)]) - weights);
+  const double kept = std::log1p(-weights);
+  if (stored == 0) return kept;
+  // In logarithms: the model's own probability may be less than any number.
+  const double gained = std::log(stored) - log_model_[static_cast<size_t>(token)];
+  return std::max(kept, gained) + std::log1p(std::exp(-std::abs(kept - gained)));
 }
 
 void MemoryMixture::mix(std::span<float> logits) const {

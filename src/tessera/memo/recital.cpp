@@ -152,8 +152,9 @@ NextToken Recital::first_of(const Path& best) const {
   return token;
 }
 
-/// Moves on by one token; only the paths that begin with it remain.
+/// Moves on by one token; only the paths that begin with it remain: none after an end of text.
 void Recital::recite(int32_t token) {
+  if (token == end_of_text_) return paths_.clear();
   context_.push_back(token);
   drop_unread_context();
   std::erase_if(paths_, [&](const Path& path) {
