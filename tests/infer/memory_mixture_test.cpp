@@ -96,6 +96,20 @@ TEST(MemoryMixture, WeighsAndLearnsByHand) {
   EXPECT_NEAR(mixture.log_gain(2), std::log(1 - weights), 1e-6);
 }
 
+/// A stored token that the model holds for impossible, by more nats than a probability can have.
+TEST(MemoryMixture, AStoredTokenThatTheModelExcludesHasAFiniteLogit) {
+  const OneText memory({0, 1, 1});
+  MemoryMixture mixture(memory);
+  mixture.append(0);
+  std::vector<float> logits = {0, -2000, 0};
+  mixture.predict(logits);
+  const double q4 = std::exp(kLogRatio) / (1 + std::exp(kLogRatio)), q0 = 1 - q4;
+  EXPECT_NEAR(mixture.log_gain(1), std::log(q4 * 0.5 + q0 * 0.5 * 2 / 3) + 2000 + std::log(2.0),
+              1e-3);
+  mixture.mix(logits);
+  for (const float logit : logits) EXPECT_TRUE(std::isfinite(logit));
+}
+
 TEST(MemoryMixture, WithAnEmptyMemoryAllBitsAreTheModels) {
   const auto model = test::tiny_mosaic();
   const Tokens text = some_text(40, 3);

@@ -21,25 +21,6 @@ std::vector<int32_t> random_text(int64_t tokens) {
 
 const TextMemoryConfig kConfig{.heads = 2, .layers = 2, .vocabulary = 30};
 
-TEST(TextPlan, ComparesThreeKindsOfKeys) {
-  const auto text = random_text(600);
-  const auto plans = plan_text(
-      {text}, kConfig, 1, [](const RecallPredictor& predictor) { return predictor.plan_in(512); });
-  ASSERT_EQ(plans.size(), 3u);
-  using Keys = WindowMemory::Keys;
-  for (const auto& [plan, keys] :
-       {std::pair(plans[0], Keys::kSharedSlots), {plans[1], Keys::kHashedWindows}}) {
-    const WindowErrorPredictor predictor(
-        text, {.heads = 2, .layers = 2, .vocabulary = 30, .keys = keys}, 2000, 1);
-    EXPECT_EQ(plan.size.associations, predictor.associations());
-    EXPECT_EQ(plan.size.error, predictor.error(512).first);
-  }
-  const BoundWindowPredictor bound({text}, {2, 4}, 30, 2000, 1);
-  EXPECT_EQ(plans[2].size.associations, bound.associations());
-  EXPECT_EQ(plans[2].size.error, bound.error(512).first);
-  EXPECT_EQ(plans[2].size.error_in_any_dimension, bound.floor());
-}
-
 TEST(TextPlan, OfDocumentsFollowsTheCode) {
   const auto text = random_text(600);
   const auto choose = [](const RecallPredictor& predictor) { return predictor.plan_for(0.2); };

@@ -2,10 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
 
 namespace tessera::cli {
+namespace {
+
+std::string readable_seconds(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
+                        : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+}  // namespace
 
 void add_memo(Verb& program) {
   Verb& memo = program.verb(
@@ -20,6 +31,8 @@ void add_memo(Verb& program) {
   add_memo_find(memo);
   add_memo_search(memo);
   add_memo_forget(memo);
+  add_memo_history(memo);
+  add_memo_audit(memo);
   add_memo_documents(memo);
   add_memo_show(memo);
   add_memo_stat(memo);
@@ -48,6 +61,21 @@ std::string size_in_words(const memo::TextMemoryConfig& memory) {
   const std::string dimension = fmt::format("dimension {}", memory.dimension);
   return memory.shards == 1 ? dimension
                             : fmt::format("{} matrices of {}", memory.shards, dimension);
+}
+
+void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,
+                const jobs::Create::Planned& plan) {
+  const memo::SizePlan& size = plan.size;
+  fmt::print("{}: {} pairs of a window and its next token\n", documents, size.associations);
+  fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
+             size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", size.error,
+             size.standard_error, size.probes);
+  fmt::print(
+      "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
+      size.error_in_any_dimension);
+  fmt::print("  to memorize it: about {}, {} of memory, {} on disk\n",
+             readable_seconds(plan.cost.seconds), readable_bytes(plan.cost.memory_bytes),
+             readable_bytes(plan.cost.disk_bytes));
 }
 
 }  // namespace tessera::cli

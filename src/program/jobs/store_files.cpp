@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/memo/text_plan.h"
+#include "tessera/store/document_text.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/rebuild.h"
@@ -47,21 +49,30 @@ Encoded encoded(const Tokenizer& tokenizer, const Texts& sample) {
   return documents;
 }
 
-/// A plan for the smallest dimension that is predicted to recall the sample with the error allowed,
-/// in as many matrices as memory.shards becomes: those asked for, or the cheapest number.
+constexpr int64_t kWidest = 1 << 20;  // dimensions
+constexpr double kAboveLeast = 1e-3;
+
+/// A plan for the dimension given, or for the smallest that is predicted to recall the sample with
+/// the error allowed, in as many matrices as memory.shards becomes: those asked for, or the
+/// cheapest number.
 memo::SizePlan planned_size(const Create& create, memo::TextMemoryConfig& memory,
                             const Encoded& documents) {
+  double least = 0;
   const auto choose = [&](const memo::RecallPredictor& predictor) {
-    return predictor.plan_for(*create.error);
+    if (create.dimension) return predictor.plan_in(*create.dimension);
+    const auto [error, standard_error] = predictor.error(kWidest);
+    least = error + standard_error;
+    return predictor.plan_for(*create.error > 0 ? *create.error : least + kAboveLeast);
   };
-  const memo::SizePlan plan = create.matrices
-                                  ? memo::plan_memory(documents, memory, create.seed, choose)
-                                  : memo::plan_shards(documents, memory, create.seed, choose);
+  const bool divides = !create.matrices && !create.dimension;
+  const memo::SizePlan plan = divides ? memo::plan_shards(documents, memory, create.seed, choose)
+                                      : memo::plan_memory(documents, memory, create.seed, choose);
   if (!plan.dimension)
     throw UsageError(
-        "with an error of {} no dimension recalls {}; {:.4f} of its tokens follow windows that are "
-        "followed by other tokens elsewhere, allow a larger error than that",
-        *create.error, create.plan_from, plan.error_in_any_dimension);
+        "with an error of {} no dimension recalls {}: the least possible is {:.4f}, because {:.4f} "
+        "of its tokens follow windows that are followed by other tokens elsewhere; allow more, or "
+        "give 0 for a thousandth more than the least",
+        *create.error, create.plan_from, least, plan.error_in_any_dimension);
   return plan;
 }
 
@@ -80,6 +91,24 @@ Create::Planned planned(const Create& create, memo::TextMemoryConfig& memory,
 
 }  // namespace
 
+Create::Answer Create::sized(const Tokenizer& tokenizer, const Texts& sample) const {
+  Answer answer{.store = {}, .memory = {}, .tokenizer = tokenizer.description(), .plan = {}};
+  memo::TextMemoryConfig& memory = answer.memory;
+  memory.code = code;
+  memory.dimension = dimension.value_or(1024);
+  memory.shards = static_cast<int32_t>(matrices.value_or(1));
+  memory.seed = seed;
+  if (!plan_from.empty()) answer.plan = planned(*this, memory, tokenizer, sample);
+  return answer;
+}
+
+Create::Answer Create::plan(const OnProgress& on_progress) const {
+  check_argument(error.has_value() != dimension.has_value(),
+                 "give either error (to learn the size) or dimension (to learn what it recalls)");
+  const Texts sample = read_texts(plan_from);
+  return sized(tokenizer_of(*this, sample, on_progress), sample);
+}
+
 Create::Answer Create::run(const std::filesystem::path& store,
                            const OnProgress& on_progress) const {
   const bool plans = !plan_from.empty();
@@ -87,17 +116,11 @@ Create::Answer Create::run(const std::filesystem::path& store,
                  "a plan needs both plan_from, the text, and error, which is allowed; one is "
                  "missing");
   check_argument(!plans || !dimension, "give either plan_from or dimension, not both");
-  Answer answer{.store = store, .memory = {}, .tokenizer = {}, .plan = {}};
-  memo::TextMemoryConfig& memory = answer.memory;
-  memory.code = code;
-  memory.dimension = dimension.value_or(1024);
-  memory.shards = static_cast<int32_t>(matrices.value_or(1));
-  memory.seed = seed;
   const Texts sample = plans ? read_texts(plan_from) : Texts();
   const Tokenizer tokenizer = tokenizer_of(*this, sample, on_progress);
-  answer.tokenizer = tokenizer.description();
-  if (plans) answer.plan = planned(*this, memory, tokenizer, sample);
-  MemoStore::create(store, memory, tokenizer);
+  Answer answer = sized(tokenizer, sample);
+  answer.store = store;
+  MemoStore::create(store, answer.memory, tokenizer);
   return answer;
 }
 
@@ -159,13 +182,46 @@ Json Rebuild::Answer::json() const {
           {"tokenizer", tokenizer}};
 }
 
-Export::Answer Export::run(const std::filesystem::path& store, const OnProgress&) const {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Writes every document below a new folder.
+Export::Answer write_texts(const MemoStore& store, const fs::path& folder) {
+  const auto documents = store.ledger().documents();
+  for (const auto& document : documents) {
+    const fs::path path = fs::path(document.id).lexically_normal();
+    if (path.is_absolute() || *path.begin() == ".." || !path.has_filename())
+      throw DataError(store.path().native(),
+                      "'{}' is no path below a folder; memorize the document under another id, or "
+                      "read it with 'tessera memo show'",
+                      document.id);
+  }
+  check_argument(!is_there(folder) || fs::is_empty(folder), "{} already exists; name a new folder",
+                 folder.native());
+  Export::Answer answer{.file = folder};
+  for (const auto& document : documents) {
+    const std::string text = store::whole_text(store.ledger(), store.tokenizer(), document);
+    write_file(folder / document.id, text);
+    answer.bytes += text.size();
+    ++answer.documents;
+  }
+  return answer;
+}
+
+}  // namespace
+
+Export::Answer Export::run(const fs::path& store, const OnProgress&) const {
+  check_argument(out.empty() != texts.empty(), "give one of out and texts");
+  if (!texts.empty()) return write_texts(MemoStore(store), texts);
   store::export_memory(MemoStore(store), out);
-  return {out, std::filesystem::file_size(out)};
+  return {out, fs::file_size(out)};
 }
 
 Json Export::Answer::json() const {
-  return {{"file", file.native()}, {"bytes", bytes}};
+  Json json = {{"file", file.native()}, {"bytes", bytes}};
+  if (documents > 0) json["documents"] = documents;
+  return json;
 }
 
 }  // namespace tessera::jobs

@@ -9,6 +9,7 @@
 
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
+#include "tessera/data/tokenizer.h"
 #include "tessera/memo/recall_predictor.h"
 #include "tessera/memo/text_memory_config.h"
 #include "tessera/store/expected_cost.h"
@@ -39,8 +40,11 @@ struct Create {
     field("plan_from", plan_from,
           "instead: choose the smallest dimension that recalls this file, or the files of this "
           "folder, with the error that is allowed");
-    field("error", error, "share of tokens that may be recalled wrongly",
-          config::between(1e-6, 0.999999));
+    field(
+        "error", error,
+        "share of tokens that may be recalled wrongly; 0: a thousandth more than no dimension can "
+        "avoid",
+        config::between(0, 0.999999));
     field("matrices", matrices,
           "number of matrices; each window is in one of them, so that many small ones take less "
           "time than one of their size. Without it: 1, or in a plan the cheapest number",
@@ -71,6 +75,11 @@ struct Create {
     config::Json json() const;
   };
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
+  /// The same without creating it; a dimension may be given in place of an error.
+  Answer plan(const OnProgress& on_progress) const;
+
+ private:
+  Answer sized(const Tokenizer& tokenizer, const std::vector<std::string>& sample) const;
 };
 
 /// Creates a store that holds the documents of several stores (store::merge_stores).
@@ -130,25 +139,30 @@ struct Rebuild {
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
 };
 
-/// Writes the memory, without the documents, as one file (store::export_memory).
+/// Writes the memory, without the documents, as one file (store::export_memory), or the documents
+/// as text files.
 struct Export {
   static constexpr std::string_view kName = "export";
   static constexpr std::string_view kHelp =
-      "Write the memory, without the documents, as one safetensors file";
+      "Write the memory, without the documents, as one safetensors file, or the documents as texts";
 
-  std::string out;
+  std::string out = {}, texts = {};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("out", out, "the file to write", config::required());
+    field("out", out, "the file to write the memory to");
+    field("texts", texts, "a new folder to write every document to, as a file named by its id");
   }
 
   struct Answer {
     std::filesystem::path file;
-    uint64_t bytes;
+    uint64_t bytes = 0;
+    int64_t documents = 0;  ///< that were written as texts
 
     config::Json json() const;
   };
+  /// Throws UsageError unless one of out and texts is given; DataError where an id is no path below
+  /// the folder.
   Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
 };
 

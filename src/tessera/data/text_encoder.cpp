@@ -8,9 +8,9 @@
 namespace tessera {
 namespace {
 
-/// Whether text may be cut before a newline that follows a visible ASCII character without a change
-/// of ids. GPT-2's pattern always ends a pre-token there, another pattern may not; added tokens
-/// could reach across.
+/// Whether text may be cut before a newline that follows a visible ASCII character, or a space
+/// between two, without a change of ids. GPT-2's pattern always ends a pre-token there, another
+/// pattern may not; added tokens could reach across.
 bool newlines_separate(const TokenizerContent& content) {
   if (const auto* bpe = std::get_if<BpeModel>(&content.model))
     if (!bpe->rule().split || bpe->rule().pattern || bpe->rule().add_prefix_space) return false;
@@ -75,8 +75,11 @@ void TextEncoder::append_plain(std::string_view part, const char* text_begin,
 
 size_t TextEncoder::cut(std::string_view text, size_t least) const {
   if (!newlines_separate_) return text.size();
+  const auto is_visible = [&](size_t i) { return text[i] > ' ' && text[i] < '\x7F'; };
   for (size_t i = std::max<size_t>(1, least); i < text.size(); ++i)
-    if (text[i] == '\n' && text[i - 1] > ' ' && text[i - 1] < '\x7F') return i;
+    if (is_visible(i - 1) &&
+        (text[i] == '\n' || (text[i] == ' ' && i + 1 < text.size() && is_visible(i + 1))))
+      return i;
   return text.size();
 }
 

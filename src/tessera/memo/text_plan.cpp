@@ -14,15 +14,6 @@ BoundWindowPredictor bound_windows(const std::vector<std::vector<int32_t>>& docu
   return {documents, window_lengths(config), config.vocabulary, kProbes, seed, config.shards};
 }
 
-WindowErrorPredictor windows(std::span<const int32_t> tokens, const TextMemoryConfig& config,
-                             WindowMemory::Keys keys, uint64_t seed) {
-  const WindowMemory memory{.heads = config.heads,
-                            .layers = config.layers,
-                            .vocabulary = config.vocabulary,
-                            .keys = keys};
-  return {tokens, memory, kProbes, seed};
-}
-
 /// Time times size, for each pair.
 double cost_of(int32_t shards, int64_t dimension) {
   const auto d = static_cast<double>(dimension);
@@ -37,24 +28,12 @@ std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& documents) 
 
 }  // namespace
 
-std::vector<TextPlan> plan_text(const std::vector<std::vector<int32_t>>& documents,
-                                const TextMemoryConfig& config, uint64_t seed,
-                                const SizeChoice& choose) {
-  using Keys = WindowMemory::Keys;
-  const std::vector<int32_t> tokens = joined(documents);
-  TextMemoryConfig bound = config;
-  bound.code = WindowCodeKind::kBound;
-  return {{"keys that share parts (as in the paper)",
-           choose(windows(tokens, config, Keys::kSharedSlots, seed))},
-          {"an independent key per window",
-           choose(windows(tokens, config, Keys::kHashedWindows, seed))},
-          {"bound windows, each pair written once", choose(bound_windows(documents, bound, seed))}};
-}
-
 SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
                      const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose) {
   if (config.code == WindowCodeKind::kBound) return choose(bound_windows(documents, config, seed));
-  return choose(windows(joined(documents), config, WindowMemory::Keys::kSharedSlots, seed));
+  const WindowMemory memory{
+      .heads = config.heads, .layers = config.layers, .vocabulary = config.vocabulary};
+  return choose(WindowErrorPredictor(joined(documents), memory, kProbes, seed));
 }
 
 SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "tessera/memo/recall_predictor.h"
@@ -13,20 +12,6 @@ namespace tessera::memo {
 
 /// Chooses a size by a predictor: RecallPredictor::plan_for() an error, or plan_in() a dimension.
 using SizeChoice = std::function<SizePlan(const RecallPredictor&)>;
-
-/// A plan for one way to make keys of windows.
-struct TextPlan {
-  std::string keys;  ///< how keys are made, in words
-  SizePlan size;
-};
-
-/// How large a memory of these documents must be with each kind of keys: the paper's, whose windows
-/// share parts; an independent key for each window; bound windows (BoundCode). The first two take
-/// the documents as one text. config: heads, layers and vocabulary count. Throws
-/// UsageError as the predictors do.
-std::vector<TextPlan> plan_text(const std::vector<std::vector<int32_t>>& documents,
-                                const TextMemoryConfig& config, uint64_t seed,
-                                const SizeChoice& choose);
 
 /// The plan for a memory of these documents under config.code, in config.shards matrices, each of
 /// the dimension planned. seed: of the positions it looks at.

@@ -62,30 +62,23 @@ TEST_F(Plan, SaysHowPreciseItsSimulationIs) {
 TEST_F(Plan, ReadsCountsAndTexts) {
   const std::string counts = file_with("counts.txt", "the\t50\nof\t20\nand\t10\n");
   EXPECT_EQ(plan({"--counts", counts, "--outputs", "3", "--error", "0.05"}).status, 0);
-  std::string words;
-  for (int k = 0; k < 400; ++k) words += static_cast<char>('a' + k * k % 23);
-  const std::string text = file_with("words.txt", words);
-  const Outcome run = plan({"--text", text, "--tokenizer", "byte", "--dimension", "512", "--json"});
-  ASSERT_EQ(run.status, 0) << run.err;
-  const auto plans = config::Json::parse(run.out)["plans"];
-  ASSERT_EQ(plans.size(), 3u);
-  EXPECT_EQ(plans[2]["keys"], "bound windows, each pair written once");
-  EXPECT_LT(plans[2]["associations"], plans[1]["associations"]);
-  EXPECT_LE(plans[2]["predicted_error"], plans[1]["predicted_error"]);
 }
 
-TEST_F(Plan, EveryFileOfAFolderIsADocument) {
-  const std::string folder = path("texts");
-  std::filesystem::create_directory(folder);
-  for (const char* name : {"one", "two"})
-    write_text(folder + "/" + name, "a text that two documents have in common");
-  const Outcome run =
-      plan({"--text", folder, "--tokenizer", "byte", "--dimension", "512", "--json"});
-  ASSERT_EQ(run.status, 0) << run.err;
-  const auto json = config::Json::parse(run.out);
-  EXPECT_EQ(json["documents"], 2);
-  EXPECT_EQ(json["tokens"], 80);
-  EXPECT_EQ(json["layers"], 3) << "as a store has them";
+/// Without making a store.
+TEST_F(Plan, OfATextIsThatOfCreate) {
+  const Outcome planned =
+      plan({"--text", path("text.txt"), "--tokenizer", "byte", "--error", ".3"});
+  const Outcome made = tessera({"memo", "create", path("store"), "--plan-from", path("text.txt"),
+                                "--tokenizer", "byte", "--error", ".3"});
+  ASSERT_EQ(planned.status, 0) << planned.err;
+  const auto sizes = [](const std::string& out) {
+    return out.substr(0, out.find("  to memorize it"));
+  };
+  EXPECT_THAT(planned.out, HasSubstr("predicted error"));
+  EXPECT_EQ(sizes(planned.out), sizes(made.out));
+  const Outcome wide =
+      plan({"--text", path("text.txt"), "--tokenizer", "byte", "--dimension", "512", "--json"});
+  EXPECT_EQ(config::Json::parse(wide.out)["dimension"], 512);
 }
 
 TEST_F(Plan, RefusesWithTheReason) {
