@@ -19,7 +19,6 @@ namespace {
 
 constexpr const char* kConfig = "{}";
 constexpr int64_t kVocabulary = 300;
-constexpr int32_t kShards = 2;
 
 void store_document(Ledger& ledger, const std::string& id, int32_t tokens) {
   auto transaction = ledger.transaction();
@@ -38,22 +37,21 @@ void forget_document(Ledger& ledger, const std::string& id) {
   transaction.commit();
 }
 
-/// As if the files of all shards named this change.
-void settle(Ledger& ledger, int64_t change) {
-  std::array<int64_t, kShards> shards;
-  shards.fill(change);
-  ledger.settle(change, shards);
+/// As if there were files with these digests.
+void settle(Ledger& ledger) {
+  ledger.settle(std::array<std::string, 2>{"one", "two"});
+  ledger.tidy();
 }
 
 /// A ledger of a few pages of the smallest size: more of its bytes mean something.
 std::string small_ledger(bool with_log) {
   const fuzz::Folder folder;
   const auto path = folder / "ledger.sqlite";
-  Ledger::create(path, kConfig, kShards);
+  Ledger::create(path, kConfig);
   {
     Ledger ledger(path, Access::kWrite, kConfig, kVocabulary);
     for (const char* id : {"one", "two", "three", "four"}) store_document(ledger, id, 40);
-    settle(ledger, 2);
+    settle(ledger);
     forget_document(ledger, "two");
   }
   sqlite::Database(path, Access::kWrite)
@@ -81,7 +79,7 @@ void write(Ledger& ledger) {
   if (ledger.find("new")) return;
   store_document(ledger, "new", 10);
   forget_document(ledger, "new");
-  settle(ledger, ledger.last_change());
+  settle(ledger);
   ledger.check_integrity();
   const auto after = ledger.documents();
   const auto is_same = [](const StoredDocument& one, const StoredDocument& other) {

@@ -20,7 +20,7 @@ TEST_F(Damage, OfTheMatrix) {
   expect_noticed(name, "truncated", [](auto& bytes) { bytes.resize(40); });
   expect_noticed(name, "too few", [](auto& bytes) { bytes.clear(); });
   expect_noticed(name, "checksum", [](auto& bytes) {
-    bytes = replaced(bytes, "\"change\":\"2\"", "\"change\":\"1\"");
+    bytes = replaced(bytes, "\"change\":\"0\"", "\"change\":\"1\"");
   });
   expect_noticed(name, "has format 'tessera-memo-matrix-7'",
                  [](auto& bytes) { bytes = replaced(bytes, "matrix-1", "matrix-7"); });
@@ -48,7 +48,7 @@ TEST_F(Damage, OfConfigurationAndTokenizer) {
     text = Tokenizer::characters("some other letters", EndOfText::kPresent).to_json();
   });
   std::filesystem::remove(file("tokenizer.json"));
-  EXPECT_THAT(complaint(), HasSubstr("is not a memo store: it has no tokenizer.json"));
+  EXPECT_THAT(complaint(), HasSubstr("tokenizer.json: is missing; copy the one with the digest"));
   EXPECT_THAT(
       message_of<DataError>([&] { MemoStore(folder_ / "nothing"); }),
       HasSubstr("nothing: is not a memo store: it has no config.json; 'tessera memo create'"));
@@ -96,21 +96,21 @@ TEST_F(Damage, OfWhatTheLedgerSays) {
               HasSubstr("document 1"));
   EXPECT_THAT(after_sql("DELETE FROM documents WHERE number = 1"), HasSubstr("pairs"));
   EXPECT_THAT(after_sql("UPDATE store SET last_change = 1"),
-              HasSubstr("it is older than the matrix"));
-  EXPECT_THAT(after_sql("UPDATE store SET last_change = 3"),
-              HasSubstr("the journal lacks change 3"));
+              HasSubstr("the journal lacks change 1"));
   EXPECT_THAT(
-      after_sql("UPDATE store SET last_change = 4; INSERT INTO changes VALUES (4, 'forget', "
+      after_sql("UPDATE store SET last_change = 2; INSERT INTO changes VALUES (2, 'forget', "
                 "1, 1, '')"),
-      HasSubstr("the journal lacks change 3"));
-  EXPECT_THAT(after_sql("UPDATE store SET last_change = 3; INSERT INTO changes VALUES (3, 'alter', "
+      HasSubstr("the journal lacks change 1"));
+  EXPECT_THAT(after_sql("UPDATE store SET last_change = 1; INSERT INTO changes VALUES (1, 'alter', "
                         "1, 1, '')"),
               HasSubstr("a change of the kind 'alter'"));
+  EXPECT_THAT(after_sql("UPDATE settled SET digest = 'x'"),
+              HasSubstr("is older or newer than the ledger beside it"));
   EXPECT_THAT(after_sql("DELETE FROM store"), HasSubstr("was created with"));
   EXPECT_THAT(after_sql("DROP TABLE documents"),
               HasSubstr("ledger.sqlite: its tables are not those of a ledger; it was altered"));
-  EXPECT_THAT(after_sql("PRAGMA user_version = 5"),
-              HasSubstr("has format 5, this version of Tessera reads formats 1 to 4"));
+  EXPECT_THAT(after_sql("PRAGMA user_version = 6"),
+              HasSubstr("has format 6, this version of Tessera reads formats 1 to 5"));
   EXPECT_THAT(after_sql("PRAGMA user_version = 4"),
               HasSubstr("its tables are not those of a ledger"));
   EXPECT_THAT(after_sql("PRAGMA application_id = 2"),

@@ -83,6 +83,60 @@ TEST_F(Erasure, AWriterThatWasKilledIsMadeUpFor) {
   EXPECT_THAT(holders(store(), as_tokens(excerpt(101))), ::testing::Contains("ledger.sqlite"));
 }
 
+/// Two stores that hold the same documents have the same bytes, whatever else one of them held, and
+/// however many commands it took.
+TEST_F(Erasure, EveryFileIsThatOfAStoreThatNeverHeldIt) {
+  const auto memorize = [](const std::filesystem::path& path, const std::vector<int>& documents) {
+    MemoWriter writer(path);
+    for (const int number : documents)
+      writer.memorize("name-" + std::to_string(number), secret(number), Duplicates::kReplace, {},
+                      {{"page", std::to_string(number)}}, Times::kNone);
+    writer.checkpoint();
+  };
+  for (const int32_t shards : {1, 3}) {
+    memo::TextMemoryConfig memory = small_memory();
+    memory.shards = shards;
+    const auto forgot = store("forgot" + std::to_string(shards)),
+               never = store("never" + std::to_string(shards));
+    for (const auto& path : {forgot, never}) MemoStore::create(path, memory, byte_tokenizer());
+    memorize(forgot, {100, 101, 102, 103});
+    memorize(forgot, {104});
+    for (const int number : {101, 103}) forget(forgot, "name-" + std::to_string(number));
+    memorize(forgot, {105});
+    for (const int number : {100, 102, 104}) memorize(never, {number});
+    memorize(never, {105});
+    for (const auto& entry : std::filesystem::directory_iterator(forgot)) {
+      const auto name = entry.path().filename();
+      EXPECT_TRUE(content_of(forgot / name) == content_of(never / name)) << name << shards;
+    }
+    for (const int number : {100, 102, 104, 105}) forget(forgot, "name-" + std::to_string(number));
+    MemoStore::create(store("empty"), memory, byte_tokenizer());
+    for (const auto& entry : std::filesystem::directory_iterator(store("empty")))
+      EXPECT_TRUE(content_of(entry.path()) == content_of(forgot / entry.path().filename()))
+          << entry.path().filename();
+    std::filesystem::remove_all(store("empty"));
+  }
+}
+
+/// What a killed command left in SQLite's log is said, and gone with the next writer.
+TEST_F(Erasure, TheLogOfAKilledCommandIsEmptied) {
+  {
+    MemoWriter writer(store());
+    writer.memorize("name-101", secret(101), Duplicates::kRefuse);
+    EXPECT_THROW(writer.memorize("name-100", secret(100), Duplicates::kRefuse,
+                                 [&](int64_t done, int64_t tokens) {
+                                   if (done == tokens && done > 0) throw Interrupted("");
+                                 }),
+                 Interrupted);
+    std::filesystem::copy(store(), store("killed"));
+  }
+  EXPECT_GT(verify(MemoStore(store("killed"))).log_bytes, 0);
+  { MemoWriter opened(store("killed")); }
+  EXPECT_EQ(verify(MemoStore(store("killed"))).log_bytes, 0);
+  expect_gone(store("killed"), 100);
+  EXPECT_EQ(ids(MemoStore(store("killed"))), std::vector<std::string>{"name-101"});
+}
+
 /// Neither the words in the full-text index nor metadata.
 TEST_F(Erasure, NothingIsLeftOfWordsAndMetadata) {
   {

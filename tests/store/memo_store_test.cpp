@@ -88,11 +88,16 @@ TEST_F(StoreTest, MergedShardsAreTheWhole) {
 }
 
 TEST_F(StoreTest, MergesOnlyWhatFits) {
-  const auto one = store_of("one", {1, 2}), other = store_of("other", {2, 3});
+  const auto one = store_of("one", {1, 2}), same = store_of("same", {2, 3}),
+             other = store_of("other", {3});
+  merge_stores(store("both"), {one, same});
+  EXPECT_EQ(digest(store("both")), digest(store_of("whole", {1, 2, 3}))) << "'2' is held once";
+  EXPECT_EQ(verify(MemoStore(store("both"))).totals.documents, 3);
+  memorize(other, "2", document_text(4));
   EXPECT_THAT(message_of<UsageError>([&] {
                 merge_stores(store("out"), {one, other});
               }),
-              HasSubstr("both hold a document '2'"));
+              HasSubstr("both hold a document '2', of different texts"));
   MemoStore::create(store("seed"), small_memory(1), byte_tokenizer());
   EXPECT_THAT(message_of<UsageError>([&] {
                 merge_stores(store("out"), {one, store("seed")});

@@ -39,24 +39,6 @@ TEST_F(PassageIndexTest, RanksDocumentsByWordsInAnyOrderAndForm) {
   EXPECT_GT(found.front().score, 0);
 }
 
-/// Texts come and go beside a large one: each merge adds a level to SQLite's index, and it reads
-/// none of more than 2000.
-TEST_F(PassageIndexTest, IsReadAfterThousandsOfMerges) {
-  memorize(store(), "lamp", "The lamp is out.\n");
-  const sqlite::Database ledger(store() / "ledger.sqlite", sqlite::Access::kWrite);
-  std::string large;
-  for (int word = 0; word < 1200; ++word) large += "word" + std::to_string(word) + " ";
-  index_passages(ledger, 100, large);
-  for (int n = 0; n < 2100; ++n) {
-    index_passages(ledger, 101, "A violin is played.\n");
-    delete_passages(ledger, 101);
-    merge_passages(ledger);
-  }
-  EXPECT_THAT(places("lamp"), ElementsAre("lamp:1"));
-  EXPECT_EQ(indexed_text(ledger, 100), large);
-  EXPECT_THAT(places("violin"), ElementsAre());
-}
-
 TEST_F(PassageIndexTest, SaysOnWhichLineAPassageBegins) {
   std::string text;
   for (int line = 1; line <= 60; ++line)

@@ -31,7 +31,7 @@ Response binary_response(std::span<const Number> numbers) {
 /// Whoever adds up what several stores answer needs all answers from one state of each.
 void check_change(const MemoStore& store, const Request& request) {
   const int64_t asked = query_number(request, "change", 0, INT64_MAX);
-  const int64_t now = store.ledger().last_change();
+  const int64_t now = store.ledger().state();
   if (asked != now)
     throw ApiError(409, "the store is at change {}, the request is for change {}", now, asked)
         .about("change")
@@ -40,7 +40,7 @@ void check_change(const MemoStore& store, const Request& request) {
 
 Response describe_part(const MemoStore& store) {
   return json_response({{"config", Json::parse(store.config().text())},
-                        {"change", store.ledger().last_change()},
+                        {"change", store.ledger().state()},
                         {"documents", store.ledger().totals().documents},
                         {"token_counts", store.token_counts()}});
 }

@@ -56,7 +56,7 @@ void ServedStore::retire() {
 // ---- Readers.
 
 ServedStore::Snapshot::Snapshot(const std::filesystem::path& folder)
-    : store(folder), change_(store.ledger().last_change()) {}
+    : store(folder), change_(store.ledger().state()) {}
 
 const store::StoreReader& ServedStore::Snapshot::reader() const {
   if (!reader_) reader_.emplace(store);
@@ -141,10 +141,6 @@ int64_t ServedStore::begin_reading(std::unique_ptr<Snapshot>& snapshot) {
 void ServedStore::end_reading(int64_t era, std::unique_ptr<Snapshot> snapshot) {
   {
     const std::lock_guard lock(mutex_);
-    if (snapshot && snapshot->change_ > change_) {
-      change_ = snapshot->change_;
-      idle_.clear();
-    }
     const bool is_kept = snapshot && snapshot->change_ == change_ && !erases_ && !retired_ &&
                          idle_.size() < kIdleSnapshots;
     if (is_kept) idle_.push_back(std::move(snapshot));
@@ -161,15 +157,14 @@ void ServedStore::see_changes() {
   const auto now = Clock::now();
   if (now - looked_ < kStale) return;
   looked_ = now;
-  const int64_t change = ledger_now().last_change();
+  const int64_t change = ledger_now().state();
   if (change == change_) return;
   change_ = change;
   idle_.clear();
 }
 
 store::Ledger ServedStore::ledger_now() const {
-  return {folder_.ledger_path(), store::sqlite::Access::kRead, folder_.config().text(),
-          folder_.config().memory.vocabulary};
+  return folder_.open_ledger(store::sqlite::Access::kRead);
 }
 
 /// Does what must not be done while anybody reads. Readers that began before it may end in peace,
@@ -268,8 +263,12 @@ void ServedStore::end_round() {
 /// The next readers get a snapshot that is taken before the writer closes the ledger: its last user
 /// would have to empty SQLite's log.
 void ServedStore::checkpoint(store::MemoWriter& writer) {
-  writer.write_matrix();
+  writer.write_matrices();
   const auto finish = [&] {
+    {
+      const std::lock_guard lock(mutex_);
+      idle_.clear();  // else SQLite's log would grow
+    }
     writer.checkpoint();
     auto next = std::make_unique<Snapshot>(folder_.path());
     const std::lock_guard lock(mutex_);

@@ -53,7 +53,7 @@ class ServedStore {
 
    private:
     friend class ServedStore;
-    int64_t change_;  // the ledger's last one
+    int64_t change_;  // Ledger::state()
     mutable std::optional<store::StoreReader> reader_;
     std::function<bool()> interrupts_;
   };
@@ -105,7 +105,7 @@ class ServedStore {
   std::mutex mutex_;                                    // guards what follows, and is held briefly
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Snapshot>> idle_;  // of the latest change
-  int64_t change_ = -1;                          // the latest one
+  int64_t change_ = -1;                          // Ledger::state(), the latest one
   Clock::time_point looked_;                     // for it
   int64_t reading_ = 0;                          // readers that there are
   int64_t era_ = 0;                              // between two erasures

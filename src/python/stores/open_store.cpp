@@ -26,10 +26,8 @@ void OpenStore::read(const std::function<void(const store::MemoStore&)>& use) {
   check_open();
   end_edits();
   if (reader_) {
-    const auto& config = reader_->config();
-    const store::Ledger now(reader_->folder().ledger_path(), store::sqlite::Access::kRead,
-                            config.text(), config.memory.vocabulary);
-    if (now.last_change() != reader_->ledger().last_change()) reader_.reset();
+    const store::Ledger now = reader_->folder().open_ledger(store::sqlite::Access::kRead);
+    if (now.state() != reader_->ledger().state()) reader_.reset();
   }
   if (!reader_) open_reader();
   use(*reader_);

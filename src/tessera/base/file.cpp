@@ -97,10 +97,13 @@ void AtomicFile::overwrite(uint64_t offset, std::string_view text) {
 
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw SystemError(path_.native(), "write", errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
-    throw SystemError(path_.native(), "replace", errno);
+  replace_file(path_, temporary_);
   ::close(std::exchange(descriptor_, -1));
-  sync_folder(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
+}
+
+void replace_file(const std::filesystem::path& path, const std::filesystem::path& by) {
+  if (::rename(by.c_str(), path.c_str()) != 0) throw SystemError(path.native(), "replace", errno);
+  sync_folder(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
 }
 
 void remove_unfinished_files(const std::filesystem::path& folder) {

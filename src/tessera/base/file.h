@@ -38,6 +38,9 @@ void remove_unfinished_files(const std::filesystem::path& folder);
 /// Replaces the file's content atomically; creates the folder where it is missing.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Puts the file `by` in the place of `path`, atomically. Throws SystemError.
+void replace_file(const std::filesystem::path& path, const std::filesystem::path& by);
+
 /// Whether there is anything of this name. Throws SystemError where that cannot be told (no
 /// permission, a loop of links).
 bool is_there(const std::filesystem::path& path);

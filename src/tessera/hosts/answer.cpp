@@ -10,7 +10,7 @@ Answer recall(StoresOfHosts& stores, const std::string& prompt,
               const store::RecallOptions& options) {
   Answer answer;
   answer.absent = stores.ask([&] {
-    answer.question = store::read_question(stores, prompt);
+    answer.question = store::read_question(stores, prompt, options);
     answer.recall = store::recall(stores, answer.question.tokens, options);
   });
   return answer;

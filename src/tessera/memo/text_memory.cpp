@@ -89,6 +89,8 @@ int64_t TextMemory::edit(Edit edit, const TokenPieces& document, const ShardChoi
   std::vector<int32_t> done;
   try {
     return write(edit, document, chosen, done);
+  } catch (const Interrupted&) {
+    throw;
   } catch (...) {
     // A later piece failed. What the first ones changed is undone, exactly.
     std::vector<int32_t> undone;

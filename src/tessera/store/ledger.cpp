@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/data/utf8.h"
@@ -44,8 +45,8 @@ ChangeKind kind_of(const std::string& name, const std::string& path) {
 
 }  // namespace
 
-void Ledger::create(const std::filesystem::path& path, const std::string& config, int32_t shards) {
-  create_ledger_tables(path, config, shards == 1 ? kLedgerFormat : kLedgerFormatOfShards);
+void Ledger::create(const std::filesystem::path& path, const std::string& config) {
+  create_ledger_tables(path, config);
 }
 
 Ledger::Ledger(const std::filesystem::path& path, Access access, const std::string& config,
@@ -54,9 +55,11 @@ Ledger::Ledger(const std::filesystem::path& path, Access access, const std::stri
       format_(check_ledger_tables(*database_, config)),
       vocabulary_(vocabulary) {
   if (access == Access::kRead) return;
-  // Deleted rows are overwritten, so that a name does not outlive its row (erase_forgotten()).
+  // Deleted rows are overwritten, so that a name does not outlive its row.
   database_->execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
-  if (format_ >= kLedgerFormat) return;
+  if (log_bytes() > 0) changes_when_tidy_ = -1;
+  database_->empty_log();  // of what a killed process left there
+  if (format_ == kLedgerFormat) return;
   upgrade_ledger_tables(*database_, format_);
   format_ = kLedgerFormat;
 }
@@ -84,6 +87,15 @@ int64_t Ledger::last_change() const {
   if (change < 0 || change > kMost)
     throw DataError(database_->path(), "its last change has the number {}", change);
   return change;
+}
+
+int64_t Ledger::state() const {
+  Checksum sum;
+  sum.add(fmt::format("{}\n", last_change()));
+  visit_documents([&](const StoredDocument& document) {
+    sum.add(fmt::format("{} {} {}\n", document.number, document.checksum, document.id));
+  });
+  return static_cast<int64_t>(std::stoull(sum.hex(), nullptr, 16) >> 1);
 }
 
 LedgerTotals Ledger::totals() const {
@@ -154,6 +166,12 @@ std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limi
   return find_passages(*database_, question, limit);
 }
 
+std::vector<Neighbourhood> Ledger::neighbourhoods(const std::vector<std::string>& words,
+                                                  size_t least) const {
+  if (format_ < 3) return {};
+  return find_neighbourhoods(*database_, words, least);
+}
+
 bool Ledger::erasure_pending() const {
   Statement row(*database_, "SELECT erase FROM store");
   return row.step() && row.integer(0) != 0;
@@ -188,13 +206,28 @@ std::vector<Change> Ledger::changes_after(int64_t number) const {
 }
 
 int64_t Ledger::settled_change() const {
+  if (!settled_digests().empty()) return 0;
   Statement row(*database_, "SELECT number - 1 FROM changes ORDER BY number LIMIT 1");
   return row.step() ? row.integer(0) : last_change();
 }
 
+std::vector<std::string> Ledger::settled_digests() const {
+  std::vector<std::string> digests;
+  if (format_ < 5) return digests;
+  Statement rows(*database_, "SELECT digest FROM settled ORDER BY shard");
+  while (rows.step()) digests.push_back(rows.text(0));
+  return digests;
+}
+
+int64_t Ledger::log_bytes() const {
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(path() + "-wal", missing);
+  return missing ? 0 : static_cast<int64_t>(bytes);
+}
+
 std::vector<int64_t> Ledger::noted_changes() const {
   std::vector<int64_t> changes;
-  if (format_ < kLedgerFormatOfShards) return changes;
+  if (format_ < 4) return changes;
   Statement rows(*database_, "SELECT change FROM shards ORDER BY shard");
   while (rows.step()) changes.push_back(rows.integer(0));
   return changes;
@@ -224,8 +257,18 @@ int64_t Ledger::next_change() {
   return last_change();
 }
 
+/// Above those of all documents, also of those forgotten since the last settle().
+int64_t Ledger::next_number() const {
+  Statement row(*database_,
+                "SELECT max(coalesce((SELECT max(number) FROM documents), 0), "
+                "coalesce((SELECT max(document) FROM changes), 0)) + 1");
+  row.step();
+  return row.integer(0);
+}
+
 StoredDocument Ledger::store(const std::string& id, const memo::TokenPieces& tokens) {
-  StoredDocument document{next_change(), id, 0, 0, ""};
+  const int64_t change = next_change();
+  StoredDocument document{next_number(), id, 0, 0, ""};
   PieceWriter writer(*database_, document.number, vocabulary_);
   for (auto piece = tokens(); !piece.empty(); piece = tokens()) writer.append(piece);
   writer.finish();
@@ -234,8 +277,8 @@ StoredDocument Ledger::store(const std::string& id, const memo::TokenPieces& tok
   Statement(*database_, "INSERT INTO documents VALUES (?1, ?2, ?3, 0, ?4)", document.number, id,
             document.tokens, document.checksum)
       .run();
-  Statement(*database_, "INSERT INTO changes VALUES (?1, 'store', ?1, ?2, ?3)", document.number,
-            document.tokens, document.checksum)
+  Statement(*database_, "INSERT INTO changes VALUES (?1, 'store', ?2, ?3, ?4)", change,
+            document.number, document.tokens, document.checksum)
       .run();
   return document;
 }
@@ -279,44 +322,35 @@ void Ledger::forget(const StoredDocument& document) {
   database_->execute("UPDATE store SET erase = 1");
 }
 
-void Ledger::settle(int64_t change, std::span<const int64_t> shards) {
-  sqlite::Transaction settling = transaction();
-  if (format_ == kLedgerFormatOfShards)
-    for (size_t s = 0; s < shards.size(); ++s)
-      Statement(*database_, "INSERT OR REPLACE INTO shards VALUES (?1, ?2)",
-                static_cast<int64_t>(s), shards[s])
-          .run();
-  Statement(*database_,
-            "DELETE FROM pieces WHERE document IN (SELECT document FROM changes WHERE kind = "
-            "'forget' AND number <= ?1)",
-            change)
-      .run();
-  Statement(*database_, "DELETE FROM changes WHERE number <= ?1", change).run();
-  settling.commit();
-  if (erasure_pending()) erase_forgotten();
+bool Ledger::is_settled() const {
+  return last_change() == 0 && !settled_digests().empty() && !erasure_pending() &&
+         database_->changes() == changes_when_tidy_;
 }
 
-void Ledger::erase_forgotten() {
-  // VACUUM copies what the pages refer to, so the pages must be intact.
-  check_integrity();
-  // Deleted rows leave traces in free pages and in gaps of other pages. VACUUM rewrites all pages,
-  // which costs far less than the matrix that was just written.
-  merge_passages(*database_);
-  database_->execute("VACUUM");
-  empty_log();
-  // The names go last: as long as the text may be there, they say whose it is.
-  database_->execute("DELETE FROM forgotten");
-  empty_log();
-  database_->execute("UPDATE store SET erase = 0");
+void Ledger::settle(std::span<const std::string> digests) {
+  check_integrity();  // a copy takes what the pages refer to
+  copy_ = std::make_unique<sqlite::Database>(settled_copy(path(), digests));
+  if (!erasure_pending()) copy_->execute("VACUUM");
+  database_->replace_by(*copy_);
 }
 
-/// Moves the last changes from the log into the file.
+void Ledger::tidy() {
+  if (erasure_pending()) {
+    empty_log();
+    // The names go last: as long as the text may be there, they say whose it is.
+    copy_->execute("DELETE FROM forgotten; VACUUM");
+    database_->replace_by(*copy_);
+    empty_log();
+    database_->execute("UPDATE store SET erase = 0");
+  }
+  copy_.reset();
+  if (database_->empty_log_and_counts()) changes_when_tidy_ = database_->changes();
+}
+
+/// Where a reader would be left with what was forgotten, says so.
 void Ledger::empty_log() {
-  Statement log(*database_, "PRAGMA wal_checkpoint(TRUNCATE)");
-  const bool kept = log.step() && log.integer(0) != 0;
-  log.run();
-  if (kept)
-    throw std::runtime_error(database_->path() +
+  if (!database_->empty_log())
+    throw std::runtime_error(path() +
                              ": the document is forgotten, but another process still reads the "
                              "state before, so its text stays in the file for now; the next "
                              "command that writes after that process has ended erases it");

@@ -23,7 +23,7 @@ class Transaction;
 }  // namespace sqlite
 
 struct StoredDocument {
-  int64_t number = 0;  ///< of the change that stored it; later documents have larger numbers
+  int64_t number = 0;  ///< later documents have larger numbers
   std::string id;
   int64_t tokens = 0;
   int64_t pairs = 0;  ///< pairs that it wrote into the memory
@@ -71,24 +71,33 @@ struct FoundPassage {
   std::string text;  ///< an excerpt, the words found in [brackets]
 };
 
+/// A part of a document's text.
+struct Neighbourhood {
+  int64_t document = 0;  ///< its number
+  std::string text;
+};
+
 /// The source of truth of a store: its documents, their tokens, and a journal of the changes that
 /// the matrix file does not contain yet. The matrix is a pure function of the ledger.
 ///
-/// Changes are numbered from 1. Each is one transaction, so that a process killed at any moment
-/// leaves the state before it or after it. The tokens of a forgotten document stay until settle(),
-/// because they must be removed from an older matrix.
+/// Changes are numbered from 1 since the ledger was last settled. Each is one transaction, so that
+/// a process killed at any moment leaves the state before it or after it. The tokens of a forgotten
+/// document stay until settle(), because they must be removed from an older matrix.
+///
+/// A settled ledger's file is a function of the documents, their details and their order alone: its
+/// bytes do not tell what else was ever stored, nor how many commands it took.
 ///
 /// Tables: store (one row: configuration, last change, whether forgotten text may still lie in the
 /// file), documents, pieces (tokens in pieces of 65,536, as 16-bit numbers where the vocabulary
 /// allows, else 32-bit, little-endian), changes, forgotten (whose text may still lie in the file),
-/// details and metadata (DocumentDetails), passages and words (passage_index.h), and in a store of
-/// several shards: shards (noted_changes()).
+/// details and metadata (DocumentDetails), passages and words (passage_index.h), settled
+/// (settled_digests()), and shards (noted_changes()).
 /// A ledger of an earlier version is read as it is and upgraded by the first writer. Every member
 /// throws as sqlite::Database does.
 class Ledger {
  public:
   /// A ledger without documents. config: the store's configuration as text.
-  static void create(const std::filesystem::path& path, const std::string& config, int32_t shards);
+  static void create(const std::filesystem::path& path, const std::string& config);
 
   /// Throws DataError if the file is not a ledger, or has another format or configuration.
   Ledger(const std::filesystem::path& path, sqlite::Access access, const std::string& config,
@@ -105,6 +114,8 @@ class Ledger {
   void take_snapshot();
 
   int64_t last_change() const;
+  /// A number that differs, but for chance, where the documents or the changes differ.
+  int64_t state() const;
   LedgerTotals totals() const;
   /// In the order in which they were stored.
   std::vector<StoredDocument> documents() const;
@@ -123,6 +134,9 @@ class Ledger {
   bool searchable() const;
   /// find_passages(), of the documents that are indexed.
   std::vector<FoundPassage> search(std::string_view question, int64_t limit) const;
+  /// find_neighbourhoods(), of the documents that are indexed.
+  std::vector<Neighbourhood> neighbourhoods(const std::vector<std::string>& words,
+                                            size_t least) const;
   /// Whether text of forgotten documents may still lie in the file, because a forget() was not
   /// followed by a settle() that succeeded.
   bool erasure_pending() const;
@@ -132,10 +146,14 @@ class Ledger {
   std::vector<Change> changes_after(int64_t number) const;
   /// The last change that is not in the journal any more.
   int64_t settled_change() const;
-  /// Of a store of several shards: the change that each shard's file named at the last settle(). A
-  /// checkpoint leaves out the shards that nothing has changed, so this may be an earlier one; a
-  /// file that names it contains all that is settled. Empty before the first settle().
+  /// content_digest() of each shard's matrix at the last settle(): a file with this digest contains
+  /// all that is settled. Empty in a ledger of an earlier version.
+  std::vector<std::string> settled_digests() const;
+  /// The same in a ledger of format 4: the change that each shard's file named then.
   std::vector<int64_t> noted_changes() const;
+  /// Bytes of SQLite's log beside the file. A command that was killed may have left text there that
+  /// no document has, and a reader what was moved into the file since.
+  int64_t log_bytes() const;
 
   /// Throws DataError if the full-text index does not hold the text of this document.
   void check_index(const StoredDocument& document) const;
@@ -157,22 +175,27 @@ class Ledger {
   /// Leaves no document indexed.
   void empty_index();
   void forget(const StoredDocument& document);
-  /// To be called when the matrix files contain the changes up to this number: removes them from
-  /// the journal, and all remains of forgotten documents from the files. shards: the change that
-  /// each file names (noted_changes()). Throws std::runtime_error if another process still reads
-  /// such remains; the next settle() removes them.
-  void settle(int64_t change, std::span<const int64_t> shards);
+  /// Whether settle() and tidy() would change nothing.
+  bool is_settled() const;
+  /// Empties the journal, numbers the documents from 1 on, and notes the digests of the matrices
+  /// that contain all changes; files with these matrices must be there.
+  void settle(std::span<const std::string> digests);
+  /// After settle(): removes all remains of forgotten documents from the files. Throws
+  /// std::runtime_error if another process still reads such remains; the next one removes them.
+  void tidy();
 
  private:
   void visit_documents(const std::function<void(StoredDocument&&)>& visit) const;
   int64_t next_change();
-  void erase_forgotten();
+  int64_t next_number() const;
   void empty_log();
 
   std::unique_ptr<sqlite::Database> database_;
   int64_t format_;  // of the tables
   std::unique_ptr<sqlite::Transaction> snapshot_;
   int64_t vocabulary_;
+  std::unique_ptr<sqlite::Database> copy_;  // from settle() to tidy()
+  int64_t changes_when_tidy_ = 0;           // of the database's rows; -1: the log was not empty
 };
 
 }  // namespace tessera::store

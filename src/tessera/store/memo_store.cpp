@@ -24,22 +24,23 @@ void MemoStore::create(const std::filesystem::path& path, const memo::TextMemory
   const StoreConfig config = StoreConfig::of(memory, tokenizer);
   NewFolder folder(path);
   const StoreLock lock(folder.path() / "lock");
-  StoreFolder::create(folder.path(), config, tokenizer)
-      .write_matrices(memo::TextMemory(config.memory), 0);
+  {
+    const StoreFolder made = StoreFolder::create(folder.path(), config, tokenizer);
+    Ledger ledger = made.open_ledger(sqlite::Access::kWrite);
+    made.settle(ledger, memo::TextMemory(config.memory));
+  }  // closed, so that SQLite removes its own files
   folder.commit();
 }
 
 MemoStore::MemoStore(const std::filesystem::path& folder)
-    : folder_(StoreFolder::open(folder)),
-      ledger_(folder_.ledger_path(), sqlite::Access::kRead, config().text(),
-              config().memory.vocabulary) {
-  // First the ledger, then the matrices: these contain whatever a checkpoint has removed from the
-  // journal by then. If a writer came in between, a matrix is ahead: try again.
+    : folder_(StoreFolder::open(folder)), ledger_(folder_.open_ledger(sqlite::Access::kRead)) {
+  // First the ledger, then the matrices. If a writer settled the store in between, they do not
+  // belong together: try again.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     ledger_.take_snapshot();
-    files_ = folder_.open_matrices();
-    const int64_t change = ledger_.last_change();
-    if (std::ranges::all_of(files_, [&](const auto& f) { return f.state().change <= change; }))
+    files_ = folder_.open_matrices(ledger_);
+    if (std::ranges::all_of(StoreFolder::changes_in(files_, ledger_),
+                            [](const auto& change) { return change.has_value(); }))
       return;
   }
 }
@@ -49,6 +50,11 @@ MemoStore::~MemoStore() = default;
 const memo::TextMemory& MemoStore::memory() const {
   if (!memory_) memory_.emplace(folder_.memory(files_, ledger_));
   return *memory_;
+}
+
+std::vector<int64_t> MemoStore::token_counts() const {
+  if (token_counts_.empty()) token_counts_ = ledger_.token_counts();
+  return token_counts_;
 }
 
 Readings MemoStore::readings(std::string_view typed) const {
@@ -61,10 +67,12 @@ std::vector<TokenSources> MemoStore::sources(std::span<const int32_t> text, size
 }
 
 std::string MemoStore::digest() const {
-  const int64_t oldest = std::ranges::min(StoreFolder::changes_in(files_, ledger_));
   std::vector<std::string> digests;
   for (const MatrixFile& file : files_) digests.push_back(file.state().digest);
-  if (oldest != ledger_.last_change() || std::ranges::count(digests, "") > 0)
+  const bool is_last = std::ranges::all_of(
+      StoreFolder::changes_in(files_, ledger_),
+      [last = ledger_.last_change()](const auto& change) { return change == last; });
+  if (!is_last || std::ranges::count(digests, "") > 0)
     return content_digest(config().text(), memory());
   return digest_of_shards(digests);
 }

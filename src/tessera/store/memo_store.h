@@ -39,7 +39,8 @@ class MemoStore final : public QuestionedStore {
   /// At the first call brought up to date. A matrix is checked when it is first needed; where its
   /// file is damaged, DataError is thrown then.
   const memo::TextMemory& memory() const override;
-  std::vector<int64_t> token_counts() const override { return ledger_.token_counts(); }
+  /// One pass over the documents at the first call.
+  std::vector<int64_t> token_counts() const override;
   Readings readings(std::string_view typed) const override;
   std::vector<TokenSources> sources(std::span<const int32_t> text, size_t first,
                                     size_t most) const override;
@@ -51,6 +52,7 @@ class MemoStore final : public QuestionedStore {
   Ledger ledger_;
   std::vector<MatrixFile> files_;
   mutable std::optional<memo::TextMemory> memory_;
+  mutable std::vector<int64_t> token_counts_;
 };
 
 /// Writes a store's memory as one safetensors file, without its documents: the tensor "C" [d, d]

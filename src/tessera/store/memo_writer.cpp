@@ -36,11 +36,11 @@ void check_text(const std::string& id, std::string_view text) {
 MemoWriter::MemoWriter(const std::filesystem::path& path)
     : folder_(StoreFolder::open(path)),
       lock_(std::make_unique<StoreLock>(folder_.lock_path())),
-      ledger_(folder_.ledger_path(), sqlite::Access::kWrite, config().text(),
-              config().memory.vocabulary),
+      ledger_(folder_.open_ledger(sqlite::Access::kWrite)),
       encoder_(folder_.tokenizer()) {
   remove_unfinished_files(folder_.path());
   NewFolder::remove_unfinished(folder_.path());
+  folder_.put_in_place(ledger_);
   finish_erasure();
   index_documents();
 }
@@ -80,7 +80,7 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
 }
 
 Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
-                               const OnTokens& on_tokens, const Metadata& metadata) {
+                               const OnTokens& on_tokens, const Metadata& metadata, Times times) {
   check_id(id, duplicates);
   check_text(id, text);
   const auto known = ledger_.find(id);
@@ -88,12 +88,13 @@ Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Dup
   load();
   const auto started = Clock::now();
   auto transaction = ledger_.transaction();
-  DocumentDetails details{std::ssize(text), std::time(nullptr), text_digest(text), metadata};
+  const int64_t now = times == Times::kKept ? std::time(nullptr) : 0;
+  DocumentDetails details{std::ssize(text), now, text_digest(text), metadata};
   if (known) {
     details.metadata.merge(ledger_.details(*known).metadata);
     ledger_.forget(*known);
   }
-  StoredDocument document = ledger_.store(id, encoded(id, text));
+  StoredDocument document = ledger_.store(id, encoded(id, text, on_tokens));
   memo::TextMemory memory = take();
   if (known) memory.forget(ledger_.pieces(*known));
   document.pairs = memory.memorize(stored(document, on_tokens));
@@ -126,10 +127,12 @@ void MemoWriter::describe(const std::string& id, const DocumentDetails& details)
 }
 
 /// The document's tokens: those of its text, then the end of text, if the tokenizer has one.
-memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view text) {
-  return [&id, most = memo::TextMemory::most_tokens(config().memory),
+memo::TokenPieces MemoWriter::encoded(const std::string& id, std::string_view text,
+                                      const OnTokens& on_tokens) {
+  return [&id, &on_tokens, most = memo::TextMemory::most_tokens(config().memory),
           pieces = encoder_.pieces(text), end = encoder_.tokenizer().end_of_text(),
           tokens = int64_t{0}, ended = false]() mutable -> std::span<const int32_t> {
+    if (on_tokens) on_tokens(0, 0);
     const auto piece = pieces();
     tokens += static_cast<int64_t>(piece.size());
     if (tokens > most)
@@ -164,10 +167,14 @@ void MemoWriter::forget(const std::string& id, const OnTokens& on_tokens) {
 
 void MemoWriter::load() {
   if (memory_) return;
-  const std::vector<MatrixFile> files = folder_.open_matrices();
+  const std::vector<MatrixFile> files = folder_.open_matrices(ledger_);
   memory_ = folder_.memory(files, ledger_);
-  written_.clear();
-  for (const MatrixFile& file : files) written_.push_back({file.state().change, 0});
+  const std::vector<std::string> settled = ledger_.settled_digests();
+  in_place_.assign(files.size(), {});
+  beside_ = in_place_;
+  for (size_t s = 0; s < settled.size(); ++s)
+    if (files[s].state().digest == settled[s] && files[s].state().change == 0)
+      in_place_[s] = {settled[s], 0};
 }
 
 /// Moves the memory out while it is edited: if the edit fails, the memory is discarded and the next
@@ -181,46 +188,78 @@ memo::TextMemory MemoWriter::take() {
 void MemoWriter::put_back(memo::TextMemory memory, Clock::time_point started) {
   memory_ = std::move(memory);
   seconds_of_edits_ += seconds_since(started);
-  if (seconds_of_edits_ > kEditsForWriting * seconds_of_writing_) write_matrix();
+  if (seconds_of_edits_ > kEditsForWriting * seconds_of_writing_) keep_work();
 }
 
-/// Whether a shard's file holds what the shard holds now, and says so: the ledger notes what the
-/// files of several shards name, a single one must name the last change itself.
-bool MemoWriter::is_written(int32_t shard, int64_t change) const {
-  if (written_.empty()) return false;
-  const Written& file = written_[static_cast<size_t>(shard)];
-  return file.edits == memory_->shards()[static_cast<size_t>(shard)].edits() &&
-         (written_.size() > 1 || file.change == change);
+/// Whether the file in place holds what the shard holds, and shows nothing else.
+bool MemoWriter::is_settled(size_t shard) const {
+  return in_place_[shard].edits == memory_->shards()[shard].edits();
 }
 
-void MemoWriter::write_matrix() {
-  load();
-  seconds_of_edits_ = 0;
-  const int64_t change = ledger_.last_change();
+/// So that the next to open the store need not redo the work if this process is killed. It is no
+/// loss where the disk is full: checkpoint() will say so.
+void MemoWriter::keep_work() {
   const auto started = Clock::now();
-  std::vector<Written> written = written_;
-  written.resize(memory_->shards().size());
-  bool any = false;
-  for (int32_t s = 0; s < config().memory.shards; ++s) {
-    if (is_written(s, change)) continue;
-    folder_.write_matrix(*memory_, s, change);
-    written[static_cast<size_t>(s)] = {change, memory_->shards()[static_cast<size_t>(s)].edits()};
-    any = true;
+  seconds_of_edits_ = 0;
+  const std::vector<std::string> settled = ledger_.settled_digests();
+  if (settled.empty()) return;  // of an earlier version
+  try {
+    for (size_t s = 0; s < settled.size(); ++s) {
+      if (is_settled(s)) continue;
+      folder_.write_unsettled(*memory_, static_cast<int32_t>(s), ledger_.last_change(), settled[s]);
+      in_place_[s] = {};
+    }
+  } catch (const SystemError&) {
   }
-  if (any) seconds_of_writing_ = std::max(0.1, seconds_since(started));
-  written_ = std::move(written);
+  seconds_of_writing_ = std::max(0.1, seconds_since(started));
+}
+
+/// Takes the matrices that will be replaced into memory and removes their files.
+void MemoWriter::make_room() {
+  int64_t needed = 0;
+  std::vector<int32_t> replaced;
+  for (size_t s = 0; s < in_place_.size(); ++s) {
+    if (is_settled(s)) continue;
+    replaced.push_back(static_cast<int32_t>(s));
+    needed += std::ssize(memory_->shards()[s].matrix().bytes());
+  }
+  std::error_code unknown;
+  const auto free = std::filesystem::space(folder_.path(), unknown).available;
+  if (unknown || static_cast<double>(free) > static_cast<double>(needed)) return;
+  memory_ = memo::TextMemory(*memory_);  // its own entries, not those of the files
+  for (const int32_t s : replaced) std::filesystem::remove(folder_.matrix_path(s));
+}
+
+void MemoWriter::write_matrices() {
+  load();
+  if (ledger_.erasure_pending()) make_room();
+  for (size_t s = 0; s < in_place_.size(); ++s) {
+    const int64_t edits = memory_->shards()[s].edits();
+    if (is_settled(s) || beside_[s].edits == edits) continue;
+    beside_[s] = {folder_.write_settled(*memory_, static_cast<int32_t>(s)), edits};
+  }
 }
 
 void MemoWriter::checkpoint() {
-  write_matrix();
-  std::vector<int64_t> named;
-  for (const Written& file : written_) named.push_back(file.change);
-  ledger_.settle(ledger_.last_change(), named);
+  const auto is_written = [&] {
+    for (size_t s = 0; memory_ && s < in_place_.size(); ++s)
+      if (!is_settled(s)) return false;
+    return true;
+  };
+  if (ledger_.is_settled() && is_written()) return;
+  write_matrices();
+  std::vector<std::string> digests;
+  for (size_t s = 0; s < in_place_.size(); ++s)
+    digests.push_back(is_settled(s) ? in_place_[s].digest : beside_[s].digest);
+  ledger_.settle(digests);
+  folder_.put_in_place(ledger_);
+  for (size_t s = 0; s < in_place_.size(); ++s)
+    if (!is_settled(s)) in_place_[s] = beside_[s];
+  ledger_.tidy();
 }
 
 void MemoWriter::rebuild(const OnTokens& on_tokens) {
   memory_.reset();
-  written_.clear();
   memo::TextMemory memory(config().memory);
   auto transaction = ledger_.transaction();
   const int64_t total = ledger_.totals().tokens;
@@ -234,6 +273,8 @@ void MemoWriter::rebuild(const OnTokens& on_tokens) {
   }
   transaction.commit();
   memory_ = std::move(memory);
+  in_place_.assign(memory_->shards().size(), {});
+  beside_ = in_place_;
   ledger_.empty_index();
   index_documents();
 }

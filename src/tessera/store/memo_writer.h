@@ -21,6 +21,9 @@ class StoreLock;
 /// What memorize() does with a document whose id the store holds already.
 enum class Duplicates { kRefuse, kReplace };
 
+/// Whether a store keeps when a document was memorized.
+enum class Times { kKept, kNone };
+
 /// What memorize() did. kUnchanged: the store already held the same text under this id.
 enum class Memorized { kNew, kReplaced, kUnchanged };
 constexpr std::array<std::string_view, 3> enum_names(Memorized) {
@@ -39,12 +42,14 @@ class MemoWriter {
   ~MemoWriter();
 
   const StoreConfig& config() const { return folder_.config(); }
+  const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
   /// Ids of documents that an earlier writer forgot without erasing their text from the files. It
   /// is erased when this writer opens the store, or, where that fails, at the next checkpoint().
   const std::vector<std::string>& left_unerased() const { return left_unerased_; }
 
-  /// Progress on one document: how many of its tokens are done.
+  /// Progress on one document: how many of its tokens are done; 0 of 0 while they are not counted.
+  /// It is called at least once a second, but for slow machines, and may throw Interrupted.
   using OnTokens = std::function<void(int64_t done, int64_t tokens)>;
 
   /// Throws UsageError as memorize() does: on an id that is empty, not UTF-8, longer than 4096
@@ -56,7 +61,8 @@ class MemoWriter {
   /// already. Throws DataError, whose message begins with the id, on other texts and on a text
   /// whose windows would not fit in this machine's memory; UsageError as check_id().
   Memorized memorize(const std::string& id, std::string_view text, Duplicates duplicates,
-                     const OnTokens& on_tokens = {}, const Metadata& metadata = {});
+                     const OnTokens& on_tokens = {}, const Metadata& metadata = {},
+                     Times times = Times::kKept);
 
   /// Replaces what the store keeps about a document beside its text. Throws UsageError on an
   /// unknown id.
@@ -66,13 +72,15 @@ class MemoWriter {
   /// it. The next checkpoint() removes its text from the files. Throws UsageError on an unknown id.
   void forget(const std::string& id, const OnTokens& on_tokens = {});
 
-  /// Writes the matrices that changed, so that the next to open the store need not redo the work.
-  /// memorize() and forget() call it whenever the time spent since the last one is many times that
-  /// of writing.
-  void write_matrix();
+  /// Writes the matrices that changed beside those that are there, so that checkpoint() has only to
+  /// put them in place. Where text is to be erased and the disk has no room for both, the old ones
+  /// are removed first; a process killed then leaves a store that verify --repair mends.
+  void write_matrices();
 
-  /// write_matrix(), and erases what was forgotten; to be called at the end. Throws
-  /// std::runtime_error if a reader still has the ledger's state before that, as Ledger::settle().
+  /// write_matrices(), puts them in place and settles the ledger, and erases what was forgotten:
+  /// the store's files are then those of a store that never held it. To be called at the end.
+  /// Throws std::runtime_error if a reader still has the ledger's state before that, as
+  /// Ledger::tidy().
   void checkpoint();
 
   /// Rebuilds the memory and the full-text index from the ledger's documents, whatever the matrix
@@ -87,9 +95,12 @@ class MemoWriter {
   bool keep(const StoredDocument& known, std::string_view text, const Metadata& metadata);
   void load();
   memo::TextMemory take();
-  bool is_written(int32_t shard, int64_t change) const;
+  bool is_settled(size_t shard) const;
+  void keep_work();
+  void make_room();
   void put_back(memo::TextMemory memory, Clock::time_point started);
-  memo::TokenPieces encoded(const std::string& id, std::string_view text);
+  memo::TokenPieces encoded(const std::string& id, std::string_view text,
+                            const OnTokens& on_tokens);
   memo::TokenPieces stored(const StoredDocument& document, const OnTokens& on_tokens) const;
 
   StoreFolder folder_;
@@ -98,13 +109,13 @@ class MemoWriter {
   TextEncoder encoder_;
   std::vector<std::string> left_unerased_;
   std::optional<memo::TextMemory> memory_;  // at the ledger's last change; if absent, to be read
-  /// What a shard's file holds.
-  struct Written {
-    int64_t change = 0;  ///< that it names
-    int64_t edits = 0;   ///< MemoryShard::edits() of what it holds
+  /// A settled matrix of a shard, in its file or beside it.
+  struct Settled {
+    std::string digest = {};
+    int64_t edits = -1;  ///< MemoryShard::edits() of what it holds; -1: there is none
   };
-  std::vector<Written> written_;  // of each shard; empty if unknown
-  double seconds_of_edits_ = 0;   // since the matrices were written
+  std::vector<Settled> in_place_, beside_;  // of each shard; empty if unknown
+  double seconds_of_edits_ = 0;             // since the matrices were written
   double seconds_of_writing_ = 0.1;
 };
 

@@ -23,7 +23,7 @@ Stores open_stores(const std::vector<std::filesystem::path>& paths) {
 
 void check_mergeable(const Stores& stores) {
   const MemoStore& first = *stores.front();
-  std::map<std::string, std::string> holders;  // from id to store
+  std::map<std::string, std::pair<std::string, std::string>> holders;  // from id: store, checksum
   for (const auto& store : stores) {
     if (store->config() != first.config())
       throw UsageError(
@@ -32,18 +32,26 @@ void check_mergeable(const Stores& stores) {
           store->path().native(), store->config().text(), first.path().native(),
           first.config().text());
     for (const auto& document : store->ledger().documents()) {
-      const auto [holder, is_new] = holders.emplace(document.id, store->path().native());
-      if (!is_new)
-        throw UsageError("{} and {} both hold a document '{}'; forget it in one of them",
-                         holder->second, store->path().native(), document.id);
+      const auto [holder, is_new] =
+          holders.emplace(document.id, std::pair(store->path().native(), document.checksum));
+      const auto& [other, checksum] = holder->second;
+      if (!is_new && checksum != document.checksum)
+        throw UsageError(
+            "{} and {} both hold a document '{}', of different texts; forget it in one of them",
+            other, store->path().native(), document.id);
     }
   }
 }
 
-void copy_documents(const MemoStore& store, Ledger& to) {
+/// What was copied before is taken out of the memory, where it is twice.
+void copy_documents(const MemoStore& store, Ledger& to, memo::TextMemory& memory) {
   const Ledger& from = store.ledger();
   auto transaction = to.transaction();
   for (const StoredDocument& document : from.documents()) {
+    if (to.find(document.id)) {
+      memory.forget(from.pieces(document));
+      continue;
+    }
     StoredDocument copy = to.store(document.id, from.pieces(document));
     copy.pairs = document.pairs;
     to.set_pairs(copy);
@@ -66,18 +74,15 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
   const StoreFolder folder = StoreFolder::create(place.path(), first.config(), first.tokenizer());
   LedgerTotals totals;
   {
-    Ledger ledger(folder.ledger_path(), sqlite::Access::kWrite, first.config().text(),
-                  first.config().memory.vocabulary);
+    Ledger ledger = folder.open_ledger(sqlite::Access::kWrite);
     memo::TextMemory memory(first.config().memory);
     int64_t done = 0;
     for (const auto& store : stores) {
       memory.merge(store->memory());
-      copy_documents(*store, ledger);
+      copy_documents(*store, ledger, memory);
       if (on_progress) on_progress(++done);
     }
-    folder.write_matrices(memory, ledger.last_change());
-    const std::vector<int64_t> named(memory.shards().size(), ledger.last_change());
-    ledger.settle(ledger.last_change(), named);
+    folder.settle(ledger, memory);
     totals = ledger.totals();
   }  // closed, so that SQLite removes its own files
   place.commit();

@@ -1,6 +1,8 @@
 #include "tessera/store/question.h"
 
 #include <algorithm>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "tessera/store/detail/normal_form.h"
@@ -13,10 +15,11 @@ namespace {
 
 constexpr size_t kWords = 32;     // looked for, the last ones; or one for each token of a window
 constexpr size_t kPlaces = 1024;  // looked at, of those that fit equally well
-constexpr size_t kReadings = 8;   // of different tokens, that the memory decides between
+constexpr size_t kIndexedWords = 6;
+constexpr size_t kReadings = 8;  // of different tokens, that the memory decides between
 
 int64_t differences_allowed(size_t words) {
-  return words < 3 ? 0 : words == 3 ? 1 : 1 + (static_cast<int64_t>(words) - 4) / 8;
+  return words < 3 ? 0 : 1 + static_cast<int64_t>(words) / 8;
 }
 
 /// Of three words only two would be left of one that is wrong or too many.
@@ -42,31 +45,80 @@ LastWords last_words(std::string_view typed, size_t most) {
 struct Place {
   size_t document;  // in Ledger::documents()
   WordMatch match;
+  std::shared_ptr<const std::string> part = nullptr;  // of its text, that the match's bytes are of
 };
 
-/// The first places with the fewest differences.
-std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredDocument>& documents,
-                               const LastWords& last) {
-  WordAlignment alignment(last.words, last.tail.empty());
-  std::vector<Place> places;
-  int64_t most = differences_allowed(last.words.size());
-  for (size_t n = 0; n < documents.size(); ++n) {
-    alignment.restart();
+/// The first places with the fewest differences, in what is read.
+class BestPlaces {
+ public:
+  explicit BestPlaces(const LastWords& last)
+      : words_(last.words.size()),
+        most_(differences_allowed(words_)),
+        alignment_(last.words, last.tail.empty()) {}
+
+  /// read(append): appends the bytes of a text that `place` is in.
+  template <typename Read>
+  void add(const Place& place, Read&& read) {
+    alignment_.restart();
     const auto take_match = [&](const WordMatch& match) {
-      if (!is_enough(match, last.words.size())) return;
+      if (!is_enough(match, words_)) return;
       const auto rank = [](const WordMatch& of) { return std::pair(of.differences, of.doubt); };
-      if (!places.empty() && rank(match) > rank(places.front().match)) return;
-      if (!places.empty() && rank(match) < rank(places.front().match)) places.clear();
-      if (places.size() < kPlaces) places.push_back({n, match});
-      most = match.differences;
+      if (!places_.empty() && rank(match) > rank(places_.front().match)) return;
+      if (!places_.empty() && rank(match) < rank(places_.front().match)) places_.clear();
+      if (places_.size() < kPlaces) places_.push_back({place.document, match, place.part});
+      most_ = match.differences;
     };
-    const auto take_word = [&](const Word& word) { alignment.read(word, most, take_match); };
+    const auto take_word = [&](const Word& word) { alignment_.read(word, most_, take_match); };
     WordCutter cutter;
-    read_text(store, documents[n],
-              [&](int32_t, std::string_view bytes) { cutter.append(bytes, take_word); });
+    read([&](std::string_view bytes) { cutter.append(bytes, take_word); });
     cutter.finish(take_word);
   }
-  return places;
+
+  std::vector<Place> take() { return std::move(places_); }
+
+ private:
+  size_t words_;
+  int64_t most_;
+  WordAlignment alignment_;
+  std::vector<Place> places_;
+};
+
+/// The longest words that the full-text index surely has, if a document has them: neither the first
+/// nor the last, which may be parts of words.
+std::vector<std::string> indexed_words(const std::vector<Word>& words) {
+  std::set<std::string> different;
+  for (size_t i = 1; i + 1 < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    const bool is_plain = std::ranges::all_of(
+        word, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+    if (is_plain) different.insert(word);
+  }
+  std::vector<std::string> longest(different.begin(), different.end());
+  std::ranges::stable_sort(longest, std::greater(), &std::string::size);
+  if (longest.size() > kIndexedWords) longest.resize(kIndexedWords);
+  return longest;
+}
+
+std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredDocument>& documents,
+                               const LastWords& last) {
+  BestPlaces places(last);
+  const std::vector<std::string> words = indexed_words(last.words);
+  const auto missing = static_cast<size_t>(differences_allowed(last.words.size()));
+  if (words.size() > missing && store.ledger().searchable()) {
+    for (Neighbourhood& part : store.ledger().neighbourhoods(words, words.size() - missing)) {
+      const auto document =
+          std::ranges::lower_bound(documents, part.document, {}, &StoredDocument::number);
+      const auto text = std::make_shared<const std::string>(std::move(part.text));
+      places.add({static_cast<size_t>(document - documents.begin()), {}, text},
+                 [&](auto&& append) { append(*text); });
+    }
+    return places.take();
+  }
+  for (size_t n = 0; n < documents.size(); ++n)
+    places.add({n, {}}, [&](auto&& append) {
+      read_text(store, documents[n], [&](int32_t, std::string_view bytes) { append(bytes); });
+    });
+  return places.take();
 }
 
 /// Bytes at the beginning of `text` that stand for `tail` in their normal form; what is not equal
@@ -161,7 +213,13 @@ Readings readings_of(const MemoStore& store, std::string_view typed) {
     readings.differences = place.match.differences;
     readings.doubt = place.match.doubt;
     if (place.document != number) document = text_of(store, documents[number = place.document]);
-    Question question = question_at(document, place.match, last.tail);
+    WordMatch match = place.match;
+    if (place.part) {
+      const auto begin = static_cast<int64_t>(document.text.find(*place.part));
+      match.begin += begin;
+      match.end += begin;
+    }
+    Question question = question_at(document, match, last.tail);
     question.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
     if (static_cast<int64_t>(question.tokens.size()) < lengths.front()) continue;
     const int like = likeness(question, typed);
@@ -178,7 +236,9 @@ void Readings::merge(Readings&& later) {
     add_question(*this, std::move(question), later.likeness);
 }
 
-Question read_question(const QuestionedStore& store, std::string_view typed) {
+Question read_question(const QuestionedStore& store, std::string_view typed,
+                       const RecallOptions& options) {
+  if (options.exact) return {store.tokenizer().encode(typed), "", std::string(typed), 0};
   std::vector<Question> readings = store.readings(typed).questions;
   if (readings.empty() || readings.front().differences > 0)
     readings.push_back({store.tokenizer().encode(typed), "", std::string(typed), 0});

@@ -1,12 +1,14 @@
 #include "tessera/store/rebuild.h"
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/store/detail/new_folder.h"
 #include "tessera/store/digest.h"
 #include "tessera/store/document_text.h"
 #include "tessera/store/memo_writer.h"
+#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {
@@ -67,10 +69,15 @@ LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& 
   {
     const MemoStore from(store);
     const StoreConfig config = StoreConfig::of(from.config().memory, tokenizer);
-    StoreFolder::create(place.path(), config, tokenizer)
-        .write_matrices(memo::TextMemory(config.memory), 0);
+    const StoreFolder made = StoreFolder::create(place.path(), config, tokenizer);
+    {
+      Ledger ledger = made.open_ledger(sqlite::Access::kWrite);
+      made.settle(ledger, memo::TextMemory(config.memory));
+    }
     totals = memorize_again(from, place.path(), on_progress);
   }  // closed, so that SQLite touches no file of the new store
+  const auto history = store / "history.jsonl";
+  if (is_there(history)) std::filesystem::copy_file(history, place.path() / history.filename());
   place.commit();
   return totals;
 }

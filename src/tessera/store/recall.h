@@ -64,6 +64,7 @@ struct RecallOptions {
   int64_t tokens = 50;             ///< at most
   double error_rate = kErrorRate;  ///< of the bound code
   size_t sources = 3;              ///< at most, for each token
+  bool exact = false;              ///< read_question() leaves the text as it was typed
 };
 
 struct Recall {

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <new>
 #include <stdexcept>
@@ -29,10 +30,13 @@ std::string uri_of(const std::filesystem::path& path, std::string_view query) {
   return uri.append(query);
 }
 
-/// On a read-only file system a reader cannot create SQLite's lock files, and does not need them.
-bool never_changes(const std::filesystem::path& path) {
+/// In a folder that it must not write to, a reader cannot create SQLite's lock files, and needs
+/// none while nobody else has it open, who would have left a log there.
+bool stays_as_it_is(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  return ::access(folder.c_str(), W_OK) != 0 && errno == EROFS;
+  if (::access(folder.c_str(), W_OK) == 0) return false;
+  return errno == EROFS ||
+         (errno == EACCES && ::access((path.native() + "-wal").c_str(), F_OK) != 0);
 }
 
 /// A statement about a full-text index is prepared, or prepared again by its first step, in two
@@ -57,7 +61,7 @@ Database::Database(const std::filesystem::path& path, Access access) : path_(pat
       access == Access::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* connection = nullptr;
   const int code =
-      ::sqlite3_open_v2(uri_of(path, never_changes(path) ? "?immutable=1" : "").c_str(),
+      ::sqlite3_open_v2(uri_of(path, stays_as_it_is(path) ? "?immutable=1" : "").c_str(),
                         &connection, flags | kManner, nullptr);
   connection_.reset(connection);
   check(code);
@@ -80,6 +84,41 @@ void Database::interrupt_when(std::function<bool()> condition) {
 
 void Database::execute(const std::string& sql) {
   check(::sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+void Database::attach(const std::filesystem::path& path, const std::string& name) {
+  Statement(*this, "ATTACH ?1 AS " + name, uri_of(path, "")).run();
+}
+
+int64_t Database::changes() const {
+  return ::sqlite3_total_changes64(connection_.get());
+}
+
+void Database::replace_by(const Database& other) {
+  sqlite3_backup* copying =
+      ::sqlite3_backup_init(connection_.get(), "main", other.connection_.get(), "main");
+  if (copying == nullptr) fail(::sqlite3_errcode(connection_.get()));
+  ::sqlite3_backup_step(copying, -1);
+  check(::sqlite3_backup_finish(copying));
+}
+
+bool Database::empty_log() {
+  Statement log(*this, "PRAGMA wal_checkpoint(TRUNCATE)");
+  const bool kept = log.step() && log.integer(0) != 0;
+  log.run();
+  return !kept;
+}
+
+bool Database::empty_log_and_counts() {
+  constexpr std::array<sqlite3_int64, 3> kCounts = {24, 40, 92};  // changes, schemas, and again
+  constexpr std::array<uint8_t, 4> kOne = {0, 0, 0, 1};           // sqlite.org/fileformat2.html
+  if (!empty_log()) return false;
+  sqlite3_file* file = nullptr;
+  check(::sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
+  for (const sqlite3_int64 offset : kCounts)
+    check(file->pMethods->xWrite(file, kOne.data(), kOne.size(), offset));
+  check(file->pMethods->xSync(file, SQLITE_SYNC_NORMAL));
+  return true;
 }
 
 void Database::check(int code) const {

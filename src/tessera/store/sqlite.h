@@ -22,13 +22,25 @@ enum class Access { kRead, kWrite };
 /// full, no permission), as std::runtime_error if another process is using it.
 class Database {
  public:
-  /// Opens the file; kWrite creates it if it is missing. On a read-only file system it is read
-  /// without locks.
+  /// Opens the file; kWrite creates it if it is missing. On a read-only file system, or in a folder
+  /// that this user must not write to and nobody writes in, it is read without locks.
   Database(const std::filesystem::path& path, Access access);
 
   /// Runs one or several SQL statements and ignores their rows.
   void execute(const std::string& sql);
   const std::string& path() const { return path_; }
+  /// Makes another database file readable in statements, as the schema `name`.
+  void attach(const std::filesystem::path& path, const std::string& name);
+  /// Rows that this connection has inserted, altered or deleted.
+  int64_t changes() const;
+  /// Gets every page of the other, in one transaction: readers see all of it or nothing.
+  void replace_by(const Database& other);
+  /// Moves what the log holds into the file and empties the log; false, if another process still
+  /// reads what was before.
+  bool empty_log();
+  /// The same, and sets the numbers in the file's header that count its changes to 1, so that the
+  /// file shows its content alone. Those numbers mean nothing while there is no log.
+  bool empty_log_and_counts();
   /// Statements ask this now and then while they run, at least once for a piece of a document;
   /// where it is true they throw tessera::Interrupted. {}: never.
   void interrupt_when(std::function<bool()> condition);

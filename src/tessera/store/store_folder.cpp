@@ -5,6 +5,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/store/detail/matrix_file.h"
+#include "tessera/store/sqlite.h"
 
 namespace tessera::store {
 namespace {
@@ -18,11 +19,17 @@ StoreFolder::StoreFolder(std::filesystem::path path, StoreConfig config, Tokeniz
     : path_(std::move(path)), config_(std::move(config)), tokenizer_(std::move(tokenizer)) {}
 
 StoreFolder StoreFolder::open(const std::filesystem::path& path) {
-  for (const char* name : {kConfigFile, kTokenizerFile})
-    if (!is_there(path / name))
-      throw DataError(path.native(),
-                      "is not a memo store: it has no {}; 'tessera memo create' creates one", name);
+  if (!is_there(path / kConfigFile))
+    throw DataError(path.native(),
+                    "is not a memo store: it has no {}; 'tessera memo create' creates one",
+                    kConfigFile);
   StoreConfig config = StoreConfig::load(path / kConfigFile);
+  if (!is_there(path / kTokenizerFile))
+    throw DataError(
+        (path / kTokenizerFile).native(),
+        "is missing; copy the one with the digest {} there, from a backup, from a store "
+        "that was made with the same tokenizer, or from the model that it came from",
+        config.tokenizer);
   Tokenizer tokenizer = Tokenizer::load(path / kTokenizerFile);
   if (digest_of(tokenizer) != config.tokenizer ||
       tokenizer.vocabulary_size() != config.memory.vocabulary)
@@ -39,7 +46,7 @@ StoreFolder StoreFolder::create(const std::filesystem::path& path, const StoreCo
   config.save(path / kConfigFile);
   tokenizer.save(path / kTokenizerFile);
   StoreFolder folder(path, config, tokenizer);
-  Ledger::create(folder.ledger_path(), config.text(), config.memory.shards);
+  Ledger::create(folder.ledger_path(), config.text());
   return folder;
 }
 
@@ -48,32 +55,82 @@ std::filesystem::path StoreFolder::matrix_path(int32_t shard) const {
   return path_ / fmt::format("memory-{:04}.safetensors", shard);
 }
 
-std::vector<MatrixFile> StoreFolder::open_matrices() const {
+std::filesystem::path StoreFolder::settled_path(int32_t shard) const {
+  return matrix_path(shard).native() + ".settled";
+}
+
+std::vector<MatrixFile> StoreFolder::open_matrices(const Ledger& ledger) const {
+  const std::vector<std::string> settled = ledger.settled_digests();
   std::vector<MatrixFile> files;
-  for (int32_t s = 0; s < config_.memory.shards; ++s)
-    files.push_back(MatrixFile::open(matrix_path(s), config_, s));
+  for (int32_t s = 0; s < config_.memory.shards; ++s) {
+    const auto number = static_cast<size_t>(s);
+    const auto is_settled = [&](const MatrixFile& file) {
+      return number < settled.size() && file.state().digest == settled[number];
+    };
+    std::optional<MatrixFile> next;  // the settled one, if it is not in place yet
+    if (is_there(settled_path(s))) next = MatrixFile::open(settled_path(s), config_, s);
+    if (next && is_settled(*next))
+      files.push_back(*std::move(next));
+    else
+      files.push_back(MatrixFile::open(matrix_path(s), config_, s));
+  }
   return files;
 }
 
-void StoreFolder::write_matrix(const memo::TextMemory& memory, int32_t shard,
-                               int64_t change) const {
-  MatrixFile::write(matrix_path(shard), config_, shard, change,
-                    memory.shards()[static_cast<size_t>(shard)]);
+std::string StoreFolder::write_settled(const memo::TextMemory& memory, int32_t shard) const {
+  return MatrixFile::write(settled_path(shard), config_, shard,
+                           memory.shards()[static_cast<size_t>(shard)]);
 }
 
-void StoreFolder::write_matrices(const memo::TextMemory& memory, int64_t change) const {
-  for (int32_t s = 0; s < config_.memory.shards; ++s) write_matrix(memory, s, change);
+Ledger StoreFolder::open_ledger(sqlite::Access access) const {
+  return {ledger_path(), access, config_.text(), config_.memory.vocabulary};
 }
 
-std::vector<int64_t> StoreFolder::changes_in(const std::vector<MatrixFile>& files,
-                                             const Ledger& ledger) {
+void StoreFolder::settle(Ledger& ledger, const memo::TextMemory& memory) const {
+  std::vector<std::string> digests;
+  for (int32_t s = 0; s < config_.memory.shards; ++s) digests.push_back(write_settled(memory, s));
+  ledger.settle(digests);
+  put_in_place(ledger);
+  ledger.tidy();
+}
+
+void StoreFolder::put_in_place(const Ledger& ledger) const {
+  const std::vector<std::string> settled = ledger.settled_digests();
+  for (int32_t s = 0; s < config_.memory.shards; ++s) {
+    if (!is_there(settled_path(s))) continue;
+    const std::string digest = MatrixFile::open(settled_path(s), config_, s).state().digest;
+    const auto number = static_cast<size_t>(s);
+    if (number < settled.size() && digest == settled[number])
+      replace_file(matrix_path(s), settled_path(s));
+    else
+      std::filesystem::remove(settled_path(s));
+  }
+}
+
+void StoreFolder::write_unsettled(const memo::TextMemory& memory, int32_t shard, int64_t change,
+                                  const std::string& after) const {
+  MatrixFile::write(matrix_path(shard), config_, shard, memory.shards()[static_cast<size_t>(shard)],
+                    change, after);
+}
+
+std::vector<std::optional<int64_t>> StoreFolder::changes_in(const std::vector<MatrixFile>& files,
+                                                            const Ledger& ledger) {
+  const std::vector<std::string> digests = ledger.settled_digests();
   const std::vector<int64_t> noted = ledger.noted_changes();
-  const int64_t settled = ledger.settled_change();
-  std::vector<int64_t> changes;
+  const int64_t settled = ledger.settled_change(), last = ledger.last_change();
+  std::vector<std::optional<int64_t>> changes;
   for (const MatrixFile& file : files) {
+    const MatrixState& state = file.state();
     const size_t s = changes.size();
-    const bool is_noted = s < noted.size() && file.state().change == noted[s];
-    changes.push_back(is_noted ? std::max(noted[s], settled) : file.state().change);
+    std::optional<int64_t>& contained = changes.emplace_back();
+    if (s < digests.size()) {
+      if (state.digest == digests[s]) contained = settled;
+      if (state.after == digests[s] && state.change <= last)
+        contained = std::max(contained.value_or(0), state.change);
+    } else if (state.change <= last) {  // of an earlier version
+      const bool is_noted = s < noted.size() && state.change == noted[s];
+      contained = is_noted ? std::max(noted[s], settled) : state.change;
+    }
   }
   return changes;
 }
@@ -81,18 +138,19 @@ std::vector<int64_t> StoreFolder::changes_in(const std::vector<MatrixFile>& file
 memo::TextMemory StoreFolder::memory(const std::vector<MatrixFile>& files,
                                      const Ledger& ledger) const {
   std::vector<memo::MemoryShard> shards;
-  for (const MatrixFile& file : files) {
-    if (file.state().change > ledger.last_change())
-      throw DataError(ledger_path().native(),
-                      "ends with change {}, but {} already contains change {}; it is older than "
-                      "the matrix, restore the newer one",
-                      ledger.last_change(),
-                      matrix_path(static_cast<int32_t>(shards.size())).filename().native(),
-                      file.state().change);
-    shards.push_back(file.shard());
+  std::vector<int64_t> contained;
+  for (const auto& change : changes_in(files, ledger)) {
+    const size_t s = contained.size();
+    if (!change)
+      throw DataError(
+          matrix_path(static_cast<int32_t>(s)).native(),
+          "is older or newer than the ledger beside it; restore the one that belongs to "
+          "it, or let 'tessera memo verify --repair' rebuild the matrix from the "
+          "documents in the ledger");
+    contained.push_back(*change);
+    shards.push_back(files[s].shard());
   }
   memo::TextMemory memory(config_.memory, std::move(shards));
-  const std::vector<int64_t> contained = changes_in(files, ledger);
   for (const Change& change : ledger.changes_after(std::ranges::min(contained)))
     memory.edit(change.kind == ChangeKind::kStore ? memo::Edit::kStore : memo::Edit::kForget,
                 ledger.pieces(change.document),

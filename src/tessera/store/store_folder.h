@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tessera/data/tokenizer.h"
@@ -17,14 +19,16 @@ class MatrixFile;
 ///   tokenizer.json      how text becomes tokens
 ///   ledger.sqlite       documents and journal, the source of truth (Ledger)
 ///   memory.safetensors  the matrix, a pure function of the ledger (MatrixFile); in several shards
-///                       memory-0000.safetensors, memory-0001.safetensors, ...
+///                       memory-0000.safetensors, memory-0001.safetensors, ...; for a moment
+///                       beside it memory.safetensors.settled, which is to take its place
 ///   lock                held by the one process that writes (StoreLock)
 class StoreFolder {
  public:
   /// Reads config.json and tokenizer.json. Throws DataError if the folder is not a store, or if the
   /// two do not belong together.
   static StoreFolder open(const std::filesystem::path& path);
-  /// Writes these two files and a ledger without documents into an empty folder.
+  /// Writes these two files and a ledger without documents into an empty folder. settle() then
+  /// makes a store of it.
   static StoreFolder create(const std::filesystem::path& path, const StoreConfig& config,
                             const Tokenizer& tokenizer);
 
@@ -36,15 +40,23 @@ class StoreFolder {
   const StoreConfig& config() const { return config_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  /// Of each shard.
-  std::vector<MatrixFile> open_matrices() const;
-  /// Replaces the file of one shard, or all files. change: the last one that the memory contains.
-  void write_matrix(const memo::TextMemory& memory, int32_t shard, int64_t change) const;
-  void write_matrices(const memo::TextMemory& memory, int64_t change) const;
-  /// The last change that each file contains: the one it names, or, where no later one changed its
-  /// shard, the last that is settled.
-  static std::vector<int64_t> changes_in(const std::vector<MatrixFile>& files,
-                                         const Ledger& ledger);
+  /// Of each shard, the file that goes with the ledger's state.
+  std::vector<MatrixFile> open_matrices(const Ledger& ledger) const;
+  Ledger open_ledger(sqlite::Access access) const;
+  /// Writes all matrices, and settles the ledger with them.
+  void settle(Ledger& ledger, const memo::TextMemory& memory) const;
+  /// Writes the matrix of one shard beside the file that is there and returns its digest.
+  std::string write_settled(const memo::TextMemory& memory, int32_t shard) const;
+  /// Puts the files that were written so in place, if the ledger is settled with their digests, and
+  /// removes the others.
+  void put_in_place(const Ledger& ledger) const;
+  /// Replaces the file of one shard by one that contains the journal up to this change.
+  void write_unsettled(const memo::TextMemory& memory, int32_t shard, int64_t change,
+                       const std::string& after) const;
+  /// The last change that each file contains; none of a file that does not go with the ledger's
+  /// state: it belongs to an earlier or later one.
+  static std::vector<std::optional<int64_t>> changes_in(const std::vector<MatrixFile>& files,
+                                                        const Ledger& ledger);
   /// The memory at the ledger's last change: the matrices of the files, to each of which the
   /// changes are applied that it lacks. Throws DataError if files and ledger do not belong
   /// together.
@@ -52,6 +64,7 @@ class StoreFolder {
 
  private:
   StoreFolder(std::filesystem::path path, StoreConfig config, Tokenizer tokenizer);
+  std::filesystem::path settled_path(int32_t shard) const;
 
   std::filesystem::path path_;
   StoreConfig config_;

@@ -85,6 +85,7 @@ Json json_of(const Verification& verification) {
   json.update(json_of(verification.totals));
   json["digest"] = verification.digest;
   json["unerased"] = verification.unerased;
+  json["log_bytes"] = verification.log_bytes;
   return json;
 }
 

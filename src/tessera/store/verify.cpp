@@ -67,7 +67,7 @@ Verification verify(const MemoStore& store,
                     "the documents",
                     totals.documents, differing_entries(store.memory(), memory), found, expected);
   check_state(store, found);
-  return {totals, found, ledger.erasure_pending(), ledger.unerased()};
+  return {totals, found, ledger.erasure_pending(), ledger.unerased(), ledger.log_bytes()};
 }
 
 }  // namespace tessera::store

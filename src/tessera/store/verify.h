@@ -14,6 +14,7 @@ struct Verification {
   std::string digest;
   bool erasure_pending = false;  ///< as Ledger has it
   std::vector<std::string> unerased;
+  int64_t log_bytes = 0;  ///< as Ledger has it
 };
 
 /// Checks everything in a store: the ledger's structure, the checksum of every document, the

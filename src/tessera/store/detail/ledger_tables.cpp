@@ -40,8 +40,35 @@ constexpr const char* kAddedBy3 = R"(
   CREATE INDEX passages_of_document ON passages (document);
   CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61');
 )";
-constexpr const char* kAddedByShards = R"(
+constexpr const char* kAddedBy4 = R"(
   CREATE TABLE shards (shard INTEGER PRIMARY KEY, change INTEGER NOT NULL);
+)";
+constexpr const char* kAddedBy5 = R"(
+  CREATE TABLE settled (shard INTEGER PRIMARY KEY, digest TEXT NOT NULL);
+)";
+/// What settled_copy() takes from the ledger, which is attached as 'held'.
+constexpr const char* kCopy = R"(
+  INSERT INTO store SELECT config, 0, erase FROM held.store;
+  INSERT INTO documents SELECT row_number() OVER (ORDER BY number), id, tokens, pairs, checksum
+    FROM held.documents ORDER BY number;
+  CREATE TEMP TABLE numbers AS SELECT d.number AS old, n.number AS new
+    FROM documents n JOIN held.documents d ON d.id = n.id ORDER BY d.number;
+  CREATE UNIQUE INDEX temp.numbers_by_old ON numbers (old);
+  INSERT INTO pieces SELECT new, piece, tokens FROM numbers JOIN held.pieces ON document = old
+    ORDER BY new, piece;
+  INSERT INTO details SELECT new, bytes, memorized, digest
+    FROM numbers JOIN held.details ON document = old ORDER BY new;
+  INSERT INTO metadata SELECT new, key, value FROM numbers JOIN held.metadata ON document = old
+    ORDER BY new, key;
+  CREATE TEMP TABLE kept AS SELECT number AS old, new AS document, line
+    FROM numbers JOIN held.passages ON document = numbers.old ORDER BY new, number;
+  INSERT INTO passages SELECT rowid, document, line FROM kept ORDER BY rowid;
+  INSERT INTO words (rowid, text) SELECT kept.rowid, text
+    FROM kept JOIN held.words w ON w.rowid = kept.old ORDER BY kept.rowid;
+  INSERT INTO words (words) VALUES ('optimize');
+  INSERT INTO forgotten SELECT * FROM held.forgotten ORDER BY number;
+  DROP TABLE temp.kept;
+  DROP TABLE temp.numbers;
 )";
 constexpr const char* kEmptyIndex = R"(
   DROP TABLE words;
@@ -51,7 +78,7 @@ constexpr const char* kEmptyIndex = R"(
 
 /// What creates the tables that versions first to last added.
 std::string schema_from(int64_t first, int64_t last) {
-  const char* added[] = {kSchema1, kAddedBy2, kAddedBy3, kAddedByShards};
+  const char* added[] = {kSchema1, kAddedBy2, kAddedBy3, kAddedBy4, kAddedBy5};
   std::string sql;
   for (int64_t format = first; format <= last; ++format) sql += added[format - 1];
   return sql;
@@ -66,9 +93,9 @@ int64_t checked_format(const Database& database) {
   if (pragma(database, "application_id") != kApplication)
     throw DataError(database.path(), "is not the ledger of a memo store");
   const int64_t format = pragma(database, "user_version");
-  if (format < 1 || format > kLedgerFormatOfShards)
+  if (format < 1 || format > kLedgerFormat)
     throw DataError(database.path(), "has format {}, this version of Tessera reads formats 1 to {}",
-                    format, kLedgerFormatOfShards);
+                    format, kLedgerFormat);
   return format;
 }
 
@@ -117,13 +144,34 @@ const std::filesystem::path& checked_ledger_path(const std::filesystem::path& pa
   return path;
 }
 
-void create_ledger_tables(const std::filesystem::path& path, const std::string& config,
-                          int64_t format) {
+namespace {
+
+void create_tables(Database& database) {
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
+                               kApplication, kLedgerFormat, schema_from(1, kLedgerFormat)));
+}
+
+}  // namespace
+
+void create_ledger_tables(const std::filesystem::path& path, const std::string& config) {
   Database database(path, Access::kWrite);
   database.execute("PRAGMA journal_mode = WAL");
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {};{}",
-                               kApplication, format, schema_from(1, format)));
+  create_tables(database);
   Statement(database, "INSERT INTO store VALUES (?1, 0, 0)", config).run();
+}
+
+Database settled_copy(const std::filesystem::path& ledger, std::span<const std::string> digests) {
+  Database copy(":memory:", Access::kWrite);
+  copy.attach(ledger, "held");
+  copy.execute(fmt::format("PRAGMA temp_store = MEMORY; PRAGMA page_size = {}",
+                           pragma(copy, "held.page_size")));
+  create_tables(copy);
+  copy.execute(kCopy);
+  copy.execute("DETACH held");
+  for (size_t s = 0; s < digests.size(); ++s)
+    Statement(copy, "INSERT INTO settled VALUES (?1, ?2)", static_cast<int64_t>(s), digests[s])
+        .run();
+  return copy;
 }
 
 int64_t check_ledger_tables(const Database& database, const std::string& config) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "tessera/store/ledger.h"
@@ -10,19 +11,25 @@
 namespace tessera::store {
 
 /// The version of a ledger's tables. Version 1 lacked the table 'forgotten', version 2 details and
-/// metadata of documents and the full-text index. A store of several shards has one table more.
-constexpr int64_t kLedgerFormat = 3, kLedgerFormatOfShards = 4;
+/// metadata of documents and the full-text index, version 3 the table 'shards' and version 4
+/// 'settled'.
+constexpr int64_t kLedgerFormat = 5;
 
 /// Creates a ledger's file with the tables of this version described at Ledger, without documents.
-void create_ledger_tables(const std::filesystem::path& path, const std::string& config,
-                          int64_t format);
+void create_ledger_tables(const std::filesystem::path& path, const std::string& config);
+
+/// A ledger in memory with the documents of another, as if they had been stored one after the other
+/// and nothing else had ever been: numbers from 1 on, no journal. digests: of the matrices that
+/// hold these documents, shard by shard.
+sqlite::Database settled_copy(const std::filesystem::path& ledger,
+                              std::span<const std::string> digests);
 
 /// Returns the path if it is safe to let SQLite open it and the files beside it: SQLite would wait
 /// for a pipe, and a rollback journal, which a ledger never has, could make it delete any file.
 /// Throws DataError if the ledger is missing or one of these files is not a regular file.
 const std::filesystem::path& checked_ledger_path(const std::filesystem::path& path);
 
-/// Returns the version of a ledger's tables, 1 to kLedgerFormatOfShards. Throws DataError if the
+/// Returns the version of a ledger's tables, 1 to kLedgerFormat. Throws DataError if the
 /// file is not a ledger, has another version or configuration, or holds other tables than that
 /// version has.
 int64_t check_ledger_tables(const sqlite::Database& database, const std::string& config);

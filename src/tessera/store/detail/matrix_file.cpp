@@ -31,8 +31,8 @@ std::string checksum_of(const std::string& owner, const MatrixState& state,
 
 /// Of the state, so that it can be trusted before the entries are read.
 std::string state_checksum(const std::string& owner, const MatrixState& state) {
-  return checksum(fmt::format("{}\n{} {} {} {}\n", owner, state.change, state.pairs,
-                              state.energy.value(), state.digest));
+  return checksum(fmt::format("{}\n{} {} {} {}\n{}", owner, state.change, state.pairs,
+                              state.energy.value(), state.digest, state.after));
 }
 
 const std::string& metadata(const safetensors::File& file, const std::string& name) {
@@ -54,7 +54,9 @@ Number number(const safetensors::File& file, const std::string& name) {
 }
 
 MatrixState state_of(const safetensors::File& file, const std::string& owner) {
-  MatrixState state{number<int64_t>(file, "change"), number<int64_t>(file, "pairs")};
+  MatrixState state{.change = number<int64_t>(file, "change"),
+                    .pairs = number<int64_t>(file, "pairs")};
+  if (file.metadata().contains("after")) state.after = metadata(file, "after");
   if (!file.metadata().contains("state_checksum")) return state;  // of an earlier version
   state.energy = number<double>(file, "energy");
   state.digest = metadata(file, "digest");
@@ -115,10 +117,11 @@ memo::MemoryShard MatrixFile::shard() const {
           }};
 }
 
-void MatrixFile::write(const std::filesystem::path& path, const StoreConfig& config, int32_t shard,
-                       int64_t change, const memo::MemoryShard& memory) {
+std::string MatrixFile::write(const std::filesystem::path& path, const StoreConfig& config,
+                              int32_t shard, const memo::MemoryShard& memory, int64_t change,
+                              const std::string& after) {
   const memo::ExactCorrelationMemory& matrix = memory.matrix();
-  const MatrixState state{change, memory.pairs(), memory.energy(),
+  const MatrixState state{change, after, memory.pairs(), memory.energy(),
                           content_digest(config.text(), matrix)};
   const std::string owner = owner_of(config, shard);
   std::map<std::string, std::string> metadata = {
@@ -131,10 +134,12 @@ void MatrixFile::write(const std::filesystem::path& path, const StoreConfig& con
       {"state_checksum", state_checksum(owner, state)},
       {"checksum", checksum_of(owner, state, matrix.bytes())}};
   if (config.memory.shards > 1) metadata["shard"] = std::to_string(shard);
+  if (!after.empty()) metadata["after"] = after;
   const safetensors::TensorView tensor{matrix.bits() == 32 ? DType::kI32 : DType::kI64,
                                        {matrix.rows(), matrix.columns()},
                                        matrix.bytes()};
   safetensors::write(path, {{kTensor, tensor}}, metadata);
+  return state.digest;
 }
 
 }  // namespace tessera::store

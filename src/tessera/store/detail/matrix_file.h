@@ -14,8 +14,12 @@ namespace tessera::store {
 
 /// What the header of a matrix's file says of it.
 struct MatrixState {
-  int64_t change = 0;  ///< the last change of the ledger that it contains
-  int64_t pairs = 0;   ///< pairs that it holds
+  /// The last change of the ledger's journal that it contains, and the matrix's digest before the
+  /// journal begins. 0 and "" where it contains what is settled: the file then tells its content
+  /// alone.
+  int64_t change = 0;
+  std::string after = {};
+  int64_t pairs = 0;  ///< pairs that it holds
   /// Its energy() and content_digest(). Earlier versions of Tessera did not write them.
   std::optional<double> energy = {};
   std::string digest = {};
@@ -31,8 +35,10 @@ class MatrixFile {
   /// DataError if the file is damaged or belongs to another configuration.
   static MatrixFile open(const std::filesystem::path& path, const StoreConfig& config,
                          int32_t shard);
-  static void write(const std::filesystem::path& path, const StoreConfig& config, int32_t shard,
-                    int64_t change, const memo::MemoryShard& memory);
+  /// Returns content_digest() of the matrix.
+  static std::string write(const std::filesystem::path& path, const StoreConfig& config,
+                           int32_t shard, const memo::MemoryShard& memory, int64_t change = 0,
+                           const std::string& after = "");
 
   const MatrixState& state() const { return state_; }
   /// C, mapped from the file: only the parts that are edited take memory. The checksum is compared

@@ -1,7 +1,9 @@
 #include "tessera/store/detail/passage_index.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
+#include <map>
 
 #include "tessera/data/utf8.h"
 #include "tessera/store/sqlite.h"
@@ -10,12 +12,9 @@ namespace tessera::store {
 namespace {
 
 using sqlite::Statement;
-using namespace std::string_view_literals;
 
 constexpr size_t kPassage = 400;   // bytes after which the next line begins a passage
 constexpr size_t kLongest = 2000;  // bytes of a passage
-/// Each merge adds a level to the index of SQLite 3.40, which reads no index of more than 2000.
-constexpr int64_t kMostLevels = 1000;
 
 /// The end of the passage that begins at `begin`: of a line, or, in a long line, of a word or a
 /// character.
@@ -28,25 +27,6 @@ size_t end_of_passage(std::string_view text, size_t begin) {
   const size_t space = text.rfind(' ', most - 1);
   if (space != std::string_view::npos && space > begin) return space + 1;
   return begin + utf8::valid_prefix(text.substr(begin, most - begin));
-}
-
-/// Levels of merged parts that the index has, as FTS5 writes them into row 10 of its data: behind
-/// four bytes, and four more in later versions, a number in groups of seven bits, the highest
-/// first. 0 where there is no such row.
-int64_t levels_of_index(const sqlite::Database& ledger) {
-  constexpr std::string_view kLaterVersion = "\xff\x00\x00\x01"sv;
-  Statement row(ledger, "SELECT CAST(block AS BLOB) FROM words_data WHERE id = 10");
-  if (!row.step()) return 0;
-  const auto block = row.blob(0);
-  std::string_view bytes(reinterpret_cast<const char*>(block.data()), block.size());
-  bytes.remove_prefix(std::min<size_t>(bytes.size(), 4));
-  if (bytes.starts_with(kLaterVersion)) bytes.remove_prefix(kLaterVersion.size());
-  int64_t levels = 0;
-  for (size_t i = 0; i < std::min<size_t>(bytes.size(), 4); ++i) {
-    levels = (levels << 7) | (bytes[i] & 0x7f);
-    if ((bytes[i] & 0x80) == 0) break;
-  }
-  return levels;
 }
 
 /// The words of a question as FTS5 reads them: any of them, none as an operator.
@@ -96,13 +76,6 @@ void delete_passages(const sqlite::Database& ledger, int64_t document) {
   Statement(ledger, "DELETE FROM passages WHERE document = ?1", document).run();
 }
 
-void merge_passages(const sqlite::Database& ledger) {
-  const bool few = levels_of_index(ledger) < kMostLevels;
-  Statement(ledger, "INSERT INTO words (words) VALUES (?1)",
-            std::string_view(few ? "optimize" : "rebuild"))
-      .run();
-}
-
 std::string indexed_text(const sqlite::Database& ledger, int64_t document) {
   std::string text;
   Statement rows(ledger,
@@ -135,6 +108,42 @@ std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::str
   while (rows.step())
     found.push_back({utf8::printable(rows.text(0)), rows.integer(1), rows.real(2),
                      utf8::printable(rows.text(3))});
+  return found;
+}
+
+std::vector<Neighbourhood> find_neighbourhoods(const sqlite::Database& ledger,
+                                               const std::vector<std::string>& words,
+                                               size_t least) {
+  std::map<int64_t, uint64_t> held;  // from passage to which words it has, a bit each
+  for (size_t word = 0; word < words.size(); ++word) {
+    Statement rows(ledger, "SELECT rowid FROM words WHERE words MATCH ?1", '"' + words[word] + '"');
+    while (rows.step()) held[rows.integer(0)] |= uint64_t{1} << word;
+  }
+  std::vector<std::pair<int64_t, int64_t>> ranges;  // of passages, both ends included
+  for (auto passage = held.begin(); passage != held.end(); ++passage) {
+    const auto next = std::next(passage);
+    const bool in_a_row = next != held.end() && next->first == passage->first + 1;
+    const uint64_t both = passage->second | (in_a_row ? next->second : 0);
+    if (static_cast<size_t>(std::popcount(both)) < least) continue;
+    const int64_t first = passage->first - 1, last = passage->first + 2;
+    if (!ranges.empty() && ranges.back().second >= first)
+      ranges.back().second = last;
+    else
+      ranges.emplace_back(first, last);
+  }
+  std::vector<Neighbourhood> found;
+  Statement rows(ledger,
+                 "SELECT p.document, w.text FROM passages p JOIN words w ON w.rowid = p.number "
+                 "WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number",
+                 int64_t{0}, int64_t{0});
+  for (const auto& [first, last] : ranges) {
+    rows.bind_all(first, last);
+    for (bool begins = true; rows.step(); begins = false) {
+      if (begins || found.back().document != rows.integer(0))
+        found.push_back({rows.integer(0), ""});
+      found.back().text += rows.text(1);
+    }
+  }
   return found;
 }
 

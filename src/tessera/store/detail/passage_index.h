@@ -17,9 +17,6 @@ namespace tessera::store {
 /// Indexes the text of a document that is not indexed.
 void index_passages(const sqlite::Database& ledger, int64_t document, std::string_view text);
 void delete_passages(const sqlite::Database& ledger, int64_t document);
-/// Merges the index, which removes the words of deleted passages from it. After very many merges it
-/// is made again from the passages.
-void merge_passages(const sqlite::Database& ledger);
 /// The passages of a document, one after the other: its text.
 std::string indexed_text(const sqlite::Database& ledger, int64_t document);
 /// Numbers of the documents that are not indexed.
@@ -27,5 +24,11 @@ std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger);
 /// At most `limit` passages (0: all) that have at least one of the words of `question`, best first.
 std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::string_view question,
                                         int64_t limit);
+
+/// Where at least `least` of these words stand in two passages in a row, in any form: these
+/// passages and one on either side, in the order of the documents. No other place has so many in so
+/// little text.
+std::vector<Neighbourhood> find_neighbourhoods(const sqlite::Database& ledger,
+                                               const std::vector<std::string>& words, size_t least);
 
 }  // namespace tessera::store

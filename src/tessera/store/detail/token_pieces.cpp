@@ -10,6 +10,7 @@ namespace tessera::store {
 namespace {
 
 constexpr int64_t kPieceTokens = 65536;
+constexpr size_t kWatchedTokens = 1024;  // a piece may take long in a wide matrix
 
 /// Bytes for each token in the ledger.
 int64_t token_width(int64_t vocabulary) {
@@ -87,9 +88,12 @@ std::span<const int32_t> PieceReader::next() {
 }
 
 memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t tokens)> watch) {
-  return [pieces = std::move(pieces), watch = std::move(watch), tokens = int64_t{0}]() mutable {
+  return [pieces = std::move(pieces), watch = std::move(watch), tokens = int64_t{0},
+          rest = std::span<const int32_t>()]() mutable {
     watch(tokens);
-    const auto piece = pieces();
+    if (rest.empty()) rest = pieces();
+    const auto piece = rest.first(std::min(rest.size(), kWatchedTokens));
+    rest = rest.subspan(piece.size());
     tokens += static_cast<int64_t>(piece.size());
     return piece;
   };

@@ -56,7 +56,8 @@ class PieceReader {
   Checksum checksum_;
 };
 
-/// The same pieces; before each, and at the end, calls watch(tokens so far).
+/// The same tokens in pieces of at most 1024; before each, and at the end, calls watch(tokens so
+/// far).
 memo::TokenPieces watched(memo::TokenPieces pieces, std::function<void(int64_t tokens)> watch);
 
 }  // namespace tessera::store

@@ -1,0 +1,201 @@
+#include "tessera/store/certificate.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/store/digest.h"
+#include "tessera/store/document_text.h"
+
+namespace tessera::store {
+namespace {
+
+using config::Json;
+
+constexpr const char* kFormat = "tessera-erasure-1";
+constexpr const char* kAlgorithm = "Ed25519";
+
+struct FreeKey {
+  void operator()(EVP_PKEY* key) const { ::EVP_PKEY_free(key); }
+};
+struct FreeContext {
+  void operator()(EVP_MD_CTX* context) const { ::EVP_MD_CTX_free(context); }
+};
+using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
+using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
+using Bytes = std::vector<uint8_t>;
+
+void check(bool done, const char* what) {
+  if (!done) throw std::runtime_error(fmt::format("libcrypto could not {}", what));
+}
+
+/// The key of a PEM file, as `read` reads it.
+template <typename Read>
+Key key_of(const std::filesystem::path& path, const char* kind, const char* command, Read&& read) {
+  const std::string text = read_file(path, 1 << 16);
+  const std::unique_ptr<BIO, decltype(&::BIO_free)> memory(
+      ::BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), ::BIO_free);
+  Key key(read(memory.get(), nullptr, nullptr, nullptr));
+  if (!key || ::EVP_PKEY_id(key.get()) != EVP_PKEY_ED25519)
+    throw DataError(path.native(), "holds no {} Ed25519 key in PEM; '{}' makes one", kind, command);
+  return key;
+}
+
+std::string hex(std::span<const uint8_t> bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+Bytes from_hex(const std::string& text) {
+  Bytes bytes;
+  for (size_t i = 0; i + 1 < text.size(); i += 2)
+    bytes.push_back(static_cast<uint8_t>(std::strtoul(text.substr(i, 2).c_str(), nullptr, 16)));
+  return bytes;
+}
+
+std::string public_part(EVP_PKEY* key) {
+  std::array<uint8_t, 32> bytes;
+  size_t size = bytes.size();
+  check(::EVP_PKEY_get_raw_public_key(key, bytes.data(), &size) == 1, "read a public key");
+  return hex(std::span(bytes).first(size));
+}
+
+std::span<const uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+bool is_signed(const Json& json, const std::string& public_key, const std::string& signature) {
+  const Bytes raw = from_hex(public_key), value = from_hex(signature);
+  const Key key(::EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, raw.data(), raw.size()));
+  const Context context(::EVP_MD_CTX_new());
+  const std::string text = json.dump();
+  const auto message = bytes_of(text);
+  return key && context &&
+         ::EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+         ::EVP_DigestVerify(context.get(), value.data(), value.size(), message.data(),
+                            message.size()) == 1;
+}
+
+std::string digest_of(const MemoStore& store, const StoredDocument& document) {
+  const std::string digest = store.ledger().details(document).digest;
+  if (!digest.empty()) return digest;  // else an earlier version stored it
+  return text_digest(whole_text(store.ledger(), store.tokenizer(), document));
+}
+
+}  // namespace
+
+std::string utc_time(int64_t seconds) {
+  std::tm parts{};
+  const std::time_t time = seconds;
+  ::gmtime_r(&time, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+ErasedDocument erased_document(const MemoStore& store, const StoredDocument& document) {
+  int64_t bytes = 0;
+  read_text(store, document, [&](int32_t, std::string_view text) { bytes += std::ssize(text); });
+  return {document.id, digest_of(store, document), bytes, document.tokens};
+}
+
+bool Certificate::proves() const {
+  return digest_after == digest_without &&
+         std::ranges::all_of(files, [](const ScannedFile& file) { return file.found == 0; });
+}
+
+Json json_of(const Certificate& certificate) {
+  Json erased = Json::array(), files = Json::array();
+  for (const ErasedDocument& document : certificate.erased)
+    erased.push_back({{"id", document.id},
+                      {"sha256", document.digest},
+                      {"bytes", document.bytes},
+                      {"tokens", document.tokens}});
+  for (const ScannedFile& file : certificate.files)
+    files.push_back({{"name", file.name},
+                     {"bytes", file.bytes},
+                     {"sha256", file.digest},
+                     {"remains_found", file.found}});
+  return {{"format", kFormat},
+          {"program", certificate.program},
+          {"time", utc_time(certificate.time)},
+          {"erased", std::move(erased)},
+          {"digest_before", certificate.digest_before},
+          {"digest_after", certificate.digest_after},
+          {"digest_of_remaining_documents", certificate.digest_without},
+          {"remaining",
+           {{"documents", certificate.remaining.documents},
+            {"tokens", certificate.remaining.tokens},
+            {"pairs", certificate.remaining.pairs}}},
+          {"looked_for",
+           "each run of 16 bytes of the erased texts (UTF-8) and each run of 8 of their tokens (as "
+           "numbers of 16 and of 32 bits) that begins at a multiple of this length and that no "
+           "remaining document has"},
+          {"files", std::move(files)},
+          {"proves_erasure", certificate.proves()}};
+}
+
+void sign(Json& json, const std::filesystem::path& private_key) {
+  const Key key = key_of(private_key, "private", "openssl genpkey -algorithm ed25519 -out FILE",
+                         ::PEM_read_bio_PrivateKey);
+  const Context context(::EVP_MD_CTX_new());
+  const std::string text = json.dump();
+  const auto message = bytes_of(text);
+  std::array<uint8_t, 64> signature;
+  size_t size = signature.size();
+  check(context && ::EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+            ::EVP_DigestSign(context.get(), signature.data(), &size, message.data(),
+                             message.size()) == 1,
+        "sign the certificate");
+  json["signature"] = {
+      {"algorithm", kAlgorithm}, {"public_key", public_part(key.get())}, {"value", hex(signature)}};
+}
+
+bool CertificateCheck::holds() const {
+  return signature != Signature::kInvalid && held.empty() && proves;
+}
+
+CertificateCheck check_certificate(const MemoStore& store, const std::filesystem::path& certificate,
+                                   const std::filesystem::path& public_key) {
+  Json json = config::read_json(certificate);
+  CertificateCheck result;
+  try {
+    if (json.at("format") != kFormat) throw DataError(certificate.native(), "is not a certificate");
+    result.time = json.at("time");
+    result.proves = json.at("proves_erasure");
+    result.same_state = store.digest() == json.at("digest_after");
+    std::set<std::string> erased;
+    for (const Json& document : json.at("erased")) erased.insert(document.at("sha256"));
+    for (const StoredDocument& document : store.ledger().documents())
+      if (erased.contains(digest_of(store, document))) result.held.push_back(document.id);
+    if (json.contains("signature")) {
+      const Json signature = json["signature"];
+      json.erase("signature");
+      result.public_key = signature.at("public_key");
+      result.signature = is_signed(json, result.public_key, signature.at("value"))
+                             ? CertificateCheck::Signature::kValid
+                             : CertificateCheck::Signature::kInvalid;
+    }
+  } catch (const Json::exception&) {
+    throw DataError(certificate.native(),
+                    "is not a certificate that 'tessera memo forget --certificate' wrote");
+  }
+  if (public_key.empty()) return result;
+  const Key signer =
+      key_of(public_key, "public", "openssl pkey -in KEY -pubout -out FILE", ::PEM_read_bio_PUBKEY);
+  if (result.public_key != public_part(signer.get()))
+    result.signature = CertificateCheck::Signature::kInvalid;
+  return result;
+}
+
+}  // namespace tessera::store
