@@ -1,14 +1,16 @@
 // How often a store recites right after a question that was not typed as the document has it:
 //   bench_store_questions TEXTS [ERROR] [PROMPTS]
 // memorizes the files of a folder (or one file) into a store planned for this error, and asks it
-// with 100 prompts, or so many, of 8 and of 16 tokens that have a line break in them. Right: the
-// next 20 characters are the document's.
+// with 100 questions, or so many, of eight to ten words with slips, and with as many prompts of 8
+// and of 16 tokens that have a line break in them. Right: the next 20 characters are the
+// document's.
 
 #include <fmt/format.h>
-
+#include <fmt/ranges.h>
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 
@@ -108,6 +110,68 @@ bool is_right(const store::MemoStore& store, const store::Question& question,
   return text.substr(question.rest.size(), kCharacters) == next.substr(0, kCharacters);
 }
 
+using Words = std::vector<std::string>;
+/// Spoils words of a question: the places are different, the first one is not the first word's.
+using Slip = std::function<void(Words&, size_t place, size_t other)>;
+
+const std::vector<std::pair<const char*, Slip>> kSlips = {
+    {"as it stands", [](Words&, size_t, size_t) {}},
+    {"one wrong word", [](Words& words, size_t i, size_t) { words[i] = "wombat"; }},
+    {"one missing word",
+     [](Words& words, size_t i, size_t) { words.erase(words.begin() + static_cast<long>(i)); }},
+    {"one word too many",
+     [](Words& words, size_t i, size_t) {
+       words.insert(words.begin() + static_cast<long>(i), "wombat");
+     }},
+    {"two words swapped",
+     [](Words& words, size_t i, size_t) { std::swap(words[i - 1], words[i]); }},
+    {"two wrong words",
+     [](Words& words, size_t i, size_t j) { words[i] = "wombat", words[j] = "zebra"; }}};
+
+/// Asks with so many questions of eight to ten words that were copied from the texts and spoilt;
+/// prints how many answers are the text's own, another's, or none, and the CPU time of each.
+void ask_with_slips(const store::MemoStore& store, const std::vector<std::string>& texts,
+                    size_t count) {
+  fmt::print("questions of 8 to 10 words         right  wrong  none  CPU ms\n");
+  for (const auto& [name, slip] : kSlips) {
+    RandomStream random(7);
+    int right = 0, wrong = 0, none = 0;
+    const std::clock_t started = std::clock();
+    for (size_t asked = 0; asked < count;) {
+      const std::string& text = texts[random.below(texts.size())];
+      const size_t at = random.below(text.size() - 400);
+      const std::string part = text.substr(at, 400);
+      const auto all = store::words_of(part);
+      const size_t length = 8 + random.below(3);
+      if (all.size() < length + 12) continue;
+      Words words;
+      for (size_t i = 1; i <= length; ++i)
+        words.push_back(part.substr(static_cast<size_t>(all[i].begin),
+                                    static_cast<size_t>(all[i].end - all[i].begin)));
+      const std::string next = part.substr(static_cast<size_t>(all[length].end), 60);
+      const size_t place = 1 + random.below(length - 1);
+      slip(words, place, (place + 1 + random.below(length - 1)) % length);
+      ++asked;
+      const auto question = store::read_question(store, fmt::format("{}", fmt::join(words, " ")));
+      if (static_cast<int64_t>(question.tokens.size()) < store.memory().window_lengths().front()) {
+        ++none;
+        continue;
+      }
+      store::RecitedText recited(store.tokenizer(), question.rest);
+      for (const auto& token : store::recall(store, question.tokens, {.tokens = 12}).tokens)
+        recited.add(token.token);
+      if (recited.text().empty())
+        ++none;
+      else
+        ++(next.starts_with(recited.text().substr(0, kCharacters)) ? right : wrong);
+    }
+    const double ms = 1e3 * static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+    fmt::print("  {:30} {:7}{:7}{:6}{:8.1f}\n", name, right, wrong, none,
+               ms / static_cast<double>(count));
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,6 +181,7 @@ int main(int argc, char** argv) {
   make_store(folder, texts, argc > 2 ? std::stod(argv[2]) : 0.01);
   const size_t count = argc > 3 ? std::stoul(argv[3]) : 100;
   const store::MemoStore store(folder);
+  ask_with_slips(store, texts, count);
   const auto typed = [&](const std::string& text) { return store::read_question(store, text); };
   const auto as_typed = [&](const std::string& text) {
     return store::Question{store.tokenizer().encode(text), "", text};

@@ -66,7 +66,7 @@ void print_sources(const store::Recall& recall) {
 
 bool answer(const store::QuestionedStore& store, const std::string& prompt,
             const store::RecallOptions& options, bool json) {
-  const store::Question question = store::read_question(store, prompt);
+  const store::Question question = store::read_question(store, prompt, options);
   store::check_prompt(store, question.tokens.size());
   const Writing writing(store, question, !json);
   store::RecitedText text(store.tokenizer(), question.rest);

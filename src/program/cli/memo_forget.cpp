@@ -1,90 +1,132 @@
-// tessera memo forget STORE ID…
+// tessera memo forget STORE ID…, tessera memo history STORE
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
-#include "program/jobs/store_jobs.h"
-#include "tessera/base/error.h"
+#include "program/jobs/erase_job.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
-#include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
 namespace {
 
-struct ForgetOptions {
+template <typename Job>
+struct FolderCommand {
   std::string store;
-  std::vector<std::string> ids;
+  Job job;
   bool json = false;
 };
 
-/// Whether an earlier command forgot the document without erasing its text.
-bool is_half_forgotten(const store::MemoWriter& writer, const std::string& id) {
-  const auto& ids = writer.left_unerased();
-  return !writer.ledger().find(id) && std::ranges::find(ids, id) != ids.end();
+/// Warns of documents that say the same and stay.
+void warn_of_shared(const std::vector<store::SharedPassages>& shared) {
+  constexpr size_t kShown = 10;
+  for (size_t i = 0; i < std::min(kShown, shared.size()); ++i)
+    fmt::print(stderr,
+               "tessera: warning: '{}' stays and has {} in the same passages of twelve words or "
+               "more ({:.1f} % of what is forgotten), the first one to line {}\n",
+               shared[i].document, counted(shared[i].words, "word"), 100 * shared[i].share,
+               shared[i].line);
+  if (shared.size() > kShown)
+    fmt::print(stderr, "tessera: warning: so do {} more; --json names all\n",
+               counted(std::ssize(shared) - static_cast<int64_t>(kShown), "document"));
 }
 
-/// Says of one that is not there which may have been meant, before any is forgotten.
-std::vector<store::StoredDocument> find_all(const store::MemoWriter& writer,
-                                            const std::vector<std::string>& ids) {
-  std::vector<store::StoredDocument> documents;
-  for (const auto& id : ids) {
-    if (is_half_forgotten(writer, id)) continue;
-    documents.push_back(writer.ledger().get(id));
-    for (size_t i = 0; i + 1 < documents.size(); ++i)
-      if (documents[i].id == id) throw UsageError("'{}' is named twice", id);
-  }
-  return documents;
+void print_list(const jobs::Erase::Answer& answer) {
+  for (const auto& [document] : answer.documents)
+    fmt::print("{}: would be forgotten, {} tokens\n", document.id, document.tokens);
+  if (answer.documents.empty()) fmt::print(stderr, "no document fits\n");
 }
 
-void run_forget(const ForgetOptions& options) {
-  store::MemoWriter writer(options.store);
-  int64_t tokens = 0, done = 0;
-  const auto documents = find_all(writer, options.ids);
-  std::vector<std::string> half_forgotten;
-  std::ranges::copy_if(options.ids, std::back_inserter(half_forgotten),
-                       [&](const std::string& id) { return is_half_forgotten(writer, id); });
-  for (const auto& document : documents) tokens += document.tokens;
+void print_certificate(const jobs::Erase& job, const store::Certificate& certificate) {
+  int64_t bytes = 0;
+  for (const auto& file : certificate.files) bytes += file.bytes;
+  fmt::print("{}: certificate{}; nothing found in {}, {}; as a page: {}\n", job.certificate,
+             job.key.empty() ? "" : ", signed", counted(std::ssize(certificate.files), "file"),
+             readable_bytes(static_cast<double>(bytes)),
+             std::filesystem::path(job.certificate).replace_extension(".html").native());
+}
+
+void run_forget(const FolderCommand<jobs::Erase>& command) {
   const InterruptGuard interrupt;
-  Progress progress(stderr, "Forgetting", tokens);
-  for (const auto& document : documents) {
-    if (InterruptGuard::interrupted()) break;
-    const auto on_tokens = [&](int64_t so_far, int64_t) {
-      progress.update(done + so_far, document.id);
-    };
-    const auto answer = jobs::Forget{document.id}.run(writer, on_tokens);
-    done += document.tokens;
-    progress.wipe();
-    if (options.json)
-      print_json(answer.json());
-    else
-      fmt::print("{}: forgotten, {} tokens\n", document.id, document.tokens);
-    std::fflush(stdout);
-  }
-  progress.update(done);
-  writer.checkpoint();
-  for (const auto& id : half_forgotten)
-    if (options.json)
+  std::optional<Progress> progress;
+  int64_t total = 0;
+  const auto on_progress = [&](int64_t done, int64_t of) {
+    InterruptGuard::stop_if_interrupted("interrupted");
+    if (!progress || of != total)
+      progress.emplace(stderr, std::string(jobs::Erase::kDoing), total = of);
+    progress->update(done);
+  };
+  const jobs::Erase::OnNews on_news{[&](const jobs::Erase::Answer& answer) {
+                                      if (progress) progress->wipe();
+                                      if (answer.dry_run && !command.json) print_list(answer);
+                                      warn_of_shared(answer.shared);
+                                    },
+                                    [&](const jobs::Forget::Answer& answer) {
+                                      progress->wipe();
+                                      print_forgotten(answer, command.json);
+                                    }};
+  const auto answer = command.job.run(command.store, on_news, on_progress);
+  progress.reset();
+  for (const auto& id : answer.forgotten_earlier)
+    if (command.json && !answer.dry_run)
       print_json({{"id", id}, {"object", "document"}, {"deleted", true}});
-    else
+    else if (!answer.dry_run)
       fmt::print("{}: had been forgotten before; its text is erased now\n", id);
-  if (done < tokens) throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
+  if (command.json && (answer.dry_run || answer.certificate))
+    print_json(answer.json());
+  else if (answer.certificate)
+    print_certificate(command.job, *answer.certificate);
+}
+
+void run_history(const FolderCommand<jobs::History>& command) {
+  const auto history = command.job.run(command.store, {});
+  if (command.json) return print_json(history.json());
+  for (const auto& event : history.events)
+    fmt::print("{} forgotten: {} bytes, {} tokens, SHA-256 {}\n", event.value("time", ""),
+               event.value("bytes", int64_t{0}), event.value("tokens", int64_t{0}),
+               event.value("sha256", ""));
+  if (!history.kept)
+    fmt::print(stderr, "the store keeps no history; 'tessera memo history {} --begin' begins one\n",
+               command.store);
+}
+
+template <typename Job, typename Run>
+void add_folder_verb(Verb& memo, const std::vector<std::string_view>& arguments,
+                     const std::string& json, Run run) {
+  const auto command = std::make_shared<FolderCommand<Job>>();
+  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
+  add_store(verb, command->store);
+  verb.options(command->job, arguments);
+  verb.flag("--json", command->json, json);
+  verb.run([command, run] { run(*command); });
 }
 
 }  // namespace
 
+void print_forgotten(const jobs::Forget::Answer& answer, bool json) {
+  if (json)
+    print_json(answer.json());
+  else
+    fmt::print("{}: forgotten, {} tokens\n", answer.document.id, answer.document.tokens);
+  std::fflush(stdout);
+}
+
 void add_memo_forget(Verb& memo) {
-  auto options = std::make_shared<ForgetOptions>();
-  Verb& verb = memo.verb("forget", "Forget documents, as if the store had never held them");
-  add_store(verb, options->store);
-  verb.option("id", options->ids, "Ids of documents, as 'tessera memo documents' prints them")
-      .required();
-  verb.flag("--json", options->json, "Print one JSON object per document");
-  verb.run([options] { run_forget(*options); });
+  add_folder_verb<jobs::Erase>(memo, {"ids"},
+                               "Print one JSON object per document, and at the end "
+                               "one with the certificate, or with the list",
+                               run_forget);
+}
+
+void add_memo_history(Verb& memo) {
+  add_folder_verb<jobs::History>(memo, {}, "Print one JSON object", run_history);
 }
 
 }  // namespace tessera::cli

@@ -10,12 +10,14 @@
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
+#include "program/jobs/audit_job.h"
 #include "program/jobs/store_files.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/report/table.h"
+#include "tessera/store/certificate.h"
 #include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
@@ -167,33 +169,45 @@ void print_statistics(const Command<jobs::Stat>& command, const jobs::Stat::Answ
   if (store.erasure_pending) fmt::print("  not erased       {}\n", erasure_note(store.unerased));
 }
 
+void print_audit(const Command<jobs::Audit>& command, const jobs::Audit::Answer& answer) {
+  std::vector<std::string> columns = {"text",       "held",           "document", "recalled",
+                                      "extraction", "log-likelihood", "min-k"};
+  if (answer.membership) columns.push_back("exposure (bits)");
+  Table table("", columns);
+  for (const auto& [name, document, audit, exposure] : answer.texts) {
+    std::vector<Cell> row = {name,
+                             config::enum_name(audit.held()),
+                             document.empty() ? "-" : document,
+                             Cell::fixed(audit.recalled, 4),
+                             Cell::fixed(audit.extraction, 4),
+                             Cell::fixed(audit.log_likelihood, 3),
+                             Cell::fixed(audit.lowest, 3)};
+    if (exposure) row.push_back(Cell::fixed(*exposure, 2));
+    table.add_row(std::move(row));
+  }
+  fmt::print("{}", table.text());
+  if (answer.membership)
+    fmt::print(
+        "membership against {}: AUC {:.3f} by log-likelihood, {:.3f} by min-k; 0.5: nothing tells "
+        "them apart\n",
+        counted(std::ssize(answer.controls), "control"), answer.membership->by_likelihood,
+        answer.membership->by_lowest);
+}
+
 void print_verification(const Command<jobs::Verify>& command, const jobs::Verify::Answer& answer) {
   const store::Verification& store = answer.result;
   fmt::print("{}: {}, {}, {} tokens, {} pairs, digest {}\n", command.store,
              store.erasure_pending ? "not verified" : "verified",
              counted(store.totals.documents, "document"), store.totals.tokens, store.totals.pairs,
              store.digest);
-}
-
-std::string readable_seconds(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
-  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
-                        : fmt::format("{:.1f} h", seconds / 3600);
-}
-
-void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,
-                const jobs::Create::Planned& plan) {
-  const memo::SizePlan& size = plan.size;
-  fmt::print("{}: {} pairs of a window and its next token\n", documents, size.associations);
-  fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
-             size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", size.error,
-             size.standard_error, size.probes);
-  fmt::print(
-      "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
-      size.error_in_any_dimension);
-  fmt::print("  to memorize it: about {}, {} of memory, {} on disk\n",
-             readable_seconds(plan.cost.seconds), readable_bytes(plan.cost.memory_bytes),
-             readable_bytes(plan.cost.disk_bytes));
+  if (store.log_bytes > 0)
+    fmt::print(
+        stderr,
+        "tessera: note: {}: SQLite's log, ledger.sqlite-wal, has {}: a command is writing or "
+        "reading now, or one was "
+        "killed and may have left text of a document that is not stored; the next command that "
+        "writes to the store empties it, for example 'tessera memo verify --repair'\n",
+        command.store, readable_bytes(static_cast<double>(store.log_bytes)));
 }
 
 void print_created(const Command<jobs::Create>& command, const jobs::Create::Answer& made) {
@@ -218,7 +232,26 @@ void print_rebuilt(const Command<jobs::Rebuild>& command, const jobs::Rebuild::A
 }
 
 void print_exported(const Command<jobs::Export>& command, const jobs::Export::Answer& made) {
-  fmt::print("{}: {}\n", command.job.out, readable_bytes(static_cast<double>(made.bytes)));
+  fmt::print("{}: {}{}\n", made.file.native(),
+             made.documents > 0 ? counted(made.documents, "document") + ", " : "",
+             readable_bytes(static_cast<double>(made.bytes)));
+}
+
+/// Says whether a certificate holds. Throws where it does not.
+void verify_certificate(const std::string& store, const std::string& certificate,
+                        const std::string& public_key) {
+  using Signature = store::CertificateCheck::Signature;
+  const auto check = store::check_certificate(store::MemoStore(store), certificate, public_key);
+  fmt::print("{}: erasure of {}, {}; {}; the store is {}\n", certificate, check.time,
+             check.proves ? "nothing was found then" : "not complete then",
+             check.signature == Signature::kNone    ? "not signed"
+             : check.signature == Signature::kValid ? "signed by " + check.public_key
+                                                    : "its signature is not valid",
+             check.same_state ? "as it was after the erasure"
+                              : "another since: documents came, went or changed");
+  for (const auto& id : check.held)
+    fmt::print("{}: '{}' has the text of an erased document again\n", certificate, id);
+  if (!check.holds()) throw std::runtime_error(certificate + " does not hold");
 }
 
 /// Rebuilds the matrix from the documents in the ledger.
@@ -247,6 +280,10 @@ void add_memo_search(Verb& memo) {
   });
 }
 
+void add_memo_audit(Verb& memo) {
+  add_job<jobs::Audit>(memo, {"files"}, answers(print_audit));
+}
+
 void add_memo_show(Verb& memo) {
   add_job<jobs::Show>(memo, {"id"}, answers(print_text));
 }
@@ -260,13 +297,25 @@ void add_memo_stat(Verb& memo) {
 }
 
 void add_memo_verify(Verb& memo) {
-  const auto repairs = std::make_shared<bool>(false);
-  Verb& verb = add_job<jobs::Verify>(memo, {}, [repairs](const auto& command) {
-    if (*repairs) repair(command.store);
+  struct More {
+    bool repairs = false;
+    std::string certificate, public_key;
+  };
+  const auto more = std::make_shared<More>();
+  Verb& verb = add_job<jobs::Verify>(memo, {}, [more](const auto& command) {
+    if (more->repairs) repair(command.store);
     const auto verified = print_answer(command, print_verification).result;
     if (verified.erasure_pending) throw std::runtime_error(erasure_note(verified.unerased));
+    if (!more->certificate.empty())
+      verify_certificate(command.store, more->certificate, more->public_key);
   });
-  verb.flag("--repair", *repairs, "First rebuild the matrix from the documents in the ledger");
+  verb.flag("--repair", more->repairs, "First rebuild the matrix from the documents in the ledger");
+  const auto certificate = verb.option(
+      "--certificate", more->certificate,
+      "Also hold a certificate of 'tessera memo forget' against the store; status 1 if it fails");
+  verb.option("--public-key", more->public_key,
+              "File with the Ed25519 public key (PEM) whose signature the certificate must have")
+      .needs(certificate);
 }
 
 void add_memo_create(Verb& memo) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <iostream>
+#include <memory>
 
 #include "program/cli/memo_answer.h"
 #include "program/cli/memo_verbs.h"
@@ -15,9 +16,10 @@
 namespace tessera::cli {
 namespace {
 
-struct RecallCommand {
+template <typename Job>
+struct Command {
   std::vector<std::string> stores;
-  jobs::Recall recall;
+  Job job;
   std::string key_file;
   hosts::HostOptions hosts;
   bool fail = false, json = false;
@@ -27,13 +29,14 @@ struct RecallCommand {
 using Answering = std::function<bool(const std::string& prompt)>;
 
 /// Opens a store, or those at several hosts; brought up to date before the clock starts.
-Answering open_stores(const RecallCommand& command) {
+template <typename Job>
+Answering open_stores(const Command<Job>& command) {
   if (hosts::is_address(command.stores.front())) {
     hosts::HostOptions options = command.hosts;
     if (!command.key_file.empty()) options.key = hosts::read_key(command.key_file);
     const auto stores = std::make_shared<hosts::StoresOfHosts>(command.stores, options);
     return [=](const std::string& prompt) {
-      return answer(*stores, prompt, command.recall.options(), command.json);
+      return answer(*stores, prompt, command.job.options(), command.json);
     };
   }
   if (command.stores.size() > 1)
@@ -44,18 +47,21 @@ Answering open_stores(const RecallCommand& command) {
   const auto store = std::make_shared<store::MemoStore>(command.stores.front());
   store->memory();
   return [=](const std::string& prompt) {
-    return answer(*store, prompt, command.recall.options(), command.json);
+    return answer(*store, prompt, command.job.options(), command.json);
   };
 }
 
-void run_recall(const RecallCommand& command) {
-  if (!open_stores(command)(command.recall.prompt) && command.fail)
+void run_recall(const Command<jobs::Recall>& command) {
+  if (!open_stores(command)(command.job.prompt) && command.fail)
     throw std::runtime_error("no stored document continues this prompt");
 }
 
-/// Answers the lines of standard input, one after the other, from stores that are opened once.
-void run_ask(const RecallCommand& command) {
-  const Answering answer_line = open_stores(command);
+/// Answers the prompts, or the lines of standard input, one after the other, from stores that are
+/// opened once.
+void run_ask(const Command<jobs::Ask>& command) {
+  const Answering answer_prompt = open_stores(command);
+  for (const std::string& prompt : command.job.prompts) answer_prompt(prompt);
+  if (!command.job.prompts.empty()) return;
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   std::string line;
   const auto read = [&] {
@@ -65,48 +71,41 @@ void run_ask(const RecallCommand& command) {
   while (read()) {
     if (line.empty()) continue;
     try {
-      answer_line(line);
+      answer_prompt(line);
     } catch (const UsageError& error) {  // too short
       fmt::print(stderr, "tessera: {}\n", error.what());
     }
   }
 }
 
-void add_stores(Verb& verb, RecallCommand& command) {
-  verb.option("store", command.stores,
+template <typename Job, typename Run>
+Verb& add_verb(Verb& memo, const std::shared_ptr<Command<Job>>& command, Run run) {
+  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
+  verb.option("store", command->stores,
               "The store, a folder; or the addresses of stores that 'tessera serve' serves, which "
               "answer together: http://HOST:PORT/v1/stores/NAME")
       .required();
-}
-
-void add_host_options(Verb& verb, RecallCommand& command) {
-  verb.option("--host-seconds", command.hosts.seconds,
+  verb.options(command->job);
+  verb.option("--host-seconds", command->hosts.seconds,
               "Timeout per host request, in seconds; slower hosts are left out of the answer")
       .between(0.1, 86400);
-  verb.option("--host-key-file", command.key_file,
+  verb.option("--host-key-file", command->key_file,
               "File whose first line is the key that is sent to the hosts");
-  verb.flag("--json", command.json, "Print everything about each token as one JSON object");
+  verb.flag("--json", command->json, "Print everything about each token as one JSON object");
+  verb.run([command, run] { run(*command); });
+  return verb;
 }
 
 }  // namespace
 
 void add_memo_recall(Verb& memo) {
-  auto command = std::make_shared<RecallCommand>();
-  Verb& verb = memo.verb(std::string(jobs::Recall::kName), std::string(jobs::Recall::kHelp));
-  add_stores(verb, *command);
-  verb.options(command->recall);
-  add_host_options(verb, *command);
-  verb.flag("--fail", command->fail, "End with status 1 if nothing is recited");
-  verb.run([command] { run_recall(*command); });
+  const auto command = std::make_shared<Command<jobs::Recall>>();
+  add_verb(memo, command, run_recall)
+      .flag("--fail", command->fail, "End with status 1 if nothing is recited");
 }
 
 void add_memo_ask(Verb& memo) {
-  auto command = std::make_shared<RecallCommand>();
-  Verb& verb = memo.verb("ask", "Recite after each line of standard input; the store stays open");
-  add_stores(verb, *command);
-  verb.options<jobs::Reciting>(command->recall);
-  add_host_options(verb, *command);
-  verb.run([command] { run_ask(*command); });
+  add_verb(memo, std::make_shared<Command<jobs::Ask>>(), run_ask);
 }
 
 }  // namespace tessera::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "program/cli/verb.h"
+#include "program/jobs/store_files.h"
 #include "tessera/memo/text_memory_config.h"
 
 namespace tessera::cli {
@@ -13,6 +14,8 @@ void add_memo_create(Verb& memo);
 void add_memo_memorize(Verb& memo);
 void add_memo_update(Verb& memo);
 void add_memo_forget(Verb& memo);
+void add_memo_history(Verb& memo);
+void add_memo_audit(Verb& memo);
 void add_memo_documents(Verb& memo);
 void add_memo_find(Verb& memo);
 void add_memo_search(Verb& memo);
@@ -29,6 +32,9 @@ void add_memo_export(Verb& memo);
 /// The store that a verb works on, its first argument.
 void add_store(Verb& verb, std::string& store);
 
+/// Says that a document is forgotten.
+void print_forgotten(const jobs::Forget::Answer& answer, bool json);
+
 /// "1 document", "3 documents".
 std::string counted(int64_t count, const std::string& what);
 
@@ -37,5 +43,9 @@ std::string readable_bytes(double bytes);
 
 /// "dimension 1984", "16 matrices of dimension 1024".
 std::string size_in_words(const memo::TextMemoryConfig& memory);
+
+/// Says what size of a store `documents` needs and what it costs.
+void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,
+                const jobs::Create::Planned& plan);
 
 }  // namespace tessera::cli

@@ -27,7 +27,7 @@ Json document_json(const store::StoredDocument& document, const store::DocumentD
 }  // namespace
 
 Recall::Answer Recall::run(const MemoStore& store, const OnProgress& on_progress) const {
-  Answer answer{store, prompt, store::read_question(store, prompt), {}};
+  Answer answer{store, prompt, store::read_question(store, prompt, options()), {}};
   int64_t recited = 0;
   answer.recall = store::recall(store, answer.question.tokens, options(),
                                 [&](const memo::NextToken&) { on_progress(++recited, tokens); });
@@ -36,6 +36,25 @@ Recall::Answer Recall::run(const MemoStore& store, const OnProgress& on_progress
 
 Json Recall::Answer::json() const {
   return store::json_of(store, prompt, question, recall);
+}
+
+Ask::Answer Ask::run(const MemoStore& store, const OnProgress& on_progress) const {
+  check_argument(prompts.size() <= kMost, "{} prompts; at most {} are answered at once",
+                 prompts.size(), kMost);
+  Answer answer;
+  for (const std::string& prompt : prompts) {
+    Recall recall;
+    static_cast<Reciting&>(recall) = *this;
+    recall.prompt = prompt;
+    answer.answers.push_back(recall.run(store, on_progress));
+  }
+  return answer;
+}
+
+Json Ask::Answer::json() const {
+  Json data = Json::array();
+  for (const Recall::Answer& answer : answers) data.push_back(answer.json());
+  return {{"object", "list"}, {"data", std::move(data)}};
 }
 
 store::Question Complete::question(const MemoStore& store) const {
@@ -227,8 +246,9 @@ Json Verify::Answer::json() const {
 
 Memorize::Answer memorize(store::MemoWriter& writer, const std::string& id, std::string_view text,
                           store::Duplicates duplicates, const store::Metadata& metadata,
-                          const OnProgress& on_progress) {
-  const store::Memorized outcome = writer.memorize(id, text, duplicates, on_progress, metadata);
+                          const OnProgress& on_progress, store::Times times) {
+  const store::Memorized outcome =
+      writer.memorize(id, text, duplicates, on_progress, metadata, times);
   const store::StoredDocument document = writer.ledger().get(id);
   return {document, writer.ledger().details(document), outcome};
 }

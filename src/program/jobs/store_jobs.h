@@ -39,6 +39,7 @@ struct Reciting {
   int64_t tokens = 50;
   double error_rate = store::kErrorRate;
   int64_t sources = 3;
+  bool exact = false;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -49,10 +50,13 @@ struct Reciting {
           config::between(1e-300, 0.999999));
     field("sources", sources, "sources to look up for each token, best first",
           config::between(1, 1000));
+    field("exact", exact,
+          "ask the memory with the prompt as it is: no typing errors, spaces or capitals are made "
+          "up for");
   }
 
   store::RecallOptions options() const {
-    return {tokens, error_rate, static_cast<size_t>(sources)};
+    return {tokens, error_rate, static_cast<size_t>(sources), exact};
   }
 };
 
@@ -78,6 +82,32 @@ struct Recall : Reciting {
 
     config::Json json() const;
   };
+  Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
+};
+
+/// Recites what is stored after each of several texts.
+struct Ask : Reciting {
+  static constexpr std::string_view kName = "ask";
+  static constexpr std::string_view kHelp =
+      "Recite after each of several prompts; the store stays open";
+  static constexpr size_t kMost = 1000;  ///< prompts at once
+
+  std::vector<std::string> prompts = {};
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("prompts", prompts,
+          "texts to continue; the verb reads them from standard input, one a "
+          "line, where none is given");
+    Reciting::visit_fields(field);
+  }
+
+  struct Answer {
+    std::vector<Recall::Answer> answers;  ///< of each prompt, in order
+
+    config::Json json() const;
+  };
+  /// Throws UsageError on more than kMost prompts, and on one that is too short.
   Answer run(const store::MemoStore& store, const OnProgress& on_progress) const;
 };
 
@@ -306,7 +336,7 @@ struct Memorize {
 /// The work of Memorize on a text that stands elsewhere.
 Memorize::Answer memorize(store::MemoWriter& writer, const std::string& id, std::string_view text,
                           store::Duplicates duplicates, const store::Metadata& metadata,
-                          const OnProgress& on_progress);
+                          const OnProgress& on_progress, store::Times times = store::Times::kKept);
 
 /// Forgets a document, as if the store had never held it (store::MemoWriter::forget).
 struct Forget {

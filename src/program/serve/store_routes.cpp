@@ -131,6 +131,7 @@ void add_store_routes(Router& router, Service& service) {
     return answer_edit<jobs::Forget>(service, request, 200);
   });
   add("POST", "/{store}/recall", recall_text);
+  add("POST", "/{store}/ask", answer_job<jobs::Ask>);
   add("POST", "/{store}/complete", complete_text);
   add("POST", "/{store}/find", answer_job<jobs::Find>);
   add("POST", "/{store}/search", answer_job<jobs::Search>);

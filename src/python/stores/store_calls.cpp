@@ -2,6 +2,8 @@
 
 #include <concepts>
 
+#include "program/jobs/audit_job.h"
+#include "program/jobs/file_jobs.h"
 #include "program/jobs/store_files.h"
 #include "program/jobs/store_jobs.h"
 
@@ -23,7 +25,7 @@ concept TakesFolder = requires(const Job& job, const std::filesystem::path& fold
 /// Forgotten text is erased before the call returns; the matrix may wait for the last edit of
 /// several.
 template <typename Job>
-constexpr bool erases = std::same_as<Job, jobs::Forget>;
+constexpr bool erases = std::same_as<Job, jobs::Forget> || std::same_as<Job, jobs::Update>;
 
 template <typename Job>
 Json work(OpenStore& store, const Json& request, const jobs::OnProgress& on_progress) {
@@ -61,9 +63,10 @@ std::vector<Call<const std::filesystem::path>> makers_of() {
 }  // namespace
 
 const std::vector<Call<OpenStore>>& store_calls() {
-  static const auto calls = calls_of<jobs::Memorize, jobs::Forget, jobs::Recall, jobs::Complete,
-                                     jobs::Find, jobs::Search, jobs::Documents, jobs::Show,
-                                     jobs::Stat, jobs::Verify, jobs::Rebuild, jobs::Export>();
+  static const auto calls =
+      calls_of<jobs::Memorize, jobs::Update, jobs::Forget, jobs::Recall, jobs::Ask, jobs::Complete,
+               jobs::Find, jobs::Search, jobs::Documents, jobs::Show, jobs::Stat, jobs::Verify,
+               jobs::Audit, jobs::Rebuild, jobs::Export>();
   return calls;
 }
 

@@ -8,5 +8,5 @@ class StoreJobs:
     pass
 
 
-add_methods(StoreJobs, _stores.jobs(), lists={"documents", "search"})
+add_methods(StoreJobs, _stores.jobs(), lists={"ask", "audit", "documents", "search"})
 add_makers(StoreJobs, _stores.makers(), _stores.make)

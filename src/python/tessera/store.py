@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Iterable, Iterator
 
 from tessera import _stores
-from tessera._answer import Answer
 from tessera._store_jobs import StoreJobs
 
 
@@ -42,10 +40,6 @@ class Store(StoreJobs):
     def close(self) -> None:
         """Writes what is left to write. Questions and edits are refused from then on."""
         self._open.close()
-
-    def ask(self, prompts: Iterable[str], **options: Any) -> Iterator[Answer]:
-        """recall() after each of these texts, with its options."""
-        return (self.recall(prompt, **options) for prompt in prompts)
 
     def __enter__(self) -> Store:
         return self

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -81,7 +82,7 @@ TEST_F(Memo, RecitesNamesItsSourceAndForgets) {
   EXPECT_EQ(done({"find", store, "who made"}),
             "old/lamb:1: Little Lamb who made thee\nold/lamb:2: Dost thou know who made thee\n");
   EXPECT_EQ(done({"forget", store, "raven", "old/lamb"}),
-            "raven: forgotten, 121 tokens\nold/lamb: forgotten, 56 tokens\n");
+            "old/lamb: forgotten, 56 tokens\nraven: forgotten, 121 tokens\n");
   EXPECT_EQ(digest(store), empty);
   const Outcome nothing = memo({"recall", store, "--prompt", "Once upon a midnight"});
   EXPECT_EQ(nothing.out, "Once upon a midnight\n");
@@ -95,7 +96,7 @@ TEST_F(Memo, UpdateMemorizesWhatHasChanged) {
       << "new documents, too";
   write_text(path("poems/old/lamb"), "Little Lamb I'll tell thee\n");
   const Outcome again = memo({"update", store, path("poems"), "--meta", "by=Blake"});
-  EXPECT_EQ(again.out, "old/lamb: 28 tokens, 56 pairs, replaced\nraven: unchanged\n");
+  EXPECT_EQ(again.out, "old/lamb: 28 tokens, 56 pairs, replaced\n");
   EXPECT_THAT(again.err, HasSubstr("0 new, 1 replaced, 1 unchanged"));
   const auto documents = json({"documents", store})["data"];
   for (const auto& document : documents)
@@ -230,6 +231,144 @@ TEST_F(Memo, GoesOnWithoutTheDocumentsThatAreBad) {
   EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
 }
 
+TEST_F(Memo, AnEmptyOrMissingFileIsLeftOutAndNamed) {
+  const std::string store = create();
+  write_text(path("poems/empty"), "");
+  const Outcome run = memo({"memorize", store, path("poems"), path("missing"), "--keep-going"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.out, "old/lamb: 56 tokens, 122 pairs\nraven: 121 tokens, 333 pairs\n");
+  EXPECT_THAT(run.err, HasSubstr("not memorized: " + path("poems/empty") + ": is empty"));
+  EXPECT_THAT(run.err, HasSubstr("not memorized: " + path("missing") + ": cannot open"));
+  EXPECT_THAT(run.err, HasSubstr("2 of 4 documents were not memorized"));
+  expect_refused(memo({"memorize", create("other"), path("poems")}), 3, "poems/empty: is empty");
+}
+
+TEST_F(Memo, UpdateLeavesOutAndPrunes) {
+  const std::string store = create();
+  write_text(path("poems/notes.bak"), "scratch\n");
+  write_text(path("poems/.tesseraignore"), "# backups\n*.bak\n");
+  EXPECT_EQ(done({"update", store, path("poems"), "--exclude", "old/"}),
+            "raven: 121 tokens, 333 pairs\n");
+  EXPECT_EQ(done({"update", store, path("poems")}), "old/lamb: 56 tokens, 122 pairs\n");
+  std::filesystem::remove(path("poems/raven"));
+  EXPECT_EQ(done({"update", store, path("poems")}), "") << "only --prune forgets";
+  const Outcome pruned = memo({"update", store, path("poems"), "--prune"});
+  EXPECT_EQ(pruned.out, "raven: forgotten, 121 tokens\n");
+  EXPECT_THAT(pruned.err, HasSubstr("0 new, 0 replaced, 1 unchanged, 1 forgotten"));
+  EXPECT_EQ(json({"documents", store})["data"].size(), 1u);
+  write_text(path("poems/.tesseraignore"), "!lamb\n");
+  expect_refused(memo({"update", store, path("poems")}), 3, "begins with !");
+}
+
+TEST_F(Memo, ForgetsWhatIsAskedForAndWarnsOfWhatStays) {
+  const std::string store = create();
+  write_text(path("poems/copy"), std::string("A preface.\n") + kRaven);
+  done({"memorize", store, path("poems"), "--meta", "kind=poem"});
+  done({"memorize", store, path("text.txt")});
+  const Outcome list = memo({"forget", store, "ra*", "--dry-run"});
+  EXPECT_EQ(list.out, "raven: would be forgotten, 121 tokens\n");
+  EXPECT_THAT(list.err, HasSubstr("'copy' stays and has 21 words in the same passages"));
+  EXPECT_EQ(json({"forget", store, "--containing", "MIDNIGHT dreary", "--dry-run"})["data"].size(),
+            2u);
+  EXPECT_EQ(json({"forget", store, "--meta", "kind=poem", "--dry-run"})["data"].size(), 3u);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 4u);
+  EXPECT_EQ(done({"forget", store, "--containing", "midnight dreary", "--meta", "kind=poem"}),
+            "copy: forgotten, 132 tokens\nraven: forgotten, 121 tokens\n");
+  expect_refusals({{{"forget", store}, "say what to forget"},
+                   {{"forget", store, "ravn"}, "there is no document 'ravn'"},
+                   {{"forget", store, "--containing", "nevermore"}, "no document fits"},
+                   {{"forget", store, "text.txt", "--key", "k"}, "key signs a certificate"}},
+                  2);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 2u);
+}
+
+TEST_F(Memo, ACertificateShowsWhatWasErased) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  done({"history", store, "--begin"});
+  const std::string before = digest(store), file = path("erasure.json");
+  const Outcome run = memo({"forget", store, "raven", "--certificate", file});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("certificate; nothing found in "));
+  const auto certificate = config::Json::parse(read_text(file));
+  EXPECT_EQ(certificate["digest_before"], before);
+  EXPECT_EQ(certificate["digest_after"], digest(store));
+  EXPECT_EQ(certificate["digest_of_remaining_documents"], digest(store));
+  EXPECT_EQ(certificate["erased"][0]["bytes"], std::string(kRaven).size());
+  EXPECT_THAT(read_text(path("erasure.html")), HasSubstr("One document was erased"));
+  for (const std::string& name : {file, path("erasure.html"), store + "/history.jsonl"})
+    EXPECT_THAT(read_text(name), Not(HasSubstr("midnight"))) << name;
+  EXPECT_THAT(done({"history", store}), HasSubstr("forgotten: 120 bytes, 121 tokens"));
+  EXPECT_THAT(done({"verify", store, "--certificate", file}),
+              HasSubstr("not signed; the store is as it was after the erasure"));
+  done({"memorize", store, path("poems/raven")});
+  const Outcome again = memo({"verify", store, "--certificate", file});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_THAT(again.out, HasSubstr("'raven' has the text of an erased document again"));
+  expect_refused(memo({"forget", store, "raven", "--certificate", path("none/file")}), 1, "write");
+  EXPECT_EQ(memo({"verify", store, "--certificate", path("text.txt")}).status, 3);
+}
+
+TEST_F(Memo, ASignedCertificateShowsWhoseItIs) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  write_text(path("key"),
+             "-----BEGIN PRIVATE KEY-----\n"
+             "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n"
+             "-----END PRIVATE KEY-----\n");
+  // RFC 8032, section 7.1, test 1.
+  const std::string file = path("erasure.json");
+  done({"forget", store, "raven", "--certificate", file, "--key", path("key")});
+  auto certificate = config::Json::parse(read_text(file));
+  EXPECT_EQ(certificate["signature"]["public_key"],
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a");
+  EXPECT_THAT(done({"verify", store, "--certificate", file}), HasSubstr("signed by d75a9801"));
+  certificate["time"] = "2020-01-01T00:00:00Z";
+  write_text(file, certificate.dump());
+  EXPECT_EQ(memo({"verify", store, "--certificate", file}).status, 1);
+  expect_refused(
+      memo({"forget", store, "old/lamb", "--certificate", file, "--key", path("text.txt")}), 3,
+      "holds no private Ed25519 key");
+  EXPECT_EQ(json({"documents", store})["data"].size(), 1u) << "nothing was forgotten";
+}
+
+TEST_F(Memo, AnAuditTellsWhatIsHeld) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  std::filesystem::create_directory(path("controls"));
+  for (int number = 0; number < 4; ++number)
+    write_text(path("controls/" + std::to_string(number)), small_text(3 + number));
+  write_text(path("half"), std::string(kRaven).substr(0, 60) + small_text(2));
+  const auto audit = json({"audit", store, path("poems/raven"), path("half"), path("text.txt"),
+                           "--controls", path("controls")})["data"];
+  EXPECT_EQ(audit[0]["held"], "yes");
+  EXPECT_EQ(audit[0]["document"], "raven");
+  EXPECT_EQ(audit[0]["extraction_strength"], 1);
+  EXPECT_NEAR(audit[0]["exposure_bits"].get<double>(), std::log2(5), 1e-9);
+  EXPECT_EQ(audit[1]["held"], "partly");
+  EXPECT_EQ(audit[2]["held"], "no");
+  EXPECT_GT(audit[0]["log_likelihood"], audit[2]["log_likelihood"]);
+  EXPECT_THAT(done({"audit", store, path("poems"), "--controls", path("controls")}),
+              HasSubstr("AUC 1.000 by log-likelihood, 1.000 by min-k"));
+  // Without tolerance nothing similar is recited.
+  const std::string similar = "Once upon a nightmare dreary, while I pondered";
+  EXPECT_EQ(memo({"recall", store, "--prompt", similar, "--fail"}).status, 0);
+  const auto exact = json({"recall", store, "--prompt", similar, "--exact"});
+  EXPECT_EQ(exact["read_as"], similar);
+}
+
+TEST_F(Memo, DocumentsAreExportedAsTexts) {
+  const std::string store = create();
+  done({"memorize", store, path("poems")});
+  EXPECT_THAT(done({"export", store, "--texts", path("back")}), HasSubstr("2 documents, "));
+  EXPECT_EQ(read_text(path("back/raven")), kRaven);
+  EXPECT_EQ(read_text(path("back/old/lamb")), kLamb);
+  done({"memorize", store, path("text.txt"), "--id", "../outside"});
+  expect_refused(memo({"export", store, "--texts", path("more")}), 3, "is no path below a folder");
+  EXPECT_FALSE(std::filesystem::exists(path("more")));
+  expect_refused(memo({"export", store}), 2, "give one of out and texts");
+}
+
 TEST_F(Memo, EveryVerbPrintsJson) {
   const auto made = json({"create", path("store"), "--plan-from", path("text.txt"), "--error",
                           "0.3", "--tokenizer", "byte"});
@@ -275,8 +414,12 @@ TEST_F(Memo, ShardsMergeIntoTheWhole) {
   EXPECT_THAT(done({"verify", path("merged")}),
               HasSubstr("verified, 7 documents, " +
                         std::to_string(json({"stat", whole})["tokens"].get<int>()) + " tokens"));
-  expect_refused(memo({"merge", path("again"), whole, one}), 2, "both hold a document");
-  expect_refused(memo({"merge", path("again"), whole, create("seed", {"--seed", "1"})}), 2,
+  EXPECT_THAT(done({"merge", path("again"), whole, one}), HasSubstr("7 documents of 2 stores"));
+  EXPECT_EQ(digest(path("again")), digest(whole)) << "both hold the same documents";
+  write_text(path("poems/0"), kRaven);
+  done({"update", one, path("poems/0")});
+  expect_refused(memo({"merge", path("more"), whole, one}), 2, "of different texts");
+  expect_refused(memo({"merge", path("more"), whole, create("seed", {"--seed", "1"})}), 2,
                  "only stores of equal configuration can be merged");
 }
 
@@ -305,7 +448,7 @@ TEST_F(Memo, WarnsOfAStoreThatIsOverfull) {
   done({"create", store, "--dimension", "64"});
   const Outcome run = memo({"memorize", store, path("text.txt")});
   EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.err, HasSubstr("warning: the store holds"));
+  EXPECT_THAT(run.err, HasSubstr("warning: with these documents the store will hold"));
   EXPECT_THAT(memo({"memorize", create(), path("text.txt")}).err, Not(HasSubstr("warning")));
 }
 
@@ -362,7 +505,7 @@ TEST_F(Memo, ReplacesWhenAskedAndGoesOnWhereItStopped) {
                  "'raven' is stored already; replace it with --replace");
   EXPECT_EQ(digest(store), before);
   EXPECT_EQ(done({"memorize", store, path("poems"), "--replace"}),
-            "old/lamb: 56 tokens, 122 pairs\nraven: unchanged\n");
+            "old/lamb: 56 tokens, 122 pairs\n");
   write_text(path("poems/raven"), kLamb);
   EXPECT_THAT(done({"memorize", store, path("poems/raven"), "--replace"}),
               HasSubstr("raven: 56 tokens, 122 pairs, replaced"));

@@ -1,0 +1,82 @@
+#include "program/jobs/audit_job.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tessera/data/text_source.h"
+#include "tessera/store/digest.h"
+
+namespace tessera::jobs {
+namespace {
+
+using config::Json;
+
+std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::StoreReader& reader,
+                                    const std::vector<std::string>& paths,
+                                    const OnProgress& on_progress) {
+  std::vector<Audit::Audited> texts;
+  for (const std::string& path : paths)
+    TextSource::from_path(path).for_each([&](const std::string& name, std::string_view text) {
+      Audit::Audited& one = texts.emplace_back();
+      one.name = name;
+      const std::string digest = store::text_digest(text);
+      for (const auto& document : store.ledger().documents())
+        if (store.ledger().details(document).digest == digest) one.document = document.id;
+      one.audit = store::audit_text(store, reader, text, [&](int64_t done) {
+        on_progress(done, std::max(done, std::ssize(text)));
+      });
+    });
+  return texts;
+}
+
+std::vector<double> scores(const std::vector<Audit::Audited>& texts,
+                           double store::TextAudit::*score) {
+  std::vector<double> all;
+  for (const auto& text : texts) all.push_back(text.audit.*score);
+  return all;
+}
+
+Json json_of(const std::vector<Audit::Audited>& texts) {
+  Json list = Json::array();
+  for (const auto& [name, document, audit, exposure] : texts) {
+    list.push_back({{"text", name},
+                    {"held", config::enum_name(audit.held())},
+                    {"document", document.empty() ? Json(nullptr) : Json(document)},
+                    {"tokens", audit.tokens},
+                    {"recalled", audit.recalled},
+                    {"extraction_strength", audit.extraction},
+                    {"log_likelihood", audit.log_likelihood},
+                    {"min_k", audit.lowest}});
+    if (exposure) list.back()["exposure_bits"] = *exposure;
+  }
+  return list;
+}
+
+}  // namespace
+
+Audit::Answer Audit::run(const store::MemoStore& store, const OnProgress& on_progress) const {
+  using store::TextAudit;
+  const store::StoreReader reader(store);
+  Answer answer{audited(store, reader, files, on_progress), {}, {}};
+  if (controls.empty()) return answer;
+  answer.controls = audited(store, reader, {controls}, on_progress);
+  const auto likelihoods = scores(answer.controls, &TextAudit::log_likelihood);
+  for (Audited& text : answer.texts)
+    text.exposure = store::exposure(text.audit.log_likelihood, likelihoods);
+  answer.membership = {
+      store::area_under_curve(scores(answer.texts, &TextAudit::log_likelihood), likelihoods),
+      store::area_under_curve(scores(answer.texts, &TextAudit::lowest),
+                              scores(answer.controls, &TextAudit::lowest))};
+  return answer;
+}
+
+Json Audit::Answer::json() const {
+  Json json = {{"object", "list"}, {"data", json_of(texts)}};
+  if (membership) {
+    json["controls"] = json_of(controls);
+    json["membership_auc"] = {{"log_likelihood", membership->by_likelihood},
+                              {"min_k", membership->by_lowest}};
+  }
+  return json;
+}
+
+}  // namespace tessera::jobs

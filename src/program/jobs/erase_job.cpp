@@ -1,0 +1,216 @@
+#include "program/jobs/erase_job.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "program/jobs/certificate_page.h"
+#include "program/jobs/metadata.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/version.h"
+#include "tessera/store/verify.h"
+
+namespace tessera::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Json;
+using store::MemoStore;
+using store::StoredDocument;
+
+constexpr const char* kHistory = "history.jsonl";
+
+bool contains(const MemoStore& store, const StoredDocument& document, const std::string& text) {
+  return !store::find_text(text, store::Matching::kLetters, document.id,
+                           store.ledger().pieces(document), store.tokenizer(),
+                           [](const store::TextMatch&) { return false; });
+}
+
+/// The documents that an id or a glob names. Throws UsageError where there is none.
+std::set<std::string> named(const MemoStore& store, const std::vector<StoredDocument>& all,
+                            const std::vector<std::string>& ids) {
+  std::set<std::string> found;
+  const std::vector<std::string> unerased = store.ledger().unerased();
+  for (const std::string& id : ids) {
+    if (store.ledger().find(id)) {
+      if (!found.insert(id).second) throw UsageError("'{}' is named twice", id);
+      continue;
+    }
+    if (std::ranges::find(unerased, id) != unerased.end()) continue;
+    const size_t before = found.size();
+    for (const StoredDocument& document : all)
+      if (::fnmatch(id.c_str(), document.id.c_str(), 0) == 0) found.insert(document.id);
+    if (found.size() == before) store.ledger().get(id);  // says that there is none
+  }
+  return found;
+}
+
+std::vector<StoredDocument> chosen(const Erase& erase, const MemoStore& store) {
+  check_argument(!erase.ids.empty() || !erase.containing.empty() || !erase.meta.empty(),
+                 "say what to forget: ids, containing or meta");
+  std::vector<StoredDocument> documents = store.ledger().documents();
+  const std::set<std::string> ids = named(store, documents, erase.ids);
+  const store::Metadata meta = parse_metadata("meta", erase.meta);
+  std::erase_if(documents, [&](const StoredDocument& document) {
+    const store::Metadata has = store.ledger().details(document).metadata;
+    return (!erase.ids.empty() && !ids.contains(document.id)) ||
+           !std::ranges::includes(has, meta) ||
+           (!erase.containing.empty() && !contains(store, document, erase.containing));
+  });
+  return documents;
+}
+
+/// Finds out what would fail after the documents are gone.
+void check_certificate_can_be_written(const Erase& erase) {
+  if (erase.certificate.empty()) {
+    check_argument(erase.key.empty(), "key signs a certificate, but none is asked for");
+    return;
+  }
+  const fs::path folder = fs::absolute(erase.certificate).parent_path();
+  if (::access(folder.c_str(), W_OK) != 0) throw SystemError(erase.certificate, "write", errno);
+  Json nothing = Json::object();
+  if (!erase.key.empty()) store::sign(nothing, erase.key);
+}
+
+/// Forgets them, and erases what is left of them in the files.
+void forget(const fs::path& store, const std::vector<Forget::Answer>& documents,
+            const Erase::OnNews& on_news, const OnProgress& on_progress) {
+  store::MemoWriter writer(store);
+  writer.ledger().check_integrity();
+  int64_t tokens = 0, done = 0;
+  for (const Forget::Answer& answer : documents) tokens += answer.document.tokens;
+  try {
+    for (const Forget::Answer& answer : documents) {
+      if (writer.ledger().get(answer.document.id).checksum != answer.document.checksum)
+        throw std::runtime_error(
+            fmt::format("'{}' was replaced by another process meanwhile", answer.document.id));
+      writer.forget(answer.document.id,
+                    [&](int64_t so_far, int64_t) { on_progress(done + so_far, tokens); });
+      done += answer.document.tokens;
+      on_news.forgotten(answer);
+    }
+  } catch (const Interrupted&) {
+    writer.checkpoint();
+    throw Interrupted("interrupted; what is printed is forgotten, the rest kept");
+  }
+  writer.checkpoint();
+}
+
+void write_certificate(const Erase& erase, const store::Certificate& certificate) {
+  Json json = store::json_of(certificate);
+  if (!erase.key.empty()) store::sign(json, erase.key);
+  write_file(erase.certificate, json.dump(2) + "\n");
+  write_file(fs::path(erase.certificate).replace_extension(".html"),
+             certificate_page(certificate, json));
+}
+
+/// Adds an event to the store's history, if it keeps one.
+void note_in_history(const fs::path& store, const store::Certificate& certificate) {
+  const fs::path path = store / kHistory;
+  if (!is_there(path)) return;
+  std::string history = read_file(path);
+  for (const auto& document : certificate.erased)
+    history += Json{{"time", store::utc_time(certificate.time)},
+                    {"event", "forgotten"},
+                    {"sha256", document.digest},
+                    {"bytes", document.bytes},
+                    {"tokens", document.tokens},
+                    {"digest_before", certificate.digest_before},
+                    {"digest_after", certificate.digest_after}}
+                   .dump() +
+               '\n';
+  write_file(path, history);
+}
+
+}  // namespace
+
+Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
+                         const OnProgress& on_progress) const {
+  check_certificate_can_be_written(*this);
+  Answer answer{.dry_run = dry_run};
+  store::Certificate shown{.program = version_line(), .time = std::time(nullptr)};
+  store::Remains remains;
+  {
+    const MemoStore before(store);
+    const std::vector<StoredDocument> documents = chosen(*this, before);
+    answer.forgotten_earlier = before.ledger().unerased();
+    for (const StoredDocument& document : documents) {
+      answer.documents.push_back({document});
+      shown.erased.push_back(store::erased_document(before, document));
+      if (!certificate.empty()) remains.add(before, document);
+    }
+    answer.shared =
+        store::shared_passages(before.ledger(), before.tokenizer(), documents, on_progress);
+    shown.digest_before = before.digest();
+  }
+  on_news.listed(answer);
+  if (dry_run) return answer;
+  if (answer.documents.empty() && answer.forgotten_earlier.empty())
+    throw UsageError("no document fits; nothing is forgotten");
+  forget(store, answer.documents, on_news, on_progress);
+  {
+    const MemoStore after(store);
+    shown.digest_after = after.digest();
+    if (!certificate.empty()) {
+      const store::Verification verified = store::verify(after, on_progress);
+      shown.digest_without = verified.digest;
+      shown.remaining = verified.totals;
+      remains.leave_out(after);
+    }
+  }
+  note_in_history(store, shown);
+  if (certificate.empty()) return answer;
+  shown.files = remains.scan(store, on_progress);
+  write_certificate(*this, shown);
+  if (!shown.proves())
+    throw std::runtime_error(fmt::format(
+        "{} says that something of the documents is left; look at the files that it names",
+        certificate));
+  answer.certificate = std::move(shown);
+  return answer;
+}
+
+Erase::Answer Erase::run(const fs::path& store, const OnProgress& on_progress) const {
+  return run(store, {[](const Answer&) {}, [](const Forget::Answer&) {}}, on_progress);
+}
+
+Json Erase::Answer::json() const {
+  Json json = {
+      {"object", "list"}, {"dry_run", dry_run}, {"data", Json::array()}, {"shared", Json::array()}};
+  for (const Forget::Answer& answer : documents) {
+    json["data"].push_back(answer.json());
+    json["data"].back()["deleted"] = !dry_run;
+  }
+  for (const auto& passages : shared)
+    json["shared"].push_back({{"document", passages.document},
+                              {"words", passages.words},
+                              {"share", passages.share},
+                              {"line", passages.line}});
+  if (certificate) json["certificate"] = store::json_of(*certificate);
+  return json;
+}
+
+History::Answer History::run(const fs::path& store, const OnProgress&) const {
+  const fs::path path = store::StoreFolder::open(store).path() / kHistory;
+  Answer answer;
+  if (begin && !is_there(path)) write_file(path, "");
+  answer.kept = is_there(path);
+  if (!answer.kept) return answer;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);)
+    answer.events.push_back(config::parse_json(line, path.native()));
+  return answer;
+}
+
+Json History::Answer::json() const {
+  return {{"object", "list"}, {"kept", kept}, {"data", events}};
+}
+
+}  // namespace tessera::jobs

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/jobs/store_jobs.h"
+#include "tessera/base/config.h"
+#include "tessera/store/certificate.h"
+#include "tessera/store/shared_passages.h"
+
+/// Jobs that honour and show erasure requests. They are declared as the jobs on an open store are.
+namespace tessera::jobs {
+
+/// Forgets all documents that are asked for, and writes a certificate if one is.
+struct Erase {
+  static constexpr std::string_view kName = "forget";
+  static constexpr std::string_view kHelp = "Forget documents, as if the store had never held them";
+  static constexpr std::string_view kDoing = "Forgetting";
+
+  std::vector<std::string> ids = {}, meta = {};
+  std::string containing = {}, certificate = {}, key = {};
+  bool dry_run = false;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field(
+        "ids", ids,
+        "ids of documents, as 'tessera memo documents' prints them, or globs such as 'letters/*'");
+    field("containing", containing,
+          "forget the documents that contain this text; how it is typed makes no difference, as "
+          "for 'tessera memo find'. With ids, those of them");
+    field("meta", meta,
+          "KEY=VALUE: forget the documents that were memorized with this; may be given several "
+          "times. With ids, those of them");
+    field("dry_run", dry_run, "only say what would be forgotten");
+    field("certificate", certificate,
+          "FILE: write there, as JSON, what shows that nothing is left, and beside it as a page, "
+          "FILE with the ending .html");
+    field("key", key,
+          "file with an Ed25519 private key (PEM) that signs the certificate; 'openssl genpkey "
+          "-algorithm ed25519' makes one");
+  }
+
+  struct Answer {
+    std::vector<Forget::Answer> documents;       ///< that are forgotten, or would be
+    std::vector<store::SharedPassages> shared;   ///< documents that stay and have passages of them
+    std::vector<std::string> forgotten_earlier;  ///< ids; their text was not erased until now
+    bool dry_run = false;
+    std::optional<store::Certificate> certificate;
+
+    config::Json json() const;
+  };
+  /// Told what will be forgotten before it is, then of each document that is.
+  struct OnNews {
+    std::function<void(const Answer&)> listed;
+    std::function<void(const Forget::Answer&)> forgotten;
+  };
+  /// Throws UsageError where nothing is asked for or no document fits, before any is forgotten;
+  /// Interrupted where on_progress does: then what was told is forgotten, and the rest is kept.
+  Answer run(const std::filesystem::path& store, const OnNews& on_news,
+             const OnProgress& on_progress) const;
+  Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
+};
+
+/// The erasures from a store, as far as it keeps a history: a file of its own, history.jsonl, with
+/// digests, sizes and times, and no text.
+struct History {
+  static constexpr std::string_view kName = "history";
+  static constexpr std::string_view kHelp =
+      "List what was forgotten and when, without its text, from the moment a history is begun";
+
+  bool begin = false;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("begin", begin, "keep a history from now on");
+  }
+
+  struct Answer {
+    bool kept = false;
+    std::vector<config::Json> events;
+
+    config::Json json() const;
+  };
+  Answer run(const std::filesystem::path& store, const OnProgress& on_progress) const;
+};
+
+}  // namespace tessera::jobs

@@ -1,0 +1,229 @@
+#include "program/jobs/file_jobs.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "program/jobs/metadata.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/base/physical_memory.h"
+#include "tessera/memo/text_memory.h"
+#include "tessera/memo/window_pairs.h"
+#include "tessera/store/statistics.h"
+
+namespace tessera::jobs {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Json;
+
+constexpr const char* kIgnoreFile = ".tesseraignore";
+constexpr size_t kSample = 1 << 16;  // bytes that tell how many tokens a text has
+
+/// The globs of a folder's own file.
+std::vector<std::string> globs_of(const fs::path& folder) {
+  std::vector<std::string> globs;
+  const fs::path path = folder / kIgnoreFile;
+  if (!is_there(path)) return globs;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    if (line.empty() || line.front() == '#') continue;
+    if (line.front() == '!')
+      throw DataError(path.native(),
+                      "'{}' begins with !; files are only left out here, name them without it",
+                      line);
+    globs.push_back(line);
+  }
+  return globs;
+}
+
+bool matches(const std::vector<std::string>& globs, const fs::path& relative) {
+  return std::ranges::any_of(globs, [&](std::string glob) {
+    if (glob.ends_with('/')) glob.pop_back();
+    if (glob.find('/') == std::string::npos)
+      return ::fnmatch(glob.c_str(), relative.filename().c_str(), 0) == 0;
+    if (glob.starts_with('/')) glob.erase(0, 1);
+    return ::fnmatch(glob.c_str(), relative.c_str(), FNM_PATHNAME) == 0;
+  });
+}
+
+/// Every regular file below a folder, in the order of their paths; hidden ones, links and what is
+/// excluded left out.
+std::vector<FileDocument> files_below(const fs::path& folder, std::vector<std::string> globs) {
+  for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
+  std::vector<FileDocument> files;
+  std::error_code failure;
+  for (auto entry = fs::recursive_directory_iterator(folder);
+       entry != fs::recursive_directory_iterator();) {
+    const fs::path path = entry->path(), relative = path.lexically_relative(folder);
+    const bool left_out = path.filename().native().starts_with('.') || matches(globs, relative);
+    if (left_out && entry->is_directory())
+      entry.disable_recursion_pending();
+    else if (!left_out && !entry->is_symlink() && entry->is_regular_file())
+      files.push_back({relative.native(), path.native()});
+    entry.increment(failure);
+    if (failure) throw SystemError(path.native(), "read", failure.value());
+  }
+  if (files.empty()) throw DataError(folder.native(), "holds no text: there is no file below it");
+  std::ranges::sort(files, {}, &FileDocument::name);
+  return files;
+}
+
+std::string read_standard_input() {
+  const int64_t limit = physical_memory() / 4;
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  while (std::cin.read(buffer.data(), buffer.size()) || std::cin.gcount() > 0) {
+    text.append(buffer.data(), static_cast<size_t>(std::cin.gcount()));
+    if (static_cast<int64_t>(text.size()) > limit)
+      throw DataError("standard input",
+                      "has more than {} bytes, a quarter of the memory of this machine; put it "
+                      "into a file",
+                      limit);
+  }
+  return text;
+}
+
+std::vector<FileDocument> documents_of(const Files& files, const std::string& path) {
+  if (path == "-") return {{"", "standard input", read_standard_input()}};
+  if (fs::is_directory(path)) return files_below(path, files.exclude);
+  return {{fs::path(path).filename().native(), path}};
+}
+
+/// All documents of the request, each with an id of its own.
+std::vector<FileDocument> list_documents(const Files& files) {
+  std::vector<FileDocument> documents;
+  for (const auto& file : files.files)
+    for (auto& document : documents_of(files, file)) documents.push_back(std::move(document));
+  if (files.id) {
+    if (documents.size() != 1)
+      throw UsageError("--id names one document, but there are {}", documents.size());
+    documents.front().id = *files.id;
+  }
+  std::map<std::string, std::string> names;
+  for (const auto& document : documents) {
+    if (document.id.empty() && !files.id)
+      throw UsageError("standard input has no name; give it one with --id");
+    const auto [known, is_new] = names.emplace(document.id, document.name);
+    if (!is_new)
+      throw UsageError(
+          "{} and {} would both be '{}'; memorize the folder above them, or one at a time with "
+          "--id",
+          known->second, document.name, document.id);
+  }
+  return documents;
+}
+
+store::Duplicates duplicates_of(const Files& files) {
+  return files.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
+}
+
+/// Adds a document, or throws what is wrong with it.
+void admit(const FileDocument& document, const store::MemoWriter& writer,
+           store::Duplicates duplicates, Admitted& admitted, double& pairs) {
+  document.visit([&](const std::string&, std::string_view text) {
+    writer.check_id(document.id, duplicates);
+    if (text.empty()) throw DataError(document.id, "is empty; there is nothing to memorize");
+    const memo::TextMemoryConfig& memory = writer.config().memory;
+    const std::string_view sample = text.substr(0, kSample);
+    const double times = static_cast<double>(text.size()) / static_cast<double>(sample.size());
+    const std::vector<int32_t> encoded = writer.tokenizer().encode(sample);
+    const double tokens = times * static_cast<double>(encoded.size());
+    if (tokens > static_cast<double>(memo::TextMemory::most_tokens(memory)))
+      throw DataError(document.name,
+                      "has about {:.0f} tokens, at most {} fit in the memory of this machine while "
+                      "they are memorized; split it into several documents",
+                      tokens, memo::TextMemory::most_tokens(memory));
+    memo::WindowPairs windows(memo::window_lengths(memory), memo::Repeats::kOnce);
+    pairs += times * static_cast<double>(windows.append(encoded).size());
+    admitted.bytes += std::ssize(text);
+  });
+  admitted.documents.push_back(document);
+}
+
+}  // namespace
+
+void FileDocument::visit(const TextSource::Visitor& visit) const {
+  if (text) return visit(name, *text);
+  TextSource::from_path(name).visit(0, visit);
+}
+
+Admitted Files::admitted(const store::MemoWriter& writer) const {
+  parse_metadata("--meta", meta);
+  Admitted admitted;
+  double pairs = static_cast<double>(writer.ledger().totals().pairs);
+  size_t number = 0;
+  for (const FileDocument& document : list_documents(*this)) {
+    if (number++ % shards != shard % shards) continue;
+    admitted.named.push_back(document.id);
+    try {
+      admit(document, writer, duplicates_of(*this), admitted, pairs);
+    } catch (const std::runtime_error& error) {
+      if (!keep_going) throw;
+      admitted.refusals.push_back(error.what());
+    }
+  }
+  admitted.load = pairs / std::max(1.0, store::pair_capacity(writer.config().memory));
+  return admitted;
+}
+
+Files::Answer Files::memorize(store::MemoWriter& writer, const Admitted& admitted,
+                              const OnNews& on_news, const OnProgress& on_progress) const {
+  const store::Metadata metadata = parse_metadata("meta", meta);
+  Answer answer{{}, {}, admitted.refusals};
+  int64_t bytes_done = 0;
+  for (const FileDocument& document : admitted.documents) {
+    document.visit([&](const std::string&, std::string_view text) {
+      const auto show = [&](int64_t tokens, int64_t of) {
+        const double share =
+            static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(1, of));
+        on_progress(bytes_done + static_cast<int64_t>(share * static_cast<double>(text.size())),
+                    admitted.bytes);
+      };
+      const auto times = no_times ? store::Times::kNone : store::Times::kKept;
+      answer.documents.push_back(
+          jobs::memorize(writer, document.id, text, duplicates_of(*this), metadata, show, times));
+      bytes_done += std::ssize(text);
+    });
+    on_news.memorized(answer.documents.back());
+  }
+  return answer;
+}
+
+void Update::forget_others(store::MemoWriter& writer, const Admitted& admitted,
+                           const OnNews& on_news, const OnProgress& on_progress,
+                           Answer& answer) const {
+  if (!prune) return;
+  const std::set<std::string> named(admitted.named.begin(), admitted.named.end());
+  for (const store::StoredDocument& document : writer.ledger().documents()) {
+    if (named.contains(document.id)) continue;
+    answer.pruned.push_back(Forget{document.id}.run(writer, on_progress));
+    on_news.pruned(answer.pruned.back());
+  }
+}
+
+Update::Answer Update::run(store::MemoWriter& writer, const OnProgress& on_progress) const {
+  const OnNews on_news{[](const Memorize::Answer&) {}, [](const Forget::Answer&) {}};
+  const Admitted list = admitted(writer);
+  Answer answer = memorize(writer, list, on_news, on_progress);
+  forget_others(writer, list, on_news, on_progress, answer);
+  return answer;
+}
+
+Json Files::Answer::json() const {
+  Json json = {{"object", "list"}, {"data", Json::array()}, {"pruned", Json::array()}};
+  for (const auto& document : documents) json["data"].push_back(document.json());
+  for (const auto& document : pruned) json["pruned"].push_back(document.json());
+  json["refused"] = refusals;
+  return json;
+}
+
+}  // namespace tessera::jobs

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/jobs/store_jobs.h"
+#include "tessera/base/config.h"
+#include "tessera/data/text_source.h"
+#include "tessera/store/memo_writer.h"
+
+/// Jobs that memorize files. They are declared as the jobs on an open store are.
+namespace tessera::jobs {
+
+/// A text that is to become a document. Only that of standard input is in memory.
+struct FileDocument {
+  std::string id, name;  ///< name: where it comes from
+  std::optional<std::string> text = {};
+
+  void visit(const TextSource::Visitor& visit) const;
+};
+
+/// Which documents a command memorizes, and why others are left out.
+struct Admitted {
+  std::vector<FileDocument> documents;
+  std::vector<std::string> named;     ///< ids of all, also of those that are left out
+  std::vector<std::string> refusals;  ///< one message for each that is left out
+  int64_t bytes = 0;
+  /// Pairs that the store would hold, about, divided by those that it recalls at 99 %.
+  double load = 0;
+};
+
+/// What memorize and update have in common.
+struct Files {
+  static constexpr std::string_view kDoing = "Memorizing";
+
+  std::vector<std::string> files = {}, exclude = {}, meta = {};
+  std::optional<std::string> id = {};
+  bool keep_going = false, no_times = false, replace = false;
+  size_t shard = 0, shards = 1;  ///< only documents number shard, shard + shards, … from 0
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("files", files,
+          "text files; folders, where every file below is a document; or - for standard input. The "
+          "id of a document is its file name, or its path within the folder",
+          config::required());
+    field("id", id, "the id of a single document");
+    field("meta", meta,
+          "KEY=VALUE: keep this with each of the documents, for 'tessera memo documents'; may be "
+          "given several times");
+    field("exclude", exclude,
+          "GLOB: leave out files and folders of folders whose name, or with a / whose path, "
+          "matches; the lines of a file .tesseraignore in a folder do the same");
+    field("no_times", no_times, "do not keep when the documents were memorized");
+    field("keep_going", keep_going,
+          "leave out documents that cannot be memorized, list them at the end and end with status "
+          "1; without it one bad document stops all");
+  }
+
+  struct Answer {
+    std::vector<Memorize::Answer> documents;
+    std::vector<Forget::Answer> pruned;
+    std::vector<std::string> refusals;
+
+    config::Json json() const;
+  };
+  /// Told of each document when it is memorized, and of each that is forgotten.
+  struct OnNews {
+    std::function<void(const Memorize::Answer&)> memorized;
+    std::function<void(const Forget::Answer&)> pruned;
+  };
+
+  /// Looks at every document before the first one is stored. Throws UsageError where two would have
+  /// the same id, and, unless keep_going, what is wrong with the first bad one.
+  Admitted admitted(const store::MemoWriter& writer) const;
+  /// Memorizes them; progress is counted in bytes. Throws Interrupted where on_progress does; whole
+  /// documents are kept then.
+  Answer memorize(store::MemoWriter& writer, const Admitted& admitted, const OnNews& on_news,
+                  const OnProgress& on_progress) const;
+};
+
+/// Memorizes files. As a job on a text that is not a file: Memorize.
+struct MemorizeFiles : Files {
+  static constexpr std::string_view kName = "memorize";
+  static constexpr std::string_view kHelp = "Memorize documents";
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    Files::visit_fields(field);
+    field("replace", replace,
+          "replace documents that the store already holds; unchanged ones are skipped");
+  }
+};
+
+/// Makes a store hold what files say now.
+struct Update : Files {
+  static constexpr std::string_view kName = "update";
+  static constexpr std::string_view kHelp =
+      "Memorize what is new or has changed: a changed document is forgotten and memorized again in "
+      "one step, an unchanged one is left as it is";
+
+  bool prune = false;
+
+  Update() { replace = true; }
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    Files::visit_fields(field);
+    field("prune", prune, "forget the documents that are not among these files any more");
+  }
+
+  /// Then, with prune, forgets; `answer` gets those.
+  void forget_others(store::MemoWriter& writer, const Admitted& admitted, const OnNews& on_news,
+                     const OnProgress& on_progress, Answer& answer) const;
+  Answer run(store::MemoWriter& writer, const OnProgress& on_progress) const;
+};
+
+}  // namespace tessera::jobs
