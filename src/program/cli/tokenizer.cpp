@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
+#include "program/jobs/tokenizer_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
 #include "tessera/base/progress.h"
@@ -67,29 +68,33 @@ void run_train(const TrainOptions& options) {
              bytes);
 }
 
-struct CodeOptions {
+struct EncodeOptions {
   std::string tokenizer, input = "-";
-  bool special = false, json = false;
+  jobs::Encode job;
+  bool json = false;
 };
 
-void run_encode(const CodeOptions& options) {
+void run_encode(EncodeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
-  const auto ids =
-      tokenizer.encode(read_input(options.input),
-                       options.special ? SpecialTokens::kRecognised : SpecialTokens::kAsText);
+  if (options.job.text.empty()) options.job.text = read_input(options.input);
+  const auto ids = options.job.run(tokenizer).tokens;
   if (options.json)
     fmt::print("{}\n", config::Json(ids).dump());
   else
     fmt::print("{}\n", fmt::join(ids, " "));
 }
 
+struct DecodeOptions {
+  std::string tokenizer, input = "-";
+};
+
 /// Ids as whitespace-separated numbers or a JSON array.
-std::vector<int32_t> parse_ids(const std::string& text, const std::string& source) {
-  std::vector<int32_t> ids;
+std::vector<int64_t> parse_ids(const std::string& text, const std::string& source) {
+  std::vector<int64_t> ids;
   const std::string separators = " \t\r\n,[]";
   for (size_t at = text.find_first_not_of(separators); at != std::string::npos;) {
     const size_t end = std::min(text.find_first_of(separators, at), text.size());
-    int32_t id = 0;
+    int64_t id = 0;
     const auto [stop, failure] = std::from_chars(text.data() + at, text.data() + end, id);
     if (failure != std::errc() || stop != text.data() + end)
       throw DataError(source, "byte {}: '{}' is not a token id", at, text.substr(at, end - at));
@@ -99,22 +104,22 @@ std::vector<int32_t> parse_ids(const std::string& text, const std::string& sourc
   return ids;
 }
 
-void run_decode(const CodeOptions& options) {
+void run_decode(const DecodeOptions& options) {
   const Tokenizer tokenizer = Tokenizer::load(options.tokenizer);
   const std::string source = options.input == "-" ? "standard input" : options.input;
-  const auto ids = parse_ids(read_input(options.input), source);
-  for (int32_t id : ids)
-    if (!tokenizer.has_token(id))
-      throw DataError(source, "id {} is not in the vocabulary of {}", id, tokenizer.description());
-  const std::string text = tokenizer.decode(ids);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const jobs::Decode job{parse_ids(read_input(options.input), source)};
+  try {
+    const std::string text = job.run(tokenizer).text;
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } catch (const UsageError& unknown) {
+    throw DataError(source, "{}", unknown.what());
+  }
 }
 
-void add_code_options(Verb& verb, CodeOptions& options, const char* input_help) {
-  verb.option("--tokenizer", options.tokenizer,
+void add_tokenizer_option(Verb& verb, std::string& tokenizer) {
+  verb.option("--tokenizer", tokenizer,
               "tokenizer.json, a folder that holds one, or a folder with GPT-2's files")
       .required();
-  verb.option("input", options.input, input_help);
 }
 
 }  // namespace
@@ -132,17 +137,20 @@ void add_tokenizer(Verb& program) {
   train.option("--out", training->out, "The tokenizer.json to write").required();
   train.run([training] { run_train(*training); });
 
-  auto encoding = std::make_shared<CodeOptions>();
-  Verb& encode = verb.verb("encode", "Print the token ids of a text");
-  add_code_options(encode, *encoding, "Text file (-: standard input)");
-  encode.flag("--special", encoding->special, "Recognise special tokens such as <|endoftext|>");
+  auto encoding = std::make_shared<EncodeOptions>();
+  Verb& encode = verb.verb(std::string(jobs::Encode::kName), std::string(jobs::Encode::kHelp));
+  add_tokenizer_option(encode, encoding->tokenizer);
+  Option text = encode.options(encoding->job).front();
+  text.required(false);
+  encode.option("input", encoding->input, "Text file (-: standard input)").excludes(text);
   encode.flag("--json", encoding->json, "Print a JSON array");
   encode.run([encoding] { run_encode(*encoding); });
 
-  auto decoding = std::make_shared<CodeOptions>();
-  Verb& decode = verb.verb("decode", "Print the text that token ids stand for");
-  add_code_options(decode, *decoding,
-                   "File of token ids, separated by spaces or as a JSON array (-: standard input)");
+  auto decoding = std::make_shared<DecodeOptions>();
+  Verb& decode = verb.verb(std::string(jobs::Decode::kName), std::string(jobs::Decode::kHelp));
+  add_tokenizer_option(decode, decoding->tokenizer);
+  decode.option("input", decoding->input,
+                "File of token ids, separated by spaces or as a JSON array (-: standard input)");
   decode.run([decoding] { run_decode(*decoding); });
 }
 

@@ -67,8 +67,9 @@ class HelpPage : public CLI::Formatter {
     if (option->get_required()) notes.emplace_back("required");
     if (!option->get_default_str().empty()) notes.push_back("default " + option->get_default_str());
     if (!option->get_needs().empty()) notes.push_back("with " + listed(option->get_needs()));
-    if (!option->get_excludes().empty())
-      notes.push_back("not with " + listed(option->get_excludes()));
+    if (const auto& others = option->get_excludes(); !others.empty())
+      notes.push_back("not with " + (others.size() <= kMostListed ? listed(others)
+                                                                 : "options that say so"));
     return notes.empty() ? value : fmt::format("{} ({})", value, fmt::join(notes, "; "));
   }
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -126,8 +127,8 @@ struct Option::State {
   }
 };
 
-Option Option::required() {
-  state_->option->required()->default_str("");
+Option Option::required(bool required) {
+  state_->option->required(required)->default_str("");
   return *this;
 }
 

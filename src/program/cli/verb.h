@@ -37,7 +37,7 @@ class CommandLineError : public UsageError {
 /// An option or argument of a verb, and what must hold of it.
 class Option {
  public:
-  Option required();
+  Option required(bool required = true);
   /// Bounds of a number, themselves allowed.
   Option at_least(double least);
   Option between(double least, double most);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "program/jobs/progress.h"
 #include "tessera/base/config.h"
 #include "tessera/sampling/text_writer.h"
 #include "tessera/store/memo_store.h"
@@ -29,10 +30,6 @@
 /// run() throws UsageError on a request that makes no sense, and whatever the store throws.
 /// A document is the same JSON in every answer: store::json_of() with "object": "document".
 namespace tessera::jobs {
-
-/// Told how far a job is: so much done, of so much. It may throw Interrupted, which ends the job,
-/// where the answer is not wanted any more.
-using OnProgress = std::function<void(int64_t done, int64_t of)>;
 
 /// How a store recites, whatever the prompt.
 struct Reciting {

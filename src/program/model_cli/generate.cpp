@@ -6,10 +6,12 @@
 #include <charconv>
 #include <iostream>
 #include <iterator>
+#include <span>
 
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/store_memory.h"
 #include "program/model_cli/text_writing.h"
+#include "program/model_jobs/model_jobs.h"
 #include "tessera/base/file.h"
 #include "tessera/model/language_model.h"
 
@@ -21,7 +23,7 @@ struct GenerateArguments {
   std::string store;
   std::vector<std::string> prompt_files, logit_bias;
   std::optional<Eviction> eviction;
-  bool ignore_end = false, interactive = false;
+  bool interactive = false;
 };
 
 /// Of a file or, for "-", of standard input; without the newline that ends its last line.
@@ -80,9 +82,7 @@ void run_generate(GenerateArguments& options) {
       throw UsageError("--logit-bias names token {}, the model has tokens 0 to {}", token,
                        folder.model->vocabulary() - 1);
   generate.bound.eviction = options.eviction.value_or(Eviction::kOldest);
-  if (const auto end = folder.tokenizer.end_of_text(); end && !options.ignore_end)
-    generate.end_of_text = *end;
-  generate.token_bytes = folder.token_bytes();
+  generate = folder.with_tokenizer(generate);
   const auto memory = store_memory(folder, command.model, options.store);
   generate.memory = memory.get();
   if (options.interactive)
@@ -93,20 +93,13 @@ void run_generate(GenerateArguments& options) {
     write_samples(command, folder);
 }
 
-/// How tokens are drawn; not for a search.
-void add_sampling(Verb& verb, GenerateArguments& options, const Option& beam) {
-  SamplingOptions& sampling = options.command.generate.sampling;
-  for (Option option : verb.options(sampling)) option.excludes(beam);
+/// How long the texts are, and how their tokens are drawn, which is not for a search.
+void add_writing(Verb& verb, GenerateArguments& options, const Option& beam) {
+  const auto writing = verb.options(static_cast<WritingOptions&>(options.command.generate));
+  for (Option drawing : std::span(writing).subspan(2)) drawing.excludes(beam);
   verb.option(
           "--logit-bias", options.logit_bias,
           "ID=BIAS: added to the logit of this token, -inf forbids it; may be given several times")
-      .excludes(beam);
-  verb.option("--alternatives", sampling.alternatives,
-              "With --json: report this many of the most probable tokens at each step")
-      .at_least(0)
-      .excludes(beam);
-  verb.option("--stop", options.command.generate.stop,
-              "Stop before this text; may be given several times")
       .excludes(beam);
 }
 
@@ -139,7 +132,7 @@ void add_state(Verb& verb, GenerateArguments& options, const Option& beam, const
 void add_generate(Verb& program) {
   auto options = std::make_shared<GenerateArguments>();
   GenerateCommand& command = options->command;
-  Verb& verb = program.verb("generate", "Generate text, one token at a time");
+  Verb& verb = program.verb(std::string(jobs::Generate::kName), std::string(jobs::Generate::kHelp));
   verb.option("--model", command.model, "Model directory").required();
   add_number_types(verb, command.types);
   const Option prompt =
@@ -148,8 +141,6 @@ void add_generate(Verb& program) {
               "Read the prompt from this file (-: standard input), without the newline at its end")
       .excludes(prompt);
   const Option store = verb.option("--store", options->store, kStoreHelp);
-  verb.option("--max-tokens", command.generate.max_tokens, "Maximum number of tokens to generate")
-      .at_least(0);
   const Option beam =
       verb.option("--beam", command.beams, "Beam search with this many beams instead of sampling")
           .at_least(1)
@@ -163,8 +154,7 @@ void add_generate(Verb& program) {
                   "Continue each prompt this many times, each time with other random numbers")
           .at_least(1)
           .excludes(beam);
-  add_sampling(verb, *options, beam);
-  verb.flag("--ignore-end", options->ignore_end, "Continue past the end-of-text token");
+  add_writing(verb, *options, beam);
   add_state(verb, *options, beam, store);
   verb.flag("--interactive", options->interactive,
             "Continue after every line of standard input; Ctrl-C stops a continuation, the end of "

@@ -10,6 +10,7 @@
 
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
+#include "program/model_jobs/model_jobs.h"
 #include "program/serve/inspection_page.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -28,10 +29,8 @@ constexpr int64_t kPageMemories = 4;  // of each head, for each token of the pag
 constexpr int64_t kMostPageTokens = 1024;
 
 struct InspectArguments {
-  std::string model, text, file, page;
-  std::optional<int64_t> position;
-  std::string token;
-  InspectionOptions inspection{.memories = 10};
+  std::string model, file, page;
+  jobs::Inspect job;
   bool json = false;
 };
 
@@ -76,16 +75,11 @@ std::string units_of(const Inspection& inspection) {
                                                                         : "feed-forward layers";
 }
 
-/// A text, its tokens, and how they are shown.
+/// The tokens of a text, and how they are shown.
 class InspectedText {
  public:
-  InspectedText(const ModelFolder& folder, const std::string& text) : folder_(folder) {
-    for (int32_t id : folder.tokenizer.encode(text, SpecialTokens::kRecognised))
-      tokens_.push_back(id);
-    if (tokens_.empty()) throw UsageError("the text is empty; there is nothing to inspect");
-  }
-
-  const Tokens& tokens() const { return tokens_; }
+  InspectedText(const ModelFolder& folder, Tokens tokens)
+      : folder_(folder), tokens_(std::move(tokens)) {}
 
   std::string shown(int64_t token) const { return printable_text(folder_.text_of({token})); }
 
@@ -148,12 +142,12 @@ void print_inspection(const Inspection& inspection, const InspectedText& text, s
 }
 
 /// Every token of the text, on a page.
-void write_page(const InspectArguments& options, const ModelFolder& folder,
-                const InspectedText& text) {
-  const Tokens& tokens = text.tokens();
-  if (std::ssize(tokens) > kMostPageTokens)
-    throw UsageError("the text has {} tokens; a page explains at most {}: give a shorter one",
-                     tokens.size(), kMostPageTokens);
+void write_page(const InspectArguments& options, const ModelFolder& folder) {
+  const Tokens tokens = folder.encode(options.job.text);
+  check_argument(!tokens.empty(), "the text is empty; there is nothing to inspect");
+  check_argument(std::ssize(tokens) <= kMostPageTokens,
+                 "the text has {} tokens; a page explains at most {}: give a shorter one",
+                 tokens.size(), kMostPageTokens);
   const InterruptGuard interrupt;
   Progress progress(stderr, "Inspecting", std::ssize(tokens));
   std::vector<Inspection> inspections;  // of every token but the first
@@ -167,47 +161,29 @@ void write_page(const InspectArguments& options, const ModelFolder& folder,
   fmt::print("{}: {} tokens\n", options.page, tokens.size());
 }
 
-/// The id of the one token that this text is.
-int64_t token_of(const ModelFolder& folder, const std::string& text) {
-  const auto ids = folder.tokenizer.encode(text, SpecialTokens::kRecognised);
-  if (ids.size() != 1)
-    throw UsageError("--token {} is {} tokens, expected one; words begin with their space", text,
-                     ids.size());
-  return ids.front();
-}
-
-void run_inspect(const InspectArguments& options) {
+void run_inspect(InspectArguments& options) {
   const ModelFolder folder =
       ModelFolder::load(options.model, {.weights = ops::WeightType::kFloat32});
-  const InspectedText text(folder, options.file.empty() ? options.text : read_file(options.file));
-  if (!options.page.empty()) return write_page(options, folder, text);
-  InspectionOptions inspection = options.inspection;
-  if (!options.token.empty()) inspection.token = token_of(folder, options.token);
-  const int64_t last = std::ssize(text.tokens()) - 1;
-  const Inspection result =
-      inspect(*folder.model, text.tokens(), options.position.value_or(last), inspection);
-  if (!options.json) return print_inspection(result, text, options.inspection.memories);
-  config::Json json = {{"tokens", json_of(text.tokens(), folder.tokenizer)}};
-  json.update(json_of(result, folder.tokenizer));
-  print_json(json);
+  jobs::Inspect& job = options.job;
+  if (!options.file.empty()) job.text = read_file(options.file);
+  if (!options.page.empty()) return write_page(options, folder);
+  const auto answer = job.run(folder, [](int64_t, int64_t) {});
+  if (options.json)
+    print_json(answer.json());
+  else
+    print_inspection(answer.inspection, InspectedText(folder, answer.tokens), job.options.memories);
 }
 
 }  // namespace
 
 void add_inspect(Verb& program) {
   auto options = std::make_shared<InspectArguments>();
-  Verb& verb = program.verb(
-      "inspect", "Which stored pairs of a text spoke for the next token, and how loudly");
+  options->job.options.memories = 10;
+  Verb& verb = program.verb(std::string(jobs::Inspect::kName), std::string(jobs::Inspect::kHelp));
   verb.option("--model", options->model, "Model directory").required();
-  const Option text = verb.option("--text", options->text, "The text that the model reads");
+  Option text = verb.options(options->job).front();
+  text.required(false);
   verb.option("--file", options->file, "The same from a file").excludes(text);
-  verb.option(
-          "--position", options->position,
-          "Explain the prediction of the token after this one, counted from 0 (the text's last)")
-      .at_least(0);
-  verb.option("--token", options->token,
-              "Explain this token's logit (the text's next or, at its end, the most probable)");
-  verb.options(options->inspection);
   const Option json = verb.flag(
       "--json", options->json, "Print a JSON object: every layer and head, each with its memories");
   verb.option("--page", options->page,

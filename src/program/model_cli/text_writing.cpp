@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
+#include "program/model_jobs/model_jobs.h"
 #include "tessera/base/config.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/language_model.h"
@@ -17,16 +18,6 @@ namespace tessera::cli {
 namespace {
 
 constexpr size_t kSideBySide = 32;  // continuations that are written together
-
-/// The ids of a prompt; an empty one begins a new text.
-Tokens encode_prompt(const ModelFolder& folder, const std::string& text) {
-  const auto ids = folder.tokenizer.encode(text, SpecialTokens::kRecognised);
-  if (!ids.empty()) return {ids.begin(), ids.end()};
-  if (const auto end = folder.tokenizer.end_of_text()) return {*end};
-  throw UsageError(
-      "the prompt is empty, and the tokenizer has no end of text to begin a new text with; give a "
-      "--prompt");
-}
 
 /// Throws UsageError where so many tokens would be read past the window by a model that cannot go
 /// on there, or for a session that cannot be saved there.
@@ -52,28 +43,11 @@ void check_texts(const GenerateCommand& command, const ModelFolder& folder, cons
                std::ssize(prompt) + command.generate.max_tokens - 1);
 }
 
-config::Json as_json(const std::string& prompt, int64_t sample, const Generation& generation) {
-  config::Json json = {{"prompt", prompt},
-                       {"sample", sample},
-                       {"text", generation.text},
-                       {"finish", config::enum_name(generation.finish)},
-                       {"tokens", config::Json::array()}};
-  for (const auto& token : generation.tokens) {
-    config::Json one = {{"id", token.token}};
-    if (token.log_probability) one["log_probability"] = *token.log_probability;
-    for (const auto& choice : token.alternatives)
-      one["alternatives"].push_back(
-          {{"id", choice.token}, {"log_probability", choice.log_probability}});
-    json["tokens"].push_back(one);
-  }
-  return json;
-}
-
 /// Continuations on standard output, their number and speed on standard error.
 class Output {
  public:
-  Output(const GenerateCommand& command, size_t continuations)
-      : command_(command), streams_(continuations == 1 && !command.json) {}
+  Output(const GenerateCommand& command, const ModelFolder& folder, size_t continuations)
+      : command_(command), folder_(folder), streams_(continuations == 1 && !command.json) {}
 
   void begin(const std::string& prompt) {
     if (streams_) show(prompt);
@@ -88,7 +62,9 @@ class Output {
   }
   void end(const std::string& prompt, int64_t sample, const Generation& generation) {
     if (command_.json) {
-      print_json(as_json(prompt, sample, generation));
+      config::Json json = jobs::Generate::Answer{folder_, prompt, generation}.json();
+      json["sample"] = sample;
+      print_json(json);
     } else if (streams_) {
       fmt::print("\n");
     } else {
@@ -111,6 +87,7 @@ class Output {
   }
 
   const GenerateCommand& command_;
+  const ModelFolder& folder_;
   bool streams_;
   int64_t tokens_ = 0, printed_ = 0;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
@@ -126,7 +103,7 @@ class Session {
   /// was read before.
   void read(const std::string& text) {
     if (text.empty() && !session_.tokens().empty()) return;
-    const Tokens ids = encode_prompt(folder_, text);
+    const Tokens ids = folder_.encode_prompt(text);
     check_window(command_, folder_, reading(), length() + std::ssize(ids) + most());
     if (session_.tokens().empty())
       session_.add({ids});
@@ -164,12 +141,12 @@ class Session {
 void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
   std::vector<Prompt> prompts;
   for (const auto& text : command.prompts) {
-    const Tokens ids = encode_prompt(folder, text);
+    const Tokens ids = folder.encode_prompt(text);
     check_texts(command, folder, ids);
     for (int64_t sample = 0; sample < command.samples; ++sample)
       prompts.push_back({ids, static_cast<uint64_t>(sample)});
   }
-  Output output(command, prompts.size());
+  Output output(command, folder, prompts.size());
   output.begin(command.prompts.front());
   for (size_t first = 0; first < prompts.size() && !InterruptGuard::interrupted();
        first += kSideBySide) {
@@ -185,7 +162,7 @@ void write_texts(const GenerateCommand& command, const ModelFolder& folder) {
 /// Samples that go on with one session.
 void write_session(const GenerateCommand& command, const ModelFolder& folder) {
   const std::string& prompt = command.prompts.front();
-  Output output(command, command.samples);
+  Output output(command, folder, command.samples);
   Session begun(command, folder);
   begun.read(prompt);
   output.begin(prompt);
@@ -220,7 +197,7 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
   beam.bound = command.generate.bound;
   const InterruptGuard interrupt;
   for (const auto& prompt : command.prompts) {
-    const Tokens ids = encode_prompt(folder, prompt);
+    const Tokens ids = folder.encode_prompt(prompt);
     check_texts(command, folder, ids);
     for (const auto& found : beam_search(*folder.model, ids, beam)) {
       Tokens written = found.tokens;
@@ -244,7 +221,7 @@ void write_beams(const GenerateCommand& command, const ModelFolder& folder) {
 void write_in_turns(const GenerateCommand& command, const ModelFolder& folder) {
   const bool asks = ::isatty(STDIN_FILENO) != 0;
   Session session(command, folder);
-  Output output(command, 1);
+  Output output(command, folder, 1);
   std::string line = command.prompts.front();
   bool given = !line.empty();
   for (;; given = false) {

@@ -1,11 +1,11 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "program/model_jobs/model_jobs.h"
 #include "program/serve/api_error.h"
 #include "program/serve/fields.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
-#include "tessera/infer/inspection.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera::serve {
@@ -20,13 +20,12 @@ TokenIds text_of(const ServedModel& model, const Fields& fields) {
 }
 
 /// On the engine's thread, between two tokens of the texts that are being written.
-Inspection inspect_now(const ServedModel& model, const std::string& client, const TokenIds& text,
-                       int64_t position, const InspectionOptions& options) {
-  std::promise<Inspection> promise;
+jobs::Inspect::Answer inspect_now(const ServedModel& model, const std::string& client,
+                                  const jobs::Inspect& job, const TokenIds& text) {
+  std::promise<jobs::Inspect::Answer> promise;
   EngineRequest work;
   work.client = client;
-  work.calls.push_back(
-      {[&] { promise.set_value(inspect(*model.model, text, position, options)); }});
+  work.calls.push_back({[&] { promise.set_value(job.run(*model.model, model.tokenizer, text)); }});
   work.on_failure = [&](std::exception_ptr error) { promise.set_exception(error); };
   const auto ticket = model.engine->submit(std::move(work));
   return promise.get_future().get();
@@ -48,14 +47,12 @@ Response inspect_text(Service& service, const Request& request) {
     throw ApiError(400, "the text has {} tokens, expected at most {}", text.size(),
                    service.limits.tokens_per_request)
         .about("text");
-  const int64_t last = std::max<int64_t>(0, std::ssize(text) - 1);
-  InspectionOptions options;
-  fields.read(config::fields_of(options));
-  options.token = fields.integer("token", 0, model.engine->vocabulary() - 1);
-  const int64_t position = fields.integer("position", last, 0, last);
-  const Inspection inspection = inspect_now(model, request.asker, text, position, options);
-  Json json = {{"model", model.name}, {"tokens", json_of(text, model.tokenizer)}};
-  json.update(json_of(inspection, model.tokenizer));
+  jobs::Inspect job;
+  fields.read(config::fields_of(job));
+  encoded_text(model, job.token, SpecialTokens::kRecognised,
+               "token");  // refused where it cannot be
+  Json json = {{"model", model.name}};
+  json.update(inspect_now(model, request.asker, job, text).json());
   return json_response(json);
 }
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "program/serve/api_error.h"
+#include "program/jobs/tokenizer_jobs.h"
 #include "program/serve/completion_request.h"
 #include "program/serve/fields.h"
 #include "program/serve/service.h"
@@ -51,16 +51,8 @@ Response detokenize(const Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
   const ServedModels::Model found = model_of(service, request, fields);
-  const ServedModel& model = *found;
-  std::string text;
-  for (const int64_t token : fields.ids("tokens")) {
-    if (!model.tokenizer.has_token(static_cast<int32_t>(token)))
-      throw ApiError(400, "the tokenizer has no token {}, its ids go up to {}", token,
-                     model.tokenizer.vocabulary_size() - 1)
-          .about("tokens");
-    text += model.bytes_of(token);
-  }
-  return json_response({{"prompt", text}});
+  const jobs::Decode job{fields.ids("tokens")};
+  return json_response({{"prompt", job.run(found->tokenizer).text}});
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ PYBIND11_MODULE(_networks, module) {
       .def(
           "stream",
           [](OpenModel& model, const py::dict& request) {
-            const auto writing = read_job<Writing>(json_of(request));
-            return std::unique_ptr<WrittenText>(new WrittenText(writing.begin(model)));
+            const auto job = read_job<tessera::jobs::Generate>(json_of(request));
+            return std::make_unique<WrittenText>(model, job.prompt, job.options);
           },
           py::keep_alive<0, 1>());
 }

@@ -30,24 +30,10 @@ OpenModel::OpenModel(const std::filesystem::path& path, const std::optional<std:
     : folder(
           ModelFolder::load(path, {numbers_of(weights, "weights"), numbers_of(pairs, "pairs")})) {}
 
-Tokens OpenModel::encode(const std::string& text) const {
-  const auto ids = folder.tokenizer.encode(text, SpecialTokens::kRecognised);
-  return {ids.begin(), ids.end()};
-}
-
-Tokens OpenModel::encode_prompt(const std::string& text) const {
-  Tokens tokens = encode(text);
-  if (!tokens.empty()) return tokens;
-  const auto end = folder.tokenizer.end_of_text();
-  check_argument(end.has_value(),
-                 "the text is empty, and the tokenizer has no end of text to begin a new one with");
-  return {*end};
-}
-
-WrittenText::WrittenText(OpenModel& model, const std::string& prompt, WritingOptions options)
+WrittenText::WrittenText(OpenModel& model, const std::string& prompt, const WritingOptions& options)
     : model_(model),
-      prompt_(model.encode_prompt(prompt)),
-      options_(checked(std::move(options))),
+      prompt_(model.folder.encode_prompt(prompt)),
+      options_(checked(model.folder.with_tokenizer(options))),
       session_(*model.folder.model, natural_reading(*model.folder.model)),
       writer_(options_, /*sequence=*/0, prompt_.size()),
       ended_(options_.max_tokens == 0) {}

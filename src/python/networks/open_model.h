@@ -19,18 +19,13 @@ struct OpenModel {
   /// Numbers by their names; none are those of the folder. Throws as ModelFolder::load.
   OpenModel(const std::filesystem::path& path, const std::optional<std::string>& weights,
             const std::optional<std::string>& pairs);
-
-  /// As prompts are read: names of special tokens become these.
-  Tokens encode(const std::string& text) const;
-  /// An end of text stands for an empty text. Throws UsageError where the tokenizer has none.
-  Tokens encode_prompt(const std::string& text) const;
 };
 
 /// A text that a model writes after a prompt, token by token: the text that generate() writes.
 class WrittenText {
  public:
   /// The model must outlive it. Reads nothing yet. Throws UsageError on options that make no sense.
-  WrittenText(OpenModel& model, const std::string& prompt, WritingOptions options);
+  WrittenText(OpenModel& model, const std::string& prompt, const WritingOptions& options);
   WrittenText(const WrittenText&) = delete;
   WrittenText& operator=(const WrittenText&) = delete;
 

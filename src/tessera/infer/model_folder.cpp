@@ -32,4 +32,19 @@ std::string ModelFolder::text_of(const Tokens& tokens) const {
   return text;
 }
 
+Tokens ModelFolder::encode(const std::string& text) const {
+  const auto ids = tokenizer.encode(text, SpecialTokens::kRecognised);
+  return {ids.begin(), ids.end()};
+}
+
+Tokens ModelFolder::encode_prompt(const std::string& text) const {
+  Tokens tokens = encode(text);
+  if (!tokens.empty()) return tokens;
+  const auto end = tokenizer.end_of_text();
+  check_argument(end.has_value(),
+                 "the prompt is empty, and the tokenizer has no end of text to begin a new text "
+                 "with");
+  return {*end};
+}
+
 }  // namespace tessera

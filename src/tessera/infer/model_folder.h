@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -32,6 +33,19 @@ struct ModelFolder {
   /// The bytes of any id of the model's vocabulary; ids that the tokenizer lacks stand for nothing.
   TokenBytes token_bytes() const;
   std::string text_of(const Tokens& tokens) const;
+  /// As prompts are read: names of special tokens become these.
+  Tokens encode(const std::string& text) const;
+  /// The same, where an end of text stands for an empty text. Throws UsageError where the tokenizer
+  /// has none.
+  Tokens encode_prompt(const std::string& text) const;
+  /// The same options, with what the tokenizer says of the tokens: their bytes and, unless
+  /// ignore_end, which one ends a text.
+  template <std::derived_from<WritingOptions> Options>
+  Options with_tokenizer(Options options) const {
+    options.token_bytes = token_bytes();
+    if (!options.ignore_end) options.end_of_text = tokenizer.end_of_text();
+    return options;
+  }
 };
 
 }  // namespace tessera

@@ -20,10 +20,21 @@ using TokenBytes = std::function<std::string(int64_t token)>;
 /// How the tokens of a text are drawn, and where the text ends.
 struct WritingOptions {
   int64_t max_tokens = 256;
+  bool ignore_end = false;
+  std::vector<std::string> stop = {};
   SamplingOptions sampling = {};
-  std::vector<std::string> stop = {};       ///< the text ends before the first of these
-  std::optional<int64_t> end_of_text = {};  ///< ends a text
+  std::optional<int64_t> end_of_text = {};  ///< ends a text; none where ignore_end is wanted
   TokenBytes token_bytes = {};              ///< without it there is no text, and no stop strings
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("max_tokens", max_tokens, "maximum number of tokens to generate", config::at_least(0));
+    field("ignore_end", ignore_end, "continue past the end-of-text token");
+    field("stop", stop, "stop before this text; may be given several times");
+    field("alternatives", sampling.alternatives,
+          "report this many of the most probable tokens at each step", config::at_least(0));
+    sampling.visit_fields(field);
+  }
 
   /// Throws UsageError that names the option and what it may be.
   void check() const;

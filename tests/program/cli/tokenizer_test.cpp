@@ -64,8 +64,8 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
     return tessera({"tokenizer", "decode", "--tokenizer", bytes}, {.input = ids});
   };
   expect_refused(decode("97 x"), 3, "byte 3: 'x' is not a token id");
-  expect_refused(decode("97 99999"), 3, "id 99999 is not in the vocabulary of bytes");
-  expect_refused(decode("99999999999999"), 3, "is not a token id");
+  expect_refused(decode("97 99999"), 3, "the tokenizer has no token 99999, its ids go up to 256");
+  expect_refused(decode("99999999999999"), 3, "has no token 99999999999999");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", characters}, {.input = "a QUIZ"}),
                  3, "byte 2: the character U+0051");
   expect_refused(tessera({"tokenizer", "encode", "--tokenizer", path("none.json")}), 1,

@@ -218,7 +218,7 @@ TEST(Completions, AStreamBringsTheSameInPieces) {
     if (choice["finish_reason"].is_string()) finish[index] = choice["finish_reason"];
   }
   for (size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(texts[i], whole["choices"][i]["text"]);
+    EXPECT_EQ(whole["choices"][i]["text"], texts[i]);
     EXPECT_EQ(tokens[i], whole["choices"][i]["logprobs"]["tokens"].size());
     EXPECT_EQ(finish[i], whole["choices"][i]["finish_reason"]);
   }

@@ -12,7 +12,7 @@ namespace tessera {
 class Processes;
 }
 
-namespace tessera::cli {
+namespace tessera::jobs {
 
 /// What one of several processes reads of the documents that they evaluate together, or a process
 /// alone, which reads all. Each is asked about the same documents in the same order. No process
@@ -50,4 +50,4 @@ class EvaluationShare {
   int64_t batches_ = 0, pieces_ = 0;
 };
 
-}  // namespace tessera::cli
+}  // namespace tessera::jobs

@@ -1,4 +1,4 @@
-#include "program/model_cli/evaluation_share.h"
+#include "program/model_jobs/evaluation_share.h"
 
 #include <ATen/ATen.h>
 
@@ -6,7 +6,7 @@
 
 #include "tessera/train/processes.h"
 
-namespace tessera::cli {
+namespace tessera::jobs {
 
 EvaluationShare::EvaluationShare(const Tokenizer& tokenizer, Processes* processes)
     : processes_(processes),
@@ -61,4 +61,4 @@ at::Tensor EvaluationShare::encode_together(std::string_view document) {
   return ids.to(at::kLong);
 }
 
-}  // namespace tessera::cli
+}  // namespace tessera::jobs

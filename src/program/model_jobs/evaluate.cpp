@@ -1,0 +1,102 @@
+#include "program/model_jobs/evaluate.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "program/model_jobs/evaluation_share.h"
+#include "tessera/base/error.h"
+#include "tessera/data/text_source.h"
+#include "tessera/train/processes.h"
+
+namespace tessera::jobs {
+namespace {
+
+/// Bytes of all tokens but the first.
+int64_t predicted_bytes(const Tokenizer& tokenizer, const at::Tensor& ids) {
+  int64_t bytes = 0;
+  for (int64_t i = 1; i < ids.size(0); ++i)
+    bytes += std::ssize(tokenizer.token_bytes(static_cast<int32_t>(ids.data_ptr<int64_t>()[i])));
+  return bytes;
+}
+
+/// A process's share. Long documents in windows are read by all processes, which take turns with
+/// the batches; others by one process each.
+Evaluate::Answer share_of(const ModelFolder& folder, const TextSource& source,
+                          const EvaluationOptions& options, EvaluationShare& share,
+                          const OnProgress& on_progress) {
+  const bool in_one_piece = options.reading == Reading::kStreaming || options.memory;
+  EvaluationOptions in_turn = options;
+  in_turn.takes_next = [&share] { return share.takes_batch(); };
+  Evaluate::Answer answer;
+  int64_t before = 0;  // bytes of the documents before
+  const auto evaluate_document = [&](std::string_view text) {
+    const auto show = [&](double part) {
+      on_progress(before + static_cast<int64_t>(part * text.size()),
+                  static_cast<int64_t>(source.bytes()));
+    };
+    show(0);
+    const bool together = !in_one_piece && text.size() > EvaluationShare::kLongBytes;
+    if (together || share.takes_document(text.size())) {
+      const at::Tensor ids = together ? share.encode_together(text) : share.encode(text);
+      if (!together || share.leads()) answer.bytes += predicted_bytes(folder.tokenizer, ids);
+      evaluate_text(*folder.model, ids, together ? in_turn : options, answer.by_position,
+                    [&](int64_t done) { show(static_cast<double>(done) / ids.size(0)); });
+    }
+    before += std::ssize(text);
+    show(0);
+  };
+  source.for_each([&](const std::string&, std::string_view text) {
+    for_each_document(text, evaluate_document);
+  });
+  return answer;
+}
+
+/// What the processes found together, the same in all of them.
+Evaluate::Answer total(Processes& processes, const Evaluate::Answer& own) {
+  const at::Tensor positions = at::zeros({processes.count()}, at::kLong);
+  positions[processes.rank()] = own.by_position.positions();
+  const at::Tensor bytes = at::full({1}, own.bytes, at::kLong);
+  processes.sum({positions, bytes});
+  const at::Tensor totals = at::zeros({2, positions.max().item<int64_t>()}, at::kDouble);
+  totals.narrow(1, 0, own.by_position.positions()).copy_(own.by_position.totals());
+  processes.sum({totals});
+  return {LossByPosition(totals), bytes.item<int64_t>()};
+}
+
+}  // namespace
+
+Evaluate::Answer Evaluate::run(const ModelFolder& folder, const OnProgress& on_progress) const {
+  return run(folder, TextSource::from_path(data, suffix), nullptr, on_progress);
+}
+
+Evaluate::Answer Evaluate::run(const ModelFolder& folder, const TextSource& source,
+                               Processes* processes, const OnProgress& on_progress) const {
+  options.check(*folder.model);
+  EvaluationShare share(folder.tokenizer, processes);
+  Answer answer = share_of(folder, source, options, share, on_progress);
+  if (processes) answer = total(*processes, answer);
+  if (answer.by_position.tokens() == 0)
+    throw DataError(data, "has fewer than two tokens, so there is nothing to predict");
+  return answer;
+}
+
+double Evaluate::Answer::perplexity() const {
+  return std::exp(loss());
+}
+
+double Evaluate::Answer::bits_per_byte() const {
+  return loss() * by_position.tokens() / std::numbers::ln2 / bytes;
+}
+
+config::Json Evaluate::Answer::json() const {
+  return {{"tokens", by_position.tokens()},
+          {"bytes", bytes},
+          {"loss", loss()},
+          {"perplexity", perplexity()},
+          {"bits_per_byte", bits_per_byte()}};
+}
+
+}  // namespace tessera::jobs
