@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kHelpColumn = 30;  // where the explanations of a help page begin
 constexpr size_t kHelpWidth = 70;   // of an explanation
+constexpr size_t kMostListed = 6;   // names of other options in one note
 
 /// `text` in lines of at most kHelpWidth characters.
 std::string wrapped(const std::string& text) {
