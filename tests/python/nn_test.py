@@ -147,3 +147,103 @@ def test_correlation_memory_has_a_gradient_in_its_keys():
     memory = nn.CorrelationMemory(2, 3).double()
     memory.store(torch.randn(4, 2).double(), torch.randn(4, 3).double())
     assert torch.autograd.gradcheck(memory, torch.randn(5, 2).double().requires_grad_())
+
+
+SMALL = {
+    "mosaic": lambda: nn.MemoryMosaic(
+        vocabulary=30, window=16, layers=2, heads=2, channels=8, dropout=0.0
+    ),
+    "gpt": lambda: nn.Gpt(vocabulary=30, window=16, layers=2, heads=2, channels=8, dropout=0.0),
+    "stm": lambda: nn.Stm(inputs=3, outputs=2, slots=2, width=4, distilled=4, readout=4, hidden=4),
+}
+
+
+def input_of(network):
+    if isinstance(network, nn.Stm):
+        return torch.randn(2, 5, 3, dtype=next(network.parameters()).dtype)
+    return torch.randint(30, (2, 5))
+
+
+@pytest.fixture(params=SMALL)
+def network(request):
+    torch.manual_seed(1)
+    return SMALL[request.param]()
+
+
+def test_networks_learn_by_pytorchs_optimisers(network):
+    x = input_of(network)
+    target = torch.zeros_like(network(x))
+    optimizer = torch.optim.Adam(network.parameters(), 1e-2)
+    losses = []
+    for _ in range(20):
+        loss = (network(x) - target).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss))
+    assert losses[-1] < losses[0] / 2
+    assert all(parameter.grad is not None for parameter in network.parameters())
+
+
+def test_gradients_of_networks(network):
+    network = network.double()
+    x = input_of(network)
+    parameters = tuple(network.parameters())
+    assert torch.autograd.gradcheck(lambda *_: network(x), parameters, fast_mode=True)
+
+
+def test_networks_in_model_directories(network, tmp_path):
+    network.save(tmp_path)
+    loaded, x = type(network).load(tmp_path), input_of(network)
+    assert loaded.fields == network.fields
+    assert torch.equal(loaded(x), network(x))
+    others = {nn.MemoryMosaic, nn.Gpt, nn.Stm} - {type(network)}
+    for other in others:
+        with pytest.raises(ValueError, match=f"of the kind {network.kind}, expected {other.kind}"):
+            other.load(tmp_path)
+
+
+def test_copies_of_networks(network):
+    x = input_of(network)
+    expected = network(x)
+    copies = [copy.deepcopy(network), pickle.loads(pickle.dumps(network.eval()))]
+    for other in copies:
+        assert torch.equal(other(x), expected)
+        with torch.no_grad():
+            next(other.parameters()).add_(1)
+        assert torch.equal(network(x), expected)  # a copy has parameters of its own
+    assert [other.training for other in copies] == [True, False]
+    state = network.state_dict()
+    fresh = type(network)(**network.fields)
+    fresh.load_state_dict(state)
+    assert torch.equal(fresh(x), expected)
+
+
+def test_networks_draw_from_pytorchs_generator():
+    def drawn(seed):
+        torch.manual_seed(seed)
+        return next(SMALL["mosaic"]().parameters())
+
+    assert torch.equal(drawn(1), drawn(1)) and not torch.equal(drawn(1), drawn(2))
+
+
+def test_loss_is_the_cross_entropy_of_the_logits():
+    torch.manual_seed(1)
+    model, tokens, targets = SMALL["gpt"](), torch.randint(30, (2, 5)), torch.randint(30, (2, 5))
+    expected = torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
+    assert torch.allclose(model.loss(tokens, targets), expected)
+
+
+def test_dropout_of_networks():
+    model = nn.MemoryMosaic(vocabulary=30, window=16, layers=1, heads=2, channels=8, dropout=0.5)
+    tokens = torch.randint(30, (2, 5))
+    assert not torch.equal(model(tokens), model(tokens))
+    model.eval()
+    assert torch.equal(model(tokens), model(tokens))
+
+
+def test_networks_refuse():
+    with pytest.raises(ValueError, match="unknown key 'layer'.*'layers'"):
+        nn.Gpt(layer=2)
+    with pytest.raises(ValueError, match="token"):
+        SMALL["gpt"]()(torch.full((1, 2), 30))
