@@ -30,9 +30,9 @@ foreach(file IN LISTS files)
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "// Written by cmake/EmbedFiles.cmake.
-#include \"program/serve/web_files.h\"
+#include \"program/web/web_files.h\"
 
-namespace tessera::serve {
+namespace tessera::web {
 namespace {
 
 ${arrays}
@@ -44,5 +44,5 @@ ${table}  };
   return files;
 }
 
-}  // namespace tessera::serve
+}  // namespace tessera::web
 ")

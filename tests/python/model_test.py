@@ -93,3 +93,42 @@ def test_ctrl_c_ends_a_text(model):
         model.generate("And", max_tokens=100000, ignore_end=True, progress=interrupt)
     assert model.generate("And", max_tokens=3, ignore_end=True).finish == "max_tokens"
     assert repr(model) == f"<tessera.Model {str(MODEL)!r}>"
+
+
+def test_a_session_goes_on_where_it_was(model):
+    session = model.session("And the")
+    fork = session.fork().read(" king")
+    written = session.generate(max_tokens=9, seed=7)
+    assert written.text == model.generate("And the", max_tokens=9, seed=7).text
+    assert session.text == "And the" + written.text
+    assert fork.text == "And the king" and len(fork.tokens) == 12
+    again = session.generate(max_tokens=2, seed=8)
+    assert session.text.endswith(again.text) and len(session.tokens) == 18
+    with pytest.raises(ValueError, match="read nothing yet"):
+        model.session().generate()
+    with pytest.raises(ValueError, match="the text is empty"):
+        session.read("")
+    with pytest.raises(ValueError, match="unknown key 'prompt'"):
+        session.generate(prompt="a")
+
+
+def test_a_page_that_a_notebook_draws(model, tmp_path):
+    page = model.inspection_page("And <the>")
+    frame = page._repr_html_()
+    assert frame.startswith("<iframe") and "&lt;!doctype html&gt;" in frame and "<!doctype" not in frame
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == page.html
+    assert page.html.startswith("<!doctype html>") and "model_without_checksum" in page.html
+
+
+def test_encodes_and_decodes(model):
+    assert model.encode("And").tokens == [65, 110, 100]
+    assert model.decode([65, 110]).text == "An"
+    with pytest.raises(ValueError, match="no token 999"):
+        model.decode([999])
+
+
+def test_evaluates_as_the_program_does(model, tmp_path):
+    (tmp_path / "text.txt").write_text("And the king said unto them. " * 20)
+    expected = program("eval", "--model", MODEL, "--data", tmp_path / "text.txt")
+    assert model.eval(tmp_path / "text.txt") == pytest.approx(expected)

@@ -69,8 +69,8 @@ class HelpPage : public CLI::Formatter {
     if (!option->get_default_str().empty()) notes.push_back("default " + option->get_default_str());
     if (!option->get_needs().empty()) notes.push_back("with " + listed(option->get_needs()));
     if (const auto& others = option->get_excludes(); !others.empty())
-      notes.push_back("not with " + (others.size() <= kMostListed ? listed(others)
-                                                                 : "options that say so"));
+      notes.push_back("not with " +
+                      (others.size() <= kMostListed ? listed(others) : "options that say so"));
     return notes.empty() ? value : fmt::format("{} ({})", value, fmt::join(notes, "; "));
   }
   std::string make_option_desc(const CLI::Option* option) const override {

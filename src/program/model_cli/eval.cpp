@@ -12,7 +12,6 @@
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/base/progress.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/data/text_source.h"
 #include "tessera/report/table.h"
@@ -69,11 +68,8 @@ void run_eval(const EvalArguments& options) {
   job.options.memory = memory.get();
   if (processes) require_same_evaluation(*processes, options, folder, source);
   const InterruptGuard interrupt;
-  Progress progress(leads ? stderr : nullptr, "Evaluating", static_cast<int64_t>(source.bytes()));
-  const auto result = job.run(folder, source, processes.get(), [&](int64_t done, int64_t) {
-    InterruptGuard::stop_if_interrupted("interrupted");
-    progress.update(done);
-  });
+  const auto result =
+      job.run(folder, source, processes.get(), bar_of(jobs::Evaluate::kDoing, leads));
   if (!leads) return;
   if (options.json)
     print_json(result.json());

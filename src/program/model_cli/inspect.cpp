@@ -11,12 +11,10 @@
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_jobs/model_jobs.h"
-#include "program/serve/inspection_page.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/base/progress.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/report/table.h"
 #include "tessera/report/text.h"
@@ -25,8 +23,6 @@ namespace tessera::cli {
 namespace {
 
 constexpr size_t kSnippetTokens = 6;  // shown before the place of a memory
-constexpr int64_t kPageMemories = 4;  // of each head, for each token of the page
-constexpr int64_t kMostPageTokens = 1024;
 
 struct InspectArguments {
   std::string model, file, page;
@@ -141,24 +137,12 @@ void print_inspection(const Inspection& inspection, const InspectedText& text, s
   fmt::print("{}", table.text());
 }
 
-/// Every token of the text, on a page.
 void write_page(const InspectArguments& options, const ModelFolder& folder) {
-  const Tokens tokens = folder.encode(options.job.text);
-  check_argument(!tokens.empty(), "the text is empty; there is nothing to inspect");
-  check_argument(std::ssize(tokens) <= kMostPageTokens,
-                 "the text has {} tokens; a page explains at most {}: give a shorter one",
-                 tokens.size(), kMostPageTokens);
   const InterruptGuard interrupt;
-  Progress progress(stderr, "Inspecting", std::ssize(tokens));
-  std::vector<Inspection> inspections;  // of every token but the first
-  for (int64_t position = 0; position + 1 < std::ssize(tokens); ++position) {
-    InterruptGuard::stop_if_interrupted("interrupted");
-    inspections.push_back(inspect(*folder.model, tokens, position, {.memories = kPageMemories}));
-    progress.update(position + 2, "");
-  }
-  write_file(options.page,
-             serve::inspection_page(options.model, tokens, inspections, folder.tokenizer));
-  fmt::print("{}: {} tokens\n", options.page, tokens.size());
+  const jobs::InspectionPage job{options.job.text, options.model};
+  const auto page = job.run(folder, bar_of(jobs::InspectionPage::kDoing));
+  write_file(options.page, page.html);
+  fmt::print("{}: {} tokens\n", options.page, page.tokens);
 }
 
 void run_inspect(InspectArguments& options) {

@@ -22,6 +22,7 @@ struct Evaluate {
   static constexpr std::string_view kName = "eval";
   static constexpr std::string_view kHelp =
       "Loss, perplexity and bits per byte of a model on a text";
+  static constexpr std::string_view kDoing = "Evaluating";
 
   std::string data, suffix;
   EvaluationOptions options;

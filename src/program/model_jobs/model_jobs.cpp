@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "program/web/inspection_page.h"
 #include "tessera/base/error.h"
 #include "tessera/model/language_model.h"
 
@@ -12,6 +13,8 @@ namespace {
 using config::Json;
 
 constexpr int64_t kTokensAtOnce = 4096;  // read between two signs of progress
+constexpr int64_t kMostPageTokens = 1024;
+constexpr int64_t kPageMemories = 4;  // of each head, for each token of a page
 
 Json json_of(const std::vector<ScoredToken>& tokens, const ModelFolder& folder) {
   Json list = Json::array();
@@ -111,6 +114,26 @@ Json Inspect::Answer::json() const {
   Json json = {{"tokens", tessera::json_of(tokens, tokenizer)}};
   json.update(tessera::json_of(inspection, tokenizer));
   return json;
+}
+
+InspectionPage::Answer InspectionPage::run(const ModelFolder& folder,
+                                           const OnProgress& on_progress) const {
+  const Tokens tokens = folder.encode(text);
+  const int64_t count = std::ssize(tokens);
+  check_argument(count > 0, "the text is empty; there is nothing to inspect");
+  check_argument(count <= kMostPageTokens,
+                 "the text has {} tokens; a page explains at most {}: give a shorter one", count,
+                 kMostPageTokens);
+  std::vector<Inspection> inspections;  // of every token but the first
+  for (int64_t position = 0; position + 1 < count; ++position) {
+    inspections.push_back(inspect(*folder.model, tokens, position, {.memories = kPageMemories}));
+    on_progress(position + 2, count);
+  }
+  return {count, web::inspection_page(title, tokens, inspections, folder.tokenizer)};
+}
+
+config::Json InspectionPage::Answer::json() const {
+  return {{"tokens", tokens}, {"html", html}};
 }
 
 }  // namespace tessera::jobs

@@ -132,4 +132,29 @@ struct Inspect {
   Answer run(LanguageModel& model, const Tokenizer& tokenizer, const Tokens& tokens) const;
 };
 
+/// A page on which every token of a text shows the memories behind it.
+struct InspectionPage {
+  static constexpr std::string_view kName = "inspection_page";
+  static constexpr std::string_view kHelp =
+      "An HTML page on which every token of a text shows the memories behind it";
+  static constexpr std::string_view kDoing = "Inspecting";
+
+  std::string text, title;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("text", text, "the text that the model reads, of at most 1024 tokens",
+          config::required());
+    field("title", title, "a name above it, such as the model's");
+  }
+
+  struct Answer {
+    int64_t tokens;
+    std::string html;  ///< one file that loads nothing
+
+    config::Json json() const;
+  };
+  Answer run(const ModelFolder& folder, const OnProgress& on_progress) const;
+};
+
 }  // namespace tessera::jobs

@@ -1,5 +1,5 @@
 #include "program/serve/service.h"
-#include "program/serve/web_files.h"
+#include "program/web/web_files.h"
 
 namespace tessera::serve {
 namespace {
@@ -9,7 +9,7 @@ constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-Response page_file(const WebFile& file) {
+Response page_file(const web::WebFile& file) {
   Response response;
   response.content_type = file.content_type;
   response.body = file.content;
@@ -23,7 +23,7 @@ Response page_file(const WebFile& file) {
 }  // namespace
 
 void add_page_routes(Router& router, Service&) {
-  for (const WebFile& file : web_files())
+  for (const web::WebFile& file : web::web_files())
     router.add("GET", file.path, [&file](const Request&) { return page_file(file); });
 }
 

@@ -1,7 +1,7 @@
 #include "program/serve/server.h"
 
 #include "program/serve/api_error.h"
-#include "program/serve/web_files.h"
+#include "program/web/web_files.h"
 #include "tessera/base/error.h"
 
 namespace tessera::serve {

@@ -75,7 +75,7 @@ void add_inspect_route(Router& router, Service& service);
 void add_run_routes(Router& router, Service& service);
 /// POST /v1/plan: how large a memory must be, or what it holds.
 void add_plan_route(Router& router, Service& service);
-/// The files of the page, in src/program/serve/web.
+/// The files of the page, in src/program/web.
 void add_page_routes(Router& router, Service& service);
 /// GET /tokenizer_info, POST /tokenize, /detokenize, as vLLM's server has them.
 void add_tokenizer_routes(Router& router, Service& service);

@@ -26,8 +26,9 @@ std::vector<Call<OpenModel>> calls_of() {
 }  // namespace
 
 const std::vector<Call<OpenModel>>& model_calls() {
-  static const auto calls = calls_of<jobs::Generate, jobs::Score, jobs::LogLikelihood,
-                                     jobs::Evaluate, jobs::Inspect, jobs::Encode, jobs::Decode>();
+  static const auto calls =
+      calls_of<jobs::Generate, jobs::Score, jobs::LogLikelihood, jobs::Evaluate, jobs::Inspect,
+               jobs::InspectionPage, jobs::Encode, jobs::Decode>();
   return calls;
 }
 

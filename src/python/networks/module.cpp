@@ -25,6 +25,25 @@ PYBIND11_MODULE(_networks, module) {
         if (!news) throw py::stop_iteration();
         return object_of(news->text);
       });
+  py::class_<OpenSession>(module, "OpenSession")
+      .def("read", &OpenSession::read, without_gil)
+      .def("tokens", &OpenSession::tokens)
+      .def(
+          "fork", [](const OpenSession& session) { return OpenSession(session); },
+          py::keep_alive<0, 1>())
+      .def("generate", [](OpenSession& session, const py::dict& request,
+                          const py::object& progress) {
+        const auto options = read_job<tessera::WritingOptions>(json_of(request));
+        const auto on_progress = progress_to(progress);
+        tessera::config::Json json;
+        {
+          const py::gil_scoped_release no_gil;
+          const auto generation = session.generate(options, on_progress);
+          json = tessera::jobs::Generate::Answer{session.model().folder, "", generation}.json();
+        }
+        json.erase("prompt");
+        return object_of(json);
+      });
   py::class_<OpenModel>(module, "OpenModel")
       .def(py::init<const std::filesystem::path&, const std::optional<std::string>&,
                     const std::optional<std::string>&>(),
@@ -34,6 +53,12 @@ PYBIND11_MODULE(_networks, module) {
               const py::object& progress) {
              return answer(model_calls(), model, name, request, progress);
            })
+      .def_property_readonly("end_of_text", [](const OpenModel& model) {
+        const auto end = model.folder.tokenizer.end_of_text();
+        return end ? std::optional(model.folder.text_of({*end})) : std::nullopt;
+      })
+      .def(
+          "session", [](OpenModel& model) { return OpenSession(model); }, py::keep_alive<0, 1>())
       .def(
           "stream",
           [](OpenModel& model, const py::dict& request) {

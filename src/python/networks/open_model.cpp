@@ -50,4 +50,34 @@ std::optional<Written> WrittenText::next() {
   return written;
 }
 
+OpenSession::OpenSession(OpenModel& model)
+    : model_(&model), session_(*model.folder.model, natural_reading(*model.folder.model)) {}
+
+void OpenSession::read(const std::string& text) {
+  const Tokens more = model_->folder.encode(text);
+  check_argument(!more.empty(), "the text is empty; there is nothing to read");
+  const Turn turn(model_->turns);
+  if (session_.tokens().empty())
+    session_.add({more});
+  else
+    session_.read({more});
+}
+
+Generation OpenSession::generate(const WritingOptions& options,
+                                 const jobs::OnProgress& on_progress) {
+  check_argument(!session_.tokens().empty(), "the session has read nothing yet; read() a text");
+  GenerateOptions writing;
+  static_cast<WritingOptions&>(writing) = model_->folder.with_tokenizer(options);
+  const Turn turn(model_->turns);
+  int64_t written = 0;
+  return continue_text(session_, writing, [&](const GeneratedToken&) {
+    on_progress(++written, options.max_tokens);
+    return true;
+  });
+}
+
+Tokens OpenSession::tokens() const {
+  return session_.tokens().empty() ? Tokens() : session_.tokens().front();
+}
+
 }  // namespace tessera::python

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "program/jobs/progress.h"
 #include "python/binding/turns.h"
+#include "tessera/infer/generate.h"
 #include "tessera/infer/model_folder.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/sampling/text_writer.h"
@@ -40,6 +42,25 @@ class WrittenText {
   TextWriter writer_;
   std::optional<int64_t> unread_;  // the last token
   bool ended_ = false;
+};
+
+/// A text that a model has read, and goes on with. Copies are forks.
+class OpenSession {
+ public:
+  /// The model must outlive it.
+  explicit OpenSession(OpenModel& model);
+
+  /// Throws UsageError on an empty text.
+  void read(const std::string& text);
+  /// Writes on, and reads what it writes. Throws UsageError where nothing was read yet.
+  Generation generate(const WritingOptions& options, const jobs::OnProgress& on_progress);
+  Tokens tokens() const;
+
+  const OpenModel& model() const { return *model_; }
+
+ private:
+  OpenModel* model_;
+  StreamingSession session_;
 };
 
 }  // namespace tessera::python

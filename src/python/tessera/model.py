@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import os
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from tessera import _networks
+from tessera._answer import Answer
 from tessera._model_jobs import ModelJobs
 
 
@@ -36,8 +38,85 @@ class Model(ModelJobs):
         written = self._open.stream({"prompt": prompt, **options})
         return (text for text in written if text)
 
+    def inspection_page(  # type: ignore[override]
+        self, text: str, *, progress: Callable[[int, int], object] | None = None
+    ) -> Page:
+        """A text of at most 1024 tokens, of which every token shows the memories behind it.
+
+        A notebook draws the page; save("text.html") makes a file that opens offline.
+        """
+        made = super().inspection_page(text, title=str(self._path), progress=progress)
+        return Page(made.html)
+
+    @property
+    def end_of_text(self) -> str | None:
+        """The name of the token that ends a text; prompts may contain it."""
+        return self._open.end_of_text
+
+    def session(self, prompt: str = "") -> Session:
+        """A text that can be gone on with, and forked, without reading it again."""
+        session = Session(self._open.session(), self)
+        return session.read(prompt) if prompt else session
+
     def __repr__(self) -> str:
         return f"<tessera.Model {str(self._path)!r}>"
+
+
+class Page:
+    """An HTML page that loads nothing."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it to a file."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        frame = "width: 100%; height: 40rem; border: 0"
+        return f'<iframe style="{frame}" srcdoc="{html.escape(self.html)}"></iframe>'
+
+    def __repr__(self) -> str:
+        return f"<tessera.Page of {len(self.html)} characters>"
+
+
+class Session:
+    """What a model knows of a text that it has read: reading on costs the new tokens alone.
+
+    model.session(prompt) begins one. fork() is cheap, and the fork goes on by itself.
+    """
+
+    def __init__(self, opened: Any, model: Model) -> None:
+        self._open, self._model = opened, model
+
+    @property
+    def tokens(self) -> list[int]:
+        """The ids of all that was read."""
+        return list(self._open.tokens())
+
+    @property
+    def text(self) -> str:
+        """All that was read, with the texts that generate() wrote."""
+        return str(self._model.decode(self.tokens).text)
+
+    def read(self, text: str) -> Session:
+        """Reads on. Returns itself."""
+        self._open.read(text)
+        return self
+
+    def generate(
+        self, *, progress: Callable[[int, int], object] | None = None, **options: Any
+    ) -> Answer:
+        """Writes on, with the options of Model.generate() but its prompt, and reads what it writes."""
+        answer: Answer = self._open.generate(options, progress)
+        return answer
+
+    def fork(self) -> Session:
+        """Another session that has read the same."""
+        return Session(self._open.fork(), self._model)
+
+    def __repr__(self) -> str:
+        return f"<tessera.Session of {len(self.tokens)} tokens>"
 
 
 def load(

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::serve {
+namespace tessera::web {
 
 /// A file of the page, in the program itself.
 struct WebFile {
@@ -13,7 +13,7 @@ struct WebFile {
   std::string_view content;
 };
 
-/// Those of src/program/serve/web at the time of the build (cmake/EmbedFiles.cmake).
+/// Those of src/program/web/page at the time of the build (cmake/EmbedFiles.cmake).
 std::span<const WebFile> web_files();
 
-}  // namespace tessera::serve
+}  // namespace tessera::web

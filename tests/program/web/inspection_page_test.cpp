@@ -1,9 +1,9 @@
-#include "program/serve/inspection_page.h"
+#include "program/web/inspection_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tessera::serve {
+namespace tessera::web {
 namespace {
 
 using ::testing::HasSubstr;
@@ -27,4 +27,4 @@ TEST(InspectionPage, HoldsTheTextItsInspectionsAndTheModulesOfThePage) {
 }
 
 }  // namespace
-}  // namespace tessera::serve
+}  // namespace tessera::web

@@ -1,15 +1,14 @@
-#include "program/serve/inspection_page.h"
+#include "program/web/inspection_page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "program/serve/service.h"
-#include "program/serve/web_files.h"
+#include "program/web/web_files.h"
 #include "tessera/report/text.h"
 
-namespace tessera::serve {
+namespace tessera::web {
 namespace {
 
 using config::Json;
@@ -68,7 +67,8 @@ std::string part_of_script(std::string_view module) {
 /// JSON that can stand inside <script>: without '<' nothing ends the element.
 std::string script_data(const Json& json) {
   std::string text;
-  for (const char c : json_line(json)) text += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace))
+    text += c == '<' ? "\\u003c" : std::string(1, c);
   return text;
 }
 
@@ -88,4 +88,4 @@ std::string inspection_page(const std::string& model, const Tokens& text,
                                                    {"inspections", std::move(explained)}})));
 }
 
-}  // namespace tessera::serve
+}  // namespace tessera::web
