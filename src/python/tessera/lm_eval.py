@@ -18,7 +18,7 @@ from tessera.model import load
 _SAMPLING = ("temperature", "top_k", "top_p", "seed")  # the harness has these names, too
 
 
-class TesseraLM(LM):  # type: ignore[misc]
+class TesseraLM(LM):
     """A model directory, or a tessera.Model, as the harness's model.
 
     Requests are answered one by one, so batch_size has no meaning. Raises as tessera.load does, and
