@@ -55,16 +55,20 @@ if(TESSERA_BUILD_PYTHON)
   set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME python3-tessera)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages/tessera)
   install(TARGETS tessera_python_stores tessera_python_networks DESTINATION ${package_folder})
-  set(stubs ${PROJECT_BINARY_DIR}/python/tessera/_store_jobs.pyi
-            ${PROJECT_BINARY_DIR}/python/tessera/_model_jobs.pyi)
+  set(stubs _functions.pyi _store_jobs.pyi _model_jobs.pyi)
+  list(TRANSFORM stubs PREPEND ${PROJECT_BINARY_DIR}/python/tessera/)
   install(DIRECTORY src/python/tessera/ DESTINATION ${package_folder} PATTERN __pycache__ EXCLUDE)
   install(FILES ${stubs} DESTINATION ${package_folder})
 endif()
 
 # What Debian wants of every package.
+set(TESSERA_PACKAGES tessera libtessera-dev tessera-doc)
+if(TESSERA_BUILD_PYTHON)
+  list(APPEND TESSERA_PACKAGES python3-tessera)
+endif()
 execute_process(COMMAND gzip -n9 INPUT_FILE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
                 OUTPUT_FILE ${PROJECT_BINARY_DIR}/package/changelog.gz COMMAND_ERROR_IS_FATAL ANY)
-foreach(component tessera libtessera-dev tessera-doc)
+foreach(component IN LISTS TESSERA_PACKAGES)
   set(doc ${CMAKE_INSTALL_DATADIR}/doc/${component})
   install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT ${component})
   install(FILES ${PROJECT_BINARY_DIR}/package/changelog.gz DESTINATION ${doc} COMPONENT ${component})

@@ -1,7 +1,7 @@
 # cpack --config build/release/CPackConfig.cmake: a Debian package of each component of Install.cmake.
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL tessera libtessera-dev tessera-doc)
+set(CPACK_COMPONENTS_ALL ${TESSERA_PACKAGES})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
@@ -39,4 +39,14 @@ set(CPACK_DEBIAN_TESSERA-DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_TESSERA-DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_COMPONENT_TESSERA-DOC_DESCRIPTION
 "The documentation of the program and of the library, and examples.")
+
+set(CPACK_DEBIAN_PYTHON3-TESSERA_PACKAGE_NAME python3-tessera)
+set(CPACK_DEBIAN_PYTHON3-TESSERA_PACKAGE_SECTION python)
+set(CPACK_COMPONENT_PYTHON3-TESSERA_DESCRIPTION
+"import tessera: stores of documents that forget exactly, associative
+memories as PyTorch modules, and trained models that can be looked into.")
+# Its modules are built for this Python and this PyTorch.
+set(CPACK_DEBIAN_PYTHON3-TESSERA_PACKAGE_DEPENDS
+    "libtessera-dev (= ${PROJECT_VERSION}), python3 (>= ${TESSERA_PYTHON_VERSION}), python3 (<< ${TESSERA_PYTHON_VERSION}.99), python3-torch")
+set(CPACK_DEBIAN_PYTHON3-TESSERA_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 include(CPack)

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import sys
 from pathlib import Path
+from textwrap import indent
 
 HEAD = """# Written by the build, from the declarations of the jobs.
 import os
@@ -25,17 +26,22 @@ def stub_of(name, member):
         typed = parameter.name not in ("self", "cls")
         default = "" if parameter.default is parameter.empty else " = ..."
         parameters.append(parameter.name + (f": {parameter.annotation}{default}" if typed else ""))
-    decorator = "    @classmethod\n" if isinstance(member, classmethod) else ""
-    return f"{decorator}    def {name}({', '.join(parameters)}) -> {signature.return_annotation}: ...\n"
+    decorator = "@classmethod\n" if isinstance(member, classmethod) else ""
+    return f"{decorator}def {name}({', '.join(parameters)}) -> {signature.return_annotation}: ...\n"
+
+
+def stubs_of(members):
+    return "".join(
+        stub_of(name, member)
+        for name, member in members.items()
+        if hasattr(getattr(member, "__func__", member), "__signature__")
+    )
 
 
 package = Path(sys.argv[1])
 sys.path.insert(0, str(package.parent))
 for module, owner in (("_store_jobs", "StoreJobs"), ("_model_jobs", "ModelJobs")):
-    members = vars(getattr(importlib.import_module(f"tessera.{module}"), owner))
-    stubs = [
-        stub_of(name, member)
-        for name, member in members.items()
-        if inspect.isfunction(member) or isinstance(member, classmethod)
-    ]
-    (package / f"{module}.pyi").write_text(f"{HEAD}class {owner}:\n{''.join(stubs)}")
+    stubs = stubs_of(vars(getattr(importlib.import_module(f"tessera.{module}"), owner)))
+    (package / f"{module}.pyi").write_text(f"{HEAD}class {owner}:\n{indent(stubs, '    ')}")
+functions = importlib.import_module("tessera._functions")
+(package / "_functions.pyi").write_text(HEAD + stubs_of(vars(functions)))

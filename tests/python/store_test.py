@@ -238,3 +238,12 @@ def test_numbers_and_paths_of_other_libraries(store):
     assert len(store.recall("The lamp beside the river", tokens=numpy.int64(5)).tokens) == 5
     assert store.recall("The lamp beside the river", error_rate=numpy.float32(0.5)).text
     assert store.memorize(Path("path.txt"), "Its id is a path, which becomes a text.\n").id == "path.txt"
+
+
+def test_plans_as_the_program_does():
+    plan = tessera.plan(alpha=1.5, inputs=1000, outputs=100, error=0.1, runs=0)
+    arguments = "--alpha 1.5 --inputs 1000 --outputs 100 --error 0.1 --runs 0 --json".split()
+    command = [os.environ["TESSERA_PROGRAM"], "plan", *arguments]
+    assert plan == json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    with pytest.raises(ValueError, match="inputs is missing"):
+        tessera.plan(alpha=1.5)

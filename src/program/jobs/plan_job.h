@@ -12,6 +12,7 @@ namespace tessera::jobs {
 /// How large an associative memory must be, or what one of a given size holds, where its inputs
 /// follow a power law: `tessera plan` and POST /v1/plan.
 struct Plan {
+  static constexpr std::string_view kName = "plan";
   static constexpr std::string_view kHelp =
       "How large a memory must be for a given error, or how much a memory of a given size can hold";
 

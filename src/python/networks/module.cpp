@@ -53,10 +53,12 @@ PYBIND11_MODULE(_networks, module) {
               const py::object& progress) {
              return answer(model_calls(), model, name, request, progress);
            })
-      .def_property_readonly("end_of_text", [](const OpenModel& model) {
-        const auto end = model.folder.tokenizer.end_of_text();
-        return end ? std::optional(model.folder.text_of({*end})) : std::nullopt;
-      })
+      .def_property_readonly("end_of_text",
+                             [](const OpenModel& model) {
+                               const auto end = model.folder.tokenizer.end_of_text();
+                               return end ? std::optional(model.folder.text_of({*end}))
+                                          : std::nullopt;
+                             })
       .def(
           "session", [](OpenModel& model) { return OpenSession(model); }, py::keep_alive<0, 1>())
       .def(

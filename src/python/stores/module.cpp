@@ -15,6 +15,12 @@ PYBIND11_MODULE(_stores, module) {
   add_errors(module);
   module.attr("__version__") = tessera::version();
   module.def("jobs", [] { return described(store_calls()); });
+  module.def("functions", [] { return described(calls_alone()); });
+  module.def("call",
+             [](const std::string& name, const py::dict& request, const py::object& progress) {
+               const Alone alone;
+               return answer(calls_alone(), alone, name, request, progress);
+             });
   module.def("makers", [] { return described(maker_calls()); });
   module.def("make", [](const std::filesystem::path& folder, const std::string& name,
                         const py::dict& request, const py::object& progress) {

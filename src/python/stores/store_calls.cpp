@@ -4,6 +4,7 @@
 
 #include "program/jobs/audit_job.h"
 #include "program/jobs/file_jobs.h"
+#include "program/jobs/plan_job.h"
 #include "program/jobs/store_files.h"
 #include "program/jobs/store_jobs.h"
 
@@ -60,7 +61,16 @@ std::vector<Call<const std::filesystem::path>> makers_of() {
   return {call_of<Jobs, const std::filesystem::path>(make<Jobs>)...};
 }
 
+Json plan(const Alone&, const Json& request, const jobs::OnProgress&) {
+  return theory::json_of(read_job<jobs::Plan>(request).run());
+}
+
 }  // namespace
+
+const std::vector<Call<const Alone>>& calls_alone() {
+  static const std::vector calls = {call_of<jobs::Plan, const Alone>(plan)};
+  return calls;
+}
 
 const std::vector<Call<OpenStore>>& store_calls() {
   static const auto calls =

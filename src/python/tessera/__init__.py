@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tessera._answer import Answer
+from tessera._functions import plan
 from tessera._stores import DataError, UsageError, __version__
 from tessera.store import Store
 
@@ -26,6 +27,7 @@ __all__ = [
     "load",
     "nn",
     "ops",
+    "plan",
 ]
 
 

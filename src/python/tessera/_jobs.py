@@ -11,10 +11,10 @@ from tessera._answer import Answer
 _PATH = Answer(name="path", type="str | os.PathLike[str]", required=True)
 
 
-def _signature(first: str, fields: list[Answer], returns: str) -> inspect.Signature:
+def _signature(first: str | None, fields: list[Answer], returns: str) -> inspect.Signature:
     """(first, the required fields, *, the others, progress), with annotations as texts."""
     kinds = inspect.Parameter
-    parameters = [kinds(first, kinds.POSITIONAL_OR_KEYWORD)]
+    parameters = [kinds(first, kinds.POSITIONAL_OR_KEYWORD)] if first else []
     for field in sorted(fields, key=lambda field: not field.required):
         parameters.append(
             kinds(
@@ -62,6 +62,21 @@ def _maker(job: Answer, make: Callable[..., Answer]) -> Callable[..., Any]:
         return owner(path)
 
     return _describe(maker, job, signature)
+
+
+def functions(jobs: list[Answer], call: Callable[..., Answer]) -> dict[str, Callable[..., Any]]:
+    """A function for each job, by its name."""
+
+    def function(job: Answer) -> Callable[..., Any]:
+        signature = _signature(None, job.fields, "Answer")
+
+        def asked(*positional: Any, **named: Any) -> Any:
+            request = signature.bind(*positional, **named).arguments
+            return call(job.name, request, request.pop("progress", None))
+
+        return _describe(asked, job, signature)
+
+    return {job.name: function(job) for job in jobs}
 
 
 def add_methods(owner: type, jobs: list[Answer], lists: set[str]) -> None:
