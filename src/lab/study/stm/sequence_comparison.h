@@ -48,6 +48,7 @@ struct ComparisonSettings {
   int64_t runs = 1;
   StmConfig stm;
   Baselines baselines;
+  Task first_task;
   task::SampleSets data;
   TrainConfig train = task::default_task_training();
 
@@ -58,6 +59,8 @@ struct ComparisonSettings {
     field("runs", runs, "trainings of each model, with seeds of their own");
     field("stm", stm, "the two-memory model; widths of inputs and outputs are the task's");
     field("baselines", baselines, "what it is compared with, likewise");
+    field("first_task", first_task,
+          "sizes that training begins with, where data.growing_steps lets them grow");
     field("data", data, "how many samples there are");
     field("train", train, "how every model is trained");
   }
@@ -141,6 +144,10 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
   common.task = {{"name", task_name}};
   common.task.update(config::to_json(settings.task));
   common.training_task = training_task;
+  const config::Json first_task = config::to_json(settings.first_task);
+  if (settings.data.growing_steps > 0)
+    for (const auto& [key, first] : first_task.items())
+      if (first != common.task.at(key)) common.training_task[key] = first;
   common.data = settings.data;
   common.train = settings.train;
   auto models =

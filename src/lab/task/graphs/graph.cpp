@@ -69,23 +69,27 @@ class DisjointSets {
 
 }  // namespace
 
-Graph draw_graph(RandomStream& random, const GraphConfig& config) {
-  Graph graph{.nodes = draw_between(random, config.min_nodes, config.max_nodes), .edges = {}};
-  const int64_t fewest = graph.nodes - 1, most = graph.nodes * (graph.nodes - 1) / 2;
-  const int64_t edges = draw_between(random, std::clamp(config.min_edges, fewest, most),
-                                     std::clamp(config.max_edges, fewest, most));
+GraphSize draw_graph_size(RandomStream& random, const GraphConfig& config) {
+  const int64_t nodes = draw_between(random, config.min_nodes, config.max_nodes);
+  const int64_t fewest = nodes - 1, most = nodes * (nodes - 1) / 2;
+  return {nodes, draw_between(random, std::clamp(config.min_edges, fewest, most),
+                              std::clamp(config.max_edges, fewest, most))};
+}
+
+Graph draw_graph(RandomStream& random, const GraphSize& size, int64_t max_weight) {
+  Graph graph{.nodes = size.nodes, .edges = {}};
   std::set<std::pair<int64_t, int64_t>> taken;
   const auto add = [&](int64_t u, int64_t v) {
     if (u != v && taken.insert(std::minmax(u, v)).second)
-      graph.edges.push_back({u, v, draw_between(random, 1, config.max_weight)});
+      graph.edges.push_back({u, v, draw_between(random, 1, max_weight)});
   };
   const auto path = draw_permutation(random, graph.nodes);
   for (size_t i = 0; i + 1 < path.size(); ++i) add(path[i], path[i + 1]);
-  while (std::ssize(graph.edges) < edges)
+  while (std::ssize(graph.edges) < size.edges)
     add(draw_between(random, 0, graph.nodes - 1), draw_between(random, 0, graph.nodes - 1));
 
   std::vector<Edge> shuffled;
-  for (int64_t place : draw_permutation(random, edges)) {
+  for (int64_t place : draw_permutation(random, size.edges)) {
     Edge edge = graph.edges[static_cast<size_t>(place)];
     if (random.below(2) == 1) std::swap(edge.u, edge.v);
     shuffled.push_back(edge);

@@ -12,6 +12,10 @@ struct Edge {
   int64_t weight;
 };
 
+struct GraphSize {
+  int64_t nodes = 0, edges = 0;
+};
+
 /// An undirected graph over the nodes 0 … nodes - 1.
 struct Graph {
   int64_t nodes = 0;
@@ -31,17 +35,21 @@ struct GraphConfig {
     field("min_nodes", min_nodes, "fewest nodes");
     field("max_nodes", max_nodes, "maximum number of nodes");
     field("min_edges", min_edges, "fewest edges, where the nodes allow it");
-    field("max_edges", max_edges, "maximum number of edges, where the nodes allow it");
+    field("max_edges", max_edges,
+          "maximum number of edges, where the nodes allow it; a batch shares both numbers");
     field("max_weight", max_weight, "weights are whole numbers from 1 on");
     field("features", features, "features that nodes are named by: width of a one-hot vector");
   }
 };
 
-/// A connected graph without loops or double edges (Le et al. 2020, appendix H): a path through all
-/// nodes in random order, then random further edges; weights uniform in 1 … max_weight; edges in
-/// random order and direction. The number of nodes is uniform in [min_nodes, max_nodes]; that of
-/// edges is uniform in [min_edges, max_edges], cut to what N nodes allow: N - 1 … N (N - 1) / 2.
-Graph draw_graph(RandomStream& random, const GraphConfig& config);
+/// The number of nodes is uniform in [min_nodes, max_nodes]; that of edges is uniform in
+/// [min_edges, max_edges], cut to what N nodes allow: N - 1 … N (N - 1) / 2.
+GraphSize draw_graph_size(RandomStream& random, const GraphConfig& config);
+
+/// A connected graph of this size without loops or double edges (Le et al. 2020, appendix H): a
+/// path through all nodes in random order, then random further edges; weights uniform in 1 …
+/// max_weight; edges in random order and direction.
+Graph draw_graph(RandomStream& random, const GraphSize& size, int64_t max_weight);
 
 /// A shortest path from source to destination, both included (Dijkstra 1959). Of several shortest
 /// ones the first in lexicographic order of its nodes. Weights must be positive.

@@ -60,10 +60,14 @@ TaskShape GraphTask::shape() const {
           .targets = TargetKind::kClasses};
 }
 
-NamedGraph GraphTask::graph(uint64_t seed, int64_t index) const {
-  RandomStream random = content_stream(seed, index);
-  NamedGraph named{
-      .graph = draw_graph(random, config_), .features = {}, .source = 0, .destination = 0};
+NamedGraph GraphTask::graph(uint64_t seed, int64_t index, int64_t size_of) const {
+  RandomStream random = content_stream(seed, index), of_size = content_stream(seed, size_of);
+  draw_graph_size(random, config_);  // its own
+  const GraphSize size = draw_graph_size(of_size, config_);
+  NamedGraph named{.graph = draw_graph(random, size, config_.max_weight),
+                   .features = {},
+                   .source = 0,
+                   .destination = 0};
   named.features = draw_distinct(random, config_.features, named.graph.nodes);
   std::sort(named.features.begin(), named.features.end());
   const auto ends = draw_distinct(random, named.graph.nodes, 2);
@@ -98,8 +102,8 @@ config::Json GraphTask::describe_graph(const NamedGraph& named, int64_t index) c
   return {{"index", index}, {"features", named.features}, {"edges", edges}};
 }
 
-TaskSample ShortestPath::sample(uint64_t seed, int64_t index, int64_t) const {
-  const NamedGraph named = graph(seed, index);
+TaskSample ShortestPath::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+  const NamedGraph named = graph(seed, index, size_of);
   TaskSample sample = encode_edges(named);
   for (int64_t end : {named.source, named.destination})
     sample.add_row(
@@ -109,7 +113,7 @@ TaskSample ShortestPath::sample(uint64_t seed, int64_t index, int64_t) const {
 }
 
 config::Json ShortestPath::describe(uint64_t seed, int64_t index) const {
-  const NamedGraph named = graph(seed, index);
+  const NamedGraph named = graph(seed, index, index);
   const auto path = shortest_path(named.graph, named.source, named.destination);
   config::Json json = describe_graph(named, index);
   json["source"] = named.source;
@@ -122,7 +126,7 @@ config::Json ShortestPath::describe(uint64_t seed, int64_t index) const {
 std::vector<Level> ShortestPath::levels() const {
   double steps = 0, guessed = 0, straight = 0, first_edges = 0;
   for (int64_t index = 0; index < kLevelSamples; ++index) {
-    const NamedGraph named = graph(0, index);
+    const NamedGraph named = graph(0, index, index);
     const auto path = shortest_path(named.graph, named.source, named.destination);
     const auto answers = static_cast<double>(path.size() + 1);
     steps += answers;
@@ -135,15 +139,15 @@ std::vector<Level> ShortestPath::levels() const {
           {"direct edge, else by the nearest neighbour", "accuracy", first_edges / steps}};
 }
 
-TaskSample SpanningTree::sample(uint64_t seed, int64_t index, int64_t) const {
-  const NamedGraph named = graph(seed, index);
+TaskSample SpanningTree::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+  const NamedGraph named = graph(seed, index, size_of);
   TaskSample sample = encode_edges(named);
   answer_with_nodes(sample, named, nodes_of(spanning_tree(named.graph)));
   return sample;
 }
 
 config::Json SpanningTree::describe(uint64_t seed, int64_t index) const {
-  const NamedGraph named = graph(seed, index);
+  const NamedGraph named = graph(seed, index, index);
   config::Json json = describe_graph(named, index), tree = config::Json::array();
   int64_t weight = 0;
   for (const Edge& edge : spanning_tree(named.graph)) {
@@ -158,7 +162,7 @@ config::Json SpanningTree::describe(uint64_t seed, int64_t index) const {
 std::vector<Level> SpanningTree::levels() const {
   double steps = 0, guessed = 0, lightest = 0;
   for (int64_t index = 0; index < kLevelSamples; ++index) {
-    const NamedGraph named = graph(0, index);
+    const NamedGraph named = graph(0, index, index);
     const auto tree = nodes_of(spanning_tree(named.graph));
     const auto answers = static_cast<double>(tree.size() + 1);
     steps += answers;

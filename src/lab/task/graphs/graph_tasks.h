@@ -27,8 +27,8 @@ class GraphTask : public SequenceTask {
   TaskShape shape() const override;
   bool pads_answers() const override { return true; }
 
-  /// The graph of a sample. Graphs of a batch have sizes of their own.
-  NamedGraph graph(uint64_t seed, int64_t index) const;
+  /// The graph of a sample, with the numbers of nodes and edges of sample `size_of`.
+  NamedGraph graph(uint64_t seed, int64_t index, int64_t size_of) const;
 
  protected:
   /// Throws UsageError unless 2 <= min_nodes <= max_nodes <= features <= 4096,

@@ -57,18 +57,26 @@ std::function<std::vector<int64_t>(int64_t draw)> sample_order(const TaskTrainin
 TaskLearner::TaskLearner(const TaskTrainingConfig& config)
     : Learner(config.train),
       config_(config),
-      task_(config.make_task()),
-      practised_(config.make_training_task()),
+      task_(make_task(config.task)),
       model_(make_model(config.model_for(task_->shape()), config.train.seed)),
       samples_(sample_order(config)),
       validation_(batches_of(*task_, split_seed(config.train.seed, Split::kValidation),
                              config.train.evaluate_batches * config.train.batch,
                              config.train.batch)) {}
 
+const SequenceTask& TaskLearner::practised(int64_t step) {
+  Json table = config_.training_task_at(step);
+  if (!practised_ || table != practised_table_) {
+    practised_ = make_task(table);
+    practised_table_ = std::move(table);
+  }
+  return *practised_;
+}
+
 at::Tensor TaskLearner::loss(int64_t step, int64_t micro_batch) {
   const int64_t draw = step * training().accumulation + micro_batch;
   const TaskBatch batch =
-      make_batch(*practised_, split_seed(training().seed, Split::kTraining), samples_(draw));
+      make_batch(practised(step), split_seed(training().seed, Split::kTraining), samples_(draw));
   const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
   return answer_loss(answers_of(*model_, batch, dropout_seed), batch);
 }

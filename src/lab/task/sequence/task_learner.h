@@ -39,10 +39,14 @@ class TaskLearner : public Learner {
   std::vector<TrivialScore> trivial_scores() const override;
 
  private:
+  /// The task of the samples that are trained on after `step` updates.
+  const SequenceTask& practised(int64_t step);
   Metrics measure(const std::vector<TaskBatch>& batches, const OnBatch& on_batch);
 
   TaskTrainingConfig config_;
-  std::unique_ptr<SequenceTask> task_, practised_;  // what is measured, what is trained on
+  std::unique_ptr<SequenceTask> task_;       // what is measured
+  std::unique_ptr<SequenceTask> practised_;  // what was trained on last, and its table
+  config::Json practised_table_;
   std::shared_ptr<SequenceModel> model_;
   std::function<std::vector<int64_t>(int64_t draw)> samples_;  // of a micro-batch
   std::vector<TaskBatch> validation_;

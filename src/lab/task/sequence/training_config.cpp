@@ -45,6 +45,11 @@ TrainConfig default_task_training() {
           .seed = 1};
 }
 
+std::unique_ptr<SequenceTask> make_task(Json table) {
+  const std::string name = taken_name(table, "name", "task");
+  return make_task(name, table);
+}
+
 TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::string& where) {
   TaskTrainingConfig config;
   for (const auto& [key, table] : json.items()) {
@@ -68,11 +73,13 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
     check_range(config.train.sample_every, 0, 0, "train.sample_every");
     check_range(config.data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
     check_range(config.data.test_samples, 1, int64_t{1} << 40, "data.test_samples");
+    check_range(config.data.growing_steps, 0, int64_t{1} << 40, "data.growing_steps");
     if (config.data.training_samples > 0 && config.data.training_samples < config.train.batch)
       throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
                        config.data.training_samples, config.train.batch);
-    Json model = config.model_for(config.make_task()->shape());
-    if (config.make_training_task()->shape() != config.make_task()->shape())
+    const TaskShape shape = make_task(config.task)->shape();
+    Json model = config.model_for(shape);
+    if (make_task(config.training_task_at(0))->shape() != shape)
       throw UsageError(
           "training_task is {}: with these keys inputs or outputs have other widths "
           "than those of [task]",
@@ -93,21 +100,26 @@ Json TaskTrainingConfig::to_json() const {
           {"train", config::to_json(train)}};
 }
 
-std::unique_ptr<SequenceTask> TaskTrainingConfig::make_task() const {
-  Json settings = task;
-  const std::string name = taken_name(settings, "name", "task");
-  return task::make_task(name, settings);
-}
-
-std::unique_ptr<SequenceTask> TaskTrainingConfig::make_training_task() const {
+Json TaskTrainingConfig::training_task_at(int64_t step) const {
   if (!training_task.is_object() || training_task.contains("name"))
     throw UsageError(
         "training_task is {}, expected a table of keys that [task] has, without a name",
         training_task.dump());
-  Json settings = task;
-  settings.update(training_task);
-  const std::string name = taken_name(settings, "name", "task");
-  return task::make_task(name, settings);
+  Json settings = complete_task();
+  for (const auto& [key, first] : training_task.items()) {
+    if (data.growing_steps > 0 && !first.is_number_integer())
+      throw UsageError(
+          "training_task.{} is {}, expected a whole number, which data.growing_steps "
+          "lets grow",
+          key, first.dump());
+    if (data.growing_steps == 0 || !settings.contains(key)) {
+      settings[key] = first;
+      continue;
+    }
+    const auto begin = first.get<int64_t>(), end = settings[key].get<int64_t>();
+    settings[key] = begin + (end - begin) * std::min(step, data.growing_steps) / data.growing_steps;
+  }
+  return settings;
 }
 
 Json TaskTrainingConfig::complete_task() const {

@@ -14,18 +14,24 @@ namespace tessera::task {
 struct SampleSets {
   int64_t training_samples = 0;
   int64_t test_samples = 1280;
+  int64_t growing_steps = 0;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("training_samples", training_samples,
           "samples to learn from, again and again (0: endless, each seen once)");
     field("test_samples", test_samples, "samples that the trained model is measured on");
+    field("growing_steps", growing_steps,
+          "updates in which the numbers of [training_task] grow to those of [task] (0: never)");
   }
 };
 
 /// The [train] table's defaults for tasks: those of Le et al. 2020, supplementary D, as their code
 /// has them (the momentum is not in the text).
 TrainConfig default_task_training();
+
+/// The task of a table [task]: its name and any of its keys. Throws UsageError.
+std::unique_ptr<SequenceTask> make_task(config::Json table);
 
 /// A configuration of `tessera train` for a sequence model on a task.
 struct TaskTrainingConfig {
@@ -42,10 +48,9 @@ struct TaskTrainingConfig {
   static TaskTrainingConfig from_json(const config::Json& json, const std::string& where);
   config::Json to_json() const;
 
-  /// The task that the model is measured on.
-  std::unique_ptr<SequenceTask> make_task() const;
-  /// The task of the samples that are trained on.
-  std::unique_ptr<SequenceTask> make_training_task() const;
+  /// The [task] table of the samples that are trained on after `step` updates: with the values of
+  /// [training_task], which within data.growing_steps go evenly to those of [task].
+  config::Json training_task_at(int64_t step) const;
   /// The [task] table with every default filled in.
   config::Json complete_task() const;
   /// The [model] table with the task's widths filled in. A model of vectors that is to read tokens

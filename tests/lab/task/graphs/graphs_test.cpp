@@ -18,7 +18,7 @@ using testing::FieldsAre;
 
 Graph random_graph(uint64_t seed, const GraphConfig& config = {}) {
   RandomStream random(seed);
-  return draw_graph(random, config);
+  return draw_graph(random, draw_graph_size(random, config), config.max_weight);
 }
 
 TEST(ShortestPath, TakesTheFirstOfEquallyShortOnes) {
@@ -151,7 +151,7 @@ TEST(GraphTasks, InputsAndAnswersAreTheGraphs) {
   EXPECT_EQ(path.shape().input_width, 81);
   EXPECT_EQ(path.shape().output_width, 41);
   for (int64_t index = 0; index < 50; ++index) {
-    const NamedGraph named = path.graph(2, index);
+    const NamedGraph named = path.graph(2, index, index);
     const auto json = path.describe(2, index);
     const auto sample = path.sample(2, index), tree_sample = tree.sample(2, index);
     const int64_t edges = std::ssize(named.graph.edges);
@@ -180,6 +180,19 @@ TEST(GraphTasks, InputsAndAnswersAreTheGraphs) {
     EXPECT_EQ(tree_sample.classes.back(), 40);
     EXPECT_EQ(json["length"], path_length(named.graph, json["answer"]));
   }
+}
+
+TEST(GraphTasks, ABatchSharesTheSizesOfItsFirstGraph) {
+  const SpanningTree task(GraphConfig{});
+  const Graph first = task.graph(3, 0, 0).graph;
+  std::set<std::vector<int64_t>> named;
+  for (int64_t index = 0; index < 20; ++index) {
+    const NamedGraph other = task.graph(3, index, 0);
+    EXPECT_EQ(other.graph.nodes, first.nodes);
+    EXPECT_EQ(other.graph.edges.size(), first.edges.size());
+    named.insert(other.features);
+  }
+  EXPECT_EQ(named.size(), 20u);
 }
 
 TEST(GraphTasks, DescribeThemselvesTheSameEverywhere) {

@@ -70,8 +70,8 @@ TEST(TaskBatch, LogitsOfTheLastStepsAreEnough) {
 }
 
 TEST(TaskBatch, ShorterSamplesAreFollowedByZeros) {
-  const ShortestPath task(GraphConfig{});  // sizes of their own
-  const auto batch = make_batch(task, 0, kFirstThree);
+  const ShortestPath task(GraphConfig{});
+  const auto batch = make_batch(task, 0, kFirstThree, BatchSizes::kOwn);
   int64_t longest = 0;
   for (int64_t b = 0; b < 3; ++b) {
     const auto sample = task.sample(0, b);

@@ -127,10 +127,36 @@ TEST(TaskTraining, MayPractiseOnAnotherTask) {
   EXPECT_NEAR(bits(easier.trained.test), bits(same.trained.test), 1e-9);
 }
 
+// From 1 to 4 vectors in 30 updates, each length as long as the others; then those of the task.
+TEST(TaskTraining, MayBeginWithSmallSizes) {
+  Json json = small_copy();
+  json["task"]["max_length"] = 4;
+  json["training_task"] = {{"max_length", 1}};
+  json["data"]["growing_steps"] = 30;
+  const TaskTrainingConfig config = config_of(json);
+  const auto longest = [&](int64_t step) { return config.training_task_at(step)["max_length"]; };
+  EXPECT_EQ(longest(0), 1);
+  EXPECT_EQ(longest(9), 1);
+  EXPECT_EQ(longest(10), 2);
+  EXPECT_EQ(longest(29), 3);
+  EXPECT_EQ(longest(30), 4);
+  EXPECT_EQ(longest(1'000'000), 4);
+  const auto steps_of = [&](int64_t step) {
+    return make_task(config.training_task_at(step))->sample(1, 0).steps;
+  };
+  EXPECT_EQ(steps_of(0), 2 * 1 + 2);
+}
+
 TEST(TaskTraining, ARunInPiecesIsTheWholeRun) {
   const TemporaryFolder folder;
-  const TrainedOnTask whole = train(small_copy(), folder / "whole", Start::kNew);
-  Json json = small_copy();
+  const auto growing_copy = [] {
+    Json json = small_copy();
+    json["training_task"] = {{"max_length", 1}};
+    json["data"]["growing_steps"] = 30;
+    return json;
+  };
+  const TrainedOnTask whole = train(growing_copy(), folder / "whole", Start::kNew);
+  Json json = growing_copy();
   json["train"]["steps"] = 25;
   train(json, folder / "pieces", Start::kNew);
   json["train"]["steps"] = 60;
@@ -204,6 +230,13 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
                 json["training_task"] = {{"bits", 4}};
               }),
               HasSubstr("other widths"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json["training_task"] = {{"max_length", "short"}};
+                json["data"]["growing_steps"] = 5;
+              }),
+              HasSubstr("training_task.max_length is \"short\", expected a whole number"));
+  EXPECT_THAT(refusal([](Json& json) { json["data"]["growing_steps"] = -1; }),
+              HasSubstr("data.growing_steps"));
   EXPECT_THAT(refusal([](Json& json) {
                 json["training_task"] = {{"name", "copy"}};
               }),
