@@ -147,7 +147,7 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
   const config::Json first_task = config::to_json(settings.first_task);
   if (settings.data.growing_steps > 0)
     for (const auto& [key, first] : first_task.items())
-      if (first != common.task.at(key)) common.training_task[key] = first;
+      if (first.is_number() && first != common.task.at(key)) common.training_task[key] = first;
   common.data = settings.data;
   common.train = settings.train;
   auto models =

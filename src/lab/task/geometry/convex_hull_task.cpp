@@ -27,7 +27,7 @@ PointSet ConvexHull::points(uint64_t seed, int64_t index, int64_t size_of) const
 
 TaskSample ConvexHull::sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const PointSet set = points(seed, index, size_of);
-  return encode_points(set, convex_hull(set.points), config_.most_points);
+  return encode_points(set, convex_hull(set.points), config_.most_points, config_.coordinates);
 }
 
 config::Json ConvexHull::describe(uint64_t seed, int64_t index) const {

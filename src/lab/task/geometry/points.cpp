@@ -32,13 +32,17 @@ PointSet draw_points(RandomStream& random, int64_t count, PointFeatures features
 }
 
 TaskSample encode_points(const PointSet& set, std::span<const int64_t> solution,
-                         int64_t most_points) {
+                         int64_t most_points, PointCoordinates coordinates) {
+  const bool standard = coordinates == PointCoordinates::kStandard;
+  const auto read = [&](double x) {  // uniform numbers deviate by 1 / sqrt(12)
+    return static_cast<float>(standard ? (x - 0.5) * std::sqrt(12.0) : x);
+  };
   const int64_t width = 2 + point_classes(most_points);
   TaskSample sample;
   for (size_t i = 0; i < set.points.size(); ++i) {
     const auto row = sample.add_row(width);
-    row[0] = static_cast<float>(set.points[i].x);
-    row[1] = static_cast<float>(set.points[i].y);
+    row[0] = read(set.points[i].x);
+    row[1] = read(set.points[i].y);
     row[2 + static_cast<size_t>(set.features[i])] = 1;
     if (i + 1 == set.points.size()) row[2] = 1;
   }

@@ -23,6 +23,14 @@ constexpr std::array<std::string_view, 2> enum_names(PointFeatures) {
   return {"shuffled", "identity"};
 }
 
+/// How a model reads coordinates. kUnit: as they are, in [0, 1), like the published data;
+/// kStandard: with mean 0 and deviation 1, from which training finds out several times sooner how
+/// points lie to one another.
+enum class PointCoordinates { kUnit, kStandard };
+constexpr std::array<std::string_view, 2> enum_names(PointCoordinates) {
+  return {"unit", "standard"};
+}
+
 /// Points in the unit square as a sequence, and what a model answers about them (Le et al. 2020,
 /// section 3.3; after Vinyals et al. 2015).
 struct PointSet {
@@ -42,7 +50,7 @@ inline int64_t point_classes(int64_t most_points) {
 /// point also sets channel 2 (class 0). Then one row of zeros. At the rows of zeros that follow,
 /// the answer is the features of `solution` (places in `points`), then the class of the end.
 TaskSample encode_points(const PointSet& points, std::span<const int64_t> solution,
-                         int64_t most_points);
+                         int64_t most_points, PointCoordinates coordinates);
 
 /// {"index", "points", "features", "answer"}: answer in places of points, from 0.
 config::Json describe_points(const PointSet& points, std::span<const int64_t> solution,

@@ -29,7 +29,7 @@ PointSet TravellingSalesman::points(uint64_t seed, int64_t index, int64_t size_o
 
 TaskSample TravellingSalesman::sample(uint64_t seed, int64_t index, int64_t size_of) const {
   const PointSet set = points(seed, index, size_of);
-  return encode_points(set, shortest_tour(set.points), config_.most_points);
+  return encode_points(set, shortest_tour(set.points), config_.most_points, config_.coordinates);
 }
 
 config::Json TravellingSalesman::describe(uint64_t seed, int64_t index) const {

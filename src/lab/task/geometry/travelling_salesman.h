@@ -10,6 +10,7 @@ struct TravellingSalesmanConfig {
   int64_t max_points = 10;
   int64_t most_points = 20;
   PointFeatures features = PointFeatures::kShuffled;
+  PointCoordinates coordinates = PointCoordinates::kUnit;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -19,6 +20,8 @@ struct TravellingSalesmanConfig {
     field("most_points", most_points,
           "maximum number of points a model of this task can name: its width");
     field("features", features, "shuffled for training, identity as the published test sets");
+    field("coordinates", coordinates,
+          "unit: in 0 to 1 as published; standard: with mean 0 and deviation 1");
   }
 };
 

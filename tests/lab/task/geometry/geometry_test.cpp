@@ -106,7 +106,8 @@ TEST(ShortestTour, BoundsItsTable) {
 
 TEST(PointTasks, LayOutPointsFeaturesAndTheEnd) {
   const PointSet set{.points = {{0.25, 0.5}, {0.75, 1}, {0, 0.125}}, .features = {2, 3, 1}};
-  const auto sample = encode_points(set, std::vector<int64_t>{0, 2, 1}, 4);
+  const std::vector<int64_t> solution = {0, 2, 1};
+  const auto sample = encode_points(set, solution, 4, PointCoordinates::kUnit);
   // 2 coordinates and 6 classes: none, features 1 to 4, the end.
   ASSERT_EQ(std::ssize(sample.inputs), sample.steps * 8);
   EXPECT_EQ(sample.steps, 3 + 1 + 4);
@@ -118,6 +119,10 @@ TEST(PointTasks, LayOutPointsFeaturesAndTheEnd) {
   EXPECT_TRUE(
       std::all_of(sample.inputs.begin() + 24, sample.inputs.end(), [](float x) { return x == 0; }));
   EXPECT_THAT(sample.classes, ElementsAre(2, 1, 3, 5));
+  const auto standard = encode_points(set, solution, 4, PointCoordinates::kStandard);
+  EXPECT_FLOAT_EQ(standard.inputs[0], -0.25F * std::sqrt(12.F));
+  EXPECT_EQ(standard.inputs[1], 0);
+  EXPECT_THAT(std::vector(standard.inputs.begin() + 24, standard.inputs.end()), testing::Each(0));
 }
 
 TEST(PointTasks, HaveThePapersShapes) {

@@ -12,8 +12,6 @@
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
 #include "lab/task/copy/copy.h"
-#include "lab/task/geometry/tour_score.h"
-#include "lab/task/geometry/travelling_salesman.h"
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/moons/three_moons.h"
 #include "lab/task/sequence/sample_order.h"
@@ -25,9 +23,8 @@ namespace {
 const std::vector<int64_t> kFirstThree = {0, 1, 2};
 
 /// Logits that answer as the batch asks, with this much confidence.
-at::Tensor perfect_logits(const TaskBatch& batch, int64_t width, double confidence) {
-  if (batch.kind == TargetKind::kBits) return (batch.targets * 2 - 1) * confidence;
-  return at::one_hot(batch.targets, width).to(at::kFloat) * confidence;
+at::Tensor perfect_logits(const TaskBatch& batch, double confidence) {
+  return (batch.targets * 2 - 1) * confidence;
 }
 
 TEST(TaskBatch, PutsSamplesSideBySideTimeFirst) {
@@ -175,7 +172,7 @@ TEST(AnswerLoss, OnlyAnswerStepsCountAndHaveGradients) {
 TEST(TaskScore, CountsWrongSymbolsAndPerfectSequences) {
   const Copy task({.bits = 4, .min_length = 2, .max_length = 2});
   const auto batch = make_batch(task, 0, kFirstThree);
-  auto logits = perfect_logits(batch, 4, 5);
+  auto logits = perfect_logits(batch, 5);
   EXPECT_EQ(score_answers(logits, batch), (TaskScore{3, 3, 24, 0}));
   logits[4][1][2].neg_();
   logits[5][1][0].neg_();
@@ -218,38 +215,6 @@ TEST(TaskScore, RefusesOtherShapes) {
   EXPECT_THROW(score_answers(at::zeros({4, 3, 5}), bits), UsageError);
   EXPECT_THROW(answer_loss(at::zeros({5, 3, 4}), bits), UsageError);
   EXPECT_THROW(answer_loss(at::zeros({4, 2, 4}), bits), UsageError);
-}
-
-TEST(TourScore, PerfectAnswersAreTheShortestTours) {
-  const TravellingSalesman task({.min_points = 6, .max_points = 6});
-  const auto batch = make_batch(task, 3, kFirstThree);
-  auto logits = perfect_logits(batch, 22, 5);
-  double length = 0;
-  for (int64_t b = 0; b < 3; ++b) length += task.describe(3, b)["length"].get<double>() / 3;
-  const auto perfect = score_tours(logits, batch);
-  EXPECT_EQ(perfect.tours, 3);
-  EXPECT_EQ(perfect.valid_tours, 3);
-  EXPECT_NEAR(perfect.mean_length(), length, 1e-6);
-  EXPECT_NEAR(perfect.mean_shortest_length(), length, 1e-6);
-
-  // Two neighbours of the first tour exchanged: a tour still, no shorter.
-  const int64_t first = 7;  // 6 points and a row of zeros
-  auto exchanged = logits.clone();
-  exchanged[first + 1][0].copy_(logits[first + 2][0]);
-  exchanged[first + 2][0].copy_(logits[first + 1][0]);
-  // A point of the second tour twice: no tour.
-  exchanged[first + 1][1].copy_(logits[first + 2][1]);
-  auto score = score_tours(exchanged, batch);
-  EXPECT_EQ(score.tours, 3);
-  EXPECT_EQ(score.valid_tours, 2);
-  EXPECT_GT(score.mean_length(), score.mean_shortest_length());
-  score += perfect;
-  EXPECT_EQ(score.valid_tours, 5);
-
-  const auto silent = score_tours(at::zeros_like(logits), batch);
-  EXPECT_EQ(silent.valid_tours, 0);
-  EXPECT_TRUE(std::isnan(silent.mean_length()));
-  EXPECT_THROW(score_tours(at::zeros({2, 3, 22}), batch), UsageError);
 }
 
 TEST(SampleOrder, FreshSamplesNeverRepeat) {
