@@ -26,10 +26,13 @@ Config read_configuration(const Json& configuration, const std::string& where) {
   return config;
 }
 
+/// Empty where the task is of files.
 std::string task_name(const Json& configuration, const std::string& where) {
   const Json& task = configuration.at("task");
+  if (task.is_object() && task.contains("file")) return "";
   if (task.is_object() && task.contains("name") && task["name"].is_string()) return task["name"];
-  throw UsageError("{}: task is {}, expected a table with 'name', a name", where, task.dump());
+  throw UsageError("{}: task is {}, expected a table with 'name', a name, or with 'file'", where,
+                   task.dump());
 }
 
 std::string describe_sequence_tasks() {
@@ -37,6 +40,9 @@ std::string describe_sequence_tasks() {
   for (const auto& kind : task_kinds())
     text += fmt::format("  name = \"{}\": {}; keys: tessera data {} --help\n", kind.name,
                         kind.summary, kind.name);
+  text +=
+      "  file, validation, test: instead of a name, samples of your own (.safetensors as\n"
+      "  tessera data NAME --tensors writes it, or JSON lines)\n";
   text += fmt::format("\n[data]\n{}\n[train], the same keys with other defaults\n{}",
                       config::describe_fields<SampleSets>({}, "  "),
                       config::describe_fields(default_task_training(), "  "));
@@ -65,7 +71,7 @@ std::unique_ptr<Learner> make_learner(const Json& configuration, const std::stri
   std::vector<std::string> names;
   for (const auto& kind : task_kinds()) names.push_back(kind.name);
   for (const auto other : {kBabiName, kRegBenchName, kPongName}) names.emplace_back(other);
-  if (std::ranges::find(names, name) == names.end())
+  if (!name.empty() && std::ranges::find(names, name) == names.end())
     throw UsageError("{}: task.name is '{}'{}; the tasks are: {}", where, name,
                      suggestion(name, names), fmt::join(names, ", "));
   return std::make_unique<TaskLearner>(TaskTrainingConfig::from_json(configuration, where));

@@ -1,9 +1,12 @@
-// tessera eval --model DIR --data FILE [--per-position CSV]
+// tessera eval --model DIR --data FILE [--per-position CSV], and --task KIND for a model of tasks
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "lab/task/sequence/file_task.h"
+#include "lab/task/sequence/task_kinds.h"
+#include "lab/task/sequence/task_learner.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/several_processes.h"
@@ -13,7 +16,9 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/safetensors.h"
+#include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/text_source.h"
+#include "tessera/model/model_kind.h"
 #include "tessera/report/table.h"
 #include "tessera/train/processes.h"
 
@@ -21,7 +26,10 @@ namespace tessera::cli {
 namespace {
 
 struct EvalArguments {
-  std::string model, store, per_position;
+  std::string model, store, per_position, task;
+  std::vector<std::string> settings;
+  int64_t samples = 1280;
+  uint64_t seed = 1;
   NumberTypes types;
   jobs::Evaluate job;
   bool json = false;
@@ -54,7 +62,39 @@ void require_same_evaluation(Processes& processes, const EvalArguments& options,
                                 options.store, config::to_json(options.job.options).dump()));
 }
 
+/// Whether the folder's model is a language model.
+bool reads_text(const std::string& folder) {
+  return model_kind(kind_and_fields(model_table(folder)).first).language_model;
+}
+
+/// The samples of --task or, where there is none, of --data.
+std::unique_ptr<task::SequenceTask> task_of(const EvalArguments& options) {
+  if (options.task.empty()) return std::make_unique<task::FileTask>(options.job.data);
+  config::Json settings = config::Json::object();
+  for (const auto& text : options.settings) config::set_from_text(settings, text);
+  return task::make_task(options.task, settings);
+}
+
+/// A model that reads vectors, or tokens that are no text.
+void run_eval_on_task(const EvalArguments& options) {
+  const auto task = task_of(options);
+  const auto model = load_sequence_model(options.model);
+  constexpr int64_t kRows = 128;
+  const InterruptGuard interrupt;
+  const int64_t samples = task->samples().value_or(options.samples);
+  Progress progress(stderr, "Evaluating", samples);
+  const Metrics metrics = task::measure(
+      *model, *task, task::split_seed(options.seed, task::Split::kTest), samples, kRows,
+      [&](int64_t done, int64_t all) { progress.update(samples * done / all); });
+  if (options.json) return print_json(metrics);
+  for (const ShownMetric& shown : task::shown_metrics(*task))
+    fmt::print("{:<30} {:.{}f}\n", shown.label, shown.factor * metrics.at(shown.name),
+               shown.decimals);
+}
+
 void run_eval(const EvalArguments& options) {
+  if (!options.task.empty() || !reads_text(options.model)) return run_eval_on_task(options);
+  if (options.job.data.empty()) throw UsageError("--data is missing: what text is to be read?");
   jobs::Evaluate job = options.job;
   if (options.types.pairs && job.options.reading == Reading::kWindowed)
     throw UsageError(
@@ -88,7 +128,14 @@ void add_eval(Verb& program) {
   verb.option("--model", options->model, "Model directory").required();
   add_number_types(verb, options->types);
   verb.option("--store", options->store, kStoreHelp);
-  verb.options(options->job);
+  const Option data = verb.options(options->job).front().required(false);
+  const Option task = verb.option("--task", options->task,
+                                  "Instead of a text: the task that a model of tasks is measured "
+                                  "on; --data may be a file of samples, too")
+                          .excludes(data);
+  verb.option("--set", options->settings, "Change a key of the task: max_length=30").needs(task);
+  verb.option("--samples", options->samples, "Samples of the task").at_least(1).needs(task);
+  verb.option("--seed", options->seed, "Seed of the task's samples").needs(task);
   verb.option(
       "--per-position", options->per_position,
       "Write the loss at each position of the window, or of the document, to this CSV file");

@@ -31,10 +31,12 @@ void write_tensors(const SequenceTask& task, uint64_t seed, int64_t first, int64
   check_samples(first, count);
   std::vector<int64_t> samples(static_cast<size_t>(count));
   std::iota(samples.begin(), samples.end(), first);
-  const TaskBatch batch = make_batch(task, seed, samples);
+  const TaskBatch batch = make_batch(task, seed, samples, BatchSizes::kOwn);
   save_tensors(path,
                {{"inputs", batch.inputs}, {"targets", batch.targets}, {"answers", batch.answers}},
-               {{"seed", std::to_string(seed)}, {"first_sample", std::to_string(first)}});
+               {{"seed", std::to_string(seed)},
+                {"first_sample", std::to_string(first)},
+                {"shape", config::to_json(task.shape()).dump()}});
 }
 
 }  // namespace tessera::task

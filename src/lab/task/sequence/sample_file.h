@@ -14,8 +14,8 @@ void write_jsonl(const SequenceTask& task, uint64_t seed, int64_t first, int64_t
                  const std::function<void(std::string_view)>& write);
 
 /// The same samples as a model sees them, as one batch: tensors `inputs`, `targets` and `answers`
-/// as in TaskBatch. Samples of a batch share the sizes of the first one where the task says so.
-/// The file appears whole or not at all. Throws SystemError.
+/// as in TaskBatch, each sample of its own size, with the task's shape: a file for FileTask. It
+/// appears whole or not at all. Throws SystemError.
 void write_tensors(const SequenceTask& task, uint64_t seed, int64_t first, int64_t count,
                    const std::filesystem::path& path);
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@ namespace tessera::task {
 /// What an answer step predicts: independent bits (binary cross-entropy), one of several classes
 /// (cross-entropy), or a vector of numbers (squared error, clipped as the task says).
 enum class TargetKind { kBits, kClasses, kVectors };
+constexpr std::array<std::string_view, 3> enum_names(TargetKind) {
+  return {"bits", "classes", "vectors"};
+}
 
 /// What a model of this task reads and writes at each step.
 struct TaskShape {
@@ -24,6 +28,15 @@ struct TaskShape {
   double clip = 0;  ///< vectors: an error of this size or more counts as this much
 
   bool operator==(const TaskShape&) const = default;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("vocabulary", vocabulary, "tokens there are; 0 where the inputs are vectors");
+    field("input_width", input_width, "numbers in an input vector; 0 where the inputs are tokens");
+    field("output_width", output_width, "classes, bits or numbers of an answer");
+    field("targets", targets, "what an answer is");
+    field("clip", clip, "vectors: an error of this size or more counts as this much");
+  }
 };
 
 /// One sequence and its answers. Answers stand at consecutive steps from `first_answer` on; what a
@@ -71,6 +84,9 @@ class SequenceTask {
 
   /// Chance and trivial strategies.
   virtual std::vector<Level> levels() const = 0;
+
+  /// How many samples there are, whatever the seed; none where they are endless.
+  virtual std::optional<int64_t> samples() const { return {}; }
 
   /// Whether samples of one size have answers of several lengths, so that a batch pads them.
   virtual bool pads_answers() const { return false; }

@@ -45,6 +45,11 @@ Answers answers_of(const at::Tensor& outputs, const TaskBatch& batch, const char
   check_shape(outputs, {-1, batch.answers.size(1), classes ? -1 : batch.targets.size(2)}, what);
   TESSERA_CHECK(T - batch.first_answer <= outputs.size(0) && outputs.size(0) <= T, what, " have ",
                 outputs.size(0), " steps, expected ", T - batch.first_answer, " to ", T);
+  if (classes) {
+    const int64_t most = batch.targets.max().item().toLong();
+    TESSERA_CHECK(most < outputs.size(2), what, " name ", outputs.size(2), " classes, but class ",
+                  most, " is asked for");
+  }
   const int64_t first = T - outputs.size(0);
   return {batch.targets.slice(0, first), batch.answers.slice(0, first)};
 }

@@ -31,9 +31,10 @@ at::Tensor answers_of(SequenceModel& model, const TaskBatch& batch,
   return model.forward(inputs, dropout_seed, batch.first_answer).transpose(0, 1);
 }
 
-/// The first `count` samples of a split, in batches.
+/// The first `count` samples of a split, or as many as there are, in batches.
 std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64_t count,
                                   int64_t rows) {
+  count = std::min(count, task.samples().value_or(count));
   std::vector<TaskBatch> batches;
   for (int64_t first = 0; first < count; first += rows) {
     std::vector<int64_t> samples(static_cast<size_t>(std::min(rows, count - first)));
@@ -43,51 +44,13 @@ std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64
   return batches;
 }
 
-/// Which samples make up draw `draw` of the training.
-std::function<std::vector<int64_t>(int64_t draw)> sample_order(const TaskTrainingConfig& config) {
-  const int64_t rows = config.train.batch;
-  if (config.data.training_samples == 0)
-    return [rows](int64_t draw) { return fresh_samples(draw, rows); };
-  return [order = EpochOrder(config.train.seed, config.data.training_samples, rows)](
-             int64_t draw) mutable { return order.samples(draw); };
-}
-
-}  // namespace
-
-TaskLearner::TaskLearner(const TaskTrainingConfig& config)
-    : Learner(config.train),
-      config_(config),
-      task_(make_task(config.task)),
-      model_(make_model(config.model_for(task_->shape()), config.train.seed)),
-      samples_(sample_order(config)),
-      validation_(batches_of(*task_, split_seed(config.train.seed, Split::kValidation),
-                             config.train.evaluate_batches * config.train.batch,
-                             config.train.batch)) {}
-
-const SequenceTask& TaskLearner::practised(int64_t step) {
-  Json table = config_.training_task_at(step);
-  if (!practised_ || table != practised_table_) {
-    practised_ = make_task(table);
-    practised_table_ = std::move(table);
-  }
-  return *practised_;
-}
-
-at::Tensor TaskLearner::loss(int64_t step, int64_t micro_batch) {
-  const int64_t draw = step * training().accumulation + micro_batch;
-  const TaskBatch batch =
-      make_batch(practised(step), split_seed(training().seed, Split::kTraining), samples_(draw));
-  const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
-  return answer_loss(answers_of(*model_, batch, dropout_seed), batch);
-}
-
-/// The loss is the mean over all symbols.
-Metrics TaskLearner::measure(const std::vector<TaskBatch>& batches, const OnBatch& on_batch) {
+Metrics measure_batches(SequenceModel& model, const std::vector<TaskBatch>& batches,
+                        const Learner::OnBatch& on_batch) {
   TaskScore score;
   double loss = 0;
   for (const TaskBatch& batch : batches) {
     InterruptGuard::stop_if_interrupted("the score on test samples");
-    const at::Tensor answers = answers_of(*model_, batch);
+    const at::Tensor answers = answers_of(model, batch);
     const TaskScore of_batch = score_answers(answers, batch);
     loss += answer_loss(answers, batch).item().toDouble() * static_cast<double>(of_batch.symbols);
     score += of_batch;
@@ -98,24 +61,74 @@ Metrics TaskLearner::measure(const std::vector<TaskBatch>& batches, const OnBatc
                      {"accuracy", score.accuracy()},
                      {"padded_accuracy", score.padded_accuracy()},
                      {"perfect_share", score.perfect_share()}};
-  if (task_->shape().targets == TargetKind::kVectors)
+  if (batches.front().kind == TargetKind::kVectors)
     metrics["mean_absolute_error"] = score.mean_absolute_error();
   return metrics;
 }
 
+/// Which samples make up draw `draw` of the training.
+std::function<std::vector<int64_t>(int64_t draw)> sample_order(const TaskTrainingConfig& config,
+                                                               const SequenceTask& task) {
+  const int64_t rows = config.train.batch;
+  const int64_t samples = task.samples().value_or(config.data.training_samples);
+  if (samples == 0) return [rows](int64_t draw) { return fresh_samples(draw, rows); };
+  return [order = EpochOrder(config.train.seed, samples, rows)](int64_t draw) mutable {
+    return order.samples(draw);
+  };
+}
+
+}  // namespace
+
+TaskLearner::TaskLearner(const TaskTrainingConfig& config)
+    : TaskLearner(config, config.make_sets()) {}
+
+TaskLearner::TaskLearner(const TaskTrainingConfig& config, TaskSets sets)
+    : Learner(config.train),
+      config_(config),
+      sets_(std::move(sets)),
+      model_(make_model(config.model_for(sets_.training->shape()), config.train.seed)),
+      samples_(sample_order(config, *sets_.training)),
+      validation_(batches_of(*sets_.validation, split_seed(config.train.seed, Split::kValidation),
+                             config.train.evaluate_batches * config.train.batch,
+                             config.train.batch)) {
+  check_argument(sets_.validation->shape() == sets_.training->shape() &&
+                     sets_.test->shape() == sets_.training->shape(),
+                 "TaskLearner: training, validation and test have inputs or outputs of different "
+                 "widths");
+}
+
+const SequenceTask& TaskLearner::practised(int64_t step) {
+  if (config_.data.growing_steps == 0) return *sets_.training;
+  Json table = config_.training_task_at(step);
+  if (table != practised_) {
+    sets_.training = make_task(table);
+    practised_ = std::move(table);
+  }
+  return *sets_.training;
+}
+
+at::Tensor TaskLearner::loss(int64_t step, int64_t micro_batch) {
+  const int64_t draw = step * training().accumulation + micro_batch;
+  const TaskBatch batch =
+      make_batch(practised(step), split_seed(training().seed, Split::kTraining), samples_(draw));
+  const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
+  return answer_loss(answers_of(*model_, batch, dropout_seed), batch);
+}
+
 Metrics TaskLearner::evaluate(const OnBatch& on_batch) {
-  return measure(validation_, on_batch);
+  return measure_batches(*model_, validation_, on_batch);
 }
 
 Metrics TaskLearner::test(std::FILE* progress) {
-  return test_on(*task_, progress);
+  return test_on(*sets_.test, progress);
 }
 
 Metrics TaskLearner::test_on(const SequenceTask& task, std::FILE* progress) {
-  const auto batches = batches_of(task, split_seed(training().seed, Split::kTest),
-                                  config_.data.test_samples, training().batch);
-  Progress bar(progress, "Test", std::ssize(batches));
-  return measure(batches, [&](int64_t done, int64_t) { bar.update(done); });
+  const int64_t count = task.samples().value_or(config_.data.test_samples);
+  Progress bar(progress, "Test", count);
+  return task::measure(*model_, task, split_seed(training().seed, Split::kTest), count,
+                       training().batch,
+                       [&](int64_t done, int64_t all) { bar.update(count * done / all); });
 }
 
 void TaskLearner::save(const std::filesystem::path& folder) {
@@ -144,39 +157,44 @@ std::string TaskLearner::digest() const {
 }
 
 std::vector<ShownMetric> TaskLearner::shown() const {
-  auto metrics = shown_metrics(task_->shape().targets);
-  if (task_->pads_answers()) metrics.push_back(padded_accuracy_metric());
-  return metrics;
+  return shown_metrics(*sets_.test);
 }
 
 std::vector<TrivialScore> TaskLearner::trivial_scores() const {
   std::vector<TrivialScore> scores;
-  for (const auto& [strategy, metric, value] : task_->levels())
+  for (const auto& [strategy, metric, value] : sets_.test->levels())
     scores.push_back({strategy, metric == "accuracy" ? kPercent * value : value});
   return scores;
 }
 
-ShownMetric padded_accuracy_metric() {
-  return {"padded_accuracy", "padding counted as right (%)", kPercent};
+Metrics measure(SequenceModel& model, const SequenceTask& task, uint64_t seed, int64_t count,
+                int64_t rows, const Learner::OnBatch& on_batch) {
+  return measure_batches(model, batches_of(task, seed, count, rows), on_batch);
 }
 
-std::vector<ShownMetric> shown_metrics(TargetKind kind) {
+std::vector<ShownMetric> shown_metrics(const SequenceTask& task) {
   const ShownMetric faultless = {"perfect_share", "faultless sequences (%)", kPercent};
-  switch (kind) {
+  std::vector<ShownMetric> metrics;
+  switch (task.shape().targets) {
     case TargetKind::kBits:
-      return {{"wrong_per_sequence", "wrong bits per sequence"},
-              faultless,
-              {"loss", "loss (nats/bit)", 1, 4}};
+      metrics = {{"wrong_per_sequence", "wrong bits per sequence"},
+                 faultless,
+                 {"loss", "loss (nats/bit)", 1, 4}};
+      break;
     case TargetKind::kClasses:
-      return {{"accuracy", "right answers (%)", kPercent},
-              faultless,
-              {"loss", "loss (nats/answer)", 1, 4}};
+      metrics = {{"accuracy", "right answers (%)", kPercent},
+                 faultless,
+                 {"loss", "loss (nats/answer)", 1, 4}};
+      break;
     case TargetKind::kVectors:
-      return {{"mean_absolute_error", "mean absolute error", 1, 4},
-              faultless,
-              {"loss", "loss (clipped squared error)", 1, 4}};
+      metrics = {{"mean_absolute_error", "mean absolute error", 1, 4},
+                 faultless,
+                 {"loss", "loss (clipped squared error)", 1, 4}};
+      break;
   }
-  return {};
+  if (task.pads_answers())
+    metrics.push_back({"padded_accuracy", "padding counted as right (%)", kPercent});
+  return metrics;
 }
 
 }  // namespace tessera::task

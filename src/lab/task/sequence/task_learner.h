@@ -18,6 +18,8 @@ class TaskLearner : public Learner {
  public:
   /// Throws UsageError on a configuration that makes no sense.
   explicit TaskLearner(const TaskTrainingConfig& config);
+  /// Learns tasks of the caller's own, all of one shape, whose name is in config.task as "own".
+  TaskLearner(const TaskTrainingConfig& config, TaskSets sets);
 
   SequenceModel& model() { return *model_; }
 
@@ -41,21 +43,21 @@ class TaskLearner : public Learner {
  private:
   /// The task of the samples that are trained on after `step` updates.
   const SequenceTask& practised(int64_t step);
-  Metrics measure(const std::vector<TaskBatch>& batches, const OnBatch& on_batch);
-
   TaskTrainingConfig config_;
-  std::unique_ptr<SequenceTask> task_;       // what is measured
-  std::unique_ptr<SequenceTask> practised_;  // what was trained on last, and its table
-  config::Json practised_table_;
+  TaskSets sets_;
+  config::Json practised_;  // the table of sets_.training, where it grows
   std::shared_ptr<SequenceModel> model_;
   std::function<std::vector<int64_t>(int64_t draw)> samples_;  // of a micro-batch
   std::vector<TaskBatch> validation_;
 };
 
-/// The metrics of such a task, the paper's first.
-std::vector<ShownMetric> shown_metrics(TargetKind kind);
+/// What TaskScore says of a model, and "loss", the mean over all symbols, on the first `count`
+/// samples of the set named by `seed`, or as many as there are, each of its own size, `rows` at a
+/// time. Throws UsageError where the model does not fit the task, and Interrupted.
+Metrics measure(SequenceModel& model, const SequenceTask& task, uint64_t seed, int64_t count,
+                int64_t rows, const Learner::OnBatch& on_batch);
 
-/// The share of right answers if padding counts as right: shown where answers have several lengths.
-ShownMetric padded_accuracy_metric();
+/// The metrics of such a task, the paper's first.
+std::vector<ShownMetric> shown_metrics(const SequenceTask& task);
 
 }  // namespace tessera::task

@@ -1,6 +1,7 @@
 #include "lab/task/sequence/training_config.h"
 
 #include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/file_task.h"
 #include "lab/task/sequence/task_kinds.h"
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
@@ -19,6 +20,18 @@ std::string taken_name(Json& table, const char* key, std::string_view what) {
   table.erase(key);
   return name;
 }
+
+/// A table [task] with files.
+struct FileTaskConfig {
+  std::string file, validation, test;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("file", file, "samples to learn from");
+    field("validation", validation, "samples that rank the weights");
+    field("test", test, "samples that the trained model is measured on");
+  }
+};
 
 /// Sets a width of the model to the task's, unless it says so already.
 void set_width(Json& fields, const char* key, int64_t width) {
@@ -77,6 +90,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
     if (config.data.training_samples > 0 && config.data.training_samples < config.train.batch)
       throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
                        config.data.training_samples, config.train.batch);
+    if (config.task.is_object() && !config.is_named()) return config;  // its samples are elsewhere
     const TaskShape shape = make_task(config.task)->shape();
     Json model = config.model_for(shape);
     if (make_task(config.training_task_at(0))->shape() != shape)
@@ -122,7 +136,25 @@ Json TaskTrainingConfig::training_task_at(int64_t step) const {
   return settings;
 }
 
+TaskSets TaskTrainingConfig::make_sets() const {
+  if (is_named()) {
+    const std::shared_ptr<const SequenceTask> measured = make_task(task);
+    return {make_task(training_task_at(0)), measured, measured};
+  }
+  FileTaskConfig files;
+  config::from_json(task, files, "task");
+  if (!training_task.empty())
+    throw UsageError("training_task is {}, but files have no keys that it could change",
+                     training_task.dump());
+  const auto training = std::make_shared<FileTask>(files.file);
+  const auto of_file = [&](const std::string& path) {
+    return std::make_shared<FileTask>(path, training->shape());
+  };
+  return {training, of_file(files.validation), of_file(files.test)};
+}
+
 Json TaskTrainingConfig::complete_task() const {
+  if (!is_named()) return task;
   Json settings = task;
   const std::string name = taken_name(settings, "name", "task");
   Json complete = {{"name", name}};

@@ -33,9 +33,18 @@ TrainConfig default_task_training();
 /// The task of a table [task]: its name and any of its keys. Throws UsageError.
 std::unique_ptr<SequenceTask> make_task(config::Json table);
 
+/// What is learnt, what ranks the weights, and what they are tested on: one task, of which each
+/// takes samples by another seed, or one task each.
+struct TaskSets {
+  std::shared_ptr<const SequenceTask> training, validation, test;
+};
+
 /// A configuration of `tessera train` for a sequence model on a task.
 struct TaskTrainingConfig {
-  config::Json task = {{"name", "copy"}};  ///< [task]: the name and any of the task's keys
+  /// [task]: the name and any of the task's keys; or the files of a task of one's own (FileTask),
+  /// "file" for training, "validation" and "test"; or, for samples that the caller makes, "own", a
+  /// name for them.
+  config::Json task = {{"name", "copy"}};
   /// [training_task]: keys of [task] that have another value for the samples that are trained on,
   /// for example easier ones.
   config::Json training_task = config::Json::object();
@@ -51,6 +60,11 @@ struct TaskTrainingConfig {
   /// The [task] table of the samples that are trained on after `step` updates: with the values of
   /// [training_task], which within data.growing_steps go evenly to those of [task].
   config::Json training_task_at(int64_t step) const;
+  /// The tasks of [task] and [training_task]; of files, read from them. Throws UsageError, and
+  /// SystemError and DataError as FileTask does.
+  TaskSets make_sets() const;
+  /// Whether the samples are made here, by the name of their task.
+  bool is_named() const { return task.contains("name"); }
   /// The [task] table with every default filled in.
   config::Json complete_task() const;
   /// The [model] table with the task's widths filled in. A model of vectors that is to read tokens

@@ -215,6 +215,8 @@ TEST(TaskScore, RefusesOtherShapes) {
   EXPECT_THROW(score_answers(at::zeros({4, 3, 5}), bits), UsageError);
   EXPECT_THROW(answer_loss(at::zeros({5, 3, 4}), bits), UsageError);
   EXPECT_THROW(answer_loss(at::zeros({4, 2, 4}), bits), UsageError);
+  const auto digits = make_batch(AssociativeRetrieval({.pairs = 1}), 0, kFirstThree);
+  EXPECT_THROW(answer_loss(at::zeros({5, 3, 1}), digits), UsageError);
 }
 
 TEST(SampleOrder, FreshSamplesNeverRepeat) {

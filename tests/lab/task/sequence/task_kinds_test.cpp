@@ -81,7 +81,7 @@ TEST(SampleFile, HoldsTheTensorsOfABatch) {
   const auto task = make_task("convex-hull", {{"max_points", 6}});
   write_tensors(*task, 1, 5, 3, folder / "batch.safetensors");
   const auto file = TensorFile::load(folder / "batch.safetensors");
-  const auto batch = make_batch(*task, 1, std::vector<int64_t>{5, 6, 7});
+  const auto batch = make_batch(*task, 1, std::vector<int64_t>{5, 6, 7}, BatchSizes::kOwn);
   EXPECT_TRUE(file.tensors.at("inputs").equal(batch.inputs));
   EXPECT_TRUE(file.tensors.at("targets").equal(batch.targets));
   EXPECT_TRUE(file.tensors.at("answers").equal(batch.answers));

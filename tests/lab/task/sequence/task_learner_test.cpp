@@ -112,6 +112,21 @@ TEST(TaskTraining, TokensPassAnEmbedding) {
   EXPECT_EQ(again.trained.test, trained.trained.test);
 }
 
+TEST(TaskTraining, IsMeasuredOnAnyTaskThatItsModelFits) {
+  TaskLearner learner(config_of(small_copy()));
+  const auto measured = [&](const config::Json& task) {
+    return measure(learner.model(), *make_task(task), 1, 20, 8, [](int64_t, int64_t) {});
+  };
+  const Metrics longer =
+      measured({{"name", "copy"}, {"bits", 3}, {"min_length", 5}, {"max_length", 5}});
+  EXPECT_NEAR(longer.at("wrong_per_sequence"), 15 * (1 - longer.at("accuracy")), 1e-9);
+  EXPECT_THROW(measured({{"name", "copy"}, {"bits", 4}}), UsageError);
+  EXPECT_THAT(message_of<UsageError>([&] {
+                measured({{"name", "nth-farthest"}, {"vectors", 4}, {"dimension", 2}});
+              }),
+              HasSubstr("x"));
+}
+
 // Vectors of length 1 alone are learnt; the test has both lengths.
 TEST(TaskTraining, MayPractiseOnAnotherTask) {
   const TemporaryFolder folder;
@@ -247,9 +262,12 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
 
 // A bit and a class in percent of them; trivial scores are in the unit of the first metric.
 TEST(TaskLearner, ShowsThePapersMetricFirst) {
-  EXPECT_EQ(shown_metrics(TargetKind::kBits).front().name, "wrong_per_sequence");
-  EXPECT_EQ(shown_metrics(TargetKind::kClasses).front().factor, 100);
-  EXPECT_EQ(shown_metrics(TargetKind::kVectors).front().name, "mean_absolute_error");
+  const auto first = [](const char* task) {
+    return shown_metrics(*make_task({{"name", task}})).front();
+  };
+  EXPECT_EQ(first("copy").name, "wrong_per_sequence");
+  EXPECT_EQ(first("convex-hull").factor, 100);
+  EXPECT_EQ(first("three-moons").name, "mean_absolute_error");
   EXPECT_EQ(TaskLearner(config_of(small_copy())).trivial_scores().front().value, 2.25);
   Json retrieval = small_copy();
   retrieval["task"] = {{"name", "associative-retrieval"}, {"pairs", 2}, {"keys", 3}};
