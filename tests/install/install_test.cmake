@@ -105,7 +105,7 @@ run("memorise_text" printed ${WORK}/build_store/memorise_text)
 expected_output(${SOURCE}/examples/memorise_text.cpp expected)
 expect_equal("memorise_text prints" "${printed}" "${expected}")
 
-foreach(example kernel_smoothing associative_recall memorise_text)
+foreach(example kernel_smoothing associative_recall two_memories memorise_text)
   run("${example}" printed ${WORK}/build/examples/${example})
   expected_output(${SOURCE}/examples/${example}.cpp expected)
   expect_equal("${example} prints" "${printed}" "${expected}")

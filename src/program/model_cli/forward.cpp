@@ -19,7 +19,7 @@ void add_forward(Verb& program) {
   verb.option(
           "--input", options->input,
           "safetensors with idx and targets [B, T] or, for a model of vectors, x [T, B, in] and "
-          "targets [T, B, out]")
+          "targets [T, B, out], or samples of a task")
       .required();
   verb.option("--output", options->output,
               "safetensors to write: logits or y and the last state, loss, grad.<parameter>")

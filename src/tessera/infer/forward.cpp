@@ -40,8 +40,9 @@ NamedTensors gradients_of(SequenceModel& model, const at::Tensor& loss) {
   return result;
 }
 
+/// The targets of a task, which stand beside `answers`, have another loss than forward has.
 bool has_targets(const TensorFile& input) {
-  return input.tensors.count("targets") > 0;
+  return input.tensors.contains("targets") && !input.tensors.contains("answers");
 }
 
 struct Outputs {
@@ -70,17 +71,22 @@ Outputs outputs_of_tokens(LanguageModel& model, const TensorFile& input, bool gr
   return result;
 }
 
-/// x [T, B, in], targets [T, B, out] -> y [T, B, out] and the tensors of the last state.
+/// x or inputs [T, B, in], or tokens [T, B]; targets [T, B, out] -> y [T, B, out] and the tensors
+/// of the last state.
 Outputs outputs_of_vectors(SequenceModel& model, const TensorFile& input, bool gradients) {
-  const at::Tensor x = input.at("x", {-1, -1, -1}, at::kFloat).transpose(0, 1);  // [B, T, in]
+  const std::string name = input.tensors.contains("inputs") ? "inputs" : "x";
+  const bool tokens = model.kind() == "embedded";
+  const at::Tensor x =
+      (tokens ? input.at(name, {-1, -1}, at::kLong) : input.at(name, {-1, -1, -1}, at::kFloat))
+          .transpose(0, 1);  // [B, T, in] or [B, T]
   if (x.numel() == 0)
-    throw DataError(input.path, "tensor 'x' is empty, expected at least one step of one sequence");
+    throw DataError(input.path, "tensor '{}' is empty, expected at least one step of one sequence",
+                    name);
   const SequenceOutput read = [&] {
     try {
       return model.read(x, model.empty_state());
     } catch (const UsageError& error) {  // only the model knows how wide its inputs are
-      throw DataError(input.path, "tensor 'x' does not fit the model, which reads [B, T, in]: {}",
-                      error.what());
+      throw DataError(input.path, "tensor '{}' does not fit the model: {}", name, error.what());
     }
   }();
   Outputs result;

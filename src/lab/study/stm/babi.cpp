@@ -113,22 +113,28 @@ StudyTraining<BabiLearner> train_answerer(const BabiSettings& settings, StudyCon
       .first();
 }
 
+double percent(const StudyTraining<BabiLearner>& training, const std::string& metric) {
+  return 100 * training.trained.test.at(metric);
+}
 /// Wrong answers to the test questions of a task.
 double percent(const StudyTraining<BabiLearner>& training, int64_t task) {
-  return 100 * training.trained.test.at(task::babi_error_metric(task));
+  return percent(training, task::babi_error_metric(task));
 }
 
 void tabulate_errors(const StudyTraining<BabiLearner>& training, StudyResults& results) {
   const task::BabiData& data = training.learner->data();
   Table table("Wrong answers of each task, in percent of its test questions",
-              {"task", "published mean", "published deviation", "ours", "questions"});
+              {"task", "published mean", "published deviation", "ours", "questions",
+               "of them in training (%)", "ours, the others"});
   std::vector<std::string> names;
   std::vector<double> published, deviations, ours;
   for (const int64_t task : data.config().tasks) {
     const PublishedErrors& paper = kTable9.at(static_cast<size_t>(task - 1));
     table.add_row({task, Cell::fixed(paper.mean, 2), Cell::fixed(paper.deviation, 2),
                    Cell::fixed(percent(training, task), 2),
-                   data.questions(task, task::Split::kTest).size()});
+                   data.questions(task, task::Split::kTest).size(),
+                   Cell::fixed(percent(training, task::babi_seen_metric(task)), 1),
+                   Cell::fixed(percent(training, task::babi_unseen_error_metric(task)), 2)});
     results.add_point({.series = "error of a task",
                        .x = static_cast<double>(task),
                        .y = percent(training, task),

@@ -43,7 +43,8 @@ BabiBatch make_babi_batch(const BabiData& data, int64_t task, Split split,
   const int64_t B = std::ssize(readings), W = data.longest_sentence();
   const BabiBatch batch{at::zeros({B, T, W}, at::kLong), at::zeros({B, C, W}, at::kLong),
                         at::zeros({B, C}, at::kLong),
-                        at::full({B, C}, BabiBatch::kNoQuestion, at::kLong)};
+                        at::full({B, C}, BabiBatch::kNoQuestion, at::kLong),
+                        at::zeros({B, C}, at::kBool)};
   const auto put = [W](std::span<const int32_t> words, const at::Tensor& to, int64_t place) {
     std::copy(words.begin(), words.end(), to.data_ptr<int64_t>() + place * W);
   };
@@ -57,6 +58,7 @@ BabiBatch make_babi_batch(const BabiData& data, int64_t task, Split split,
       put(all.question(number), batch.questions, place);
       batch.after.data_ptr<int64_t>()[place] = all.sentences(number) - reading.first_sentence;
       batch.answers.data_ptr<int64_t>()[place] = all.answer(number);
+      batch.unseen.data_ptr<bool>()[place] = split == Split::kTest && data.is_unseen(task, number);
     }
   }
   return batch;
@@ -107,12 +109,12 @@ at::Tensor babi_loss(const at::Tensor& logits, const BabiBatch& batch) {
                                 {}, kSum, BabiBatch::kNoQuestion);
 }
 
-int64_t wrong_babi_answers(const at::Tensor& logits, const BabiBatch& batch) {
+at::Tensor wrong_babi_answers(const at::Tensor& logits, const BabiBatch& batch) {
   check_shape(logits, {batch.answers.size(0), batch.answers.size(1), -1},
               "wrong_babi_answers: logits");
   const at::Tensor answers = batch.answers.to(logits.device());
   const auto wrong = logits.detach().argmax(-1).ne(answers).logical_or(logits.isnan().any(-1));
-  return wrong.logical_and(answers.ne(BabiBatch::kNoQuestion)).sum().item().toLong();
+  return wrong.logical_and(answers.ne(BabiBatch::kNoQuestion)).cpu();
 }
 
 }  // namespace tessera::task

@@ -18,6 +18,7 @@ struct BabiBatch {
   at::Tensor questions;  ///< [B, C, W] int64
   at::Tensor after;      ///< [B, C] int64: a question is about that many sentences of its row
   at::Tensor answers;    ///< [B, C] int64: an id of the vocabulary, or kNoQuestion
+  at::Tensor unseen;     ///< [B, C] bool: test questions that training does not have
 
   /// How many questions there are in all.
   int64_t count() const;
@@ -52,7 +53,7 @@ BabiDraw draw_babi(const BabiData& data, uint64_t seed, int64_t step, int64_t qu
 /// UsageError on another shape.
 at::Tensor babi_loss(const at::Tensor& logits, const BabiBatch& batch);
 
-/// Wrong answers among the batch's; an answer from logits that are not a number is wrong.
-int64_t wrong_babi_answers(const at::Tensor& logits, const BabiBatch& batch);
+/// Which of the batch's answers are wrong, [B, C]; one from logits that are not a number is.
+at::Tensor wrong_babi_answers(const at::Tensor& logits, const BabiBatch& batch);
 
 }  // namespace tessera::task

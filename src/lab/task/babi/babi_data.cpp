@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <unordered_set>
 
 #include "lab/task/babi/story_reader.h"
 #include "lab/task/sequence/check_range.h"
@@ -103,6 +104,18 @@ int64_t BabiQuestions::answer(int64_t number) const {
   return questions_.at(static_cast<size_t>(number)).answer;
 }
 
+size_t BabiQuestions::hash(int64_t number) const {
+  constexpr char32_t kEnd = 0x10FFFF;  // of a sentence: no word has this id
+  std::u32string words;
+  const auto append = [&](std::span<const int32_t> text) {
+    words.append(text.begin(), text.end());
+    words += kEnd;
+  };
+  for (int64_t i = 0; i < sentences(number); ++i) append(sentence(number, i));
+  append(question(number));
+  return std::hash<std::u32string>()(words);
+}
+
 std::vector<BabiReading> BabiQuestions::readings(int64_t most_sentences) const {
   std::vector<BabiReading> readings;
   for (int64_t number = 0; number < size(); ++number) {
@@ -134,6 +147,14 @@ BabiData::BabiData(const BabiConfig& config)
           "there is no question in it");
   for (const auto& [key, questions] : questions_)
     readings_[key] = questions.readings(config.most_sentences);
+  for (const int64_t task : config.tasks) {
+    const BabiQuestions &training = questions_.at({task, Split::kTraining}),
+                        &test = questions_.at({task, Split::kTest});
+    std::unordered_set<size_t> seen;
+    for (int64_t number = 0; number < training.size(); ++number) seen.insert(training.hash(number));
+    for (int64_t number = 0; number < test.size(); ++number)
+      unseen_[task].push_back(!seen.contains(test.hash(number)));
+  }
 }
 
 int64_t BabiData::longest_sentence() const {

@@ -53,6 +53,8 @@ class BabiQuestions {
   std::span<const int32_t> sentence(int64_t number, int64_t sentence) const;
   std::span<const int32_t> question(int64_t number) const;
   int64_t answer(int64_t number) const;
+  /// A checksum of the words above and of the question, for telling whether two are the same.
+  size_t hash(int64_t number) const;
 
   /// All questions, in readings: those of a story are asked on one reading. A question behind more
   /// than `most_sentences` has a reading of the last ones to itself.
@@ -95,6 +97,11 @@ class BabiData {
     return readings_.at({task, split});
   }
 
+  /// Whether a test question does not stand in training, with the same words above it.
+  bool is_unseen(int64_t task, int64_t number) const {
+    return unseen_.at(task).at(static_cast<size_t>(number));
+  }
+
   /// Words of the longest statement or question of all: the width of a sentence in a batch.
   int64_t longest_sentence() const;
 
@@ -103,6 +110,7 @@ class BabiData {
   BabiVocabulary vocabulary_;
   std::map<std::pair<int64_t, Split>, BabiQuestions> questions_;
   std::map<std::pair<int64_t, Split>, std::vector<BabiReading>> readings_;
+  std::map<int64_t, std::vector<bool>> unseen_;  ///< test questions of each task
 };
 
 }  // namespace tessera::task

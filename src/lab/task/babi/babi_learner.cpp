@@ -77,12 +77,18 @@ Metrics BabiLearner::measure(Split split, int64_t stories, const OnBatch& on_bat
   const auto& tasks = data_.config().tasks;
   const auto count = static_cast<double>(tasks.size());
   Metrics metrics = {{"loss", 0}, {"error", 0}};
+  int64_t done = 0;
   for (const int64_t task : std::set(tasks.begin(), tasks.end())) {
     const BabiScore score = score_babi(*model_, data_, task, split, stories);
     metrics["loss"] += score.nats / static_cast<double>(score.questions) / count;
     metrics["error"] += score.error() / count;
     metrics[babi_error_metric(task)] = score.error();
-    on_batch(std::ssize(metrics) - 2, std::ssize(tasks));
+    on_batch(++done, std::ssize(tasks));
+    if (split != Split::kTest) continue;
+    const auto unseen = static_cast<double>(score.unseen);
+    metrics[babi_seen_metric(task)] = 1 - unseen / static_cast<double>(score.questions);
+    metrics[babi_unseen_error_metric(task)] =
+        score.unseen == 0 ? 0 : static_cast<double>(score.wrong_unseen) / unseen;
   }
   return metrics;
 }
@@ -131,15 +137,27 @@ std::vector<ShownMetric> BabiLearner::shown() const {
 void BabiLearner::add_results(const Trained& trained, StudyResults& results) {
   Learner::add_results(trained, results);
   if (trained.test.empty()) return;
-  Table table("Wrong answers of each task", {"task", "wrong answers (%)", "questions"});
+  Table table("Wrong answers of each task",
+              {"task", "wrong answers (%)", "questions", "of them in training (%)",
+               "wrong answers to the others (%)"});
+  const auto percent = [&](const std::string& metric, int decimals) {
+    return Cell::fixed(kPercent * trained.test.at(metric), decimals);
+  };
   for (const int64_t task : data_.config().tasks)
-    table.add_row({task, Cell::fixed(kPercent * trained.test.at(babi_error_metric(task)), 2),
-                   data_.questions(task, Split::kTest).size()});
+    table.add_row({task, percent(babi_error_metric(task), 2),
+                   data_.questions(task, Split::kTest).size(), percent(babi_seen_metric(task), 1),
+                   percent(babi_unseen_error_metric(task), 2)});
   results.add_table("error-per-task", std::move(table));
 }
 
 std::string babi_error_metric(int64_t task) {
   return fmt::format("error_of_task_{}", task);
+}
+std::string babi_seen_metric(int64_t task) {
+  return fmt::format("seen_of_task_{}", task);
+}
+std::string babi_unseen_error_metric(int64_t task) {
+  return fmt::format("unseen_error_of_task_{}", task);
 }
 
 BabiScore score_babi(QuestionAnswerer& model, const BabiData& data, int64_t task, Split split,
@@ -150,7 +168,10 @@ BabiScore score_babi(QuestionAnswerer& model, const BabiData& data, int64_t task
     InterruptGuard::stop_if_interrupted("the answers to the test questions");
     const at::Tensor logits = logits_of(model, batch);
     sum.questions += batch.count();
-    sum.wrong += wrong_babi_answers(logits, batch);
+    const at::Tensor wrong = wrong_babi_answers(logits, batch);
+    sum.wrong += wrong.sum().item().toLong();
+    sum.unseen += batch.unseen.sum().item().toLong();
+    sum.wrong_unseen += wrong.logical_and(batch.unseen).sum().item().toLong();
     sum.nats += babi_loss(logits, batch).item().toDouble();
   }
   return sum;

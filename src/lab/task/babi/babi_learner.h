@@ -34,7 +34,8 @@ struct BabiTrainingConfig {
 /// How questions were answered.
 struct BabiScore {
   int64_t questions = 0, wrong = 0;
-  double nats = 0;  ///< cross-entropy of all together
+  int64_t unseen = 0, wrong_unseen = 0;  ///< of a test, questions that training does not have
+  double nats = 0;                       ///< cross-entropy of all together
 
   /// Share of wrong answers.
   double error() const { return static_cast<double>(wrong) / static_cast<double>(questions); }
@@ -77,8 +78,12 @@ class BabiLearner : public Learner {
   std::shared_ptr<QuestionAnswerer> model_;
 };
 
-/// The metric of one task's wrong answers: a share.
+/// Metrics of one task: the share of wrong answers; of a test also the share of its questions that
+/// stand word for word in training, and the share of wrong answers to the others (0 where there are
+/// none).
 std::string babi_error_metric(int64_t task);
+std::string babi_seen_metric(int64_t task);
+std::string babi_unseen_error_metric(int64_t task);
 
 /// How a model answers the questions of one task. limit: of that many stories (0: all). Throws
 /// Interrupted between two batches after a signal.

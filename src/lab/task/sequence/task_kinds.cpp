@@ -1,5 +1,7 @@
 #include "lab/task/sequence/task_kinds.h"
 
+#include <fmt/ranges.h>
+
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -65,7 +67,8 @@ const Entry& entry_of(const std::string& name) {
     if (entry.kind.name == name) return entry;
     names.push_back(entry.kind.name);
   }
-  throw UsageError("there is no task '{}'{}", name, suggestion(name, names));
+  throw UsageError("there is no task '{}'{}; the tasks are: {}", name, suggestion(name, names),
+                   fmt::join(names, ", "));
 }
 
 }  // namespace

@@ -99,6 +99,17 @@ TEST_F(BabiFolder, OfALongStoryTheLastSentencesAreRead) {
   EXPECT_THAT(values(batch.after), ElementsAre(1, 2, 2, 0, 1, 0));
 }
 
+// The first question stands in training, the second one has another sentence above it.
+TEST_F(BabiFolder, TellsWhichTestQuestionsTrainingHas) {
+  write("qa1_train.txt", "1 One.\n2 Who?\tMary\t1\n3 Two.\n4 Who?\tMary\t1\n");
+  write("qa1_test.txt", "1 One.\n2 Who?\tMary\t1\n3 One.\n4 Who?\tMary\t1\n");
+  const BabiData data(config());
+  EXPECT_FALSE(data.is_unseen(1, 0));
+  EXPECT_TRUE(data.is_unseen(1, 1));
+  const auto batch = make_babi_batch(data, 1, Split::kTest, std::vector<int64_t>{0});
+  EXPECT_THAT(values(batch.unseen.to(at::kLong)), ElementsAre(0, 1));
+}
+
 TEST_F(BabiFolder, BatchesOfASplitHoldEveryReadingOnce) {
   write_babi_folder(folder_.path(), 2, 0, {.training = 1, .validation = 60, .test = 1});
   BabiConfig two = config();
@@ -158,15 +169,15 @@ TEST_F(BabiFolder, CountsWrongAnswersAndTheirLoss) {
   const auto batch = make_babi_batch(data, 1, Split::kTraining, std::vector<int64_t>{0, 1});
   auto logits =
       9 * at::one_hot(batch.answers.clamp_min(0), data.vocabulary().size()).to(at::kFloat);
-  EXPECT_EQ(wrong_babi_answers(logits, batch), 0);
+  EXPECT_EQ(wrong_babi_answers(logits, batch).sum().item().toLong(), 0);
   // Three questions; 16 of the 17 words are wrong answers. The missing fourth one does not count.
   EXPECT_NEAR(babi_loss(logits, batch).item().toDouble(), 3 * std::log(1 + 16 * std::exp(-9.0)),
               1e-5);
   logits[0][1].neg_();
   logits[1][1].neg_();
-  EXPECT_EQ(wrong_babi_answers(logits, batch), 1);
+  EXPECT_EQ(wrong_babi_answers(logits, batch).sum().item().toLong(), 1);
   logits[0][0][0] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(wrong_babi_answers(logits, batch), 2);
+  EXPECT_EQ(wrong_babi_answers(logits, batch).sum().item().toLong(), 2);
   EXPECT_THROW(wrong_babi_answers(logits[0], batch), UsageError);
   EXPECT_THROW(babi_loss(logits[0], batch), UsageError);
 }
