@@ -204,6 +204,22 @@ TEST_F(StmStudies, CostTimesTheModels) {
   EXPECT_EQ(results.points().size(), 4u);
 }
 
+// Two rates and two starts of the STM, and four rates of the LSTM between the two.
+TEST_F(StmStudies, RecipesTryEachModelAsOften) {
+  const Json train = {{"steps", 2}, {"batch", 4}, {"warmup_steps", 0}, {"evaluate_batches", 1}};
+  const StudyResults results = run("recipes", {{"sizes", {"bits=2", "max_length=2"}},
+                                               {"learning_rates", {1e-3, 8e-3}},
+                                               {"widths", {4}},
+                                               {"train", train}});
+  std::map<std::string, std::vector<double>> rates;
+  for (const ResultPoint& point : results.points()) rates[point.series].push_back(point.x);
+  EXPECT_THAT(rates["STM"], testing::ElementsAre(1e-3, 1e-3, 8e-3, 8e-3));
+  EXPECT_THAT(rates["LSTM"], testing::Pointwise(testing::DoubleNear(1e-9),
+                                                std::vector<double>{1e-3, 2e-3, 4e-3, 8e-3}));
+  EXPECT_THAT(results.summary(), HasSubstr("wrong bits per sequence"));
+  EXPECT_THROW(run("recipes", {{"alphas", Json::array()}}), UsageError);
+}
+
 TEST_F(StmStudies, RankIsPrintedBeforeAndAfterTraining) {
   const StudyResults results =
       run("rank", {{"tasks", {"associative-retrieval"}}, {"train", {{"steps", 2}, {"batch", 2}}}});

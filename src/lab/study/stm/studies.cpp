@@ -16,7 +16,8 @@ std::vector<Study> stm_studies() {
           babi(),
           pong(),
           cost(),
-          rank()};
+          rank(),
+          recipes()};
 }
 
 }  // namespace tessera

@@ -25,6 +25,7 @@ Study babi();
 Study pong();
 Study cost();
 Study rank();
+Study recipes();
 
 }  // namespace stm_study
 }  // namespace tessera

@@ -1,0 +1,142 @@
+// How each model is best trained on a task: figure 2 and table 3 do not say how it was found.
+
+#include <cmath>
+
+#include "lab/study/stm/sequence_comparison.h"
+#include "lab/study/stm/studies.h"
+
+namespace tessera::stm_study {
+namespace {
+
+struct RecipeSettings {
+  std::string task;
+  std::vector<std::string> sizes;
+  std::vector<std::string> models = {"STM", "LSTM"};
+  std::vector<double> learning_rates = {1e-3, 3e-3, 1e-2}, alphas = {0, 0.5};
+  std::vector<int64_t> slots = {4}, widths = {32};
+  Baselines baselines = short_training_baselines();
+  TrainConfig train;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("task", task, "name of the task");
+    field("sizes", sizes, "keys of the task that are not its defaults: \"bits=16\"");
+    field("models", models, "which models are tried");
+    field("learning_rates", learning_rates,
+          "rates that are tried, each of which falls to a hundredth; the baselines get as many, "
+          "from the lowest to the highest, as the STM has tries");
+    field("alphas", alphas, "STM: where alpha 1, 2 and 3 begin");
+    field("slots", slots, "STM: n_q");
+    field("widths", widths, "STM: d");
+    field("baselines", baselines, "what it is compared with");
+    field("train", train, "how each is trained, but for the rate");
+  }
+};
+
+RecipeSettings default_recipes() {
+  RecipeSettings settings;
+  settings.task = "copy";
+  settings.sizes = {"bits=16", "max_length=10"};
+  settings.train = short_training(1'000, 64);
+  settings.train.warmup_steps = 100;
+  return settings;
+}
+
+RecipeSettings quick_recipes() {
+  RecipeSettings settings = default_recipes();
+  settings.sizes = {"bits=4", "max_length=3"};
+  settings.learning_rates = {3e-3, 1e-2};
+  settings.widths = {12};
+  settings.train.steps = 200;
+  settings.train.batch = 16;
+  settings.train.warmup_steps = 20;
+  return settings;
+}
+
+/// A model with the rate at which it is tried.
+struct Try {
+  std::string model, how;
+  config::Json table;
+  double rate = 0;
+};
+
+/// Every combination of what is tried of the STM.
+std::vector<Try> stm_tries(const RecipeSettings& settings) {
+  std::vector<Try> tries;
+  for (const double rate : settings.learning_rates)
+    for (const double alpha : settings.alphas)
+      for (const int64_t slots : settings.slots)
+        for (const int64_t width : settings.widths)
+          tries.push_back(
+              {"STM", fmt::format("alpha {:g}, n_q {}, d {}", alpha, slots, width),
+               model_table<Stm>(short_training_stm(slots, width, {alpha, alpha, alpha})), rate});
+  if (tries.empty()) throw UsageError("a list of what is tried is empty");
+  return tries;
+}
+
+/// As many rates for each baseline, evenly from the lowest to the highest.
+std::vector<Try> tries_of(const Contestant& contestant, const RecipeSettings& settings) {
+  std::vector<Try> tries = stm_tries(settings);
+  if (contestant.name == "STM") return tries;
+  const auto [lowest, highest] = std::ranges::minmax(settings.learning_rates);
+  const double last = std::max<double>(static_cast<double>(tries.size()) - 1, 1);
+  for (size_t i = 0; i < tries.size(); ++i)
+    tries[i] = {contestant.name, "", contestant.model,
+                lowest * std::pow(highest / lowest, static_cast<double>(i) / last)};
+  return tries;
+}
+
+void run_recipes(StudyContext& context) {
+  const RecipeSettings settings =
+      context.settings(quick_recipes(), default_recipes(), default_recipes(), kNoSetting);
+  task::TaskTrainingConfig common;
+  common.task = {{"name", settings.task}};
+  for (const auto& size : settings.sizes) config::set_from_text(common.task, size);
+  common.train = settings.train;
+  common.train.seed = context.training_seed(0);
+
+  std::vector<Contestant> models = baseline_contestants(settings.baselines);
+  models.push_back({.name = "STM"});
+  Table table("What was tried", {"model", "rate", "how", "parameters", "validation loss", "test"});
+  StudyResults& results = context.results();
+  std::string best_of_all;
+  for (const Contestant& model : chosen_by_name(models, settings.models)) {
+    double best = std::numeric_limits<double>::infinity();
+    std::string recipe;
+    for (const Try& one : tries_of(model, settings)) {
+      task::TaskTrainingConfig config = common;
+      config.model = one.table;
+      config.train.learning_rate = one.rate;
+      config.train.min_learning_rate = one.rate / 100;
+      task::TaskLearner learner(config);
+      const std::string name =
+          fmt::format("{}, {:.2g}{}", one.model, one.rate, one.how.empty() ? "" : ", " + one.how);
+      const Trained trained = train_contestant(context, learner, {.name = name}, 0, 1);
+      const ShownMetric metric = learner.shown().front();
+      const double test = metric.factor * trained.test.at(metric.name);
+      table.add_row({one.model, one.rate, one.how, learner.parameter_count(),
+                     Cell::fixed(trained.validation_loss(), 4),
+                     Cell::fixed(test, metric.decimals)});
+      results.add_point({.series = one.model, .x = one.rate, .y = test});
+      if (!(trained.validation_loss() < best)) continue;
+      best = trained.validation_loss();
+      recipe = fmt::format("{}: {} {:.{}f}", name, metric.label, test, metric.decimals);
+    }
+    best_of_all += fmt::format("{}\n", recipe);
+  }
+  results.add_table("tries", std::move(table));
+  results.add_text("The best of each model on validation, with its test score", best_of_all);
+}
+
+}  // namespace
+
+Study recipes() {
+  return {.id = "stm/recipes",
+          .title = "How each model is best trained on a task",
+          .paper = kPaper,
+          .figure = "figure 2, table 3",
+          .cost = {.quick = about(10), .standard = about(1500)},
+          .run = run_recipes};
+}
+
+}  // namespace tessera::stm_study
