@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tessera._answer import Answer
 from tessera._functions import plan
 from tessera._stores import DataError, UsageError, __version__
+from tessera.program import Run, Study, study, train
 from tessera.store import Store
 
 if TYPE_CHECKING:
@@ -21,13 +22,17 @@ __all__ = [
     "Answer",
     "DataError",
     "Model",
+    "Run",
     "Store",
+    "Study",
     "UsageError",
     "__version__",
     "load",
     "nn",
     "ops",
     "plan",
+    "study",
+    "train",
 ]
 
 

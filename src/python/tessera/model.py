@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from pathlib import Path
 from typing import Any, Callable, Iterator
@@ -10,6 +9,7 @@ from typing import Any, Callable, Iterator
 from tessera import _networks
 from tessera._answer import Answer
 from tessera._model_jobs import ModelJobs
+from tessera._page import Page
 
 
 class Model(ModelJobs):
@@ -60,24 +60,6 @@ class Model(ModelJobs):
 
     def __repr__(self) -> str:
         return f"<tessera.Model {str(self._path)!r}>"
-
-
-class Page:
-    """An HTML page that loads nothing."""
-
-    def __init__(self, html: str) -> None:
-        self.html = html
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it to a file."""
-        Path(path).write_text(self.html, encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        frame = "width: 100%; height: 40rem; border: 0"
-        return f'<iframe style="{frame}" srcdoc="{html.escape(self.html)}"></iframe>'
-
-    def __repr__(self) -> str:
-        return f"<tessera.Page of {len(self.html)} characters>"
 
 
 class Session:

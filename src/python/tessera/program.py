@@ -1,0 +1,206 @@
+"""Trainings and studies: the program `tessera` runs them, each in a process of its own.
+
+Killed or interrupted runs go on where they were, and a notebook's kernel survives them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Mapping
+
+from tessera import _stores
+from tessera._page import Page
+
+if TYPE_CHECKING:
+    from tessera.model import Model
+
+_LOOKS_PER_SECOND = 4  # for new metrics
+_ERRORS: dict[int, type[Exception]] = {2: _stores.UsageError, 3: _stores.DataError}
+
+
+class Run:
+    """A training that is done: its folder, what was measured on the way, its model."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """A row for each reported step and each evaluation, as metrics.jsonl has them."""
+        lines = (self.path / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line) for line in lines]
+
+    @property
+    def model(self) -> Model:
+        """The model with the lowest validation loss, if it is a language model."""
+        from tessera.model import load
+
+        return load(self.path / "model")
+
+    @property
+    def report(self) -> Page:
+        """What report.html shows; a notebook draws it."""
+        return Page((self.path / "report.html").read_text(encoding="utf-8"))
+
+    def __repr__(self) -> str:
+        return f"<tessera.Run {str(self.path)!r}>"
+
+
+class Study:
+    """A study that is done: its folder, its tables and its pictures. A notebook draws its report."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def tables(self) -> dict[str, list[dict[str, str]]]:
+        """The rows of each CSV file, by its name; "results" has every point that was measured."""
+        tables = {}
+        for file in sorted(self.path.glob("*.csv")):
+            with file.open(encoding="utf-8", newline="") as lines:
+                tables[file.stem] = list(csv.DictReader(lines))
+        return tables
+
+    @property
+    def pictures(self) -> dict[str, str]:
+        """The SVG of each picture, by its name."""
+        return {file.stem: file.read_text(encoding="utf-8") for file in self.path.glob("*.svg")}
+
+    @property
+    def report(self) -> Page:
+        """What report.html shows."""
+        return Page((self.path / "report.html").read_text(encoding="utf-8"))
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"<tessera.Study {str(self.path)!r}>"
+
+
+def train(
+    config: str | os.PathLike[str],
+    settings: Mapping[str, Any] | None = None,
+    *,
+    out: str | os.PathLike[str] = "runs/train",
+    resume: bool = False,
+    progress: Callable[[dict[str, Any]], object] | None = None,
+) -> Run:
+    """Trains what a configuration file says, as `tessera train`.
+
+    settings: keys of the file to change, {"train.steps": 100}. out: the folder of the run. resume: goes
+    on with the run that is there. progress: called with each new row of metrics; where it raises, the
+    run is stopped, saved, and the exception goes on. Ctrl-C saves the run too; with resume=True the same
+    call goes on from there.
+
+    Raises UsageError, DataError or RuntimeError with the program's message.
+    """
+    folder = Path(out)
+    log = folder / "metrics.jsonl"
+    known = log.stat().st_size if resume and log.exists() else 0
+    arguments = ["train", os.fspath(config), "--out", str(folder), *_settings(settings)]
+    _run([*arguments, *(["--resume"] if resume else [])], _NewLines(log, known, progress))
+    return Run(folder)
+
+
+def study(
+    id: str,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    seed: int = 1,
+) -> Study:
+    """Reproduces a figure or table of a paper, as `tessera study`.
+
+    id: "scaling-laws/fig1"; `tessera study --list` shows them all. settings: of the study. quick: a small
+    set-up that takes seconds. out: the folder; without it runs/ID, or runs/ID-quick.
+    """
+    folder = Path(out) if out is not None else Path("runs", id + ("-quick" if quick else ""))
+    arguments = ["study", id, "--out", str(folder), "--seed", str(seed), *_settings(settings)]
+    _run([*arguments, *(["--quick"] if quick else [])], lambda: None)
+    return Study(folder)
+
+
+class _NewLines:
+    """Calls `progress` with each whole line that a file of JSON lines has gained."""
+
+    def __init__(
+        self, path: Path, known: int, progress: Callable[[dict[str, Any]], object] | None
+    ) -> None:
+        self._path, self._known, self._progress = path, known, progress
+
+    def __call__(self) -> None:
+        if self._progress is None or not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._known)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                self._known += len(line)
+                self._progress(json.loads(line))
+
+
+def _settings(settings: Mapping[str, Any] | None) -> list[str]:
+    pairs = (settings or {}).items()
+    return [part for key, value in pairs for part in ("--set", f"{key}={json.dumps(value)}")]
+
+
+def _program() -> str:
+    """Beside this package, in a build folder or below the same prefix; else on the PATH."""
+    package = Path(_stores.__file__).parent
+    for beside in (package.parents[1] / "tessera", package.parents[3] / "bin" / "tessera"):
+        if beside.is_file():
+            return str(beside)
+    found = shutil.which("tessera")
+    if found is None:
+        raise RuntimeError("the program 'tessera' is not installed beside this package nor on the PATH")
+    return found
+
+
+def _run(arguments: list[str], look: Callable[[], None]) -> None:
+    """Runs the program, and look() again and again meanwhile; its messages go to sys.stderr."""
+    process = subprocess.Popen(
+        [_program(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
+    )
+    messages: list[str] = []
+    reader = threading.Thread(target=_pass_on, args=(process, messages))
+    reader.start()
+    try:
+        while process.poll() is None:
+            look()
+            try:
+                process.wait(1 / _LOOKS_PER_SECOND)
+            except subprocess.TimeoutExpired:
+                pass
+        look()
+    except BaseException:
+        process.send_signal(signal.SIGINT)  # the program saves what there is
+        raise
+    finally:
+        process.wait()
+        reader.join()
+    if process.returncode == 130:
+        raise KeyboardInterrupt
+    if process.returncode != 0:
+        kind = _ERRORS.get(process.returncode, RuntimeError)
+        raise kind(messages[-1] if messages else f"tessera ended with status {process.returncode}")
+
+
+def _pass_on(process: subprocess.Popen[str], messages: list[str]) -> None:
+    assert process.stderr is not None
+    with process.stderr:
+        for line in process.stderr:
+            if line.startswith("tessera: "):
+                messages.append(line.removeprefix("tessera: ").strip())
+            else:
+                sys.stderr.write(line)

@@ -1,0 +1,72 @@
+"""tessera.train and tessera.study: what the program does, from Python."""
+
+import json
+
+import pytest
+
+import tessera
+
+CONFIG = """
+[data]
+text = "{text}"
+tokenizer = "byte"
+[model]
+kind = "memory_mosaic"
+window = 16
+layers = 1
+heads = 2
+channels = 8
+[train]
+steps = 20
+batch = 2
+evaluate_every = 10
+checkpoint_every = 10
+"""
+
+
+@pytest.fixture
+def config(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("And the king said unto them, go and see. " * 100)
+    file = tmp_path / "config.toml"
+    file.write_text(CONFIG.format(text=text))
+    return file
+
+
+def test_trains_as_the_program_does(config, tmp_path):
+    rows = []
+    run = tessera.train(config, {"train.steps": 30}, out=tmp_path / "run", progress=rows.append)
+    assert rows == run.metrics and rows[-1]["step"] == 30
+    assert run.report.html.lower().startswith("<!doctype html>")
+    assert run.model.generate("And", max_tokens=3, ignore_end=True).finish == "max_tokens"
+    assert repr(run) == f"<tessera.Run '{tmp_path / 'run'}'>"
+
+
+def test_a_stopped_training_goes_on(config, tmp_path):
+    class Enough(Exception):
+        pass
+
+    def stop(row):
+        raise Enough
+
+    out, settings = tmp_path / "run", {"train.steps": 100000}
+    with pytest.raises(Enough):
+        tessera.train(config, settings, out=out, progress=stop)
+    stopped_at = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])["step"]
+    steps, rows = stopped_at + 20, []
+    tessera.train(config, {"train.steps": steps}, out=out, resume=True, progress=rows.append)
+    assert rows[0]["step"] > stopped_at and rows[-1]["step"] == steps
+
+
+def test_runs_a_study(tmp_path):
+    study = tessera.study("scaling-laws/fig1", quick=True, out=tmp_path / "study")
+    assert study.tables["results"][0].keys() >= {"series", "x", "y"}
+    assert all(picture.startswith("<svg") for picture in study.pictures.values())
+    assert study._repr_html_().startswith("<iframe")
+
+
+def test_errors_are_the_programs(config, tmp_path):
+    with pytest.raises(tessera.UsageError, match="stepz"):
+        tessera.train(config, {"train.stepz": 3}, out=tmp_path / "run")
+    with pytest.raises(ValueError, match="none/such"):
+        tessera.study("none/such")
