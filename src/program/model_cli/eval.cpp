@@ -95,13 +95,13 @@ void run_eval_on_task(const EvalArguments& options) {
 }
 
 void run_eval(const EvalArguments& options) {
-  if (!options.task.empty() || !reads_text(options.model)) return run_eval_on_task(options);
-  if (options.job.data.empty()) throw UsageError("--data is missing: what text is to be read?");
   jobs::Evaluate job = options.job;
   if (options.types.pairs && job.options.reading == Reading::kWindowed)
     throw UsageError(
         "--pairs says how memories keep what they have read; windows start from nothing: give "
         "--reading streaming, too");
+  if (!options.task.empty() || !reads_text(options.model)) return run_eval_on_task(options);
+  if (job.data.empty()) throw UsageError("--data is missing: which text is to be read?");
   const auto processes = meet_processes(Rendezvous::from_environment());
   const bool leads = !processes || processes->leads();
   const ModelFolder folder = ModelFolder::load(options.model, options.types);

@@ -130,6 +130,40 @@ TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
   EXPECT_FALSE(std::filesystem::exists(path("x")));
 }
 
+// Samples that a task wrote are files of one's own.
+TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
+  const std::string samples = path("copy.safetensors");
+  ASSERT_EQ(tessera({"data", "copy", "--count", "16", "--set", "bits=3", "--set", "max_length=2",
+                     "--tensors", samples})
+                .status,
+            0);
+  write_text(path("own.toml"),
+             fmt::format("[task]\nfile = \"{0}\"\nvalidation = \"{0}\"\ntest = \"{0}\"\n"
+                         "[model]\nkind = \"stm\"\nslots = 1\nwidth = 4\ndistilled = 4\n"
+                         "[train]\nsteps = 2\nbatch = 8\n",
+                         samples));
+  const Outcome run = tessera({"train", path("own.toml"), "--out", path("own")});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto evaluated = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"eval", "--model", path("own/model")});
+    return tessera(more);
+  };
+  EXPECT_THAT(evaluated({"--data", samples}).out, HasSubstr("wrong bits per sequence"));
+  const Outcome longer = evaluated({"--task", "copy", "--set", "bits=3", "--set", "min_length=9",
+                                    "--set", "max_length=9", "--samples", "10", "--json"});
+  const auto metrics = nlohmann::json::parse(longer.out);
+  EXPECT_NEAR(metrics["wrong_per_sequence"].get<double>(),
+              27 * (1 - metrics["accuracy"].get<double>()), 1e-9);
+  expect_refused(evaluated({"--task", "copi"}), 2, "the tasks are: associative-retrieval");
+  expect_refused(evaluated({"--task", "copy"}), 2, "expected [*, *, 5]");
+  expect_refused(evaluated({}), 2, "give --task KIND, or --data FILE");
+  expect_refused(evaluated({"--data", path("own.toml")}), 3, "own.toml: line 1");
+  EXPECT_EQ(tessera({"forward", "--model", path("own/model"), "--input", samples, "--output",
+                     path("y.safetensors")})
+                .status,
+            0);
+}
+
 TEST_F(Training, OnAGameLeavesARunWhoseAgentRuns) {
   write_text(path("pong.toml"),
              "[task]\nname = \"pong\"\n"
