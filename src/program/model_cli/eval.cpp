@@ -83,11 +83,9 @@ void run_eval_on_task(const EvalArguments& options) {
   const auto model = load_sequence_model(options.model);
   constexpr int64_t kRows = 128;
   const InterruptGuard interrupt;
-  const int64_t samples = task->samples().value_or(options.samples);
-  Progress progress(stderr, "Evaluating", samples);
   const Metrics metrics = task::measure(
-      *model, *task, task::split_seed(options.seed, task::Split::kTest), samples, kRows,
-      [&](int64_t done, int64_t all) { progress.update(samples * done / all); });
+      *model, *task, task::split_seed(options.seed, task::Split::kTest),
+      task->samples().value_or(options.samples), kRows, bar_of(jobs::Evaluate::kDoing, true));
   if (options.json) return print_json(metrics);
   for (const ShownMetric& shown : task::shown_metrics(*task))
     fmt::print("{:<30} {:.{}f}\n", shown.label, shown.factor * metrics.at(shown.name),

@@ -130,7 +130,8 @@ void run_on_task(const TrainArguments& options, const config::Json& json) {
   const auto learner = task::make_learner(json, options.config);
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options));
-  const std::string task = json.at("task").at("name");
+  const config::Json& table = json.at("task");
+  const std::string task = table.at(table.contains("name") ? "name" : "file");
   train_and_report(*learner, run,
                    {"Training on a task", task, learner->name(), command_of(options)}, "");
 }
