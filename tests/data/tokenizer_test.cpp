@@ -264,11 +264,20 @@ TEST(Tokenizer, CharactersSaveAndLoad) {
   EXPECT_EQ(again.decode(again.encode(text)), text);
 }
 
-TEST(Tokenizer, SavesSpacesInsideTokensAsPairs) {
+TEST(Tokenizer, SavesAddedTokensOfAnyName) {
   Json json = small_bpe_json();
-  json["added_tokens"] = {{{"id", 300}, {"content", "two words"}, {"special", false}}};
+  json["added_tokens"] = Json::array();
+  for (const char* name : {"two words", "«sep»", "été", "\n\n", "<|plain|>", "🙂"})
+    json["added_tokens"].push_back(
+        {{"id", 300 + json["added_tokens"].size()}, {"content", name}, {"special", true}});
   const auto tokenizer = Tokenizer::parse(json.dump(), "file");
-  EXPECT_EQ(Tokenizer::parse(tokenizer.to_json(), "file").digest(), tokenizer.digest());
+  const auto again = Tokenizer::parse(tokenizer.to_json(), "file");
+  EXPECT_EQ(again.digest(), tokenizer.digest());
+  const std::string text = "abc«sep»été \n\n<|plain|>two words🙂";
+  const auto ids = tokenizer.encode(text, SpecialTokens::kRecognised);
+  EXPECT_THAT(ids, ElementsAre(257, 301, 302, ' ', 303, 304, 300, 305));
+  EXPECT_EQ(again.encode(text, SpecialTokens::kRecognised), ids);
+  EXPECT_EQ(again.decode(ids), text);
 }
 
 TEST(Tokenizer, DigestTellsTokenizersApart) {

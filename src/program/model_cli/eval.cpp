@@ -85,7 +85,7 @@ void run_eval_on_task(const EvalArguments& options) {
   const InterruptGuard interrupt;
   const Metrics metrics = task::measure(
       *model, *task, task::split_seed(options.seed, task::Split::kTest),
-      task->samples().value_or(options.samples), kRows, bar_of(jobs::Evaluate::kDoing, true));
+      task->samples().value_or(options.samples), kRows, bar_of(jobs::Evaluate::kDoing));
   if (options.json) return print_json(metrics);
   for (const ShownMetric& shown : task::shown_metrics(*task))
     fmt::print("{:<30} {:.{}f}\n", shown.label, shown.factor * metrics.at(shown.name),

@@ -4,9 +4,12 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "program/model_cli/model_verbs.h"
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/tokenizer.h"
@@ -20,6 +23,21 @@ struct ImportOptions {
   std::optional<int64_t> heads, window;
 };
 
+/// A folder as Hugging Face has it: what lies beside the weights.
+void read_folder(ImportOptions& options, std::map<std::string, int64_t>& sizes) {
+  const std::filesystem::path folder = options.weights;
+  options.weights = (folder / "model.safetensors").native();
+  if (const auto file = folder / "config.json"; std::filesystem::exists(file)) {
+    const config::Json json = config::read_json(file);
+    for (const auto& [ours, theirs] : {std::pair("heads", "n_head"), {"window", "n_positions"}})
+      if (const auto found = json.find(theirs); found != json.end() && found->is_number_integer())
+        sizes[ours] = found->get<int64_t>();
+  }
+  const bool has_tokenizer = std::filesystem::exists(folder / "tokenizer.json") ||
+                             std::filesystem::exists(folder / "merges.txt");
+  if (options.tokenizer.empty() && has_tokenizer) options.tokenizer = folder.native();
+}
+
 /// Throws UsageError where the model cannot read this tokenizer's tokens.
 Tokenizer fitting_tokenizer(const std::string& path, const SequenceModel& model) {
   const auto* language_model = dynamic_cast<const LanguageModel*>(&model);
@@ -32,8 +50,9 @@ Tokenizer fitting_tokenizer(const std::string& path, const SequenceModel& model)
   return tokenizer;
 }
 
-void run_import(const ImportOptions& options) {
+void run_import(ImportOptions& options) {
   std::map<std::string, int64_t> sizes;
+  if (std::filesystem::is_directory(options.weights)) read_folder(options, sizes);
   if (options.heads) sizes["heads"] = *options.heads;
   if (options.window) sizes["window"] = *options.window;
   const ImportedModel imported = import_weights(options.from, options.weights, sizes);
@@ -55,7 +74,11 @@ void add_import(Verb& program) {
   verb.option("--from", options->from, "The implementation that the weights come from")
       .one_of(weight_format_names())
       .required();
-  verb.option("--weights", options->weights, "safetensors file with the state dict").required();
+  verb.option("--weights", options->weights,
+              "safetensors file with the state dict; or a folder with model.safetensors, "
+              "config.json and "
+              "a tokenizer, as Hugging Face has it")
+      .required();
   verb.option("--out", options->out, "Model directory to write").required();
   verb.option("--tokenizer", options->tokenizer, "Tokenizer to store with the model");
   verb.option("--heads", options->heads,

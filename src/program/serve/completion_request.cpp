@@ -109,6 +109,13 @@ CompletionRequest common_request(const Fields& fields) {
   request.ignore_end = fields.boolean("ignore_eos", false);
   request.token_ids = fields.boolean("return_token_ids", false);
   request.stream = fields.boolean("stream", false);
+  if (const json& format = fields.value("response_format"); !format.is_null())
+    if (const auto type = Fields(format).text("type").value_or(""); type != "text")
+      throw ApiError(400,
+                     "'response_format' asks for '{}', which is not supported: these models write "
+                     "text that nothing holds to a format",
+                     type)
+          .about("response_format");
   if (const json& options = fields.value("stream_options"); !options.is_null())
     request.usage_apart = Fields(options).boolean("include_usage", false);
   return request;

@@ -11,12 +11,15 @@ Response complete(Service& service, const CompletionRequest& asked, const Reques
 }
 
 void add_completion_routes(Router& router, Service& service) {
-  router.add("POST", "/v1/completions", [&](const Request& request) {
-    return complete(service, completion_request(json_body(request)), request);
-  });
-  router.add("POST", "/v1/chat/completions", [&](const Request& request) {
-    return complete(service, chat_request(json_body(request)), request);
-  });
+  const auto add = [&](const char* pattern, CompletionRequest (*read)(const nlohmann::json&)) {
+    add_model_route(router, "POST", pattern, [&service, read](const Request& request) {
+      CompletionRequest asked = read(json_body(request));
+      asked.model = asked_model(request, asked.model);
+      return complete(service, asked, request);
+    });
+  };
+  add("/v1/completions", completion_request);
+  add("/v1/chat/completions", chat_request);
 }
 
 }  // namespace tessera::serve

@@ -34,7 +34,8 @@ jobs::Inspect::Answer inspect_now(const ServedModel& model, const std::string& c
 Response inspect_text(Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const ServedModels::Model found = service.models.find(fields.text("model").value_or(""));
+  const ServedModels::Model found =
+      service.models.find(asked_model(request, fields.text("model").value_or("")));
   const ServedModel& model = *found;
   if (!model.model)
     throw ApiError(400,
@@ -59,8 +60,8 @@ Response inspect_text(Service& service, const Request& request) {
 }  // namespace
 
 void add_inspect_route(Router& router, Service& service) {
-  router.add("POST", "/v1/inspect",
-             [&](const Request& request) { return inspect_text(service, request); });
+  add_model_route(router, "POST", "/v1/inspect",
+                  [&](const Request& request) { return inspect_text(service, request); });
 }
 
 }  // namespace tessera::serve

@@ -83,7 +83,7 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
       http_(
           http_options(options), [this](const Request& request) { return refusal(request); },
           [this](const Request& request) { return answer(request); }) {
-  for (const WebFile& file : web_files()) access_.open(file.path);
+  for (const web::WebFile& file : web::web_files()) access_.open(file.path);
 }
 
 void Server::stop() {

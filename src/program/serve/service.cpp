@@ -25,6 +25,21 @@ Router routes_of(Service& service) {
   return router;
 }
 
+void add_model_route(Router& router, const std::string& method, const std::string& pattern,
+                     const Handler& handler) {
+  router.add(method, pattern, handler);
+  router.add(method, "/models/{model}" + pattern, handler);
+}
+
+std::string asked_model(const Request& request, const std::string& named) {
+  const auto address = request.values.find("model");
+  if (address == request.values.end()) return named;
+  if (!named.empty() && named != address->second)
+    throw ApiError(400, "'model' is '{}', but the address is that of '{}'", named, address->second)
+        .about("model");
+  return address->second;
+}
+
 Response json_response(const Json& json, int status) {
   Response response;
   response.status = status;

@@ -44,6 +44,14 @@ struct Service {
 /// says which hosts have it.
 std::shared_ptr<ServedStore> store_of(const Service& service, const Request& request);
 
+/// Adds a route that asks a model: at this path, and below /models/NAME for the model NAME, for
+/// clients that name none in some of their requests.
+void add_model_route(Router& router, const std::string& method, const std::string& pattern,
+                     const Handler& handler);
+/// The name of the model that a request asks: of its address, else `named` ("": none). Throws
+/// ApiError 400 where the two differ.
+std::string asked_model(const Request& request, const std::string& named);
+
 /// All routes. The service must outlive the router.
 Router routes_of(Service& service);
 

@@ -22,9 +22,12 @@ Json json_of(const ServedModel& model, const Service& service) {
            model.engine->longest_text() ? Json(*model.engine->longest_text()) : Json(nullptr)}};
 }
 
-Response list_models(const Service& service) {
+Response list_models(const Service& service, const Request& request) {
   Json list = Json::array();
-  for (const auto& model : service.models.all()) list.push_back(json_of(*model, service));
+  if (const std::string name = asked_model(request, ""); !name.empty())
+    list.push_back(json_of(*service.models.find(name), service));
+  else
+    for (const auto& model : service.models.all()) list.push_back(json_of(*model, service));
   return json_response({{"object", "list"}, {"data", std::move(list)}});
 }
 
@@ -61,7 +64,8 @@ Response metrics(const Service& service) {
 }  // namespace
 
 void add_status_routes(Router& router, Service& service) {
-  router.add("GET", "/v1/models", [&](const Request&) { return list_models(service); });
+  add_model_route(router, "GET", "/v1/models",
+                  [&](const Request& request) { return list_models(service, request); });
   router.add("GET", "/v1/models/{model}", [&](const Request& request) {
     return json_response(json_of(*service.models.find(request.values.at("model")), service));
   });

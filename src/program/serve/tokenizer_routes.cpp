@@ -13,11 +13,13 @@ using config::Json;
 
 /// Of "model" in the query or the body; these routes are older than servers with several models.
 ServedModels::Model model_of(const Service& service, const Request& request, const Fields& fields) {
-  return service.models.find(fields.text("model").value_or(request.parameter("model")));
+  return service.models.find(
+      asked_model(request, fields.text("model").value_or(request.parameter("model"))));
 }
 
 Response tokenizer_info(const Service& service, const Request& request) {
-  const ServedModels::Model found = service.models.find(request.parameter("model"));
+  const ServedModels::Model found =
+      service.models.find(asked_model(request, request.parameter("model")));
   const ServedModel& model = *found;
   const auto end = model.tokenizer.end_of_text();
   const Json name = end ? Json(model.bytes_of(*end)) : Json(nullptr);
@@ -58,12 +60,12 @@ Response detokenize(const Service& service, const Request& request) {
 }  // namespace
 
 void add_tokenizer_routes(Router& router, Service& service) {
-  router.add("GET", "/tokenizer_info",
-             [&](const Request& request) { return tokenizer_info(service, request); });
-  router.add("POST", "/tokenize",
-             [&](const Request& request) { return tokenize(service, request); });
-  router.add("POST", "/detokenize",
-             [&](const Request& request) { return detokenize(service, request); });
+  add_model_route(router, "GET", "/tokenizer_info",
+                  [&](const Request& request) { return tokenizer_info(service, request); });
+  add_model_route(router, "POST", "/tokenize",
+                  [&](const Request& request) { return tokenize(service, request); });
+  add_model_route(router, "POST", "/detokenize",
+                  [&](const Request& request) { return detokenize(service, request); });
 }
 
 }  // namespace tessera::serve

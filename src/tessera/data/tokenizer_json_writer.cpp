@@ -49,20 +49,17 @@ std::string write_hugging_face(const TokenizerContent& content, const BpeModel& 
   for (const auto& bytes : content.tokens) written.push_back(bytes_to_alphabet(bytes));
   std::vector<std::string> added, vocabulary, merges;
   for (const auto& token : content.added_tokens) {
-    written[token.id] = token.name;
+    // In the vocabulary a name is bytes in the byte-level alphabet; one that reads as others there,
+    // such as "«sep»", stands among the added tokens alone.
+    const bool means_itself = alphabet_to_bytes(token.name) == token.name;
+    written[token.id] = means_itself ? token.name : "";
     added.push_back(write_added_token(token));
   }
   for (size_t id = 0; id < written.size(); ++id)
     if (!written[id].empty())
       vocabulary.push_back(fmt::format("    {}: {}", json_text(written[id]), id));
-  // The older way to write a merge, which every reader takes, cannot express a space in a token.
-  const bool as_pairs = std::any_of(written.begin(), written.end(), [](const auto& token) {
-    return token.find(' ') != std::string::npos;
-  });
   for (const auto& [left, right, result] : bpe.merges())
-    merges.push_back(
-        as_pairs ? fmt::format("    [{}, {}]", json_text(written[left]), json_text(written[right]))
-                 : "    " + json_text(written[left] + " " + written[right]));
+    merges.push_back("    " + json_text(written[left] + " " + written[right]));
   const PreTokenRule& rule = bpe.rule();
   return fmt::format(
       "{{\n\"version\": \"1.0\",\n\"truncation\": null,\n\"padding\": null,\n"

@@ -230,6 +230,30 @@ std::vector<float> floats(const safetensors::File& file, const std::string& name
   return values;
 }
 
+TEST_F(Workplace, ImportsAFolderOfHuggingFaceWithItsHeadsAndTokenizer) {
+  const auto run = [](const std::vector<std::string>& arguments) {
+    const Outcome outcome = tessera(arguments);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+  };
+  const std::string weights = test::golden_file("gpt_tiny.weights.safetensors");  // of two heads
+  run({"import", "--from", "nanogpt", "--weights", weights, "--out", path("gpt")});
+  std::string config = read_text(path("gpt/config.json"));
+  config.replace(config.find("exact"), 5, "tanh");  // as GPT-2 has it
+  write_text(path("gpt/config.json"), config);
+  std::filesystem::create_directories(path("hub"));
+  run({"export", "--model", path("gpt"), "--to", "gpt2", "--out", path("hub/model.safetensors")});
+  write_text(path("hub/config.json"), R"({"model_type": "gpt2", "n_head": 4, "n_positions": 12})");
+  write_text(path("text.txt"), "abcdef");
+  run({"tokenizer", "train", path("text.txt"), "--kind", "character", "--out",
+       path("hub/tokenizer.json")});
+  expect_refused(tessera({"generate", "--model", path("hub")}), 3,
+                 "tessera import --from gpt2 --weights " + path("hub"));
+
+  run({"import", "--from", "gpt2", "--weights", path("hub"), "--out", path("imported")});
+  EXPECT_EQ(json::parse(read_text(path("imported/config.json")))["heads"], 4);
+  run({"generate", "--model", path("imported"), "--prompt", "abc", "--max-tokens", "3"});
+}
+
 struct Golden {
   std::string name, kind;
 };

@@ -410,5 +410,15 @@ TEST(Completions, NullsAreDefaultsAndEmptyPromptsBeginAText) {
   EXPECT_EQ(reply["usage"]["prompt_tokens"], 1);  // the end of text
 }
 
+TEST(Completions, RefuseAFormatThatNothingHoldsThemTo) {
+  TinyService tiny;
+  Json request = {{"prompt", "a"}, {"max_tokens", 1}, {"response_format", {{"type", "text"}}}};
+  EXPECT_EQ(tiny.post("/v1/completions", request).status, 200);
+  request["response_format"]["type"] = "json_object";
+  const Response refused = tiny.post("/v1/completions", request);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("'response_format' asks for 'json_object'"));
+}
+
 }  // namespace
 }  // namespace tessera::serve

@@ -14,6 +14,7 @@
 namespace tessera::serve {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -37,6 +38,31 @@ TEST(Routes, ATokenizerOverTheNetwork) {
   EXPECT_EQ(tiny.post("/detokenize", {{"tokens", "a"}}).status, 400);
   EXPECT_EQ(tiny.post("/tokenize", {{"text", "a"}}).status, 400);
   EXPECT_EQ(tiny.ask("GET", "/tokenizer_info?model=none").status, 404);
+}
+
+TEST(Routes, EachModelHasAnAddressOfItsOwn) {
+  TinyService tiny;
+  const auto models = [&](const std::string& path) {
+    std::vector<std::string> names;
+    const Json list = tiny.json(tiny.ask("GET", path));
+    for (const Json& model : list["data"]) names.push_back(model["id"]);
+    return names;
+  };
+  EXPECT_THAT(models("/v1/models"), ElementsAre("mosaic", "gpt"));
+  EXPECT_THAT(models("/models/gpt/v1/models"), ElementsAre("gpt"));
+  const Json request = {{"prompt", "the"}, {"max_tokens", 2}, {"seed", 1}};
+  Json named = request;
+  named["model"] = "gpt";
+  const Json expected = tiny.json(tiny.post("/v1/completions", named))["choices"];
+  for (const Json& body : {request, named})
+    EXPECT_EQ(tiny.json(tiny.post("/models/gpt/v1/completions", body))["choices"], expected);
+  named["model"] = "mosaic";
+  const Response other = tiny.post("/models/gpt/v1/completions", named);
+  EXPECT_EQ(other.status, 400);
+  EXPECT_THAT(other.body, HasSubstr("the address is that of 'gpt'"));
+  EXPECT_EQ(tiny.json(tiny.ask("GET", "/models/gpt/tokenizer_info"))["model"], "gpt");
+  EXPECT_EQ(tiny.json(tiny.ask("GET", "/tokenizer_info"))["model"], "mosaic");
+  EXPECT_EQ(tiny.post("/models/none/v1/completions", request).status, 404);
 }
 
 TEST(Routes, WhichMemoriesMadeAToken) {
