@@ -220,7 +220,7 @@ TEST(Completions, AStreamBringsTheSameInPieces) {
   for (size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(whole["choices"][i]["text"], texts[i]);
     EXPECT_EQ(tokens[i], whole["choices"][i]["logprobs"]["tokens"].size());
-    EXPECT_EQ(finish[i], whole["choices"][i]["finish_reason"]);
+    EXPECT_EQ(whole["choices"][i]["finish_reason"], finish[i]);
   }
   EXPECT_EQ(events.back()["usage"], whole["usage"]);
 
@@ -263,7 +263,7 @@ TEST(Completions, EveryEventOfAStreamIsOneToken) {
       EXPECT_EQ(piece["logprobs"].is_null(), !logprobs);
       EXPECT_TRUE(!logprobs || piece["logprobs"]["tokens"].size() == 1);
     }
-    EXPECT_EQ(text, choice["text"]);
+    EXPECT_EQ(choice["text"], text);
     EXPECT_EQ(events[0]["choices"][0]["prompt_token_ids"], Json({'x'}));
   }
   body["echo"] = true;  // one event more, with the prompt
@@ -330,7 +330,7 @@ TEST(Completions, AChatIsItsTranscript) {
   std::string text;
   for (const Json& event : events)
     text += event["choices"][0]["delta"].value("content", std::string());
-  EXPECT_EQ(text, choice["message"]["content"]);
+  EXPECT_EQ(choice["message"]["content"], text);
 }
 
 struct Refused {
