@@ -19,6 +19,14 @@ TrainConfig short_training(int64_t steps, int64_t batch) {
           .seed = 1};
 }
 
+TrainConfig falling_training(int64_t steps, double learning_rate, int64_t warmup) {
+  TrainConfig train = short_training(steps, 128);
+  train.learning_rate = learning_rate;
+  train.min_learning_rate = learning_rate / 100;
+  train.warmup_steps = warmup;
+  return train;
+}
+
 StmConfig short_training_stm(int64_t slots, int64_t width, const std::array<double, 3>& alpha) {
   StmConfig config;
   config.slots = slots;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -70,6 +72,9 @@ struct ComparisonSettings {
 /// norm of 1. On associative retrieval it needs a quarter of the updates of the published one
 /// (RMSprop at 1e-4, see default_task_training), with batches of half the size.
 TrainConfig short_training(int64_t steps, int64_t batch);
+
+/// The same with a rate that rises for `warmup` updates and falls to a hundredth.
+TrainConfig falling_training(int64_t steps, double learning_rate, int64_t warmup);
 
 /// A two-memory model of ours to go with it. alpha: where the factors alpha 1, 2 and 3 begin.
 /// Differs from the authors' code, where they begin at 0: there the relational memory passes
@@ -150,6 +155,10 @@ std::vector<TrainedContestant<task::TaskLearner>> compare_models(
       if (first.is_number() && first != common.task.at(key)) common.training_task[key] = first;
   common.data = settings.data;
   common.train = settings.train;
+  if (settings.data.growing_steps > 0)
+    context.results().add_difference(
+        fmt::format("Training begins with {} and comes to the sizes above within {} updates.",
+                    common.training_task.dump(), settings.data.growing_steps));
   auto models =
       compare_on_task(context, common, chosen_by_name(contestants, settings.models), settings.runs);
   add_comparison(models, context.results(), unlike);

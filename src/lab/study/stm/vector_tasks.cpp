@@ -35,9 +35,7 @@ ComparisonSettings<Task> solved_vector_task(const Task& task, double learning_ra
   ComparisonSettings<Task> settings = reduced_vector_task(task, 8'000);
   settings.stm = short_training_stm(4, 64, alpha);
   settings.baselines = wider_baselines();
-  settings.train.learning_rate = learning_rate;
-  settings.train.min_learning_rate = learning_rate / 100;
-  settings.train.warmup_steps = 500;
+  settings.train = falling_training(8'000, learning_rate, 500);
   return settings;
 }
 
