@@ -27,6 +27,12 @@ struct TrainArguments {
   bool resume = false;
 };
 
+/// The configuration's name in messages.
+std::string source_of(const TrainArguments& options) {
+  if (options.settings.empty()) return options.config;
+  return fmt::format("{} with --set {}", options.config, fmt::join(options.settings, " "));
+}
+
 config::Json read_config(const TrainArguments& options) {
   config::Json json = config::read_toml(options.config);
   for (const auto& setting : options.settings) config::set_from_text(json, setting);
@@ -127,7 +133,7 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
 void run_on_task(const TrainArguments& options, const config::Json& json) {
   if (const auto count = Rendezvous::from_environment().count; count > 1)
     throw UsageError("a training on a task runs in one process; WORLD_SIZE says {}", count);
-  const auto learner = task::make_learner(json, options.config);
+  const auto learner = task::make_learner(json, source_of(options));
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options));
   const config::Json& table = json.at("task");
@@ -142,7 +148,7 @@ void run_train(const TrainArguments& options) {
   if (json.contains("task"))
     run_on_task(options, json);
   else
-    run_on_text(options, LanguageModelTrainingConfig::from_json(json, options.config));
+    run_on_text(options, LanguageModelTrainingConfig::from_json(json, source_of(options)));
 }
 
 /// The tables and keys of a configuration.

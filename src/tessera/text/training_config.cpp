@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/config_tables.h"
 #include "tessera/base/error.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 
@@ -62,20 +62,12 @@ void check_model(Json& model) {
 LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& json,
                                                                    const std::string& where) {
   LanguageModelTrainingConfig config;
-  for (const auto& [key, table] : json.items()) {
-    const std::string path = where.empty() ? key : where + ": " + key;
-    if (key == "model")
-      config.model = table;
-    else if (key == "data")
-      config::from_json(table, config.data, path);
-    else if (key == "train")
-      config::from_json(table, config.train, path);
-    else if (key == "sample")
-      config::from_json(table, config.sample, path);
-    else
-      throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
-                       suggestion(key, {"model", "data", "train", "sample"}));
-  }
+  config::read_tables(json,
+                      {{"model", &config.model},
+                       {"data", config::fields_of(config.data)},
+                       {"train", config::fields_of(config.train)},
+                       {"sample", config::fields_of(config.sample)}},
+                      where);
   try {
     if (config.model.is_object() && config.model.contains("from")) {
       if (!config.model["from"].is_string())

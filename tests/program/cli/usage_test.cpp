@@ -182,6 +182,7 @@ TEST_F(Usage, ConfigurationIsCheckedBeforeAnyWork) {
   expect_all_refused(
       {{with("train.stpes=3"), "unknown key 'stpes'; did you mean 'steps'?"},
        {with("trian.steps=3"), "unknown table 'trian'; did you mean 'train'?"},
+       {with("stepz=3"), "unknown table 'stepz'; did you mean 'train.steps'?"},
        {with("data.tokeniser=\"byte\""), "did you mean 'tokenizer'?"},
        {with("data.tokenizer=\"byt\""), "did you mean 'byte'?"},
        {with("data.validation_share=2"), "between 0 and 1"},

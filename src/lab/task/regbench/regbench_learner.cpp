@@ -8,11 +8,11 @@
 
 #include "lab/task/sequence/check_range.h"
 #include "lab/task/task_name.h"
+#include "tessera/base/config_tables.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 
@@ -62,21 +62,12 @@ std::shared_ptr<LanguageModel> make_model(const RegBenchTrainingConfig& config) 
 RegBenchTrainingConfig RegBenchTrainingConfig::from_json(const Json& json,
                                                          const std::string& where) {
   RegBenchTrainingConfig config;
-  const Json tables = without_task_name(json);
-  for (const auto& [key, table] : tables.items()) {
-    const std::string path = where.empty() ? key : where + ": " + key;
-    if (key == "task")
-      config::from_json(table, config.task, path);
-    else if (key == "data")
-      config::from_json(table, config.data, path);
-    else if (key == "model")
-      config.model = table;
-    else if (key == "train")
-      config::from_json(table, config.train, path);
-    else
-      throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
-                       suggestion(key, {"task", "data", "model", "train"}));
-  }
+  config::read_tables(without_task_name(json),
+                      {{"task", config::fields_of(config.task)},
+                       {"data", config::fields_of(config.data)},
+                       {"model", &config.model},
+                       {"train", config::fields_of(config.train)}},
+                      where);
   config.check();
   return config;
 }

@@ -3,8 +3,8 @@
 #include "lab/task/sequence/check_range.h"
 #include "lab/task/sequence/file_task.h"
 #include "lab/task/sequence/task_kinds.h"
+#include "tessera/base/config_tables.h"
 #include "tessera/base/error.h"
-#include "tessera/base/suggestion.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera::task {
@@ -65,22 +65,13 @@ std::unique_ptr<SequenceTask> make_task(Json table) {
 
 TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::string& where) {
   TaskTrainingConfig config;
-  for (const auto& [key, table] : json.items()) {
-    const std::string path = where.empty() ? key : where + ": " + key;
-    if (key == "task")
-      config.task = table;
-    else if (key == "training_task")
-      config.training_task = table;
-    else if (key == "model")
-      config.model = table;
-    else if (key == "data")
-      config::from_json(table, config.data, path);
-    else if (key == "train")
-      config::from_json(table, config.train, path);
-    else
-      throw UsageError("{}: unknown table '{}'{}", where.empty() ? "configuration" : where, key,
-                       suggestion(key, {"task", "training_task", "model", "data", "train"}));
-  }
+  config::read_tables(json,
+                      {{"task", &config.task},
+                       {"training_task", &config.training_task},
+                       {"model", &config.model},
+                       {"data", config::fields_of(config.data)},
+                       {"train", config::fields_of(config.train)}},
+                      where);
   try {
     config.train.check();
     check_range(config.train.sample_every, 0, 0, "train.sample_every");
