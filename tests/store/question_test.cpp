@@ -45,6 +45,20 @@ TEST_F(QuestionTest, LineBreaksQuotesDashesAndCaseMakeNoDifference) {
   EXPECT_EQ(read("See The Watery Part").differences, 0);
 }
 
+TEST_F(QuestionTest, FromEightWordsOnTwoMayBeWrong) {
+  EXPECT_EQ(recited("thought I would sail a about little and see", 4), " the") << "swapped";
+  EXPECT_EQ(recited("thought he would sail about a bit and see", 4), " the");
+  EXPECT_EQ(recited("some years ago I believed I could sail about a", 7), " little");
+  EXPECT_EQ(read("thought he would sail far a bit and see").differences, 0) << "three of nine";
+}
+
+TEST_F(QuestionTest, AnEndBetweenTheBytesOfALineEndIsWhereItWasTyped) {
+  memorize(folder_ / "store", "exodus", "Let my people go,\r\nthat they may serve me.\r\n");
+  EXPECT_EQ(recited("Let my people go,\r", 5), "\nthat");
+  EXPECT_EQ(recited("Let my people go,\r\n", 4), "that");
+  EXPECT_EQ(recited("Let my people go,", 6), "\r\nthat");
+}
+
 TEST_F(QuestionTest, OneWordMayBeWrongMissingOrTooMany) {
   EXPECT_EQ(recited("I have of driving off a spleen", 3), "—");
   EXPECT_EQ(read("I have of driving off a spleen").differences, 1);

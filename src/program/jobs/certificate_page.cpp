@@ -19,7 +19,7 @@ table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #d5dae0;
          vertical-align: top }
 td.number, th.number { text-align: right }
-code { font: .82rem ui-monospace, monospace; overflow-wrap: anywhere }
+code { font: .72rem ui-monospace, monospace; overflow-wrap: anywhere }
 )";
 
 std::string code(const std::string& text) {

@@ -155,7 +155,8 @@ DocumentText text_of(const MemoStore& store, const StoredDocument& document) {
 Question question_at(const DocumentText& document, const WordMatch& match, std::string_view tail) {
   const auto word = static_cast<size_t>(match.begin);
   auto end = static_cast<size_t>(match.end);
-  end += bytes_for_tail(std::string_view(document.text).substr(end, 2 * tail.size() + 64), tail);
+  const auto rest = std::string_view(document.text).substr(end, 2 * tail.size() + 64);
+  end += rest.starts_with(tail) ? tail.size() : bytes_for_tail(rest, tail);
   size_t first = static_cast<size_t>(std::ranges::upper_bound(document.begins, word) -
                                      document.begins.begin()) -
                  1;

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <optional>
 
+#include "program/jobs/file_jobs.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::jobs {
@@ -56,6 +58,31 @@ TEST_F(StoreJobs, RecallRecitesWithItsSources) {
   EXPECT_EQ(json["text"], "sat\n");
   EXPECT_EQ(json["tokens"][0]["sources"][0]["document"], "raven");
   EXPECT_EQ(json["finish"], "max_tokens");
+}
+
+TEST_F(StoreJobs, AskAnswersEachPromptAsRecallDoes) {
+  Ask ask;
+  ask.tokens = 4;
+  ask.prompts = {"The raven ", "The lamp w"};
+  const Json data = run(ask).json()["data"];
+  ASSERT_EQ(data.size(), 2u);
+  EXPECT_EQ(data[0]["text"], "sat\n");
+  EXPECT_EQ(data[1]["prompt"], "The lamp w");
+  ask.prompts.assign(Ask::kMost + 1, "The raven ");
+  EXPECT_THAT(message_of<UsageError>([&] { run(ask); }), HasSubstr("1001 prompts; at most 1000"));
+}
+
+TEST_F(StoreJobs, UpdateIsAJobOnAnOpenWriter) {
+  std::filesystem::create_directory(folder_ / "texts");
+  std::ofstream(folder_ / "texts/lamp") << "The lamp is out.\n";
+  Update update;
+  update.files = {(folder_ / "texts").native()};
+  update.prune = true;
+  MemoWriter writer(store());
+  const Json json = update.run(writer, kSilent).json();
+  EXPECT_EQ(json["data"][0]["outcome"], "replaced");
+  EXPECT_EQ(json["pruned"][0]["id"], "raven");
+  EXPECT_EQ(writer.ledger().totals().documents, 1);
 }
 
 TEST_F(StoreJobs, FindCountsAllPlacesAndShowsTheFirst) {
