@@ -13,7 +13,7 @@ namespace {
 /// A store that is read while texts are erased from it: readers that open a full-text index just
 /// as a VACUUM ends find another schema than the one that they began to read.
 TEST(Sqlite, ReadersOpenAnIndexWhileAWriterVacuums) {
-  const TemporaryFolder folder(test::folder_in_memory());
+  const test::TemporaryFolder folder(test::folder_in_memory());
   const auto path = folder / "words.sqlite";
   Database writer(path, Access::kWrite);
   writer.execute("PRAGMA journal_mode = WAL; CREATE VIRTUAL TABLE words USING fts5 (text)");

@@ -130,7 +130,14 @@ void run_files(FilesCommand<Job> command) {
         "--replace",
         done, counted(std::ssize(admitted.documents), "document")));
   }
-  writer.checkpoint();
+  try {
+    writer.checkpoint();
+  } catch (const SystemError& error) {
+    throw SystemError(
+        fmt::format("{}; the documents printed above are kept, and the next command that writes to "
+                    "the store finishes the work",
+                    error.what()));
+  }
   progress.update(admitted.bytes);
   if (job.replace) print_counts(answer);
   for (const auto& refusal : answer.refusals) fmt::print(stderr, "not memorized: {}\n", refusal);

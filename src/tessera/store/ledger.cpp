@@ -58,7 +58,7 @@ Ledger::Ledger(const std::filesystem::path& path, Access access, const std::stri
   // Deleted rows are overwritten, so that a name does not outlive its row.
   database_->execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
   if (log_bytes() > 0) changes_when_tidy_ = -1;
-  database_->empty_log();  // of what a killed process left there
+  database_->empty_log(sqlite::Database::Readers::kPass);  // of what a killed process left there
   if (format_ == kLedgerFormat) return;
   upgrade_ledger_tables(*database_, format_);
   format_ = kLedgerFormat;
@@ -349,7 +349,7 @@ void Ledger::tidy() {
 
 /// Where a reader would be left with what was forgotten, says so.
 void Ledger::empty_log() {
-  if (!database_->empty_log())
+  if (!database_->empty_log(sqlite::Database::Readers::kWait))
     throw std::runtime_error(path() +
                              ": the document is forgotten, but another process still reads the "
                              "state before, so its text stays in the file for now; the next "

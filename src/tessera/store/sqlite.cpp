@@ -102,17 +102,19 @@ void Database::replace_by(const Database& other) {
   check(::sqlite3_backup_finish(copying));
 }
 
-bool Database::empty_log() {
+bool Database::empty_log(Readers readers) {
+  ::sqlite3_busy_timeout(connection_.get(), readers == Readers::kWait ? kBusyMilliseconds : 0);
   Statement log(*this, "PRAGMA wal_checkpoint(TRUNCATE)");
   const bool kept = log.step() && log.integer(0) != 0;
   log.run();
+  ::sqlite3_busy_timeout(connection_.get(), kBusyMilliseconds);
   return !kept;
 }
 
 bool Database::empty_log_and_counts() {
   constexpr std::array<sqlite3_int64, 3> kCounts = {24, 40, 92};  // changes, schemas, and again
   constexpr std::array<uint8_t, 4> kOne = {0, 0, 0, 1};           // sqlite.org/fileformat2.html
-  if (!empty_log()) return false;
+  if (!empty_log(Readers::kPass)) return false;
   sqlite3_file* file = nullptr;
   check(::sqlite3_file_control(connection_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
   for (const sqlite3_int64 offset : kCounts)

@@ -36,9 +36,10 @@ class Database {
   /// Gets every page of the other, in one transaction: readers see all of it or nothing.
   void replace_by(const Database& other);
   /// Moves what the log holds into the file and empties the log; false, if another process still
-  /// reads what was before.
-  bool empty_log();
-  /// The same, and sets the numbers in the file's header that count its changes to 1, so that the
+  /// reads what was before. kWait: for ten seconds for it to end.
+  enum class Readers { kWait, kPass };
+  bool empty_log(Readers readers);
+  /// The same if nobody reads, and sets the numbers in the file's header that count its changes to 1, so that the
   /// file shows its content alone. Those numbers mean nothing while there is no log.
   bool empty_log_and_counts();
   /// Statements ask this now and then while they run, at least once for a piece of a document;

@@ -2,6 +2,7 @@
 // kept.
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -120,6 +121,27 @@ class MemoFullDisk : public ::testing::Test {
 
 TEST_F(MemoFullDisk, Memorize) {
   run_on_the_store({"memo", "memorize", path("store"), path("texts")});
+}
+
+/// Documents that are kept although the command fails are printed, and the message says so.
+TEST_F(MemoFullDisk, WhatIsKeptIsNamed) {
+  int kept = 0;
+  std::filesystem::copy(path("store"), path("before"));
+  for (uint64_t limit = kStep; limit < kLargest; limit += kStep) {
+    const Outcome run =
+        tessera({"memo", "memorize", path("store"), path("texts")}, {.largest_file = limit});
+    if (run.status == 0) break;
+    const Outcome list = tessera({"memo", "documents", path("store"), "--json"});
+    for (const auto& document : config::Json::parse(list.out)["data"]) {
+      const auto id = document["id"].get<std::string>();
+      if (id == "early") continue;
+      ++kept;
+      EXPECT_THAT(run.out, HasSubstr(id + ": ")) << limit;
+    }
+    std::filesystem::remove_all(path("store"));
+    std::filesystem::copy(path("before"), path("store"));
+  }
+  EXPECT_GE(kept, 1);
 }
 
 TEST_F(MemoFullDisk, Forget) {

@@ -1,0 +1,73 @@
+#include "tessera/store/remains.h"
+
+#include "tests/store/small_stores.h"
+
+namespace tessera::store {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(PieceSet, FindsItsPiecesAnywhere) {
+  PieceSet set(4);
+  set.add("abcdefghij");  // "abcd" and "efgh"; the rest is shorter than a piece
+  const auto found = [&](std::string_view bytes) {
+    std::vector<std::string> pieces;
+    set.find(bytes, [&](std::string_view piece) { pieces.emplace_back(piece); });
+    return pieces;
+  };
+  EXPECT_THAT(found("xxefghabcdabcx"), ElementsAre("efgh", "abcd"));
+  EXPECT_THAT(found("bcde fghi"), ElementsAre());
+  EXPECT_THAT(found("abc"), ElementsAre());
+  set.remove("abcd");
+  EXPECT_THAT(found("abcdefgh"), ElementsAre("efgh"));
+}
+
+class RemainsTest : public StoreTest {
+ protected:
+  static constexpr const char* kSecret = "The treasure lies below the third oak behind the mill.\n";
+  static constexpr const char* kKept =
+      "Behind the mill stands a house, below the third oak a bank.\n";
+
+  RemainsTest() {
+    memorize(store(), "kept", kKept);
+    memorize(store(), "secret", kSecret);
+    const MemoStore opened(store());
+    remains_.add(opened, opened.ledger().get("secret"));
+  }
+  /// Files with remains.
+  std::vector<std::string> found() const {
+    std::vector<std::string> names;
+    for (const ScannedFile& file : remains_.scan(store(), [](int64_t, int64_t) {}))
+      if (file.found > 0) names.push_back(file.name);
+    return names;
+  }
+
+  Remains remains_;
+};
+
+TEST_F(RemainsTest, AreInTheLedgerUntilTheDocumentIsForgotten) {
+  EXPECT_THAT(found(), ElementsAre("ledger.sqlite"));
+  forget(store(), "secret");
+  remains_.leave_out(MemoStore(store()));
+  EXPECT_THAT(found(), ElementsAre());
+}
+
+TEST_F(RemainsTest, AreFoundInEachCodingInAnyFile) {
+  forget(store(), "secret");
+  remains_.leave_out(MemoStore(store()));
+  const std::string rest = std::string(kSecret).substr(3, 31);  // has a whole run of 16 bytes
+  std::string narrow, wide;
+  for (const char letter : std::string(kSecret).substr(5, 15)) {
+    narrow.append({letter, '\0'});
+    wide.append({letter, '\0', '\0', '\0'});
+  }
+  for (const std::string& bytes : {rest, narrow, wide}) {
+    overwrite(store() / "left", "xyz" + bytes + "xyz");
+    EXPECT_THAT(found(), ElementsAre("left")) << bytes;
+  }
+  overwrite(store() / "left", kKept);
+  EXPECT_THAT(found(), ElementsAre()) << "another document's own words";
+}
+
+}  // namespace
+}  // namespace tessera::store

@@ -1,0 +1,32 @@
+#include "tessera/store/shared_passages.h"
+
+#include "tests/store/small_stores.h"
+
+namespace tessera::store {
+namespace {
+
+TEST_F(StoreTest, SharedPassagesAreRunsOfEqualWords) {
+  const std::string passage = "one two three four five six seven eight nine ten eleven twelve";
+  memorize(store(), "asked", passage + " thirteen. And then nothing more.\n");  // 17 words
+  memorize(store(), "quotes", "A preface\nof four words.\n" + passage + " thirteen, he said.\n");
+  memorize(store(), "typed", "ONE two,\nthree four five six seven eight nine ten eleven twelve!\n");
+  memorize(store(), "eleven", passage.substr(4) + " and so on and so on\n");
+  memorize(store(), "other", "Nothing of this is there.\n");
+  const auto shared = [&](const std::string& id) {
+    const MemoStore opened(store());
+    return shared_passages(opened.ledger(), opened.tokenizer(), {opened.ledger().get(id)},
+                           [](int64_t, int64_t) {});
+  };
+  const auto found = shared("asked");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].document, "quotes");
+  EXPECT_EQ(found[0].words, 13) << "two windows of twelve";
+  EXPECT_EQ(found[0].share, 13.0 / 17);
+  EXPECT_EQ(found[0].line, 3);
+  EXPECT_EQ(found[1].document, "typed");
+  EXPECT_EQ(found[1].words, 12);
+  EXPECT_TRUE(shared("other").empty());
+}
+
+}  // namespace
+}  // namespace tessera::store
