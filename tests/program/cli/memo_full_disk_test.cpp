@@ -131,8 +131,9 @@ TEST_F(MemoFullDisk, WhatIsKeptIsNamed) {
     const Outcome run =
         tessera({"memo", "memorize", path("store"), path("texts")}, {.largest_file = limit});
     if (run.status == 0) break;
-    const Outcome list = tessera({"memo", "documents", path("store"), "--json"});
-    for (const auto& document : config::Json::parse(list.out)["data"]) {
+    const auto list =
+        config::Json::parse(tessera({"memo", "documents", path("store"), "--json"}).out);
+    for (const auto& document : list["data"]) {
       const auto id = document["id"].get<std::string>();
       if (id == "early") continue;
       ++kept;
