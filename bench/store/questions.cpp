@@ -149,8 +149,9 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
         words.push_back(part.substr(static_cast<size_t>(all[i].begin),
                                     static_cast<size_t>(all[i].end - all[i].begin)));
       const std::string next = part.substr(static_cast<size_t>(all[length].end), 60);
-      const size_t place = 1 + random.below(length - 1);
-      slip(words, place, (place + 1 + random.below(length - 1)) % length);
+      const size_t place =
+          1 + random.below(length - 2);  // not the last: the text goes on behind it
+      slip(words, place, (place + 1 + random.below(length - 2)) % (length - 1));
       ++asked;
       const auto question = store::read_question(store, fmt::format("{}", fmt::join(words, " ")));
       if (static_cast<int64_t>(question.tokens.size()) < store.memory().window_lengths().front()) {
