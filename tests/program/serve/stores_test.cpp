@@ -364,7 +364,7 @@ TEST_F(Stores, AReaderWhomNobodyWantsGivesUp) {
     const auto read = [&](const ServedStore::Snapshot& snapshot) {
       for (;;)
         if (reads_documents)
-          snapshot.store.token_counts();
+          snapshot.store.ledger().token_counts();
         else
           snapshot.look_up();
     };
