@@ -1,6 +1,9 @@
 """The examples of docs/python.md, as a reader would type them."""
 
+import contextlib
 import doctest
+import io
+import json
 import os
 import re
 import shutil
@@ -23,3 +26,16 @@ def test_examples_print_what_the_page_says(tmp_path, monkeypatch):
     assert len(test.examples) > 20
     result = doctest.DocTestRunner(optionflags=doctest.FAIL_FAST).run(test)
     assert result.failed == 0
+
+
+def test_the_notebook_prints_what_it_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((SOURCE / "examples/python/memories.ipynb").read_text())
+    names = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        shown = [line for output in cell["outputs"] for line in output.get("text", [])]
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec("".join(cell["source"]), names)
+        assert printed.getvalue() == "".join(shown)

@@ -126,6 +126,13 @@ store::Duplicates duplicates_of(const Files& files) {
   return files.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
 }
 
+/// The beginning of a text, without the character that its end would cut.
+std::string_view sample_of(std::string_view text) {
+  size_t end = std::min(kSample, text.size());
+  while (end < text.size() && end > 0 && (text[end] & 0xC0) == 0x80) --end;
+  return text.substr(0, end > 0 ? end : kSample);
+}
+
 /// Adds a document, or throws what is wrong with it.
 void admit(const FileDocument& document, const store::MemoWriter& writer,
            store::Duplicates duplicates, Admitted& admitted, double& pairs) {
@@ -133,7 +140,7 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
     writer.check_id(document.id, duplicates);
     if (text.empty()) throw DataError(document.id, "is empty; there is nothing to memorize");
     const memo::TextMemoryConfig& memory = writer.config().memory;
-    const std::string_view sample = text.substr(0, kSample);
+    const std::string_view sample = sample_of(text);
     const double times = static_cast<double>(text.size()) / static_cast<double>(sample.size());
     const std::vector<int32_t> encoded = writer.tokenizer().encode(sample);
     const double tokens = times * static_cast<double>(encoded.size());

@@ -54,6 +54,13 @@ class Run:
         return f"<tessera.Run {str(self.path)!r}>"
 
 
+class Picture(str):
+    """The text of an SVG picture."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
 class Study:
     """A study that is done: its folder, its tables and its pictures. A notebook draws its report."""
 
@@ -70,9 +77,12 @@ class Study:
         return tables
 
     @property
-    def pictures(self) -> dict[str, str]:
-        """The SVG of each picture, by its name."""
-        return {file.stem: file.read_text(encoding="utf-8") for file in self.path.glob("*.svg")}
+    def pictures(self) -> dict[str, Picture]:
+        """Each picture by its name; a notebook draws it."""
+        return {
+            file.stem: Picture(file.read_text(encoding="utf-8"))
+            for file in sorted(self.path.glob("*.svg"))
+        }
 
     @property
     def report(self) -> Page:
