@@ -30,16 +30,16 @@ ComparisonSettings<Task> reduced_combinatorial(const Task& task, int64_t steps,
   return settings;
 }
 
-/// The same with a rate that rises for 200 updates to 3e-3 and falls to a hundredth, and samples
-/// that grow from `first` on: with those of the task alone training stays for thousands of updates
-/// where answers are told by the order of the input.
+/// The same with a rate that rises for 200 updates and falls to a hundredth, factors alpha that
+/// begin elsewhere, and samples that grow from `first` on.
 template <typename Task>
-ComparisonSettings<Task> solved_combinatorial(const Task& task, const Task& first, int64_t steps,
-                                              int64_t growing_steps,
-                                              const std::array<double, 3>& alpha) {
+ComparisonSettings<Task> growing_combinatorial(const Task& task, const Task& first,
+                                               int64_t growing_steps, int64_t steps,
+                                               double learning_rate,
+                                               const std::array<double, 3>& alpha) {
   ComparisonSettings<Task> settings = reduced_combinatorial(task, steps);
   settings.stm = short_training_stm(4, 32, alpha);
-  settings.train = falling_training(steps, 3e-3, 200);
+  settings.train = falling_training(steps, learning_rate, 200);
   settings.first_task = first;
   settings.data.growing_steps = growing_steps;
   return settings;
@@ -131,22 +131,16 @@ task::GraphConfig small_graphs() {
   return {.max_nodes = 8, .max_edges = 12, .features = 16};
 }
 
-ComparisonSettings<task::GraphConfig> solved_graphs() {
-  const task::GraphConfig first = {
-      .min_nodes = 3, .max_nodes = 4, .min_edges = 2, .max_edges = 6, .features = 16};
-  return solved_combinatorial(small_graphs(), first, 6'000, 2'500, {0.9, 0.5, 0.5});
-}
-
 void run_convex_hull(StudyContext& context) {
   using task::ConvexHullConfig;
   const ConvexHullConfig small = {
       .min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard};
-  const ConvexHullConfig first = {.min_points = 3, .max_points = 3, .most_points = 10};
+  const ConvexHullConfig first = {.min_points = 3, .max_points = 10, .most_points = 10};
   const auto settings =
       context.settings(quick_combinatorial<ConvexHullConfig>(small),
-                       solved_combinatorial<ConvexHullConfig>(
+                       growing_combinatorial<ConvexHullConfig>(
                            {.max_points = 10, .most_points = 10, .coordinates = kStandard}, first,
-                           6'000, 2'500, {0, 0, 0}),
+                           2'500, 5'000, 2e-3, {0.9, 0.5, 0.5}),
                        paper_combinatorial<ConvexHullConfig>(), {"task"});
   compare_on_points(
       context, "convex-hull", settings,
@@ -174,7 +168,7 @@ void run_travelling_salesman(StudyContext& context) {
   const TravellingSalesmanConfig first = {.min_points = 3, .max_points = 3, .most_points = 5};
   const auto settings =
       context.settings(quick_combinatorial<TravellingSalesmanConfig>(small),
-                       solved_combinatorial(small, first, 8'000, 2'000, {0, 0, 0}),
+                       growing_combinatorial(small, first, 2'000, 8'000, 3e-3, {0, 0, 0}),
                        paper_combinatorial<TravellingSalesmanConfig>(), {"task"});
   compare_on_points(
       context, "travelling-salesman", settings,
@@ -199,7 +193,8 @@ namespace {
 
 void run_shortest_path(StudyContext& context) {
   using task::GraphConfig;
-  const auto settings = context.settings(quick_combinatorial(small_graphs()), solved_graphs(),
+  const auto settings = context.settings(quick_combinatorial(small_graphs()),
+                                         reduced_combinatorial(small_graphs(), 8'000),
                                          paper_combinatorial<GraphConfig>(), {"task"});
   compare_on_combinatorial(
       context, "shortest-path", settings,
@@ -223,7 +218,8 @@ namespace {
 
 void run_spanning_tree(StudyContext& context) {
   using task::GraphConfig;
-  const auto settings = context.settings(quick_combinatorial(small_graphs()), solved_graphs(),
+  const auto settings = context.settings(quick_combinatorial(small_graphs()),
+                                         reduced_combinatorial(small_graphs(), 8'000),
                                          paper_combinatorial<GraphConfig>(), {"task"});
   compare_on_combinatorial(
       context, "spanning-tree", settings,

@@ -114,7 +114,7 @@ void run_recipes(StudyContext& context) {
       const Trained trained = train_contestant(context, learner, {.name = name}, 0, 1);
       const ShownMetric metric = learner.shown().front();
       const double test = metric.factor * trained.test.at(metric.name);
-      table.add_row({one.model, one.rate, one.how, learner.parameter_count(),
+      table.add_row({one.model, fmt::format("{:.2g}", one.rate), one.how, learner.parameter_count(),
                      Cell::fixed(trained.validation_loss(), 4),
                      Cell::fixed(test, metric.decimals)});
       results.add_point({.series = one.model, .x = one.rate, .y = test});
@@ -135,7 +135,7 @@ Study recipes() {
           .title = "How each model is best trained on a task",
           .paper = kPaper,
           .figure = "figure 2, table 3",
-          .cost = {.quick = about(10), .standard = about(1500)},
+          .cost = {.quick = took(10), .standard = about(1500)},
           .run = run_recipes};
 }
 
