@@ -28,7 +28,7 @@ std::string file_of(std::array<int64_t, kDimension * kDimension> entries) {
     auto bytes = std::as_writable_bytes(std::span(entries));
     return memo::ExactCorrelationMemory::from_bytes(kDimension, kDimension, 64, bytes, nullptr);
   });
-  MatrixFile::write(folder / "seed", config(), 0, /*change=*/7, shard);
+  MatrixFile::write(folder / "seed", config(), 0, shard, /*change=*/7, "before");
   return fuzz::read(folder / "seed");
 }
 
@@ -47,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto file = MatrixFile::open(folder / "input", config(), 0);
     const memo::MemoryShard shard = file.shard();
     shard.matrix();
-    MatrixFile::write(folder / "saved", config(), 0, file.state().change, shard);
+    MatrixFile::write(folder / "saved", config(), 0, shard, file.state().change,
+                      file.state().after);
     const auto saved = MatrixFile::open(folder / "saved", config(), 0);
     if (saved.state().change != file.state().change || saved.state().pairs != file.state().pairs ||
         !std::ranges::equal(saved.shard().matrix().bytes(), shard.matrix().bytes()))

@@ -134,8 +134,11 @@ void note_in_history(const fs::path& store, const store::Certificate& certificat
 Erase::Answer Erase::run(const fs::path& store, const OnNews& on_news,
                          const OnProgress& on_progress) const {
   check_certificate_can_be_written(*this);
-  Answer answer{.dry_run = dry_run};
-  store::Certificate shown{.program = version_line(), .time = std::time(nullptr)};
+  Answer answer;
+  answer.dry_run = dry_run;
+  store::Certificate shown;
+  shown.program = version_line();
+  shown.time = std::time(nullptr);
   store::Remains remains;
   {
     const MemoStore before(store);

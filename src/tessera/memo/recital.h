@@ -30,9 +30,9 @@ class Recital {
   Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
           std::span<const int32_t> context, std::optional<int32_t> end_of_text);
 
-  /// The next token, or none if nothing stored continues here, also after an end of text. Its evidence is that of its whole
-  /// continuation; its probability weighs all continuations against each other. Throws
-  /// UsageError on a context with an id outside the vocabulary.
+  /// The next token, or none if nothing stored continues here, also after an end of text. Its
+  /// evidence is that of its whole continuation; its probability weighs all continuations against
+  /// each other. Throws UsageError on a context with an id outside the vocabulary.
   std::optional<NextToken> next();
 
  private:

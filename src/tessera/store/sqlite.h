@@ -39,8 +39,8 @@ class Database {
   /// reads what was before. kWait: for ten seconds for it to end.
   enum class Readers { kWait, kPass };
   bool empty_log(Readers readers);
-  /// The same if nobody reads, and sets the numbers in the file's header that count its changes to 1, so that the
-  /// file shows its content alone. Those numbers mean nothing while there is no log.
+  /// The same if nobody reads, and sets the numbers in the file's header that count its changes to
+  /// 1, so that the file shows its content alone. Those numbers mean nothing while there is no log.
   bool empty_log_and_counts();
   /// Statements ask this now and then while they run, at least once for a piece of a document;
   /// where it is true they throw tessera::Interrupted. {}: never.
