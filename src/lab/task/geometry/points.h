@@ -24,8 +24,7 @@ constexpr std::array<std::string_view, 2> enum_names(PointFeatures) {
 }
 
 /// How a model reads coordinates. kUnit: as they are, in [0, 1), like the published data;
-/// kStandard: with mean 0 and deviation 1, from which training finds out several times sooner how
-/// points lie to one another.
+/// kStandard: with mean 0 and deviation 1.
 enum class PointCoordinates { kUnit, kStandard };
 constexpr std::array<std::string_view, 2> enum_names(PointCoordinates) {
   return {"unit", "standard"};
