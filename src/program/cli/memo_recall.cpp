@@ -6,6 +6,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <type_traits>
 
 #include "program/cli/memo_answer.h"
 #include "program/cli/memo_verbs.h"
@@ -85,7 +86,8 @@ Verb& add_verb(Verb& memo, const std::shared_ptr<Command<Job>>& command, Run run
               "The store, a folder; or the addresses of stores that 'tessera serve' serves, which "
               "answer together: http://HOST:PORT/v1/stores/NAME")
       .required();
-  verb.options(command->job);
+  Option prompts = verb.options(command->job).front();
+  if constexpr (std::is_same_v<Job, jobs::Ask>) prompts.required(false);  // else of standard input
   verb.option("--host-seconds", command->hosts.seconds,
               "Timeout per host request, in seconds; slower hosts are left out of the answer")
       .between(0.1, 86400);

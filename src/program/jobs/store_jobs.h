@@ -94,8 +94,9 @@ struct Ask : Reciting {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("prompts", prompts,
-          "texts to continue; the verb reads them from standard input, one a "
-          "line, where none is given");
+          "texts to continue; the verb reads them from standard input, one a line, where none is "
+          "given",
+          config::required());
     Reciting::visit_fields(field);
   }
 

@@ -95,7 +95,7 @@ int64_t Ledger::state() const {
   visit_documents([&](const StoredDocument& document) {
     sum.add(fmt::format("{} {} {}\n", document.number, document.checksum, document.id));
   });
-  return static_cast<int64_t>(std::stoull(sum.hex(), nullptr, 16) >> 1);
+  return static_cast<int64_t>(std::stoull(sum.hex(), nullptr, 16) >> 11);
 }
 
 LedgerTotals Ledger::totals() const {

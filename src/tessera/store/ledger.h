@@ -114,7 +114,7 @@ class Ledger {
   void take_snapshot();
 
   int64_t last_change() const;
-  /// A number that differs, but for chance, where the documents or the changes differ.
+  /// A number below 2^53 that differs, but for chance, where the documents or the changes differ.
   int64_t state() const;
   LedgerTotals totals() const;
   /// In the order in which they were stored.

@@ -7,6 +7,7 @@
 
 #include "lab/task/babi/simulator.h"
 #include "lab/task/learner_kinds.h"
+#include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/text/text_learner.h"
@@ -33,6 +34,13 @@ std::string some_stories(const fs::path& folder) {
   return (folder / "stories").native();
 }
 
+/// Samples of a task, as docs/tasks.md shows them.
+std::string some_samples(const fs::path& folder) {
+  const fs::path file = folder / "samples.jsonl";
+  write_file(file, "{\"inputs\": [[0, 1], [1, 0]], \"bits\": [[1]]}\n");
+  return file.native();
+}
+
 TEST(Configurations, EveryExampleMakesANetwork) {
   const test::TemporaryFolder folder;
   int files = 0;
@@ -41,7 +49,11 @@ TEST(Configurations, EveryExampleMakesANetwork) {
     ++files;
     config::Json json = config::read_toml(entry.path());
     if (json.contains("task")) {
-      if (json["task"]["name"] == "babi") json["data"]["folder"] = some_stories(folder.path());
+      config::Json& task = json["task"];
+      if (task.contains("file"))
+        task["file"] = task["validation"] = task["test"] = some_samples(folder.path());
+      else if (task["name"] == "babi")
+        json["data"]["folder"] = some_stories(folder.path());
       EXPECT_NO_THROW(task::make_learner(json, ""));
       continue;
     }
