@@ -86,7 +86,7 @@ def test_merges_rebuilds_and_exports(store, tmp_path):
         other.memorize("third.txt", "A third text, of which nobody has heard before.\n")
     with tessera.Store.merge(tmp_path / "both", [store.path, other.path]) as both:
         assert both.stat().documents == 3
-        both.export(tmp_path / "memory.safetensors")
+        both.export(out=tmp_path / "memory.safetensors")
         assert (tmp_path / "memory.safetensors").stat().st_size > 256 * 256 * 4
         both.rebuild("bpe", vocabulary=300)
         assert both.stat().vocabulary > 257

@@ -37,7 +37,10 @@ std::string some_stories(const fs::path& folder) {
 /// Samples of a task, as docs/tasks.md shows them.
 std::string some_samples(const fs::path& folder) {
   const fs::path file = folder / "samples.jsonl";
-  write_file(file, "{\"inputs\": [[0, 1], [1, 0]], \"bits\": [[1]]}\n");
+  std::string lines;
+  for (int sample = 0; sample < 64; ++sample)
+    lines += "{\"inputs\": [[0, 1], [1, 0]], \"bits\": [[1]]}\n";
+  write_file(file, lines);
   return file.native();
 }
 

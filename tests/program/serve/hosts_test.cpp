@@ -430,14 +430,15 @@ TEST_F(StoresTogether, WhatAPartIsAskedIsChecked) {
                           const std::string& body = "") {
     return tiny.ask(method, path + rest, body).status;
   };
+  const std::string now = "?change=" + std::to_string(state["change"].get<int64_t>());
   EXPECT_EQ(status("GET", "/matrix?change=99"), 409);
-  EXPECT_EQ(status("GET", "/matrix?change=2"), 400) << "no rows";
-  EXPECT_EQ(status("POST", "/values?change=2", "abc"), 400);
-  EXPECT_EQ(status("POST", "/values?change=2", std::string(516, '\xff')), 400) << "no such matrix";
-  EXPECT_EQ(status("POST", "/values?change=2", std::string(516, '\0')), 200);
-  EXPECT_EQ(status("POST", "/readings?change=2", "{}"), 400);
-  EXPECT_EQ(status("POST", "/sources?change=2", R"({"tokens":[9999]})"), 400);
-  EXPECT_EQ(status("POST", "/sources?change=2", R"({"tokens":[1],"first":2})"), 400);
+  EXPECT_EQ(status("GET", "/matrix" + now), 400) << "no rows";
+  EXPECT_EQ(status("POST", "/values" + now, "abc"), 400);
+  EXPECT_EQ(status("POST", "/values" + now, std::string(516, '\xff')), 400) << "no such matrix";
+  EXPECT_EQ(status("POST", "/values" + now, std::string(516, '\0')), 200);
+  EXPECT_EQ(status("POST", "/readings" + now, "{}"), 400);
+  EXPECT_EQ(status("POST", "/sources" + now, R"({"tokens":[9999]})"), 400);
+  EXPECT_EQ(status("POST", "/sources" + now, R"({"tokens":[1],"first":2})"), 400);
 }
 
 }  // namespace
