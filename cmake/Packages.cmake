@@ -9,6 +9,8 @@ set(CPACK_PACKAGE_CONTACT "The Tessera authors <maintainers@tessera.example>")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Where the libraries lie that another of these packages holds.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 
 set(CPACK_DEBIAN_TESSERA_PACKAGE_NAME tessera)
 set(CPACK_COMPONENT_TESSERA_DESCRIPTION
@@ -48,5 +50,4 @@ memories as PyTorch modules, and trained models that can be looked into.")
 # Its modules are built for this Python and this PyTorch.
 set(CPACK_DEBIAN_PYTHON3-TESSERA_PACKAGE_DEPENDS
     "libtessera-dev (= ${PROJECT_VERSION}), python3 (>= ${TESSERA_PYTHON_VERSION}), python3 (<< ${TESSERA_PYTHON_VERSION}.99), python3-torch")
-set(CPACK_DEBIAN_PYTHON3-TESSERA_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 include(CPack)
