@@ -49,9 +49,10 @@ Response inspect_text(Service& service, const Request& request) {
                    service.limits.tokens_per_request)
         .about("text");
   jobs::Inspect job;
-  fields.read(config::fields_of(job));
-  encoded_text(model, job.token, SpecialTokens::kRecognised,
-               "token");  // refused where it cannot be
+  auto known = config::fields_of(job);  // the text has been read
+  std::erase_if(known, [](const config::Field& field) { return field.name == "text"; });
+  fields.read(known);
+  encoded_text(model, job.token, SpecialTokens::kRecognised, "token");  // refuses what it cannot
   Json json = {{"model", model.name}};
   json.update(inspect_now(model, request.asker, job, text).json());
   return json_response(json);

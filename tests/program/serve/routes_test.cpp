@@ -94,6 +94,16 @@ TEST(Routes, WhichMemoriesMadeAToken) {
     }
   }
   EXPECT_NEAR(sum, expected.logit, 1e-4);  // the parts are all there is
+  Json tokens = Json::array();
+  for (const int64_t token : text) tokens.push_back(token);
+  const Json of_tokens = tiny.json(tiny.post("/v1/inspect", {{"model", "mosaic"},
+                                                             {"tokens", tokens},
+                                                             {"token", "g"},
+                                                             {"position", 6},
+                                                             {"memories", 3},
+                                                             {"alternatives", 4}}));
+  EXPECT_EQ(of_tokens, reply);
+  EXPECT_EQ(tiny.post("/v1/inspect", {{"text", "ab"}, {"token", "two"}}).status, 400);
   EXPECT_EQ(tiny.post("/v1/inspect", {{"text", ""}}).status, 400);
   EXPECT_EQ(tiny.post("/v1/inspect", {{"text", "ab"}, {"position", 2}}).status, 400);
   EXPECT_EQ(tiny.post("/v1/inspect", {{"tokens", {1, 999}}}).status, 400);
