@@ -99,7 +99,9 @@ class Kills : public ::testing::Test {
     RandomStream random(seed);
     auto held = documents();
     int between = 0;  // kills between two documents of a run
-    for (int i = 0; i < kills && !HasFatalFailure(); ++i) {
+    // Where a kill falls hangs on the machine: more come until enough fell between two documents.
+    const auto enough = [&](int i) { return i >= 20 * kills || between >= kills / 8; };
+    for (int i = 0; (i < kills || !enough(i)) && !HasFatalFailure(); ++i) {
       // Half of them while documents come and go, which is before the files are settled.
       const auto last = static_cast<int64_t>(random.below(i % 2 == 0 ? calls : calls / 3));
       tessera(next_command(held), {.system_calls = last});
