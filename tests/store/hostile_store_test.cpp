@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "tessera/store/question.h"
 #include "tessera/store/sqlite.h"
 #include "tests/store/damage.h"
 
@@ -110,6 +111,25 @@ TEST_F(HostileStore, NumbersOutOfAllBounds) {
 }
 
 /// A page that two others lead to: what is read row by row would come again and again.
+// Questions find their places by the index, and then read the documents there.
+TEST_F(HostileStore, AnIndexOfOtherTextsThanTheDocuments) {
+  const std::string question = document_text(1).substr(0, 120);
+  ASSERT_GT(read_question(MemoStore(store()), question).tokens.size(), 0u);
+  for (const char* change :
+       {"INSERT INTO words (rowid, text) SELECT 77, text FROM words WHERE rowid = 1;"
+        "INSERT INTO passages VALUES (77, 99, 1)",
+        "UPDATE passages SET document = 3 - document",
+        "UPDATE words SET text = 'and then ' || text"}) {
+    std::filesystem::copy(store(), store("other"));
+    sqlite::Database((store("other") / "ledger.sqlite").native(), sqlite::Access::kWrite)
+        .execute(change);
+    EXPECT_THAT(message_of<DataError>([&] { read_question(MemoStore(store("other")), question); }),
+                HasSubstr("full-text index has a text that no document has"))
+        << change;
+    std::filesystem::remove_all(store("other"));
+  }
+}
+
 TEST_F(HostileStore, PagesThatLeadRoundInCircles) {
   sql("WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 40) "
       "INSERT INTO documents SELECT i, printf('%0900d', i), 0, 0, '' FROM n");

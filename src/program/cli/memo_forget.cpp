@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,7 +13,6 @@
 #include "program/cli/program.h"
 #include "program/jobs/erase_job.h"
 #include "tessera/base/interrupt.h"
-#include "tessera/base/progress.h"
 
 namespace tessera::cli {
 namespace {
@@ -55,25 +55,18 @@ void print_certificate(const jobs::Erase& job, const store::Certificate& certifi
 
 void run_forget(const FolderCommand<jobs::Erase>& command) {
   const InterruptGuard interrupt;
-  std::optional<Progress> progress;
-  int64_t total = 0;
-  const auto on_progress = [&](int64_t done, int64_t of) {
-    InterruptGuard::stop_if_interrupted("interrupted");
-    if (!progress || of != total)
-      progress.emplace(stderr, std::string(jobs::Erase::kDoing), total = of);
-    progress->update(done);
-  };
+  std::optional<JobBar> bar(jobs::Erase::kDoing);
   const jobs::Erase::OnNews on_news{[&](const jobs::Erase::Answer& answer) {
-                                      if (progress) progress->wipe();
+                                      bar->wipe();
                                       if (answer.dry_run && !command.json) print_list(answer);
                                       warn_of_shared(answer.shared);
                                     },
                                     [&](const jobs::Forget::Answer& answer) {
-                                      progress->wipe();
+                                      bar->wipe();
                                       print_forgotten(answer, command.json);
                                     }};
-  const auto answer = command.job.run(command.store, on_news, on_progress);
-  progress.reset();
+  const auto answer = command.job.run(command.store, on_news, std::ref(*bar));
+  bar.reset();
   for (const auto& id : answer.forgotten_earlier)
     if (command.json && !answer.dry_run)
       print_json({{"id", id}, {"object", "document"}, {"deleted", true}});

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <memory>
-#include <optional>
 
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
@@ -42,15 +42,12 @@ Store opened(const std::string& folder,
 template <typename Job, typename Print>
 typename Job::Answer print_answer(const Command<Job>& command, Print print) {
   const auto store = opened(command.store, &Job::run);
-  std::optional<Progress> bar;
-  int64_t total = 0;
-  auto answer = command.job.run(store, [&](int64_t done, int64_t of) {
-    if constexpr (requires { Job::kDoing; }) {
-      if (!bar || of != total) bar.emplace(stderr, std::string(Job::kDoing), total = of);
-      bar->update(done);
-    }
-  });
-  bar.reset();
+  auto answer = [&] {
+    std::string_view doing;
+    if constexpr (requires { Job::kDoing; }) doing = Job::kDoing;
+    JobBar bar(doing);
+    return command.job.run(store, std::ref(bar));
+  }();
   if (command.json)
     print_json(answer.json());
   else

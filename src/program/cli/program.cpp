@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/base/progress.h"
 #include "tessera/base/version.h"
 #include "tessera/data/utf8.h"
 
@@ -47,6 +49,23 @@ int run(int argc, char** argv, const VerbSet& verbs) {
 }
 
 }  // namespace
+
+JobBar::JobBar(std::string_view doing) : doing_(doing) {}
+JobBar::~JobBar() = default;
+
+void JobBar::operator()(int64_t done, int64_t of) {
+  InterruptGuard::stop_if_interrupted("interrupted");
+  if (doing_.empty()) return;
+  if (!bar_ || of != total_) {
+    bar_.reset();  // which ends its line
+    bar_ = std::make_unique<Progress>(stderr, doing_, total_ = of);
+  }
+  bar_->update(done);
+}
+
+void JobBar::wipe() {
+  if (bar_) bar_->wipe();
+}
 
 void add_light_verbs(Verb& program) {
   add_tokenizer(program);

@@ -1,9 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
 
 #include "program/cli/verb.h"
+
+namespace tessera {
+class Progress;
+}
 
 namespace tessera::cli {
 
@@ -31,6 +39,25 @@ int run_program(int argc, char** argv, const VerbSet& verbs);
 
 /// One line: "tessera 0.1.0 (00e3a1b)".
 void print_version();
+
+/// Draws how far a job is as a bar on standard error, one for each part of the work that has
+/// another total. While an InterruptGuard lives, a signal ends the job with Interrupted.
+class JobBar {
+ public:
+  /// doing: what the bar is called; nothing is drawn where it is empty.
+  explicit JobBar(std::string_view doing);
+  ~JobBar();
+
+  /// As jobs::OnProgress.
+  void operator()(int64_t done, int64_t of);
+  /// Takes the bar off a terminal, so that a line can be printed.
+  void wipe();
+
+ private:
+  std::string doing_;
+  std::unique_ptr<Progress> bar_;
+  int64_t total_ = 0;
+};
 
 /// One line of JSON on standard output. JSON holds UTF-8 only: any other byte becomes U+FFFD.
 void print_json(const nlohmann::ordered_json& json);

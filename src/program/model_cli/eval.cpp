@@ -83,9 +83,10 @@ void run_eval_on_task(const EvalArguments& options) {
   const auto model = load_sequence_model(options.model);
   constexpr int64_t kRows = 128;
   const InterruptGuard interrupt;
-  const Metrics metrics = task::measure(
-      *model, *task, task::split_seed(options.seed, task::Split::kTest),
-      task->samples().value_or(options.samples), kRows, bar_of(jobs::Evaluate::kDoing));
+  JobBar bar(jobs::Evaluate::kDoing);
+  const Metrics metrics =
+      task::measure(*model, *task, task::split_seed(options.seed, task::Split::kTest),
+                    task->samples().value_or(options.samples), kRows, std::ref(bar));
   if (options.json) return print_json(metrics);
   for (const ShownMetric& shown : task::shown_metrics(*task))
     fmt::print("{:<30} {:.{}f}\n", shown.label, shown.factor * metrics.at(shown.name),
@@ -108,8 +109,8 @@ void run_eval(const EvalArguments& options) {
   job.options.memory = memory.get();
   if (processes) require_same_evaluation(*processes, options, folder, source);
   const InterruptGuard interrupt;
-  const auto result =
-      job.run(folder, source, processes.get(), bar_of(jobs::Evaluate::kDoing, leads));
+  JobBar bar(leads ? jobs::Evaluate::kDoing : "");
+  const auto result = job.run(folder, source, processes.get(), std::ref(bar));
   if (!leads) return;
   if (options.json)
     print_json(result.json());

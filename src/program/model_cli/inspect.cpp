@@ -140,7 +140,8 @@ void print_inspection(const Inspection& inspection, const InspectedText& text, s
 void write_page(const InspectArguments& options, const ModelFolder& folder) {
   const InterruptGuard interrupt;
   const jobs::InspectionPage job{options.job.text, options.model};
-  const auto page = job.run(folder, bar_of(jobs::InspectionPage::kDoing));
+  JobBar bar(jobs::InspectionPage::kDoing);
+  const auto page = job.run(folder, std::ref(bar));
   write_file(options.page, page.html);
   fmt::print("{}: {} tokens\n", options.page, page.tokens);
 }

@@ -2,10 +2,8 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "program/cli/verb.h"
-#include "program/jobs/progress.h"
 #include "tessera/infer/model_folder.h"
 
 namespace tessera::cli {
@@ -29,9 +27,5 @@ void add_task_data(Verb& data);
 void add_number_types(Verb& verb, NumberTypes& types);
 
 void add_version(Verb& program);
-
-/// A bar on standard error, called `doing`, for a job's progress; a signal ends the job with
-/// Interrupted while an InterruptGuard lives. Nothing is drawn where it is not shown.
-jobs::OnProgress bar_of(std::string_view doing, bool shown = true);
 
 }  // namespace tessera::cli

@@ -210,7 +210,8 @@ def _pass_on(process: subprocess.Popen[str], messages: list[str]) -> None:
     assert process.stderr is not None
     with process.stderr:
         for line in process.stderr:
-            if line.startswith("tessera: "):
+            is_error = line.startswith("tessera: ") and not line.startswith("tessera: warning: ")
+            if is_error:
                 messages.append(line.removeprefix("tessera: ").strip())
             else:
                 sys.stderr.write(line)

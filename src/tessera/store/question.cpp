@@ -99,6 +99,11 @@ std::vector<std::string> indexed_words(const std::vector<Word>& words) {
   return longest;
 }
 
+/// The index holds every text once more; a ledger from elsewhere may hold another there.
+[[noreturn]] void refuse_index(const MemoStore& store) {
+  throw DataError(store.ledger().path(), "its full-text index has a text that no document has");
+}
+
 std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredDocument>& documents,
                                const LastWords& last) {
   BestPlaces places(last);
@@ -108,6 +113,7 @@ std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredD
     for (Neighbourhood& part : store.ledger().neighbourhoods(words, words.size() - missing)) {
       const auto document =
           std::ranges::lower_bound(documents, part.document, {}, &StoredDocument::number);
+      if (document == documents.end() || document->number != part.document) refuse_index(store);
       const auto text = std::make_shared<const std::string>(std::move(part.text));
       places.add({static_cast<size_t>(document - documents.begin()), {}, text},
                  [&](auto&& append) { append(*text); });
@@ -216,9 +222,10 @@ Readings readings_of(const MemoStore& store, std::string_view typed) {
     if (place.document != number) document = text_of(store, documents[number = place.document]);
     WordMatch match = place.match;
     if (place.part) {
-      const auto begin = static_cast<int64_t>(document.text.find(*place.part));
-      match.begin += begin;
-      match.end += begin;
+      const size_t begin = document.text.find(*place.part);
+      if (begin == std::string::npos) refuse_index(store);
+      match.begin += static_cast<int64_t>(begin);
+      match.end += static_cast<int64_t>(begin);
     }
     Question question = question_at(document, match, last.tail);
     question.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
