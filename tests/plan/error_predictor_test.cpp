@@ -70,7 +70,7 @@ TEST(Predictor, ManyOutputsShareTheirGroupsInTheTail) {
   // 20 outputs and 200000 inputs: what is joined in the tail must not move the error.
   const AssociationTask task = zipf_task(200000, 20, 1.3);
   const auto q = scheme_weights({.rho = 1}, task.law);
-  const double marginal = spread_of(parallel_runs(20, [&](int64_t run) {
+  const double marginal = spread_of(parallel_runs(5, [&](int64_t run) {
                             return marginal_error(task, q, 500, static_cast<uint64_t>(run));
                           })).mean;
   EXPECT_NEAR(predicted_error(summarise_memory(task, q), 500) / marginal, 1, 0.05);

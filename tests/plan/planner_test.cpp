@@ -85,14 +85,14 @@ TEST(Planner, AveragesOverWhichInputHasWhichEmbedding) {
   const AssociationTask task = zipf_task(100, 5, 2);
   const MemoryPlan plan{.samples = 1000, .dimension = 20, .stored = 5};
   const MemoryScheme scheme{.rho = 0, .stored = plan.stored};
-  const auto plain = spread_of(parallel_runs(20000, [&](int64_t run) {
+  const auto plain = spread_of(parallel_runs(5000, [&](int64_t run) {
     const uint64_t seed = run_seed(2, run);
     RandomStream random(seed, 2);
     const std::vector<SimulatedMemory> memory = {
         {scheme_weights(scheme, sample_counts(task.law, 1000, random)), {plan.dimension}}};
     return population_errors(task, memory, seed)[0][0];
   }));
-  const Spread averaged = simulate_plan(task, plan, 20000, 1);
+  const Spread averaged = simulate_plan(task, plan, 5000, 1);
   EXPECT_NEAR(averaged.mean, plain.mean, 3 * plain.standard_error());
   EXPECT_LT(averaged.deviation, 0.7 * plain.deviation);
 }
