@@ -173,7 +173,7 @@ CertificateCheck check_certificate(const MemoStore& store, const std::filesystem
     if (json.at("format") != kFormat) throw DataError(certificate.native(), "is not a certificate");
     result.time = json.at("time");
     result.proves = json.at("proves_erasure");
-    result.same_state = store.digest() == json.at("digest_after");
+    result.same_state = store.digest() == json.at("digest_after").get<std::string>();
     std::set<std::string> erased;
     for (const Json& document : json.at("erased")) erased.insert(document.at("sha256"));
     for (const StoredDocument& document : store.ledger().documents())
