@@ -40,10 +40,6 @@ std::vector<Part> parts_of(const WindowMemory& memory, int64_t tokens) {
   for (int32_t layer = 1; layer <= memory.layers; ++layer) {
     const int64_t window = window_length(memory, layer), length = window / memory.heads;
     if (window >= tokens) break;
-    if (memory.keys != WindowMemory::Keys::kSharedSlots) {
-      parts.push_back({window, window, 1.0, window});
-      continue;
-    }
     for (int32_t slot = 0; slot < memory.heads; ++slot)
       parts.push_back({window - slot * length, length, 1.0 / memory.heads, window});
   }
@@ -167,8 +163,7 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
   constexpr int kLengths = 7, kNoises = 25;
   const auto d = static_cast<double>(dimension);
   // Slots that share one Gaussian projection have key products of variance (1 + 1/h) / d.
-  const double spread =
-      memory_.keys == WindowMemory::Keys::kSharedSlots ? 1 + 1.0 / memory_.heads : 1.0;
+  const double spread = 1 + 1.0 / memory_.heads;
   const auto variance = [&](double energy, double a) {
     return spread * a * probe.layers * (energy + (total_energy_ - energy) / d) / d;
   };

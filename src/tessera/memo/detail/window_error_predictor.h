@@ -12,23 +12,18 @@ namespace tessera::memo {
 
 /// A correlation matrix memory of text (Zanzotto et al. 2025): the key of a window of tokens is
 /// stored with the token that follows it, at every position; layer k uses windows of heads^k
-/// tokens, and all layers share one d x d matrix. The text is one document.
+/// tokens, and all layers share one d x d matrix. A key joins `heads` projected parts, so windows
+/// with equal parts interfere. The text is one document.
 struct WindowMemory {
-  enum class Keys {
-    kSharedSlots,   ///< a key joins `heads` projected parts: windows with equal parts interfere
-    kHashedWindows  ///< an independent key for each window
-  };
-
   int32_t heads = 4;
   int32_t layers = 1;
   int64_t vocabulary = 0;
-  Keys keys = Keys::kSharedSlots;
 };
 
 /// Predicts the recall of a WindowMemory, decoded by score. Besides the noise, as
 /// theory::predicted_error has it, it knows the deterministic interference: a window that shares j
-/// of the h parts of the probe adds j / h to the score of its own next token. Where parts are
-/// shared it predicts about a tenth too little error, because it leaves out how such overlaps vary.
+/// of the h parts of the probe adds j / h to the score of its own next token. It predicts about a
+/// tenth too little error, because it leaves out how such overlaps vary.
 class WindowErrorPredictor final : public RecallPredictor {
  public:
   /// Indexes tokens [n] and picks at most `probes` positions by `seed`. Throws
