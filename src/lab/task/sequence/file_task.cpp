@@ -24,7 +24,7 @@ std::vector<T> values_of(const at::Tensor& tensor) {
 }
 
 /// [T, B] of int64 or [T, B, ..] of floats.
-const at::Tensor& steps_of(const TensorFile& file, const std::string& name, int64_t T, int64_t B) {
+at::Tensor steps_of(const TensorFile& file, const std::string& name, int64_t T, int64_t B) {
   const auto found = file.tensors.find(name);
   const bool symbols = found != file.tensors.end() && found->second.dim() == 2;
   return symbols ? file.at(name, {T, B}, at::kLong) : file.at(name, {T, B, -1}, at::kFloat);
@@ -34,8 +34,8 @@ void read_tensors(const std::filesystem::path& path, FileSamples& samples) {
   const TensorFile file = TensorFile::load(path);
   const at::Tensor& answers = file.at("answers", {-1, -1}, at::kBool);
   const int64_t T = answers.size(0), B = answers.size(1);
-  const at::Tensor& inputs = steps_of(file, "inputs", T, B);
-  const at::Tensor& targets = steps_of(file, "targets", T, B);
+  const at::Tensor inputs = steps_of(file, "inputs", T, B);
+  const at::Tensor targets = steps_of(file, "targets", T, B);
   const bool tokens = inputs.dim() == 2, classes = targets.dim() == 2;
   if (const auto told = file.metadata.find("shape"); told != file.metadata.end()) {
     samples.begin(shape_from(config::parse_json(told->second, file.path), file.path), true);
