@@ -37,6 +37,14 @@ TEST(Page, IsOneSoundFileThatLoadsNothing) {
   EXPECT_THAT(html, HasSubstr("<h2 id=\"section-2\">Second</h2>"));
 }
 
+TEST(Page, CommandsBreakBetweenWordsOnly) {
+  Page page("A", "");
+  page.command("tessera study x --set 'a=\"b\"'");
+  EXPECT_THAT(page.html(), HasSubstr("<pre><span>tessera</span> <span>study</span> "
+                                     "<span>x</span> <span>--set</span> "
+                                     "<span>&#39;a=&quot;b&quot;&#39;</span></pre>"));
+}
+
 TEST(Page, NamesOfColumnsBreakSoThatWideTablesFit) {
   const std::string html = Page("A", "").html();
   EXPECT_FALSE(std::regex_search(html, std::regex("\\bth\\b[^{}]*\\{[^}]*white-space:nowrap")));

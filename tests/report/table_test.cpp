@@ -71,5 +71,13 @@ TEST(Table, RefusesRowsOfAnotherWidth) {
   EXPECT_THROW(Table("t", {}), UsageError);
 }
 
+TEST(Table, LeavesOutColumnsInWhichNothingStands) {
+  Table table("t", {"a", "b", "c"});
+  table.add_row({"x", Cell(), 1});
+  table.add_row({Cell(), Cell(), 2});
+  EXPECT_EQ(table.without_empty_columns().csv(), "a,c\nx,1\n,2\n");
+  EXPECT_EQ(Table("t", {"a"}).without_empty_columns().csv(), "a\n");
+}
+
 }  // namespace
 }  // namespace tessera

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <concepts>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -74,22 +76,26 @@ auto compare(const StudyContext& context, const std::vector<Contestant>& contest
 }
 
 /// Adds to the results what add_training_results() shows of contestants that are measured alike,
-/// and the published scores beside ours. unlike: as Comparison has it.
+/// their scores in a sentence, and the published scores beside ours. unlike: as Comparison has it.
 template <std::derived_from<Learner> L>
 void add_comparison(const std::vector<TrainedContestant<L>>& compared, StudyResults& results,
                     const std::string& unlike = "") {
   const Learner& learner = *compared.front().first().learner;
   const ShownMetric metric = learner.shown().front();
   std::vector<TrainedRuns> all;
+  std::vector<std::string> scores;
   for (const auto& contestant : compared) {
     all.push_back(contestant.runs());
+    const double score = all.back().score(metric).mean;
+    scores.push_back(fmt::format("{} {:.{}f}", contestant.name, score, metric.decimals));
     if (contestant.published)
       results.compare({.what = contestant.name + ", " + metric.label,
                        .published = *contestant.published,
-                       .ours = all.back().score(metric).mean,
+                       .ours = score,
                        .digits = 4,
                        .unlike = unlike});
   }
+  results.conclude(fmt::format("After training, {}: {}.", metric.label, fmt::join(scores, ", ")));
   add_training_results(all, learner.shown(), learner.trivial_scores(), results);
 }
 

@@ -115,14 +115,13 @@ void StudyResults::draw_points(const ShownSeries& series, LineChart& chart) cons
 }
 
 Table StudyResults::comparison_table() const {
-  Table table("Published beside ours", {"what", "published", "ours", "ratio", "command"});
+  Table table("Published beside ours", {"what", "published", "ours", "ratio"});
   for (const Comparison& row : comparisons_) {
     const double ratio = row.ours / row.published;
     const Cell of_both = std::isfinite(ratio) ? Cell::fixed(ratio, 2) : Cell();
     table.add_row({row.what, Cell::significant(row.published, row.digits),
                    Cell::significant(row.ours, row.digits),
-                   row.unlike.empty() ? of_both : Cell(row.unlike),
-                   row.command.empty() ? heading_.command : row.command});
+                   row.unlike.empty() ? of_both : Cell(row.unlike)});
   }
   return table;
 }
@@ -138,6 +137,7 @@ Table StudyResults::point_table() const {
 
 std::string StudyResults::summary() const {
   std::string text = fmt::format("{}\n{}, {}\n", heading_.title, heading_.paper, heading_.figure);
+  for (const std::string& sentence : conclusions_) text += '\n' + sentence + '\n';
   if (!comparisons_.empty()) text += '\n' + comparison_table().text();
   for (const NamedTable& named : tables_) text += '\n' + named.table.text();
   for (const auto& [title, sample] : texts_) text += fmt::format("\n{}\n{}\n", title, sample);
@@ -148,6 +148,7 @@ std::string StudyResults::summary() const {
 
 std::string StudyResults::html(const Json& config, const Json& manifest) const {
   Page page(heading_.title, heading_.paper + ", " + heading_.figure);
+  for (const std::string& sentence : conclusions_) page.conclusion(sentence);
   page.command(heading_.command);
   if (!charts_.empty()) page.section("Pictures");
   for (const NamedChart& named : charts_) page.chart(*named.chart, named.caption);
@@ -171,7 +172,7 @@ std::string StudyResults::html(const Json& config, const Json& manifest) const {
   page.section("How it was made");
   page.facts(facts_of(manifest));
   page.preformatted(config::to_toml(config), "config.toml");
-  if (!points_.empty()) page.data("results.csv", point_table());
+  if (!points_.empty()) page.data("results.csv", point_table().without_empty_columns());
   return page.html();
 }
 

@@ -30,9 +30,8 @@ struct Comparison {
   std::string what;
   double published = 0;
   double ours = 0;
-  int digits = 3;            ///< significant digits shown
-  std::string command = {};  ///< what printed ours; empty: the study's command
-  std::string unlike = {};   ///< why the two are not to be compared, "other sizes"; empty: they are
+  int digits = 3;           ///< significant digits shown
+  std::string unlike = {};  ///< why the two are not to be compared, "other sizes"; empty: they are
 };
 
 /// A series of points, and its name in one chart.
@@ -60,6 +59,8 @@ class StudyResults {
   /// UsageError on another or one that is taken.
   void add_table(const std::string& name, Table table);
   void add_chart(const std::string& name, std::unique_ptr<Chart> chart, std::string caption = "");
+  /// What was found, in a sentence; the report begins with these.
+  void conclude(std::string sentence) { conclusions_.push_back(std::move(sentence)); }
   /// Text as it is, for example what a model wrote.
   void add_text(std::string title, std::string text) {
     texts_.emplace_back(std::move(title), std::move(text));
@@ -88,14 +89,15 @@ class StudyResults {
 
   /// The names of the pictures that write() makes, without .svg.
   std::vector<std::string> chart_names() const;
+  const StudyHeading& heading() const { return heading_; }
   const std::vector<ResultPoint>& points() const { return points_; }
   const std::vector<Comparison>& comparisons() const { return comparisons_; }
 
-  /// Columns what, published, ours, ratio (or why there is none), command.
+  /// Columns what, published, ours, ratio (or why there is none).
   Table comparison_table() const;
   /// Columns series, x, y, spread, published, standard_error; absent values are empty.
   Table point_table() const;
-  /// For the terminal: heading, comparisons, tables, differences.
+  /// For the terminal: heading, conclusions, comparisons, tables, differences.
   std::string summary() const;
   /// The page that report.html is.
   std::string html(const config::Json& config, const config::Json& manifest) const;
@@ -118,6 +120,7 @@ class StudyResults {
   void draw_points(const ShownSeries& series, LineChart& chart) const;
 
   StudyHeading heading_;
+  std::vector<std::string> conclusions_;
   std::vector<ResultPoint> points_;
   std::vector<NamedTable> tables_;
   std::vector<NamedChart> charts_;

@@ -69,6 +69,22 @@ void Table::add_row(std::vector<Cell> row) {
   rows_.push_back(std::move(row));
 }
 
+Table Table::without_empty_columns() const {
+  std::vector<std::size_t> kept;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (!std::ranges::all_of(rows_, [c](const auto& row) { return row[c].is_empty(); }))
+      kept.push_back(c);
+  if (kept.empty()) return *this;
+  std::vector<std::string> columns;
+  for (const std::size_t c : kept) columns.push_back(columns_[c]);
+  Table table(title_, std::move(columns));
+  for (const auto& row : rows_) {
+    auto& cells = table.rows_.emplace_back();
+    for (const std::size_t c : kept) cells.push_back(row[c]);
+  }
+  return table;
+}
+
 bool Table::is_number_column(std::size_t column) const {
   bool any = false;
   for (const auto& row : rows_) {

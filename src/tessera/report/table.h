@@ -48,6 +48,9 @@ class Table {
   const std::vector<std::string>& columns() const { return columns_; }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }
 
+  /// The same table without the columns in which every cell is empty.
+  Table without_empty_columns() const;
+
   /// Aligned plain text with the title above and a rule under the header, ends with a line end.
   std::string text() const;
   /// RFC 4180 with \n line ends: header, then the exact value of each cell; quotes where needed.

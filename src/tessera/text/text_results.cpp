@@ -18,7 +18,7 @@ namespace {
 /// The validation losses of a run by step, and the training losses averaged between evaluations.
 void add_loss_curves(const NamedText& training, StudyResults& results, LineChart& chart) {
   Series validation{training.name, {}, SeriesStyle::kLine};
-  Series batches{training.name + ", training", {}, SeriesStyle::kPoints};
+  Series batches{training.name, {}, SeriesStyle::kHollow};
   double sum = 0;
   int64_t count = 0;
   for (const auto& line : MetricsLog::read(training.trained->folder / "metrics.jsonl")) {
@@ -33,9 +33,10 @@ void add_loss_curves(const NamedText& training, StudyResults& results, LineChart
     sum = 0;
     count = 0;
   }
-  for (const auto* series : {&validation, &batches})
-    for (const auto& point : series->points)
-      results.add_point({series->name + ", loss by step", point.x, point.y});
+  for (const auto& point : validation.points)
+    results.add_point({training.name + ", loss by step", point.x, point.y});
+  for (const auto& point : batches.points)
+    results.add_point({training.name + ", training, loss by step", point.x, point.y});
   chart.add(std::move(validation));
   chart.add(std::move(batches));
 }
@@ -131,8 +132,9 @@ void add_text_results(const std::vector<NamedText>& trainings, const Corpus& cor
     windows += fmt::format("{}{}: {}", windows.empty() ? "" : ", ", training.name,
                            training.learner->position_loss().windows);
   }
-  results.add_chart("loss", std::move(curves),
-                    "Lines: validation. Points: training batches, averaged between evaluations.");
+  results.add_chart(
+      "loss", std::move(curves),
+      "Lines: validation. Hollow points: training batches, averaged between evaluations.");
   if (!windows.empty())
     results.add_chart("loss-by-position", std::move(positions),
                       fmt::format("What a longer context is worth: means over windows of the "

@@ -88,15 +88,23 @@ TEST_F(StudyFrame, SummaryPutsPublishedBesideOurs) {
             "Error against d\n"
             "Somebody 2024, figure 1\n\n"
             "Published beside ours\n"
-            "what             published  ours  ratio  command\n"
-            "---------------  ---------  ----  -----  --------------------------\n"
-            "error at d = 10       0.31   0.3   0.97  tessera study example/fig1\n\n"
+            "what             published  ours  ratio\n"
+            "---------------  ---------  ----  -----\n"
+            "error at d = 10       0.31   0.3   0.97\n\n"
             "Anchors\n"
             " d  error\n"
             "--  -----\n"
             "10   0.12\n\n"
             "Where the set-up differs from the paper's\n"
             "- 10 runs instead of 100\n");
+}
+
+TEST(StudyResults, ConclusionsComeFirst) {
+  StudyResults results({"A title", "A paper", "figure 1", "tessera study x"});
+  results.conclude("One is twice the other.");
+  EXPECT_EQ(results.summary(), "A title\nA paper, figure 1\n\nOne is twice the other.\n");
+  const std::string html = results.html(config::Json::object(), config::Json::object());
+  EXPECT_LT(html.find("One is twice the other."), html.find("<div class=\"block command\">"));
 }
 
 TEST_F(StudyFrame, SizesAndOverridesChooseTheSettings) {
@@ -109,8 +117,7 @@ TEST_F(StudyFrame, SizesAndOverridesChooseTheSettings) {
   options_.overrides = {{"runs", 5}};
   const StudyResults results = run_study(example(), options_);
   EXPECT_EQ(results.points().back().y, 5);
-  EXPECT_EQ(results.comparison_table().rows()[0][4].shown(),
-            "tessera study example/fig1 --paper --set runs=5");
+  EXPECT_EQ(results.heading().command, "tessera study example/fig1 --paper --set runs=5");
 }
 
 TEST_F(StudyFrame, RefusesUnknownOverridesAndWritesNothing) {

@@ -123,7 +123,9 @@ void add_map(const std::string& network, const at::Tensor& weights, int64_t leng
           {fmt::format("{}, {} tokens, head {}", network, length, head + 1), point.x, point.y});
     chart->add(std::move(series));
   }
-  results.add_chart(name, std::move(chart));
+  results.add_chart(name, std::move(chart),
+                    "What the last token of a window reads in the first block, a mean over many "
+                    "windows. At 1 every position is read alike.");
 }
 
 double recent_share(const at::Tensor& weights, int64_t head) {
@@ -161,7 +163,9 @@ void add_decay_picture(const at::Tensor& decay, const at::Tensor& weights, Study
   for (const ChartPoint& point : series.points)
     results.add_point({"recent weight by leaky average", point.x, point.y});
   chart->add(std::move(series));
-  results.add_chart("leaky-average", std::move(chart), "Figure 16.");
+  results.add_chart("leaky-average", std::move(chart),
+                    "Each point is a head (figure 16). The nearer λ is to 1, the further back its "
+                    "keys look.");
 }
 
 void run_attention(StudyContext& context) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tessera/report/detail/page_style.h"
 #include "tessera/report/text.h"
 
@@ -21,6 +23,18 @@ std::string folded(std::string_view name, const Table& numbers) {
       escape_markup(name), count, count == 1 ? "row" : "rows", data);
 }
 
+/// Browsers may break a line behind each hyphen of `--set`.
+std::string unbroken_words(std::string_view line) {
+  std::string html;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find(' ', begin), line.size());
+    html += "<span>" + escape_markup(line.substr(begin, end - begin)) + "</span>";
+    if (end < line.size()) html += ' ';
+    begin = end + 1;
+  }
+  return html;
+}
+
 }  // namespace
 
 Page::Page(std::string title, std::string subtitle)
@@ -33,6 +47,10 @@ void Page::section(std::string_view heading) {
 
 void Page::paragraph(std::string_view text) {
   body_ += "<p>" + escape_markup(text) + "</p>\n";
+}
+
+void Page::conclusion(std::string_view text) {
+  body_ += "<p class=\"conclusion\">" + escape_markup(text) + "</p>\n";
 }
 
 void Page::list(const std::vector<std::string>& items) {
@@ -48,7 +66,7 @@ void Page::preformatted(std::string_view text, std::string_view caption) {
 }
 
 void Page::command(std::string_view line) {
-  body_ += "<div class=\"block command\"><pre>" + escape_markup(line) +
+  body_ += "<div class=\"block command\"><pre>" + unbroken_words(line) +
            "</pre><button type=\"button\" data-copy=\"\">Copy</button></div>\n";
 }
 

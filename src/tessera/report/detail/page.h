@@ -19,10 +19,12 @@ class Page {
   /// Starts a section; from three sections on the page has a list of them.
   void section(std::string_view heading);
   void paragraph(std::string_view text);
+  /// A paragraph that is read first.
+  void conclusion(std::string_view text);
   void list(const std::vector<std::string>& items);
   /// Text as it is: a sample, a log. caption may be empty.
   void preformatted(std::string_view text, std::string_view caption = "");
-  /// A command line with a button that copies it.
+  /// A command line with a button that copies it; it breaks between words only.
   void command(std::string_view line);
   /// Names and values in two columns: seed, revision, machine.
   void facts(const std::vector<std::pair<std::string, std::string>>& facts);

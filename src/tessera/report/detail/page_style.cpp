@@ -33,13 +33,17 @@ details .tools{padding:0 1rem .5rem}
 pre{margin:0;padding:.85rem 1rem;background:var(--code);border:1px solid var(--rule);border-radius:8px;overflow:auto;max-height:30rem;white-space:pre-wrap;overflow-wrap:anywhere;
 font:.86rem/1.55 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;tab-size:4}
 .command pre{padding-right:5.5rem}
+.command span{display:inline-block;max-width:100%}
+.conclusion{font-size:1.12rem;line-height:1.5}
 .label{color:var(--soft);font-size:.88rem;margin:0 0 .3rem}
 button{font:inherit;font-size:.82rem;color:var(--text);background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:.2rem .65rem;cursor:pointer}
 button:hover{border-color:var(--soft)}
 .command button{position:absolute;top:.5rem;right:.5rem}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
-.wide-table{overflow-x:auto;margin:1.25rem 0}
-@media (min-width:66rem){.wide-table{margin-right:-7rem}}
+.wide-table{overflow-x:auto;margin:1.25rem 0;background:no-repeat scroll;background-attachment:local,local,scroll,scroll;
+background-image:linear-gradient(to right,var(--page) 40%,transparent),linear-gradient(to left,var(--page) 40%,transparent),linear-gradient(to right,#8886,transparent),linear-gradient(to left,#8886,transparent);
+background-position:left,right,left,right;background-size:2rem 100%,2rem 100%,.6rem 100%,.6rem 100%}
+.wide-table table{width:100%}
 table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums;min-width:min(100%,24rem)}
 caption{text-align:left;font-weight:600;padding:0 0 .5rem}
 th{text-align:left;font-weight:600;color:var(--soft);font-size:.85rem;border-bottom:1px solid var(--soft);vertical-align:bottom}
