@@ -59,7 +59,10 @@ function(tessera_instruction_sets room)
     string(JOIN "_" library room ${room} ${ARG_FOLDER} ${isa})
     add_library(${library} OBJECT ${files})
     target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    target_compile_options(${library} PRIVATE -O3 -ffp-contract=fast ${flags_${isa}})
+    # A product and its sum become one instruction everywhere: loops of equal sums then agree in their
+    # bits. GCC 14 leaves them apart in some loops otherwise.
+    target_compile_options(${library} PRIVATE -O3 -ffp-contract=fast
+      $<$<CXX_COMPILER_ID:GNU>:--param=avoid-fma-max-bits=0> ${flags_${isa}})
     target_compile_definitions(${library} PRIVATE
       TESSERA_ISA=${isa} TESSERA_VECTOR_BYTES=${bytes_${isa}})
     target_sources(room_${room} PRIVATE $<TARGET_OBJECTS:${library}>)

@@ -203,10 +203,11 @@ asio::awaitable<void> HttpServer::Implementation::accept_all() {
     error_code error;
     tcp::socket socket = co_await acceptor_.async_accept(into(error));
     if (stopping_) co_return;
-    if (!error) begin(std::move(socket));
     const bool is_full =
         error == asio::error::no_descriptors || connections_.count() >= most_connections_;
-    if ((is_full && connections_.close_one()) || !(error || is_full)) continue;
+    const bool is_room_made = is_full && connections_.close_one();  // not the new one, which waits
+    if (!error) begin(std::move(socket));
+    if (is_room_made || !(error || is_full)) continue;
     timer.expires_after(kLookAgain);  // all are being answered
     co_await timer.async_wait(into(error));
   }

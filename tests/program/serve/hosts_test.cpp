@@ -20,6 +20,7 @@ namespace tessera::serve {
 namespace {
 
 using hosts::StoresOfHosts;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -339,7 +340,8 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
       {with("/part", "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"), "expected at most"},
       {with("/part", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
        "its answer"},
-      {with("/part", "HTTP/1.1 200 OK\r\nX: " + std::string(200000, 'x')), "header"},
+      {with("/part", "HTTP/1.1 200 OK\r\nX: " + std::string(200000, 'x')),
+       "header|larger than allowed"},  // as one libcurl and another say it
       {with("/part", "HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"), "status 500"},
       {with_body("/part", "{"), "its answer"},
       {with_body("/part", std::string(100000, '[')), "its answer"},
@@ -376,7 +378,7 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
         << damaged.reason;
     const auto absent = hosts::recall(stores, kPrompts[0], {}).absent;
     ASSERT_EQ(absent.size(), 1u);
-    EXPECT_THAT(absent.front().reason, HasSubstr(damaged.reason));
+    EXPECT_THAT(absent.front().reason, ContainsRegex(damaged.reason));
   }
   const AlteringHost only(folder_ / "b", with("/tokenizer", as_http(answer_of("{}"))));
   EXPECT_THAT(store::message_of<hosts::NoHostAnswers>([&] { StoresOfHosts({only.address()}, {}); }),
