@@ -126,9 +126,8 @@ void run_files(FilesCommand<Job> command) {
   } catch (const Interrupted&) {
     writer.checkpoint();
     throw Interrupted(fmt::format(
-        "interrupted; {} of {} are memorized and kept; continue with the same command and "
-        "--replace",
-        done, counted(std::ssize(admitted.documents), "document")));
+        "interrupted; {} of {} are memorized and kept; continue with the same command{}", done,
+        counted(std::ssize(admitted.documents), "document"), job.replace ? "" : " and --replace"));
   }
   try {
     writer.checkpoint();

@@ -114,8 +114,8 @@ void StudyResults::draw_points(const ShownSeries& series, LineChart& chart) cons
   for (Series& stretch : published) chart.add(std::move(stretch));
 }
 
-Table StudyResults::comparison_table() const {
-  Table table("Published beside ours", {"what", "published", "ours", "ratio"});
+Table StudyResults::comparison_table(std::string title) const {
+  Table table(std::move(title), {"what", "published", "ours", "ratio"});
   for (const Comparison& row : comparisons_) {
     const double ratio = row.ours / row.published;
     const Cell of_both = std::isfinite(ratio) ? Cell::fixed(ratio, 2) : Cell();
@@ -138,7 +138,7 @@ Table StudyResults::point_table() const {
 std::string StudyResults::summary() const {
   std::string text = fmt::format("{}\n{}, {}\n", heading_.title, heading_.paper, heading_.figure);
   for (const std::string& sentence : conclusions_) text += '\n' + sentence + '\n';
-  if (!comparisons_.empty()) text += '\n' + comparison_table().text();
+  if (!comparisons_.empty()) text += '\n' + comparison_table("Published beside ours").text();
   for (const NamedTable& named : tables_) text += '\n' + named.table.text();
   for (const auto& [title, sample] : texts_) text += fmt::format("\n{}\n{}\n", title, sample);
   if (!differences_.empty()) text += "\nWhere the set-up differs from the paper's\n";

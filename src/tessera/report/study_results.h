@@ -94,7 +94,7 @@ class StudyResults {
   const std::vector<Comparison>& comparisons() const { return comparisons_; }
 
   /// Columns what, published, ours, ratio (or why there is none).
-  Table comparison_table() const;
+  Table comparison_table(std::string title = "") const;
   /// Columns series, x, y, spread, published, standard_error; absent values are empty.
   Table point_table() const;
   /// For the terminal: heading, conclusions, comparisons, tables, differences.

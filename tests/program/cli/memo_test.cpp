@@ -14,6 +14,7 @@
 namespace tessera::cli {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -634,19 +635,28 @@ TEST_F(Memo, WritersTakeTurnsReadersDoNot) {
   for (int number = 0; number < 1000; ++number)
     write_text(path("poems/" + std::to_string(1000 + number)), small_text(60));
   const std::string store = create();
+  const auto await_output = [](Process& process) {
+    while (process.output().empty() && process.running())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
   Process writer = start({"memo", "memorize", store, path("poems")});
-  while (writer.output().empty() && writer.running())
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  await_output(writer);
   EXPECT_GE(json({"documents", store})["data"].size(), 1u);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
   expect_refused(memo({"forget", store, "1000"}), 1, "another process is writing to this store");
   writer.send(SIGINT);
   const Outcome stopped = writer.wait();
   EXPECT_EQ(stopped.status, 130) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("are memorized and kept"));
+  EXPECT_THAT(stopped.err, HasSubstr("are memorized and kept; continue with the same command and "
+                                     "--replace"));
   const auto kept = static_cast<size_t>(std::count(stopped.out.begin(), stopped.out.end(), '\n'));
   EXPECT_EQ(json({"documents", store})["data"].size(), kept);
   EXPECT_THAT(done({"verify", store}), HasSubstr("verified"));
+
+  Process update = start({"memo", "update", store, path("poems")});
+  await_output(update);
+  update.send(SIGINT);
+  EXPECT_THAT(update.wait().err, EndsWith("continue with the same command\n"));
 }
 
 }  // namespace
