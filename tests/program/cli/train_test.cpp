@@ -25,7 +25,8 @@ TEST_F(Training, LeavesARunWithAModelAndAReport) {
   for (const char* file : {"config.toml", "manifest.json", "metrics.jsonl", "report.html",
                            "model/config.json", "model/model.safetensors", "model/tokenizer.json"})
     EXPECT_TRUE(std::filesystem::exists(path("run/" + std::string(file)))) << file;
-  EXPECT_THAT(read_text(path("run/report.html")), HasSubstr("--set &#39;train.steps=60&#39;"));
+  EXPECT_THAT(read_text(path("run/report.html")),
+              HasSubstr("<span>--set</span> <span>&#39;train.steps=60&#39;</span>"));
 
   const Outcome again = tessera({"train", path("run/config.toml"), "--out", path("again")});
   ASSERT_EQ(again.status, 0) << again.err;
