@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/checkpoint/model_directory.h"
 #include "tests/infer/tiny_models.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tessera {
 namespace {
@@ -33,6 +35,18 @@ TEST(Inspection, ThePartsAddUpToTheLogit) {
     }
 }
 
+TEST(Inspection, ThePartsOfAModelOfFewerBitsAddUpToo) {
+  const test::TemporaryFolder folder;
+  for (const auto& model : models()) {
+    save_model(folder.path(), *model);
+    for (const auto type : {ops::WeightType::kBFloat16, ops::WeightType::kInt8}) {
+      const auto rounded = load_to_read(folder.path(), type);
+      const Inspection result = inspect(*rounded, some_text(kWindow, 1), kWindow - 1);
+      EXPECT_NEAR(result.sum(), result.logit, 0.02) << model->kind();  // products are rounded, too
+    }
+  }
+}
+
 TEST(Inspection, BiasesCountToo) {
   MemoryMosaicConfig config{.vocabulary = kVocabulary,
                             .window = kWindow,
@@ -47,6 +61,31 @@ TEST(Inspection, BiasesCountToo) {
   const Inspection result = inspect(model, some_text(6, 1), 5);
   EXPECT_NEAR(result.sum(), result.logit, 1e-4);
   EXPECT_GT(std::abs(result.biases), 1e-3);
+}
+
+TEST(Inspection, TheSlotsOfAPersistentMemoryAddUpToWhatItAdded) {
+  MemoryMosaicConfig config{.vocabulary = kVocabulary,
+                            .window = kWindow,
+                            .layers = 2,
+                            .heads = 2,
+                            .channels = 8,
+                            .persistent_slots = 5,
+                            .persistent_count = 3};
+  MemoryMosaic model(config);
+  const Inspection result = inspect(model, some_text(6, 1), 5, {.memories = 1000});
+  for (const BlockInspection& block : result.blocks) {
+    ASSERT_EQ(block.slots.size(), 2u * 5 * 3);
+    double logit = 0, weight = 0;
+    for (size_t rank = 0; rank < block.slots.size(); ++rank) {
+      logit += block.slots[rank].logit;
+      weight += block.slots[rank].weight;
+      if (rank > 0) {
+        EXPECT_LE(std::abs(block.slots[rank].logit), std::abs(block.slots[rank - 1].logit));
+      }
+    }
+    EXPECT_NEAR(logit, block.unit_logit, 1e-6);
+    EXPECT_NEAR(weight, 2 * 3, 1e-5);  // each of three memories is read by weights that sum to 1
+  }
 }
 
 /// The weights of the first block's readings, from its keys, one number at a time.
@@ -156,14 +195,17 @@ TEST(Inspection, AsJsonNamesTokensAndTheUnitBehindTheHeads) {
   inspection.log_probability = -0.5;
   inspection.embedding = 0.25;
   inspection.blocks = {
-      {.heads = {{.logit = 2, .memories = {{0, 0.75, 1.25}}}}, .unit_logit = -0.75},
-      {.heads = {}, .unit = BlockUnit::kFeedForward, .unit_logit = 0}};
+      {.heads = {{.logit = 2, .memories = {{0, 0.75, 1.25}}}},
+       .unit_logit = -0.75,
+       .slots = {{1, 27, 0.5, -0.625}}},
+      {.heads = {}, .unit = BlockUnit::kFeedForward, .unit_logit = 0, .slots = {}}};
   inspection.alternatives = {{0xE2, -1}};
   EXPECT_EQ(json_of(inspection, bytes), Json::parse(R"({
     "position": 2, "token": {"id": 98, "text": "b"}, "logit": 1.5, "log_probability": -0.5,
     "embedding": 0.25, "biases": 0.0,
     "layers": [{"heads": [{"logit": 2.0, "memories": [{"position": 0, "weight": 0.75, "logit": 1.25}]}],
-                "persistent_memory": -0.75},
+                "persistent_memory": -0.75,
+                "slots": [{"head": 1, "slot": 27, "weight": 0.5, "logit": -0.625}]},
                {"heads": [], "feed_forward": 0.0}],
     "alternatives": [{"id": 226, "text": "bytes:\\xe2", "log_probability": -1.0}]})"));
   EXPECT_EQ(json_of(Tokens{'a'}, bytes), Json::parse(R"([{"id": 97, "text": "a"}])"));

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
@@ -16,6 +18,7 @@
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/model_folder.h"
+#include "tessera/infer/slot_readers.h"
 #include "tessera/report/table.h"
 #include "tessera/report/text.h"
 
@@ -27,28 +30,43 @@ constexpr size_t kSnippetTokens = 6;  // shown before the place of a memory
 struct InspectArguments {
   std::string model, file, page;
   jobs::Inspect job;
-  bool json = false;
+  bool json = false, slots = false;
 };
 
-/// A stored pair with the head that read it.
+/// A stored pair with the head that read it, counted from 0.
 struct Memory {
   size_t layer, head;
   MemoryShare share;
 };
 
-/// Those that added most to the logit or took most from it, first.
-std::vector<Memory> strongest(const Inspection& inspection, size_t count) {
+/// A learned slot, which names its head.
+struct Slot {
+  size_t layer;
+  SlotShare share;
+};
+
+/// Keeps the `count` that added most to the logit or took most from it, first.
+template <typename Part>
+std::vector<Part> strongest(std::vector<Part> all, size_t count) {
+  std::ranges::stable_sort(all, std::greater(),
+                           [](const Part& part) { return std::abs(part.share.logit); });
+  all.resize(std::min(count, all.size()));
+  return all;
+}
+
+std::vector<Memory> memories_of(const Inspection& inspection) {
   std::vector<Memory> all;
   for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
     for (size_t head = 0; head < inspection.blocks[layer].heads.size(); ++head)
       for (const MemoryShare& share : inspection.blocks[layer].heads[head].memories)
-        all.push_back({layer + 1, head + 1, share});
-  count = std::min(count, all.size());
-  std::partial_sort(all.begin(), all.begin() + count, all.end(),
-                    [](const Memory& a, const Memory& b) {
-                      return std::abs(a.share.logit) > std::abs(b.share.logit);
-                    });
-  all.resize(count);
+        all.push_back({layer, head, share});
+  return all;
+}
+
+std::vector<Slot> slots_of(const Inspection& inspection) {
+  std::vector<Slot> all;
+  for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
+    for (const SlotShare& share : inspection.blocks[layer].slots) all.push_back({layer, share});
   return all;
 }
 
@@ -108,11 +126,43 @@ class InspectedText {
   Tokens tokens_;
 };
 
+/// Where a slot is read most, in the form of InspectedText::place().
+std::string place(const SlotReader& reader, const InspectedText& text) {
+  std::string shown;
+  for (const int64_t token : reader.before) shown += text.shown(token);
+  shown += "[" + text.shown(reader.token) + "]";
+  if (reader.next) shown += " -> [" + text.shown(*reader.next) + "]";
+  std::ranges::replace(shown, '\n', ' ');
+  return shown;
+}
+
 std::string percent(double log_probability) {
   return fmt::format("{:.2f} %", 100 * std::exp(log_probability));
 }
 
-void print_inspection(const Inspection& inspection, const InspectedText& text, size_t memories) {
+void print_slots(const Inspection& inspection, const InspectedText& text,
+                 const SlotReaders* readers, size_t count) {
+  const std::vector<Slot> slots = strongest(slots_of(inspection), count);
+  if (slots.empty()) return;
+  std::vector<std::string> columns = {"logit", "weight", "layer", "head", "slot"};
+  if (readers) columns.push_back("speaks most at -> what came next");
+  Table table("Learned slots that count most", columns);
+  for (const auto& [layer, share] : slots) {
+    std::vector<Cell> row = {Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1,
+                             share.head + 1, share.slot};
+    if (readers) {
+      const auto read = readers->of(static_cast<int64_t>(layer), share.head, share.slot);
+      row.push_back(read.empty() ? "" : place(read.front(), text));
+    }
+    table.add_row(row);
+  }
+  fmt::print("\n{}", table.text());
+  if (!readers)
+    fmt::print("\nOf what these slots speak: tessera inspect --slots, with the model's text.\n");
+}
+
+void print_inspection(const Inspection& inspection, const InspectedText& text,
+                      const SlotReaders* readers, size_t memories) {
   fmt::print("Read up to position {}: {}\n", inspection.position, text.place(inspection.position));
   fmt::print("Next token {}: {}, logit {:.4f}\n", text.quoted(inspection.token),
              percent(inspection.log_probability), inspection.logit);
@@ -131,10 +181,23 @@ void print_inspection(const Inspection& inspection, const InspectedText& text, s
 
   Table table("Memories of this text that count most",
               {"logit", "weight", "layer", "head", "position", "stored at -> what came next"});
-  for (const auto& [layer, head, share] : strongest(inspection, memories))
-    table.add_row({Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer, head,
+  for (const auto& [layer, head, share] : strongest(memories_of(inspection), memories))
+    table.add_row({Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1, head + 1,
                    share.position, text.place(share.position)});
   fmt::print("{}", table.text());
+  print_slots(inspection, text, readers, memories);
+}
+
+void measure_slots(const InspectArguments& options, const ModelFolder& folder) {
+  const InterruptGuard interrupt;
+  JobBar bar("Reading");
+  const auto readers =
+      SlotReaders::measure(*folder.model, folder.encode(options.job.text), std::ref(bar));
+  bar.wipe();
+  readers.save(options.model);
+  fmt::print("{}: for each of {} slots the tokens of the text that read it most\n",
+             (std::filesystem::path(options.model) / "slots.safetensors").native(),
+             readers.slots());
 }
 
 void write_page(const InspectArguments& options, const ModelFolder& folder) {
@@ -151,12 +214,14 @@ void run_inspect(InspectArguments& options) {
       ModelFolder::load(options.model, {.weights = ops::WeightType::kFloat32});
   jobs::Inspect& job = options.job;
   if (!options.file.empty()) job.text = read_file(options.file);
+  if (options.slots) return measure_slots(options, folder);
   if (!options.page.empty()) return write_page(options, folder);
   const auto answer = job.run(folder, [](int64_t, int64_t) {});
   if (options.json)
     print_json(answer.json());
   else
-    print_inspection(answer.inspection, InspectedText(folder, answer.tokens), job.options.memories);
+    print_inspection(answer.inspection, InspectedText(folder, answer.tokens),
+                     folder.slot_readers.get(), job.options.memories);
 }
 
 }  // namespace
@@ -171,9 +236,16 @@ void add_inspect(Verb& program) {
   verb.option("--file", options->file, "The same from a file").excludes(text);
   const Option json = verb.flag(
       "--json", options->json, "Print a JSON object: every layer and head, each with its memories");
-  verb.option("--page", options->page,
-              "Write an HTML page on which every token of the text shows its memories")
-      .excludes(json);
+  const Option page =
+      verb.option("--page", options->page,
+                  "Write an HTML page on which every token of the text shows its memories")
+          .excludes(json);
+  verb.flag("--slots", options->slots,
+            "Find out which tokens of the text, best the one that the model was trained on, read "
+            "each learned slot most, and keep that beside the model; inspect and serve show it "
+            "from then on")
+      .excludes(json)
+      .excludes(page);
   verb.run([options] { run_inspect(*options); });
 }
 

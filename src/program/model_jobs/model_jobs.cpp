@@ -5,6 +5,7 @@
 
 #include "program/web/inspection_page.h"
 #include "tessera/base/error.h"
+#include "tessera/infer/slot_readers.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera::jobs {
@@ -15,6 +16,7 @@ using config::Json;
 constexpr int64_t kTokensAtOnce = 4096;  // read between two signs of progress
 constexpr int64_t kMostPageTokens = 1024;
 constexpr int64_t kPageMemories = 4;  // of each head, for each token of a page
+constexpr size_t kSlotReaders = 10;
 
 Json json_of(const std::vector<ScoredToken>& tokens, const ModelFolder& folder) {
   Json list = Json::array();
@@ -98,21 +100,23 @@ Json LogLikelihood::Answer::json() const {
 }
 
 Inspect::Answer Inspect::run(const ModelFolder& folder, const OnProgress&) const {
-  return run(*folder.model, folder.tokenizer, folder.encode(text));
+  return run(folder, folder.encode(text));
 }
 
-Inspect::Answer Inspect::run(LanguageModel& model, const Tokenizer& tokenizer,
-                             const Tokens& tokens) const {
+Inspect::Answer Inspect::run(const ModelFolder& folder, const Tokens& tokens) const {
   check_argument(!tokens.empty(), "the text is empty; there is nothing to inspect");
   InspectionOptions chosen = options;
-  if (!token.empty()) chosen.token = only_token(tokenizer, token);
-  return {tokenizer, tokens,
-          inspect(model, tokens, position.value_or(std::ssize(tokens) - 1), chosen)};
+  if (!token.empty()) chosen.token = only_token(folder.tokenizer, token);
+  return {folder, tokens,
+          inspect(*folder.model, tokens, position.value_or(std::ssize(tokens) - 1), chosen)};
 }
 
 Json Inspect::Answer::json() const {
-  Json json = {{"tokens", tessera::json_of(tokens, tokenizer)}};
-  json.update(tessera::json_of(inspection, tokenizer));
+  Json json = {{"tokens", tessera::json_of(tokens, folder.tokenizer)}};
+  json.update(tessera::json_of(inspection, folder.tokenizer));
+  if (folder.slot_readers)
+    json["slot_readers"] =
+        slot_readers_json(*folder.slot_readers, {&inspection, 1}, folder.tokenizer, kSlotReaders);
   return json;
 }
 
@@ -129,7 +133,7 @@ InspectionPage::Answer InspectionPage::run(const ModelFolder& folder,
     inspections.push_back(inspect(*folder.model, tokens, position, {.memories = kPageMemories}));
     on_progress(position + 2, count);
   }
-  return {count, web::inspection_page(title, tokens, inspections, folder.tokenizer)};
+  return {count, web::inspection_page(title, tokens, inspections, folder)};
 }
 
 config::Json InspectionPage::Answer::json() const {

@@ -121,15 +121,15 @@ struct Inspect {
   }
 
   struct Answer {
-    const Tokenizer& tokenizer;
-    Tokens tokens;  ///< of the text
+    const ModelFolder& folder;  ///< that was asked
+    Tokens tokens;              ///< of the text
     Inspection inspection;
 
     config::Json json() const;
   };
   Answer run(const ModelFolder& folder, const OnProgress& on_progress) const;
   /// The same for tokens, whatever `text` is.
-  Answer run(LanguageModel& model, const Tokenizer& tokenizer, const Tokens& tokens) const;
+  Answer run(const ModelFolder& folder, const Tokens& tokens) const;
 };
 
 /// A page on which every token of a text shows the memories behind it.

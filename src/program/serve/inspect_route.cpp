@@ -20,14 +20,15 @@ TokenIds text_of(const ServedModel& model, const Fields& fields) {
 }
 
 /// On the engine's thread, between two tokens of the texts that are being written.
-jobs::Inspect::Answer inspect_now(const ServedModel& model, const std::string& client,
-                                  const jobs::Inspect& job, const TokenIds& text) {
+jobs::Inspect::Answer inspect_now(Engine& engine, const std::string& client,
+                                  const jobs::Inspect& job, const ModelFolder& folder,
+                                  const TokenIds& text) {
   std::promise<jobs::Inspect::Answer> promise;
   EngineRequest work;
   work.client = client;
-  work.calls.push_back({[&] { promise.set_value(job.run(*model.model, model.tokenizer, text)); }});
+  work.calls.push_back({[&] { promise.set_value(job.run(folder, text)); }});
   work.on_failure = [&](std::exception_ptr error) { promise.set_exception(error); };
-  const auto ticket = model.engine->submit(std::move(work));
+  const auto ticket = engine.submit(std::move(work));
   return promise.get_future().get();
 }
 
@@ -53,8 +54,9 @@ Response inspect_text(Service& service, const Request& request) {
   std::erase_if(known, [](const config::Field& field) { return field.name == "text"; });
   fields.read(known);
   encoded_text(model, job.token, SpecialTokens::kRecognised, "token");  // refuses what it cannot
+  const ModelFolder folder{model.model, model.tokenizer, model.slot_readers};
   Json json = {{"model", model.name}};
-  json.update(inspect_now(model, request.asker, job, text).json());
+  json.update(inspect_now(*model.engine, request.asker, job, folder, text).json());
   return json_response(json);
 }
 

@@ -91,7 +91,13 @@ ServedModel served_model(const std::string& name, const std::string& folder,
   auto engine =
       std::make_unique<Engine>(decoder_of(loaded.model, kCacheShare * options.memory_bytes), own);
   const std::string kind(loaded.model->kind());
-  return {name, kind, std::move(loaded.tokenizer), std::move(loaded.model), std::move(engine)};
+  return {name,
+          kind,
+          std::move(loaded.tokenizer),
+          std::move(loaded.model),
+          std::move(engine),
+          nullptr,
+          std::move(loaded.slot_readers)};
 }
 
 }  // namespace tessera::serve

@@ -27,7 +27,8 @@ struct ServedModel {
   Tokenizer tokenizer;
   std::shared_ptr<LanguageModel> model;  ///< none of a store
   std::unique_ptr<Engine> engine;
-  std::shared_ptr<ServedStore> store = nullptr;  ///< none of a language model
+  std::shared_ptr<ServedStore> store = nullptr;               ///< none of a language model
+  std::shared_ptr<const SlotReaders> slot_readers = nullptr;  ///< as a ModelFolder's
 
   std::string bytes_of(int64_t token) const { return tessera::bytes_of(tokenizer, token); }
   std::string shown(int64_t token) const { return shown_token(tokenizer, token); }

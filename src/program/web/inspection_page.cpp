@@ -6,12 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "program/web/web_files.h"
+#include "tessera/infer/slot_readers.h"
 #include "tessera/report/text.h"
 
 namespace tessera::web {
 namespace {
 
 using config::Json;
+
+constexpr size_t kSlotReaders = 3;  // shown of each slot
 
 /// The modules of the page, each behind those that it imports.
 constexpr const char* kModules[] = {"/dom.js",         "/words.js",        "/token_bytes.js",
@@ -74,18 +77,19 @@ std::string script_data(const Json& json) {
 
 }  // namespace
 
-std::string inspection_page(const std::string& model, const Tokens& text,
-                            const std::vector<Inspection>& inspections,
-                            const Tokenizer& tokenizer) {
-  Json explained = Json::array();
+std::string inspection_page(const std::string& title, const Tokens& text,
+                            const std::vector<Inspection>& inspections, const ModelFolder& folder) {
+  Json data = {{"tokens", json_of(text, folder.tokenizer)}, {"inspections", Json::array()}};
   for (const Inspection& inspection : inspections)
-    explained.push_back(json_of(inspection, tokenizer));
+    data["inspections"].push_back(json_of(inspection, folder.tokenizer));
+  if (folder.slot_readers)
+    data["slot_readers"] =
+        slot_readers_json(*folder.slot_readers, inspections, folder.tokenizer, kSlotReaders);
   std::string script;
   for (const char* module : kModules) script += part_of_script(web_file(module));
-  return fmt::format(fmt::runtime(kPage), fmt::arg("model", escape_markup(model)),
+  return fmt::format(fmt::runtime(kPage), fmt::arg("model", escape_markup(title)),
                      fmt::arg("style", web_file("/page.css")), fmt::arg("script", script),
-                     fmt::arg("data", script_data({{"tokens", json_of(text, tokenizer)},
-                                                   {"inspections", std::move(explained)}})));
+                     fmt::arg("data", script_data(data)));
 }
 
 }  // namespace tessera::web

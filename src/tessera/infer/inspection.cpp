@@ -10,6 +10,7 @@
 #include "tessera/data/token_text.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/traced_block_network.h"
+#include "tessera/ops/weights.h"
 
 namespace tessera {
 namespace {
@@ -19,6 +20,15 @@ using config::Json;
 TracedModel& traced(LanguageModel& model) {
   if (auto* result = dynamic_cast<TracedModel*>(&model)) return *result;
   throw UsageError("a model of kind '{}' stores no pairs that could be inspected", model.kind());
+}
+
+/// What each value of a reading [H, N] added along a direction [C] of the residual stream.
+at::Tensor logits_of(const TracedReading& reading, const at::Tensor& direction) {
+  const at::Tensor values = reading.values[0].to(at::kDouble);  // [H, N, D]
+  const int64_t H = values.size(0), D = values.size(2);
+  const at::Tensor output = ops::as_floats(reading.output, H * D).to(at::kDouble);
+  const at::Tensor of_heads = direction.matmul(output).view({H, D, 1});
+  return reading.weights[0].to(at::kDouble) * values.matmul(of_heads).squeeze(2);
 }
 
 /// The pairs of the largest weights. weights, logits [N], double; pair i belongs to the token at
@@ -34,20 +44,35 @@ std::vector<MemoryShare> largest_shares(const at::Tensor& weights, const at::Ten
   return shares;
 }
 
-/// direction [C]: of the logit in the residual stream. The trace is that of one sequence.
+/// The slots that added most or took most.
+std::vector<SlotShare> loudest_slots(const TracedReading& reading, const at::Tensor& direction,
+                                     int64_t count) {
+  const at::Tensor logits = logits_of(reading, direction).flatten();           // [H N]
+  const at::Tensor weights = reading.weights[0].to(at::kDouble).contiguous();  // [H, N]
+  const int64_t N = weights.size(1);
+  const at::Tensor index = std::get<1>(logits.abs().topk(std::min(count, logits.size(0))));
+  std::vector<SlotShare> shares;
+  for (int64_t rank = 0; rank < index.size(0); ++rank) {
+    const int64_t i = index[rank].item<int64_t>();
+    shares.push_back(
+        {i / N, i % N, weights[i / N][i % N].item<double>(), logits[i].item<double>()});
+  }
+  return shares;
+}
+
+/// direction [C]: of the logit in the residual stream. The trace is that of one sequence, whose
+/// first token is at `first`.
 BlockInspection inspect_block(const BlockTrace& block, const at::Tensor& direction, int64_t first,
-                              int64_t memories) {
-  const at::Tensor weights = block.weights[0].to(at::kDouble);  // [H, N]
-  const at::Tensor values = block.values[0].to(at::kDouble);    // [H, N, D]
-  const at::Tensor directions =                                 // [H, D, 1], of each head's reading
-      direction.matmul(block.output.to(at::kDouble)).view({values.size(0), values.size(2), 1});
-  const at::Tensor logits = weights * values.matmul(directions).squeeze(2);  // [H, N]
+                              const InspectionOptions& options) {
+  const at::Tensor weights = block.pairs.weights[0].to(at::kDouble);  // [H, N]
+  const at::Tensor logits = logits_of(block.pairs, direction);
   BlockInspection result;
   for (int64_t head = 0; head < weights.size(0); ++head)
     result.heads.push_back({logits[head].sum().item<double>(),
-                            largest_shares(weights[head], logits[head], first, memories)});
+                            largest_shares(weights[head], logits[head], first, options.memories)});
   result.unit = block.unit;
   result.unit_logit = block.unit_output[0].to(at::kDouble).dot(direction).item<double>();
+  if (block.slots) result.slots = loudest_slots(*block.slots, direction, options.memories);
   return result;
 }
 
@@ -60,6 +85,13 @@ Json json_of(const HeadInspection& head) {
   for (const auto& [position, weight, logit] : head.memories)
     memories.push_back({{"position", position}, {"weight", weight}, {"logit", logit}});
   return {{"logit", head.logit}, {"memories", std::move(memories)}};
+}
+
+Json json_of(const std::vector<SlotShare>& slots) {
+  Json list = Json::array();
+  for (const auto& [head, slot, weight, logit] : slots)
+    list.push_back({{"head", head}, {"slot", slot}, {"weight", weight}, {"logit", logit}});
+  return list;
 }
 
 }  // namespace
@@ -109,8 +141,8 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
   result.embedding = along(trace.embedded[0]);
   result.biases = line.offset.item<double>();
   for (const BlockTrace& block : trace.blocks) {
-    if (block.output_bias.defined()) result.biases += along(block.output_bias);
-    result.blocks.push_back(inspect_block(block, direction, first, options.memories));
+    if (block.pairs.output_bias.defined()) result.biases += along(block.pairs.output_bias);
+    result.blocks.push_back(inspect_block(block, direction, first, options));
   }
   return result;
 }
@@ -122,6 +154,7 @@ Json json_of(const Inspection& inspection, const Tokenizer& tokenizer) {
     for (const HeadInspection& head : block.heads) heads.push_back(json_of(head));
     layers.push_back({{"heads", std::move(heads)},
                       {std::string(config::enum_name(block.unit)), block.unit_logit}});
+    if (block.unit == BlockUnit::kPersistentMemory) layers.back()["slots"] = json_of(block.slots);
   }
   for (const TokenChoice& choice : inspection.alternatives) {
     alternatives.push_back(token_json(choice.token, tokenizer));

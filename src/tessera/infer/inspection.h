@@ -25,10 +25,19 @@ struct HeadInspection {
   std::vector<MemoryShare> memories;  ///< the pairs of the largest weights, largest first
 };
 
+/// A learned slot of a persistent memory.
+struct SlotShare {
+  int64_t head, slot;  ///< counted from 0, the slot within its head
+  double weight;       ///< in the head's reading
+  double logit;        ///< what it added to the logit in question
+};
+
 struct BlockInspection {
   std::vector<HeadInspection> heads;
   BlockUnit unit = BlockUnit::kPersistentMemory;
-  double unit_logit = 0;  ///< what this unit added
+  double unit_logit = 0;  ///< what this unit added: of a persistent memory, the sum over its slots
+                          ///< and its bias
+  std::vector<SlotShare> slots;  ///< those that added most or took most, first
 };
 
 /// Why a model gave a token the logit that it has. The logit is exactly
@@ -56,7 +65,9 @@ struct InspectionOptions {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("memories", memories, "maximum number of stored pairs to report of each head",
+    field("memories", memories,
+          "maximum number of stored pairs to report of each head, and of learned slots of each "
+          "persistent memory",
           config::between(0, 1000));
     field("alternatives", alternatives, "how many of the most probable tokens to report",
           config::between(0, 1000));
@@ -72,8 +83,9 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
 
 /// {"position", "token", "logit", "log_probability", "embedding", "biases", "layers": [{"heads":
 /// [{"logit", "memories": [{"position", "weight", "logit"}]}], "persistent_memory" (of a GPT:
-/// "feed_forward")}], "alternatives": [{"id", "text", "log_probability"}]}. A token is {"id",
-/// "text"}, as shown_token() shows it.
+/// "feed_forward"), "slots": [{"head", "slot", "weight", "logit"}] (not of a GPT)}],
+/// "alternatives": [{"id", "text", "log_probability"}]}. A token is {"id", "text"}, as
+/// shown_token() shows it.
 nlohmann::ordered_json json_of(const Inspection& inspection, const Tokenizer& tokenizer);
 /// The tokens of the text, which positions count: [{"id", "text"}].
 nlohmann::ordered_json json_of(const Tokens& text, const Tokenizer& tokenizer);

@@ -3,6 +3,7 @@
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/data/token_text.h"
+#include "tessera/infer/slot_readers.h"
 #include "tessera/model/language_model.h"
 
 namespace tessera {
@@ -19,7 +20,8 @@ ModelFolder ModelFolder::load(const std::filesystem::path& folder, const NumberT
     throw DataError(tokenizer_file.native(), "has {} tokens, the model beside it only {}",
                     tokenizer.vocabulary_size(), model->vocabulary());
   model->eval();
-  return {std::move(model), std::move(tokenizer)};
+  auto slot_readers = SlotReaders::load(folder, *model);
+  return {std::move(model), std::move(tokenizer), std::move(slot_readers)};
 }
 
 TokenBytes ModelFolder::token_bytes() const {

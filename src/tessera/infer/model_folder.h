@@ -14,6 +14,7 @@
 namespace tessera {
 
 class LanguageModel;
+class SlotReaders;
 
 /// The numbers in which a model that is only read keeps what it has learned and what it reads.
 struct NumberTypes {
@@ -25,9 +26,10 @@ struct NumberTypes {
 struct ModelFolder {
   std::shared_ptr<LanguageModel> model;
   Tokenizer tokenizer;
+  std::shared_ptr<const SlotReaders> slot_readers;  ///< none unless they were measured
 
-  /// Throws as load_to_read and LanguageModel::keep_pairs_in do, and DataError where the tokenizer
-  /// has more tokens than the model, or there is none.
+  /// Throws as load_to_read, LanguageModel::keep_pairs_in and SlotReaders::load do, and DataError
+  /// where the tokenizer has more tokens than the model, or there is none.
   static ModelFolder load(const std::filesystem::path& folder, const NumberTypes& types = {});
 
   /// The bytes of any id of the model's vocabulary; ids that the tokenizer lacks stand for nothing.

@@ -58,20 +58,14 @@ std::string checksum_of(const LanguageModel& model) {
   return sum.hex();
 }
 
-const std::string& metadata(const TensorFile& file, const char* name) {
-  const auto found = file.metadata.find(name);
-  if (found == file.metadata.end()) throw DataError(file.path, "its metadata lacks '{}'", name);
-  return found->second;
-}
-
 MemoryBound bound_from(const TensorFile& file) {
-  const std::string& text = metadata(file, "bound");
+  const std::string& text = file.metadata_at("bound");
   MemoryBound bound;
   const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), bound.pairs);
   if (failure != std::errc() || stop != text.data() + text.size() || bound.pairs < 0)
     throw DataError(file.path, "'bound' is '{}', expected a number of pairs", text);
   bound.eviction =
-      config::enum_value<Eviction>(metadata(file, "eviction"), file.path + ": eviction");
+      config::enum_value<Eviction>(file.metadata_at("eviction"), file.path + ": eviction");
   return bound;
 }
 
@@ -96,16 +90,16 @@ void StreamingSession::save(const std::filesystem::path& path) const {
 // Files of version 0.1 have no checksum of the parameters and no logits.
 StreamingSession StreamingSession::load(LanguageModel& model, const std::filesystem::path& path) {
   const TensorFile file = TensorFile::load(path);
-  if (metadata(file, "format") != kFormat)
+  if (file.metadata_at("format") != kFormat)
     throw DataError(file.path, "is not a session of this version");
-  if (metadata(file, "kind") != model.kind())
-    throw DataError(file.path, "is the session of a {}, the model is a {}", metadata(file, "kind"),
+  if (file.metadata_at("kind") != model.kind())
+    throw DataError(file.path, "is the session of a {}, the model is a {}", file.metadata_at("kind"),
                     model.kind());
   if (file.metadata.contains("parameters") && file.metadata.at("parameters") != checksum_of(model))
     throw DataError(file.path, "is the session of another {}: its parameters are not these",
                     model.kind());
   const auto reading =
-      config::enum_value<Reading>(metadata(file, "reading"), file.path + ": reading");
+      config::enum_value<Reading>(file.metadata_at("reading"), file.path + ": reading");
   StreamingSession session(model, reading, bound_from(file));
   session.tokens_ = sequences_from(file, model.vocabulary());
   session.state_ = model.state_from(file, model.bounded_state(session.bound_));

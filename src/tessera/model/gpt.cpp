@@ -125,9 +125,12 @@ std::pair<at::Tensor, BlockTrace> GptBlockImpl::trace(at::Tensor x) {
       stored.queries.select(1, last).contiguous(), by_head(stored.keys), by_head(stored.values));
   x = x + attention_residual(attend(heads, {}), {});
   const at::Tensor fed = feed_forward(feed_forward_norm->forward(x), {});  // [B, T, C]
-  return {x + fed,
-          {reading.weights, by_head(heads.values), attention_output->weight, attention_output->bias,
-           BlockUnit::kFeedForward, fed.select(1, last)}};
+  return {
+      x + fed,
+      {{reading.weights, by_head(heads.values), attention_output->weight, attention_output->bias},
+       BlockUnit::kFeedForward,
+       fed.select(1, last),
+       {}}};
 }
 
 std::pair<at::Tensor, StoredPairs> GptBlockImpl::read(at::Tensor x, StoredPairs pairs) {

@@ -76,10 +76,16 @@ std::pair<at::Tensor, BlockTrace> MosaicBlockImpl::trace(at::Tensor x) {
   const at::Tensor normed = context_norm->forward(x);
   const ContextReading reading = context->last_reading(normed);
   x = x + context->forward(normed);
-  const at::Tensor from_persistent = persistent->forward(persistent_norm->forward(x));  // [B, T, C]
+  const int64_t last = x.size(1) - 1;
+  const at::Tensor asked = persistent_norm->forward(x);
+  const at::Tensor from_persistent = persistent->forward(asked);  // [B, T, C]
   return {x + from_persistent,
-          {reading.weights, reading.values, context->output->weight, context->output->bias,
-           BlockUnit::kPersistentMemory, from_persistent.select(1, x.size(1) - 1)}};
+          {{reading.weights, reading.values, context->output->weight, context->output->bias},
+           BlockUnit::kPersistentMemory,
+           from_persistent.select(1, last),
+           TracedReading{persistent->slot_weights(asked, last).squeeze(1),
+                         persistent->slot_contents().expand({x.size(0), -1, -1, -1}),
+                         persistent->output->weight, persistent->output->bias}}};
 }
 
 std::pair<at::Tensor, MosaicBlockState> MosaicBlockImpl::read(at::Tensor x,
@@ -125,6 +131,20 @@ at::Tensor MemoryMosaic::embed(const at::Tensor& tokens, const std::vector<Mosai
   const at::Tensor x = ops::embedding_rows(embedding_, tokens, config_.channels);  // [B, T, C]
   if (!dropout_seed || config_.parameterisation == Parameterisation::kPaper) return x;
   return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
+}
+
+void MemoryMosaic::visit_slot_weights(
+    const at::Tensor& tokens,
+    const std::function<void(int64_t layer, const at::Tensor& weights)>& visit) {
+  at::NoGradGuard no_grad;
+  at::Tensor x = embed(placed_tokens(tokens), {}, {});
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    MosaicBlock one = block(layer);
+    x = x + one->context->forward(one->context_norm->forward(x));
+    const at::Tensor asked = one->persistent_norm->forward(x);
+    visit(layer, one->persistent->slot_weights(asked));
+    x = x + one->persistent->forward(asked);
+  }
 }
 
 void MemoryMosaic::initialise(uint64_t seed) {

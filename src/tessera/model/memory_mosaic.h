@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
 #include "tessera/model/model_kind.h"
@@ -83,9 +85,25 @@ class MosaicBlockImpl : public torch::nn::Module {
 };
 TORCH_MODULE(MosaicBlock);
 
+/// A model of which every block reads learned slots.
+class SlotModel {
+ public:
+  virtual ~SlotModel() = default;
+
+  /// Heads of a block, and slots of a head.
+  virtual int64_t slot_heads() const = 0;
+  virtual int64_t slots_per_head() const = 0;
+  /// Reads sequences, tokens [B, T], T > 0, from their beginning, and calls visit(layer, weights)
+  /// for each block in turn with the weights [B, T, H, M] with which each step read each slot. No
+  /// gradients. Throws UsageError as LanguageModel::hidden does.
+  virtual void visit_slot_weights(
+      const at::Tensor& tokens,
+      const std::function<void(int64_t layer, const at::Tensor& weights)>& visit) = 0;
+};
+
 /// A Memory Mosaic language model (Zhang et al. 2024, figure 6; blocks in pre-norm form as in the
 /// authors' training script): embedding, blocks, norm, logits by the tied embedding. No positions.
-class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock> {
+class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock>, public SlotModel {
  public:
   static constexpr std::string_view kKind = "memory_mosaic";
 
@@ -99,6 +117,12 @@ class MemoryMosaic : public TracedBlockNetwork<MemoryMosaicConfig, MosaicBlock> 
   std::string_view kind() const override { return kKind; }
   bool reads_past_window() const override { return true; }
   void initialise(uint64_t seed) override;
+
+  int64_t slot_heads() const override { return config_.heads; }
+  int64_t slots_per_head() const override { return config_.slots() * config_.persistent_count; }
+  void visit_slot_weights(
+      const at::Tensor& tokens,
+      const std::function<void(int64_t layer, const at::Tensor& weights)>& visit) override;
 
  protected:
   at::Tensor embed(const at::Tensor& tokens, const std::vector<MosaicBlockState>& blocks,

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -21,20 +22,26 @@ constexpr std::array<std::string_view, 2> enum_names(BlockUnit) {
   return {"persistent_memory", "feed_forward"};
 }
 
-/// How one block came to what it added to the residual stream at the last position: its memory's
-/// (or attention's) heads read the N pairs that are stored by then, and the unit behind them added
-/// more.
-struct BlockTrace {
-  at::Tensor weights;      ///< [B, H, N]: the weight of each pair in each head's reading
+/// How the heads of a memory (or of attention) read N stored values at the last position, and what
+/// that added to the residual stream: output (sum_i weights_i values_i) + bias.
+struct TracedReading {
+  at::Tensor weights;      ///< [B, H, N]: of each value in each head's reading
   at::Tensor values;       ///< [B, H, N, D]: what is stored
-  at::Tensor output;       ///< [C, H * D]: from the heads' readings to the residual stream
+  at::Tensor output;       ///< [C, H * D]
   at::Tensor output_bias;  ///< [C] or undefined
+};
+
+/// How one block came to what it added to the residual stream at the last position: its heads read
+/// the pairs that are stored by then, and the unit behind them added more.
+struct BlockTrace {
+  TracedReading pairs;
   BlockUnit unit;
-  at::Tensor unit_output;  ///< [B, C]: what the unit added
+  at::Tensor unit_output;              ///< [B, C]: what the unit added
+  std::optional<TracedReading> slots;  ///< how the unit came to it, if it reads learned slots
 };
 
 /// The residual stream at the last position of each of B sequences, as the sum of its parts:
-///   embedded + sum over the blocks of (output (sum_i weights_i values_i) + bias + unit_output).
+///   embedded + sum over the blocks of (what reading the pairs added + unit_output).
 struct ResidualTrace {
   at::Tensor embedded;  ///< [B, C]
   std::vector<BlockTrace> blocks;
@@ -87,8 +94,8 @@ class TracedBlockNetwork : public BlockNetwork<Config, Block>, public TracedMode
   LogitDirection logit_direction(const at::Tensor& residual, const at::Tensor& tokens) override {
     at::NoGradGuard no_grad;
     const at::Tensor stream = residual.to(at::kDouble);
-    const at::Tensor rows =
-        this->embedding_.index_select(0, tokens).to(at::kDouble) * this->logit_scale();
+    const at::Tensor rows =  // [B, C]
+        this->embedding_rows(tokens, stream.size(1)).to(at::kDouble) * this->logit_scale();
     const at::Tensor gained = rows * this->norm_->weight.to(at::kDouble);  // [B, C]
     const at::Tensor deviation =
         (stream.var(1, /*unbiased=*/false, /*keepdim=*/true) + NormImpl::kEpsilon)

@@ -76,6 +76,12 @@ const at::Tensor& TensorFile::at(const std::string& name, const std::vector<int6
   return tensor;
 }
 
+const std::string& TensorFile::metadata_at(const std::string& name) const {
+  const auto found = metadata.find(name);
+  if (found == metadata.end()) throw DataError(path, "its metadata lacks '{}'", name);
+  return found->second;
+}
+
 void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors,
                   const std::map<std::string, std::string>& metadata) {
   std::vector<at::Tensor> kept;  // owns the bytes while they are written

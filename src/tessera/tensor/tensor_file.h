@@ -27,6 +27,8 @@ struct TensorFile {
   /// The same, of this type.
   const at::Tensor& at(const std::string& name, const std::vector<int64_t>& sizes,
                        at::ScalarType type) const;
+  /// Throws DataError where the metadata lack it.
+  const std::string& metadata_at(const std::string& name) const;
 };
 
 /// Writes CPU copies of the tensors atomically, in the order given. Throws SystemError.

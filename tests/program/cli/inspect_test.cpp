@@ -1,6 +1,9 @@
 // tessera inspect.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/file.h"
@@ -43,8 +46,29 @@ TEST_F(Inspecting, PrintsTheTokenItsPartsAndTheMemoriesThatCountMost) {
   EXPECT_THAT(run.out, HasSubstr("Next token "));
   EXPECT_THAT(run.out, HasSubstr("memories of this text"));
   EXPECT_THAT(run.out, HasSubstr("persistent memories"));
-  const std::string rows = run.out.substr(run.out.rfind("--\n") + 3);
-  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 2);
+  for (const char* table : {"Memories of this text", "Learned slots"}) {
+    const std::string after = run.out.substr(run.out.find(table));
+    const std::string rows = after.substr(after.find("--\n") + 3);
+    EXPECT_EQ(std::count(rows.begin(), rows.begin() + rows.find("\n\n"), '\n'), 1) << table;
+  }
+}
+
+TEST_F(Inspecting, ShowsOfWhatSlotsSpeakOnceThatWasMeasured) {
+  std::filesystem::copy(trained_model(), path("model"), std::filesystem::copy_options::recursive);
+  const auto inspect_copy = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"inspect", "--model", path("model"), "--text"});
+    return tessera(options);
+  };
+  EXPECT_THAT(inspect_copy({"In the beginning"}).out, HasSubstr("tessera inspect --slots"));
+  const Outcome measuring = inspect_copy({"And God said, Let there be light", "--slots"});
+  ASSERT_EQ(measuring.status, 0) << measuring.err;
+  EXPECT_THAT(measuring.out, HasSubstr(path("model") + "/slots.safetensors: for each of "));
+  const Outcome run = inspect_copy({"In the beginning"});
+  EXPECT_THAT(run.out, HasSubstr("speaks most at -> what came next"));
+  const json result = json::parse(inspect_copy({"In the beginning", "--json"}).out);
+  const json& slot = result["layers"][0]["slots"][0];
+  const std::string name = fmt::format("0.{}.{}", slot["head"].dump(), slot["slot"].dump());
+  EXPECT_FALSE(result["slot_readers"][name].empty());
 }
 
 TEST_F(Inspecting, WritesAPageOfEveryToken) {

@@ -7,12 +7,19 @@ import {percent, quoted, signed} from "./words.js";
 
 const kListed = 10;
 const kAround = 6;  // tokens shown before a memory
+const kReaders = 3;  // shown of a slot
 const kUnits = {persistent_memory: "persistent memory", feed_forward: "feed-forward layer"};
 
 function diverging(value, most) {
   const bar = make("span", {class: value < 0 ? "minus" : "plus"});
   bar.style.width = `${Math.min(50, 50 * Math.abs(value) / most)}%`;
   return make("span", {class: "diverging", "aria-hidden": "true"}, bar);
+}
+
+// A place of a text: what stood before a token, the token, and what came next.
+function storedAt(before, token, next) {
+  const flat = (text) => text.replaceAll("\n", "\u21b5");
+  return make("span", {class: "stored-at"}, flat(before), make("b", {}, flat(token)), " \u2192 ", make("b", {}, flat(next)));
 }
 
 // Memories of one position in several heads become one: what they added is summed, the largest
@@ -62,50 +69,90 @@ export class Explanation {
     this.text = new MemoryText(inspection.tokens.slice(0, inspection.position + 1), inspection.token);
     this.list = make("div");
     const parts = this.partsTable();
-    this.choose(parts.querySelector("button"), null);
-    return [make("h4", {}, `What made its logit, ${signed(inspection.logit)}`), parts,
-      make("h4", {}, "Where these memories were stored"), this.text.element, this.list];
+    this.showPairs(parts.querySelector("button.part"), null);
+    return [make("h4", {}, "Where its memories were stored"), this.text.element,
+      make("h4", {}, `What made its logit, ${signed(inspection.logit)}`), parts, this.list];
   }
 
-  // Layers and heads to choose from, with what each added.
+  // What each part added. The heads of a layer are folded away behind their sum.
   partsTable() {
     const {layers, embedding, biases} = this.reply;
     const unit = Object.keys(kUnits).find((name) => name in layers[0]);
     const parts = [embedding, biases, ...layers.flatMap((layer) => [layer[unit], ...layer.heads.map((head) => head.logit)])];
     const most = Math.max(1e-9, ...parts.map(Math.abs));
-    const rows = [];
+    const sum = (heads) => heads.reduce((total, head) => total + head.logit, 0);
+    const rows = [], folded = [];
     const row = (label, value) => rows.push([label, signed(value), diverging(value, most)]);
-    const chooser = (label, heads) => {
-      const button = make("button", {type: "button", class: "head", "aria-pressed": "false"}, label);
-      button.addEventListener("click", () => this.choose(button, heads));
-      return button;
-    };
-    const all = layers.flatMap((layer) => layer.heads);
-    row(chooser("All heads", null), all.reduce((sum, head) => sum + head.logit, 0));
+    const chooser = (label, choose, place = "") => make("button", {type: "button", class: `part ${place}`, "aria-pressed": "false",
+      click: (event) => choose(event.currentTarget)}, label);
+    row(chooser("All memories of the text", (button) => this.showPairs(button, null)), sum(layers.flatMap((layer) => layer.heads)));
     layers.forEach((layer, l) => {
-      layer.heads.forEach((head, h) => row(chooser(`Layer ${l + 1}, head ${h + 1}`, [head]), head.logit));
-      row(`Layer ${l + 1}, ${kUnits[unit]}`, layer[unit]);
+      const first = rows.length + 1, end = first + layer.heads.length;
+      const fold = make("button", {type: "button", class: "fold", "aria-expanded": "false", "aria-label": `Heads of layer ${l + 1}`,
+        click: () => this.unfold(fold, first, end)});
+      row(make("span", {}, chooser(`Layer ${l + 1}`, (button) => this.showPairs(button, layer.heads)), fold), sum(layer.heads));
+      layer.heads.forEach((head, h) => {
+        folded.push(rows.length);
+        row(chooser(`Layer ${l + 1}, head ${h + 1}`, (button) => this.showPairs(button, [head]), "inner"), head.logit);
+      });
+      const name = `Layer ${l + 1}, ${kUnits[unit]}`;
+      row(layer.slots ? chooser(name, (button) => this.showSlots(button, l)) : name, layer[unit]);
     });
     row("Embedding of the last token", embedding);
-    row("Biases", biases);
+    if (biases !== 0) row("Biases", biases);
     this.parts = makeTable({heads: ["Part", "Added", ""], rows, numbers: [1]});
     this.parts.classList.add("parts");
+    for (const index of folded) this.row(index).hidden = true;
     return this.parts;
   }
 
-  // Shows the memories of these heads; null: of all.
-  choose(button, heads) {
-    for (const other of this.parts.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button));
+  row(index) {
+    return this.parts.querySelector("tbody").rows[index];
+  }
+
+  unfold(button, first, end) {
+    const open = button.getAttribute("aria-expanded") === "false";
+    button.setAttribute("aria-expanded", String(open));
+    for (let index = first; index < end; ++index) this.row(index).hidden = !open;
+  }
+
+  press(button) {
+    for (const other of this.parts.querySelectorAll(".part")) other.setAttribute("aria-pressed", String(other === button));
+  }
+
+  // The memories of these heads; null: of all.
+  showPairs(button, heads) {
+    this.press(button);
     const read = heads ?? this.reply.layers.flatMap((layer) => layer.heads);
     const memories = joined(read.flatMap((head) => head.memories))
       .sort((a, b) => Math.abs(b.logit) - Math.abs(a.logit)).slice(0, kListed);
     this.text.show(memories);
-    const most = Math.max(1e-9, ...memories.map((memory) => Math.abs(memory.logit)));
+    this.showPlaces(["Stored there, and what came next", heads?.length === 1 ? "Weight" : "Largest weight"],
+      memories.map((memory) => [this.place(memory.position), memory]));
+  }
+
+  // The learned slots of a layer's persistent memory, and of what they speak, where that is known.
+  showSlots(button, layer) {
+    this.press(button);
+    this.text.show([]);
+    const {slots} = this.reply.layers[layer];
+    const readers = this.reply.slot_readers;
+    const spoken = (head, slot) => (readers?.[`${layer}.${head}.${slot}`] ?? []).slice(0, kReaders).map((reader) =>
+      make("div", {}, storedAt(reader.before.map(nameOf).join(""), nameOf(reader.token), nameOf(reader.next ?? ""))));
+    this.showPlaces([readers ? "Slot, and where it speaks most in the text that the model learned" : "Slot", "Weight"],
+      slots.map((slot) => [make("div", {}, `Head ${slot.head + 1}, slot ${slot.slot}`, ...spoken(slot.head, slot.slot)), slot]));
+    if (!readers)
+      this.list.append(make("p", {class: "soft"}, "Of what these slots speak is shown once ", make("code", {}, "tessera inspect --slots"),
+        " has read the text that the model was trained on."));
+  }
+
+  // rows: [element, {weight, logit}].
+  showPlaces([what, weight], rows) {
+    const most = Math.max(1e-9, ...rows.map(([, {logit}]) => Math.abs(logit)));
     const table = makeTable({
-      heads: ["Position", "Stored there, and what came next", heads ? "Weight" : "Largest weight", "Added", ""],
-      rows: memories.map((memory) => [String(memory.position), this.place(memory.position), percent(memory.weight),
-        signed(memory.logit), diverging(memory.logit, most)]),
-      numbers: [0, 2, 3],
+      heads: [what, weight, "Added", ""],
+      rows: rows.map(([element, share]) => [element, percent(share.weight), signed(share.logit), diverging(share.logit, most)]),
+      numbers: [1, 2],
     });
     table.classList.add("places");
     this.list.replaceChildren(table);
@@ -115,8 +162,6 @@ export class Explanation {
     const name = (i) => nameOf(this.reply.tokens[i]?.text ?? "");
     let before = position > kAround ? "\u2026" : "";
     for (let i = Math.max(0, position - kAround); i < position; ++i) before += name(i);
-    const flat = (text) => text.replaceAll("\n", "\u21b5");
-    return make("span", {class: "stored-at"}, flat(before), make("b", {}, flat(name(position))), " \u2192 ",
-      make("b", {}, flat(position < this.reply.position ? name(position + 1) : "")));
+    return storedAt(before, name(position), position < this.reply.position ? name(position + 1) : "");
   }
 }

@@ -5,8 +5,9 @@ import {nameOf} from "./token_bytes.js";
 import {percent} from "./words.js";
 import {shadeLegend, WrittenText} from "./written_text.js";
 
-// inspections[i]: why the model expected tokens[i + 1], as POST /v1/inspect answers.
-const {tokens, inspections} = JSON.parse(document.getElementById("inspections").textContent);
+// inspections[i]: why the model expected tokens[i + 1], as POST /v1/inspect answers, but for the readers of slots,
+// which stand once for all.
+const {tokens, inspections, slot_readers} = JSON.parse(document.getElementById("inspections").textContent);
 const explanation = new Explanation(document.querySelector(".explanation"));
 const text = new WrittenText({onChoose: explain});
 
@@ -14,7 +15,7 @@ function explain(index) {
   text.mark(index);
   const {name, probability} = text.tokens[index];
   explanation.show({name, note: `the model gave it ${percent(probability)}`, alternatives: text.alternativesOf(index),
-    inspection: {tokens, ...inspections[index]}});
+    inspection: {tokens, slot_readers, ...inspections[index]}});
 }
 
 text.begin(nameOf(tokens[0].text));  // nothing stands before it

@@ -5,6 +5,7 @@
 
 #include "tessera/memory/detail/output_projection.h"
 #include "tessera/ops/memory_read.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -50,6 +51,24 @@ std::pair<at::Tensor, at::Tensor> PersistentMemoryImpl::read(const at::Tensor& x
   const auto [keys, next_leaky_key] = key->forward(x, leaky_key);
   // A copy: a view would keep the whole sequence in memory.
   return {read_slots(keys, {}), next_leaky_key.clone()};
+}
+
+at::Tensor PersistentMemoryImpl::slot_weights(const at::Tensor& x, int64_t first) {
+  at::NoGradGuard no_grad;
+  const at::Tensor queries = key->forward(x).keys.slice(1, first).transpose(1, 2);  // [B, H, t, D]
+  std::vector<at::Tensor> weights;  // of each memory [B, H, t, M]
+  for (int64_t p = 0; p < slot_keys.size(0); ++p) {
+    const at::Tensor keys = ops::as_floats(slot_keys[p], options_.head_width());  // [H, M, D]
+    weights.push_back(queries.matmul(keys.transpose(1, 2)).softmax(-1));
+  }
+  return at::cat(weights, -1).transpose(1, 2);
+}
+
+at::Tensor PersistentMemoryImpl::slot_contents() const {
+  at::NoGradGuard no_grad;
+  const int64_t P = slot_values.size(0);
+  const at::Tensor values = ops::as_floats(slot_values, options_.head_width());  // [P, H, M, D]
+  return values.transpose(0, 1).flatten(1, 2) * (scale() / P).view({-1, 1, 1});
 }
 
 at::Tensor PersistentMemoryImpl::read_slots(const at::Tensor& keys,

@@ -22,6 +22,12 @@ class PersistentMemoryImpl : public torch::nn::Module {
   /// call (undefined: from the start); returns the one after it.
   std::pair<at::Tensor, at::Tensor> read(const at::Tensor& x, const at::Tensor& leaky_key);
 
+  /// The weights with which forward(x) without dropout reads its slots, at each step from `first`
+  /// on: x [B, T, C], T > 0 -> [B, T - first, H, P * M]. Slot p * M + m is the m-th of memory p.
+  at::Tensor slot_weights(const at::Tensor& x, int64_t first = 0);
+  /// What a slot adds to its head's reading per weight: [H, P * M, D].
+  at::Tensor slot_contents() const;
+
   /// Gives the per-head scalars their initial values.
   void reset_scalars();
   /// Factor of the reading, [H].

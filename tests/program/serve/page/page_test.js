@@ -98,14 +98,23 @@ describe("Write", () => {
     await page.waitForSelector("#write .parts");
     const reply = await api("/v1/inspect", {model: "mosaic", text: "the cat " + written.slice(0, 13), position: 19, memories: 12});
     const added = (await texts(page.locator("#write .parts td.number"))).map((text) => Number(text.replace("\u2212", "-").replace("+", "")));
-    const sum = added.slice(1).reduce((a, b) => a + b, 0);  // the first is that of all heads
+    const heads = reply.layers.reduce((total, layer) => total + layer.heads.reduce((sum, head) => sum + head.logit, 0), 0);
+    const sum = added.reduce((a, b) => a + b, 0) - 2 * heads;  // which stand there as a text's, a layer's and their own
     assert.ok(Math.abs(sum - reply.logit) < 0.005 * added.length, `${sum} is not ${reply.logit}`);
+    assert.equal(await page.getByRole("button", {name: "Layer 2, head 1"}).count(), 0);
+    await page.getByRole("button", {name: "Heads of layer 2"}).click();
     await page.getByRole("button", {name: "Layer 2, head 1"}).click();
-    const places = (await texts(page.locator("#write .memories .wide-table:not(.parts) tbody td:first-child"))).map(Number);
-    const expected = reply.layers[1].heads[0].memories.map((memory) => memory.position);
-    assert.ok(places.length > 0 && places.every((position) => expected.includes(position)));
-    assert.equal(await page.locator("#write .arcs path").count(), places.length);
+    const places = page.locator("#write .memories .places tbody tr");
+    const {memories} = reply.layers[1].heads[0];
+    assert.equal(await places.count(), Math.min(10, memories.length));
+    const loudest = memories.reduce((a, b) => (Math.abs(b.logit) > Math.abs(a.logit) ? b : a));
+    const weight = parseFloat(await places.first().locator("td.number").first().textContent());
+    assert.ok(Math.abs(weight - 100 * loudest.weight) <= 0.5, `${weight} % is not ${loudest.weight}`);
+    assert.equal(await page.locator("#write .arcs path").count(), await places.count());
     assert.equal(await page.locator("#write .explained").textContent(), written[12].replace("\n", "\u21b5\n"));
+    await page.getByRole("button", {name: "Layer 1, persistent memory"}).click();
+    assert.equal(await places.count(), Math.min(12, reply.layers[0].slots.length));
+    assert.match(await page.locator("#write .memories").textContent(), /tessera inspect --slots/);
   }));
 
   test("two models beside each other", () => onPage(kAsk + "&beside=gpt", async (page) => {
@@ -130,6 +139,7 @@ describe("Write", () => {
 describe("The page of tessera inspect", () => {
   test("shows what the server's page shows, offline", async () => {
     const model = place.path("runs/mosaic/model"), file = place.path("inspect.html");
+    tessera("inspect", "--model", model, "--text", "the cat sees the dog and the cat", "--slots");
     tessera("inspect", "--model", model, "--text", "the cat sees", "--page", file);
     const inspection = JSON.parse(tessera("inspect", "--model", model, "--text", "the cat sees", "--position", "10", "--json"));
     const opened = await openPage(browser, `file://${place.folder}`, "inspect.html");
@@ -142,6 +152,12 @@ describe("The page of tessera inspect", () => {
     const embedding = await page.locator(".parts tr", {hasText: "Embedding"}).locator("td.number").textContent();
     assert.equal(Number(embedding.replace("\u2212", "-")).toFixed(2), inspection.embedding.toFixed(2));
     assert.equal(await page.locator(".explained").textContent(), "s");
+    await page.getByRole("button", {name: "Layer 1, persistent memory"}).click();
+    const {head, slot} = inspection.layers[0].slots[0];
+    const [reader] = inspection.slot_readers[`0.${head}.${slot}`];
+    const first = page.locator(".places tbody tr").first();
+    assert.ok((await first.textContent()).startsWith(`Head ${head + 1}, slot ${slot}`));
+    assert.equal(await first.locator(".stored-at b").first().textContent(), reader.token);
     assert.ok(await fits(page));
     assert.deepEqual(await namelessControls(page), []);
     await opened.close();
