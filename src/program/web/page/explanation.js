@@ -47,17 +47,18 @@ export class Explanation {
   }
 
   // name: the token's. note: said beside it. alternatives: an element. inspection: what the server
-  // answers, or a promise of that; null for a first token.
-  async show({name, note, alternatives, inspection}) {
+  // answers, or a promise of that; null for a first token. parts: a promise of elements that are
+  // shown instead.
+  async show({name, note, alternatives, inspection, parts}) {
     this.clear();
-    const memories = make("div", {class: "memories", "aria-live": "polite"}, make("p", {class: "soft"}, "Reading the memories\u2026"));
+    const memories = make("div", {class: "memories", "aria-live": "polite"}, make("p", {class: "soft"}, "Looking\u2026"));
     this.box.append(make("div", {class: "card", role: "region", "aria-label": `The token ${quoted(nameOf(name))}`},
       make("h3", {}, `Why ${quoted(nameOf(name))}? `, make("small", {}, note)),
       make("div", {class: "two narrow-first"},
         make("div", {}, make("h4", {}, "What else could stand here"), alternatives), memories)));
     try {
-      memories.replaceChildren(...this.memoriesOf(await inspection));
-      this.text?.drawArcs();
+      memories.replaceChildren(...(parts ? await parts : this.memoriesOf(await inspection)));
+      if (!parts) this.text?.drawArcs();
     } catch (error) {
       if (error.name !== "AbortError") memories.replaceChildren(make("p", {class: "problem"}, error.message));
     }

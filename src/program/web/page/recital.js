@@ -20,10 +20,10 @@ export class DocumentColours {
 
 function cardOf(token) {
   const rows = token.sources.map((source) =>
-    [source.document, whole(source.position), count(source.matched_length, "token")]);
+    [source.document, whole(source.line), count(source.matched_length, "token")]);
   return [make("p", {class: "title"}, make("b", {}, quoted(token.text)), ` ${percent(token.probability)}`),
     rows.length === 0 ? make("p", {}, "No document has the tokens before it; the memory has mixed several.")
-      : makeTable({heads: ["Document", "Position", "Matched"], rows, numbers: [1, 2]}),
+      : makeTable({heads: ["Document", "Line", "Matched"], rows, numbers: [1, 2]}),
     token.places > rows.length ? make("p", {class: "soft"}, `${count(token.places, "place")} in all`) : null]
     .filter((child) => child !== null);
 }
@@ -33,10 +33,10 @@ function runsOf(tokens) {
   for (const token of tokens) {
     const source = token.sources[0];
     if (!source) continue;
-    const known = counts.get(source.document) ?? {tokens: 0, first: source.position, last: source.position};
+    const known = counts.get(source.document) ?? {tokens: 0, first: source.line, last: source.line};
     known.tokens += 1;
-    known.first = Math.min(known.first, source.position);
-    known.last = Math.max(known.last, source.position);
+    known.first = Math.min(known.first, source.line);
+    known.last = Math.max(known.last, source.line);
     counts.set(source.document, known);
   }
   return counts;
@@ -47,7 +47,7 @@ function legend(tokens, colours, box) {
   const buttons = [...runsOf(tokens)].map(([document, {tokens: number, first, last}]) => {
     const button = make("button", {type: "button", class: `source ${colours.classOf(document)}`, "aria-pressed": "false"},
       make("span", {class: "swatch", "aria-hidden": "true"}), `${document}: ${count(number, "token")}, `,
-      first === last ? `position ${whole(first)}` : `positions ${whole(first)} to ${whole(last)}`);
+      first === last ? `line ${whole(first)}` : `lines ${whole(first)} to ${whole(last)}`);
     button.addEventListener("click", () => {
       const pressed = button.getAttribute("aria-pressed") !== "true";
       for (const other of buttons) other.setAttribute("aria-pressed", String(pressed && other === button));

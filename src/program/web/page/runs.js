@@ -92,7 +92,7 @@ class Runs {
       throw new Error("This server has no runs. Start it with: tessera serve --runs DIR, the folder above the run folders");
     this.section.querySelector(".content").hidden = false;
     const asked = values.runs ? JSON.parse(values.runs) : [this.newest()];
-    this.wantedCurve = values.curve ?? "training loss";
+    this.wantedCurve = values.curve ?? "validation loss";  // where there is none, the first one known
     fillForm(this.form, {against: values.against});
     this.follow(asked.filter((id) => this.runs.some((run) => run.id === id)));
   }

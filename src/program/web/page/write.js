@@ -4,11 +4,13 @@ import {events, get, isAborted} from "./api.js";
 import {make, showProblem} from "./dom.js";
 import {Explanation} from "./explanation.js";
 import {inspect} from "./inspect.js";
+import {findSources, sourcesView} from "./sources.js";
 import {addressOf, changedValues, fillForm, fillSelect, saveState} from "./state.js";
 import {shadeLegend, WrittenText} from "./written_text.js";
 import {count, kEndings, percent, short} from "./words.js";
 
 const kAlternatives = 8;
+const kExample = "Once upon a time";
 
 class Writer {
   constructor(section) {
@@ -34,6 +36,7 @@ class Writer {
     fillForm(this.form, values);
     if (!this.models) await this.loadModels(values);  // what is typed meanwhile stays
     if (values.prompt !== undefined) this.write();
+    else if (this.form.elements.prompt.value === "") this.form.elements.prompt.value = kExample;
   }
 
   close() {
@@ -93,8 +96,10 @@ class Writer {
     this.asking?.abort();
     this.asking = new AbortController();
     const {name, probability} = written.tokens[index];
-    this.explanation.show({name, note: `${model} gave it ${percent(probability)}`,
-      alternatives: written.alternativesOf(index), inspection: inspect(model, written, index, this.asking.signal)});
+    const {signal} = this.asking;
+    const isStore = this.models.find(({id}) => id === model).kind === "store";
+    this.explanation.show({name, note: `${model} gave it ${percent(probability)}`, alternatives: written.alternativesOf(index),
+      ...(isStore ? {parts: findSources(model, written, index, signal).then(sourcesView)} : {inspection: inspect(model, written, index, signal)})});
   }
 
   request(model) {

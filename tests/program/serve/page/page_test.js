@@ -124,6 +124,17 @@ describe("Write", () => {
     await page.waitForSelector("#write .memories .parts, #write .memories .problem");
   }, {refusals: [400]}));
 
+  test("a token by a store shows where its words are stored", () => onPage("#write?model=poems&prompt=Once+upon+a+midnight&tokens=8", async (page) => {
+    await page.waitForSelector(kDone);
+    await page.locator("#write [data-index='3']").click();
+    await page.waitForSelector("#write .sources-found");
+    assert.match(await page.locator("#write .sources-found tbody tr").first().textContent(), /^raven\.txt1.*Once upon a midnight/);
+  }));
+
+  test("begins with an example", () => onPage("#write", async (page) => {
+    assert.equal(await page.getByLabel("Prompt", { exact: true }).inputValue(), "Once upon a time");
+  }));
+
   test("says in words what the server refuses", () => onPage("#write", async (page) => {
     await page.getByLabel("Prompt", { exact: true }).fill("a");
     await page.evaluate(() => { document.querySelector("#write form").noValidate = true; });
@@ -176,9 +187,9 @@ describe("Remember", () => {
     await page.waitForSelector("#remember .recited");
     const tokens = await texts(page.locator("#remember .recited"));
     assert.ok(kRaven.startsWith("Once upon a midnight" + tokens.join("").replaceAll("\u21b5", "")));
-    assert.match(await page.locator("#remember .source").first().textContent(), /^raven\.txt: \d+ tokens, positions 20 to \d+$/);
+    assert.match(await page.locator("#remember .source").first().textContent(), /^raven\.txt: \d+ tokens, lines? \d+( to \d+)?$/);
     await page.locator("#remember [data-index='2']").hover();
-    assert.deepEqual((await texts(page.locator("#card tbody td"))).slice(0, 2), ["raven.txt", "22"]);
+    assert.deepEqual((await texts(page.locator("#card tbody td"))).slice(0, 2), ["raven.txt", "1"]);
     const stat = await api("/v1/stores/poems/stat");
     assert.equal(Number(await page.getByRole("meter", {name: "Load"}).getAttribute("aria-valuenow")), stat.load);
   }));
@@ -238,7 +249,7 @@ describe("Remember", () => {
 describe("Runs", () => {
   const pathOf = (page) => page.locator("#runs path.line").first().getAttribute("d");
 
-  test("draws a curve that grows with the run", () => onPage("#runs?runs=%5B%22mosaic%22%5D", async (page) => {
+  test("draws a curve that grows with the run", () => onPage("#runs?runs=%5B%22mosaic%22%5D&curve=training+loss", async (page) => {
     await page.waitForFunction(() => document.querySelector("#runs path.line")?.getAttribute("d").split("L").length === 60);
     fs.appendFileSync(place.path("runs/mosaic/metrics.jsonl"), JSON.stringify({kind: "step", step: 61, tokens: 31232, loss: 9.25, elapsed_seconds: 9}) + "\n");
     await page.getByText("mosaic: 9.25 after 61 updates").waitFor();
@@ -258,7 +269,7 @@ describe("Runs", () => {
       ["gpt", "62", "a dog likes three apples.", "gpt", "61", "the cat <b>sees</b>\nyou."]);
   }));
 
-  test("compares runs, opens a report", () => onPage("#runs?runs=%5B%22mosaic%22%5D", async (page) => {
+  test("compares runs, opens a report", () => onPage("#runs?runs=%5B%22mosaic%22%5D&curve=training+loss", async (page) => {
     await page.getByRole("checkbox", {name: "gpt"}).check();
     await page.waitForFunction(() => document.querySelectorAll("#runs path.line").length === 2);
     const row = page.locator("#runs .differences tr", {hasText: "model.kind"});
