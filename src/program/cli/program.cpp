@@ -71,6 +71,7 @@ void add_light_verbs(Verb& program) {
   add_tokenizer(program);
   add_plan(program);
   add_memo(program);
+  add_mcp(program);
 }
 
 /// The only place where an exception becomes an exit status.

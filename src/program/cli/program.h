@@ -18,8 +18,9 @@ namespace tessera::cli {
 /// Exit statuses of the program.
 enum ExitStatus : int { kDone = 0, kFailed = 1, kWrongUsage = 2, kBadData = 3, kInterrupted = 130 };
 
-/// The verbs that need no LibTorch: `memo`, `plan` and `tokenizer`.
+/// The verbs that need no LibTorch: `memo`, `mcp`, `plan` and `tokenizer`.
 void add_light_verbs(Verb& program);
+void add_mcp(Verb& program);
 void add_memo(Verb& program);
 void add_plan(Verb& program);
 void add_tokenizer(Verb& program);

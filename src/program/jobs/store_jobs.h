@@ -19,11 +19,11 @@
 #include "tessera/store/text_search.h"
 #include "tessera/store/verify.h"
 
-/// What can be asked of a store of documents. A job is declared once and answered in two places: as
-/// a verb of `tessera memo` and as a route below /v1/stores/NAME. Its fields are the request: the
-/// options of the verb, and the fields of the route's JSON object or query, with help, default and
-/// bounds. run() is the work, and what it returns is the answer; its json() is what the verb prints
-/// with --json and the route sends. How the verb prints it for people is the program's.
+/// What can be asked of a store of documents. A job is declared once and answered as a verb of
+/// `tessera memo`, as a route below /v1/stores/NAME and as a tool of `tessera mcp`. Its fields are
+/// the request, with help, default and bounds: the verb's options, the route's JSON object or
+/// query, the tool's arguments. run() is the work, and what it returns is the answer; its json() is
+/// what the verb prints with --json and the others send.
 ///
 /// A job that takes long says in kDoing what its progress is called.
 ///

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "program/jobs/request_values.h"
 #include "program/serve/api_error.h"
 #include "program/serve/fields.h"
 
@@ -32,22 +33,16 @@ Json value_of(const std::string& text, const config::Field& field) {
 /// What the request names; of names that no field has, the first of the body and of the query.
 Json named_values(const Request& request, const std::vector<config::Field>& fields) {
   Json named = Json::object();
-  const auto known = [&](const std::string& name) {
-    return std::ranges::find(fields, name, &config::Field::name) != fields.end();
-  };
+  const bool has_text = std::ranges::find(fields, "text", &config::Field::name) != fields.end();
   const auto take_text = [&](const std::string& name, const std::string& text) {
     const auto field = std::ranges::find(fields, name, &config::Field::name);
     named[name] = field == fields.end() ? Json(text) : value_of(text, *field);
     return field != fields.end();
   };
-  if (known("text") && request.header("Content-Type").starts_with("text/")) {
+  if (has_text && request.header("Content-Type").starts_with("text/")) {
     take_text("text", request.body);
   } else if (!request.body.empty()) {
-    const nlohmann::json body = json_body(request);
-    for (const auto& [name, value] : body.items()) {
-      if (!value.is_null() || !known(name)) named[name] = value;
-      if (!known(name)) break;
-    }
+    named = jobs::request_values(json_body(request), fields);
   }
   for (const auto& [name, text] : request.query)
     if (name != "stream" && !take_text(name, text)) break;

@@ -11,7 +11,7 @@ using ::testing::Not;
 /// The names of the libraries that a command loads stand in what the loader says of it.
 TEST(Executable, DoesNotLoadLibTorchForVerbsThatNeedNone) {
   const ProcessOptions traced{.environment = {{"LD_DEBUG", "libs"}}};
-  for (const char* verb : {"memo", "plan", "tokenizer"}) {
+  for (const char* verb : {"mcp", "memo", "plan", "tokenizer"}) {
     const Outcome help = executable({verb, "--help"}, traced);
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.err, HasSubstr("libopenblas")) << verb;

@@ -1,0 +1,124 @@
+#include "program/mcp/store_tools.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "program/jobs/erase_job.h"
+#include "program/jobs/request_values.h"
+#include "program/jobs/store_jobs.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/data/utf8.h"
+#include "tessera/store/memo_store.h"
+#include "tessera/store/memo_writer.h"
+
+namespace tessera::mcp {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Json;
+using jobs::OnProgress;
+
+/// Sets a job's fields. Throws FieldError on an argument that is none of them, is missing or wrong.
+void read_arguments(const nlohmann::json& arguments, const std::vector<config::Field>& fields) {
+  config::fields_from_json(jobs::request_values(arguments, fields), fields, "");
+}
+
+template <typename Job>
+Tool tool_of(Effect effect, const std::vector<config::Field>& fields) {
+  Tool tool{.name = Job::kName, .help = Job::kHelp, .effect = effect, .schema = schema_of(fields)};
+  if constexpr (requires { Job::kDoing; }) tool.doing = Job::kDoing;
+  return tool;
+}
+
+/// Opens the store for each call: an open reader would keep other processes from erasing what they
+/// forget.
+template <typename Job>
+Tool reading(const std::string& store) {
+  Tool tool = tool_of<Job>(Effect::kNone, config::fields_of(Job()));
+  tool.call = [store](const nlohmann::json& arguments, const OnProgress& on_progress) {
+    Job job;
+    read_arguments(arguments, config::fields_of(job));
+    return job.run(store::MemoStore(store), on_progress).json();
+  };
+  return tool;
+}
+
+Tool memorizing(const std::string& store) {
+  Tool tool = tool_of<jobs::Memorize>(Effect::kEdits, config::fields_of(jobs::Memorize()));
+  tool.call = [store](const nlohmann::json& arguments, const OnProgress& on_progress) {
+    jobs::Memorize job;
+    read_arguments(arguments, config::fields_of(job));
+    store::MemoWriter writer(store);
+    Json answer = job.run(writer, on_progress).json();
+    writer.checkpoint();
+    return answer;
+  };
+  return tool;
+}
+
+/// Where a certificate of this name is written. Throws UsageError on a name that leads elsewhere,
+/// or that a certificate has already.
+fs::path place_of_certificate(const std::string& folder, const std::string& name) {
+  const fs::path path = fs::path(folder) / name;
+  if (path.filename() != name || path.extension() != ".json" || path.stem().empty() ||
+      !utf8::is_printable(name))
+    throw UsageError("certificate is '{}', expected the name of a file such as letters.json", name);
+  for (const char* ending : {".json", ".html"})
+    if (fs::path file = path; is_there(file.replace_extension(ending)))
+      throw UsageError("the certificate {} already exists; give another name",
+                       file.filename().native());
+  return path;
+}
+
+/// The fields that an assistant may set.
+std::vector<config::Field> erase_fields(const jobs::Erase& job, const StoreAccess& access) {
+  auto fields = config::fields_of(job);
+  std::erase_if(fields, [&](const config::Field& field) {
+    return field.name == "key" || (field.name == "certificate" && access.certificates.empty());
+  });
+  for (config::Field& field : fields)
+    if (field.name == "certificate")
+      field.help =
+          "name of a file such as letters.json: write there what shows that nothing is left, and "
+          "beside it as a page; the answer has it too";
+  return fields;
+}
+
+Tool forgetting(const StoreAccess& access) {
+  Tool tool = tool_of<jobs::Erase>(Effect::kEdits, erase_fields({}, access));
+  tool.call = [access](const nlohmann::json& arguments, const OnProgress& on_progress) {
+    jobs::Erase job;
+    read_arguments(arguments, erase_fields(job, access));
+    if (!job.certificate.empty()) {
+      job.certificate = place_of_certificate(access.certificates, job.certificate).native();
+      job.key = access.key;
+    }
+    return job.run(access.store, on_progress).json();
+  };
+  return tool;
+}
+
+}  // namespace
+
+std::vector<Tool> tools_of(const StoreAccess& access) {
+  check_argument(access.certificates.empty() || fs::is_directory(access.certificates),
+                 "'{}' is not a folder; certificates need one", access.certificates);
+  const std::string& store = access.store;
+  store::MemoStore{store};  // throws now, not at the first call
+  std::vector<Tool> tools = {reading<jobs::Recall>(store),
+                             reading<jobs::Ask>(store),
+                             reading<jobs::Find>(store),
+                             reading<jobs::Search>(store),
+                             reading<jobs::Documents>(store),
+                             reading<jobs::Show>(store),
+                             reading<jobs::Stat>(store),
+                             reading<jobs::Verify>(store),
+                             memorizing(store),
+                             forgetting(access)};
+  if (access.read_only)
+    std::erase_if(tools, [](const Tool& tool) { return tool.effect == Effect::kEdits; });
+  return tools;
+}
+
+}  // namespace tessera::mcp

@@ -1,0 +1,92 @@
+#include "program/mcp/tool.h"
+
+#include <cmath>
+#include <concepts>
+#include <type_traits>
+#include <variant>
+
+namespace tessera::mcp {
+namespace {
+
+using config::Json;
+
+template <std::integral Number>
+void add_bounds(Json& schema, double least, double most) {
+  if (std::is_unsigned_v<Number> && !(least > 0)) least = 0;
+  if (std::isfinite(least)) schema["minimum"] = static_cast<int64_t>(least);
+  if (std::isfinite(most)) schema["maximum"] = static_cast<int64_t>(most);
+}
+
+template <std::floating_point Number>
+void add_bounds(Json& schema, double least, double most) {
+  if (std::isfinite(least)) schema["minimum"] = least;
+  if (std::isfinite(most)) schema["maximum"] = most;
+}
+
+/// The schema of a value of a field's type.
+template <typename Value>
+Json type_of(const config::Demand& demand) {
+  if constexpr (requires { typename Value::traits_type; }) {
+    return {{"type", "string"}};
+  } else if constexpr (requires(Value value) { value.push_back({}); }) {
+    return {{"type", "array"}, {"items", type_of<typename Value::value_type>(demand)}};
+  } else if constexpr (requires(Value value) { value.has_value(); }) {
+    return type_of<typename Value::value_type>(demand);
+  } else if constexpr (std::same_as<Value, bool>) {
+    return {{"type", "boolean"}};
+  } else {
+    Json schema = {{"type", std::integral<Value> ? "integer" : "number"}};
+    add_bounds<Value>(schema, demand.least, demand.most);
+    return schema;
+  }
+}
+
+Json type_of(const config::Field& field) {
+  return std::visit(
+      [&]<typename Value>(const Value& value) -> Json {
+        if constexpr (std::same_as<Value, config::EnumField>)
+          return {{"type", "string"},
+                  {"enum", std::vector(value.names.begin(), value.names.end())}};
+        else if constexpr (std::same_as<Value, std::vector<config::Field>>)
+          return schema_of(value);
+        else
+          return type_of<std::remove_pointer_t<Value>>(field.demand);
+      },
+      field.value);
+}
+
+}  // namespace
+
+Json schema_of(const std::vector<config::Field>& fields) {
+  const Json defaults = config::fields_to_json(fields);
+  Json properties = Json::object(), required = Json::array();
+  for (const config::Field& field : fields) {
+    const std::string name(field.name);
+    Json property = type_of(field);
+    property["description"] = field.help;
+    if (field.demand.required)
+      required.push_back(name);
+    else if (!defaults[name].is_null())
+      property["default"] = defaults[name];
+    properties[name] = std::move(property);
+  }
+  Json schema = {{"type", "object"}, {"properties", std::move(properties)}};
+  if (!required.empty()) schema["required"] = std::move(required);
+  schema["additionalProperties"] = false;
+  return schema;
+}
+
+/// What edits may replace or forget a document; done twice, it changes nothing more.
+Json json_of(const Tool& tool) {
+  const bool edits = tool.effect == Effect::kEdits;
+  return {{"name", tool.name},
+          {"description", tool.help},
+          {"inputSchema", tool.schema},
+          {"annotations",
+           {{"readOnlyHint", !edits},
+            {"destructiveHint", edits},
+            {"idempotentHint", true},
+            {"openWorldHint", false}}}};
+}
+
+}  // namespace tessera::mcp
