@@ -35,7 +35,8 @@ std::shared_ptr<LanguageModel> model_of(int64_t layers, int64_t heads, int64_t c
 
 /// A model under the name "m", with a tokenizer that has as many ids as bytes.
 ServedModel served(std::shared_ptr<LanguageModel> model) {
-  auto engine = std::make_unique<Engine>(decoder_of(model, 1e8), EngineOptions{});
+  const EngineOptions options;
+  auto engine = std::make_unique<Engine>(decoder_of(model, options.memory), options);
   return {"m", "model", Tokenizer::bytes(EndOfText::kPresent), model, std::move(engine)};
 }
 

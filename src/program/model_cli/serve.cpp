@@ -108,12 +108,11 @@ void add_hosts(const std::string& name, const std::string& list, const Options& 
 
 /// The models and the stores, under names that differ.
 void load(const Options& options, serve::Service& service) {
-  const size_t count = options.models.size() + options.stores.size();
-  if (count == 0 && service.runs.empty())
+  if (options.models.empty() && options.stores.empty() && service.runs.empty())
     throw UsageError("there is nothing to serve; give --model, --store or --runs");
   serve::EngineOptions engine = options.engine;
-  const double all = options.memory ? *options.memory * 1e9 : physical_memory() / 4.0;
-  engine.memory_bytes = all / static_cast<double>(std::max<size_t>(count, 1));
+  engine.memory = std::make_shared<serve::MemoryBudget>(options.memory ? *options.memory * 1e9
+                                                                       : physical_memory() / 4.0);
   std::set<std::string> names;
   const auto named = [&](const std::string& text) {
     const Named parsed = parse_named(text);

@@ -10,8 +10,11 @@
 namespace tessera::serve {
 
 Engine::Ticket::~Ticket() {
-  const std::lock_guard lock(request_->mutex);
-  request_->cancelled = true;
+  {
+    const std::lock_guard lock(request_->mutex);
+    request_->cancelled = true;
+  }
+  request_->bell->ring();  // it may wait for memory that others could have
 }
 
 Engine::Engine(std::unique_ptr<Decoder> decoder, const EngineOptions& options)
@@ -22,8 +25,9 @@ Engine::~Engine() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
   }
-  changed_.notify_all();
+  bell_->ring();
   thread_.join();
+  options_.memory->leave(bell_);
 }
 
 void Engine::check(const EngineRequest& request) const {
@@ -41,19 +45,19 @@ void Engine::check(const EngineRequest& request) const {
           "it reads at most {}",
           text.prompt.size(), text.writing.max_tokens, read, *longest)
           .with_code("context_length_exceeded");
-    if (decoder_->bytes(read) > options_.memory_bytes)
+    if (decoder_->bytes(read) > options_.memory->bytes())
       throw ApiError(400,
                      "the memories of a text of {} tokens take {:.2f} GB, all texts together may "
                      "take {:.2f} GB; ask for fewer tokens",
-                     read, decoder_->bytes(read) / 1e9, options_.memory_bytes / 1e9)
+                     read, decoder_->bytes(read) / 1e9, options_.memory->bytes() / 1e9)
           .with_code("context_length_exceeded");
   }
   for (const ScoreJob& score : request.scores)
     for (const TokenIds& text : score.texts)
-      if (!longest && decoder_->bytes(std::ssize(text)) > options_.memory_bytes)
+      if (!longest && decoder_->bytes(std::ssize(text)) > options_.memory->bytes())
         throw ApiError(400, "the memories of a text of {} tokens take {:.2f} GB, there are {:.2f}",
                        text.size(), decoder_->bytes(std::ssize(text)) / 1e9,
-                       options_.memory_bytes / 1e9)
+                       options_.memory->bytes() / 1e9)
             .with_code("context_length_exceeded");
 }
 
@@ -63,6 +67,7 @@ std::shared_ptr<Engine::Ticket> Engine::submit(EngineRequest request) {
       std::ssize(request.texts) + std::ssize(request.scores) + std::ssize(request.calls);
   const auto shared = std::make_shared<Shared>();
   shared->request = std::move(request);
+  shared->bell = bell_;
   EngineRequest& own = shared->request;
   {
     const std::lock_guard lock(mutex_);
@@ -78,28 +83,26 @@ std::shared_ptr<Engine::Ticket> Engine::submit(EngineRequest request) {
     push(own.calls);
     push(own.texts);
   }
-  changed_.notify_one();
+  bell_->ring();
   return std::make_shared<Ticket>(shared);
 }
 
 void Engine::run() {
-  for (;;) {
+  for (bool idle = true;;) {
+    if (idle) bell_->wait();
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopped_ || has_work(); });
+      const std::lock_guard lock(mutex_);
       if (stopped_) return;
     }
     try {
-      read();
+      // Then all that waits, if anything does, waits for memory of other engines.
+      idle = !read() && rows_.empty() && !latest_ && longer_.empty();
       write_tokens();
     } catch (...) {  // of all texts together
+      idle = false;
       end_all(std::current_exception());
     }
   }
-}
-
-bool Engine::has_work() const {
-  return !queue_.empty() || !rows_.empty() || latest_ || !longer_.empty();
 }
 
 /// The next token of every text, on all threads: a softmax over the vocabulary for each.
@@ -131,10 +134,7 @@ void Engine::write_tokens() {
   for (size_t index = 0; index < rows_.size(); ++index) {
     Row& row = rows_[index];
     const auto token = hand_on(row, std::move(steps[index]));
-    if (!token) {
-      used_bytes_ -= row.bytes;
-      continue;
-    }
+    if (!token) continue;
     kept.push_back(static_cast<int64_t>(index));
     drawn.push_back(*token);
     going_on.push_back(std::move(row));
@@ -178,10 +178,7 @@ void Engine::fail(const std::shared_ptr<Shared>& request, std::exception_ptr err
 
 /// Ends all texts that are being written; later ones are written again.
 void Engine::end_all(std::exception_ptr error) noexcept {
-  for (const Row& row : rows_) {
-    used_bytes_ -= row.bytes;
-    fail(row.request, error);
-  }
+  for (const Row& row : rows_) fail(row.request, error);
   rows_.clear();
   counts_.rows = 0;
   decoder_->clear();

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -15,6 +14,7 @@
 
 #include "program/serve/decoder.h"
 #include "program/serve/fair_queue.h"
+#include "program/serve/memory_budget.h"
 #include "tessera/sampling/text_writer.h"
 
 namespace tessera::serve {
@@ -49,9 +49,10 @@ struct EngineRequest {
 };
 
 struct EngineOptions {
-  int64_t rows = 32;          ///< most texts that are written side by side
-  int64_t queue = 4096;       ///< limit of the texts that wait, 1 or more
-  double memory_bytes = 1e9;  ///< of the memories of all texts that are being written
+  int64_t rows = 32;     ///< most texts that are written side by side
+  int64_t queue = 4096;  ///< limit of the texts that wait, 1 or more
+  /// For the memories of all texts that are being written, also by other engines.
+  std::shared_ptr<MemoryBudget> memory = std::make_shared<MemoryBudget>(1e9);
 };
 
 /// What an engine has done and what it is doing.
@@ -96,11 +97,10 @@ class Engine {
 
   void check(const EngineRequest& request) const;
   void run();
-  bool has_work() const;
-  void read();
+  bool read();
   std::unique_ptr<Job> next_job();
   std::unique_ptr<Job> waiting_job();
-  bool has_room_for(const Job& job) const;
+  bool take_room_for(Job& job, bool& waits);
   double bytes_of(const Job& job) const;
   bool begin(Job& job);
   bool read_part(Job& job, int64_t tokens);
@@ -120,11 +120,10 @@ class Engine {
   std::unique_ptr<Job> latest_;              // is being read; the last one that was begun
   std::deque<std::unique_ptr<Job>> longer_;  // are being read, a part of each by turns
   bool longer_next_ = false;
-  int64_t prompts_ = 0;    // of texts that are being read
-  double used_bytes_ = 0;  // by all of these
+  int64_t prompts_ = 0;  // of texts that are being read
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();  // of the engine's thread
+  std::mutex mutex_;                                             // guards what follows
   FairQueue<std::unique_ptr<Job>> queue_;
   bool stopped_ = false;
   std::thread thread_;

@@ -12,6 +12,7 @@ struct Engine::Shared {
   std::mutex mutex;
   bool cancelled = false;
   EngineRequest request;
+  std::shared_ptr<Bell> bell;  ///< of the engine
   // The engine's thread alone:
   bool reads_prompt = false;  // its next one waits: it may begin like this one
 
@@ -32,23 +33,23 @@ struct Engine::Job {
   std::variant<TextJob*, ScoreJob*, CallJob*> what;  // of the request
   std::unique_ptr<PromptReading> prompt = nullptr;   // of a text, once it is begun
   std::unique_ptr<ScoreReading> scoring = nullptr;
-  double bytes = 0;  // reserved for it
+  std::optional<MemoryBudget::Share> memory = {};
   int64_t read = 0;  // tokens
 
   bool begun() const { return prompt || scoring; }
 };
 
 struct Engine::Row {
-  Row(std::shared_ptr<Shared> owner, TextJob& text, double reserved)
+  Row(std::shared_ptr<Shared> owner, TextJob& text, MemoryBudget::Share share)
       : request(std::move(owner)),
         job(text),
         writer(text.writing, text.sequence, text.prompt.size()),
-        bytes(reserved) {}
+        memory(std::move(share)) {}
 
   std::shared_ptr<Shared> request;
   std::reference_wrapper<TextJob> job;
   TextWriter writer;
-  double bytes;  // reserved for it
+  MemoryBudget::Share memory;
 };
 
 }  // namespace tessera::serve

@@ -20,12 +20,13 @@ int64_t tokens_of(const ScoreJob& job) {
 
 }  // namespace
 
-/// Reads prompts and scores texts, as much as may be done before the texts go on.
-void Engine::read() {
+/// Reads prompts and scores texts, as much as may be done before the texts go on; returns whether
+/// more may be left to do.
+bool Engine::read() {
   const int64_t most = rows_.empty() ? kAloneTokens : kTurnTokens;
   for (int64_t left = most; left > 0;) {
     auto job = next_job();
-    if (!job) return;
+    if (!job) return false;
     const int64_t before = job->read;
     bool goes_on = false;
     try {
@@ -41,6 +42,7 @@ void Engine::read() {
     else
       longer_.push_back(std::move(job));
   }
+  return true;
 }
 
 /// The latest and one of the longer ones by turns.
@@ -58,21 +60,25 @@ std::unique_ptr<Engine::Job> Engine::next_job() {
 /// ones pass.
 std::unique_ptr<Engine::Job> Engine::waiting_job() {
   const std::lock_guard lock(mutex_);
-  bool has_room = true;
+  bool has_room = true, waits = false;
   auto job = queue_.pop([&](const std::unique_ptr<Job>& next) {
     if (next->request->is_cancelled() || std::holds_alternative<CallJob*>(next->what)) return true;
     if (next->request->reads_prompt || !has_room) return false;
-    return has_room = has_room_for(*next);
+    return has_room = take_room_for(*next, waits);
   });
+  if (!job && !waits) options_.memory->leave(bell_);
   if (!job) return nullptr;
   --counts_.waiting;
   return *std::move(job);
 }
 
-bool Engine::has_room_for(const Job& job) const {
+/// Takes a row and the memory for a text. waits: set where only memory lacks.
+bool Engine::take_room_for(Job& job, bool& waits) {
   const bool is_text = std::holds_alternative<TextJob*>(job.what);
   if (is_text && std::ssize(rows_) + prompts_ >= options_.rows) return false;
-  return used_bytes_ == 0 || used_bytes_ + bytes_of(job) <= options_.memory_bytes;
+  job.memory = options_.memory->take(bytes_of(job), bell_);
+  waits = !job.memory;
+  return !waits;
 }
 
 /// Bytes of memory that it takes at most.
@@ -101,8 +107,6 @@ bool Engine::begin(Job& job) {
     job.request->reads_prompt = true;
     ++prompts_;
   }
-  job.bytes = bytes_of(job);
-  used_bytes_ += job.bytes;
   return true;
 }
 
@@ -121,17 +125,15 @@ bool Engine::read_part(Job& job, int64_t tokens) {
   if (!job.prompt->advance(tokens)) return true;
   job.read = std::min(job.read, length);
   counts_.tokens_read += length;
-  Row row(job.request, text, job.bytes);
+  Row row(job.request, text, *std::move(job.memory));
   decoder_->add(*job.prompt);
   rows_.push_back(std::move(row));
-  job.bytes = 0;  // the row's now
   counts_.rows = std::ssize(rows_);
   return false;
 }
 
-/// Gives back what the reading of a job took.
+/// Its siblings may begin like it now.
 void Engine::end_reading(Job& job) {
-  used_bytes_ -= job.bytes;
   if (!job.prompt) return;
   job.request->reads_prompt = false;
   --prompts_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "program/serve/prefix_cache.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/infer/state_bytes.h"
 #include "tessera/infer/streaming_session.h"
@@ -14,12 +13,32 @@
 namespace tessera::serve {
 namespace {
 
-using Cache = PrefixCache<StreamingSession>;
+/// What one decoder has read of the latest prompts.
+class KeptPrompts {
+ public:
+  explicit KeptPrompts(std::shared_ptr<MemoryBudget> memory) : memory_(std::move(memory)) {}
+  ~KeptPrompts() { memory_->drop(this); }
+  KeptPrompts(const KeptPrompts&) = delete;
+  KeptPrompts& operator=(const KeptPrompts&) = delete;
+
+  void keep(const TokenIds& tokens, const StreamingSession& session, double bytes) {
+    memory_->keep(this, tokens, session, bytes);
+  }
+  /// The session that has read the longest beginning of these tokens, with its length.
+  std::optional<std::pair<StreamingSession, size_t>> longest_prefix(const TokenIds& tokens) const {
+    auto known = memory_->longest_prefix(this, tokens);
+    if (!known) return std::nullopt;
+    return std::pair(std::any_cast<StreamingSession&&>(std::move(known->first)), known->second);
+  }
+
+ private:
+  std::shared_ptr<MemoryBudget> memory_;
+};
 
 class ModelPrompt : public PromptReading {
  public:
-  ModelPrompt(LanguageModel& model, Reading reading, Cache& cache, TokenIds prompt)
-      : session_(model, reading), cache_(cache), prompt_(std::move(prompt)) {}
+  ModelPrompt(LanguageModel& model, Reading reading, const KeptPrompts& kept, TokenIds prompt)
+      : session_(model, reading), kept_(kept), prompt_(std::move(prompt)) {}
 
   bool advance(int64_t tokens) override {
     if (read_ == 0) look_up();
@@ -38,14 +57,14 @@ class ModelPrompt : public PromptReading {
 
  private:
   void look_up() {
-    auto known = cache_.longest_prefix(prompt_);
+    auto known = kept_.longest_prefix(prompt_);
     if (!known) return;
     session_ = std::move(known->first);
     read_ = known->second;
   }
 
   StreamingSession session_;
-  Cache& cache_;
+  const KeptPrompts& kept_;
   TokenIds prompt_;
   size_t read_ = 0;  // tokens of it
 };
@@ -64,12 +83,12 @@ class ModelScoring : public ScoreReading {
 
 class ModelDecoder : public Decoder {
  public:
-  ModelDecoder(std::shared_ptr<LanguageModel> model, double cache_bytes)
+  ModelDecoder(std::shared_ptr<LanguageModel> model, std::shared_ptr<MemoryBudget> memory)
       : model_(std::move(model)),
         reading_(natural_reading(*model_)),
         first_bytes_(state_bytes(*model_, 1)),
         token_bytes_(state_bytes(*model_, 2) - first_bytes_),
-        cache_(cache_bytes) {}
+        kept_(std::move(memory)) {}
 
   int64_t vocabulary() const override { return model_->vocabulary(); }
 
@@ -85,7 +104,7 @@ class ModelDecoder : public Decoder {
   }
 
   std::unique_ptr<PromptReading> read(TokenIds prompt) override {
-    return std::make_unique<ModelPrompt>(*model_, reading_, cache_, std::move(prompt));
+    return std::make_unique<ModelPrompt>(*model_, reading_, kept_, std::move(prompt));
   }
   std::unique_ptr<ScoreReading> score(std::vector<TokenIds> texts, int64_t alternatives) override {
     return std::make_unique<ModelScoring>(*model_, texts, alternatives);
@@ -93,7 +112,7 @@ class ModelDecoder : public Decoder {
 
   void add(PromptReading& prompt) override {
     auto& read = static_cast<ModelPrompt&>(prompt);
-    cache_.keep(read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
+    kept_.keep(read.tokens(), read.session(), bytes(std::ssize(read.tokens())));
     if (texts_)
       texts_->append(std::move(read.session()));
     else
@@ -125,15 +144,16 @@ class ModelDecoder : public Decoder {
   std::shared_ptr<LanguageModel> model_;
   Reading reading_;
   double first_bytes_, token_bytes_;  // of a state after one token, and with each one more
-  Cache cache_;
+  KeptPrompts kept_;
   std::optional<StreamingSession> texts_;  // none without rows
   at::Tensor logits_;                      // [rows, V]
 };
 
 }  // namespace
 
-std::unique_ptr<Decoder> decoder_of(std::shared_ptr<LanguageModel> model, double cache_bytes) {
-  return std::make_unique<ModelDecoder>(std::move(model), cache_bytes);
+std::unique_ptr<Decoder> decoder_of(std::shared_ptr<LanguageModel> model,
+                                    std::shared_ptr<MemoryBudget> memory) {
+  return std::make_unique<ModelDecoder>(std::move(model), std::move(memory));
 }
 
 }  // namespace tessera::serve

@@ -12,12 +12,6 @@
 #include "tessera/model/language_model.h"
 
 namespace tessera::serve {
-namespace {
-
-constexpr double kCacheShare = 0.25;  // of the memory for texts, kept for prompts to come
-
-}  // namespace
-
 TokenIds encoded_text(const ServedModel& model, const std::string& text, SpecialTokens special,
                       const std::string& field) {
   try {
@@ -86,10 +80,7 @@ ServedModels::Model ServedModels::find(const std::string& name) const {
 ServedModel served_model(const std::string& name, const std::string& folder,
                          const EngineOptions& options, const NumberTypes& types) {
   ModelFolder loaded = ModelFolder::load(folder, types);
-  EngineOptions own = options;
-  own.memory_bytes *= 1 - kCacheShare;
-  auto engine =
-      std::make_unique<Engine>(decoder_of(loaded.model, kCacheShare * options.memory_bytes), own);
+  auto engine = std::make_unique<Engine>(decoder_of(loaded.model, options.memory), options);
   const std::string kind(loaded.model->kind());
   return {name,
           kind,

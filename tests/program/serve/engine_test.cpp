@@ -6,8 +6,8 @@
 
 #include "program/serve/api_error.h"
 #include "program/serve/fair_queue.h"
-#include "program/serve/prefix_cache.h"
 #include "tessera/infer/scoring.h"
+#include "tests/program/serve/plain_decoder.h"
 #include "tests/program/serve/tiny_service.h"
 
 namespace tessera::serve {
@@ -66,29 +66,11 @@ TEST(Engine, TextsSideBySideAreTheTextsAlone) {
 }
 
 /// Writes one token of each text; to go on fails.
-class FailingDecoder : public Decoder {
- public:
-  int64_t vocabulary() const override { return 2; }
-  double bytes(int64_t) const override { return 1; }
-  std::unique_ptr<PromptReading> read(TokenIds) override { return std::make_unique<Prompt>(); }
-  std::unique_ptr<ScoreReading> score(std::vector<TokenIds>, int64_t) override { return nullptr; }
-  void add(PromptReading&) override { ++rows_; }
-  size_t rows() const override { return rows_; }
-  const TokenIds& tokens(size_t) const override { return text_; }
-  std::span<const float> logits(size_t) override { return logits_; }
+class FailingDecoder : public PlainDecoder {
   void step(const std::vector<int64_t>& rows, const TokenIds&) override {
     if (!rows.empty()) throw std::runtime_error("the disk is gone");
-    rows_ = 0;
+    clear();
   }
-  void clear() noexcept override { rows_ = 0; }
-
- private:
-  class Prompt : public PromptReading {
-    bool advance(int64_t) override { return true; }
-  };
-  std::vector<float> logits_ = {0, 1};
-  TokenIds text_ = {1};
-  size_t rows_ = 0;
 };
 
 TEST(Engine, AFailureEndsTheTextsOfTheMomentAndLaterOnesAreWritten) {
@@ -129,7 +111,8 @@ TEST(Engine, ACancelledRequestIsNotCalledAnyMore) {
 }
 
 TEST(Engine, TextsThatWouldTakeTooMuchMemoryAreRefusedBeforeTheyStart) {
-  const ServedModel model = served("mosaic", byte_mosaic(), {.memory_bytes = 1e6});
+  const ServedModel model =
+      served("mosaic", byte_mosaic(), {.memory = std::make_shared<MemoryBudget>(1e6)});
   Record record;
   EngineRequest request;
   request.texts.push_back(job_of(record, {1}, 100000));
@@ -249,22 +232,6 @@ TEST(FairQueue, WhatMayNotGoLetsOthersPass) {
   EXPECT_EQ(queue.pop([](int item) { return item != 1; }), 10);
   EXPECT_EQ(queue.pop([](int item) { return item == 1; }), 1);
   EXPECT_EQ(queue.size(), 1u);
-}
-
-TEST(PrefixCache, TheLongestPrefixThatIsKept) {
-  PrefixCache<std::string> cache(100);
-  cache.keep({1, 2}, "12", 40);
-  cache.keep({1, 2, 3}, "123", 40);
-  EXPECT_EQ(cache.longest_prefix({1, 2, 3, 4})->first, "123");
-  EXPECT_EQ(cache.longest_prefix({1, 2, 4}), std::make_pair(std::string("12"), size_t{2}));
-  EXPECT_FALSE(cache.longest_prefix({1}).has_value());
-  EXPECT_FALSE(cache.longest_prefix({2, 1, 2}).has_value());
-  cache.keep({7}, "7", 30);  // the least recently used leaves
-  EXPECT_FALSE(cache.longest_prefix({1, 2, 3}) && cache.longest_prefix({1, 2, 3})->second == 3);
-  EXPECT_EQ(cache.bytes(), 70);
-  cache.keep({8}, "8", 101);  // larger than all
-  EXPECT_FALSE(cache.longest_prefix({8}).has_value());
-  EXPECT_EQ(cache.entries(), 2u);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ inline std::shared_ptr<LanguageModel> byte_gpt() {
 inline ServedModel served(const std::string& name, std::shared_ptr<LanguageModel> model,
                           const EngineOptions& options = {}) {
   const Tokenizer tokenizer = Tokenizer::bytes(EndOfText::kPresent);
-  auto engine = std::make_unique<Engine>(decoder_of(model, 1e8), options);
+  auto engine = std::make_unique<Engine>(decoder_of(model, options.memory), options);
   return {name, std::string(model->kind()), tokenizer, model, std::move(engine)};
 }
 
