@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tessera/base/file.h"
 
@@ -12,32 +13,66 @@ namespace tessera {
 
 using config::Json;
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t through_step) : path_(path) {
-  std::string kept;
+/// A file of one form, to which lines are appended.
+class MetricsLog::File {
+ public:
+  File(std::filesystem::path path, MetricsForm form, const std::vector<Json>& lines)
+      : path_(std::move(path)), form_(std::move(form)) {
+    std::string bytes = form_.header;
+    for (const Json& line : lines) bytes += form_.bytes_of(line);
+    write_file(path_, bytes);
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (descriptor_ < 0) throw SystemError(path_.native(), "open", errno);
+  }
+  File(File&& other) noexcept
+      : path_(std::move(other.path_)),
+        form_(std::move(other.form_)),
+        descriptor_(std::exchange(other.descriptor_, -1)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  void write(const Json& line) {
+    const std::string bytes = form_.bytes_of(line);
+    for (size_t done = 0; done < bytes.size();) {
+      const ssize_t written = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw SystemError(path_.native(), "write", errno);
+      done += static_cast<size_t>(written);
+    }
+  }
+
+  void sync() {
+    if (::fdatasync(descriptor_) != 0) throw SystemError(path_.native(), "write", errno);
+  }
+
+ private:
+  std::filesystem::path path_;
+  MetricsForm form_;
+  int descriptor_ = -1;
+};
+
+MetricsLog::MetricsLog(const std::filesystem::path& path, int64_t through_step,
+                       std::vector<MetricsForm> forms) {
+  std::vector<Json> kept;
   if (through_step >= 0)
-    for (const Json& line : read(path))
-      if (line["step"].get<int64_t>() <= through_step) kept += line.dump() + "\n";
-  write_file(path, kept);
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (descriptor_ < 0) throw SystemError(path.native(), "open", errno);
-}
-
-MetricsLog::~MetricsLog() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-void MetricsLog::write(const Json& line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(descriptor_, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw SystemError(path_.native(), "write", errno);
-    done += static_cast<size_t>(written);
+    for (Json& line : read(path))
+      if (line["step"].get<int64_t>() <= through_step) kept.push_back(std::move(line));
+  files_.emplace_back(path, jsonl_form(), kept);
+  for (MetricsForm& form : forms) {
+    const std::filesystem::path file = path.parent_path() / form.file;
+    files_.emplace_back(file, std::move(form), kept);
   }
 }
 
+MetricsLog::~MetricsLog() = default;
+
+void MetricsLog::write(const Json& line) {
+  for (File& file : files_) file.write(line);
+}
+
 void MetricsLog::sync() {
-  if (::fdatasync(descriptor_) != 0) throw SystemError(path_.native(), "write", errno);
+  files_.front().sync();
 }
 
 std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {

@@ -54,9 +54,13 @@ std::map<std::string, Json> leaves(const Json& table, const std::string& prefix 
 
 /// Throws UsageError where a run in `folder` that began with `before` may not continue with `now`.
 void check_same_run(const fs::path& folder, const Json& before, const Json& now) {
-  static const std::set<std::string> kMayChange = {"train.steps", "train.threads",
+  static const std::set<std::string> kMayChange = {"train.steps",
+                                                   "train.threads",
                                                    "train.checkpoint_every",
-                                                   "train.keep_checkpoints", "train.sample_every"};
+                                                   "train.keep_checkpoints",
+                                                   "train.sample_every",
+                                                   "train.tensorboard",
+                                                   "train.csv"};
   const auto began = leaves(before);
   for (const auto& [key, value] : leaves(now)) {
     const auto old = began.find(key);

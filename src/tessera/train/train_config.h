@@ -52,6 +52,8 @@ struct TrainConfig {
   int64_t checkpoint_every = 250;
   int64_t keep_checkpoints = 2;
   int64_t sample_every = 0;
+  bool tensorboard = false;
+  bool csv = false;
   bool share_optimizer = false;
   WirePrecision wire_precision = WirePrecision::kFloat32;
   uint64_t seed = 1337;
@@ -88,6 +90,9 @@ struct TrainConfig {
     field("checkpoint_every", checkpoint_every, "updates between checkpoints (0: only at the end)");
     field("keep_checkpoints", keep_checkpoints, "latest ones kept, besides the best");
     field("sample_every", sample_every, "updates between samples (0: none)");
+    field("tensorboard", tensorboard,
+          "whether metrics.jsonl is also written as TensorBoard's events, in tensorboard/");
+    field("csv", csv, "whether it is also written as metrics.csv");
     field("share_optimizer", share_optimizer,
           "several processes: whether each keeps a share of what the optimiser remembers, to save "
           "memory");

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
@@ -26,6 +27,17 @@ constexpr uint64_t kEvaluationDraw = UINT64_MAX, kSampleDraw = UINT64_MAX - 1;
 double seconds_now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
+}
+
+/// When the run of this folder began, in seconds since 1970, as its manifest says it; 0 where it
+/// has none.
+double began(const std::filesystem::path& folder) {
+  const auto file = folder / "manifest.json";
+  if (!is_there(file)) return 0;
+  std::tm time{};
+  const std::string date = config::read_json(file).value("date", "");
+  if (::strptime(date.c_str(), "%Y-%m-%dT%H:%M:%SZ", &time) == nullptr) return 0;
+  return static_cast<double>(::timegm(&time));
 }
 
 bool due(int64_t step, int64_t every) {
@@ -137,7 +149,11 @@ void Trainer::begin(Start start) {
   else if (std::filesystem::exists(log_path) || !checkpoints_.paths().empty())
     throw UsageError("{} already holds a run; resume it, or choose another folder",
                      folder_.native());
-  log_ = std::make_unique<MetricsLog>(log_path, state_.step > 0 ? state_.step : -1);
+  std::vector<MetricsForm> forms;
+  if (config_.tensorboard) forms.push_back(tensorboard_form(began(folder_)));
+  if (config_.csv) forms.push_back(csv_form());
+  log_ =
+      std::make_unique<MetricsLog>(log_path, state_.step > 0 ? state_.step : -1, std::move(forms));
   started_ = seconds_now() - state_.elapsed_seconds;
   if (observer_) observer_->on_start(state_.step, config_.steps);
 }
