@@ -283,6 +283,7 @@ TEST(Completions, TokenIdsWhereAClientAsksForThem) {
   ASSERT_EQ(choice["token_ids"].size(), 5u);
   Json chat = {{"messages", {{{"role", "user"}, {"content", "a"}}}},
                {"max_tokens", 3},
+               {"seed", 3},
                {"return_token_ids", true}};
   const Json reply = tiny.json(tiny.post("/v1/chat/completions", chat));
   EXPECT_EQ(reply["prompt_token_ids"].size(), reply["usage"]["prompt_tokens"].get<size_t>());
