@@ -93,8 +93,8 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
   if (file.metadata_at("format") != kFormat)
     throw DataError(file.path, "is not a session of this version");
   if (file.metadata_at("kind") != model.kind())
-    throw DataError(file.path, "is the session of a {}, the model is a {}", file.metadata_at("kind"),
-                    model.kind());
+    throw DataError(file.path, "is the session of a {}, the model is a {}",
+                    file.metadata_at("kind"), model.kind());
   if (file.metadata.contains("parameters") && file.metadata.at("parameters") != checksum_of(model))
     throw DataError(file.path, "is the session of another {}: its parameters are not these",
                     model.kind());
