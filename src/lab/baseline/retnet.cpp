@@ -10,7 +10,6 @@
 #include "tessera/ops/dropout.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/rotary.h"
-#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -124,19 +123,8 @@ RetentionState RetNetBlockImpl::state_from(const TensorFile& file, const std::st
 }
 
 RetNet::RetNet(const RetNetConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : BlockNetwork(config, device) {
+    : RecurrentBlockNetwork(config, device) {
   if (seed) initialise(*seed);
-}
-
-SequenceState RetNet::bounded_state(MemoryBound bound) const {
-  return bound.pairs != 0 ? LanguageModel::bounded_state(bound) : BlockNetwork::bounded_state({});
-}
-
-at::Tensor RetNet::embed(const at::Tensor& tokens, const std::vector<RetentionState>&,
-                         std::optional<uint64_t> dropout_seed) const {
-  const at::Tensor x = ops::embedding_rows(embedding_, tokens, config_.channels);  // [B, T, C]
-  if (!dropout_seed) return x;
-  return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
 }
 
 void RetNet::initialise(uint64_t seed) {

@@ -2,8 +2,8 @@
 
 #include <torch/nn/modules/linear.h>
 
+#include "lab/baseline/recurrent_block_network.h"
 #include "lab/baseline/retention.h"
-#include "tessera/model/block_network.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {
@@ -90,7 +90,7 @@ TORCH_MODULE(RetNetBlock);
 /// code. A block has 12 C^2 weights, as a GPT's. Embedding, norms and tied logits as GPT.
 /// Differs from the authors' code: the scores are not divided by sums of decays and of themselves,
 /// which norm_h undoes; and from their initialisation (initialise()).
-class RetNet : public BlockNetwork<RetNetConfig, RetNetBlock> {
+class RetNet : public RecurrentBlockNetwork<RetNetConfig, RetNetBlock> {
  public:
   static constexpr std::string_view kKind = "retnet";
 
@@ -102,16 +102,9 @@ class RetNet : public BlockNetwork<RetNetConfig, RetNetBlock> {
                   at::Device device = at::kCPU);
 
   std::string_view kind() const override { return kKind; }
-  bool reads_past_window() const override { return true; }
-  SequenceState bounded_state(MemoryBound bound) const override;
-  void keep_pairs_in(ops::WeightType type) override { LanguageModel::keep_pairs_in(type); }
   /// As GPT, N(0, 0.02^2), divided by sqrt(2 L) at the end of a branch; queries, keys, values and
   /// gates N(0, 1 / C), so that norm_h sees more than its epsilon.
   void initialise(uint64_t seed) override;
-
- protected:
-  at::Tensor embed(const at::Tensor& tokens, const std::vector<RetentionState>& blocks,
-                   std::optional<uint64_t> dropout_seed) const override;
 };
 
 ModelKind retnet_kind();

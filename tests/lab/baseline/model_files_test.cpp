@@ -18,7 +18,8 @@ class BaselineFiles : public test::WeightFiles {};
 
 TEST_F(BaselineFiles, AFolderHoldsThem) {
   for (const auto& [kind, fields] :
-       {std::pair{"lstm", ""}, std::pair{"retnet", R"(, "heads": 2, "bias": true)"}}) {
+       {std::pair{"lstm", ""}, std::pair{"retnet", R"(, "heads": 2, "bias": true)"},
+        std::pair{"gated_deltanet", R"(, "heads": 2, "bias": true)"}}) {
     const std::string sizes = R"({"vocabulary": 13, "layers": 2, "channels": 8)";
     const auto model = make_language_model(kind, config::parse_json(sizes + fields + "}", kind), 3);
     save_model(folder_ / kind, *model);
@@ -31,13 +32,15 @@ TEST_F(BaselineFiles, AFolderHoldsThem) {
   }
 }
 
-TEST_F(BaselineFiles, RetNetIsReadAndKeptInFewerBits) {
-  save_model(folder_ / "floats", *model_of("retnet", ""));
-  for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8}) {
-    const auto fewer = load_to_read(folder_ / "floats", type);
-    save_model(folder_ / "fewer", *fewer);
-    EXPECT_EQ(weights_of_model(folder_ / "fewer"), type);
-    expect_same(*load_to_read(folder_ / "fewer"), *fewer);
+TEST_F(BaselineFiles, RecurrentBlocksAreReadAndKeptInFewerBits) {
+  for (const char* kind : {"retnet", "gated_deltanet"}) {
+    save_model(folder_ / "floats", *model_of(kind, ""));
+    for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8}) {
+      const auto fewer = load_to_read(folder_ / "floats", type);
+      save_model(folder_ / "fewer", *fewer);
+      EXPECT_EQ(weights_of_model(folder_ / "fewer"), type);
+      expect_same(*load_to_read(folder_ / "fewer"), *fewer);
+    }
   }
 }
 

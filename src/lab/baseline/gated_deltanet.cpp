@@ -1,0 +1,212 @@
+#include "lab/baseline/gated_deltanet.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+
+#include "tessera/memory/make_linear.h"
+#include "tessera/model/initialisation.h"
+#include "tessera/ops/linear.h"
+#include "tessera/tensor/check.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kConvolved = 4;  // steps
+constexpr const char* kConvolution = "convolution";
+
+/// x over its root mean square, times a gain.
+at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& gain) {
+  constexpr double kEpsilon = 1e-5;
+  return x * (x.square().mean(-1, /*keepdim=*/true) + kEpsilon).rsqrt() * gain;
+}
+
+at::Tensor unit_vectors(const at::Tensor& x) {
+  constexpr double kEpsilon = 1e-6;
+  return x * (x.square().sum(-1, /*keepdim=*/true) + kEpsilon).rsqrt();
+}
+
+/// Each channel by itself: x [B, 3 + T, channels], weight [4, channels] -> [B, T, channels].
+at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight) {
+  const int64_t T = x.size(1) - (kConvolved - 1);
+  at::Tensor sum = x.narrow(1, 0, T) * weight[0];
+  for (int64_t step = 1; step < kConvolved; ++step)
+    sum = at::addcmul(sum, x.narrow(1, step, T), weight[step]);
+  return sum;
+}
+
+}  // namespace
+
+void GatedDeltaNetConfig::check() const {
+  check_sizes(
+      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
+  check_count("layers", layers);
+  check_dropout_probability(dropout);
+  if (3 * channels % (4 * heads) != 0)
+    throw UsageError(
+        "model.heads is {} of {} channels: a key has 3/4 * channels / heads of them, expected a "
+        "whole number",
+        heads, channels);
+}
+
+GatedDeltaState GatedDeltaState::select(const std::vector<int64_t>& rows) const {
+  const at::Tensor chosen = at::tensor(rows, at::kLong).to(retained.device());
+  GatedDeltaState state;
+  state.retained = retained.index_select(0, chosen);
+  state.recent = recent.index_select(0, chosen);
+  return state;
+}
+
+GatedDeltaState GatedDeltaState::stack(const std::vector<const GatedDeltaState*>& parts) {
+  std::vector<at::Tensor> retained, recent;
+  for (const auto* part : parts) {
+    retained.push_back(part->retained);
+    recent.push_back(part->recent);
+  }
+  GatedDeltaState state;
+  state.retained = at::cat(retained);
+  state.recent = at::cat(recent);
+  return state;
+}
+
+NamedTensors GatedDeltaState::tensors(const std::string& prefix) const {
+  return {{prefix + "retained", retained}, {prefix + "recent", recent}};
+}
+
+GatedDeltaNetBlockImpl::GatedDeltaNetBlockImpl(const GatedDeltaNetConfig& config, at::Device device)
+    : config_(config) {
+  const int64_t C = config.channels, H = config.heads;
+  const auto linear = [&](int64_t in, int64_t out) {
+    return make_linear(in, out, config.bias, device);
+  };
+  const auto gain = [&](const char* name, int64_t width) {
+    return register_parameter(name, at::ones({width}, device));
+  };
+  delta_norm = gain("delta_norm", C);
+  query_key_value_gate = register_module("query_key_value_gate", linear(C, 9 * C / 2));
+  decay_and_rate = register_module("decay_and_rate", make_linear(C, 2 * H, false, device));
+  convolution = register_parameter(kConvolution, at::zeros({kConvolved, 3 * C}, device));
+  log_decay_factor = register_parameter("log_decay_factor", at::zeros({H}, device));
+  decay_bias = register_parameter("decay_bias", at::zeros({H}, device));
+  read_norm = gain("read_norm", 2 * config.key_width());
+  delta_output = register_module("delta_output", linear(3 * C / 2, C));
+  feed_forward_norm = gain("feed_forward_norm", C);
+  expand = register_module("expand", linear(C, 4 * C));
+  contract = register_module("contract", linear(2 * C, C));
+}
+
+std::pair<at::Tensor, GatedDeltaState> GatedDeltaNetBlockImpl::remember(const at::Tensor& x,
+                                                                        const State& state) {
+  const int64_t C = config_.channels, H = config_.heads, D = config_.key_width();
+  const at::Tensor normed = rms_norm(x, delta_norm);
+  const at::Tensor all = ops::linear(normed, query_key_value_gate->weight,
+                                     query_key_value_gate->bias, config_.precision);
+  const at::Tensor earlier =
+      state.rows() > 0 ? state.recent : all.new_zeros({x.size(0), kConvolved - 1, 3 * C});
+  const at::Tensor unconvolved = at::cat({earlier, all.narrow(2, 0, 3 * C)}, 1);
+  const at::Tensor convolved = at::silu(convolve(unconvolved, convolution));  // [B, T, 3C]
+  const auto heads = [&](int64_t first, int64_t width) {
+    return convolved.narrow(2, first, H * width).unflatten(-1, {H, width});  // [B, T, H, D or 2D]
+  };
+  const auto rates = ops::linear(normed, decay_and_rate->weight, {}, config_.precision).chunk(2, 2);
+  const at::Tensor log_decays = -log_decay_factor.exp() * at::softplus(rates[0] + decay_bias);
+  State next;
+  const auto retained = ops::gated_delta_rule(
+      unit_vectors(heads(0, D)) / std::sqrt(D), unit_vectors(heads(H * D, D)),
+      heads(2 * H * D, 2 * D), log_decays, rates[1].sigmoid(), state.retained);  // [B, T, H, 2D]
+  next.retained = retained.state;
+  next.recent = unconvolved.narrow(1, x.size(1), kConvolved - 1);
+  const at::Tensor gated =
+      at::silu(all.narrow(2, 3 * C, 3 * C / 2)) * rms_norm(retained.reads, read_norm).flatten(2);
+  return {ops::linear(gated, delta_output->weight, delta_output->bias, config_.precision),
+          std::move(next)};
+}
+
+at::Tensor GatedDeltaNetBlockImpl::feed_forward(const at::Tensor& x) {
+  const auto wide =
+      ops::linear(rms_norm(x, feed_forward_norm), expand->weight, expand->bias, config_.precision)
+          .chunk(2, -1);
+  return ops::linear(at::silu(wide[0]) * wide[1], contract->weight, contract->bias,
+                     config_.precision);
+}
+
+at::Tensor GatedDeltaNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
+  const auto drop = [&](const at::Tensor& branch, int64_t site) {
+    return dropout_seed ? ops::activation_dropout(
+                              branch, {config_.dropout, *derived_seed(dropout_seed, site)})
+                        : branch;
+  };
+  x = x + drop(remember(x, State{}).first, 0);
+  return x + drop(feed_forward(x), 1);
+}
+
+std::pair<at::Tensor, GatedDeltaState> GatedDeltaNetBlockImpl::read(at::Tensor x,
+                                                                    const State& state) {
+  auto [branch, next] = remember(x, state);
+  x = x + branch;
+  next.recent = next.recent.clone();  // without the steps before, whose memory it shares
+  return {x + feed_forward(x), std::move(next)};
+}
+
+void GatedDeltaNetBlockImpl::check_state(const State& state, int64_t batch) const {
+  if (state.rows() == 0) return;
+  const int64_t D = config_.key_width();
+  check_shape(state.retained, {batch, config_.heads, D, 2 * D}, "GatedDeltaNet::read: the state");
+  check_shape(state.recent, {batch, kConvolved - 1, 3 * config_.channels},
+              "GatedDeltaNet::read: the state");
+}
+
+GatedDeltaState GatedDeltaNetBlockImpl::state_from(const TensorFile& file,
+                                                   const std::string& prefix, PairOptions) const {
+  const int64_t D = config_.key_width();
+  GatedDeltaState state;
+  state.retained = file.at(prefix + "retained", {-1, config_.heads, D, 2 * D}, at::kFloat);
+  state.recent =
+      file.at(prefix + "recent", {state.retained.size(0), kConvolved - 1, 3 * config_.channels},
+              at::kFloat);
+  return state;
+}
+
+GatedDeltaNet::GatedDeltaNet(const GatedDeltaNetConfig& config, std::optional<uint64_t> seed,
+                             at::Device device)
+    : RecurrentBlockNetwork(config, device) {
+  if (seed) initialise(*seed);
+}
+
+std::vector<std::string> GatedDeltaNet::weight_matrices() const {
+  std::vector<std::string> names = BlockNetwork::weight_matrices();
+  std::erase_if(names, [](const std::string& name) { return name.ends_with(kConvolution); });
+  return names;
+}
+
+void GatedDeltaNet::initialise(uint64_t seed) {
+  at::NoGradGuard no_grad;
+  Initialiser draw(seed);
+  constexpr double kDeviation = 0.02;
+  const double output_deviation = kDeviation / std::sqrt(2.0 * config_.layers);
+  draw.normal(embedding_, kDeviation);
+  norm_->reset();
+  for (int64_t layer = 0; layer < config_.layers; ++layer) {
+    GatedDeltaNetBlock one = block(layer);
+    for (const at::Tensor& gain : {one->delta_norm, one->read_norm, one->feed_forward_norm})
+      gain.fill_(1);
+    draw.normal(one->query_key_value_gate, 1 / std::sqrt(config_.channels));
+    draw.normal(one->decay_and_rate, kDeviation);
+    draw.uniform(one->convolution, -0.5, 0.5);
+    constexpr double kLeastFactor = 1e-4;  // of the decay, for its logarithm
+    draw.uniform(one->log_decay_factor, 0, 16);
+    one->log_decay_factor.clamp_min_(kLeastFactor).log_();
+    draw.uniform(one->decay_bias, std::log(1e-3), std::log(0.1));
+    one->decay_bias.exp_().expm1_().log_();  // softplus of it is what was drawn
+    draw.normal(one->expand, kDeviation);
+    draw.normal(one->delta_output, output_deviation);
+    draw.normal(one->contract, output_deviation);
+  }
+}
+
+ModelKind gated_deltanet_kind() {
+  return model_kind_of<GatedDeltaNet>("linear attention baseline: a gated DeltaNet");
+}
+
+}  // namespace tessera
