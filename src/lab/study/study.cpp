@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/study/benchmarks/studies.h"
 #include "lab/study/memo/studies.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "lab/study/scaling_laws/studies.h"
@@ -157,6 +158,7 @@ const std::vector<Study>& all_studies() {
     for (Study& study : memo_studies()) all.push_back(std::move(study));
     for (Study& study : stm_studies()) all.push_back(std::move(study));
     for (Study& study : scaling_law_studies()) all.push_back(std::move(study));
+    for (Study& study : benchmark_studies()) all.push_back(std::move(study));
     return all;
   }();
   return studies;

@@ -83,11 +83,11 @@ void FileSamples::begin(TaskShape shape, bool told) {
 }
 
 void FileSamples::check_symbols(const char* what, const std::vector<int64_t>& symbols,
-                                int64_t& count) const {
+                                int64_t least, int64_t& count) const {
   const int64_t most = grows_ ? kMostSymbols : count;
   for (int64_t symbol : symbols) {
-    if (symbol < 0 || symbol >= most)
-      refuse("a {} is {}, expected a whole number from 0 to {}", what, symbol, most - 1);
+    if (symbol < least || symbol >= most)
+      refuse("a {} is {}, expected a whole number from {} to {}", what, symbol, least, most - 1);
     count = std::max(count, symbol + 1);
   }
 }
@@ -108,12 +108,14 @@ void FileSamples::add(TaskSample sample) {
   const bool tokens = shape_->input_width == 0;
   if (std::ssize(sample.tokens) != (tokens ? sample.steps : 0))
     refuse("{} tokens, expected {}", sample.tokens.size(), tokens ? sample.steps : 0);
-  check_symbols("token", sample.tokens, shape_->vocabulary);
+  check_symbols("token", sample.tokens, 0, shape_->vocabulary);
   check_numbers("inputs", sample.inputs, sample.steps, shape_->input_width);
   const auto given = [&](TargetKind kind) { return shape_->targets == kind ? sample.answers : 0; };
   if (std::ssize(sample.classes) != given(TargetKind::kClasses))
     refuse("{} classes, expected {}", sample.classes.size(), given(TargetKind::kClasses));
-  check_symbols("class", sample.classes, shape_->output_width);
+  check_symbols("class", sample.classes, kNotAsked, shape_->output_width);
+  if (!sample.classes.empty() && std::ranges::count(sample.classes, kNotAsked) == sample.answers)
+    refuse("no step answers");
   check_numbers("bits", sample.bits, given(TargetKind::kBits), shape_->output_width);
   check_numbers("vectors", sample.vectors, given(TargetKind::kVectors), shape_->output_width);
   if (!std::ranges::all_of(sample.bits, [](float x) { return x == 0 || x == 1; }))

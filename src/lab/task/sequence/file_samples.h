@@ -37,7 +37,8 @@ class FileSamples {
   }
 
  private:
-  void check_symbols(const char* what, const std::vector<int64_t>& symbols, int64_t& count) const;
+  void check_symbols(const char* what, const std::vector<int64_t>& symbols, int64_t least,
+                     int64_t& count) const;
   void check_numbers(const char* what, const std::vector<float>& numbers, int64_t rows,
                      int64_t width) const;
 

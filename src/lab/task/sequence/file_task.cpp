@@ -53,17 +53,21 @@ void read_tensors(const std::filesystem::path& path, FileSamples& samples) {
     samples.set_place("sequence", b);
     const auto asked = values_of<int64_t>(answers.select(1, b).nonzero().flatten());
     if (asked.empty()) samples.refuse("no step answers");
-    if (asked.back() - asked.front() + 1 != std::ssize(asked))
-      samples.refuse("the steps that answer are not consecutive");
     TaskSample sample;
     sample.steps = asked.back() + 1;
     sample.first_answer = asked.front();
-    sample.answers = std::ssize(asked);
+    sample.answers = sample.steps - sample.first_answer;
+    if (!classes && sample.answers != std::ssize(asked))
+      samples.refuse("the steps that answer with {} are not consecutive",
+                     config::enum_name(samples.shape().targets));
     const auto seen = inputs.select(1, b).narrow(0, 0, sample.steps);
     const auto said = targets.select(1, b).narrow(0, sample.first_answer, sample.answers);
     if (tokens) sample.tokens = values_of<int64_t>(seen);
     if (!tokens) sample.inputs = values_of<float>(seen);
-    if (classes) sample.classes = values_of<int64_t>(said);
+    if (classes) {
+      const auto marks = answers.select(1, b).narrow(0, sample.first_answer, sample.answers);
+      sample.classes = values_of<int64_t>(said.masked_fill(marks.logical_not(), kNotAsked));
+    }
     if (!classes)
       (samples.shape().targets == TargetKind::kBits ? sample.bits : sample.vectors) =
           values_of<float>(said);

@@ -28,6 +28,10 @@ struct TaskShape {
   double clip = 0;  ///< vectors: an error of this size or more counts as this much
 
   bool operator==(const TaskShape&) const = default;
+  /// Whether answers are classes that are input tokens, so that a language model can give them.
+  bool answers_are_tokens() const {
+    return vocabulary > 0 && targets == TargetKind::kClasses && output_width == vocabulary;
+  }
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -39,8 +43,11 @@ struct TaskShape {
   }
 };
 
-/// One sequence and its answers. Answers stand at consecutive steps from `first_answer` on; what a
-/// model says at other steps does not count.
+/// Stands for the class of a step that is not asked.
+constexpr int64_t kNotAsked = -1;
+
+/// One sequence and its answers. Answers stand at consecutive steps from `first_answer` on, where
+/// classes may leave steps out; what a model says at other steps does not count.
 struct TaskSample {
   int64_t steps = 0;
   std::vector<float> inputs;    ///< [steps, input_width]; empty where the inputs are tokens
@@ -49,7 +56,7 @@ struct TaskSample {
   int64_t answers = 0;
   /// Of each answer step, as TargetKind says; the others are empty.
   std::vector<float> bits;       ///< [answers, output_width]
-  std::vector<int64_t> classes;  ///< [answers]
+  std::vector<int64_t> classes;  ///< [answers]; kNotAsked at steps between answers
   std::vector<float> vectors;    ///< [answers, output_width]
 
   /// Appends an input vector of zeros and returns it.

@@ -25,55 +25,52 @@ void copy_sample(const TaskSample& sample, const TaskShape& shape, int64_t b, Ta
     column(batch.inputs, 0, sample.steps)
         .copy_(view(sample.inputs, {sample.steps, shape.input_width}, at::kFloat));
   auto targets = column(batch.targets, sample.first_answer, sample.answers);
-  if (batch.kind == TargetKind::kClasses)
-    targets.copy_(view(sample.classes, {sample.answers}, at::kLong));
-  else
+  auto answers = column(batch.answers, sample.first_answer, sample.answers).fill_(true);
+  if (batch.kind == TargetKind::kClasses) {
+    const at::Tensor classes = view(sample.classes, {sample.answers}, at::kLong);
+    targets.copy_(classes.clamp_min(0));
+    answers.copy_(classes.ne(kNotAsked));
+  } else {
     targets.copy_(view(batch.kind == TargetKind::kBits ? sample.bits : sample.vectors,
                        {sample.answers, shape.output_width}, at::kFloat));
-  column(batch.answers, sample.first_answer, sample.answers).fill_(true);
+  }
 }
 
-/// What the outputs of the last steps are compared with.
+/// What is said and asked at the n steps that answer, in the order of `batch.answers`.
 struct Answers {
-  at::Tensor targets;  ///< [T', B, out] or [T', B]
-  at::Tensor asked;    ///< [T', B]
+  at::Tensor outputs;  ///< [n, out]
+  at::Tensor targets;  ///< [n, out], or classes [n]
 };
 
+/// outputs: of the last steps [T', B, out], or of the answers alone [n, out].
 Answers answers_of(const at::Tensor& outputs, const TaskBatch& batch, const char* what) {
   const bool classes = batch.kind == TargetKind::kClasses;
-  const int64_t T = batch.answers.size(0);
-  check_shape(outputs, {-1, batch.answers.size(1), classes ? -1 : batch.targets.size(2)}, what);
-  TESSERA_CHECK(T - batch.first_answer <= outputs.size(0) && outputs.size(0) <= T, what, " have ",
-                outputs.size(0), " steps, expected ", T - batch.first_answer, " to ", T);
+  const int64_t T = batch.answers.size(0), width = classes ? -1 : batch.targets.size(2);
+  Answers answers = {outputs, batch.targets.index({batch.answers})};
+  if (outputs.dim() == 2) {
+    check_shape(outputs, {answers.targets.size(0), width}, what);
+  } else {
+    check_shape(outputs, {-1, batch.answers.size(1), width}, what);
+    TESSERA_CHECK(T - batch.first_answer <= outputs.size(0) && outputs.size(0) <= T, what, " have ",
+                  outputs.size(0), " steps, expected ", T - batch.first_answer, " to ", T);
+    answers.outputs = outputs.index({batch.answers.slice(0, T - outputs.size(0))});
+  }
   if (classes) {
-    const int64_t most = batch.targets.max().item().toLong();
-    TESSERA_CHECK(most < outputs.size(2), what, " name ", outputs.size(2), " classes, but class ",
-                  most, " is asked for");
+    const int64_t most = batch.targets.max().item().toLong(), named = answers.outputs.size(1);
+    TESSERA_CHECK(most < named, what, " name ", named, " classes, but class ", most,
+                  " is asked for");
   }
-  const int64_t first = T - outputs.size(0);
-  return {batch.targets.slice(0, first), batch.answers.slice(0, first)};
+  return answers;
 }
 
-/// |outputs - targets| [T, B, out], 0 where none is asked.
-at::Tensor absolute_errors(const at::Tensor& outputs, const Answers& answers) {
-  return (outputs - answers.targets)
-      .abs()
-      .masked_fill(answers.asked.logical_not().unsqueeze(-1), 0);
-}
-
-/// Which symbols are wrong: [T, B, out] of bits and vectors, [T, B, 1] of classes; false where none
-/// is asked.
-at::Tensor wrong_symbols(const at::Tensor& outputs, const Answers& answers,
-                         const TaskBatch& batch) {
-  const auto asked = answers.asked.unsqueeze(-1);
+/// Which symbols are wrong: [n, out] of bits and vectors, [n, 1] of classes.
+at::Tensor wrong_symbols(const Answers& answers, const TaskBatch& batch) {
+  const auto& [outputs, targets] = answers;
   if (batch.kind == TargetKind::kVectors)
-    return absolute_errors(outputs, answers).le(batch.clip).logical_not();  // also not a number
-  if (batch.kind == TargetKind::kBits) {
-    const auto wrong = outputs.gt(0).ne(answers.targets.gt(0)).logical_or(outputs.isnan());
-    return wrong.logical_and(asked);
-  }
-  const auto wrong = outputs.argmax(-1).ne(answers.targets).logical_or(outputs.isnan().any(-1));
-  return wrong.unsqueeze(-1).logical_and(asked);
+    return (outputs - targets).abs().le(batch.clip).logical_not();  // also not a number
+  if (batch.kind == TargetKind::kBits)
+    return outputs.gt(0).ne(targets.gt(0)).logical_or(outputs.isnan());
+  return outputs.argmax(-1).ne(targets).logical_or(outputs.isnan().any(-1)).unsqueeze(-1);
 }
 
 double ratio(double part, int64_t whole) {
@@ -116,9 +113,7 @@ TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const in
 }
 
 at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch) {
-  const Answers answers = answers_of(outputs, batch, "answer_loss: outputs");
-  const auto asked = outputs.index({answers.asked});            // [answers, out]
-  const auto targets = answers.targets.index({answers.asked});  // [answers, out] or [answers]
+  const auto [asked, targets] = answers_of(outputs, batch, "answer_loss: outputs");
   switch (batch.kind) {
     case TargetKind::kBits:
       return at::binary_cross_entropy_with_logits(asked, targets.to(asked.scalar_type()));
@@ -131,19 +126,20 @@ at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch) {
 }
 
 TaskScore score_answers(const at::Tensor& outputs, const TaskBatch& batch) {
-  const Answers answers = answers_of(outputs, batch, "score_answers: outputs");
-  const auto wrong =
-      wrong_symbols(outputs.detach(), answers, batch).sum(at::IntArrayRef({0, 2}));  // [B]
-  const int64_t per_answer = batch.kind == TargetKind::kClasses ? 1 : batch.targets.size(2);
+  const Answers answers = answers_of(outputs.detach(), batch, "score_answers: outputs");
+  const at::Tensor wrong = wrong_symbols(answers, batch);
+  const at::Tensor columns = batch.answers.nonzero().select(1, 1);  // [n]: of which sequence
+  const at::Tensor wrong_of =
+      at::zeros({batch.answers.size(1)}, columns.options()).index_add(0, columns, wrong.sum(1));
   TaskScore score{.sequences = batch.answers.size(1),
-                  .perfect_sequences = wrong.eq(0).sum().item().toLong(),
-                  .symbols = batch.answers.sum().item().toLong() * per_answer,
-                  .wrong_symbols = wrong.sum().item().toLong()};
+                  .perfect_sequences = wrong_of.eq(0).sum().item().toLong(),
+                  .symbols = wrong.numel(),
+                  .wrong_symbols = wrong_of.sum().item().toLong()};
   const int64_t longest = batch.answers.sum(0).max().item().toLong();
-  score.padding = score.sequences * longest * per_answer - score.symbols;
+  score.padding = score.sequences * longest * wrong.size(1) - score.symbols;
   if (batch.kind == TargetKind::kVectors)
     score.absolute_error =
-        absolute_errors(outputs.detach(), answers).sum(at::kDouble).item().toDouble();
+        (answers.outputs - answers.targets).abs().sum(at::kDouble).item().toDouble();
   return score;
 }
 

@@ -33,7 +33,8 @@ TaskBatch make_batch(const SequenceTask& task, uint64_t seed, std::span<const in
 /// Mean loss over all that is asked for. Of bits and classes, in nats: binary cross-entropy of the
 /// logistic function, or cross-entropy of the softmax. Of the numbers of vectors: the square of
 /// the error clipped to ±clip. outputs: of the last steps, at least those from the first answer on,
-/// [T - t, B, out] with t <= first_answer -> scalar. Throws UsageError on another shape.
+/// [T - t, B, out] with t <= first_answer; or of the steps that answer alone, [n, out], as
+/// indexing by `answers` gives them -> scalar. Throws UsageError on another shape.
 at::Tensor answer_loss(const at::Tensor& outputs, const TaskBatch& batch);
 
 /// Right and wrong answers; scores of several batches add up.

@@ -11,6 +11,7 @@
 #include "lab/task/geometry/travelling_salesman.h"
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/moons/three_moons.h"
+#include "lab/task/mqar/mqar.h"
 #include "lab/task/nth_farthest/nth_farthest.h"
 #include "lab/task/priority_sort/priority_sort.h"
 #include "lab/task/relational_recall/relational_recall.h"
@@ -57,6 +58,8 @@ const std::vector<Entry>& entries() {
                                        "name the edges of a graph's minimum spanning tree"),
       entry<ThreeMoons, ThreeMoonsConfig>(
           "three-moons", "predict where three moons of unknown periods stand next"),
+      entry<Mqar, MqarConfig>("mqar",
+                              "pairs of tokens, then keys again: which value came with each"),
   };
   return all;
 }

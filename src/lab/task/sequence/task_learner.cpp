@@ -10,6 +10,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera::task {
@@ -24,11 +25,16 @@ std::shared_ptr<SequenceModel> make_model(const Json& table, uint64_t seed) {
   return model_kind(kind).make(fields, seed, at::kCPU);
 }
 
-/// The outputs of the steps from the first answer on: [T - first_answer, B, out].
+/// The outputs of the steps from the first answer on, [T - first_answer, B, out]; of a language
+/// model, whose logits are as many as there are tokens, those of the answers alone, [n, V].
 at::Tensor answers_of(SequenceModel& model, const TaskBatch& batch,
                       std::optional<uint64_t> dropout_seed = {}) {
   const at::Tensor inputs = batch.inputs.transpose(0, 1).contiguous();  // [B, T, in] or [B, T]
-  return model.forward(inputs, dropout_seed, batch.first_answer).transpose(0, 1);
+  const at::Tensor outputs =
+      model.forward(inputs, dropout_seed, batch.first_answer).transpose(0, 1);
+  auto* language_model = dynamic_cast<LanguageModel*>(&model);
+  if (language_model == nullptr) return outputs;
+  return language_model->logits(outputs.index({batch.answers.slice(0, batch.first_answer)}));
 }
 
 /// The first `count` samples of a split, or as many as there are, in batches.

@@ -159,10 +159,14 @@ Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
   const ModelKind& kind = model_kind(name);
   fields["kind"] = name;
   if (name == "embedded") return fields;  // as model_for() made it
+  if (kind.language_model && shape.answers_are_tokens()) {
+    set_width(fields, "vocabulary", shape.vocabulary);
+    return fields;
+  }
   if (!kind.reads_vectors)
     throw UsageError(
-        "model.kind is '{}', which does not read vectors and cannot be trained on a "
-        "task",
+        "model.kind is '{}', which does not read vectors and can be trained only on a task whose "
+        "answers are tokens",
         name);
   set_width(fields, "outputs", shape.output_width);
   if (shape.vocabulary > 0)

@@ -68,7 +68,8 @@ struct TaskTrainingConfig {
   /// The [task] table with every default filled in.
   config::Json complete_task() const;
   /// The [model] table with the task's widths filled in. A model of vectors that is to read tokens
-  /// becomes one that is "embedded", its own "inputs" being the width of the embedding.
+  /// becomes one that is "embedded", its own "inputs" being the width of the embedding; a language
+  /// model reads tokens as it is, and its "window" stays as it is.
   config::Json model_for(const TaskShape& shape) const;
 };
 

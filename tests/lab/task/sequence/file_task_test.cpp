@@ -96,6 +96,8 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
   EXPECT_THAT(refusal(R"({"tokens":[1,2],"classes":[0],"first_answer":9223372036854775807})"),
               HasSubstr("do not fit"));
   EXPECT_THAT(refusal(R"({"tokens":[1]})"), HasSubstr("no step answers"));
+  EXPECT_THAT(refusal(R"({"tokens":[1,2],"classes":[-1,-1]})"), HasSubstr("no step answers"));
+  EXPECT_THAT(refusal(R"({"tokens":[1,2],"classes":[-2,0]})"), HasSubstr("a class is -2"));
   EXPECT_THAT(refusal(R"({"inputs":[[1],[1,2]],"classes":[0]})"),
               HasSubstr("a row is [1,2], expected a list of 1 numbers"));
   EXPECT_THAT(refusal(R"({"inputs":[["a"]],"classes":[0]})"), HasSubstr("must be number"));
@@ -109,7 +111,7 @@ TEST_F(FileTasks, RefuseWhatIsNoSample) {
   EXPECT_THAT(refusal(R"({"shape":{"outputs":1}})"), HasSubstr("unknown key 'outputs'"));
   const TaskShape three{.vocabulary = 4, .output_width = 3, .targets = TargetKind::kClasses};
   EXPECT_EQ(refusal(R"({"tokens":[3],"classes":[2]})", three), "");
-  EXPECT_THAT(refusal(R"({"tokens":[3],"classes":[3]})", three), HasSubstr("from 0 to 2"));
+  EXPECT_THAT(refusal(R"({"tokens":[3],"classes":[3]})", three), HasSubstr("from -1 to 2"));
   EXPECT_THAT(refusal(R"({"inputs":[[3]],"classes":[2]})", three), HasSubstr("the task has"));
   EXPECT_THROW(FileTask(folder_ / "nowhere.jsonl"), SystemError);
 }
@@ -129,8 +131,27 @@ TEST_F(FileTasks, RefuseTensorsThatDoNotFit) {
       refused({{"inputs", inputs.to(at::kInt)}, {"targets", classes}, {"answers", answers}}),
       HasSubstr("inputs"));
   answers[1][1] = false;
-  EXPECT_THAT(refused({{"inputs", inputs}, {"targets", classes}, {"answers", answers}}),
-              HasSubstr("sequence 1: the steps that answer are not consecutive"));
+  EXPECT_EQ(refused({{"inputs", inputs}, {"targets", classes}, {"answers", answers}}), "");
+  EXPECT_THAT(
+      refused({{"inputs", inputs}, {"targets", at::zeros({3, 2, 4})}, {"answers", answers}}),
+      HasSubstr("sequence 1: the steps that answer with bits are not consecutive"));
+}
+
+TEST_F(FileTasks, KeepClassesWithStepsThatAreNotAsked) {
+  const auto mqar =
+      make_task("mqar", {{"length", 24}, {"pairs", 3}, {"vocabulary", 16}, {"overwritten", 2}});
+  write_tensors(*mqar, 7, 0, 5, folder_ / "mqar.safetensors");
+  std::string lines;
+  const FileTask tensors(folder_ / "mqar.safetensors");
+  for (int64_t index = 0; index < 5; ++index) {
+    const TaskSample drawn = mqar->sample(7, index), read = tensors.sample(0, index);
+    EXPECT_EQ(read.classes, drawn.classes);
+    EXPECT_EQ(read.first_answer, drawn.first_answer);
+    lines += tensors.describe(0, index).dump() + "\n";
+  }
+  write_file(folder_ / "mqar.jsonl", lines);
+  const FileTask again(folder_ / "mqar.jsonl", tensors.shape());
+  EXPECT_EQ(again.sample(0, 4).classes, tensors.sample(0, 4).classes);
 }
 
 /// A tiny model on files of one's own.

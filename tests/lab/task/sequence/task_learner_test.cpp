@@ -112,6 +112,44 @@ TEST(TaskTraining, TokensPassAnEmbedding) {
   EXPECT_EQ(again.trained.test, trained.trained.test);
 }
 
+Json small_mqar(const std::string& kind) {
+  Json json = small_copy();
+  json["task"] = {{"name", "mqar"}, {"length", 12}, {"pairs", 2}, {"vocabulary", 16}};
+  json["model"] = {{"kind", kind}, {"layers", 1}, {"channels", 8}, {"heads", 2}, {"dropout", 0}};
+  return json;
+}
+
+TEST(TaskTraining, ALanguageModelAnswersWithTokens) {
+  const TemporaryFolder folder;
+  Json json = small_mqar("memory_mosaic");
+  json["train"]["steps"] = 150;
+  json["train"]["learning_rate"] = 0.03;
+  const TrainedOnTask trained = train(json, folder / "run", Start::kNew);
+  EXPECT_EQ(trained.learner->model().kind(), "memory_mosaic");
+  EXPECT_EQ(trained.learner->model().hyper_parameters()["vocabulary"], 16);
+  EXPECT_LT(last_training_loss(folder / "run"), 0.3);  // any value of the context costs ln 2
+  const auto loaded = load_sequence_model(folder / "run" / "model");
+  EXPECT_TRUE(equal_parameters(*loaded, trained));
+}
+
+// Where nothing is asked no logits are computed; the loss is that of targets that do not count.
+TEST(TaskTraining, LossAndScoreAreThoseOfTheStepsThatAreAsked) {
+  TaskLearner learner(config_of(small_mqar("gpt")));
+  auto& model = dynamic_cast<LanguageModel&>(learner.model());
+  const auto task = make_task(small_mqar("gpt")["task"]);
+  const std::vector<int64_t> samples = {0, 1, 2};
+  const TaskBatch batch = make_batch(*task, 1, samples, BatchSizes::kOwn);
+  const at::Tensor inputs = batch.inputs.t().contiguous();
+  const at::Tensor targets = batch.targets.masked_fill(batch.answers.logical_not(), -1).t();
+  const at::Tensor logits = model.logits(model.hidden(inputs)).transpose(0, 1);
+  const Metrics measured = measure(model, *task, 1, 3, 3, [](int64_t, int64_t) {});
+  EXPECT_NEAR(measured.at("loss"), model.loss(inputs, targets.contiguous()).item<double>(), 1e-5);
+  const TaskScore score = score_answers(logits, batch);
+  EXPECT_EQ(score, score_answers(logits.index({batch.answers}), batch));
+  EXPECT_EQ(score.symbols, 6);
+  EXPECT_EQ(measured.at("accuracy"), score.accuracy());
+}
+
 TEST(TaskTraining, IsMeasuredOnAnyTaskThatItsModelFits) {
   TaskLearner learner(config_of(small_copy()));
   const auto measured = [&](const config::Json& task) {
@@ -231,6 +269,11 @@ TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
   EXPECT_THAT(refusal([](Json& json) { json["model"] = Json::object(); }), HasSubstr("'kind'"));
   EXPECT_THAT(refusal([](Json& json) { json["model"]["kind"] = "gpt"; }),
               HasSubstr("does not read vectors"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json = small_mqar("gpt");
+                json["model"]["vocabulary"] = 17;
+              }),
+              HasSubstr("model.vocabulary is 17, but the task has 16"));
   EXPECT_THAT(refusal([](Json& json) { json["model"]["inputs"] = 34; }),
               HasSubstr("model.inputs is 34, but the task has 5"));
   EXPECT_THAT(refusal([](Json& json) { json["model"]["outputs"] = 34; }),

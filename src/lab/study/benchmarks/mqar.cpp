@@ -1,0 +1,318 @@
+// Multi-query associative recall: right answers against the size of the state.
+
+#include "lab/task/mqar/mqar.h"
+
+#include <ATen/Functions.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "lab/study/benchmarks/studies.h"
+#include "lab/study/chosen_by_name.h"
+#include "lab/study/comparison.h"
+#include "lab/study/folder_name.h"
+#include "lab/task/sequence/task_learner.h"
+#include "tessera/base/error.h"
+#include "tessera/report/line_chart.h"
+
+namespace tessera::benchmark_study {
+namespace {
+
+using config::Json;
+using task::TaskLearner;
+
+/// A model of the study; blocks, channels and heads are the settings'.
+struct Entry {
+  std::string name;
+  Json model;
+};
+
+/// Who takes part: a line each.
+std::vector<Entry> entries() {
+  return {{"Memory Mosaic", {{"kind", "memory_mosaic"}}},
+          {"GPT", {{"kind", "gpt"}}},
+          {"RetNet", {{"kind", "retnet"}}},
+          {"Gated DeltaNet", {{"kind", "gated_deltanet"}}},
+          {"LSTM", {{"kind", "lstm"}}}};
+}
+
+struct MqarSettings {
+  std::vector<std::string> models;
+  std::vector<int64_t> lengths = {64};
+  std::vector<int64_t> pairs = {4};
+  int64_t vocabulary = 8192;
+  std::vector<int64_t> blocks = {1, 2};
+  std::vector<int64_t> channels;
+  int64_t heads = 1;
+  std::vector<double> learning_rates;
+  double solved = 0.99;
+  task::SampleSets data;
+  TrainConfig train;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("models", models, "which are trained, by their names in the table of results");
+    field("lengths", lengths, "tokens of a sequence; every model is trained on each length alone");
+    field("pairs", pairs, "pairs of a key and a value, one number for each length");
+    field("vocabulary", vocabulary, "tokens: the first half are keys, the others values");
+    field("blocks", blocks, "depths of the networks");
+    field("channels", channels, "widths of the networks, which set the size of their states");
+    field("heads", heads, "memories per unit, attention or retention heads");
+    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts");
+    field("solved", solved, "share of right validation answers after which no other rate is tried");
+    field("data", data, "how many sequences there are");
+    field("train", train, "how every model is trained; the lowest rate follows the rate");
+  }
+};
+
+/// One length with its pairs.
+struct Rung {
+  int64_t length, pairs;
+
+  std::string text() const { return fmt::format("{} tokens, {} pairs", length, pairs); }
+};
+
+std::vector<Rung> rungs_of(const MqarSettings& settings) {
+  if (settings.lengths.size() != settings.pairs.size())
+    throw UsageError("lengths are {}, pairs {}; expected as many of one as of the other",
+                     settings.lengths.size(), settings.pairs.size());
+  std::vector<Rung> rungs;
+  for (size_t i = 0; i < settings.lengths.size(); ++i)
+    rungs.push_back({settings.lengths[i], settings.pairs[i]});
+  return rungs;
+}
+
+/// One network on one rung, with its best rate.
+struct Outcome {
+  std::string name;  ///< "GPT, 2 blocks"
+  Rung rung;
+  int64_t channels = 0;
+  double rate = 0;
+  int64_t tried = 0;  ///< rates
+  int64_t state_bytes = 0;
+  StudyTraining<TaskLearner> training;
+
+  double accuracy() const { return training.trained.test.at("accuracy"); }
+};
+
+MqarSettings paper_mqar() {
+  MqarSettings settings;
+  for (const Entry& entry : entries()) settings.models.push_back(entry.name);
+  settings.lengths = {64, 128, 256, 512};
+  settings.pairs = {4, 8, 16, 64};
+  settings.blocks = {2};
+  settings.channels = {64, 128, 256, 512};
+  settings.learning_rates = {1e-2, 2.2e-3, 4.6e-4, 1e-4};
+  settings.data = {.training_samples = 100'000, .test_samples = 3000};
+  settings.train = {.steps = 25'000,  // 64 epochs
+                    .batch = 256,
+                    .learning_rate = 1e-2,
+                    .min_learning_rate = 0,
+                    .warmup_steps = 2500,
+                    .beta2 = 0.999,
+                    .evaluate_every = 390,
+                    .checkpoint_every = 390};
+  return settings;
+}
+
+/// Shorter sequences, narrow networks and few updates at higher rates.
+MqarSettings default_mqar() {
+  MqarSettings settings = paper_mqar();
+  settings.lengths = {32};
+  settings.pairs = {8};
+  settings.blocks = {1, 2};
+  settings.channels = {32, 64};
+  settings.heads = 4;
+  settings.learning_rates = {1e-2, 3e-2, 3e-3, 1e-3};
+  settings.data = {.test_samples = 1000};
+  settings.train = {.steps = 800,
+                    .batch = 64,
+                    .learning_rate = 1e-2,
+                    .min_learning_rate = 1e-3,
+                    .warmup_steps = 50,
+                    .weight_decay = 0,
+                    .beta2 = 0.98,
+                    .evaluate_every = 50,
+                    .evaluate_batches = 4,
+                    .stop_loss = 0.03,
+                    .checkpoint_every = 400};
+  return settings;
+}
+
+/// What is learnt within 200 updates at one rate.
+MqarSettings quick_mqar() {
+  MqarSettings settings = default_mqar();
+  settings.pairs = {4};
+  settings.channels = {32};
+  settings.learning_rates = {1e-2};
+  settings.train.steps = 200;
+  return settings;
+}
+
+/// Bytes of the numbers that the model keeps of one sequence of so many tokens, measured: those of
+/// the tensors of its state, but for counters.
+int64_t measured_state_bytes(SequenceModel& model, int64_t tokens) {
+  const SequenceOutput read = model.read(at::zeros({1, tokens}, at::kLong), model.empty_state());
+  int64_t bytes = 0;
+  for (const auto& [name, tensor] : read.state.tensors())
+    if (tensor.is_floating_point()) bytes += static_cast<int64_t>(tensor.nbytes());
+  return bytes;
+}
+
+task::TaskTrainingConfig rung_config(const StudyContext& context, const MqarSettings& settings,
+                                     const Rung& rung, const Json& model, double rate) {
+  task::TaskTrainingConfig config;
+  config.task = {{"name", "mqar"},
+                 {"length", rung.length},
+                 {"pairs", rung.pairs},
+                 {"vocabulary", settings.vocabulary}};
+  config.model = model;
+  config.data = settings.data;
+  config.train = settings.train;
+  config.train.min_learning_rate *= rate / settings.train.learning_rate;
+  config.train.learning_rate = rate;
+  config.train.seed = context.seed();
+  return task::TaskTrainingConfig::from_json(config.to_json(), "");
+}
+
+Outcome best_of_rates(const StudyContext& context, const MqarSettings& settings, const Rung& rung,
+                      const Entry& entry, int64_t blocks, int64_t channels) {
+  Json model = entry.model;
+  model.update(
+      {{"layers", blocks}, {"channels", channels}, {"window", rung.length}, {"dropout", 0}});
+  if (model.at("kind") != "lstm") model["heads"] = settings.heads;
+  std::optional<Outcome> best;
+  int64_t tried = 0;
+  for (const double rate : settings.learning_rates) {
+    const auto config = rung_config(context, settings, rung, model, rate);
+    const Contestant contestant{
+        .name = fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s"),
+        .model = config.model,
+        .folder = fmt::format("{}/{}/{}-blocks-{}-wide-rate-{:g}", folder_name(rung.text()),
+                              folder_name(entry.name), blocks, channels, rate)};
+    if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
+    auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
+      return std::make_unique<TaskLearner>(config);
+    });
+    StudyTraining<TaskLearner>& training = trained.front().first();
+    const auto score = [](const StudyTraining<TaskLearner>& it) {
+      return it.trained.validation.at("accuracy");
+    };
+    ++tried;
+    if (!best || score(training) > score(best->training))
+      best = {contestant.name, rung, channels, rate, 0, 0, std::move(training)};
+    if (score(best->training) >= settings.solved) break;
+  }
+  best->tried = tried;
+  best->state_bytes = measured_state_bytes(best->training.learner->model(), rung.length);
+  return std::move(*best);
+}
+
+Table outcome_table(const std::vector<Outcome>& outcomes) {
+  Table table("Every network with the best of the learning rates that were tried",
+              {"tokens", "pairs", "model", "channels", "parameters", "state (bytes)",
+               "right answers (%)", "training tokens/s", "updates", "rate", "rates tried"});
+  for (const Outcome& outcome : outcomes) {
+    const auto& [learner, trained] = outcome.training;
+    table.add_row(
+        {outcome.rung.length, outcome.rung.pairs, outcome.name, outcome.channels,
+         learner->parameter_count(), outcome.state_bytes, Cell::fixed(100 * outcome.accuracy(), 2),
+         Cell::fixed(trained.units_per_second * static_cast<double>(outcome.rung.length), 0),
+         trained.steps, fmt::format("{:g}", outcome.rate), outcome.tried});
+  }
+  return table;
+}
+
+/// Right answers against the size of the state on one rung.
+void add_rung(const std::vector<Outcome>& outcomes, const Rung& rung, StudyResults& results) {
+  std::vector<ShownSeries> series;
+  std::vector<std::string> best;
+  double smallest = INFINITY, largest = 0, highest = 0;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    if (outcome.rung.length != rung.length || outcome.rung.pairs != rung.pairs) continue;
+    const auto bytes = static_cast<double>(outcome.state_bytes);
+    smallest = std::min(smallest, bytes);
+    largest = std::max(largest, bytes);
+    const std::string name = fmt::format("{}, {}", outcome.name, rung.text());
+    results.add_point({.series = name, .x = bytes, .y = 100 * outcome.accuracy()});
+    if (series.empty() || series.back().shown != outcome.name) {
+      series.push_back({name, outcome.name});
+      highest = 0;
+      best.emplace_back();
+    }
+    highest = std::max(highest, 100 * outcome.accuracy());
+    best.back() = fmt::format("{} {:.1f}", outcome.name, highest);
+  }
+  results.conclude(fmt::format("{}, right answers (%) of the best width: {}.", rung.text(),
+                               fmt::join(best, "; ")));
+  auto chart =
+      results.panel_of_points(rung.text(), Axis{"state (bytes)", Scale::kLog},
+                              Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0}, series);
+  const double context = 100.0 / static_cast<double>(rung.pairs);
+  chart->add({"any value of the context",
+              {{smallest, context}, {largest, context}},
+              SeriesStyle::kReference});
+  results.add_chart(folder_name(rung.text()), std::move(chart),
+                    "Bytes of the numbers that a network keeps of one sequence, measured on its "
+                    "state after these tokens. Dashed: who knows which values came, and not with "
+                    "which key.");
+}
+
+void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
+  const MqarSettings paper = paper_mqar();
+  results.add_difference(
+      "A block is a memory and a feed-forward layer (in a Memory Mosaic, a persistent memory); the "
+      "paper's blocks have none. Logits are tied to the embedding.");
+  if (settings.vocabulary != paper.vocabulary || settings.lengths != paper.lengths ||
+      settings.channels != paper.channels)
+    results.add_difference(fmt::format(
+        "{} tokens, sequences of {} with {} pairs, {} channels; the paper has 8192 tokens, "
+        "sequences of 64, 128, 256, 512 with 4, 8, 16, 64 pairs, 64 to 512 channels.",
+        settings.vocabulary, fmt::join(settings.lengths, ", "), fmt::join(settings.pairs, ", "),
+        fmt::join(settings.channels, ", ")));
+  if (settings.train.steps != paper.train.steps)
+    results.add_difference(fmt::format(
+        "At most {} updates of {} sequences that come once each, ended where the task is solved; "
+        "the paper reads 100,000 sequences 64 times.",
+        settings.train.steps, settings.train.batch));
+  results.add_difference(
+      "The paper draws its results as curves, so there are no numbers of it to compare with.");
+}
+
+void run_mqar(StudyContext& context) {
+  const MqarSettings settings = context.settings(quick_mqar(), default_mqar(), paper_mqar());
+  const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
+  const std::vector<Rung> rungs = rungs_of(settings);
+  for (const auto& [name, empty] : {std::pair("lengths", rungs.empty()),
+                                    {"blocks", settings.blocks.empty()},
+                                    {"channels", settings.channels.empty()},
+                                    {"learning_rates", settings.learning_rates.empty()}})
+    if (empty) throw UsageError("{} is empty, so nothing is trained", name);
+  for (const Rung& rung : rungs)
+    task::Mqar({.length = rung.length, .pairs = rung.pairs, .vocabulary = settings.vocabulary});
+  std::vector<Outcome> outcomes;
+  for (const Rung& rung : rungs)
+    for (const Entry& model : models)
+      for (const int64_t blocks : settings.blocks)
+        for (const int64_t channels : settings.channels)
+          outcomes.push_back(best_of_rates(context, settings, rung, model, blocks, channels));
+  for (const Rung& rung : rungs) add_rung(outcomes, rung, context.results());
+  context.results().add_table("networks", outcome_table(outcomes));
+  add_mqar_differences(settings, context.results());
+}
+
+}  // namespace
+
+Study mqar() {
+  return {.id = "benchmarks/mqar",
+          .title = "Multi-query associative recall: right answers by the size of the state",
+          .paper = "Arora et al. 2023",
+          .figure = "figure 2",
+          .cost = {.quick = about(100), .standard = about(2000)},
+          .run = run_mqar};
+}
+
+}  // namespace tessera::benchmark_study

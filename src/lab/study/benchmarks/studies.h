@@ -1,0 +1,15 @@
+#pragma once
+
+#include "lab/study/study.h"
+
+/// Benchmarks of others on which the networks of several papers are compared.
+namespace tessera {
+
+std::vector<Study> benchmark_studies();
+
+namespace benchmark_study {
+
+Study mqar();
+
+}  // namespace benchmark_study
+}  // namespace tessera

@@ -1,0 +1,96 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "lab/study/benchmarks/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using config::Json;
+using test::message_of;
+using testing::HasSubstr;
+
+class MqarStudy : public testing::Test {
+ protected:
+  /// The quick study with these settings changed.
+  StudyResults run(const Json& settings) {
+    StudyOptions options;
+    options.size = StudySize::kQuick;
+    options.folder = folder_.path();
+    options.overrides = settings;
+    return run_study(find_study(benchmark_studies(), "benchmarks/mqar"), options);
+  }
+
+  /// Two updates of tiny models.
+  static Json tiny() {
+    return {{"lengths", {8, 12}},
+            {"pairs", {2, 3}},
+            {"vocabulary", 16},
+            {"blocks", {1, 2}},
+            {"channels", {8}},
+            {"heads", 2},
+            {"learning_rates", {0.01}},
+            {"data", {{"test_samples", 20}}},
+            {"train", {{"steps", 2}, {"warmup_steps", 1}, {"batch", 4}, {"evaluate_every", 1}}}};
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(MqarStudy, MeasuresEveryNetworkOnEveryLengthAndTheSizeOfItsState) {
+  const StudyResults results = run(tiny());
+  std::map<std::string, std::vector<double>> bytes;
+  for (const ResultPoint& point : results.points()) {
+    EXPECT_TRUE(point.y >= 0 && point.y <= 100) << point.series;
+    bytes[point.series].push_back(point.x);
+  }
+  EXPECT_EQ(bytes.size(), 5u * 2 * 2);  // models, depths, lengths
+  // Two vectors a block; keys and values of every token; S in each of two heads.
+  EXPECT_EQ(bytes.at("LSTM, 2 blocks, 8 tokens, 2 pairs").front(), 2 * 2 * 8 * 4);
+  EXPECT_EQ(bytes.at("GPT, 2 blocks, 12 tokens, 3 pairs").front(), 2 * 12 * 2 * 8 * 4);
+  EXPECT_EQ(bytes.at("RetNet, 1 block, 12 tokens, 3 pairs").front(), 2 * (4 * 8) * 4);
+  EXPECT_EQ(results.chart_names(),
+            (std::vector<std::string>{"8-tokens-2-pairs", "12-tokens-3-pairs"}));
+  EXPECT_THAT(read_file(folder_ / "8-tokens-2-pairs.svg"), HasSubstr("any value of the context"));
+  EXPECT_THAT(read_file(folder_ / "networks.csv"), HasSubstr("8,2,\"Memory Mosaic, 1 block\",8,"));
+  EXPECT_TRUE(std::filesystem::exists(
+      folder_ / "12-tokens-3-pairs/retnet/2-blocks-8-wide-rate-0.01/model/model.safetensors"));
+}
+
+TEST_F(MqarStudy, ASolvedTaskNeedsNoOtherRateAndAnotherRunNoTraining) {
+  Json settings = tiny();
+  settings["models"] = {"GPT"};
+  settings["learning_rates"] = {0.01, 0.001};
+  settings["solved"] = 0;
+  const std::string first = run(settings).point_table().csv();
+  const auto tried = folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-0.01/metrics.jsonl";
+  EXPECT_FALSE(
+      std::filesystem::exists(folder_ / "8-tokens-2-pairs/gpt/1-blocks-8-wide-rate-0.001"));
+  const std::string before = read_file(tried);
+  EXPECT_EQ(run(settings).point_table().csv(), first);
+  EXPECT_EQ(read_file(tried), before);
+}
+
+TEST_F(MqarStudy, RefusesSettingsBeforeAnyTraining) {
+  const auto refusal = [&](const char* key, const Json& value) {
+    Json settings = tiny();
+    settings[key] = value;
+    return message_of<UsageError>([&] { run(settings); });
+  };
+  EXPECT_EQ(refusal("lengths", {8}),
+            "lengths are 1, pairs 2; expected as many of one as of the other");
+  EXPECT_EQ(refusal("blocks", Json::array()), "blocks is empty, so nothing is trained");
+  EXPECT_THAT(refusal("models", {"GTP"}), HasSubstr("did you mean 'GPT'?"));
+  EXPECT_THAT(refusal("pairs", {2, 4}), HasSubstr("mqar: length is 12, expected at least 16"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
+}
+
+}  // namespace
+}  // namespace tessera
