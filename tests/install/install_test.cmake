@@ -49,7 +49,7 @@ if(NOT needs MATCHES "libtorch_cpu.*" OR NOT needs MATCHES "${PREFIX}/[^ ]*libte
 endif()
 foreach(library tessera tessera_store)
   run("nm" symbols ${NM} -DC --defined-only ${PREFIX}/lib/lib${library}.so)
-  string(REGEX MATCH "tessera::(task|stm_study|memory_mosaics_study|memo_study|scaling_laws|serve|cli)::[^\n]*|tessera::(Lstm|RetNet|Ntm|Dnc)[^\n]*"
+  string(REGEX MATCH "tessera::(task|stm_study|memory_mosaics_study|memo_study|benchmark_study|scaling_laws|serve|cli)::[^\n]*|tessera::(Lstm|RetNet|GatedDeltaNet|Ntm|Dnc)[^\n]*"
          found "${symbols}")
   if(found)
     message(FATAL_ERROR "lib${library}.so holds ${found}")
