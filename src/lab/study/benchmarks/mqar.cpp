@@ -271,7 +271,7 @@ void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
   if (settings.vocabulary != paper.vocabulary || settings.lengths != paper.lengths ||
       settings.channels != paper.channels)
     results.add_difference(fmt::format(
-        "{} tokens, sequences of {} with {} pairs, {} channels; the paper has 8192 tokens, "
+        "A vocabulary of {}, sequences of {} with {} pairs, {} channels; the paper has 8192, "
         "sequences of 64, 128, 256, 512 with 4, 8, 16, 64 pairs, 64 to 512 channels.",
         settings.vocabulary, fmt::join(settings.lengths, ", "), fmt::join(settings.pairs, ", "),
         fmt::join(settings.channels, ", ")));
