@@ -142,6 +142,64 @@ TEST(CausalReads, GradientsOfMorePairsThanQueriesAgree) {
            at::randn({2, 23, 2, 8}, real())});
 }
 
+OpUnderTest windowed(int64_t lag, int64_t window, Dropout dropout = {},
+                     Precision precision = Precision::kFloat32) {
+  return [=](const std::vector<at::Tensor>& in) {
+    CausalReadOptions options;
+    options.lag = lag;
+    options.window = window;
+    options.dropout = dropout;
+    options.precision = precision;
+    return causal_read(in[0], in[1], in[2], options);
+  };
+}
+
+/// Each time reads its window alone.
+at::Tensor windowed_loop(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t lag,
+                         int64_t window) {
+  at::Tensor y = at::zeros_like(q);
+  for (int64_t t = lag; t < q.size(1); ++t) {
+    const int64_t first = std::max<int64_t>(0, t - lag - window + 1), count = t - lag + 1 - first;
+    const at::Tensor scores =
+        at::matmul(k.narrow(1, first, count).transpose(1, 2), q.select(1, t).unsqueeze(-1));
+    y.select(1, t).copy_(
+        (scores.softmax(2) * v.narrow(1, first, count).transpose(1, 2)).sum(2));  // [B, H, D]
+  }
+  return y;
+}
+
+TEST(CausalReads, LeaveWhatLiesBeforeTheirWindow) {
+  at::manual_seed(12);
+  for (int64_t T : {1, 5, 70, 330})
+    for (int64_t window : {1, 3, 64, 100, 400})
+      for (int64_t lag : {0, 1, 7}) {
+        const auto input = [&] { return at::randn({2, T, 2, 20}, real()); };
+        const std::vector<at::Tensor> inputs = {input() * 0.7, input() * 0.7, input()};
+        EXPECT_LT(test::relative_error(windowed(lag, window)(inputs),
+                                       windowed_loop(inputs[0], inputs[1], inputs[2], lag, window)),
+                  1e-12)
+            << T << " " << window << " " << lag;
+        expect_float_agrees_with_double(windowed(lag, window), inputs);
+        expect_float_agrees_with_double(windowed(lag, window, {0.3, 4}), inputs);
+      }
+}
+
+TEST(CausalReads, GradientsOfAWindowAgree) {
+  at::manual_seed(13);
+  EXPECT_TRUE(test::gradients_agree(windowed(1, 2),
+                                    {leaf({2, 6, 2, 3}), leaf({2, 6, 2, 3}), leaf({2, 6, 2, 3})}));
+}
+
+TEST(CausalReads, AWindowInBFloat16IsCloseToFloat) {
+  at::manual_seed(14);
+  const auto input = [] { return at::randn({2, 330, 2, 24}) * 0.4; };
+  const std::vector<at::Tensor> inputs = {input(), input(), input()};
+  const auto exact = value_and_gradients(windowed(1, 100), inputs);
+  const auto rounded = value_and_gradients(windowed(1, 100, {}, Precision::kBFloat16), inputs);
+  for (size_t k = 0; k < exact.size(); ++k)
+    EXPECT_LT(test::relative_error(rounded[k], exact[k]), 0.03) << k;
+}
+
 TEST(CausalReads, StaySharpAndFiniteForLongKeys) {
   // Bandwidth e^10, the paper's cap: the read becomes the nearest neighbour.
   at::manual_seed(6);

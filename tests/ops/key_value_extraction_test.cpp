@@ -89,6 +89,92 @@ TEST(LeakyAverage, RefusesBadArguments) {
   EXPECT_THROW(leaky_average(x.to(at::kLong), decay), UsageError);
 }
 
+const OpUnderTest gated_leaky_average_op = [](const std::vector<at::Tensor>& in) {
+  return gated_leaky_average(in[0], in[1], in[2], in.size() > 3 ? in[3] : at::Tensor());
+};
+
+at::Tensor gated_loop(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
+                      const at::Tensor& initial) {
+  at::Tensor y = at::zeros_like(x), state = initial.clone();
+  for (int64_t t = 0; t < x.size(1); ++t) {
+    state =
+        gain.select(1, t).unsqueeze(-1) * x.select(1, t) + decay.select(1, t).unsqueeze(-1) * state;
+    y.select(1, t).copy_(state);
+  }
+  return y;
+}
+
+TEST(GatedLeakyAverage, HandExample) {
+  const at::Tensor x = at::tensor({1.0f, 2.0f, 4.0f}).view({1, 3, 1, 1});
+  const at::Tensor gain = at::tensor({3.0f, 0.5f, 2.0f}).view({1, 3, 1});
+  const at::Tensor decay = at::tensor({0.25f, 0.0f, 1.0f}).view({1, 3, 1});
+  // 3 * 1 + 0.25 * 8, 0.5 * 2 + 0 * 5, 2 * 4 + 1 * 1
+  const at::Tensor expected = at::tensor({5.0f, 1.0f, 9.0f}).view({1, 3, 1, 1});
+  const at::Tensor initial = at::full({1, 1, 1}, 8.0f);
+  EXPECT_TRUE(gated_leaky_average(x, gain, decay, initial).equal(expected));
+  EXPECT_TRUE(gated_leaky_average_op({x.to(at::kDouble), gain.to(at::kDouble),
+                                      decay.to(at::kDouble), initial.to(at::kDouble)})
+                  .equal(expected.to(at::kDouble)));
+}
+
+TEST(GatedLeakyAverage, EqualsTheLoopExactlyOnIntegers) {
+  at::manual_seed(1);
+  for (int64_t T : {1, 2, 3, 7, 12}) {
+    const at::Tensor x = at::randint(-8, 8, {2, T, 3, 5}, real());
+    const at::Tensor gain = at::randint(-2, 3, {2, T, 3}, real());
+    const at::Tensor decay = at::randint(0, 3, {2, T, 3}, real()) / 2;
+    const at::Tensor initial = at::randint(-8, 8, {2, 3, 5}, real());
+    EXPECT_TRUE(
+        gated_leaky_average(x, gain, decay, initial).equal(gated_loop(x, gain, decay, initial)))
+        << T;
+  }
+}
+
+TEST(GatedLeakyAverage, OfEqualGatesIsTheLeakyAverage) {
+  at::manual_seed(2);
+  const at::Tensor x = at::randn({2, 9, 3, 4}), decay = at::rand({3});
+  const at::Tensor gated = gated_leaky_average(x, at::ones({2, 9, 3}), decay.expand({2, 9, 3}));
+  EXPECT_LT(test::relative_error(gated, leaky_average(x, decay)), 1e-6);
+}
+
+TEST(GatedLeakyAverage, GradientsAgreeWithCentralDifferences) {
+  at::manual_seed(3);
+  EXPECT_TRUE(test::gradients_agree(gated_leaky_average_op, {leaf({2, 5, 2, 3}), leaf({2, 5, 2}),
+                                                             leaf({2, 5, 2}), leaf({2, 2, 3})}));
+  EXPECT_TRUE(test::gradients_agree(gated_leaky_average_op,
+                                    {leaf({1, 1, 2, 2}), leaf({1, 1, 2}), leaf({1, 1, 2})}));
+}
+
+TEST(GatedLeakyAverage, FloatAgreesWithDouble) {
+  at::manual_seed(4);
+  for (int64_t T : {0, 1, 2, 17, 129})
+    for (int64_t D : {1, 5, 16, 67}) {
+      const at::Tensor x = at::randn({3, T, 4, D}, real());
+      const at::Tensor gain = at::rand({3, T, 4}, real()), decay = at::rand({3, T, 4}, real());
+      expect_float_agrees_with_double(gated_leaky_average_op, {x, gain, decay});
+      expect_float_agrees_with_double(gated_leaky_average_op,
+                                      {x, gain, decay, at::randn({3, 4, D}, real())});
+    }
+}
+
+TEST(GatedLeakyAverage, ReadsStridedViews) {
+  at::manual_seed(5);
+  const OpUnderTest sliced = [](const std::vector<at::Tensor>& in) {
+    return gated_leaky_average(in[0].narrow(3, 2, 5), in[1].narrow(2, 0, 3), in[1].narrow(2, 3, 3));
+  };
+  expect_float_agrees_with_double(sliced,
+                                  {at::randn({2, 9, 3, 8}, real()), at::rand({2, 9, 6}, real())});
+}
+
+TEST(GatedLeakyAverage, RefusesBadArguments) {
+  const at::Tensor x = at::randn({2, 3, 4, 5}), gates = at::rand({2, 3, 4});
+  EXPECT_THROW(gated_leaky_average(x[0], gates, gates), UsageError);
+  EXPECT_THROW(gated_leaky_average(x, gates[0], gates), UsageError);
+  EXPECT_THROW(gated_leaky_average(x, gates, at::rand({2, 3, 5})), UsageError);
+  EXPECT_THROW(gated_leaky_average(x, gates, gates.to(at::kDouble)), UsageError);
+  EXPECT_THROW(gated_leaky_average(x, gates, gates, at::randn({2, 4, 6})), UsageError);
+}
+
 const OpUnderTest peek_average_op = [](const std::vector<at::Tensor>& in) {
   return peek_average(in[0], in[1]);
 };

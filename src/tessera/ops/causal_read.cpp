@@ -29,6 +29,8 @@ CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const 
     scores = scores - options.alibi_slopes.view({-1, 1, 1}) * distances;
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
   scores = scores.masked_fill(distances < options.lag, kNothing);
+  if (options.window > 0)
+    scores = scores.masked_fill(distances >= options.lag + options.window, kNothing);
   at::Tensor weights = scores.softmax(-1);
   if (options.dropout.probability > 0)
     weights = weights *
@@ -51,6 +53,7 @@ cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
           .scale = static_cast<float>(options.scale),
           .causal = true,
           .lag = options.lag,
+          .window = options.window,
           .slopes = floats_of(options.alibi_slopes),
           .dropout_seed = options.dropout.seed,
           .dropout_probability = options.dropout.probability};
@@ -59,6 +62,7 @@ cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
 void save_options(torch::autograd::AutogradContext* context, const CausalReadOptions& options) {
   context->saved_data["scale"] = options.scale;
   context->saved_data["lag"] = options.lag;
+  context->saved_data["window"] = options.window;
   context->saved_data["precision"] = static_cast<int64_t>(options.precision);
   save_dropout(context, options.dropout);
 }
@@ -67,6 +71,7 @@ CausalReadOptions saved_options(torch::autograd::AutogradContext* context,
                                 const at::Tensor& slopes) {
   return {.scale = context->saved_data["scale"].toDouble(),
           .lag = context->saved_data["lag"].toInt(),
+          .window = context->saved_data["window"].toInt(),
           .alibi_slopes = slopes,
           .dropout = saved_dropout(context),
           .precision = static_cast<Precision>(context->saved_data["precision"].toInt())};

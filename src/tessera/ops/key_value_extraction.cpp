@@ -13,6 +13,67 @@
 namespace tessera::ops {
 namespace {
 
+/// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs, and the decay
+/// of step t is the product of the last 2s decays.
+at::Tensor composed(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
+                    const at::Tensor& initial) {
+  const int64_t T = x.size(1);
+  at::Tensor decays = decay.unsqueeze(-1), y = gain.unsqueeze(-1) * x;
+  if (T == 0) return y + decays * initial.unsqueeze(1);
+  y = at::cat(
+      {y.narrow(1, 0, 1) + decays.narrow(1, 0, 1) * initial.unsqueeze(1), y.narrow(1, 1, T - 1)},
+      1);
+  for (int64_t reach = 1; reach < T; reach *= 2) {
+    const at::Tensor later = decays.narrow(1, reach, T - reach);
+    const auto with_first = [&](const at::Tensor& all, const at::Tensor& rest) {
+      return at::cat({all.narrow(1, 0, reach), rest}, 1);
+    };
+    y = with_first(y, y.narrow(1, reach, T - reach) + later * y.narrow(1, 0, T - reach));
+    decays = with_first(decays, later * decays.narrow(1, 0, T - reach));
+  }
+  return y;
+}
+
+class FusedGatedLeakyAverage : public torch::autograd::Function<FusedGatedLeakyAverage> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
+                            const at::Tensor& gain, const at::Tensor& decay,
+                            const at::Tensor& initial) {
+    const at::Tensor rows = with_contiguous_rows(x), start = initial.contiguous();
+    const at::Tensor gains = gain.contiguous(), decays = decay.contiguous();
+    const at::Tensor y = at::empty(x.sizes(), x.options());
+    cpu::gated_leaky_average({.x = sequence_of(rows),
+                              .gain = floats_of(gains),
+                              .decay = floats_of(decays),
+                              .initial = floats_of(start),
+                              .y = sequence_of(y)});
+    context->save_for_backward({rows, gains, decays, start, y});
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grad_outputs) {
+    check_differentiated_once("gated_leaky_average");
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &gain = saved[1], &decay = saved[2], &initial = saved[3];
+    const at::Tensor grad_y = with_contiguous_rows(grad_outputs[0]);
+    const at::Tensor grad_x = at::empty(x.sizes(), x.options());
+    const at::Tensor grad_gain = at::empty_like(gain), grad_decay = at::empty_like(decay);
+    const at::Tensor grad_initial = at::empty_like(initial);
+    cpu::gated_leaky_average_gradient({.x = sequence_of(x),
+                                       .gain = floats_of(gain),
+                                       .decay = floats_of(decay),
+                                       .initial = floats_of(initial),
+                                       .y = sequence_of(saved[4]),
+                                       .grad_y = sequence_of(grad_y),
+                                       .grad_x = sequence_of(grad_x),
+                                       .grad_gain = grad_gain.data_ptr<float>(),
+                                       .grad_decay = grad_decay.data_ptr<float>(),
+                                       .grad_initial = grad_initial.data_ptr<float>()});
+    return {grad_x, grad_gain, grad_decay, grad_initial};
+  }
+};
+
 /// Doubling: after the pass with reach s, y_t holds the terms of the last 2s inputs.
 at::Tensor composed(const at::Tensor& x, const at::Tensor& decay, const at::Tensor& initial) {
   const int64_t T = x.size(1);
@@ -158,6 +219,18 @@ at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay, const at:
       initial.defined() ? initial : at::zeros({x.size(0), x.size(2), x.size(3)}, x.options());
   if (loops_run({x, decay})) return FusedLeakyAverage::apply(x, decay, start);
   return composed(x, decay, start);
+}
+
+at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
+                               const at::Tensor& initial) {
+  check_sequence(x, "gated_leaky_average: x");
+  const int64_t B = x.size(0), T = x.size(1), H = x.size(2), D = x.size(3);
+  check_like(gain, {B, T, H}, x, "gated_leaky_average: gain");
+  check_like(decay, {B, T, H}, x, "gated_leaky_average: decay");
+  if (initial.defined()) check_like(initial, {B, H, D}, x, "gated_leaky_average: initial");
+  const at::Tensor start = initial.defined() ? initial : at::zeros({B, H, D}, x.options());
+  if (loops_run({x, gain, decay})) return FusedGatedLeakyAverage::apply(x, gain, decay, start);
+  return composed(x, gain, decay, start);
 }
 
 at::Tensor peek_average(const at::Tensor& x, const at::Tensor& mix) {

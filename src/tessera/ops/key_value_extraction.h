@@ -16,6 +16,13 @@ namespace tessera::ops {
 at::Tensor leaky_average(const at::Tensor& x, const at::Tensor& decay,
                          const at::Tensor& initial = {});
 
+/// Leaky average whose gain and decay come with every step, one of each per head (Zhang & Bottou
+/// 2025, gated keys):  y_t = gain_t * x_t + decay_t * y_{t-1}.
+/// x [B, T, H, D], gain, decay [B, T, H] -> [B, T, H, D]; initial as above. Differentiable in all
+/// four. Throws UsageError on a shape or dtype mismatch.
+at::Tensor gated_leaky_average(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& decay,
+                               const at::Tensor& initial = {});
+
 /// Average with a peek one step ahead, one mix per head (Zhang et al. 2024, the values of a
 /// contextual memory):  y_t = mix_h * x_t + (1 - mix_h) * x_{t+1},  with x_{T+1} = 0.
 /// x [B, T, H, D], mix [H], any real -> [B, T, H, D]. Differentiable in both.

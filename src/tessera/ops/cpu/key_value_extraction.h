@@ -28,6 +28,30 @@ struct LeakyAverageGradient {
 };
 TESSERA_LOOP(leaky_average_gradient, LeakyAverageGradient);
 
+/// y_t = gain_t * x_t + decay_t * y_{t-1}, y_0 = initial [B, H, D]; gain, decay [B, T, H].
+struct GatedLeakyAverage {
+  Sequence x;
+  const float* gain = nullptr;
+  const float* decay = nullptr;
+  const float* initial = nullptr;
+  Sequence y;
+};
+TESSERA_LOOP(gated_leaky_average, GatedLeakyAverage);
+
+struct GatedLeakyAverageGradient {
+  Sequence x;
+  const float* gain = nullptr;
+  const float* decay = nullptr;
+  const float* initial = nullptr;
+  Sequence y;
+  Sequence grad_y;
+  Sequence grad_x;
+  float* grad_gain = nullptr;   // [B, T, H]
+  float* grad_decay = nullptr;  // [B, T, H]
+  float* grad_initial = nullptr;
+};
+TESSERA_LOOP(gated_leaky_average_gradient, GatedLeakyAverageGradient);
+
 /// y_t = mix_h * x_t + (1 - mix_h) * x_{t+1}, x_{T+1} = 0.
 struct PeekAverage {
   Sequence x;

@@ -48,6 +48,53 @@ void leaky_average_gradient(const LeakyAverageGradient& g) {
     }
 }
 
+void gated_leaky_average(const GatedLeakyAverage& f) {
+  const int64_t B = f.x.B, T = f.x.T, H = f.x.H, D = f.x.D;
+#pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h) {
+      const float* before = f.initial + (b * H + h) * D;
+      for (int64_t t = 0; t < T; ++t) {
+        const float gain = f.gain[(b * T + t) * H + h], decay = f.decay[(b * T + t) * H + h];
+        const float* x = f.x.row(b, t, h);
+        float* y = f.y.row(b, t, h);
+#pragma omp simd
+        for (int64_t d = 0; d < D; ++d) y[d] = gain * x[d] + decay * before[d];
+        before = y;
+      }
+    }
+}
+
+void gated_leaky_average_gradient(const GatedLeakyAverageGradient& g) {
+  const int64_t B = g.x.B, T = g.x.T, H = g.x.H, D = g.x.D;
+#pragma omp parallel for collapse(2) schedule(static) if (g.x.numel() >= simd::kWorthThreads)
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t h = 0; h < H; ++h) {
+      const float* initial = g.initial + (b * H + h) * D;
+      float* after = g.grad_initial + (b * H + h) * D;  // what reaches y_t from y_{t+1}
+      for (int64_t d = 0; d < D; ++d) after[d] = 0;
+      for (int64_t t = T - 1; t >= 0; --t) {
+        const int64_t gate = (b * T + t) * H + h;
+        const float gain = g.gain[gate], decay = g.decay[gate];
+        const float* x = g.x.row(b, t, h);
+        const float* dy = g.grad_y.row(b, t, h);
+        const float* before = t > 0 ? g.y.row(b, t - 1, h) : initial;
+        float* dx = g.grad_x.row(b, t, h);
+        float along_x = 0, along_before = 0;
+#pragma omp simd reduction(+ : along_x, along_before)
+        for (int64_t d = 0; d < D; ++d) {
+          const float total = dy[d] + after[d];
+          along_x += total * x[d];
+          along_before += total * before[d];
+          dx[d] = gain * total;
+          after[d] = decay * total;
+        }
+        g.grad_gain[gate] = along_x;
+        g.grad_decay[gate] = along_before;
+      }
+    }
+}
+
 void peek_average(const PeekAverage& f) {
 #pragma omp parallel for collapse(2) schedule(static) if (f.x.numel() >= simd::kWorthThreads)
   for (int64_t b = 0; b < f.x.B; ++b)

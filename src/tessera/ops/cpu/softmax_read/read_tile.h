@@ -45,6 +45,19 @@ struct Tile {
     if (!read.causal) return pairs;
     return greater(0, lesser(pairs, first_query + r - read.lag + 1 - first_pair));
   }
+  /// The first pair that any query of the block reads, or one a little before it where blocks of
+  /// products begin.
+  int64_t first_read() const {
+    constexpr int64_t kAlignment = 64;
+    if (read.window == 0) return 0;
+    return greater(0, first_query - read.lag - read.window + 1) / kAlignment * kAlignment;
+  }
+  /// Those of the visible pairs that lie before the window of row r.
+  int64_t outside_window(int64_t r) const {
+    if (read.window == 0) return 0;
+    const int64_t first = first_query + r - read.lag - read.window + 1;
+    return lesser(visible(r), greater(0, first - first_pair));
+  }
   /// The first row that reads this tile's pair j.
   int64_t first_reader(int64_t j) const {
     if (!read.causal) return 0;

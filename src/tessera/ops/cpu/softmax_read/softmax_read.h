@@ -18,7 +18,8 @@
 namespace tessera::ops::cpu {
 
 /// Softmax reads  y_t = sum_i softmax_i(scale * q_t . k_i - slope * (t - i)) v_i  of T queries from
-/// N pairs, for each of B batch rows and H heads; over all pairs, or over i <= t - lag (causal).
+/// N pairs, for each of B batch rows and H heads; over all pairs, or over i <= t - lag (causal), of
+/// which a window leaves the last ones.
 struct SoftmaxRead {
   int64_t B = 0, T = 0, H = 0, D = 0, N = 0;
   Sequence queries;
@@ -27,6 +28,7 @@ struct SoftmaxRead {
   float scale = 1;
   bool causal = false;
   int64_t lag = 0;
+  int64_t window = 0;             // 0: without; only if causal
   const float* slopes = nullptr;  // [H] or null
   uint64_t dropout_seed = 0;
   double dropout_probability = 0;

@@ -29,8 +29,10 @@ inline Vector dropout_factor(uint32_t row_key, uint32_t threshold, int64_t first
   return words >= threshold ? fill(kept_factor) : Vector{};
 }
 
-/// Scores that the row does not read, up to the end of a vector.
-void hide(float* row, int64_t visible, float hidden) {
+/// Scores that row r does not read, up to the end of a vector.
+void hide(const Tile& tile, int64_t r, float* row, float hidden) {
+  const int64_t visible = tile.visible(r), outside = tile.outside_window(r);
+  for (int64_t j = 0; j < outside; ++j) row[j] = hidden;
   for (int64_t j = visible; j < round_up(visible, kLanes); ++j) row[j] = hidden;
 }
 
@@ -51,7 +53,7 @@ struct RunningSum {
 float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running) {
   const SoftmaxRead& read = tile.read;
   const int64_t visible = tile.visible(r);
-  hide(scores, visible, -INFINITY);
+  hide(tile, r, scores, -INFINITY);
   const int64_t end = round_up(visible, kLanes);
   if (read.slopes) {
     const Vector step = __builtin_convertvector(lane_numbers(), Vector) * read.slopes[tile.h];
@@ -115,7 +117,7 @@ void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardWork& work)
   for (int64_t k = 0; k < kQueryBlock * width; ++k) work.result[k] = 0;
   RunningSum running[kQueryBlock];
   const int64_t end = tile.pairs_read();
-  for (; tile.first_pair < end; tile.first_pair += kPairBlock) {
+  for (tile.first_pair = tile.first_read(); tile.first_pair < end; tile.first_pair += kPairBlock) {
     tile.pairs = lesser(kPairBlock, end - tile.first_pair);
     score(tile, work.queries, work.keys, work.weights);
     for (int64_t r = 0; r < tile.rows; ++r) {
@@ -135,8 +137,8 @@ void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, 
                        float* products) {
   const SoftmaxRead& read = tile.read;
   const int64_t visible = tile.visible(r);
-  hide(scores, visible, -INFINITY);
-  hide(products, visible, 0);
+  hide(tile, r, scores, -INFINITY);
+  hide(tile, r, products, 0);
   const int64_t end = round_up(visible, kLanes);
   const float slope = read.slopes ? read.slopes[tile.h] : 0;
   const Vector step = __builtin_convertvector(lane_numbers(), Vector) * slope;
@@ -203,7 +205,7 @@ void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, Backwar
   for (int64_t k = 0; k < kQueryBlock * width; ++k) work.grad_queries[k] = 0;
 
   const int64_t end = tile.pairs_read();
-  for (; tile.first_pair < end; tile.first_pair += kPairBlock) {
+  for (tile.first_pair = tile.first_read(); tile.first_pair < end; tile.first_pair += kPairBlock) {
     tile.pairs = lesser(kPairBlock, end - tile.first_pair);
     score(tile, work.queries, work.keys, work.weights);
     score(tile, work.grad_output, work.values, work.grad_scores);
