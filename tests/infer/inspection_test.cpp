@@ -74,13 +74,13 @@ TEST(Inspection, TheSlotsOfAPersistentMemoryAddUpToWhatItAdded) {
   MemoryMosaic model(config);
   const Inspection result = inspect(model, some_text(6, 1), 5, {.memories = 1000});
   for (const BlockInspection& block : result.blocks) {
-    ASSERT_EQ(block.slots.size(), 2u * 5 * 3);
+    ASSERT_EQ(block.slots->size(), 2u * 5 * 3);
     double logit = 0, weight = 0;
-    for (size_t rank = 0; rank < block.slots.size(); ++rank) {
-      logit += block.slots[rank].logit;
-      weight += block.slots[rank].weight;
+    for (size_t rank = 0; rank < block.slots->size(); ++rank) {
+      logit += (*block.slots)[rank].logit;
+      weight += (*block.slots)[rank].weight;
       if (rank > 0) {
-        EXPECT_LE(std::abs(block.slots[rank].logit), std::abs(block.slots[rank - 1].logit));
+        EXPECT_LE(std::abs((*block.slots)[rank].logit), std::abs((*block.slots)[rank - 1].logit));
       }
     }
     EXPECT_NEAR(logit, block.unit_logit, 1e-6);
@@ -197,7 +197,7 @@ TEST(Inspection, AsJsonNamesTokensAndTheUnitBehindTheHeads) {
   inspection.blocks = {
       {.heads = {{.logit = 2, .memories = {{0, 0.75, 1.25}}}},
        .unit_logit = -0.75,
-       .slots = {{1, 27, 0.5, -0.625}}},
+       .slots = std::vector<SlotShare>{{1, 27, 0.5, -0.625}}},
       {.heads = {}, .unit = BlockUnit::kFeedForward, .unit_logit = 0, .slots = {}}};
   inspection.alternatives = {{0xE2, -1}};
   EXPECT_EQ(json_of(inspection, bytes), Json::parse(R"({

@@ -129,7 +129,7 @@ TEST(SlotReaders, RefuseWhatCannotBe) {
 TEST(SlotReaders, AsJsonAreThoseOfTheSlotsThatInspectionsName) {
   Inspection inspection;
   inspection.blocks.resize(2);
-  inspection.blocks[1].slots = {{0, 7, 0.5, 0.25}};
+  inspection.blocks[1].slots = std::vector<SlotShare>{{0, 7, 0.5, 0.25}};
   const auto model = test::tiny_mosaic();
   const SlotReaders readers = measured(*model, {3, 4});
   const Tokenizer bytes = Tokenizer::bytes(EndOfText::kAbsent);

@@ -1,105 +1,36 @@
 #include "tessera/model/memory_mosaic.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <map>
 
 #include "tessera/model/gpt.h"
 #include "tessera/model/model_kind.h"
+#include "tests/model/slow_network.h"
 #include "tests/support/numerical_gradient.h"
 
 namespace tessera {
 namespace {
 
-using Vector = std::vector<double>;
-using Matrix = std::vector<Vector>;  // [T][C]
+using test::Matrix;
+using test::shake;
+using test::Vector;
 
-Vector values_of(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous().flatten();
-  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
-}
-
-/// The network written out from the formulas, one number at a time, in double. It shares with the
-/// model nothing but the parameters.
-class SlowMosaic {
+class SlowMosaic : public test::SlowNetwork {
  public:
-  explicit SlowMosaic(const MemoryMosaic& model) : config_(model.configuration()) {
-    for (const auto& item : model.named_parameters())
-      parameters_[item.key()] = values_of(item.value());
+  explicit SlowMosaic(const MemoryMosaic& model)
+      : SlowNetwork(model, model.configuration()), config_(model.configuration()) {
     nano_ = config_.parameterisation == Parameterisation::kNano;
-    width_ = config_.channels / config_.heads;
-  }
-
-  Matrix logits(const std::vector<int64_t>& tokens) const {
-    const int64_t C = config_.channels;
-    Matrix x;
-    for (int64_t token : tokens) {
-      const auto row = at("embedding").begin() + token * C;
-      x.emplace_back(row, row + C);
-    }
-    for (int64_t layer = 0; layer < config_.layers; ++layer) {
-      const std::string block = "blocks." + std::to_string(layer) + ".";
-      add(x, context(norm(x, block + "context_norm"), block + "context."));
-      add(x, persistent(norm(x, block + "persistent_norm"), block + "persistent."));
-    }
-    x = norm(x, "norm");
-    Matrix result(x.size(), Vector(config_.vocabulary));
-    for (size_t t = 0; t < x.size(); ++t)
-      for (int64_t v = 0; v < config_.vocabulary; ++v) {
-        for (int64_t c = 0; c < C; ++c) result[t][v] += x[t][c] * at("embedding")[v * C + c];
-        if (!nano_) result[t][v] /= std::sqrt(C);
-      }
-    return result;
   }
 
  private:
-  const Vector& at(const std::string& name) const { return parameters_.at(name); }
+  double logit_scale() const override { return nano_ ? 1 : 1 / std::sqrt(config_.channels); }
 
-  static void add(Matrix& x, const Matrix& y) {
-    for (size_t t = 0; t < x.size(); ++t)
-      for (size_t c = 0; c < x[t].size(); ++c) x[t][c] += y[t][c];
-  }
-
-  Matrix norm(const Matrix& x, const std::string& name) const {
-    Matrix result = x;
-    for (auto& row : result) {
-      double mean = 0, variance = 0;
-      for (double value : row) mean += value / row.size();
-      for (double value : row) variance += (value - mean) * (value - mean) / row.size();
-      for (size_t c = 0; c < row.size(); ++c) {
-        row[c] = (row[c] - mean) / std::sqrt(variance + 1e-5) * at(name + ".weight")[c];
-        if (config_.bias) row[c] += at(name + ".bias")[c];
-      }
-    }
-    return result;
-  }
-
-  Matrix linear(const Matrix& x, const std::string& name) const {
-    Matrix result = x;
-    const size_t C = config_.channels;
-    for (size_t t = 0; t < x.size(); ++t)
-      for (size_t out = 0; out < C; ++out) {
-        result[t][out] = config_.bias ? at(name + ".bias")[out] : 0;
-        for (size_t in = 0; in < C; ++in)
-          result[t][out] += at(name + ".weight")[out * C + in] * x[t][in];
-      }
-    return result;
-  }
-
-  /// Brings each head's part of each row to length scale[h].
-  void rescale(Matrix& x, const std::function<double(int64_t)>& scale) const {
-    for (auto& row : x)
-      for (int64_t h = 0; h < config_.heads; ++h) {
-        double square = 0;
-        for (int64_t c = h * width_; c < (h + 1) * width_; ++c) square += row[c] * row[c];
-        for (int64_t c = h * width_; c < (h + 1) * width_; ++c)
-          row[c] *= scale(h) / std::sqrt(square);
-      }
+  void pass_block(Matrix& x, const std::string& block) const override {
+    add(x, context(norm(x, block + "context_norm"), block + "context."));
+    add(x, persistent(norm(x, block + "persistent_norm"), block + "persistent."));
   }
 
   Matrix keys(const Matrix& x, const std::string& name, int power) const {
@@ -117,24 +48,15 @@ class SlowMosaic {
   }
 
   Matrix context(const Matrix& x, const std::string& name) const {
-    const Matrix k = keys(x, name, 1), raw = linear(x, name + "value.projection");
-    Matrix values(x.empty() ? 0 : x.size() - 1, Vector(config_.channels));
-    for (size_t t = 0; t < values.size(); ++t)
-      for (int64_t c = 0; c < config_.channels; ++c) {
-        const double mix = at(name + "value.mix")[c / width_];
-        values[t][c] = mix * raw[t][c] + (1 - mix) * raw[t + 1][c];
-      }
+    const Matrix k = keys(x, name, 1);
+    Matrix values = peek_average(linear(x, name + "value.projection"), name + "value.mix");
     rescale(values, [&](int64_t h) { return std::exp(10 * at(name + "value.log_scale")[h]); });
     Matrix reads(x.size(), Vector(config_.channels));
     for (size_t t = 1; t < x.size(); ++t)
       for (int64_t h = 0; h < config_.heads; ++h) {
         double total = 0;
         Vector weights(t);
-        for (size_t i = 0; i < t; ++i) {
-          double score = 0;
-          for (int64_t c = h * width_; c < (h + 1) * width_; ++c) score += k[t][c] * k[i][c];
-          total += weights[i] = std::exp(score);
-        }
+        for (size_t i = 0; i < t; ++i) total += weights[i] = std::exp(product(k[t], k[i], h));
         for (size_t i = 0; i < t; ++i)
           for (int64_t c = h * width_; c < (h + 1) * width_; ++c)
             reads[t][c] += weights[i] / total * values[i][c];
@@ -170,9 +92,7 @@ class SlowMosaic {
   }
 
   MemoryMosaicConfig config_;
-  std::map<std::string, Vector> parameters_;
   bool nano_ = false;
-  int64_t width_ = 0;
 };
 
 MemoryMosaicConfig small_mosaic(Parameterisation parameterisation) {
@@ -188,21 +108,6 @@ MemoryMosaicConfig small_mosaic(Parameterisation parameterisation) {
   return config;
 }
 
-/// Moves every parameter away from its symmetric first value.
-void shake(MemoryMosaic& model) {
-  at::NoGradGuard no_grad;
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(5);
-  for (auto& parameter : model.parameters())
-    parameter.add_(at::empty_like(parameter).normal_(0, 0.1, generator));
-}
-
-at::Tensor slow_logits(const MemoryMosaic& model, const std::vector<int64_t>& tokens) {
-  std::vector<at::Tensor> rows;
-  for (const auto& row : SlowMosaic(model).logits(tokens))
-    rows.push_back(at::tensor(row, at::kDouble));
-  return at::stack(rows).unsqueeze(0);
-}
-
 TEST(MemoryMosaic, AgreesWithTheFormulasWrittenOut) {
   for (auto parameterisation : {Parameterisation::kPaper, Parameterisation::kNano})
     for (bool bias : {false, true}) {
@@ -216,7 +121,7 @@ TEST(MemoryMosaic, AgreesWithTheFormulasWrittenOut) {
            {std::vector<int64_t>{3}, {3, 3}, {1, 2, 10, 0, 2, 2, 7, 9, 1}}) {
         const at::Tensor logits =
             model.logits(model.hidden(at::tensor(tokens, at::kLong).unsqueeze(0)));
-        EXPECT_LT(test::relative_error(logits, slow_logits(model, tokens)), 1e-9)
+        EXPECT_LT(test::relative_error(logits, SlowMosaic(model).logits(tokens)), 1e-9)
             << tokens.size() << " tokens, bias " << bias;
       }
     }

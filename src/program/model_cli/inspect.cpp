@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "program/cli/program.h"
@@ -33,9 +34,10 @@ struct InspectArguments {
   bool json = false, slots = false;
 };
 
-/// A stored pair with the head that read it, counted from 0.
+/// A stored pair with the head that read it.
 struct Memory {
-  size_t layer, head;
+  size_t layer;
+  Cell head;
   MemoryShare share;
 };
 
@@ -54,27 +56,45 @@ std::vector<Part> strongest(std::vector<Part> all, size_t count) {
   return all;
 }
 
+/// "short-term ", "long-term ", or nothing where there is one memory.
+std::string prefix_of(MemoryTier tier) {
+  return tier == MemoryTier::kShortTerm  ? "short-term "
+         : tier == MemoryTier::kLongTerm ? "long-term "
+                                         : "";
+}
+
+/// The number of a head, from 1 on, within its tier.
+Cell name_of_head(const BlockInspection& block, size_t head) {
+  const MemoryTier tier = block.heads[head].tier;
+  const auto number = 1 + std::count_if(block.heads.begin(), block.heads.begin() + head,
+                                        [&](const auto& other) { return other.tier == tier; });
+  if (tier == MemoryTier::kOnly) return number;
+  return fmt::format("{}{}", prefix_of(tier), number);
+}
+
 std::vector<Memory> memories_of(const Inspection& inspection) {
   std::vector<Memory> all;
   for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
     for (size_t head = 0; head < inspection.blocks[layer].heads.size(); ++head)
       for (const MemoryShare& share : inspection.blocks[layer].heads[head].memories)
-        all.push_back({layer, head, share});
+        all.push_back({layer, name_of_head(inspection.blocks[layer], head), share});
   return all;
 }
 
 std::vector<Slot> slots_of(const Inspection& inspection) {
   std::vector<Slot> all;
   for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
-    for (const SlotShare& share : inspection.blocks[layer].slots) all.push_back({layer, share});
+    if (const auto& slots = inspection.blocks[layer].slots)
+      for (const SlotShare& share : *slots) all.push_back({layer, share});
   return all;
 }
 
-double from_memories(const Inspection& inspection) {
-  double sum = 0;
+/// What the memories added, by tier.
+std::map<MemoryTier, double> from_memories(const Inspection& inspection) {
+  std::map<MemoryTier, double> sums;
   for (const auto& block : inspection.blocks)
-    for (const auto& head : block.heads) sum += head.logit;
-  return sum;
+    for (const auto& head : block.heads) sums[head.tier] += head.logit;
+  return sums;
 }
 
 double from_units(const Inspection& inspection) {
@@ -174,7 +194,8 @@ void print_inspection(const Inspection& inspection, const InspectedText& text,
 
   Table parts("What the logit is made of", {"part", "logit"});
   parts.add_row({"embedding of the token before it", Cell::fixed(inspection.embedding, 4)});
-  parts.add_row({"memories of this text", Cell::fixed(from_memories(inspection), 4)});
+  for (const auto& [tier, logit] : from_memories(inspection))
+    parts.add_row({prefix_of(tier) + "memories of this text", Cell::fixed(logit, 4)});
   parts.add_row({units_of(inspection), Cell::fixed(from_units(inspection), 4)});
   if (inspection.biases != 0) parts.add_row({"biases", Cell::fixed(inspection.biases, 4)});
   fmt::print("{}\n", parts.text());
@@ -182,7 +203,7 @@ void print_inspection(const Inspection& inspection, const InspectedText& text,
   Table table("Memories of this text that count most",
               {"logit", "weight", "layer", "head", "position", "stored at -> what came next"});
   for (const auto& [layer, head, share] : strongest(memories_of(inspection), memories))
-    table.add_row({Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1, head + 1,
+    table.add_row({Cell::fixed(share.logit, 4), Cell::fixed(share.weight, 4), layer + 1, head,
                    share.position, text.place(share.position)});
   fmt::print("{}", table.text());
   print_slots(inspection, text, readers, memories);

@@ -64,12 +64,15 @@ std::vector<SlotShare> loudest_slots(const TracedReading& reading, const at::Ten
 /// first token is at `first`.
 BlockInspection inspect_block(const BlockTrace& block, const at::Tensor& direction, int64_t first,
                               const InspectionOptions& options) {
-  const at::Tensor weights = block.pairs.weights[0].to(at::kDouble);  // [H, N]
-  const at::Tensor logits = logits_of(block.pairs, direction);
   BlockInspection result;
-  for (int64_t head = 0; head < weights.size(0); ++head)
-    result.heads.push_back({logits[head].sum().item<double>(),
-                            largest_shares(weights[head], logits[head], first, options.memories)});
+  for (const TracedReading& reading : block.pairs) {
+    const at::Tensor weights = reading.weights[0].to(at::kDouble);  // [H, N]
+    const at::Tensor logits = logits_of(reading, direction);
+    for (int64_t head = 0; head < weights.size(0); ++head)
+      result.heads.push_back({reading.tier, logits[head].sum().item<double>(),
+                              largest_shares(weights[head], logits[head],
+                                             first + reading.first_pair, options.memories)});
+  }
   result.unit = block.unit;
   result.unit_logit = block.unit_output[0].to(at::kDouble).dot(direction).item<double>();
   if (block.slots) result.slots = loudest_slots(*block.slots, direction, options.memories);
@@ -84,7 +87,11 @@ Json json_of(const HeadInspection& head) {
   Json memories = Json::array();
   for (const auto& [position, weight, logit] : head.memories)
     memories.push_back({{"position", position}, {"weight", weight}, {"logit", logit}});
-  return {{"logit", head.logit}, {"memories", std::move(memories)}};
+  Json json;
+  if (head.tier != MemoryTier::kOnly) json["tier"] = config::enum_name(head.tier);
+  json["logit"] = head.logit;
+  json["memories"] = std::move(memories);
+  return json;
 }
 
 Json json_of(const std::vector<SlotShare>& slots) {
@@ -141,7 +148,8 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
   result.embedding = along(trace.embedded[0]);
   result.biases = line.offset.item<double>();
   for (const BlockTrace& block : trace.blocks) {
-    if (block.pairs.output_bias.defined()) result.biases += along(block.pairs.output_bias);
+    for (const TracedReading& reading : block.pairs)
+      if (reading.output_bias.defined()) result.biases += along(reading.output_bias);
     result.blocks.push_back(inspect_block(block, direction, first, options));
   }
   return result;
@@ -154,7 +162,7 @@ Json json_of(const Inspection& inspection, const Tokenizer& tokenizer) {
     for (const HeadInspection& head : block.heads) heads.push_back(json_of(head));
     layers.push_back({{"heads", std::move(heads)},
                       {std::string(config::enum_name(block.unit)), block.unit_logit}});
-    if (block.unit == BlockUnit::kPersistentMemory) layers.back()["slots"] = json_of(block.slots);
+    if (block.slots) layers.back()["slots"] = json_of(*block.slots);
   }
   for (const TokenChoice& choice : inspection.alternatives) {
     alternatives.push_back(token_json(choice.token, tokenizer));

@@ -21,6 +21,7 @@ struct MemoryShare {
 };
 
 struct HeadInspection {
+  MemoryTier tier = MemoryTier::kOnly;
   double logit = 0;                   ///< what its whole reading added
   std::vector<MemoryShare> memories;  ///< the pairs of the largest weights, largest first
 };
@@ -37,7 +38,8 @@ struct BlockInspection {
   BlockUnit unit = BlockUnit::kPersistentMemory;
   double unit_logit = 0;  ///< what this unit added: of a persistent memory, the sum over its slots
                           ///< and its bias
-  std::vector<SlotShare> slots;  ///< those that added most or took most, first
+  /// Those that added most or took most, first; none of a unit without slots.
+  std::optional<std::vector<SlotShare>> slots = {};
 };
 
 /// Why a model gave a token the logit that it has. The logit is exactly
@@ -82,8 +84,9 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
                    const InspectionOptions& options = {});
 
 /// {"position", "token", "logit", "log_probability", "embedding", "biases", "layers": [{"heads":
-/// [{"logit", "memories": [{"position", "weight", "logit"}]}], "persistent_memory" (of a GPT:
-/// "feed_forward"), "slots": [{"head", "slot", "weight", "logit"}] (not of a GPT)}],
+/// [{"tier" (where a layer has several memories: "short_term" or "long_term"), "logit", "memories":
+/// [{"position", "weight", "logit"}]}], "persistent_memory" (of a GPT: "feed_forward"), "slots":
+/// [{"head", "slot", "weight", "logit"}] (where it has such)}],
 /// "alternatives": [{"id", "text", "log_probability"}]}. A token is {"id", "text"}, as
 /// shown_token() shows it.
 nlohmann::ordered_json json_of(const Inspection& inspection, const Tokenizer& tokenizer);

@@ -169,7 +169,8 @@ nlohmann::ordered_json slot_readers_json(const SlotReaders& readers,
   config::Json all = config::Json::object();
   for (const Inspection& inspection : inspections)
     for (size_t layer = 0; layer < inspection.blocks.size(); ++layer)
-      for (const SlotShare& share : inspection.blocks[layer].slots) {
+      for (const SlotShare& share :
+           inspection.blocks[layer].slots.value_or(std::vector<SlotShare>())) {
         config::Json& list = all[fmt::format("{}.{}.{}", layer, share.head, share.slot)];
         if (!list.is_null()) continue;  // another token has read it, too
         list = config::Json::array();

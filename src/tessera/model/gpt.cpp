@@ -127,7 +127,7 @@ std::pair<at::Tensor, BlockTrace> GptBlockImpl::trace(at::Tensor x) {
   const at::Tensor fed = feed_forward(feed_forward_norm->forward(x), {});  // [B, T, C]
   return {
       x + fed,
-      {{reading.weights, by_head(heads.values), attention_output->weight, attention_output->bias},
+      {{{reading.weights, by_head(heads.values), attention_output->weight, attention_output->bias}},
        BlockUnit::kFeedForward,
        fed.select(1, last),
        {}}};

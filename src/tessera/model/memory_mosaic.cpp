@@ -80,7 +80,7 @@ std::pair<at::Tensor, BlockTrace> MosaicBlockImpl::trace(at::Tensor x) {
   const at::Tensor asked = persistent_norm->forward(x);
   const at::Tensor from_persistent = persistent->forward(asked);  // [B, T, C]
   return {x + from_persistent,
-          {{reading.weights, reading.values, context->output->weight, context->output->bias},
+          {{{reading.weights, reading.values, context->output->weight, context->output->bias}},
            BlockUnit::kPersistentMemory,
            from_persistent.select(1, last),
            TracedReading{persistent->slot_weights(asked, last).squeeze(1),

@@ -22,6 +22,12 @@ constexpr std::array<std::string_view, 2> enum_names(BlockUnit) {
   return {"persistent_memory", "feed_forward"};
 }
 
+/// Which of a block's memories heads read: the only one there is, or a tier of several.
+enum class MemoryTier { kOnly, kShortTerm, kLongTerm };
+constexpr std::array<std::string_view, 3> enum_names(MemoryTier) {
+  return {"only", "short_term", "long_term"};
+}
+
 /// How the heads of a memory (or of attention) read N stored values at the last position, and what
 /// that added to the residual stream: output (sum_i weights_i values_i) + bias.
 struct TracedReading {
@@ -29,12 +35,15 @@ struct TracedReading {
   at::Tensor values;       ///< [B, H, N, D]: what is stored
   at::Tensor output;       ///< [C, H * D]
   at::Tensor output_bias;  ///< [C] or undefined
+  MemoryTier tier = MemoryTier::kOnly;
+  int64_t first_pair = 0;  ///< position at which the first of the values was stored
 };
 
 /// How one block came to what it added to the residual stream at the last position: its heads read
-/// the pairs that are stored by then, and the unit behind them added more.
+/// the pairs that are stored by then, those of each tier for themselves, and the unit behind them
+/// added more.
 struct BlockTrace {
-  TracedReading pairs;
+  std::vector<TracedReading> pairs;
   BlockUnit unit;
   at::Tensor unit_output;              ///< [B, C]: what the unit added
   std::optional<TracedReading> slots;  ///< how the unit came to it, if it reads learned slots
@@ -61,9 +70,9 @@ class TracedModel {
  public:
   virtual ~TracedModel() = default;
 
-  /// tokens [B, T] int64, T > 0. The pair of position i < T comes i-th; a contextual memory has
-  /// stored T - 1 of them by then, attention T. Throws UsageError as LanguageModel::hidden
-  /// does.
+  /// tokens [B, T] int64, T > 0. The pair of position i < T comes i-th after the first; a
+  /// contextual memory has stored T - 1 of them by then, attention T. Throws UsageError as
+  /// LanguageModel::hidden does.
   virtual ResidualTrace trace(const at::Tensor& tokens) = 0;
   /// For the logit of one token for each residual stream [B, C]; tokens [B] int64.
   virtual LogitDirection logit_direction(const at::Tensor& residual, const at::Tensor& tokens) = 0;

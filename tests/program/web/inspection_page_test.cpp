@@ -13,7 +13,8 @@ TEST(InspectionPage, HoldsTheTextItsInspectionsAndTheModulesOfThePage) {
   const Tokens text = {'<', 'b'};
   Inspection inspection;
   inspection.token = 'b';
-  inspection.blocks.push_back({.heads = {{.logit = 0.5, .memories = {{0, 1, 0.5}}}}, .slots = {}});
+  inspection.blocks.push_back(
+      {.heads = {{.logit = 0.5, .memories = {{0, 1, 0.5}}}}, .slots = std::vector<SlotShare>()});
   inspection.blocks.back().unit_logit = -0.25;
   const std::string page = inspection_page(
       "runs/<a>", text, {inspection}, {nullptr, Tokenizer::bytes(EndOfText::kAbsent), nullptr});

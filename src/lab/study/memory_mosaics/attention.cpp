@@ -95,7 +95,8 @@ at::Tensor mean_weights(LanguageModel& model, const at::Tensor& windows, std::FI
   for (const at::Tensor& rows : windows.split(kBatch)) {
     InterruptGuard::stop_if_interrupted("stopped");
     const ResidualTrace trace = dynamic_cast<TracedModel&>(model).trace(rows);
-    const at::Tensor part = trace.blocks.front().pairs.weights.to(at::kDouble).sum(0);  // [H, N]
+    const at::Tensor part =
+        trace.blocks.front().pairs.front().weights.to(at::kDouble).sum(0);  // [H, N]
     sum = sum.defined() ? sum + part : part;
     bar.update(read += rows.size(0));
   }

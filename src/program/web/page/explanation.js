@@ -8,6 +8,7 @@ import {percent, quoted, signed} from "./words.js";
 const kListed = 10;
 const kAround = 6;  // tokens shown before a memory
 const kReaders = 3;  // shown of a slot
+const kTiers = {short_term: "short-term head", long_term: "long-term head"};
 const kUnits = {persistent_memory: "persistent memory", feed_forward: "feed-forward layer"};
 
 function diverging(value, most) {
@@ -94,7 +95,8 @@ export class Explanation {
       row(make("span", {}, chooser(`Layer ${l + 1}`, (button) => this.showPairs(button, layer.heads)), fold), sum(layer.heads));
       layer.heads.forEach((head, h) => {
         folded.push(rows.length);
-        row(chooser(`Layer ${l + 1}, head ${h + 1}`, (button) => this.showPairs(button, [head]), "inner"), head.logit);
+        const number = layer.heads.slice(0, h + 1).filter((other) => other.tier === head.tier).length;
+        row(chooser(`Layer ${l + 1}, ${kTiers[head.tier] ?? "head"} ${number}`, (button) => this.showPairs(button, [head]), "inner"), head.logit);
       });
       const name = `Layer ${l + 1}, ${kUnits[unit]}`;
       row(layer.slots ? chooser(name, (button) => this.showSlots(button, l)) : name, layer[unit]);

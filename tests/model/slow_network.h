@@ -1,0 +1,144 @@
+#pragma once
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/nn/module.h>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tessera::test {
+
+using Vector = std::vector<double>;
+using Matrix = std::vector<Vector>;  // [T][C]
+
+inline Vector values_of(const at::Tensor& tensor) {
+  const at::Tensor flat = tensor.detach().to(at::kDouble).contiguous().flatten();
+  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
+}
+
+/// Moves every parameter away from its symmetric first value.
+inline void shake(torch::nn::Module& model) {
+  at::NoGradGuard no_grad;
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(5);
+  for (auto& parameter : model.parameters())
+    parameter.add_(at::empty_like(parameter).normal_(0, 0.1, generator));
+}
+
+/// A network of blocks written out from its formulas, one number at a time, in double. It shares
+/// with the model nothing but the parameters.
+class SlowNetwork {
+ public:
+  template <typename Config>
+  SlowNetwork(const torch::nn::Module& model, const Config& config)
+      : layers_(config.layers), heads_(config.heads), width_(config.channels / config.heads) {
+    for (const auto& item : model.named_parameters())
+      parameters_[item.key()] = values_of(item.value());
+  }
+  virtual ~SlowNetwork() = default;
+
+  /// [1, T, V]
+  at::Tensor logits(const std::vector<int64_t>& tokens) const {
+    const int64_t C = heads_ * width_;
+    Matrix x;
+    for (int64_t token : tokens) {
+      const auto row = at("embedding").begin() + token * C;
+      x.emplace_back(row, row + C);
+    }
+    for (int64_t layer = 0; layer < layers_; ++layer)
+      pass_block(x, "blocks." + std::to_string(layer) + ".");
+    x = linear(norm(x, "norm"), at("embedding"), nullptr);
+    std::vector<at::Tensor> rows;
+    for (const auto& row : x) rows.push_back(at::tensor(row, at::kDouble));
+    return at::stack(rows).unsqueeze(0) * logit_scale();
+  }
+
+ protected:
+  /// Adds to x what the units of a block do. block: the beginning of its parameters' names.
+  virtual void pass_block(Matrix& x, const std::string& block) const = 0;
+  virtual double logit_scale() const { return 1; }
+
+  const Vector& at(const std::string& name) const { return parameters_.at(name); }
+
+  static void add(Matrix& x, const Matrix& y) {
+    for (size_t t = 0; t < x.size(); ++t)
+      for (size_t c = 0; c < x[t].size(); ++c) x[t][c] += y[t][c];
+  }
+
+  Matrix norm(const Matrix& x, const std::string& name) const {
+    Matrix result = x;
+    for (auto& row : result) {
+      double mean = 0, variance = 0;
+      for (double value : row) mean += value / row.size();
+      for (double value : row) variance += (value - mean) * (value - mean) / row.size();
+      for (size_t c = 0; c < row.size(); ++c) {
+        row[c] = (row[c] - mean) / std::sqrt(variance + 1e-5) * at(name + ".weight")[c];
+        if (const Vector* bias = bias_of(name)) row[c] += (*bias)[c];
+      }
+    }
+    return result;
+  }
+
+  Matrix linear(const Matrix& x, const std::string& name) const {
+    return linear(x, at(name + ".weight"), bias_of(name));
+  }
+
+  /// Brings each head's part of each row to length scale(h).
+  void rescale(Matrix& x, const std::function<double(int64_t)>& scale) const {
+    for (auto& row : x)
+      for (int64_t h = 0; h < heads_; ++h) {
+        double square = 0;
+        for (int64_t c = h * width_; c < (h + 1) * width_; ++c) square += row[c] * row[c];
+        for (int64_t c = h * width_; c < (h + 1) * width_; ++c)
+          row[c] *= scale(h) / std::sqrt(square);
+      }
+  }
+
+  /// The products of head h of two rows.
+  double product(const Vector& a, const Vector& b, int64_t h) const {
+    double sum = 0;
+    for (int64_t c = h * width_; c < (h + 1) * width_; ++c) sum += a[c] * b[c];
+    return sum;
+  }
+
+  /// mix_h x_t + (1 - mix_h) x_{t+1} of all rows but the last.
+  Matrix peek_average(const Matrix& x, const std::string& mix) const {
+    Matrix values(x.empty() ? 0 : x.size() - 1, Vector(heads_ * width_));
+    for (size_t t = 0; t < values.size(); ++t)
+      for (int64_t c = 0; c < heads_ * width_; ++c) {
+        const double here = at(mix)[c / width_];
+        values[t][c] = here * x[t][c] + (1 - here) * x[t + 1][c];
+      }
+    return values;
+  }
+
+  int64_t layers_, heads_, width_;
+
+ private:
+  const Vector* bias_of(const std::string& name) const {
+    const auto found = parameters_.find(name + ".bias");
+    return found == parameters_.end() ? nullptr : &found->second;
+  }
+
+  static Matrix linear(const Matrix& x, const Vector& weight, const Vector* bias) {
+    Matrix result;
+    for (const Vector& row : x) {
+      Vector y(weight.size() / row.size());
+      for (size_t out = 0; out < y.size(); ++out) {
+        y[out] = bias ? (*bias)[out] : 0;
+        for (size_t in = 0; in < row.size(); ++in)
+          y[out] += weight[out * row.size() + in] * row[in];
+      }
+      result.push_back(std::move(y));
+    }
+    return result;
+  }
+
+  std::map<std::string, Vector> parameters_;
+};
+
+}  // namespace tessera::test
