@@ -1,8 +1,9 @@
 // Training steps (forward, backward, clipping, AdamW): our Memory Mosaic in float and with bfloat16
-// products, the same weights as dense tensor formulas, and a GPT of equal size. The variants take
-// turns, and of each the fastest step counts, so that other work on the machine disturbs ratios
-// little. The share of the peak is what the step's model (3 times the products of its forward pass,
-// nothing recomputed) makes of the fastest float product of 2048 x 2048 matrices seen meanwhile.
+// products, the same weights as dense tensor formulas, a Memory Mosaic v2 and a GPT of equal size.
+// The variants take turns, and of each the fastest step counts, so that other work on the machine
+// disturbs ratios little. The share of the peak is what the step's model (3 times the products of
+// its forward pass, nothing recomputed) makes of the fastest float product of 2048 x 2048 matrices
+// seen meanwhile.
 //
 // 768 channels are GPT-2's size: 12 layers, its vocabulary. VARIANT: a part of the names of those
 // that take part.
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -21,6 +23,7 @@
 #include "bench/support/peak_memory.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
+#include "tessera/model/memory_mosaic_v2.h"
 #include "tessera/train/adamw.h"
 
 namespace tessera {
@@ -51,6 +54,8 @@ Config config_of(const Shape& shape, ops::Precision precision) {
   config.channels = shape.channels;
   config.dropout = 0;
   config.precision = precision;
+  if constexpr (std::same_as<Config, MemoryMosaicV2Config>)
+    config.persistent_width = 2 * shape.channels;  // equal size
   return config;
 }
 
@@ -128,6 +133,9 @@ std::vector<Variant> variants_of(const Shape& shape, const std::string& name) {
     const auto named = [&](const char* kind) { return fmt::format("{} {}", kind, type); };
     if (wanted(named("mosaic")))
       variants.push_back(own<MemoryMosaic, MemoryMosaicConfig>(named("mosaic"), shape, precision));
+    if (wanted(named("mosaic v2")))
+      variants.push_back(
+          own<MemoryMosaicV2, MemoryMosaicV2Config>(named("mosaic v2"), shape, precision));
     if (wanted(named("gpt")))
       variants.push_back(own<Gpt, GptConfig>(named("gpt"), shape, precision));
   }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
@@ -20,8 +21,11 @@ using test::kWindow;
 using test::some_text;
 
 std::vector<std::shared_ptr<LanguageModel>> models() {
-  return {test::tiny_mosaic(), test::tiny_mosaic(Parameterisation::kNano),
-          test::tiny_gpt(Positions::kLearned), test::tiny_gpt(Positions::kRotary),
+  return {test::tiny_mosaic(),
+          test::tiny_mosaic(Parameterisation::kNano),
+          test::tiny_mosaic_v2(),
+          test::tiny_gpt(Positions::kLearned),
+          test::tiny_gpt(Positions::kRotary),
           test::tiny_gpt(Positions::kAlibi)};
 }
 
@@ -129,6 +133,23 @@ TEST(Inspection, WeightsAreThoseOfTheSmoothingKernel) {
   }
 }
 
+/// Of two heads a tier: the short-term memory has the last three pairs, the long-term memory those
+/// before the last one.
+TEST(Inspection, NamesTheTierOfEachHead) {
+  const Inspection result = inspect(*test::tiny_mosaic_v2(), some_text(7, 3), 6, {.memories = 100});
+  for (const BlockInspection& block : result.blocks) {
+    ASSERT_EQ(block.heads.size(), 4u);
+    for (size_t head = 0; head < 4; ++head) {
+      const bool recent = head < 2;
+      EXPECT_EQ(block.heads[head].tier, recent ? MemoryTier::kShortTerm : MemoryTier::kLongTerm);
+      std::set<int64_t> positions;
+      for (const MemoryShare& share : block.heads[head].memories) positions.insert(share.position);
+      EXPECT_EQ(positions,
+                recent ? std::set<int64_t>({3, 4, 5}) : std::set<int64_t>({0, 1, 2, 3, 4}));
+    }
+  }
+}
+
 /// With one pair stored, each head's reading is that pair's value.
 TEST(Inspection, TheSecondTokenReadsTheOnlyPairThereIs) {
   const Inspection result = inspect(*test::tiny_mosaic(), {3, 5}, 1);
@@ -194,11 +215,12 @@ TEST(Inspection, AsJsonNamesTokensAndTheUnitBehindTheHeads) {
   inspection.logit = 1.5;
   inspection.log_probability = -0.5;
   inspection.embedding = 0.25;
-  inspection.blocks = {
-      {.heads = {{.logit = 2, .memories = {{0, 0.75, 1.25}}}},
-       .unit_logit = -0.75,
-       .slots = std::vector<SlotShare>{{1, 27, 0.5, -0.625}}},
-      {.heads = {}, .unit = BlockUnit::kFeedForward, .unit_logit = 0, .slots = {}}};
+  inspection.blocks = {{.heads = {{.logit = 2, .memories = {{0, 0.75, 1.25}}}},
+                        .unit_logit = -0.75,
+                        .slots = std::vector<SlotShare>{{1, 27, 0.5, -0.625}}},
+                       {.heads = {{.tier = MemoryTier::kLongTerm, .logit = 1, .memories = {}}},
+                        .unit = BlockUnit::kFeedForward,
+                        .unit_logit = 0}};
   inspection.alternatives = {{0xE2, -1}};
   EXPECT_EQ(json_of(inspection, bytes), Json::parse(R"({
     "position": 2, "token": {"id": 98, "text": "b"}, "logit": 1.5, "log_probability": -0.5,
@@ -206,7 +228,8 @@ TEST(Inspection, AsJsonNamesTokensAndTheUnitBehindTheHeads) {
     "layers": [{"heads": [{"logit": 2.0, "memories": [{"position": 0, "weight": 0.75, "logit": 1.25}]}],
                 "persistent_memory": -0.75,
                 "slots": [{"head": 1, "slot": 27, "weight": 0.5, "logit": -0.625}]},
-               {"heads": [], "feed_forward": 0.0}],
+               {"heads": [{"tier": "long_term", "logit": 1.0, "memories": []}],
+                "feed_forward": 0.0}],
     "alternatives": [{"id": 226, "text": "bytes:\\xe2", "log_probability": -1.0}]})"));
   EXPECT_EQ(json_of(Tokens{'a'}, bytes), Json::parse(R"([{"id": 97, "text": "a"}])"));
   EXPECT_EQ(inspect(*test::tiny_mosaic(), {3, 5}, 1).blocks[0].unit, BlockUnit::kPersistentMemory);

@@ -8,6 +8,7 @@
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
+#include "tessera/model/memory_mosaic_v2.h"
 
 namespace tessera::test {
 
@@ -33,6 +34,19 @@ inline std::shared_ptr<LanguageModel> tiny_mosaic(
   config.channels = 8;
   config.parameterisation = parameterisation;
   return with_distinct_logits(std::make_shared<MemoryMosaic>(config));
+}
+
+inline std::shared_ptr<LanguageModel> tiny_mosaic_v2() {
+  MemoryMosaicV2Config config;
+  config.vocabulary = kVocabulary;
+  config.window = kWindow;
+  config.layers = 2;
+  config.heads = 2;
+  config.channels = 8;
+  config.short_term = 3;
+  config.delay = 2;
+  config.longest_delay = 4;
+  return with_distinct_logits(std::make_shared<MemoryMosaicV2>(config));
 }
 
 inline std::shared_ptr<LanguageModel> tiny_gpt(Positions positions) {

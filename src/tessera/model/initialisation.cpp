@@ -25,6 +25,24 @@ void Initialiser::normal(const torch::nn::Linear& linear, double deviation) {
   if (linear->bias.defined()) linear->bias.zero_();
 }
 
+/// By the inverse of the distribution function; the same draws as torch.nn.init.trunc_normal_.
+void Initialiser::cut_normal(const at::Tensor& parameter, double deviation) {
+  at::NoGradGuard no_grad;
+  constexpr double kCut = 3;  // deviations
+  const double bound = std::erf(kCut / std::sqrt(2.0));
+  at::Tensor(parameter)
+      .uniform_(-bound, bound, generator_)
+      .erfinv_()
+      .mul_(deviation * std::sqrt(2.0))
+      .clamp_(-kCut * deviation, kCut * deviation);
+}
+
+void Initialiser::cut_normal(const torch::nn::Linear& linear, double deviation) {
+  at::NoGradGuard no_grad;
+  cut_normal(linear->weight, deviation);
+  if (linear->bias.defined()) linear->bias.zero_();
+}
+
 void Initialiser::as_torch(const torch::nn::LinearImpl& linear) {
   const double bound = 1 / std::sqrt(linear.weight.size(1));
   uniform(linear.weight, -bound, bound);

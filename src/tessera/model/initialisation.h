@@ -22,6 +22,10 @@ class Initialiser {
   void normal(const torch::nn::Linear& linear, double deviation);
   /// Weight and bias as torch::nn::Linear draws them: uniform in ±1/sqrt(in).
   void as_torch(const torch::nn::LinearImpl& linear);
+  /// Normal, drawn again where it lies further than three deviations from 0.
+  void cut_normal(const at::Tensor& parameter, double deviation);
+  /// Weight so, bias (where there is one) zero.
+  void cut_normal(const torch::nn::Linear& linear, double deviation);
   /// Uniform in [low, high).
   void uniform(const at::Tensor& parameter, double low = 0.0, double high = 1.0);
 

@@ -9,6 +9,7 @@
 #include "tessera/model/detail/embedded.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
+#include "tessera/model/memory_mosaic_v2.h"
 #include "tessera/model/question_answerer.h"
 #include "tessera/model/stm.h"
 
@@ -23,9 +24,9 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
 }
 
 std::vector<ModelKind>& known_kinds() {
-  static std::vector<ModelKind> kinds = {memory_mosaic_kind(), gpt_kind(),
-                                         stm_kind(),           complex_mosaic_kind(),
-                                         embedded_kind(),      question_answerer_kind()};
+  static std::vector<ModelKind> kinds = {
+      memory_mosaic_kind(), memory_mosaic_v2_kind(), gpt_kind(), stm_kind(), complex_mosaic_kind(),
+      embedded_kind(),      question_answerer_kind()};
   return kinds;
 }
 

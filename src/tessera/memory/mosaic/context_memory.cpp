@@ -5,20 +5,13 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memory/detail/output_projection.h"
+#include "tessera/memory/detail/pending_step.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 #include "tessera/ops/memory_step.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
-namespace {
-
-/// One step [B, H, D], where there is one, and then those of a sequence [B, T, H, D].
-at::Tensor after(const at::Tensor& step, const at::Tensor& sequence) {
-  return step.defined() ? at::cat({step.unsqueeze(1), sequence}, 1) : sequence;
-}
-
-}  // namespace
 
 ContextMemoryState ContextMemoryState::stack(const std::vector<const ContextMemoryState*>& parts) {
   std::vector<const StoredPairs*> pairs;
