@@ -173,6 +173,18 @@ describe("The page of tessera inspect", () => {
     assert.deepEqual(await namelessControls(page), []);
     await opened.close();
   });
+
+  test("names the tier of each head", async () => {
+    place.train("../mosaic_v2", "model.kind=memory_mosaic_v2", "train.steps=20");
+    tessera("inspect", "--model", place.path("mosaic_v2/model"), "--text", "the cat sees", "--page", place.path("tiers.html"));
+    const opened = await openPage(browser, `file://${place.folder}`, "tiers.html");
+    await opened.page.locator("[data-index='10']").click();
+    await opened.page.waitForSelector(".parts");
+    const parts = await texts(opened.page.locator(".parts tbody td:first-child"));
+    assert.deepEqual(parts.slice(0, 6), ["All heads", "Layer 1, short-term head 1", "Layer 1, short-term head 2",
+      "Layer 1, long-term head 1", "Layer 1, long-term head 2", "Layer 1, persistent memory"]);
+    await opened.close();
+  });
 });
 
 describe("Remember", () => {
