@@ -167,6 +167,12 @@ TEST(MemoryMosaicV2, RowsOfUnequalLengthsAndForksGoOnByThemselves) {
     const at::Tensor elsewhere = at::cat({tokens.narrow(1, 0, 1 + step), other.narrow(1, 0, 5)}, 1);
     const SequenceOutput forked = model.read(other.narrow(1, 0, 5), fork.select({0}));
     EXPECT_LT(test::relative_error(forked.outputs, model.hidden(elsewhere).slice(1, -5)), 1e-5);
+    const SequenceOutput together =
+        model.read(other.narrow(1, 0, 5).repeat({2, 1}), SequenceState(fork));
+    EXPECT_LT(test::relative_error(together.outputs[0], forked.outputs[0]), 1e-5);
+    const at::Tensor longer = at::cat({other.narrow(1, 0, 9 + step), other.narrow(1, 0, 5)}, 1);
+    EXPECT_LT(test::relative_error(together.outputs[1], model.hidden(longer)[0].slice(0, -5)),
+              1e-5);
   }
 }
 

@@ -53,8 +53,10 @@ class StoredPairs {
   StoredPairs(StoredPairs&&) = default;
   StoredPairs& operator=(StoredPairs&&) = default;
 
-  /// Stores one pair in every row: key, value [B, H, D].
-  void store(const at::Tensor& key, const at::Tensor& value);
+  /// Stores one pair in every row, or in those of the B that `rows` says, where the others still
+  /// have room for one: key, value [B, H, D]. Throws UsageError on a shape mismatch and where they
+  /// have none, storing nothing.
+  void store(const at::Tensor& key, const at::Tensor& value, const std::vector<bool>& rows = {});
   /// Stores T pairs a row in their order: keys, values [B, T, H, D]. T = 0 opens a memory of B
   /// rows.
   void store_sequence(const at::Tensor& keys, const at::Tensor& values);
@@ -115,6 +117,7 @@ class StoredPairs {
   /// Pairs [.., D] in the numbers in which they are stored.
   at::Tensor kept(const at::Tensor& pairs) const;
   std::vector<int64_t> next_slots() const;
+  void count_next(const std::vector<bool>& rows);
   void reserve_next(const at::Tensor& like);
   at::Tensor retrieve_sequence(const at::Tensor& queries, ops::Precision precision) const;
   at::Tensor store_and_retrieve_evicting(const at::Tensor& keys, const at::Tensor& values,

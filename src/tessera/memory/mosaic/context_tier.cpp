@@ -43,53 +43,81 @@ at::Tensor readable_pairs(const ContextTierState& state, int64_t batch, int64_t 
   return bound > 0 ? counts.clamp_max(bound) : counts;
 }
 
-/// Answers queries [B, T, H, D] one by one, each after the pair that it completes has begun to wait
-/// (keys, values [B, N, H, D]; the first query of a sequence completes none, N = T - 1) and the one
-/// that has waited for `wait` others has become readable. -> [B, T, H, D].
-at::Tensor store_and_retrieve(ContextTierState& state, const at::Tensor& keys,
-                              const at::Tensor& values, const at::Tensor& queries, int64_t wait,
-                              ops::Precision precision) {
-  if (keys.size(0) == 0) return at::zeros_like(queries);  // no sequences
+/// Queries [B, T, H, D] that are answered one by one, each after the pair that it completes has
+/// begun to wait (keys, values [B, N, H, D]; the first query of a sequence completes none, N = T -
+/// 1) and the pair that has waited for `wait` others has become readable.
+struct Exchange {
+  at::Tensor keys, values, queries;
+  int64_t wait;
+  ops::Precision precision;
+
+  Exchange of_row(int64_t row) const {
+    const auto of = [row](const at::Tensor& all) { return all.narrow(0, row, 1); };
+    return {of(keys), of(values), of(queries), wait, precision};
+  }
+  /// The pairs that become readable in a row in which so many wait.
+  int64_t ready(int64_t waiting) const {
+    return std::max<int64_t>(0, waiting + keys.size(1) - wait);
+  }
+};
+
+at::Tensor store_and_retrieve(ContextTierState& state, const Exchange& exchange);
+
+at::Tensor by_row(ContextTierState& state, const Exchange& exchange) {
+  std::vector<ContextTierState> rows;
+  std::vector<const ContextTierState*> parts;
+  std::vector<at::Tensor> reads;
+  for (int64_t row = 0; row < exchange.keys.size(0); ++row) {
+    rows.push_back(state.select({row}));
+    reads.push_back(store_and_retrieve(rows.back(), exchange.of_row(row)));
+  }
+  for (const auto& row : rows) parts.push_back(&row);
+  state = ContextTierState::stack(parts);
+  return at::cat(reads);
+}
+
+/// One step, in which a pair becomes readable in some of the rows: in those where as many wait as
+/// may, so that it is the first of the line [B, W + N, H, D].
+at::Tensor step_of_some(ContextTierState& state, const at::Tensor& line_keys,
+                        const at::Tensor& line_values, const Exchange& exchange) {
+  std::vector<bool> rows;
+  for (const int64_t waiting : state.waiting) rows.push_back(exchange.ready(waiting) > 0);
   StoredPairs& readable = state.memory.pairs;
-  const int64_t batch = keys.size(0), pairs = keys.size(1);
-  if (readable.rows() == 0) {
+  readable.store(line_keys.select(1, 0), line_values.select(1, 0), rows);
+  const auto [read, weights] = readable.retrieve(exchange.queries.select(1, 0));
+  readable.count_use(weights);
+  return read.unsqueeze(1);
+}
+
+/// -> [B, T, H, D], 0 where there is nothing to read.
+at::Tensor store_and_retrieve(ContextTierState& state, const Exchange& exchange) {
+  const at::Tensor &keys = exchange.keys, &values = exchange.values, &queries = exchange.queries;
+  if (keys.size(0) == 0) return at::zeros_like(queries);  // no sequences
+  if (state.memory.pairs.rows() == 0) {
     state.waiting_keys = state.waiting_values = keys.narrow(1, 0, 0);
-    state.waiting.assign(batch, 0);
-    readable.store_sequence(keys.narrow(1, 0, 0), values.narrow(1, 0, 0));
+    state.waiting.assign(keys.size(0), 0);
+    state.memory.pairs.store_sequence(keys.narrow(1, 0, 0), values.narrow(1, 0, 0));
   }
-  const auto ready_of = [&](int64_t waiting) {
-    return std::max<int64_t>(0, waiting + pairs - wait);
-  };
-  const int64_t ready = ready_of(state.waiting.front());
+  const int64_t ready = exchange.ready(state.waiting.front());
   const bool level = std::all_of(state.waiting.begin(), state.waiting.end(),
-                                 [&](int64_t waiting) { return ready_of(waiting) == ready; });
-  if (!level) {  // each row by itself
-    std::vector<ContextTierState> rows;
-    std::vector<const ContextTierState*> parts;
-    std::vector<at::Tensor> reads;
-    for (int64_t row = 0; row < batch; ++row) {
-      const auto of_row = [row](const at::Tensor& all) { return all.narrow(0, row, 1); };
-      rows.push_back(state.select({row}));
-      reads.push_back(store_and_retrieve(rows.back(), of_row(keys), of_row(values), of_row(queries),
-                                         wait, precision));
-    }
-    for (const auto& row : rows) parts.push_back(&row);
-    state = ContextTierState::stack(parts);
-    return at::cat(reads);
-  }
+                                 [&](int64_t waiting) { return exchange.ready(waiting) == ready; });
+  if (!level && queries.size(1) > 1) return by_row(state, exchange);
   const at::Tensor line_keys = at::cat({state.waiting_keys, keys}, 1);  // [B, W + N, H, D]
   const at::Tensor line_values = at::cat({state.waiting_values, values}, 1);
-  // Where a pair becomes ready, all rows have equally many that wait.
-  const int64_t first = state.waiting_keys.size(1) - state.waiting.front();
-  const int64_t empty = queries.size(1) - ready;  // queries that find nothing to read
   at::Tensor read = at::zeros_like(queries);
-  if (ready > 0)
-    read.narrow(1, empty, ready)
-        .copy_(readable.store_and_retrieve(line_keys.narrow(1, first, ready),
-                                           line_values.narrow(1, first, ready),
-                                           queries.narrow(1, empty, ready), precision));
-  const int64_t kept = std::min(wait, line_keys.size(1));
-  for (int64_t& waiting : state.waiting) waiting += pairs - ready;
+  if (!level) {
+    read = step_of_some(state, line_keys, line_values, exchange);
+  } else if (ready > 0) {  // equally many wait in all rows
+    const int64_t first = state.waiting_keys.size(1) - state.waiting.front();
+    const auto last = [&](const at::Tensor& all) {
+      return all.narrow(1, queries.size(1) - ready, ready);
+    };
+    last(read).copy_(state.memory.pairs.store_and_retrieve(line_keys.narrow(1, first, ready),
+                                                           line_values.narrow(1, first, ready),
+                                                           last(queries), exchange.precision));
+  }
+  const int64_t kept = std::min(exchange.wait, line_keys.size(1));
+  for (int64_t& waiting : state.waiting) waiting += keys.size(1) - exchange.ready(waiting);
   // Copies: views would keep the whole sequence in memory.
   state.waiting_keys = line_keys.narrow(1, line_keys.size(1) - kept, kept).clone();
   state.waiting_values = line_values.narrow(1, line_keys.size(1) - kept, kept).clone();
@@ -249,9 +277,9 @@ std::pair<at::Tensor, ContextTierState> ContextTierImpl::read(const at::Tensor& 
   const at::Tensor queries =
       queries_of(keys, readable_pairs(state, x.size(0), x.size(1), complete, wait));
   const at::Tensor read =
-      store_and_retrieve(state, all_keys.narrow(1, 0, complete),
-                         ops::complete_values(raw, parameters).narrow(1, 0, complete), queries,
-                         wait, options_.precision);
+      store_and_retrieve(state, {all_keys.narrow(1, 0, complete),
+                                 ops::complete_values(raw, parameters).narrow(1, 0, complete),
+                                 queries, wait, options_.precision});
   memory.leaky_key = leaky_key.clone();
   memory.pending_key = all_keys.select(1, complete).clone();
   memory.pending_raw_value = raw.select(1, complete).clone();
