@@ -96,7 +96,8 @@ at::Tensor MosaicV2BlockImpl::forward(at::Tensor x, std::optional<uint64_t> drop
 std::pair<at::Tensor, BlockTrace> MosaicV2BlockImpl::trace(at::Tensor x) {
   const at::Tensor normed = context_norm->forward(x);
   const auto [recent, older] = context->last_readings(normed);
-  const auto halves = context->output->weight.chunk(2, 1);  // [C, C] each
+  const auto halves =
+      ops::as_floats(context->output->weight, 2 * config_.channels).chunk(2, 1);  // [C, C] each
   x = x + context->forward(normed);
   const at::Tensor from_persistent = persistent(persistent_norm->forward(x), {});  // [B, T, C]
   const auto traced = [](MemoryTier tier, const TierReading& reading, const at::Tensor& output,
