@@ -6,8 +6,8 @@
 
 namespace tessera::ops {
 
-/// The gated delta rule (Yang et al. 2024, section 3.1): linear attention that forgets and corrects what
-/// it stores under a key,
+/// The gated delta rule (Yang et al. 2024, section 3.1): linear attention that forgets and corrects
+/// what it stores under a key,
 ///   S_t = alpha_t (I - beta_t k_t k_t^T) S_{t-1} + beta_t k_t v_t^T,   y_t = S_t^T q_t.
 /// (S [D, E] is the transpose of the paper's.) queries, keys [B, T, H, D], values [B, T, H, E],
 /// log_decays: log alpha <= 0, and rates: beta, [B, T, H]; state [B, H, D, E]: S before the first

@@ -51,7 +51,7 @@ TEST_F(MqarStudy, MeasuresEveryNetworkOnEveryLengthAndTheSizeOfItsState) {
     EXPECT_TRUE(point.y >= 0 && point.y <= 100) << point.series;
     bytes[point.series].push_back(point.x);
   }
-  EXPECT_EQ(bytes.size(), 5u * 2 * 2);  // models, depths, lengths
+  EXPECT_EQ(bytes.size(), 6u * 2 * 2);  // models, depths, lengths
   // Two vectors a block; keys and values of every token; S in each of two heads.
   EXPECT_EQ(bytes.at("LSTM, 2 blocks, 8 tokens, 2 pairs").front(), 2 * 2 * 8 * 4);
   EXPECT_EQ(bytes.at("GPT, 2 blocks, 12 tokens, 3 pairs").front(), 2 * 12 * 2 * 8 * 4);

@@ -32,6 +32,7 @@ struct Entry {
 /// Who takes part: a line each.
 std::vector<Entry> entries() {
   return {{"Memory Mosaic", {{"kind", "memory_mosaic"}}},
+          {"Memory Mosaic v2", {{"kind", "memory_mosaic_v2"}}},
           {"GPT", {{"kind", "gpt"}}},
           {"RetNet", {{"kind", "retnet"}}},
           {"Gated DeltaNet", {{"kind", "gated_deltanet"}}},
