@@ -127,7 +127,7 @@ MqarSettings default_mqar() {
   settings.blocks = {1, 2};
   settings.channels = {64};
   settings.heads = 4;
-  settings.learning_rates = {5e-3, 1e-2, 2.2e-3, 1e-3};
+  settings.learning_rates = {5e-3, 1e-2, 2.2e-3};
   settings.data = {.test_samples = 1000};
   settings.train = {.steps = 1500,
                     .batch = 64,
