@@ -92,8 +92,8 @@ TORCH_MODULE(GatedDeltaNetBlock);
 ///   q, k = unit(silu(conv(W x))), v = silu(conv(W_v x)), 2D wide, conv over the last 4 steps of
 ///   each channel
 ///   beta_t = sigmoid(W_b x_t),  log alpha_t = -exp(A) softplus(W_a x_t + b)
-///   S_t = alpha_t (I - beta_t k_t k_t^T) S_{t-1} + beta_t k_t v_t^T (section 3.1) delta(x) = W_o
-///   (rms_norm(S_t^T q_t / sqrt(D)) * silu(W_g x))              (section 3.4, figure 1)
+///   S_t = alpha_t (I - beta_t k_t k_t^T) S_{t-1} + beta_t k_t v_t^T  (section 3.1)
+///   delta(x) = W_o (rms_norm(S_t^T q_t / sqrt(D)) * silu(W_g x))  (section 3.4, figure 1)
 ///   feed_forward(x) = W_3 (silu(W_1 x) * W_2 x), 2C wide
 /// norm is the root mean square norm with a gain.
 /// Differs from the authors' code: a feed-forward layer of 2C instead of 8C/3, so that a block has

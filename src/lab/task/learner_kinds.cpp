@@ -52,9 +52,8 @@ std::string describe_sequence_tasks() {
                           kind.describe_fields("  "));
   return text +
          "\nOutputs, and inputs where they are vectors, are the task's. Where a task has tokens,\n"
-         "inputs is the width of their embedding. Where answers are tokens, too (mqar), [model] "
-         "may\n"
-         "be one that is trained on texts; its window has to hold a sequence.\n";
+         "inputs is the width of their embedding. Where answers are tokens, too (mqar),\n"
+         "[model] may be one that is trained on texts; its window has to hold a sequence.\n";
 }
 
 }  // namespace
