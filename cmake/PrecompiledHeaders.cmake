@@ -71,8 +71,8 @@ endfunction()
 
 # tessera_sources(<target> [TEST] <file>...): compiles the files, each with its precompiled headers,
 # and adds them to the target, which must have its libraries already. TEST: also GoogleTest's headers.
-# GCC reads six files at a time, and what they include, and the templates of the precompiled header,
-# once for all six.
+# GCC reads twelve files at a time, and what they include, and the templates of the precompiled header,
+# once for all twelve.
 function(tessera_sources target)
   cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
   if(NOT TESSERA_PRECOMPILE_HEADERS)
@@ -89,7 +89,7 @@ function(tessera_sources target)
     endif()
     set(objects ${target}_${set})
     add_library(${objects} OBJECT ${${set}_files})
-    set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
     target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_compile_definitions(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
     target_compile_options(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)

@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "fuzz/folder.h"
+#include "lab/task/babi/babi_data.h"
 #include "lab/task/babi/simulator.h"
 #include "lab/task/babi/story_reader.h"
-#include "lab/task/babi/vocabulary.h"
 #include "tessera/base/error.h"
 
 using namespace tessera;

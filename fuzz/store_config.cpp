@@ -6,7 +6,7 @@
 #include "fuzz/folder.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/store/store_config.h"
+#include "tessera/store/store_folder.h"
 
 using namespace tessera;
 using namespace tessera::store;

@@ -21,7 +21,6 @@
 #include "bench/support/machine_peaks.h"
 #include "tessera/base/random.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
 namespace {

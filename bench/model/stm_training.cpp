@@ -18,7 +18,7 @@
 
 #include "bench/model/plain_stm.h"
 #include "bench/support/cpu_clock.h"
-#include "tessera/train/adamw.h"
+#include "tessera/train/optimizer.h"
 
 namespace tessera {
 namespace {

@@ -24,7 +24,7 @@
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/memory_mosaic_v2.h"
-#include "tessera/train/adamw.h"
+#include "tessera/train/optimizer.h"
 
 namespace tessera {
 namespace {

@@ -20,7 +20,7 @@
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
-#include "tessera/memo/text_plan.h"
+#include "tessera/memo/recall_predictor.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"

@@ -17,7 +17,7 @@
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
-#include "tessera/memo/text_plan.h"
+#include "tessera/memo/recall_predictor.h"
 #include "tessera/store/detail/normal_form.h"
 #include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/memo_store.h"

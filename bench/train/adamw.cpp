@@ -1,7 +1,7 @@
 // AdamW over 10 million parameters in the shapes of a small language model: the fused loops against
 // torch::optim::AdamW, with clipping in both.
 
-#include "tessera/train/adamw.h"
+#include "tessera/train/optimizer.h"
 
 #include <torch/types.h>  // before clip_grad.h, which relies on it
 

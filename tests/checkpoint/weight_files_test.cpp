@@ -59,18 +59,6 @@ TEST_F(WeightFiles, AFolderHoldsATwoMemoryModel) {
   expect_data_error([&] { load_model(folder_); }, {"kind is 'stm', expected a language model"});
 }
 
-TEST_F(WeightFiles, AFolderHoldsAQuestionAnswerer) {
-  const auto model = model_kind("question_answerer")
-                         .make({{"vocabulary", 9}, {"words", 4}, {"width", 6}}, 3, at::kCPU);
-  save_model(folder_, *model);
-  const auto loaded = load_sequence_model(folder_);
-  EXPECT_EQ(loaded->kind(), "question_answerer");
-  EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
-  expect_same(*loaded, *model);
-  const at::Tensor sentences = at::randint(9, {2, 5, 4}, at::kLong);
-  EXPECT_TRUE(loaded->forward(sentences).equal(model->forward(sentences)));
-}
-
 TEST_F(WeightFiles, AFolderRemembersWhereItsModelCameFrom) {
   const auto model = model_of("gpt", "");
   save_model(folder_, *model, ForeignFormat{"nanogpt", "_orig_mod."});

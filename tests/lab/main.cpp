@@ -3,14 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/baseline/baselines.h"
-#include "lab/task/pong/pong_network.h"
-#include "lab/task/stories/story_files.h"
+#include "lab/task/laboratory.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  tessera::add_baselines();
-  tessera::task::add_pong_agent();
-  tessera::task::stories::add_stories_to_corpora();
+  tessera::task::add_laboratory();
   return RUN_ALL_TESTS();
 }

@@ -7,7 +7,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
-#include "tessera/memo/window_scores.h"
+#include "tessera/memo/text_reader.h"
 #include "tests/memo/window_scores.h"
 
 namespace tessera::memo {

@@ -13,7 +13,6 @@
 #include "tessera/base/random.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
 namespace {

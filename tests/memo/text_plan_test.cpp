@@ -1,4 +1,4 @@
-#include "tessera/memo/text_plan.h"
+#include "tessera/memo/recall_predictor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tessera/memo/window_pairs.h"
+#include "tessera/memo/window_code.h"
 
 #include <gtest/gtest.h>
 

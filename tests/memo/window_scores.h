@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tessera/memo/window_scores.h"
+#include "tessera/memo/text_reader.h"
 
 namespace tessera::test {
 

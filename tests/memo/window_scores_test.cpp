@@ -1,4 +1,4 @@
-#include "tessera/memo/window_scores.h"
+#include "tessera/memo/text_reader.h"
 
 #include <gtest/gtest.h>
 

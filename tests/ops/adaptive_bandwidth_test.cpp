@@ -1,4 +1,4 @@
-#include "tessera/ops/adaptive_bandwidth.h"
+#include "tessera/ops/key_value_extraction.h"
 
 #include <cmath>
 

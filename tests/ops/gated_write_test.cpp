@@ -1,4 +1,4 @@
-#include "tessera/ops/gated_write.h"
+#include "tessera/ops/self_attentive_memory.h"
 
 #include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"

@@ -1,4 +1,4 @@
-#include "tessera/plan/memory_scheme.h"
+#include "tessera/plan/association_task.h"
 
 #include <gtest/gtest.h>
 

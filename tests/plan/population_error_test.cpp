@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/plan/association_task.h"
 #include "tessera/plan/gaussian_field.h"
-#include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/statistics.h"
 

@@ -6,7 +6,6 @@
 
 #include "tessera/base/error.h"
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/statistics.h"
 
 namespace tessera::theory {

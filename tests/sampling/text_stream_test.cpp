@@ -1,4 +1,4 @@
-#include "tessera/sampling/text_stream.h"
+#include "tessera/sampling/text_writer.h"
 
 #include <gtest/gtest.h>
 

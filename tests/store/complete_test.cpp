@@ -1,11 +1,10 @@
-#include "tessera/store/complete.h"
+#include "tessera/store/recall.h"
 
 #include <csignal>
 #include <set>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/store/question.h"
-#include "tessera/store/recall.h"
 #include "tests/store/small_stores.h"
 
 namespace tessera::store {

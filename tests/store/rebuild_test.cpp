@@ -1,4 +1,4 @@
-#include "tessera/store/rebuild.h"
+#include "tessera/store/merge.h"
 
 #include "tessera/store/verify.h"
 #include "tests/store/small_stores.h"

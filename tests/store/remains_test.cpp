@@ -1,4 +1,4 @@
-#include "tessera/store/remains.h"
+#include "tessera/store/certificate.h"
 
 #include "tests/store/small_stores.h"
 

@@ -7,9 +7,7 @@
 #include "tessera/base/safetensors.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/merge.h"
-#include "tessera/store/rebuild.h"
 #include "tessera/store/recall.h"
-#include "tessera/store/statistics.h"
 #include "tests/store/damage.h"
 
 namespace tessera::store {

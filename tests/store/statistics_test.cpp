@@ -1,4 +1,4 @@
-#include "tessera/store/statistics.h"
+#include "tessera/store/memo_store.h"
 
 #include "tests/store/small_stores.h"
 

@@ -1,4 +1,4 @@
-#include "tessera/text/position_loss.h"
+#include "tessera/text/text_learner.h"
 
 #include <gtest/gtest.h>
 

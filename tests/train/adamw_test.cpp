@@ -1,4 +1,4 @@
-#include "tessera/train/adamw.h"
+#include "tessera/train/optimizer.h"
 
 #include <torch/types.h>  // before clip_grad.h, which relies on it
 

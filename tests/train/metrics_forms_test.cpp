@@ -1,4 +1,4 @@
-#include "tessera/train/metrics_forms.h"
+#include "tessera/train/metrics_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "tessera/base/file.h"
-#include "tessera/train/metrics_log.h"
 #include "tests/train/trainer_fixture.h"
 
 namespace tessera {

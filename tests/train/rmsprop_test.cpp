@@ -1,4 +1,4 @@
-#include "tessera/train/detail/rmsprop.h"
+#include "tessera/train/optimizer.h"
 
 #include <torch/types.h>  // before rmsprop.h, which relies on it
 

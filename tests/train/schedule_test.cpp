@@ -1,4 +1,4 @@
-#include "tessera/train/schedule.h"
+#include "tessera/train/train_config.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/train/train_config.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

@@ -8,10 +8,10 @@
 
 #include "lab/theory/associative_model.h"
 #include "lab/theory/score_descent.h"
+#include "tessera/plan/association_task.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/error_predictor.h"
 #include "tessera/plan/gaussian_field.h"
-#include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/population_error.h"
 
 namespace tessera::theory {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "lab/baseline/stepwise_network.h"
+#include "lab/baseline/recurrent_network.h"
+#include "tessera/model/block_network.h"
 #include "tessera/model/model_kind.h"
-#include "tessera/model/norm.h"
 
 namespace tessera {
 

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lab/baseline/content_weights.h"
-#include "lab/baseline/erase_and_add.h"
+#include "lab/baseline/addressed_memory.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"

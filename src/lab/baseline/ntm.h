@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lab/baseline/lstm_layer.h"
-#include "lab/baseline/stepwise_network.h"
+#include "lab/baseline/recurrent_network.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {

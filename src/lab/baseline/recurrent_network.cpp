@@ -8,11 +8,12 @@
 #include "lab/baseline/tensor_state.h"
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
+#include "tessera/model/block_network.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/model/norm.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
+
 namespace {
 
 constexpr double kMostStateValues = 0x1p56;  // times a few: their bytes can be counted
@@ -146,6 +147,14 @@ void RecurrentNetwork::initialise(uint64_t seed) {
   }
   for (const at::Tensor& parameter : first_)
     if (parameter.defined()) at::Tensor(parameter).zero_();
+}
+
+at::Tensor StepwiseNetwork::run(const at::Tensor& x, Parts& state, int64_t first_output) {
+  std::vector<at::Tensor> features;
+  for (const at::Tensor& projected : project(x.transpose(0, 1).contiguous()).unbind())
+    features.push_back(advance(projected, state));
+  if (first_output == x.size(1)) return features.back().unsqueeze(1).narrow(1, 0, 0);
+  return at::stack(at::TensorList(features).slice(first_output), 1);
 }
 
 }  // namespace tessera

@@ -2,10 +2,26 @@
 
 #include <fmt/ranges.h>
 
-#include "lab/study/folder_name.h"
+#include <cctype>
+
 #include "tessera/base/error.h"
 
 namespace tessera {
+
+std::string folder_name(std::string_view name) {
+  std::string folder;
+  bool is_between = false;
+  for (const unsigned char c : name) {
+    if (std::isalnum(c) == 0) {
+      is_between = true;
+      continue;
+    }
+    if (is_between && !folder.empty()) folder += '-';
+    is_between = false;
+    folder += static_cast<char>(std::tolower(c));
+  }
+  return folder;
+}
 
 Trained train_contestant(const StudyContext& context, Learner& learner,
                          const Contestant& contestant, int64_t run, int64_t runs) {

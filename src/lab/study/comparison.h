@@ -2,19 +2,48 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <concepts>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lab/study/study.h"
+#include "tessera/base/error.h"
+#include "tessera/base/suggestion.h"
 #include "tessera/train/training_report.h"
 
 /// How studies train several learners side by side.
 namespace tessera {
+
+/// Those of `all`, which have a `name` each, that a study's setting `models` names, in its order.
+/// Throws UsageError, with the nearest name, on one that is not among them, and where none is
+/// chosen.
+template <typename Named>
+std::vector<Named> chosen_by_name(const std::vector<Named>& all,
+                                  const std::vector<std::string>& chosen) {
+  std::vector<std::string> names;
+  for (const auto& one : all) names.push_back(one.name);
+  std::vector<Named> result;
+  for (const auto& name : chosen) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      throw UsageError("models: there is no '{}'{}; the study has: {}", name,
+                       suggestion(name, names), fmt::join(names, ", "));
+    result.push_back(all[static_cast<size_t>(found - names.begin())]);
+  }
+  if (result.empty())
+    throw UsageError("models is empty; the study has: {}", fmt::join(names, ", "));
+  return result;
+}
+
+/// A name as one of a folder or a file: letters and digits, in lower case, a hyphen for whatever
+/// lies between them. "STM, n_q = 8" -> "stm-n-q-8".
+std::string folder_name(std::string_view name);
 
 /// A model that a study trains.
 struct Contestant {

@@ -15,8 +15,8 @@
 #include "tessera/base/file.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/memo/text_memory.h"
-#include "tessera/memo/window_pairs.h"
-#include "tessera/store/statistics.h"
+#include "tessera/memo/window_code.h"
+#include "tessera/store/memo_store.h"
 
 namespace tessera::jobs {
 namespace {

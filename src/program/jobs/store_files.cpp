@@ -9,11 +9,10 @@
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/memo/text_plan.h"
-#include "tessera/store/document_text.h"
+#include "tessera/memo/recall_predictor.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/merge.h"
-#include "tessera/store/rebuild.h"
+#include "tessera/store/text_search.h"
 
 namespace tessera::jobs {
 namespace {

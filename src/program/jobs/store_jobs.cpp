@@ -6,10 +6,10 @@
 
 #include "program/jobs/metadata.h"
 #include "tessera/base/error.h"
-#include "tessera/store/complete.h"
-#include "tessera/store/document_text.h"
 #include "tessera/store/question.h"
+#include "tessera/store/recall.h"
 #include "tessera/store/store_json.h"
+#include "tessera/store/text_search.h"
 
 namespace tessera::jobs {
 namespace {

@@ -15,7 +15,6 @@
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/recall_measure.h"
-#include "tessera/store/statistics.h"
 #include "tessera/store/text_search.h"
 #include "tessera/store/verify.h"
 

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "lab/task/babi/simulator.h"
-#include "lab/task/pong/pong_record.h"
-#include "lab/task/regbench/regbench_file.h"
+#include "lab/task/pong/pong_players.h"
+#include "lab/task/regbench/regbench_batch.h"
 #include "lab/task/sequence/sample_file.h"
 #include "lab/task/sequence/task_kinds.h"
 #include "lab/task/stories/story_files.h"

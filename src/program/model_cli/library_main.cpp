@@ -5,9 +5,7 @@
 
 #include <stdexcept>
 
-#include "lab/baseline/baselines.h"
-#include "lab/task/pong/pong_network.h"
-#include "lab/task/stories/story_files.h"
+#include "lab/task/laboratory.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/error.h"
@@ -48,8 +46,6 @@ void run_with_tensors(int threads, const std::function<void()>& action) {
 
 extern "C" int tessera_run(int argc, char** argv) {
   using namespace tessera::cli;
-  tessera::add_baselines();
-  tessera::task::add_pong_agent();
-  tessera::task::stories::add_stories_to_corpora();
+  tessera::task::add_laboratory();
   return run_program(argc, argv, {.add = add_all_verbs, .run = run_with_tensors});
 }

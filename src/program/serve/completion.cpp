@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "program/serve/api_error.h"
-#include "tessera/store/complete.h"
 #include "tessera/store/question.h"
+#include "tessera/store/recall.h"
 
 namespace tessera::serve {
 namespace {

@@ -15,13 +15,14 @@ namespace tessera::serve {
 namespace {
 
 /// What the server demands beyond the job, so that a plan takes seconds.
-const Demands kDemands = {
+const Demands kPlanDemands = {
     {"alpha", config::between(0, 100)},         {"inputs", config::between(1, 1e6)},
     {"outputs", config::between(1, 1e6)},       {"error", config::between(1e-9, 1 - 1e-9)},
     {"dimension", config::between(2, 1 << 20)}, {"runs", config::between(0, 20)}};
 constexpr int64_t kRuns = 3;  // simulated where the request does not say how many
 constexpr int64_t kMostWaiting = 8;
-constexpr auto kLook = std::chrono::milliseconds(20);  // between two at whether a plan is wanted
+constexpr auto kLookForClient =
+    std::chrono::milliseconds(20);  // between two at whether a plan is wanted
 
 /// A simulation uses every core, so plans take turns; few may wait.
 class Turn {
@@ -32,7 +33,7 @@ class Turn {
     const std::shared_ptr<void> place(nullptr, [](void*) { --waiting; });
     bool refused = ++waiting > kMostWaiting;
     while (!refused && !turn_.try_lock()) {
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kLookForClient);
       refused = unwanted();
     }
     if (!refused) return;
@@ -49,7 +50,7 @@ class Turn {
 };
 
 Response plan(const Service& service, const Request& request) {
-  auto job = read_job<jobs::Plan>(request, kDemands);
+  auto job = read_job<jobs::Plan>(request, kPlanDemands);
   if (!job.runs) job.runs = kRuns;
   const Turn turn(service.unwanted(request));
   return json_response(theory::json_of(job.run()));

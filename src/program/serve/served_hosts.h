@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/hosts/answer.h"
+#include "tessera/hosts/stores_of_hosts.h"
 
 namespace tessera::serve {
 

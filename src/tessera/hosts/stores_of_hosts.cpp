@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/hosts/detail/store_host.h"
+#include "tessera/store/store_json.h"
 
 namespace tessera::hosts {
+
 namespace {
 
 constexpr auto kTriedAgain = std::chrono::seconds(10);  // after a host was lost
@@ -304,6 +307,24 @@ std::vector<store::TokenSources> StoresOfHosts::sources(std::span<const int32_t>
     if (token.best.size() > most) token.best.resize(most);
   }
   return all;
+}
+
+Answer recall(StoresOfHosts& stores, const std::string& prompt,
+              const store::RecallOptions& options) {
+  Answer answer;
+  answer.absent = stores.ask([&] {
+    answer.question = store::read_question(stores, prompt, options);
+    answer.recall = store::recall(stores, answer.question.tokens, options);
+  });
+  return answer;
+}
+
+config::Json json_of(const StoresOfHosts& stores, const std::string& prompt, const Answer& answer) {
+  config::Json json = store::json_of(stores, prompt, answer.question, answer.recall);
+  json["absent"] = config::Json::array();
+  for (const auto& [address, reason] : answer.absent)
+    json["absent"].push_back({{"store", address}, {"reason", reason}});
+  return json;
 }
 
 }  // namespace tessera::hosts

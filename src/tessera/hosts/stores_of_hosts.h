@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tessera/store/question.h"
 #include "tessera/store/questioned_store.h"
+#include "tessera/store/recall.h"
 
 namespace tessera::hosts {
 
@@ -89,5 +92,21 @@ class StoresOfHosts final : public store::QuestionedStore {
   /// [matrices][parts, parts]: the sum over all entries of a part's matrix times another's.
   std::vector<std::vector<double>> products_;
 };
+
+/// What stores recite together after a text.
+struct Answer {
+  store::Question question;
+  store::Recall recall;
+  std::vector<StoresOfHosts::Absence> absent;
+};
+
+/// store::read_question() and store::recall() of the stores. Throws as they do and as
+/// StoresOfHosts::ask().
+Answer recall(StoresOfHosts& stores, const std::string& prompt,
+              const store::RecallOptions& options);
+
+/// As that of one store, and "absent": the "store" and "reason" of each that is.
+nlohmann::ordered_json json_of(const StoresOfHosts& stores, const std::string& prompt,
+                               const Answer& answer);
 
 }  // namespace tessera::hosts

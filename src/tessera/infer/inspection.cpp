@@ -8,8 +8,8 @@
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/data/token_text.h"
+#include "tessera/model/block_network.h"
 #include "tessera/model/language_model.h"
-#include "tessera/model/traced_block_network.h"
 #include "tessera/ops/weights.h"
 
 namespace tessera {

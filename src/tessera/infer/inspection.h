@@ -8,7 +8,7 @@
 #include "tessera/base/config.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/infer/streaming_session.h"
-#include "tessera/model/traced_block_network.h"
+#include "tessera/model/block_network.h"
 #include "tessera/sampling/sampling.h"
 
 namespace tessera {

@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/memo/bound_window_predictor.h"
+#include "tessera/memo/detail/window_error_predictor.h"
 
 namespace tessera::memo {
+
 namespace {
 
 constexpr int64_t kWidest = 1000000;
@@ -55,6 +58,56 @@ SizePlan RecallPredictor::plan_in(int64_t dimension) const {
           .standard_error = standard_error,
           .error_in_any_dimension = floor(),
           .probes = probes()};
+}
+
+namespace {
+
+constexpr int64_t kProbes = 2000;
+constexpr int64_t kWorthShards = 2048;  // dimensions; a larger matrix is divided
+
+BoundWindowPredictor bound_windows(const std::vector<std::vector<int32_t>>& documents,
+                                   const TextMemoryConfig& config, uint64_t seed) {
+  return {documents, window_lengths(config), config.vocabulary, kProbes, seed, config.shards};
+}
+
+/// Time times size, for each pair.
+double cost_of(int32_t shards, int64_t dimension) {
+  const auto d = static_cast<double>(dimension);
+  return shards * d * d * d * d;
+}
+
+std::vector<int32_t> joined(const std::vector<std::vector<int32_t>>& documents) {
+  std::vector<int32_t> all;
+  for (const auto& document : documents) all.insert(all.end(), document.begin(), document.end());
+  return all;
+}
+
+}  // namespace
+
+SizePlan plan_memory(const std::vector<std::vector<int32_t>>& documents,
+                     const TextMemoryConfig& config, uint64_t seed, const SizeChoice& choose) {
+  if (config.code == WindowCodeKind::kBound) return choose(bound_windows(documents, config, seed));
+  const WindowMemory memory{
+      .heads = config.heads, .layers = config.layers, .vocabulary = config.vocabulary};
+  return choose(WindowErrorPredictor(joined(documents), memory, kProbes, seed));
+}
+
+SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMemoryConfig& config,
+                     uint64_t seed, const SizeChoice& choose) {
+  config.shards = 1;
+  SizePlan best = plan_memory(documents, config, seed, choose);
+  if (config.code == WindowCodeKind::kPaper) return best;
+  while (best.dimension && *best.dimension > kWorthShards) {
+    TextMemoryConfig more = config;
+    more.shards *= 4;
+    const SizePlan plan = plan_memory(documents, more, seed, choose);
+    if (!plan.dimension ||
+        cost_of(more.shards, *plan.dimension) >= cost_of(config.shards, *best.dimension))
+      break;
+    config = more;
+    best = plan;
+  }
+  return best;
 }
 
 }  // namespace tessera::memo

@@ -6,7 +6,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/physical_memory.h"
 #include "tessera/memo/detail/window_hash.h"
-#include "tessera/memo/window_pairs.h"
+#include "tessera/memo/window_code.h"
 
 namespace tessera::memo {
 namespace {

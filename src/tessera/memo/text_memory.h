@@ -7,10 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "tessera/memo/memory_shard.h"
 #include "tessera/memo/readable_memory.h"
 #include "tessera/memo/text_memory_config.h"
-#include "tessera/memo/window_pairs.h"
+#include "tessera/memo/window_code.h"
 
 namespace tessera::memo {
 

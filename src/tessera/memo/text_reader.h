@@ -5,12 +5,84 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tessera/memo/readable_memory.h"
-#include "tessera/memo/window_scores.h"
 
 namespace tessera::memo {
+
+/// For each window that ends a context, shortest first, the score of every token as the next one:
+/// about 1 for a token that was stored once with the window, about 0 for others, each with the
+/// memory's noise.
+class WindowScores {
+ public:
+  WindowScores() = default;
+  /// lengths: of the k windows, in tokens, ascending; scores [k, V].
+  WindowScores(std::vector<int64_t> lengths, int64_t vocabulary, std::vector<float> scores)
+      : lengths_(std::move(lengths)), vocabulary_(vocabulary), scores_(std::move(scores)) {}
+
+  /// Makes room for the scores of other windows, to be written afterwards.
+  void reset(std::span<const int64_t> lengths, int64_t vocabulary) {
+    lengths_.assign(lengths.begin(), lengths.end());
+    vocabulary_ = vocabulary;
+    scores_.resize(lengths.size() * static_cast<size_t>(vocabulary));
+    noise_.assign(lengths.size(), 0.0);
+  }
+
+  /// k, the number of window lengths that the context can fill.
+  int64_t windows() const { return static_cast<int64_t>(lengths_.size()); }
+  int64_t vocabulary() const { return vocabulary_; }
+  /// In tokens, ascending.
+  std::span<const int64_t> lengths() const { return lengths_; }
+  /// The scores [V] of one window.
+  std::span<const float> window(int64_t k) const {
+    return {scores_.data() + k * vocabulary_, static_cast<size_t>(vocabulary_)};
+  }
+  std::span<float> window(int64_t k) {
+    return {scores_.data() + k * vocabulary_, static_cast<size_t>(vocabulary_)};
+  }
+
+  /// Standard deviation of the window's scores for tokens that were not stored with it, as far as
+  /// what was retrieved for this window tells; 0 if it tells nothing.
+  double noise(int64_t k) const { return noise_.empty() ? 0.0 : noise_[static_cast<size_t>(k)]; }
+  void set_noise(int64_t k, double noise) { noise_[static_cast<size_t>(k)] = noise; }
+
+  /// One token's scores, shortest window first.
+  std::vector<float> of_token(int32_t token) const {
+    std::vector<float> scores;
+    for (int64_t k = 0; k < windows(); ++k) scores.push_back(window(k)[static_cast<size_t>(token)]);
+    return scores;
+  }
+
+ private:
+  std::vector<int64_t> lengths_;
+  int64_t vocabulary_ = 0;
+  std::vector<float> scores_;
+  std::vector<double> noise_;
+};
+
+/// The token that a memory expects next, and how sure it is.
+struct NextToken {
+  int32_t token = 0;
+  double score = 0;        ///< sum of the token's scores over the windows that were matched
+  double probability = 0;  ///< of the token; includes the chance that nothing was stored here
+  double evidence = 0;     ///< log M, in nats: "a stored text continues here" against "none does"
+  int64_t matched_length = 0;  ///< tokens of the longest window matched; 0: probably none
+  bool recalled = false;       ///< whether the evidence is above the threshold; else it is a guess
+  std::vector<float> window_scores;  ///< the token's score in each window, shortest window first
+};
+
+/// The paper's decoder: the token with the largest sum of scores over all windows (Zanzotto et al.
+/// 2025, eq. 4 and sec. 3.2), the first of equals. It counts as recalled where the sum is above
+/// noise sqrt(2 k ln V), about the largest sum that V tokens reach by noise alone. Its probability
+/// is that of LikelihoodDecoder, if only the longest window is considered and all tokens have equal
+/// prior probability. noise: TextMemory::noise().
+NextToken by_score(const WindowScores& scores, double noise);
+
+/// The same from sums [V], each token's sum of scores over windows of these lengths; window_scores
+/// stays empty.
+NextToken by_sum(std::span<const float> sums, std::span<const int64_t> lengths, double noise);
 
 /// Reads a text token by token and scores every token of the vocabulary as the next one. Each read
 /// costs one pass over C (in shards: over one shard for each window), however much text came

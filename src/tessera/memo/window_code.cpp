@@ -1,9 +1,55 @@
 #include "tessera/memo/window_code.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "tessera/memo/detail/bound_code.h"
 #include "tessera/memo/detail/paper_code.h"
+#include "tessera/memo/detail/window_hash.h"
 
 namespace tessera::memo {
+
+TokenPieces one_piece(std::span<const int32_t> tokens) {
+  return [tokens]() mutable { return std::exchange(tokens, {}); };
+}
+
+bool WindowPairs::Seen::insert(uint64_t hash) {
+  if (hash == 0) hash = 1;  // 0 marks a free slot
+  if (4 * (count_ + 1) > 3 * slots_.size()) grow();
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash & mask;
+  while (slots_[slot] != 0 && slots_[slot] != hash) slot = (slot + 1) & mask;
+  if (slots_[slot] == hash) return false;
+  slots_[slot] = hash;
+  ++count_;
+  return true;
+}
+
+void WindowPairs::Seen::grow() {
+  std::vector<uint64_t> old(std::max<size_t>(1024, 2 * slots_.size()));
+  old.swap(slots_);
+  count_ = 0;
+  for (const uint64_t hash : old)
+    if (hash != 0) insert(hash);
+}
+
+WindowPairs::WindowPairs(std::vector<int64_t> lengths, Repeats repeats)
+    : lengths_(std::move(lengths)), repeats_(repeats) {}
+
+std::span<const WindowPair> WindowPairs::append(std::span<const int32_t> piece) {
+  const auto kept = std::min<int64_t>(static_cast<int64_t>(text_.size()), lengths_.back());
+  text_.erase(text_.begin(), text_.end() - kept);
+  text_.insert(text_.end(), piece.begin(), piece.end());
+  pairs_.clear();
+  for (int64_t next = kept; next < static_cast<int64_t>(text_.size()); ++next, ++read_)
+    for (size_t k = 0; k < lengths_.size() && lengths_[k] <= read_; ++k) {
+      const size_t tokens = static_cast<size_t>(lengths_[k]) + 1;  // the window and its next
+      const auto pair = std::span(text_).subspan(static_cast<size_t>(next) + 1 - tokens, tokens);
+      if (repeats_ == Repeats::kEach || seen_.insert(hash_tokens(pair)))
+        pairs_.push_back({static_cast<int32_t>(k), next});
+    }
+  return pairs_;
+}
 
 void WindowQueries::unbind(std::span<float> retrieved) const {
   if (masks.empty()) return;

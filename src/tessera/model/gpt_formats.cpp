@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/model/gpt.h"
-#include "tessera/model/weight_format.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "tessera/base/error.h"
-#include "tessera/model/detail/token_ids.h"
+#include "tessera/model/sequence_model.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/linear_cross_entropy.h"
 #include "tessera/ops/weights.h"

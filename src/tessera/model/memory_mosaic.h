@@ -4,8 +4,8 @@
 
 #include "tessera/memory/mosaic/context_memory.h"
 #include "tessera/memory/mosaic/persistent_memory.h"
+#include "tessera/model/block_network.h"
 #include "tessera/model/model_kind.h"
-#include "tessera/model/traced_block_network.h"
 
 namespace tessera {
 

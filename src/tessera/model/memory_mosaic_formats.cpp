@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/model/memory_mosaic.h"
-#include "tessera/model/weight_format.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 #include <torch/nn/modules/linear.h>
 
 #include "tessera/memory/mosaic/tiered_memory.h"
+#include "tessera/model/block_network.h"
 #include "tessera/model/model_kind.h"
-#include "tessera/model/traced_block_network.h"
 
 namespace tessera {
 

@@ -1,19 +1,43 @@
 #include "tessera/model/model_kind.h"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
-#include "tessera/model/complex_mosaic.h"
 #include "tessera/model/detail/embedded.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/memory_mosaic_v2.h"
-#include "tessera/model/question_answerer.h"
+#include "tessera/model/sequence_model.h"
 #include "tessera/model/stm.h"
 
 namespace tessera {
+
+config::Json sizes_of_blocks(const ForeignSizes& file, std::string_view norm_of_block) {
+  const auto embedding = file.shape("embedding", 2);
+  int64_t layers = 0;
+  while (file.holds(fmt::format("blocks.{}.{}.weight", layers, norm_of_block))) ++layers;
+  return {{"vocabulary", file.metadata("vocab_size").value_or(embedding[0])},
+          {"layers", file.metadata("n_layer").value_or(layers)},
+          {"channels", file.metadata("n_embd").value_or(embedding[1])},
+          {"bias", file.holds("norm.bias")},
+          {"dropout", 0.0}};
+}
+
+std::map<std::string, std::string> metadata_of_blocks(const SequenceModel& model,
+                                                      std::string_view window_key) {
+  const config::Json fields = model.hyper_parameters();
+  return {{"n_layer", fields.at("layers").dump()},
+          {"n_head", fields.at("heads").dump()},
+          {"n_embd", fields.at("channels").dump()},
+          {std::string(window_key), fields.at("window").dump()},
+          {"vocab_size", fields.at("vocabulary").dump()},
+          {"bias", fields.at("bias").get<bool>() ? "True" : "False"}};
+}
+
 namespace {
 
 std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> model) {
@@ -24,9 +48,8 @@ std::shared_ptr<LanguageModel> as_language_model(std::shared_ptr<SequenceModel> 
 }
 
 std::vector<ModelKind>& known_kinds() {
-  static std::vector<ModelKind> kinds = {
-      memory_mosaic_kind(), memory_mosaic_v2_kind(), gpt_kind(), stm_kind(), complex_mosaic_kind(),
-      embedded_kind(),      question_answerer_kind()};
+  static std::vector<ModelKind> kinds = {memory_mosaic_kind(), memory_mosaic_v2_kind(), gpt_kind(),
+                                         stm_kind(), embedded_kind()};
   return kinds;
 }
 

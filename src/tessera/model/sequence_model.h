@@ -162,4 +162,9 @@ class SequenceModel : public torch::nn::Module {
   static void check_first_output(int64_t first_output, int64_t steps);
 };
 
+/// Throws UsageError unless these are whole numbers (int64) and, where they lie on the CPU,
+/// in [lowest, vocabulary). what: "token", "target".
+void check_token_ids(const at::Tensor& ids, int64_t lowest, int64_t vocabulary,
+                     std::string_view what);
+
 }  // namespace tessera

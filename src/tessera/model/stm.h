@@ -8,9 +8,15 @@
 #include <utility>
 
 #include "tessera/memory/relational/two_memory_cell.h"
+#include "tessera/model/initialisation.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {
+
+/// The parameters of a cell that are not linear maps, as the authors: its memories as linear maps
+/// of 2D and 2D + N inputs, the forget gate's bias 1, gains 1, factors at their first values, the
+/// rest 0.
+void initialise_memories(TwoMemoryCell& cell, Initialiser& draw);
 
 /// Whose equations a two-memory model follows where the paper and its authors' code differ
 /// (docs/references.md lists the differences). kCustom: those of StmConfig::equations.

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/model/model_kind.h"
 #include "tessera/model/stm.h"
-#include "tessera/model/weight_format.h"
 
 namespace tessera {
 namespace {

@@ -36,8 +36,8 @@ void check_arguments(const at::Tensor& query, const at::Tensor& keys, const at::
   }
 }
 
-MemoryReading composed(const at::Tensor& query, const at::Tensor& keys, const at::Tensor& values,
-                       const at::Tensor& counts) {
+MemoryReading composed_read(const at::Tensor& query, const at::Tensor& keys,
+                            const at::Tensor& values, const at::Tensor& counts) {
   at::Tensor scores = at::matmul(keys, query.unsqueeze(-1)).squeeze(-1);  // [B, H, N]
   if (counts.defined()) {
     const at::Tensor empty =
@@ -81,8 +81,9 @@ MemoryReading fused(const at::Tensor& query, const at::Tensor& keys, const at::T
   return reading;
 }
 
-at::Tensor composed(const at::Tensor& queries, const at::Tensor& slot_keys,
-                    const at::Tensor& slot_values, const Dropout& dropout, Precision precision) {
+at::Tensor composed_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
+                              const at::Tensor& slot_values, const Dropout& dropout,
+                              Precision precision) {
   const at::Tensor q = queries.transpose(1, 2);  // [B, H, T, D]
   at::Tensor weights =
       rounded_matmul(q, slot_keys.transpose(1, 2), precision).softmax(-1);  // [B, H, T, M]
@@ -187,7 +188,7 @@ MemoryReading inspect_memory_read(const at::Tensor& query, const at::Tensor& key
   at::NoGradGuard no_grad;
   if (loops_run({query})) return fused(query, keys, values, counts);
   const int64_t D = query.size(2);
-  return composed(query, as_floats(keys, D), as_floats(values, D), counts);
+  return composed_read(query, as_floats(keys, D), as_floats(values, D), counts);
 }
 
 at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
@@ -199,7 +200,7 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
   check_dropout(dropout, "slot_read");
   if (loops_run({queries, slot_keys, slot_values}))
     return FusedSlotRead::apply(queries, slot_keys, slot_values, dropout, precision);
-  return composed(queries, slot_keys, slot_values, dropout, precision);
+  return composed_slot_read(queries, slot_keys, slot_values, dropout, precision);
 }
 
 at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,

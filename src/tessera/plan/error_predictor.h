@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/memory_scheme.h"
 
 namespace tessera::theory {
 

@@ -7,6 +7,97 @@
 
 namespace tessera {
 
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+/// What stands at the front of some bytes.
+struct Front {
+  enum Kind { kCharacter, kIllFormed, kIncomplete } kind;
+  size_t length;
+};
+
+/// Well-formed sequences by The Unicode Standard, table 3-7; an ill-formed one is as long as its
+/// longest part that could have begun a character.
+Front front_of(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return {Front::kCharacter, 1};
+  if (lead < 0xC2 || lead > 0xF4) return {Front::kIllFormed, 1};
+  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  for (size_t i = 1; i < length; ++i) {
+    if (i == text.size()) return {Front::kIncomplete, i};
+    unsigned low = 0x80, high = 0xBF;
+    if (i == 1 && lead == 0xE0) low = 0xA0;   // overlong
+    if (i == 1 && lead == 0xED) high = 0x9F;  // surrogates
+    if (i == 1 && lead == 0xF0) low = 0x90;   // overlong
+    if (i == 1 && lead == 0xF4) high = 0x8F;  // past U+10FFFF
+    if (byte(i) < low || byte(i) > high) return {Front::kIllFormed, i};
+  }
+  return {Front::kCharacter, length};
+}
+
+/// Length of the longest suffix of `text` that begins `stop` without completing it.
+size_t begun(std::string_view text, std::string_view stop) {
+  for (size_t length = std::min(text.size(), stop.size() - 1); length > 0; --length)
+    if (text.ends_with(stop.substr(0, length))) return length;
+  return 0;
+}
+
+}  // namespace
+
+TextStream::TextStream(std::vector<std::string> stop_strings)
+    : stop_strings_(std::move(stop_strings)) {
+  for (const auto& stop : stop_strings_)
+    if (stop.empty()) throw UsageError("a stop string is empty; leave it out");
+}
+
+std::string TextStream::push(std::string_view bytes) {
+  if (stopped_) return {};
+  held_ += bytes;
+  // The stop string that was complete first ends the text, as if bytes came one at a time.
+  size_t stop_end = std::string::npos, stop_start = std::string::npos;
+  size_t held_back = 0;
+  for (const auto& stop : stop_strings_) {
+    const size_t start = held_.find(stop);
+    held_back = std::max(held_back, begun(held_, stop));
+    if (start == std::string::npos) continue;
+    const size_t end = start + stop.size();
+    if (end < stop_end || (end == stop_end && start < stop_start)) {
+      stop_end = end;
+      stop_start = start;
+    }
+  }
+  if (stop_start == std::string::npos) return release(held_.size() - held_back);
+  const std::string text = release(stop_start);
+  held_.clear();
+  const std::string last = finish();
+  stopped_ = true;
+  return text + last;
+}
+
+std::string TextStream::finish() {
+  std::string text = release(held_.size());
+  if (!bytes_.empty()) text += kReplacement;
+  bytes_.clear();
+  return text;
+}
+
+std::string TextStream::release(size_t count) {
+  bytes_ += held_.substr(0, count);
+  held_.erase(0, count);
+  std::string text;
+  std::string_view rest = bytes_;
+  while (!rest.empty()) {
+    const Front front = front_of(rest);
+    if (front.kind == Front::kIncomplete) break;
+    text += front.kind == Front::kCharacter ? rest.substr(0, front.length) : kReplacement;
+    rest.remove_prefix(front.length);
+  }
+  bytes_.erase(0, bytes_.size() - rest.size());
+  return text;
+}
+
 void WritingOptions::check() const {
   sampling.check();
   if (max_tokens < 0) throw UsageError("max_tokens is {}, expected 0 or more", max_tokens);

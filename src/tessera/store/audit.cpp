@@ -9,7 +9,7 @@
 namespace tessera::store {
 namespace {
 
-constexpr size_t kBatch = 64;  // positions asked together
+constexpr size_t kPositionsTogether = 64;  // positions asked together
 constexpr double kLowest = 0.2, kHeld = 0.95, kNotHeld = 0.05;
 
 double mean(std::span<const double> values) {
@@ -32,9 +32,9 @@ TextAudit audit_text(const MemoStore& store, const StoreReader& reader, std::str
                  tokens.size(), shortest + 1);
   std::vector<double> logs;
   size_t right = 0, wrong = shortest;  // wrong: behind the last token that is not recalled
-  for (size_t first = shortest; first < tokens.size(); first += kBatch) {
+  for (size_t first = shortest; first < tokens.size(); first += kPositionsTogether) {
     std::vector<std::span<const int64_t>> contexts;
-    const size_t end = std::min(tokens.size(), first + kBatch);
+    const size_t end = std::min(tokens.size(), first + kPositionsTogether);
     for (size_t at = first; at < end; ++at) contexts.push_back(std::span(tokens).first(at));
     const std::vector<Prediction> predictions = reader.predict(contexts);
     for (size_t at = first; at < end; ++at) {

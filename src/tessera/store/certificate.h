@@ -1,16 +1,74 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "tessera/base/config.h"
 #include "tessera/store/memo_store.h"
-#include "tessera/store/remains.h"
 
 namespace tessera::store {
+
+/// A file of a store, and how much of some texts was found in it.
+struct ScannedFile {
+  std::string name;
+  int64_t bytes = 0;
+  std::string digest;  ///< SHA-256
+  int64_t found = 0;   ///< places with remains of the texts
+};
+
+/// Pieces of bytes of one length, found anywhere by a hash that rolls over the bytes (Karp & Rabin
+/// 1987).
+class PieceSet {
+ public:
+  explicit PieceSet(size_t length) : length_(length), filter_(kFilter) {}
+
+  /// Adds the pieces that begin at multiples of their length.
+  void add(std::string_view bytes);
+  void remove(std::string_view piece) { pieces_.erase(std::string(piece)); }
+  /// Calls take(piece) for each place where one of them stands.
+  void find(std::string_view bytes, const std::function<void(std::string_view)>& take) const;
+
+ private:
+  static constexpr uint64_t kBase = 0x9E3779B97F4A7C15;  // odd: it has an inverse
+  static constexpr int kFilterBits = 22;
+  static constexpr size_t kFilter = size_t{1} << kFilterBits;
+
+  template <typename Visit>
+  void roll(std::string_view bytes, Visit&& visit) const;
+
+  size_t length_;
+  std::unordered_set<std::string> pieces_;
+  std::vector<bool> filter_;  // by the first bits of the hash; the others are in no piece
+};
+
+/// Looks for remains of documents that were forgotten in every file of a store, byte by byte: for
+/// all runs of 16 bytes of their text that begin at a multiple of 16, and all runs of eight tokens
+/// that begin at a multiple of eight, as numbers of 16 and of 32 bits. So a rest of 31 bytes of
+/// text or of 15 tokens is found wherever it stands. What remaining documents have too is theirs
+/// and is left out.
+class Remains {
+ public:
+  /// Adds a document, while the store holds it.
+  void add(const MemoStore& store, const StoredDocument& document);
+  /// Leaves out what the documents of the store have: those that remain.
+  void leave_out(const MemoStore& store);
+  /// Scans all files of the folder, in the order of their names. This process must have none of
+  /// them open. on_progress: bytes read, of all. Throws SystemError.
+  std::vector<ScannedFile> scan(
+      const std::filesystem::path& folder,
+      const std::function<void(int64_t done, int64_t of)>& on_progress) const;
+
+ private:
+  static constexpr size_t kText = 16, kTokens = 8;  // bytes, tokens
+  std::array<PieceSet, 3> sets_ = {PieceSet(kText), PieceSet(2 * kTokens), PieceSet(4 * kTokens)};
+};
 
 /// A document that was erased: enough to recognise its text, and none of it.
 struct ErasedDocument {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tessera/base/error.h"
-#include "tessera/memo/window_pairs.h"
+#include "tessera/memo/window_code.h"
 
 namespace tessera::store {
 

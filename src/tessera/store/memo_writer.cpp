@@ -10,8 +10,8 @@
 #include "tessera/store/detail/new_folder.h"
 #include "tessera/store/detail/token_pieces.h"
 #include "tessera/store/digest.h"
-#include "tessera/store/document_text.h"
 #include "tessera/store/sqlite.h"
+#include "tessera/store/text_search.h"
 
 namespace tessera::store {
 namespace {

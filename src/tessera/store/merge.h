@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <vector>
 
+#include "tessera/data/tokenizer.h"
 #include "tessera/store/ledger.h"
 
 namespace tessera::store {
@@ -16,5 +18,20 @@ namespace tessera::store {
 LedgerTotals merge_stores(const std::filesystem::path& out,
                           const std::vector<std::filesystem::path>& stores,
                           const std::function<void(int64_t done)>& on_progress = {});
+
+/// A byte-level BPE vocabulary of at most this size, learned from the documents that a store holds
+/// now. Throws UsageError if it holds none; DataError and SystemError as MemoStore.
+Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t vocabulary,
+                                 const std::function<void(int64_t tokens)>& on_progress = {});
+
+/// Gives a store another tokenizer: memorizes its documents again in a new folder beside it, with
+/// their times and metadata, and puts that in its place in one step. A process killed at any moment
+/// leaves the store before it or after it. The store then has the digest of one that was created
+/// with this tokenizer. The folder above must be writable. Throws std::runtime_error if another
+/// process is writing; DataError if a document's tokens do not give back the text that was
+/// memorized; DataError and SystemError as MemoStore. While an InterruptGuard lives, a signal ends
+/// it with Interrupted, and the store stays as it was.
+LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& tokenizer,
+                           const std::function<void(int64_t documents)>& on_progress = {});
 
 }  // namespace tessera::store

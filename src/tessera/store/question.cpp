@@ -7,8 +7,8 @@
 
 #include "tessera/store/detail/normal_form.h"
 #include "tessera/store/detail/word_alignment.h"
-#include "tessera/store/document_text.h"
 #include "tessera/store/recall.h"
+#include "tessera/store/text_search.h"
 
 namespace tessera::store {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tessera/memo/readable_memory.h"
-#include "tessera/store/store_config.h"
+#include "tessera/store/store_folder.h"
 
 namespace tessera::store {
 

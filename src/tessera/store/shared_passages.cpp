@@ -7,12 +7,12 @@
 #include <unordered_set>
 
 #include "tessera/store/detail/word_alignment.h"
-#include "tessera/store/document_text.h"
+#include "tessera/store/text_search.h"
 
 namespace tessera::store {
 namespace {
 
-constexpr size_t kWords = 12;  // of the shortest passage
+constexpr size_t kShortestPassage = 12;  // in words
 
 /// Calls take(hash of the last words, line) at each word that ends a window of `length` words.
 template <typename Take>
@@ -56,7 +56,7 @@ std::vector<SharedPassages> shared_passages(
     const int64_t count = count_words(ledger, tokenizer, document);
     if (count == 0) continue;
     words += count;
-    const size_t length = std::min(kWords, static_cast<size_t>(count));
+    const size_t length = std::min(kShortestPassage, static_cast<size_t>(count));
     lengths.insert(length);
     for_each_window(ledger, tokenizer, document, length, [&](size_t window, int64_t) {
       if (window != 0) sought.insert(window);

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "tessera/base/config.h"
+#include "tessera/store/memo_store.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 #include "tessera/store/recall_measure.h"
-#include "tessera/store/statistics.h"
 #include "tessera/store/text_search.h"
 #include "tessera/store/verify.h"
 

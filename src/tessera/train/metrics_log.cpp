@@ -1,15 +1,142 @@
 #include "tessera/train/metrics_log.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
+#include <bit>
 #include <cerrno>
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tessera/base/file.h"
 
 namespace tessera {
+
+namespace {
+
+using config::Json;
+
+struct Scalar {
+  std::string name;
+  double value;
+};
+
+/// The numbers of a line that are finite, but for those that say when they were.
+std::vector<Scalar> scalars_of(const Json& line) {
+  static const std::set<std::string> kAxes = {"step", "tokens", "elapsed_seconds"};
+  std::vector<Scalar> scalars;
+  const auto add = [&](const char* group, const Json& values) {
+    for (const auto& [name, value] : values.items())
+      if (value.is_number() && std::isfinite(value.get<double>()) && !kAxes.contains(name))
+        scalars.push_back({fmt::format("{}/{}", group, name), value.get<double>()});
+  };
+  if (line.value("kind", "") == "evaluation")
+    add("validation", line.value("metrics", Json::object()));
+  else
+    add("training", line);
+  return scalars;
+}
+
+double elapsed_seconds(const Json& line) {
+  return line.value("elapsed_seconds", 0.0);
+}
+
+/// CRC-32C (Castagnoli), as RFC 3720, B.4 has it.
+uint32_t crc32c(std::string_view bytes) {
+  static const auto kTable = [] {
+    std::array<uint32_t, 256> table{};
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      uint32_t rest = byte;
+      for (int bit = 0; bit < 8; ++bit) rest = rest >> 1 ^ (rest & 1 ? 0x82F63B78u : 0);
+      table[byte] = rest;
+    }
+    return table;
+  }();
+  uint32_t crc = ~0u;
+  for (const char byte : bytes) crc = crc >> 8 ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xFF];
+  return ~crc;
+}
+
+/// Little-endian.
+template <typename Number>
+std::string fixed(Number number) {
+  std::string bytes(sizeof number, '\0');
+  for (size_t i = 0; i < sizeof number; ++i) bytes[i] = static_cast<char>(number >> 8 * i);
+  return bytes;
+}
+
+std::string record(const std::string& data) {
+  const auto masked = [](std::string_view bytes) {
+    return fixed(std::rotr(crc32c(bytes), 15) + 0xA282EAD8u);
+  };
+  const std::string length = fixed(uint64_t{data.size()});
+  return length + masked(length) + data + masked(data);
+}
+
+std::string varint(uint64_t number) {
+  std::string bytes;
+  for (; number >= 0x80; number >>= 7) bytes += static_cast<char>(number | 0x80);
+  return bytes + static_cast<char>(number);
+}
+
+/// Fields of protocol buffers: number and wire type, then the value.
+std::string text_field(int number, const std::string& text) {
+  return static_cast<char>(number << 3 | 2) + varint(text.size()) + text;
+}
+std::string varint_field(int number, uint64_t value) {
+  return static_cast<char>(number << 3) + varint(value);
+}
+std::string double_field(int number, double value) {
+  return static_cast<char>(number << 3 | 1) + fixed(std::bit_cast<uint64_t>(value));
+}
+std::string float_field(int number, float value) {
+  return static_cast<char>(number << 3 | 5) + fixed(std::bit_cast<uint32_t>(value));
+}
+
+/// tensorflow.Event: wall_time = 1, step = 2, file_version = 3, summary = 5; of a summary's value =
+/// 1: tag = 1, simple_value = 2.
+std::string event_of(const Json& line, double began) {
+  std::string summary;
+  for (const auto& [name, value] : scalars_of(line))
+    summary += text_field(1, text_field(1, name) + float_field(2, static_cast<float>(value)));
+  if (summary.empty()) return "";
+  return record(double_field(1, began + elapsed_seconds(line)) +
+                varint_field(2, static_cast<uint64_t>(line.at("step").get<int64_t>())) +
+                text_field(5, summary));
+}
+
+std::string rows_of(const Json& line) {
+  std::string rows;
+  for (const auto& [name, value] : scalars_of(line))
+    rows += fmt::format("{},{},{},{}\n", line.at("step").get<int64_t>(), elapsed_seconds(line),
+                        name, value);
+  return rows;
+}
+
+}  // namespace
+
+MetricsForm jsonl_form() {
+  return {"metrics.jsonl", "", [](const Json& line) {
+            return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+          }};
+}
+
+MetricsForm csv_form() {
+  return {"metrics.csv", "step,elapsed_seconds,name,value\n", rows_of};
+}
+
+MetricsForm tensorboard_form(double began) {
+  return {"tensorboard/events.out.tfevents.tessera",
+          record(double_field(1, began) + text_field(3, "brain.Event:2")),
+          [began](const Json& line) { return event_of(line, began); }};
+}
 
 using config::Json;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,5 +89,59 @@ bool is_optimizer_state(std::string_view name);
 /// What brings a gradient of this norm down to at most `clip` (0: never): min(1, clip / (norm +
 /// 1e-6)), as torch's clip_grad_norm_.
 double clip_scale(double norm, double clip);
+
+struct AdamWConfig {
+  double weight_decay = 0.1;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  bool bias_correction = true;  ///< without it, as in Apple's MLX, the powers beta^t below are 0
+};
+
+/// Whether a parameter decays: whether it has two or more dimensions. Matrices, embeddings and
+/// persistent memories do; gains and per-head scalars [H] do not.
+bool decays_by_dimension(const std::string& name, const at::Tensor& parameter);
+
+/// AdamW (Loshchilov & Hutter 2019, algorithm 2), in one pass over the memory. With t updates made,
+/// rate a, decay d and g the gradient times gradient_scale:
+///     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
+///     p = p (1 - a d) - a / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + epsilon).
+/// In files "adamw.m.NAME" and "adamw.v.NAME".
+class AdamW : public Optimizer {
+ public:
+  using DecayRule = std::function<bool(const std::string& name, const at::Tensor& parameter)>;
+
+  /// Throws as Optimizer does.
+  AdamW(const NamedTensors& parameters, AdamWConfig config,
+        const DecayRule& decays = decays_by_dimension);
+
+ private:
+  void update(double learning_rate, double gradient_scale) override;
+
+  AdamWConfig config_;
+  std::vector<bool> decays_;  // of each parameter
+};
+
+struct RmspropConfig {
+  double smoothing = 0.99;
+  double momentum = 0.9;
+  double epsilon = 1e-8;
+};
+
+/// RMSprop (Tieleman & Hinton 2012) with momentum, as PyTorch has it. With rate a, smoothing s,
+/// momentum u and g the gradient times gradient_scale:
+///     v = s v + (1 - s) g^2,  b = u b + g / (sqrt(v) + epsilon),  p = p - a b.
+/// With u = 0.9 a steady gradient moves p ten times as fast as without momentum. In files
+/// "rmsprop.v.NAME" and "rmsprop.b.NAME".
+class Rmsprop : public Optimizer {
+ public:
+  /// Throws as Optimizer does.
+  Rmsprop(const NamedTensors& parameters, RmspropConfig config);
+
+ private:
+  void update(double learning_rate, double gradient_scale) override;
+
+  RmspropConfig config_;
+};
 
 }  // namespace tessera

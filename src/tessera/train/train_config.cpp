@@ -1,11 +1,24 @@
 #include "tessera/train/train_config.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "tessera/base/error.h"
-#include "tessera/train/detail/rmsprop.h"
+#include "tessera/train/optimizer.h"
 
 namespace tessera {
+
+double Schedule::at(int64_t step) const {
+  check_argument(step >= 0, "Schedule::at: step is {}, expected 0 or more", step);
+  if (step < warmup_steps)
+    return learning_rate * static_cast<double>(step) / static_cast<double>(warmup_steps);
+  if (step >= decay_steps) return min_learning_rate;
+  const double share =
+      static_cast<double>(step - warmup_steps) / static_cast<double>(decay_steps - warmup_steps);
+  const double left =
+      decay == Decay::kCosine ? (1.0 + std::cos(std::numbers::pi * share)) / 2.0 : 1.0 - share;
+  return min_learning_rate + (learning_rate - min_learning_rate) * left;
+}
 
 void TrainConfig::check(std::string_view where) const {
   const auto require = [&](bool holds, std::string_view name, auto found, std::string_view wanted) {

@@ -1,4 +1,4 @@
-#include "lab/baseline/content_weights.h"
+#include "lab/baseline/addressed_memory.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>

@@ -1,4 +1,4 @@
-#include "lab/baseline/erase_and_add.h"
+#include "lab/baseline/addressed_memory.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>

@@ -1,4 +1,4 @@
-#include "lab/baseline/gated_delta_rule.h"
+#include "lab/baseline/gated_deltanet.h"
 
 #include <cmath>
 

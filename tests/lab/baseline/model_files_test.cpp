@@ -32,6 +32,18 @@ TEST_F(BaselineFiles, AFolderHoldsThem) {
   }
 }
 
+TEST_F(BaselineFiles, AFolderHoldsAQuestionAnswerer) {
+  const auto model = model_kind("question_answerer")
+                         .make({{"vocabulary", 9}, {"words", 4}, {"width", 6}}, 3, at::kCPU);
+  save_model(folder_, *model);
+  const auto loaded = load_sequence_model(folder_);
+  EXPECT_EQ(loaded->kind(), "question_answerer");
+  EXPECT_EQ(loaded->hyper_parameters(), model->hyper_parameters());
+  expect_same(*loaded, *model);
+  const at::Tensor sentences = at::randint(9, {2, 5, 4}, at::kLong);
+  EXPECT_TRUE(loaded->forward(sentences).equal(model->forward(sentences)));
+}
+
 TEST_F(BaselineFiles, RecurrentBlocksAreReadAndKeptInFewerBits) {
   for (const char* kind : {"retnet", "gated_deltanet"}) {
     save_model(folder_ / "floats", *model_of(kind, ""));

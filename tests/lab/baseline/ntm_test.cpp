@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-enum Part : size_t { kMemory, kWeights, kReads };
+constexpr size_t kNtmMemory = 0, kNtmWeights = 1;  // parts of the state
 
 NtmConfig small_ntm() {
   NtmConfig config;
@@ -52,9 +52,9 @@ TEST(Ntm, HeadsMoveByPlaceAndWriteWhereTheyAre) {
     const auto& now = state.as<TensorState>();
     at::Tensor expected = at::ones({4, 2});
     for (int64_t row = 1; row <= t; ++row) expected[row].copy_(at::tensor({5.0F, -2.0F}));
-    EXPECT_TRUE(at::allclose(now.part(kMemory)[0], expected, 0, 1e-5)) << t;
-    EXPECT_NEAR(now.part(kWeights)[0][0][4 - t].item<double>(), 1, 1e-5) << t;
-    EXPECT_NEAR(now.part(kWeights)[0][1][t].item<double>(), 1, 1e-5) << t;
+    EXPECT_TRUE(at::allclose(now.part(kNtmMemory)[0], expected, 0, 1e-5)) << t;
+    EXPECT_NEAR(now.part(kNtmWeights)[0][0][4 - t].item<double>(), 1, 1e-5) << t;
+    EXPECT_NEAR(now.part(kNtmWeights)[0][1][t].item<double>(), 1, 1e-5) << t;
     EXPECT_TRUE(at::allclose(now.part(kReads)[0][0], expected[4 - t], 0, 1e-5)) << t;
   }
 }
@@ -79,7 +79,7 @@ TEST(Ntm, WeightsAreDistributions) {
   config.heads = 3;
   Ntm model(config);
   const SequenceState state = model.read(at::randn({2, 9, 3}), model.empty_state()).state;
-  const at::Tensor weights = state.as<TensorState>().part(kWeights);
+  const at::Tensor weights = state.as<TensorState>().part(kNtmWeights);
   EXPECT_TRUE(at::allclose(weights.sum(2), at::ones({2, 6})));
   EXPECT_GE(weights.min().item<double>(), 0);
 }

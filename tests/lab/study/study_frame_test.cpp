@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "lab/study/folder_name.h"
+#include "lab/study/comparison.h"
 #include "lab/study/study.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"

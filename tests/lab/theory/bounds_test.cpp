@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/plan/association_task.h"
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/statistics.h"
 
 namespace tessera::theory {

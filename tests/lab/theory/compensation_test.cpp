@@ -9,8 +9,8 @@
 
 #include "lab/theory/embedding_models.h"
 #include "tessera/base/error.h"
+#include "tessera/plan/association_task.h"
 #include "tessera/plan/gaussian_field.h"
-#include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/population_error.h"
 
 namespace tessera::theory {

@@ -6,7 +6,6 @@
 
 #include "lab/theory/descent.h"
 #include "lab/theory/memory_diagnostics.h"
-#include "lab/theory/step_schedule.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/population_error.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "program/serve/server.h"
-#include "tessera/hosts/answer.h"
+#include "tessera/hosts/stores_of_hosts.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/store_json.h"
 #include "tests/program/serve/http_client.h"

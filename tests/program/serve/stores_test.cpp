@@ -15,9 +15,9 @@
 
 #include "program/serve/api_error.h"
 #include "tessera/base/config.h"
-#include "tessera/store/complete.h"
+#include "tessera/store/merge.h"
 #include "tessera/store/question.h"
-#include "tessera/store/rebuild.h"
+#include "tessera/store/recall.h"
 #include "tessera/store/store_json.h"
 #include "tests/program/serve/tiny_service.h"
 #include "tests/store/small_stores.h"

@@ -14,7 +14,6 @@
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/recital.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/memo/window_scores.h"
 #include "tessera/model/memo.h"
 
 namespace tessera::memo_study {

@@ -14,8 +14,8 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
+#include "tessera/model/block_network.h"
 #include "tessera/model/memory_mosaic.h"
-#include "tessera/model/traced_block_network.h"
 #include "tessera/report/line_chart.h"
 
 namespace tessera::memory_mosaics_study {

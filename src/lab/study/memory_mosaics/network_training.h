@@ -3,7 +3,7 @@
 #include <string>
 
 #include "lab/study/comparison.h"
-#include "tessera/memory/mosaic/memory_options.h"
+#include "tessera/memory/mosaic/extractors.h"
 #include "tessera/text/text_results.h"
 
 /// Networks of the same size that are trained on the same text in the same order.

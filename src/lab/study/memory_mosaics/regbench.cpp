@@ -6,8 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "lab/study/chosen_by_name.h"
-#include "lab/study/folder_name.h"
+#include "lab/study/comparison.h"
 #include "lab/study/memory_mosaics/regbench_outcome.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/error.h"

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "lab/study/folder_name.h"
+#include "lab/study/comparison.h"
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/error.h"

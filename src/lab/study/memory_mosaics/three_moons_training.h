@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "lab/study/comparison.h"
-#include "lab/task/moons/disentanglement.h"
+#include "lab/task/moons/complex_mosaic.h"
 #include "lab/task/moons/three_moons.h"
 #include "lab/task/sequence/task_learner.h"
-#include "tessera/model/complex_mosaic.h"
 
 /// The trainings of the study three-moons.
 namespace tessera::memory_mosaics_study {

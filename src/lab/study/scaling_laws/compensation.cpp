@@ -9,7 +9,7 @@
 #include "lab/theory/embedding_models.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
-#include "tessera/plan/memory_scheme.h"
+#include "tessera/plan/association_task.h"
 #include "tessera/plan/population_error.h"
 
 namespace tessera::scaling_laws {

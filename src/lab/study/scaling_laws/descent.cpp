@@ -8,7 +8,6 @@
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/score_descent.h"
-#include "lab/theory/step_schedule.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"

@@ -12,8 +12,8 @@
 #include "lab/theory/general_weights.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
+#include "tessera/plan/association_task.h"
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/planner.h"
 #include "tessera/plan/population_error.h"
 

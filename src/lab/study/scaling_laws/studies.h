@@ -8,7 +8,6 @@
 
 #include "lab/study/study.h"
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/memory_scheme.h"
 #include "tessera/plan/statistics.h"
 #include "tessera/report/heat_map.h"
 

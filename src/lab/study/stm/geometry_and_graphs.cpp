@@ -3,7 +3,7 @@
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/solved_samples.h"
 #include "lab/study/stm/studies.h"
-#include "lab/task/geometry/convex_hull_task.h"
+#include "lab/task/geometry/convex_hull.h"
 #include "lab/task/geometry/travelling_salesman.h"
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/sequence/task_kinds.h"

@@ -14,7 +14,6 @@
 #include "lab/baseline/ntm.h"
 #include "lab/baseline/rmc.h"
 #include "lab/baseline/vector_lstm.h"
-#include "lab/study/chosen_by_name.h"
 #include "lab/study/comparison.h"
 #include "lab/task/sequence/task_learner.h"
 #include "tessera/model/stm.h"

@@ -6,10 +6,32 @@
 #include <unordered_set>
 
 #include "lab/task/babi/story_reader.h"
-#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 
 namespace tessera::task {
+
+std::string answer_word(const std::string& answer) {
+  std::string word = answer;
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+  return word;
+}
+
+void collect_words(const BabiStory& story, std::set<std::string>& words) {
+  for (const BabiLine& line : story) {
+    for (std::string& word : babi_words(line.text)) words.insert(std::move(word));
+    if (line.is_question()) words.insert(answer_word(line.answer));
+  }
+}
+
+BabiVocabulary::BabiVocabulary(const std::set<std::string>& words) : words_{""} {
+  for (const std::string& word : words) {
+    ids_.emplace(word, size());
+    words_.push_back(word);
+  }
+}
+
 namespace {
 
 constexpr std::array kSplits = {Split::kTraining, Split::kValidation, Split::kTest};

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/sequence_task.h"
 #include "lab/task/task_name.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
@@ -21,7 +21,6 @@ namespace {
 using config::Json;
 
 constexpr int64_t kEvaluationRows = 64;
-constexpr double kPercent = 100;
 
 BabiTrainingConfig checked(const BabiTrainingConfig& config) {
   check_range(config.validation_stories, 1, int64_t{1} << 40, "validation_stories");
@@ -131,7 +130,7 @@ std::string BabiLearner::digest() const {
 }
 
 std::vector<ShownMetric> BabiLearner::shown() const {
-  return {{"error", "wrong answers (%)", kPercent}, {"loss", "loss (nats/question)", 1, 4}};
+  return {{"error", "wrong answers (%)", 100}, {"loss", "loss (nats/question)", 1, 4}};
 }
 
 void BabiLearner::add_results(const Trained& trained, StudyResults& results) {
@@ -141,7 +140,7 @@ void BabiLearner::add_results(const Trained& trained, StudyResults& results) {
               {"task", "wrong answers (%)", "questions", "of them in training (%)",
                "wrong answers to the others (%)"});
   const auto percent = [&](const std::string& metric, int decimals) {
-    return Cell::fixed(kPercent * trained.test.at(metric), decimals);
+    return Cell::fixed(100 * trained.test.at(metric), decimals);
   };
   for (const int64_t task : data_.config().tasks)
     table.add_row({task, percent(babi_error_metric(task), 2),

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lab/task/babi/babi_batch.h"
-#include "tessera/model/question_answerer.h"
+#include "lab/task/babi/question_answerer.h"
 #include "tessera/train/learner.h"
 
 namespace tessera::task {

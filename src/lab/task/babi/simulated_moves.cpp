@@ -1,11 +1,196 @@
 // Tasks 1, 2, 3, 5, 6, 7 and 8: people who move between rooms and carry objects.
+
 #include <fmt/format.h>
 
-#include "lab/task/babi/household.h"
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "lab/task/babi/simulated_tasks.h"
 
 namespace tessera::task {
 namespace {
+
+/// How often the people of a household do what, relative to each other; what nobody can do at a
+/// moment is left out of the draw.
+struct Habits {
+  double move = 1, get = 0, drop = 0, give = 0;
+  double get_there = 1;  ///< chance that "there" follows "picked up the milk"
+  double drop_there = 0.2;
+};
+
+/// People who move between rooms and carry objects, and what a reader of the story can know of
+/// them. At the beginning everybody and everything is somewhere, untold.
+class Household {
+ public:
+  Household(Narrator& narrator, Names people, Names rooms, Names objects, const Habits& habits);
+
+  /// Somebody does something, and it is told.
+  void act();
+
+  /// Where a statement put somebody or something.
+  struct Place {
+    std::string_view room;
+    int64_t line;  ///< of that statement
+    bool operator==(const Place&) const = default;
+  };
+  struct Person {
+    std::string_view name;
+    std::string_view room;
+    std::optional<Place> told;              ///< where the reader knows them to be
+    std::vector<std::string_view> carries;  ///< in the order of getting them
+    std::vector<int64_t> events;            ///< lines in which they got, gave or lost an object
+  };
+  struct Object {
+    std::string_view name;
+    std::string_view room;  ///< where it lies; that of its holder while it is carried
+    std::optional<size_t> holder;
+    int64_t last_event = 0;     ///< the line of the last get, drop or give; 0 for none
+    std::optional<Place> told;  ///< where the reader knows it to be
+    std::vector<Place> way;     ///< told places since it was last got, different in a row
+  };
+  struct Gift {
+    std::string_view giver, object, receiver;
+    int64_t line;
+  };
+
+  const std::vector<Person>& people() const { return people_; }
+  const std::vector<Object>& objects() const { return objects_; }
+  const std::vector<Gift>& gifts() const { return gifts_; }
+
+ private:
+  struct Deed {
+    size_t person, object, receiver;
+  };
+  std::vector<Deed> possible_gets() const;
+  std::vector<Deed> possible_drops() const;
+  std::vector<Deed> possible_gifts() const;
+  void move();
+  void get(const Deed& deed);
+  void drop(const Deed& deed);
+  void give(const Deed& deed);
+  /// The reader learns where the object is from where its holder is.
+  void follow(Object& object, const std::optional<Place>& place);
+  std::string there(double chance);
+
+  Narrator& narrator_;
+  Names rooms_;
+  Habits habits_;
+  std::vector<Person> people_;
+  std::vector<Object> objects_;
+  std::vector<Gift> gifts_;
+};
+
+Household::Household(Narrator& narrator, Names people, Names rooms, Names objects,
+                     const Habits& habits)
+    : narrator_(narrator), rooms_(rooms), habits_(habits) {
+  for (std::string_view name : people)
+    people_.push_back(
+        {.name = name, .room = narrator.pick(rooms), .told = {}, .carries = {}, .events = {}});
+  for (std::string_view name : objects)
+    objects_.push_back(
+        {.name = name, .room = narrator.pick(rooms), .holder = {}, .told = {}, .way = {}});
+}
+
+void Household::act() {
+  const auto gets = possible_gets(), drops = possible_drops(), gifts = possible_gifts();
+  const double get = gets.empty() ? 0 : habits_.get, drop = drops.empty() ? 0 : habits_.drop,
+               give = gifts.empty() ? 0 : habits_.give;
+  double draw = narrator_.random().uniform() * (habits_.move + get + drop + give);
+  if ((draw -= get) < 0)
+    this->get(narrator_.pick(gets));
+  else if ((draw -= drop) < 0)
+    this->drop(narrator_.pick(drops));
+  else if ((draw -= give) < 0)
+    this->give(narrator_.pick(gifts));
+  else
+    move();
+}
+
+std::vector<Household::Deed> Household::possible_gets() const {
+  std::vector<Deed> deeds;
+  for (size_t p = 0; p < people_.size(); ++p)
+    for (size_t o = 0; o < objects_.size(); ++o)
+      if (!objects_[o].holder && objects_[o].room == people_[p].room) deeds.push_back({p, o, p});
+  return deeds;
+}
+
+std::vector<Household::Deed> Household::possible_drops() const {
+  std::vector<Deed> deeds;
+  for (size_t o = 0; o < objects_.size(); ++o)
+    if (const auto holder = objects_[o].holder) deeds.push_back({*holder, o, *holder});
+  return deeds;
+}
+
+std::vector<Household::Deed> Household::possible_gifts() const {
+  std::vector<Deed> deeds;
+  for (const Deed& held : possible_drops())
+    for (size_t p = 0; p < people_.size(); ++p)
+      if (p != held.person && people_[p].room == people_[held.person].room)
+        deeds.push_back({held.person, held.object, p});
+  return deeds;
+}
+
+void Household::move() {
+  const auto p = static_cast<size_t>(narrator_.random().below(people_.size()));
+  Person& person = people_[p];
+  std::string_view room = person.room;
+  while (room == person.room) room = narrator_.pick(rooms_);
+  person.room = room;
+  person.told = Place{
+      room, narrator_.tell(fmt::format("{} {} the {}.", person.name, narrator_.moved_to(), room))};
+  for (Object& object : objects_)
+    if (object.holder == p) follow(object, person.told);
+}
+
+std::string Household::there(double chance) {
+  return narrator_.chance(chance) ? " there" : "";
+}
+
+void Household::get(const Deed& deed) {
+  Person& person = people_[deed.person];
+  Object& object = objects_[deed.object];
+  object.last_event =
+      narrator_.tell(fmt::format("{} {} the {}{}.", person.name, narrator_.picked_up(), object.name,
+                                 there(habits_.get_there)));
+  object.holder = deed.person;
+  object.way.clear();
+  follow(object, person.told);
+  person.carries.push_back(object.name);
+  person.events.push_back(object.last_event);
+}
+
+void Household::drop(const Deed& deed) {
+  Person& person = people_[deed.person];
+  Object& object = objects_[deed.object];
+  object.last_event = narrator_.tell(fmt::format(
+      "{} {} the {}{}.", person.name, narrator_.dropped(), object.name, there(habits_.drop_there)));
+  object.holder.reset();
+  std::erase(person.carries, object.name);
+  person.events.push_back(object.last_event);
+}
+
+void Household::give(const Deed& deed) {
+  Person &giver = people_[deed.person], &receiver = people_[deed.receiver];
+  Object& object = objects_[deed.object];
+  object.last_event = narrator_.tell(
+      fmt::format("{} {} the {} to {}.", giver.name, narrator_.gave(), object.name, receiver.name));
+  object.holder = deed.receiver;
+  std::erase(giver.carries, object.name);
+  receiver.carries.push_back(object.name);
+  giver.events.push_back(object.last_event);
+  receiver.events.push_back(object.last_event);
+  gifts_.push_back({giver.name, object.name, receiver.name, object.last_event});
+}
+
+void Household::follow(Object& object, const std::optional<Place>& place) {
+  object.room = place ? place->room : people_[*object.holder].room;
+  object.told = place;
+  if (place && (object.way.empty() || object.way.back().room != place->room))
+    object.way.push_back(*place);
+}
 
 constexpr int64_t kQuestions = 5;
 

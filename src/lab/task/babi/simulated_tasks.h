@@ -1,8 +1,45 @@
 #pragma once
 
-#include "lab/task/babi/narrator.h"
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/task/babi/story.h"
+#include "tessera/base/random.h"
 
 namespace tessera::task {
+
+using Names = std::span<const std::string_view>;
+
+inline constexpr std::string_view kPeople[] = {"Mary", "John", "Daniel", "Sandra"};
+inline constexpr std::string_view kRooms[] = {"kitchen", "bathroom", "bedroom",
+                                              "garden",  "office",   "hallway"};
+inline constexpr std::string_view kObjects[] = {"milk", "football", "apple"};
+
+/// Writes a simulated story line by line.
+class Narrator : public Draws {
+ public:
+  using Draws::Draws;
+
+  /// Appends a statement; returns the number of its line, from 1.
+  int64_t tell(std::string statement);
+  void ask(std::string question, std::string answer, std::vector<int64_t> support);
+
+  /// "moved to", "went back to", …
+  std::string_view moved_to();
+  std::string_view picked_up();
+  std::string_view dropped();
+  std::string_view gave();
+
+  int64_t questions() const { return questions_; }
+  BabiStory take() { return std::move(story_); }
+
+ private:
+  BabiStory story_;
+  int64_t questions_ = 0;
+};
 
 // One story of each task of Weston et al. 2015, by its number there.
 

@@ -5,7 +5,7 @@
 
 #include "lab/task/babi/babi_data.h"
 #include "lab/task/babi/simulated_tasks.h"
-#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 
 namespace tessera::task {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/check_range.h"
 #include "lab/task/sequence/draws.h"
+#include "lab/task/sequence/sequence_task.h"
 
 namespace tessera::task {
 

@@ -1,13 +1,97 @@
 #include "lab/task/geometry/travelling_salesman.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "lab/task/geometry/tour.h"
-#include "lab/task/sequence/check_range.h"
 #include "lab/task/sequence/draws.h"
+#include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/error.h"
 
 namespace tessera::task {
+
+namespace {
+
+/// The table of Held & Karp over the points 1 … N-1; sets of them are bit masks, where bit i is
+/// point i + 1.
+class HeldKarp {
+ public:
+  explicit HeldKarp(std::span<const Point> points)
+      : points_(points),
+        count_(points.size() - 1),
+        shortest_((size_t{1} << count_) * count_, std::numeric_limits<double>::infinity()) {
+    for (size_t last = 0; last < count_; ++last)
+      at(size_t{1} << last, last) = distance(points_[0], points_[last + 1]);
+    for (size_t set = 1; set < size_t{1} << count_; ++set)
+      for (size_t last = 0; last < count_; ++last)
+        if (set >> last & 1) extend(set, last);
+  }
+
+  std::vector<int64_t> tour() const {
+    std::vector<int64_t> backwards;
+    size_t set = (size_t{1} << count_) - 1;
+    size_t next_point = 0;
+    while (set != 0) {
+      const size_t last = best_last(set, next_point);
+      next_point = last + 1;
+      backwards.push_back(static_cast<int64_t>(next_point));
+      set &= ~(size_t{1} << last);
+    }
+    backwards.push_back(0);
+    std::reverse(backwards.begin(), backwards.end());
+    return backwards;
+  }
+
+ private:
+  /// Length of the shortest way from point 0 through all of `set` that ends in its member `last`.
+  double& at(size_t set, size_t last) { return shortest_[set * count_ + last]; }
+  double at(size_t set, size_t last) const { return shortest_[set * count_ + last]; }
+
+  void extend(size_t set, size_t last) {
+    for (size_t next = 0; next < count_; ++next) {
+      if (set >> next & 1) continue;
+      double& longer = at(set | size_t{1} << next, next);
+      longer = std::min(longer, at(set, last) + distance(points_[last + 1], points_[next + 1]));
+    }
+  }
+
+  size_t best_last(size_t set, size_t next_point) const {
+    size_t best = 0;
+    double best_length = std::numeric_limits<double>::infinity();
+    for (size_t last = 0; last < count_; ++last) {
+      if (!(set >> last & 1)) continue;
+      const double length = at(set, last) + distance(points_[last + 1], points_[next_point]);
+      if (length < best_length) {
+        best_length = length;
+        best = last;
+      }
+    }
+    return best;
+  }
+
+  std::span<const Point> points_;
+  size_t count_;
+  std::vector<double> shortest_;
+};
+
+}  // namespace
+
+double tour_length(std::span<const Point> points, std::span<const int64_t> order) {
+  double length = 0;
+  for (size_t i = 0; i < order.size(); ++i)
+    length += distance(points[static_cast<size_t>(order[i])],
+                       points[static_cast<size_t>(order[(i + 1) % order.size()])]);
+  return length;
+}
+
+std::vector<int64_t> shortest_tour(std::span<const Point> points) {
+  check_argument(!points.empty() && std::ssize(points) <= kMostTourPoints,
+                 "shortest_tour: {} points, expected 1 to {}", points.size(), kMostTourPoints);
+  if (points.size() == 1) return {0};
+  std::vector<int64_t> tour = HeldKarp(points).tour();
+  if (tour.size() > 2 && tour.back() < tour[1]) std::reverse(tour.begin() + 1, tour.end());
+  return tour;
+}
 
 TravellingSalesman::TravellingSalesman(const TravellingSalesmanConfig& config) : config_(config) {
   check_range(config.most_points, 3, 4096, "travelling_salesman: most_points");

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/check_range.h"
 #include "lab/task/sequence/draws.h"
+#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {

@@ -94,11 +94,8 @@ void PongNetwork::initialise(uint64_t seed) {
   agent->initialise(seed);
 }
 
-void add_pong_agent() {
-  [[maybe_unused]] static const bool added = [] {
-    add_model_kinds({model_kind_of<PongNetwork>("agent that plays Pong; reads frames")});
-    return true;
-  }();
+ModelKind pong_network_kind() {
+  return model_kind_of<PongNetwork>("agent that plays Pong; reads frames");
 }
 
 }  // namespace tessera::task

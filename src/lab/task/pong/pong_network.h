@@ -53,7 +53,6 @@ class PongNetwork : public SequenceModel {
   PongNetworkConfig config_;
 };
 
-/// Makes the kind known to model directories. A program calls it when it starts.
-void add_pong_agent();
+ModelKind pong_network_kind();
 
 }  // namespace tessera::task

@@ -4,9 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "lab/task/sequence/check_range.h"
-#include "lab/task/sequence/decimal.h"
 #include "lab/task/sequence/draws.h"
+#include "lab/task/sequence/sequence_task.h"
 
 namespace tessera::task {
 

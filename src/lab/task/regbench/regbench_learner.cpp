@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "lab/task/sequence/check_range.h"
+#include "lab/task/sequence/sequence_task.h"
 #include "lab/task/task_name.h"
 #include "tessera/base/config_tables.h"
 #include "tessera/base/error.h"

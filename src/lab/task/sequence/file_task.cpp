@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "lab/task/sequence/file_samples.h"
+#include "lab/task/sequence/sample_file.h"
 #include "tessera/base/error.h"
 #include "tessera/tensor/tensor_file.h"
 

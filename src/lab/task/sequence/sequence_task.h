@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/error.h"
 
 namespace tessera::task {
 
@@ -107,5 +109,27 @@ constexpr std::array<std::string_view, 3> enum_names(Split) {
 
 /// The seed of a split's samples.
 uint64_t split_seed(uint64_t seed, Split split);
+
+/// Throws UsageError unless low <= value <= high. what: "copy: bits".
+inline void check_range(int64_t value, int64_t low, int64_t high, std::string_view what) {
+  if (value < low || value > high)
+    throw UsageError("{} is {}, expected a whole number from {} to {}", what, value, low, high);
+}
+
+/// The number of fewest decimals that reads back as this float: 0.1F is 0.1, not
+/// 0.10000000149011612. For data files.
+inline double shortest_decimal(float number) {
+  std::array<char, 32> text;
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), number);
+  double decimal = 0;
+  std::from_chars(text.data(), written.ptr, decimal);
+  return decimal;
+}
+
+inline std::vector<double> shortest_decimals(std::span<const float> numbers) {
+  std::vector<double> decimals;
+  for (float number : numbers) decimals.push_back(shortest_decimal(number));
+  return decimals;
+}
 
 }  // namespace tessera::task

@@ -7,7 +7,7 @@
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
 #include "lab/task/copy/copy.h"
-#include "lab/task/geometry/convex_hull_task.h"
+#include "lab/task/geometry/convex_hull.h"
 #include "lab/task/geometry/travelling_salesman.h"
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/moons/three_moons.h"

@@ -1,7 +1,7 @@
 #include "lab/task/sequence/training_config.h"
 
-#include "lab/task/sequence/check_range.h"
 #include "lab/task/sequence/file_task.h"
+#include "lab/task/sequence/sequence_task.h"
 #include "lab/task/sequence/task_kinds.h"
 #include "tessera/base/config_tables.h"
 #include "tessera/base/error.h"

@@ -6,7 +6,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/check_range.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 #include "tessera/data/text_source.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/model/weight_format.h"
+#include "tessera/model/model_kind.h"
 
 namespace tessera {
 

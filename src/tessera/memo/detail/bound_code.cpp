@@ -12,8 +12,8 @@
 namespace tessera::memo {
 namespace {
 
-constexpr int64_t kLargestBlock = 1024;            // tokens
-constexpr uint64_t kTokenStream = 0x746f6b656e73;  // Philox stream of the token codes
+constexpr int64_t kLargestBlock = 1024;           // tokens
+constexpr uint64_t kCodeStream = 0x746f6b656e73;  // Philox stream of the token codes
 
 /// 2^p, the tokens whose codes are orthogonal to each other.
 int64_t block_of(int64_t dimension) {
@@ -75,7 +75,7 @@ BoundCode::BoundCode(const TextMemoryConfig& config)
       block_(block_of(config.dimension)) {
   const int64_t blocks = (config.vocabulary + block_ - 1) / block_;
   token_masks_.resize(static_cast<size_t>(blocks * words_));
-  draw_words(Philox(config.seed, kTokenStream), 0, blocks * words_, token_masks_.data());
+  draw_words(Philox(config.seed, kCodeStream), 0, blocks * words_, token_masks_.data());
 }
 
 void BoundCode::draw_signs(std::span<const int32_t> window, uint64_t* key, uint64_t* mask) const {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tessera/memory/mosaic/memory_options.h"
+#include "tessera/memory/mosaic/extractors.h"
 #include "tessera/ops/dropout.h"
 
 namespace tessera {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tessera/memory/mosaic/context_memory.h"
-#include "tessera/ops/adaptive_bandwidth.h"
+#include "tessera/ops/key_value_extraction.h"
 
 namespace tessera {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/model/detail/token_ids.h"
 #include "tessera/model/initialisation.h"
+#include "tessera/model/sequence_model.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {

@@ -4,10 +4,127 @@
 
 #include <algorithm>
 
-#include "tessera/report/detail/page_style.h"
 #include "tessera/report/text.h"
 
 namespace tessera {
+
+const std::string_view kPageStyle = R"(:root{color-scheme:light dark;
+--page:#f5f6f7;--card:#fff;--text:#1d2126;--soft:#5c6670;--rule:#e1e5e8;--code:#f1f3f5;--link:#0b6cb4}
+@media (prefers-color-scheme:dark){:root{
+--page:#101215;--card:#171a1e;--text:#e8eaed;--soft:#a3acb5;--rule:#2a2f35;--code:#1f2429;--link:#6cb8ef}}
+*{box-sizing:border-box}
+html{-webkit-text-size-adjust:100%}
+body{margin:0;background:var(--page);color:var(--text);line-height:1.6;font-size:1rem;
+font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",Arial,sans-serif}
+main{max-width:50rem;margin:0 auto;padding:2.5rem 1.25rem 4rem}
+header{margin-bottom:2rem}
+h1{font-size:1.9rem;line-height:1.2;letter-spacing:-.015em;margin:0 0 .4rem;text-wrap:balance}
+.subtitle{color:var(--soft);font-size:1.05rem;margin:0;text-wrap:balance}
+h2{font-size:1.3rem;line-height:1.3;letter-spacing:-.01em;margin:2.75rem 0 .75rem;padding-top:1.1rem;border-top:1px solid var(--rule)}
+p,li{max-width:42rem}p{margin:.75rem 0}ul{padding-left:1.25rem}li{margin:.3rem 0}
+a{color:var(--link);text-underline-offset:.15em}
+nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.35rem 1.1rem;padding:0;margin:1.1rem 0 0;font-size:.92rem}
+nav li{margin:0}
+figure{margin:1.4rem 0;background:var(--card);border:1px solid var(--rule);border-radius:10px;overflow:hidden}
+figure svg{display:block;width:100%;height:auto}
+figure svg.tessera-chart{--surface:var(--card)}
+.narrow{display:none}
+figcaption{padding:0 1rem .8rem;color:var(--soft);font-size:.92rem;max-width:44rem}
+details{border-top:1px solid var(--rule);font-size:.88rem}
+summary{cursor:pointer;padding:.6rem 1rem;color:var(--soft)}
+summary:hover{color:var(--text)}
+details .tools{padding:0 1rem .5rem}
+.scroll{overflow:auto;max-height:26rem}
+.block{position:relative;margin:1rem 0}
+pre{margin:0;padding:.85rem 1rem;background:var(--code);border:1px solid var(--rule);border-radius:8px;overflow:auto;max-height:30rem;white-space:pre-wrap;overflow-wrap:anywhere;
+font:.86rem/1.55 ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;tab-size:4}
+.command pre{padding-right:5.5rem}
+.command span{display:inline-block;max-width:100%}
+.conclusion{font-size:1.12rem;line-height:1.5}
+.label{color:var(--soft);font-size:.88rem;margin:0 0 .3rem}
+button{font:inherit;font-size:.82rem;color:var(--text);background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:.2rem .65rem;cursor:pointer}
+button:hover{border-color:var(--soft)}
+.command button{position:absolute;top:.5rem;right:.5rem}
+:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+.wide-table{overflow-x:auto;margin:1.25rem 0;background:no-repeat scroll;background-attachment:local,local,scroll,scroll;
+background-image:linear-gradient(to right,var(--page) 40%,transparent),linear-gradient(to left,var(--page) 40%,transparent),linear-gradient(to right,#8886,transparent),linear-gradient(to left,#8886,transparent);
+background-position:left,right,left,right;background-size:2rem 100%,2rem 100%,.6rem 100%,.6rem 100%}
+.wide-table table{width:100%}
+table{border-collapse:collapse;font-size:.92rem;font-variant-numeric:tabular-nums;min-width:min(100%,24rem)}
+caption{text-align:left;font-weight:600;padding:0 0 .5rem}
+th{text-align:left;font-weight:600;color:var(--soft);font-size:.85rem;border-bottom:1px solid var(--soft);vertical-align:bottom}
+th,td{padding:.38rem .9rem .38rem 0;overflow-wrap:break-word}
+td{border-bottom:1px solid var(--rule);vertical-align:top;min-width:2.5rem}
+th.number,td.number{text-align:right;overflow-wrap:normal}
+td.number{white-space:nowrap}
+td code{font-size:.85rem}
+figure table{margin:0 1rem 1rem;font-size:.85rem;width:calc(100% - 2rem)}
+figure .scroll thead th{position:sticky;top:0;background:var(--card)}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.35rem 1.25rem;margin:1rem 0;font-size:.92rem}
+dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
+footer{margin-top:3rem;padding-top:1rem;border-top:1px solid var(--rule);color:var(--soft);font-size:.85rem}
+#tip{position:fixed;z-index:1;pointer-events:none;background:#14171a;color:#fff;border:1px solid #3a4046;font-size:.82rem;line-height:1.45;
+padding:.35rem .6rem;border-radius:6px;white-space:pre-line;max-width:20rem;box-shadow:0 2px 10px rgba(0,0,0,.25)}
+@media (max-width:40rem){main{padding:1.5rem .9rem 3rem}h1{font-size:1.5rem}
+.wide{display:none}.narrow{display:block}figure{margin-left:-.35rem;margin-right:-.35rem}
+dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
+@media print{body{background:#fff}figure,pre,table{break-inside:avoid}button{display:none}}
+)";
+
+const std::string_view kPageScript = R"("use strict";
+(() => {
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.hidden = true;
+  document.body.append(tip);
+  // The charts' own titles become our tooltips, so that the browser's do not appear as well.
+  for (const title of document.querySelectorAll("svg title")) {
+    const mark = title.parentNode;
+    if (mark.tagName !== "svg") mark.dataset.tip = title.textContent;
+    title.remove();
+  }
+  document.addEventListener("pointerover", (event) => {
+    const mark = event.target.closest("[data-tip]");
+    tip.hidden = !mark;
+    if (!mark) return;
+    tip.textContent = mark.dataset.tip;
+    const at = mark.getBoundingClientRect();
+    const left = at.left + at.width / 2 - tip.offsetWidth / 2;
+    tip.style.left = Math.max(6, Math.min(left, innerWidth - tip.offsetWidth - 6)) + "px";
+    const above = at.top - tip.offsetHeight - 8;
+    tip.style.top = (above > 4 ? above : at.bottom + 8) + "px";
+  });
+  document.addEventListener("scroll", () => { tip.hidden = true; }, true);
+  const field = (text) => /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  const cellText = (cell) => field(cell.dataset.exact ?? cell.textContent);
+  const tableText = (table) =>
+    [...table.rows].map((row) => [...row.cells].map(cellText).join(",")).join("\n") + "\n";
+  const selectionCopy = (text) => {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  };
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-copy]");
+    if (!button) return;
+    const box = button.closest(".block, details");
+    const table = box.querySelector("table");
+    const text = table ? tableText(table) : box.querySelector("pre").textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      selectionCopy(text);
+    }
+    const label = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = label; }, 1500);
+  });
+})();
+)";
+
 namespace {
 
 constexpr std::size_t kTableRows = 400;

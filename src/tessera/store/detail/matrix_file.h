@@ -7,8 +7,8 @@
 #include <string>
 
 #include "tessera/base/safetensors.h"
-#include "tessera/memo/memory_shard.h"
-#include "tessera/store/store_config.h"
+#include "tessera/memo/readable_memory.h"
+#include "tessera/store/store_folder.h"
 
 namespace tessera::store {
 

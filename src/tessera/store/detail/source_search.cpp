@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tessera/store/document_text.h"
+#include "tessera/store/text_search.h"
 
 namespace tessera::store {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tessera/memo/window_pairs.h"
+#include "tessera/memo/window_code.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/questioned_store.h"
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
+#include "lab/task/babi/babi_data.h"
 #include "lab/task/babi/story_reader.h"
-#include "lab/task/babi/vocabulary.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tests/lab/task/babi/story_solver.h"

@@ -7,8 +7,6 @@
 #include <numeric>
 
 #include "lab/task/geometry/convex_hull.h"
-#include "lab/task/geometry/convex_hull_task.h"
-#include "lab/task/geometry/tour.h"
 #include "lab/task/geometry/travelling_salesman.h"
 #include "tessera/base/error.h"
 #include "tests/support/temporary_folder.h"

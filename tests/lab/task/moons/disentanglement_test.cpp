@@ -1,4 +1,4 @@
-#include "lab/task/moons/disentanglement.h"
+#include "lab/task/moons/complex_mosaic.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>

@@ -4,10 +4,10 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include "lab/task/moons/complex_mosaic.h"
 #include "lab/task/moons/three_moons.h"
 #include "lab/task/sequence/task_batch.h"
 #include "tessera/base/error.h"
-#include "tessera/model/complex_mosaic.h"
 
 namespace tessera::task {
 namespace {

@@ -10,8 +10,8 @@
 #include "lab/task/pong/actor_critic.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/train/adamw.h"
 #include "tessera/train/checkpoint.h"
+#include "tessera/train/optimizer.h"
 #include "tests/support/numerical_gradient.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "lab/task/pong/pong_record.h"
+#include "lab/task/pong/pong_players.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "lab/task/regbench/automaton.h"
+#include "lab/task/regbench/regbench.h"
 
 #include <gtest/gtest.h>
 

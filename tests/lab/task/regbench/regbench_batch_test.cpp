@@ -7,7 +7,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "lab/task/regbench/regbench_file.h"
 #include "tessera/base/error.h"
 #include "tessera/tensor/tensor_file.h"
 #include "tests/support/temporary_folder.h"
