@@ -152,6 +152,28 @@ TEST(Documentation, LinksLeadToFiles) {
   }
 }
 
+/// A file of this repository as references.md names it: without its ending, in the library without
+/// its house.
+bool is_a_source(const std::string& name) {
+  for (const char* house : {"", "src/", "src/tessera/"})
+    for (const char* ending : {"", ".h", ".cpp"})
+      if (fs::exists(kRoot / (house + name + ending))) return true;
+  return false;
+}
+
+TEST(Documentation, SourcesInTheReferencesExist) {
+  const std::regex name("`([a-z0-9_]+(/[a-z0-9_.]+)+)`");
+  size_t found = 0;
+  std::istringstream lines(tessera::read_file(kRoot / "docs/references.md"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("|")) continue;  // elsewhere repositories have names of this form, too
+    for (std::sregex_iterator it(line.begin(), line.end(), name), end; it != end; ++it, ++found)
+      EXPECT_TRUE(is_a_source((*it)[1])) << (*it)[1] << " in: " << line;
+  }
+  EXPECT_GE(found, 100u);
+  EXPECT_FALSE(is_a_source("ops/no_such_op"));
+}
+
 TEST(Documentation, WhatIsWrongIsFound) {
   EXPECT_THAT(shell_commands("```sh\na \\\n  'b c' | d\n# e\n```\nf\n```\ng\n```\n"),
               testing::ElementsAre(Words{"a", "b c"}));
