@@ -7,13 +7,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
+#include "lab/study/benchmarks/best_rate.h"
 #include "lab/study/benchmarks/studies.h"
-#include "lab/study/chosen_by_name.h"
-#include "lab/study/comparison.h"
-#include "lab/study/folder_name.h"
-#include "lab/task/sequence/task_learner.h"
 #include "tessera/base/error.h"
 #include "tessera/report/line_chart.h"
 
@@ -21,7 +17,6 @@ namespace tessera::benchmark_study {
 namespace {
 
 using config::Json;
-using task::TaskLearner;
 
 /// A model of the study; blocks, channels and heads are the settings'.
 struct Entry {
@@ -85,17 +80,15 @@ std::vector<Rung> rungs_of(const MqarSettings& settings) {
   return rungs;
 }
 
-/// One network on one rung, with its best rate.
+/// A network that was trained on one rung.
 struct Outcome {
   std::string name;  ///< "GPT, 2 blocks"
   Rung rung;
   int64_t channels = 0;
-  double rate = 0;
-  int64_t tried = 0;  ///< rates
   int64_t state_bytes = 0;
-  StudyTraining<TaskLearner> training;
+  BestRate best;
 
-  double accuracy() const { return training.trained.test.at("accuracy"); }
+  double accuracy() const { return best.training.trained.test.at("accuracy"); }
 };
 
 MqarSettings paper_mqar() {
@@ -164,53 +157,29 @@ int64_t measured_state_bytes(SequenceModel& model, int64_t tokens) {
   return bytes;
 }
 
-task::TaskTrainingConfig rung_config(const StudyContext& context, const MqarSettings& settings,
-                                     const Rung& rung, const Json& model, double rate) {
+/// One network on one rung, with its best rate.
+Outcome train_on_rung(const StudyContext& context, const MqarSettings& settings, const Rung& rung,
+                      const Entry& entry, int64_t blocks, int64_t channels) {
   task::TaskTrainingConfig config;
   config.task = {{"name", "mqar"},
                  {"length", rung.length},
                  {"pairs", rung.pairs},
                  {"vocabulary", settings.vocabulary}};
-  config.model = model;
+  config.model = entry.model;
+  config.model.update(
+      {{"layers", blocks}, {"channels", channels}, {"window", rung.length}, {"dropout", 0}});
+  if (config.model.at("kind") != "lstm") config.model["heads"] = settings.heads;
   config.data = settings.data;
   config.train = settings.train;
-  config.train.min_learning_rate *= rate / settings.train.learning_rate;
-  config.train.learning_rate = rate;
   config.train.seed = context.seed();
-  return task::TaskTrainingConfig::from_json(config.to_json(), "");
-}
-
-Outcome best_of_rates(const StudyContext& context, const MqarSettings& settings, const Rung& rung,
-                      const Entry& entry, int64_t blocks, int64_t channels) {
-  Json model = entry.model;
-  model.update(
-      {{"layers", blocks}, {"channels", channels}, {"window", rung.length}, {"dropout", 0}});
-  if (model.at("kind") != "lstm") model["heads"] = settings.heads;
-  std::optional<Outcome> best;
-  int64_t tried = 0;
-  for (const double rate : settings.learning_rates) {
-    const auto config = rung_config(context, settings, rung, model, rate);
-    const Contestant contestant{
-        .name = fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s"),
-        .model = config.model,
-        .folder = fmt::format("{}/{}/{}-blocks-{}-wide-rate-{:g}", folder_name(rung.text()),
-                              folder_name(entry.name), blocks, channels, rate)};
-    if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
-    auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
-      return std::make_unique<TaskLearner>(config);
-    });
-    StudyTraining<TaskLearner>& training = trained.front().first();
-    const auto score = [](const StudyTraining<TaskLearner>& it) {
-      return it.trained.validation.at("accuracy");
-    };
-    ++tried;
-    if (!best || score(training) > score(best->training))
-      best = {contestant.name, rung, channels, rate, 0, 0, std::move(training)};
-    if (score(best->training) >= settings.solved) break;
-  }
-  best->tried = tried;
-  best->state_bytes = measured_state_bytes(best->training.learner->model(), rung.length);
-  return std::move(*best);
+  const std::string name =
+      fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s");
+  BestRate best =
+      train_at_best_rate(context, config, settings.learning_rates, settings.solved, name,
+                         fmt::format("{}/{}/{}-blocks-{}-wide", folder_name(rung.text()),
+                                     folder_name(entry.name), blocks, channels));
+  const int64_t bytes = measured_state_bytes(best.training.learner->model(), rung.length);
+  return {name, rung, channels, bytes, std::move(best)};
 }
 
 Table outcome_table(const std::vector<Outcome>& outcomes) {
@@ -218,12 +187,12 @@ Table outcome_table(const std::vector<Outcome>& outcomes) {
               {"tokens", "pairs", "model", "channels", "parameters", "state (bytes)",
                "right answers (%)", "training tokens/s", "updates", "rate", "rates tried"});
   for (const Outcome& outcome : outcomes) {
-    const auto& [learner, trained] = outcome.training;
+    const auto& [learner, trained] = outcome.best.training;
     table.add_row(
         {outcome.rung.length, outcome.rung.pairs, outcome.name, outcome.channels,
          learner->parameter_count(), outcome.state_bytes, Cell::fixed(100 * outcome.accuracy(), 2),
          Cell::fixed(trained.units_per_second * static_cast<double>(outcome.rung.length), 0),
-         trained.steps, fmt::format("{:g}", outcome.rate), outcome.tried});
+         trained.steps, fmt::format("{:g}", outcome.best.rate), outcome.best.tried});
   }
   return table;
 }
@@ -302,7 +271,7 @@ void run_mqar(StudyContext& context) {
     for (const Entry& model : models)
       for (const int64_t blocks : settings.blocks)
         for (const int64_t channels : settings.channels)
-          outcomes.push_back(best_of_rates(context, settings, rung, model, blocks, channels));
+          outcomes.push_back(train_on_rung(context, settings, rung, model, blocks, channels));
   for (const Rung& rung : rungs) add_rung(outcomes, rung, context.results());
   context.results().add_table("networks", outcome_table(outcomes));
   add_mqar_differences(settings, context.results());

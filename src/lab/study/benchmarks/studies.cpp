@@ -4,7 +4,7 @@ namespace tessera {
 
 std::vector<Study> benchmark_studies() {
   using namespace benchmark_study;
-  return {mqar()};
+  return {mqar(), needle(), stored_bits()};
 }
 
 }  // namespace tessera

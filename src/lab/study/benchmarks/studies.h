@@ -10,6 +10,8 @@ std::vector<Study> benchmark_studies();
 namespace benchmark_study {
 
 Study mqar();
+Study needle();
+Study stored_bits();
 
 }  // namespace benchmark_study
 }  // namespace tessera

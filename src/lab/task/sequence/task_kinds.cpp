@@ -12,7 +12,9 @@
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/moons/three_moons.h"
 #include "lab/task/mqar/mqar.h"
+#include "lab/task/needle/needle.h"
 #include "lab/task/nth_farthest/nth_farthest.h"
+#include "lab/task/people/people.h"
 #include "lab/task/priority_sort/priority_sort.h"
 #include "lab/task/relational_recall/relational_recall.h"
 #include "tessera/base/suggestion.h"
@@ -60,6 +62,10 @@ const std::vector<Entry>& entries() {
           "three-moons", "predict where three moons of unknown periods stand next"),
       entry<Mqar, MqarConfig>("mqar",
                               "pairs of tokens, then keys again: which value came with each"),
+      entry<People, PeopleConfig>("people",
+                                  "names and facts of synthetic people, to be learnt by heart"),
+      entry<Needle, NeedleConfig>("needle",
+                                  "stories that hide numbers: which number was told of a name"),
   };
   return all;
 }

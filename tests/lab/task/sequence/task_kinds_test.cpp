@@ -19,7 +19,7 @@ using test::message_of;
 using testing::HasSubstr;
 
 TEST(TaskKinds, EachHasSamplesLevelsAndHelp) {
-  EXPECT_EQ(task_kinds().size(), 11u);
+  EXPECT_EQ(task_kinds().size(), 13u);
   for (const TaskKind& kind : task_kinds()) {
     SCOPED_TRACE(kind.name);
     const auto task = make_task(kind.name, config::Json::object());

@@ -1,0 +1,39 @@
+#include "lab/study/benchmarks/best_rate.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+namespace tessera::benchmark_study {
+
+BestRate train_at_best_rate(const StudyContext& context, const task::TaskTrainingConfig& config,
+                            const std::vector<double>& rates, double solved,
+                            const std::string& name, const std::string& folder) {
+  const auto score = [](const StudyTraining<task::TaskLearner>& it) {
+    return it.trained.validation.at("accuracy");
+  };
+  std::optional<BestRate> best;
+  int64_t tried = 0;
+  for (const double rate : rates) {
+    task::TaskTrainingConfig with_rate = config;
+    with_rate.train.min_learning_rate *= rate / config.train.learning_rate;
+    with_rate.train.learning_rate = rate;
+    with_rate = task::TaskTrainingConfig::from_json(with_rate.to_json(), "");
+    const Contestant contestant{.name = name,
+                                .model = with_rate.model,
+                                .folder = fmt::format("{}-rate-{:g}", folder, rate)};
+    if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
+    auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
+      return std::make_unique<task::TaskLearner>(with_rate);
+    });
+    StudyTraining<task::TaskLearner>& training = trained.front().first();
+    ++tried;
+    if (!best || score(training) > score(best->training)) best = {rate, 0, std::move(training)};
+    if (score(best->training) >= solved) break;
+  }
+  best->tried = tried;
+  return std::move(*best);
+}
+
+}  // namespace tessera::benchmark_study

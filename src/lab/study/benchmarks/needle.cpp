@@ -1,0 +1,337 @@
+// Needles in stories: numbers that a network read far back, past the window it was trained on.
+
+#include "lab/task/needle/needle.h"
+
+#include <ATen/Functions.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "lab/study/benchmarks/best_rate.h"
+#include "lab/study/benchmarks/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/model/language_model.h"
+#include "tessera/report/heat_map.h"
+#include "tessera/report/panels.h"
+
+namespace tessera::benchmark_study {
+namespace {
+
+using config::Json;
+using task::NeedleConfig;
+using task::NeedleKind;
+
+/// A trained network, and how many pairs its memories keep when it is asked.
+struct Reader {
+  std::string name;
+  Json model;
+  MemoryBound bound = {};  ///< pairs: 0 keeps all; else it is the window
+};
+
+/// Those that are trained, each followed by itself with bounded memories.
+std::vector<Reader> readers() {
+  const Json mosaic = {{"kind", "memory_mosaic"}};
+  return {{"Memory Mosaic", mosaic},
+          {"Memory Mosaic, oldest pairs dropped", mosaic, {1, Eviction::kOldest}},
+          {"Memory Mosaic, least used pairs dropped", mosaic, {1, Eviction::kLeastUsed}},
+          {"Memory Mosaic v2", {{"kind", "memory_mosaic_v2"}}},
+          {"GPT, rotary positions", {{"kind", "gpt"}, {"positions", "rotary"}}},
+          {"GPT, ALiBi", {{"kind", "gpt"}, {"positions", "alibi"}}}};
+}
+
+struct NeedleSettings {
+  std::vector<std::string> models;
+  int64_t window = 128;
+  std::vector<int64_t> windows = {1, 2, 4, 8, 16};
+  int64_t needles = 4;
+  int64_t layers = 2;
+  int64_t channels = 64;
+  int64_t heads = 4;
+  int64_t test_samples = 100;
+  int64_t depths = 11;
+  int64_t depth_samples = 20;
+  std::vector<double> learning_rates = {5e-3, 2e-3};
+  double solved = 0.98;
+  TrainConfig train;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("models", models, "which are asked, by their names in the table of results");
+    field("window", window, "tokens of a sequence in training");
+    field("windows", windows, "how many windows the texts that are asked are long");
+    field("needles", needles, "numbers that a text hides where it hides several");
+    field("layers", layers, "blocks of each network");
+    field("channels", channels, "width of each network");
+    field("heads", heads, "memories per unit, attention heads");
+    field("test_samples", test_samples, "texts of each length and kind");
+    field("depths", depths, "places of the needle in the pictures, from the first to the last");
+    field("depth_samples", depth_samples, "texts of each length and place");
+    field("learning_rates", learning_rates, "rates that are tried in this order; the best counts");
+    field("solved", solved, "share of right validation digits after which no other rate is tried");
+    field("train", train, "how every network is trained");
+  }
+
+  NeedleConfig task(NeedleKind kind, int64_t times) const {
+    return {.kind = kind, .length = window * times, .needles = needles};
+  }
+};
+
+NeedleSettings default_needle() {
+  NeedleSettings settings;
+  for (const Reader& reader : readers()) settings.models.push_back(reader.name);
+  settings.train = {.steps = 1500,
+                    .batch = 32,
+                    .learning_rate = 5e-3,
+                    .min_learning_rate = 5e-4,
+                    .warmup_steps = 50,
+                    .weight_decay = 0,
+                    .beta2 = 0.98,
+                    .evaluate_every = 100,
+                    .evaluate_batches = 8,
+                    .stop_loss = 0.02,
+                    .checkpoint_every = 500};
+  return settings;
+}
+
+NeedleSettings quick_needle() {
+  NeedleSettings settings = default_needle();
+  settings.models = {"Memory Mosaic", "GPT, ALiBi"};
+  settings.window = 96;
+  settings.windows = {1, 2, 4};
+  settings.channels = 32;
+  settings.learning_rates = {1e-2};
+  settings.train.learning_rate = 1e-2;
+  settings.train.steps = 300;
+  settings.test_samples = 50;
+  settings.depths = 3;
+  settings.depth_samples = 10;
+  return settings;
+}
+
+constexpr std::array kKinds = {NeedleKind::kOne, NeedleKind::kSeveral, NeedleKind::kOneName,
+                               NeedleKind::kReplaced};
+
+/// What a kind is called in tables.
+std::string shown(NeedleKind kind) {
+  switch (kind) {
+    case NeedleKind::kOne:
+      return "one number";
+    case NeedleKind::kSeveral:
+      return "one of several";
+    case NeedleKind::kOneName:
+      return "all of one name";
+    default:
+      return "the later of two";
+  }
+}
+
+/// Percentage of texts whose whole answer is right, each digit being the most probable one. Reading
+/// from the start with memories of this bound.
+double percent_found(LanguageModel& model, const NeedleConfig& config, MemoryBound bound,
+                     uint64_t seed, int64_t texts) {
+  constexpr int64_t kTokensTogether = 8192;
+  const task::Needle needle(config);
+  const int64_t rows = std::clamp<int64_t>(kTokensTogether / config.length, 1, texts);
+  task::TaskScore score;
+  for (int64_t first = 0; first < texts; first += rows) {
+    InterruptGuard::stop_if_interrupted("the questions");
+    std::vector<int64_t> samples(static_cast<size_t>(std::min(rows, texts - first)));
+    std::iota(samples.begin(), samples.end(), first);
+    const task::TaskBatch batch = task::make_batch(needle, seed, samples, task::BatchSizes::kOwn);
+    const at::Tensor hidden =
+        model  // [B, T - first_answer, C]
+            .read(batch.inputs.t().contiguous(), model.bounded_state(bound), batch.first_answer)
+            .outputs;
+    score += task::score_answers(model.logits(hidden).transpose(0, 1), batch);
+  }
+  return 100 * score.perfect_share();
+}
+
+/// One reader and what it found: of each kind and length, and of one number at each depth.
+struct Found {
+  std::string name;
+  const BestRate* training;
+  std::vector<std::vector<double>> by_kind;   ///< [kinds][lengths]
+  std::vector<std::vector<double>> by_depth;  ///< [depths][lengths]
+};
+
+task::TaskTrainingConfig training_of(const StudyContext& context, const NeedleSettings& settings,
+                                     Json model) {
+  model.update({{"layers", settings.layers},
+                {"channels", settings.channels},
+                {"heads", settings.heads},
+                {"window", settings.window},
+                {"dropout", 0}});
+  task::TaskTrainingConfig config;
+  config.task = {{"name", "needle"}, {"length", settings.window}, {"needles", settings.needles}};
+  config.model = std::move(model);
+  config.data.test_samples = settings.test_samples;
+  config.train = settings.train;
+  config.train.seed = context.seed();
+  return config;
+}
+
+Found ask(const StudyContext& context, const NeedleSettings& settings, const Reader& reader,
+          const BestRate& best) {
+  auto& model = dynamic_cast<LanguageModel&>(best.training.learner->model());
+  const uint64_t seed = task::split_seed(context.seed(), task::Split::kTest);
+  const MemoryBound bound{reader.bound.pairs > 0 ? settings.window : 0, reader.bound.eviction};
+  Found found{reader.name, &best, {}, {}};
+  for (const NeedleKind kind : kKinds) {
+    auto& row = found.by_kind.emplace_back();
+    for (const int64_t times : settings.windows)
+      row.push_back(
+          percent_found(model, settings.task(kind, times), bound, seed, settings.test_samples));
+  }
+  for (int64_t depth = 0; depth < settings.depths; ++depth) {
+    auto& row = found.by_depth.emplace_back();
+    for (const int64_t times : settings.windows) {
+      NeedleConfig config = settings.task(NeedleKind::kOne, times);
+      config.depth = settings.depths > 1 ? 100 * depth / (settings.depths - 1) : 50;
+      row.push_back(percent_found(model, config, bound, seed, settings.depth_samples));
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> lengths_of(const NeedleSettings& settings) {
+  std::vector<std::string> lengths;
+  for (const int64_t times : settings.windows)
+    lengths.push_back(fmt::format("{} tokens", times * settings.window));
+  return lengths;
+}
+
+void add_lengths(const std::vector<Found>& all, const NeedleSettings& settings,
+                 StudyResults& results) {
+  std::vector<std::string> columns = {"network", "asked"};
+  for (const auto& length : lengths_of(settings)) columns.push_back(length);
+  Table table("Texts whose question was answered without a mistake (%)", columns);
+  auto panels = std::make_unique<Panels>("Right answers by the length of the text");
+  for (size_t kind = 0; kind < kKinds.size(); ++kind) {
+    std::vector<ShownSeries> series;
+    for (const Found& found : all) {
+      series.push_back({fmt::format("{}, {}", found.name, shown(kKinds[kind])), found.name});
+      std::vector<Cell> row = {found.name, shown(kKinds[kind])};
+      for (size_t i = 0; i < settings.windows.size(); ++i) {
+        const double percent = found.by_kind[kind][i];
+        row.push_back(Cell::fixed(percent, 1));
+        results.add_point({.series = series.back().series,
+                           .x = static_cast<double>(settings.windows[i] * settings.window),
+                           .y = percent});
+      }
+      table.add_row(std::move(row));
+    }
+    panels->add(results.panel_of_points(shown(kKinds[kind]), Axis{"tokens", Scale::kLog},
+                                        Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0},
+                                        series));
+  }
+  results.add_chart("lengths", std::move(panels),
+                    fmt::format("Networks that were trained on texts of {} tokens and read longer "
+                                "ones. An answer is right if all its digits are.",
+                                settings.window));
+  results.add_table("answers", std::move(table));
+}
+
+void add_depths(const std::vector<Found>& all, const NeedleSettings& settings,
+                StudyResults& results) {
+  std::vector<std::string> depths;
+  for (int64_t depth = 0; depth < settings.depths; ++depth)
+    depths.push_back(
+        fmt::format("{} %", settings.depths > 1 ? 100 * depth / (settings.depths - 1) : 50));
+  auto panels = std::make_unique<Panels>("Right answers by the place of the number");
+  for (const Found& found : all) {
+    auto map = std::make_unique<HeatMap>(found.name, depths, lengths_of(settings),
+                                         Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0});
+    map->name_axes("the story before it", "length of the text");
+    std::vector<double> values;
+    for (const auto& row : found.by_depth) values.insert(values.end(), row.begin(), row.end());
+    map->set_values(std::move(values));
+    panels->add(std::move(map));
+  }
+  results.add_chart("depths", std::move(panels),
+                    "One number, behind more and more of the story: far back at the top, just "
+                    "before the question at the bottom.");
+}
+
+Table network_table(const std::vector<Found>& all) {
+  Table table("The networks, each with the best of the learning rates that were tried",
+              {"network", "parameters", "right digits in training's window (%)", "updates",
+               "training sequences/s", "rate", "rates tried"});
+  const BestRate* before = nullptr;
+  for (const Found& found : all) {
+    if (std::exchange(before, found.training) == found.training) continue;
+    const auto& [learner, trained] = found.training->training;
+    table.add_row({found.name, learner->parameter_count(),
+                   Cell::fixed(100 * trained.test.at("accuracy"), 2), trained.steps,
+                   Cell::fixed(trained.units_per_second, 1),
+                   fmt::format("{:g}", found.training->rate), found.training->tried});
+  }
+  return table;
+}
+
+void conclude(const std::vector<Found>& all, const NeedleSettings& settings,
+              StudyResults& results) {
+  std::vector<std::string> shares;
+  for (const Found& found : all)
+    shares.push_back(fmt::format("{} {:.0f}", found.name, found.by_kind.front().back()));
+  results.conclude(
+      fmt::format("One number in a text {} times as long as in training, right answers (%): {}.",
+                  settings.windows.back(), fmt::join(shares, "; ")));
+}
+
+void add_needle_differences(const NeedleSettings& settings, StudyResults& results) {
+  results.add_difference(fmt::format(
+      "A small analogue: {} blocks of {} channels that learn this task alone, on texts of {} "
+      "tokens "
+      "of generated stories. RULER (Hsieh et al. 2024) asks large language models in 4,096 to "
+      "131,072 tokens of essays; Zhang & Bottou 2025 give 53.4 for a Memory Mosaic v2 and 41.1 for "
+      "a transformer on questions about documents of 32,768 tokens, when both were trained on "
+      "4,096.",
+      settings.layers, settings.channels, settings.window));
+}
+
+void run_needle(StudyContext& context) {
+  const NeedleSettings settings =
+      context.settings(quick_needle(), default_needle(), default_needle(), kNoSetting);
+  const std::vector<Reader> chosen = chosen_by_name(readers(), settings.models);
+  for (const auto& [name, empty] : {std::pair("windows", settings.windows.empty()),
+                                    {"learning_rates", settings.learning_rates.empty()}})
+    if (empty) throw UsageError("{} is empty, so nothing is measured", name);
+  for (const int64_t times : settings.windows)
+    for (const NeedleKind kind : kKinds) task::Needle(settings.task(kind, times));
+  std::vector<std::pair<Json, BestRate>> trained;
+  trained.reserve(chosen.size());  // they are pointed at
+  std::vector<Found> all;
+  for (const Reader& reader : chosen) {
+    const auto known = std::ranges::find(trained, reader.model, &std::pair<Json, BestRate>::first);
+    if (known == trained.end())
+      trained.emplace_back(reader.model,
+                           train_at_best_rate(context, training_of(context, settings, reader.model),
+                                              settings.learning_rates, settings.solved, reader.name,
+                                              folder_name(reader.name)));
+    const BestRate& best = known == trained.end() ? trained.back().second : known->second;
+    all.push_back(ask(context, settings, reader, best));
+  }
+  StudyResults& results = context.results();
+  conclude(all, settings, results);
+  add_lengths(all, settings, results);
+  add_depths(all, settings, results);
+  results.add_table("networks", network_table(all));
+  add_needle_differences(settings, results);
+}
+
+}  // namespace
+
+Study needle() {
+  return {.id = "benchmarks/needle",
+          .title = "Needles in stories longer than the training window",
+          .paper = "Hsieh et al. 2024",
+          .figure = "after RULER",
+          .cost = {.quick = about(60), .standard = about(1800)},
+          .run = run_needle};
+}
+
+}  // namespace tessera::benchmark_study

@@ -1,0 +1,289 @@
+// How many bits a trained network stores: synthetic people that it has learnt by heart.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "lab/study/benchmarks/studies.h"
+#include "lab/study/comparison.h"
+#include "lab/task/people/people.h"
+#include "lab/task/sequence/task_learner.h"
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/model/language_model.h"
+#include "tessera/plan/correlation_noise.h"
+#include "tessera/report/bar_chart.h"
+
+namespace tessera::benchmark_study {
+namespace {
+
+using config::Json;
+using task::kPersonFacts;
+using task::kPersonNames;
+
+const std::vector<Contestant>& networks() {
+  static const std::vector<Contestant> all = {
+      {.name = "Memory Mosaic", .model = {{"kind", "memory_mosaic"}}},
+      {.name = "GPT", .model = {{"kind", "gpt"}}}};
+  return all;
+}
+
+struct StoredBitsSettings {
+  std::vector<std::string> models = {"Memory Mosaic", "GPT"};
+  int64_t people = 10'000;
+  std::vector<int64_t> exposures = {100};
+  int64_t layers = 2;
+  int64_t channels = 64;
+  int64_t heads = 4;
+  TrainConfig train;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("models", models, "which are trained, by their names in the table of results");
+    field("people", people, "how many people there are to learn");
+    field("exposures", exposures, "how often each is read; every number is a training");
+    field("layers", layers, "blocks of each network");
+    field("channels", channels, "width of each network");
+    field("heads", heads, "memories per unit, attention heads");
+    field("train", train, "how every network is trained, but for the steps, which follow");
+  }
+};
+
+StoredBitsSettings default_stored_bits() {
+  StoredBitsSettings settings;
+  settings.train = {.batch = 64,
+                    .learning_rate = 5e-3,
+                    .min_learning_rate = 0,
+                    .warmup_steps = 200,
+                    .weight_decay = 0.01,
+                    .beta2 = 0.98,
+                    .evaluate_every = 1000,
+                    .evaluate_batches = 4,
+                    .checkpoint_every = 1000};
+  return settings;
+}
+
+StoredBitsSettings quick_stored_bits() {
+  StoredBitsSettings settings = default_stored_bits();
+  settings.people = 500;
+  settings.exposures = {50};
+  settings.channels = 32;
+  settings.train.warmup_steps = 20;
+  settings.train.evaluate_every = 100;
+  return settings;
+}
+
+/// The paper's smaller numbers of people, and a network that about fits them.
+StoredBitsSettings paper_stored_bits() {
+  StoredBitsSettings settings = default_stored_bits();
+  settings.people = 50'000;
+  settings.exposures = {100, 1000};
+  settings.layers = 4;
+  settings.channels = 192;
+  settings.train.learning_rate = 1e-3;
+  settings.train.warmup_steps = 1000;
+  return settings;
+}
+
+/// Bits to name one of so many.
+double bits_of(double choices) {
+  return std::log2(choices);
+}
+
+/// Bits of each fact by itself.
+std::vector<double> entropies() {
+  std::vector<double> bits;
+  for (const auto& fact : kPersonFacts) bits.push_back(bits_of(static_cast<double>(fact.values)));
+  return bits;
+}
+
+/// The loss of each fact, in bits, over every person once.
+std::vector<double> losses_of(LanguageModel& model, const task::People& people, int64_t count,
+                              uint64_t seed) {
+  constexpr int64_t kRows = 256;
+  at::NoGradGuard no_grad;
+  std::vector<double> sums(kPersonFacts.size(), 0);
+  for (int64_t first = 0; first < count; first += kRows) {
+    InterruptGuard::stop_if_interrupted("the score on all people");
+    std::vector<int64_t> samples(static_cast<size_t>(std::min(kRows, count - first)));
+    std::iota(samples.begin(), samples.end(), first);
+    const task::TaskBatch batch = task::make_batch(people, seed, samples);
+    const at::Tensor hidden =
+        model.forward(batch.inputs.t().contiguous()).transpose(0, 1);       // [T, B, C]
+    const at::Tensor targets = batch.targets.masked_select(batch.answers);  // [n]
+    const at::Tensor logits = model.logits(hidden.index({batch.answers})).to(at::kDouble);
+    const at::Tensor losses =
+        -logits.log_softmax(1).gather(1, targets.unsqueeze(1)).squeeze(1) / std::log(2.0);
+    for (int64_t i = 0; i < targets.size(0); ++i)
+      sums[task::People::fact_of(targets.data_ptr<int64_t>()[i])] += losses.data_ptr<double>()[i];
+  }
+  for (double& sum : sums) sum /= static_cast<double>(count);
+  return sums;
+}
+
+/// A network after its training.
+struct Learnt {
+  std::string name;
+  int64_t exposures;
+  int64_t parameters;
+  double sequences_per_second;
+  std::vector<double> bits;  ///< of the names together, then of each fact, per person
+
+  double per_parameter(int64_t people) const {
+    return std::accumulate(bits.begin(), bits.end(), 0.0) * static_cast<double>(people) /
+           static_cast<double>(parameters);
+  }
+};
+
+/// Allen-Zhu & Li 2024, definition 3.1: what the losses leave of the bits that there were.
+std::vector<double> learnt_bits(const std::vector<double>& losses) {
+  const std::vector<double> all = entropies();
+  std::vector<double> bits = {0};
+  for (size_t name = 0; name < kPersonNames; ++name) bits[0] += all[name] - losses[name];
+  bits[0] = std::max(0.0, bits[0]);
+  for (size_t fact = kPersonNames; fact < all.size(); ++fact)
+    bits.push_back(std::max(0.0, all[fact] - losses[fact]));
+  return bits;
+}
+
+/// All that can be learnt, in the same order: who of the N people is meant cannot be known, so that
+/// the loss of the names is log2 N at least.
+std::vector<double> all_bits(int64_t people) {
+  std::vector<double> losses(kPersonFacts.size(), 0);
+  losses[0] = bits_of(static_cast<double>(people));
+  return learnt_bits(losses);
+}
+
+Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
+             const Contestant& network, int64_t exposures) {
+  task::TaskTrainingConfig config;
+  config.task = {{"name", "people"}, {"people", settings.people}};
+  config.model = network.model;
+  config.model.update({{"layers", settings.layers},
+                       {"channels", settings.channels},
+                       {"heads", settings.heads},
+                       {"window", 64},
+                       {"dropout", 0}});
+  config.train = settings.train;
+  config.train.steps = std::max<int64_t>(1, exposures * settings.people / settings.train.batch);
+  config.train.warmup_steps = std::min(config.train.warmup_steps, config.train.steps - 1);
+  config.train.seed = context.seed();
+  config.data.test_samples = std::min<int64_t>(settings.people, 1280);
+  config = task::TaskTrainingConfig::from_json(config.to_json(), "");
+  const Contestant contestant{
+      .name = network.name,
+      .model = config.model,
+      .folder = fmt::format("{}-{}-exposures", folder_name(network.name), exposures)};
+  if (context.progress()) fmt::print(context.progress(), "{}\n", contestant.folder);
+  const auto trained = compare(context, {contestant}, /*runs=*/1, [&](const Contestant&, uint64_t) {
+    return std::make_unique<task::TaskLearner>(config);
+  });
+  const auto& [learner, result] = trained.front().first();
+  const auto losses =
+      losses_of(dynamic_cast<LanguageModel&>(learner->model()),
+                task::People({.people = settings.people}), settings.people, context.seed());
+  return {network.name, exposures, learner->parameter_count(), result.units_per_second,
+          learnt_bits(losses)};
+}
+
+/// Bits per number of a correlation memory of as many numbers, which stores keys of people's facts
+/// with one of 200 values each and reads 99 of 100 right.
+double correlation_bits(int64_t numbers) {
+  constexpr int64_t kValues = 200;
+  const int64_t width = std::llround(std::sqrt(static_cast<double>(numbers)));
+  const double pairs =
+      theory::correlation_capacity({.rows = width, .columns = width, .vocabulary = kValues}, 0.99);
+  return pairs * bits_of(kValues) / static_cast<double>(width * width);
+}
+
+std::vector<std::string> bit_names() {
+  std::vector<std::string> names = {"names"};
+  for (size_t fact = kPersonNames; fact < kPersonFacts.size(); ++fact)
+    names.emplace_back(kPersonFacts[fact].name);
+  return names;
+}
+
+void add_bits(const std::vector<Learnt>& all, const StoredBitsSettings& settings,
+              StudyResults& results) {
+  const auto most = all_bits(settings.people);
+  std::vector<std::string> columns = {"network", "exposures", "parameters", "sequences/s"};
+  for (const auto& name : bit_names()) columns.push_back(name);
+  columns.insert(columns.end(), {"bits per person", "bits per parameter"});
+  Table table("Bits that were learnt of a person", columns);
+  auto bars =
+      std::make_unique<BarChart>("Share of what there is to know", bit_names(), "", "learnt (%)");
+  std::vector<std::string> shares;
+  for (const Learnt& learnt : all) {
+    const std::string name = fmt::format("{}, {} exposures", learnt.name, learnt.exposures);
+    std::vector<Cell> row = {learnt.name, learnt.exposures, learnt.parameters,
+                             Cell::fixed(learnt.sequences_per_second, 0)};
+    std::vector<double> heights;
+    for (size_t i = 0; i < most.size(); ++i) {
+      row.push_back(Cell::fixed(learnt.bits[i], 2));
+      heights.push_back(100 * learnt.bits[i] / most[i]);
+    }
+    const double per_parameter = learnt.per_parameter(settings.people);
+    row.push_back(Cell::fixed(std::accumulate(learnt.bits.begin(), learnt.bits.end(), 0.0), 1));
+    row.push_back(Cell::fixed(per_parameter, 3));
+    table.add_row(std::move(row));
+    bars->add(name, std::move(heights));
+    results.add_point(
+        {.series = learnt.name, .x = static_cast<double>(learnt.exposures), .y = per_parameter});
+    if (learnt.exposures == 100 || learnt.exposures == 1000)
+      results.compare({.what = name + ", bits per parameter",
+                       .published = learnt.exposures == 100 ? 1.0 : 2.0,
+                       .ours = per_parameter,
+                       .digits = 3,
+                       .unlike = "other sizes"});
+    shares.push_back(fmt::format("{} {:.2f}", name, per_parameter));
+  }
+  std::vector<Cell> possible = {"all there is", Cell(), Cell(), Cell()};
+  for (const double bits : most) possible.push_back(Cell::fixed(bits, 2));
+  possible.push_back(Cell::fixed(std::accumulate(most.begin(), most.end(), 0.0), 1));
+  possible.emplace_back();
+  table.add_row(std::move(possible));
+  results.conclude(fmt::format(
+      "Bits per parameter: {}. A correlation memory of as many numbers as the {} has, planned for "
+      "99 of 100 right, holds {:.2f} per number.",
+      fmt::join(shares, "; "), all.front().name, correlation_bits(all.front().parameters)));
+  results.add_chart("learnt", std::move(bars),
+                    "What the loss says of each fact, in percent of the bits that it has.");
+  results.add_table("bits", std::move(table));
+}
+
+void run_stored_bits(StudyContext& context) {
+  const StoredBitsSettings settings =
+      context.settings(quick_stored_bits(), default_stored_bits(), paper_stored_bits(), kNoSetting);
+  const auto chosen = chosen_by_name(networks(), settings.models);
+  if (settings.exposures.empty()) throw UsageError("exposures is empty, so nothing is trained");
+  std::vector<Learnt> all;
+  for (const Contestant& network : chosen)
+    for (const int64_t exposures : settings.exposures)
+      all.push_back(learn(context, settings, network, exposures));
+  StudyResults& results = context.results();
+  add_bits(all, settings, results);
+  results.add_difference(fmt::format(
+      "{} people and {} blocks of {} channels, a token for each name and value; the paper has "
+      "10,000 to 10 million people, GPT-2's tokens, and networks of 1 to 500 million parameters. "
+      "About one bit per parameter after 100 exposures, two after 1000, is its result over all of "
+      "them.",
+      settings.people, settings.layers, settings.channels));
+  results.add_difference(
+      "Only names and values are trained on: the other words of a sentence tell nothing.");
+}
+
+}  // namespace
+
+Study stored_bits() {
+  return {.id = "benchmarks/stored-bits",
+          .title = "Bits that a trained network stores",
+          .paper = "Allen-Zhu & Li 2024",
+          .figure = "after figure 1",
+          .cost = {.quick = about(40), .standard = about(1500)},
+          .run = run_stored_bits};
+}
+
+}  // namespace tessera::benchmark_study

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/study/benchmarks/studies.h"
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+class BenchmarkStudy : public testing::Test {
+ protected:
+  StudyResults run(const char* id, const config::Json& settings) {
+    StudyOptions options;
+    options.size = StudySize::kQuick;
+    options.folder = folder_.path();
+    options.overrides = settings;
+    return run_study(find_study(benchmark_studies(), id), options);
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+class NeedleStudy : public BenchmarkStudy {
+ protected:
+  StudyResults run(const config::Json& settings) {
+    return BenchmarkStudy::run("benchmarks/needle", settings);
+  }
+
+  /// Two updates of tiny networks.
+  static config::Json tiny() {
+    return {{"models",
+             {"Memory Mosaic", "Memory Mosaic, oldest pairs dropped",
+              "Memory Mosaic, least used pairs dropped", "Memory Mosaic v2",
+              "GPT, rotary positions", "GPT, ALiBi"}},
+            {"window", 49},
+            {"windows", {1, 2}},
+            {"layers", 1},
+            {"channels", 8},
+            {"heads", 2},
+            {"test_samples", 4},
+            {"depths", 2},
+            {"depth_samples", 3},
+            {"train", {{"steps", 2}, {"warmup_steps", 1}, {"batch", 4}, {"evaluate_every", 1}}}};
+  }
+};
+
+TEST_F(NeedleStudy, AsksEveryNetworkEveryKindAtEveryLength) {
+  const StudyResults results = run(tiny());
+  std::set<std::string> series;
+  for (const ResultPoint& point : results.points()) {
+    EXPECT_TRUE(point.y >= 0 && point.y <= 100) << point.series;
+    EXPECT_TRUE(point.x == 49 || point.x == 98) << point.x;
+    series.insert(point.series);
+  }
+  EXPECT_EQ(series.size(), 6u * 4);
+  EXPECT_EQ(std::ssize(results.points()), 6 * 4 * 2);
+  EXPECT_EQ(results.chart_names(), (std::vector<std::string>{"lengths", "depths"}));
+  // One training for the Memory Mosaic, whatever its memories keep when it is asked.
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "memory-mosaic-rate-0.01"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "memory-mosaic-oldest-pairs-dropped-rate-0.01"));
+}
+
+TEST_F(NeedleStudy, RefusesSettingsBeforeAnyTraining) {
+  const auto refusal = [&](const char* key, const config::Json& value) {
+    config::Json settings = tiny();
+    settings[key] = value;
+    return test::message_of<UsageError>([&] { run(settings); });
+  };
+  EXPECT_EQ(refusal("windows", config::Json::array()), "windows is empty, so nothing is measured");
+  EXPECT_THAT(refusal("window", 40), testing::HasSubstr("needle: length is 40"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "config.toml"));
+}
+
+TEST_F(BenchmarkStudy, StoredBitsAreAtMostWhatThereIsToKnow) {
+  const StudyResults results = run(
+      "benchmarks/stored-bits",
+      {{"people", 6},
+       {"exposures", {2, 400}},
+       {"layers", 1},
+       {"channels", 16},
+       {"heads", 2},
+       {"models", {"GPT"}},
+       {"train",
+        {{"warmup_steps", 1}, {"batch", 6}, {"learning_rate", 0.03}, {"evaluate_every", 200}}}});
+  ASSERT_EQ(results.points().size(), 2u);
+  // 46.6 bits of facts, and log2(400 400 1000 / 6) of names.
+  const double all = std::log2(12 * 28 * 200) + std::log2(200) + std::log2(300) + std::log2(100) +
+                     std::log2(263) + std::log2(400. * 400 * 1000 / 6);
+  const std::string table = read_file(folder_ / "bits.csv");
+  EXPECT_THAT(table, testing::HasSubstr(fmt::format("{:.9f}", all).substr(0, 9)));
+  EXPECT_LT(results.points()[0].y, results.points()[1].y);
+}
+
+}  // namespace
+}  // namespace tessera
