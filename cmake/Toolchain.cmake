@@ -14,8 +14,8 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   set(TESSERA_X86 ON)
 else()
-  # x86-64 has no such instruction in its baseline: what is promised to the bit is the same everywhere.
-  add_compile_options(-ffp-contract=off)
+  # As on x86-64, whose baseline has no fused product and sum: what is promised to the bit is the same.
+  add_compile_options(-fsigned-char -ffp-contract=off)
 endif()
 
 # -fPIC for programs, too, not -fPIE: both kinds of target share the precompiled headers.
