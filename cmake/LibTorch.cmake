@@ -20,7 +20,7 @@ list(FILTER torch_cuda_libraries EXCLUDE REGEX "-NOTFOUND$")
 
 # The OpenMP build of OpenBLAS by path: the pthread build fights with ATen's own OpenMP threads.
 find_file(OPENBLAS_LIBRARY libopenblas.so.0 REQUIRED
-          HINTS /usr/lib/x86_64-linux-gnu/openblas-openmp NO_DEFAULT_PATH)
+          HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp NO_DEFAULT_PATH)
 get_filename_component(OPENBLAS_FOLDER ${OPENBLAS_LIBRARY} DIRECTORY)
 
 add_library(tessera_blas INTERFACE IMPORTED GLOBAL)

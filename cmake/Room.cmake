@@ -36,10 +36,9 @@ endfunction()
 
 # tessera_instruction_sets(<room> [FOLDER <folder>] <set>...): builds each *.isa.cpp of <room>/cpu, or
 # of that folder below it, once per instruction set. Inside, TESSERA_ISA names the namespace and
-# TESSERA_VECTOR_BYTES the width of its vectors.
+# TESSERA_VECTOR_BYTES the width of its vectors. Processors other than x86-64 have the baseline alone.
 function(tessera_instruction_sets room)
   cmake_parse_arguments(ARG "" "FOLDER" "" ${ARGN})
-  set(flags_sse2 -msse2)
   set(flags_avx2 -mavx2 -mfma -mf16c)
   set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
   # AVX-512 since Ice Lake and Zen 4: also dot products of bytes and counts of bits.
@@ -47,7 +46,7 @@ function(tessera_instruction_sets room)
   # Products in bfloat16: AVX-512 since Cooper Lake and Zen 4, and on AMX's tile unit.
   set(flags_avx512bf16 ${flags_avx512} -mavx512bf16 -DTESSERA_BFLOAT16_PRODUCTS)
   set(flags_amx ${flags_avx512bf16} -mamx-tile -mamx-bf16 -DTESSERA_AMX)
-  set(bytes_sse2 16)
+  set(bytes_baseline 16)
   set(bytes_avx2 32)
   set(bytes_avx512 64)
   set(bytes_avx512vnni 64)
@@ -55,6 +54,9 @@ function(tessera_instruction_sets room)
   set(bytes_amx 64)
   string(JOIN "/" folder ${room} cpu ${ARG_FOLDER})
   file(GLOB files CONFIGURE_DEPENDS ${folder}/*.isa.cpp)
+  if(NOT TESSERA_X86)
+    list(FILTER ARG_UNPARSED_ARGUMENTS INCLUDE REGEX "^baseline$")
+  endif()
   foreach(isa IN LISTS ARG_UNPARSED_ARGUMENTS)
     string(JOIN "_" library room ${room} ${ARG_FOLDER} ${isa})
     add_library(${library} OBJECT ${files})

@@ -11,6 +11,13 @@ if(CCACHE)
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  set(TESSERA_X86 ON)
+else()
+  # As on x86-64, whose baseline has no fused product and sum: what is promised to the bit is the same.
+  add_compile_options(-fsigned-char -ffp-contract=off)
+endif()
+
 # -fPIC for programs, too, not -fPIE: both kinds of target share the precompiled headers.
 add_compile_options(-fPIC)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno -fopenmp)

@@ -16,6 +16,7 @@
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 #include "tests/support/numerical_gradient.h"
+#include "tests/support/other_device.h"
 
 namespace tessera::test {
 
@@ -345,6 +346,34 @@ TEST_P(LanguageModelTest, ChecksIdsOnTheCpuBeforeTheyAreMovedToItsDevice) {
   EXPECT_THROW(elsewhere.hidden(inputs + 13), UsageError);
   EXPECT_THROW(elsewhere.loss(inputs + 13, targets), UsageError);
   EXPECT_THROW(elsewhere.loss(inputs, targets + 13), UsageError);
+}
+
+/// Losses, gradients, and sequences that are read in pieces, chosen and joined.
+TEST_P(LanguageModelTest, AnotherDeviceGivesTheSame) {
+  const at::Tensor all = tokens(2, 9), targets = tokens(2, 9, 4), more = tokens(3, 4, 2);
+  const auto results = [&] {
+    std::vector<at::Tensor> gradients;  // [all parameters]
+    for (const auto& gradient :
+         torch::autograd::grad({model_->loss(all, targets, 5)}, model_->parameters(), {}, false,
+                               false, /*allow_unused=*/true))
+      if (gradient.defined()) gradients.push_back(gradient.flatten());
+    SequenceState state = model_->empty_state();
+    std::vector<at::Tensor> found = {at::cat(gradients), model_->loss_per_position(all, targets),
+                                     go_on(all.narrow(1, 0, 5), state),
+                                     go_on(all.narrow(1, 5, 4), state)};
+    const SequenceState chosen = state.select({1});
+    SequenceState joined = SequenceState::stack({&state, &chosen});
+    found.push_back(go_on(more, joined));
+    found.push_back(go_on(more.narrow(1, 0, 1), joined));
+    return found;
+  };
+  const auto here = results();
+  model_->to(other_device());
+  const auto there = results();
+  for (size_t i = 0; i < here.size(); ++i) {
+    EXPECT_EQ(there[i].device(), other_device());
+    expect_equal(there[i].cpu(), here[i]);
+  }
 }
 
 TEST_P(LanguageModelTest, EmptySequencesGiveEmptyStates) {

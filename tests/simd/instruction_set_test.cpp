@@ -1,5 +1,6 @@
 #include "tessera/simd/instruction_set.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@
 namespace tessera::simd {
 namespace {
 
-constexpr InstructionSet kAll[] = {InstructionSet::kSse2,           InstructionSet::kAvx2,
+constexpr InstructionSet kAll[] = {InstructionSet::kBaseline,       InstructionSet::kAvx2,
                                    InstructionSet::kAvx512,         InstructionSet::kAvx512Vnni,
                                    InstructionSet::kAvx512BFloat16, InstructionSet::kAmx};
 
@@ -28,9 +29,10 @@ TEST(InstructionSets, OfAnotherNameAreRefused) {
     named_instruction_set("AVX2");
     FAIL() << "expected UsageError";
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "TESSERA_INSTRUCTION_SET is 'AVX2', expected sse2, avx2, avx512, avx512vnni, "
-                 "avx512bf16 or amx");
+    EXPECT_EQ(std::string(error.what()),
+              fmt::format("TESSERA_INSTRUCTION_SET is 'AVX2', expected one of: {}, avx2, avx512, "
+                          "avx512vnni, avx512bf16, amx",
+                          name_of(InstructionSet::kBaseline)));
   }
 }
 
@@ -56,9 +58,10 @@ TEST(InstructionSets, AreLimitedByTheEnvironment) {
 
 TEST(InstructionSetsDeathTest, AreReadFromTheEnvironmentOnce) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // runs the program again
-  EXPECT_EXIT(exit_with_instruction_set("sse2"), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(exit_with_instruction_set(name_of(InstructionSet::kBaseline).data()),
+              testing::ExitedWithCode(0), "");
   EXPECT_EXIT(exit_with_instruction_set("avx9"), testing::ExitedWithCode(99),
-              "'avx9', expected sse2");
+              "'avx9', expected one of");
 }
 
 struct Number {
@@ -85,7 +88,7 @@ TEST(Loop, RunsItsBestBuildUpToTheInstructionSet) {
   EXPECT_EQ(build, std::min(static_cast<int>(instruction_set()), 4));
   // Where there is no build for exactly this set, the next one below it runs.
   const Loop<Number, 2> gaps = {
-      {{InstructionSet::kSse2, write<0>}, {InstructionSet::kAvx512, write<2>}}};
+      {{InstructionSet::kBaseline, write<0>}, {InstructionSet::kAvx512, write<2>}}};
   gaps({&build}, InstructionSet::kAvx2);
   EXPECT_EQ(build, 0);
   gaps({&build}, InstructionSet::kAmx);

@@ -20,6 +20,7 @@
 #include "tessera/data/text_source.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/report/table.h"
+#include "tessera/tensor/device.h"
 #include "tessera/train/processes.h"
 
 namespace tessera::cli {
@@ -30,7 +31,7 @@ struct EvalArguments {
   std::vector<std::string> settings;
   int64_t samples = 1280;
   uint64_t seed = 1;
-  NumberTypes types;
+  Placement placement;
   jobs::Evaluate job;
   bool json = false;
 };
@@ -57,9 +58,10 @@ void require_same_evaluation(Processes& processes, const EvalArguments& options,
   processes.require_equal(
       "text", fmt::format("{} documents, {} bytes", source.documents(), source.bytes()));
   processes.require_equal(
-      "evaluation", fmt::format("weights {}, pairs {}, store {}, {}",
-                                given_name(options.types.weights), given_name(options.types.pairs),
-                                options.store, config::to_json(options.job.options).dump()));
+      "evaluation",
+      fmt::format("weights {}, pairs {}, store {}, {}", given_name(options.placement.weights),
+                  given_name(options.placement.pairs), options.store,
+                  config::to_json(options.job.options).dump()));
 }
 
 /// Whether the folder's model is a language model.
@@ -80,7 +82,9 @@ std::unique_ptr<task::SequenceTask> task_of(const EvalArguments& options) {
 /// A model that reads vectors, or tokens that are no text.
 void run_eval_on_task(const EvalArguments& options) {
   const auto task = task_of(options);
+  const at::Device device = named_device(options.placement.device);
   const auto model = load_sequence_model(options.model);
+  model->to(device);
   constexpr int64_t kRows = 128;
   const InterruptGuard interrupt;
   JobBar bar(jobs::Evaluate::kDoing);
@@ -95,7 +99,7 @@ void run_eval_on_task(const EvalArguments& options) {
 
 void run_eval(const EvalArguments& options) {
   jobs::Evaluate job = options.job;
-  if (options.types.pairs && job.options.reading == Reading::kWindowed)
+  if (options.placement.pairs && job.options.reading == Reading::kWindowed)
     throw UsageError(
         "--pairs says how memories keep what they have read; windows start from nothing: give "
         "--reading streaming, too");
@@ -103,7 +107,7 @@ void run_eval(const EvalArguments& options) {
   if (job.data.empty()) throw UsageError("--data is missing: which text is to be read?");
   const auto processes = meet_processes(Rendezvous::from_environment());
   const bool leads = !processes || processes->leads();
-  const ModelFolder folder = ModelFolder::load(options.model, options.types);
+  const ModelFolder folder = ModelFolder::load(options.model, options.placement);
   const TextSource source = TextSource::from_path(job.data, job.suffix);
   const auto memory = store_memory(folder, options.model, options.store);
   job.options.memory = memory.get();
@@ -127,7 +131,7 @@ void add_eval(Verb& program) {
   auto options = std::make_shared<EvalArguments>();
   Verb& verb = program.verb(std::string(jobs::Evaluate::kName), std::string(jobs::Evaluate::kHelp));
   verb.option("--model", options->model, "Model directory").required();
-  add_number_types(verb, options->types);
+  add_placement(verb, options->placement);
   verb.option("--store", options->store, kStoreHelp);
   const Option data = verb.options(options->job).front().required(false);
   const Option task = verb.option("--task", options->task,

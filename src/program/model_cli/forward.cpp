@@ -3,6 +3,7 @@
 #include "tessera/infer/forward.h"
 
 #include "program/model_cli/model_verbs.h"
+#include "tessera/tensor/device.h"
 
 namespace tessera::cli {
 
@@ -24,6 +25,7 @@ void add_forward(Verb& program) {
   verb.option("--output", options->output,
               "safetensors to write: logits or y and the last state, loss, grad.<parameter>")
       .required();
+  verb.option("--device", options->forward.device, kDeviceHelp);
   verb.flag("--gradients", options->forward.gradients, "Also write the gradient of the loss");
   verb.option(
       "--names", options->forward.names,

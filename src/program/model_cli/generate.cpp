@@ -75,7 +75,7 @@ void run_generate(GenerateArguments& options) {
   check_options(options);
   if (!options.prompt_files.empty()) command.prompts.clear();
   for (const auto& file : options.prompt_files) command.prompts.push_back(prompt_from(file));
-  const ModelFolder folder = ModelFolder::load(command.model, command.types);
+  const ModelFolder folder = ModelFolder::load(command.model, command.placement);
   GenerateOptions& generate = command.generate;
   for (const auto& [token, bias] : generate.sampling.logit_bias)
     if (token < 0 || token >= folder.model->vocabulary())
@@ -134,7 +134,7 @@ void add_generate(Verb& program) {
   GenerateCommand& command = options->command;
   Verb& verb = program.verb(std::string(jobs::Generate::kName), std::string(jobs::Generate::kHelp));
   verb.option("--model", command.model, "Model directory").required();
-  add_number_types(verb, command.types);
+  add_placement(verb, command.placement);
   const Option prompt =
       verb.option("--prompt", command.prompts, "Text to continue; may be given several times");
   verb.option("--prompt-file", options->prompt_files,

@@ -22,6 +22,7 @@
 #include "tessera/infer/slot_readers.h"
 #include "tessera/report/table.h"
 #include "tessera/report/text.h"
+#include "tessera/tensor/device.h"
 
 namespace tessera::cli {
 namespace {
@@ -29,7 +30,7 @@ namespace {
 constexpr size_t kSnippetTokens = 6;  // shown before the place of a memory
 
 struct InspectArguments {
-  std::string model, file, page;
+  std::string model, file, page, device = "cpu";
   jobs::Inspect job;
   bool json = false, slots = false;
 };
@@ -231,8 +232,8 @@ void write_page(const InspectArguments& options, const ModelFolder& folder) {
 }
 
 void run_inspect(InspectArguments& options) {
-  const ModelFolder folder =
-      ModelFolder::load(options.model, {.weights = ops::WeightType::kFloat32});
+  const ModelFolder folder = ModelFolder::load(
+      options.model, {.weights = ops::WeightType::kFloat32, .device = options.device});
   jobs::Inspect& job = options.job;
   if (!options.file.empty()) job.text = read_file(options.file);
   if (options.slots) return measure_slots(options, folder);
@@ -252,6 +253,7 @@ void add_inspect(Verb& program) {
   options->job.options.memories = 10;
   Verb& verb = program.verb(std::string(jobs::Inspect::kName), std::string(jobs::Inspect::kHelp));
   verb.option("--model", options->model, "Model directory").required();
+  verb.option("--device", options->device, kDeviceHelp);
   Option text = verb.options(options->job).front();
   text.required(false);
   verb.option("--file", options->file, "The same from a file").excludes(text);

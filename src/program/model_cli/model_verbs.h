@@ -23,8 +23,8 @@ void add_serve(Verb& program);
 /// The verbs of `tessera data` that write samples of tasks.
 void add_task_data(Verb& data);
 
-/// --weights and --pairs of the verbs that only read a model.
-void add_number_types(Verb& verb, NumberTypes& types);
+/// --weights, --pairs and --device of the verbs that only read a language model.
+void add_placement(Verb& verb, Placement& placement);
 
 void add_version(Verb& program);
 

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> models, stores;
-  NumberTypes types;
+  Placement placement;
   std::string key_file, runs, host_key_file;
   hosts::HostOptions hosts;
   std::optional<double> memory;
@@ -123,7 +123,7 @@ void load(const Options& options, serve::Service& service) {
   };
   for (const auto& text : options.models) {
     const auto [name, folder] = named(text);
-    service.models.add(serve::served_model(name, folder, engine, options.types));
+    service.models.add(serve::served_model(name, folder, engine, options.placement));
   }
   for (const auto& text : options.stores) {
     const auto [name, folder] = named(text);
@@ -206,7 +206,7 @@ void add_serve(Verb& program) {
   verb.option("--model", options->models,
               "Model directory, or NAME=DIR; may be given several times. Requests that name no "
               "model get the first");
-  add_number_types(verb, options->types);
+  add_placement(verb, options->placement);
   verb.option("--store", options->stores,
               "Store, or NAME=DIR; may be given several times. It is also a model of this name. Or "
               "NAME=ADDRESS,ADDRESS: stores at other hosts that answer together, each an address "

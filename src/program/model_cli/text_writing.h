@@ -13,7 +13,7 @@ namespace tessera::cli {
 /// What `tessera generate` was asked for.
 struct GenerateCommand {
   std::string model;
-  NumberTypes types;
+  Placement placement;
   std::vector<std::string> prompts = {""};
   GenerateOptions generate;
   int64_t samples = 1;  ///< of each prompt

@@ -118,6 +118,7 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
   if (processes && !processes->leads()) return help_on_text(options, config, *processes);
   if (!options.resume) config.data.check_tokenizer();
   check_training_memory(config.model, expected_vocabulary(config.data));
+  named_device(config.train.device);
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options, rendezvous.attempt));
   const Corpus corpus = prepare(config, run);

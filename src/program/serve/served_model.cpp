@@ -78,8 +78,8 @@ ServedModels::Model ServedModels::find(const std::string& name) const {
 }
 
 ServedModel served_model(const std::string& name, const std::string& folder,
-                         const EngineOptions& options, const NumberTypes& types) {
-  ModelFolder loaded = ModelFolder::load(folder, types);
+                         const EngineOptions& options, const Placement& placement) {
+  ModelFolder loaded = ModelFolder::load(folder, placement);
   auto engine = std::make_unique<Engine>(decoder_of(loaded.model, options.memory), options);
   const std::string kind(loaded.model->kind());
   return {name,

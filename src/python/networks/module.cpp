@@ -46,7 +46,7 @@ PYBIND11_MODULE(_networks, module) {
       });
   py::class_<OpenModel>(module, "OpenModel")
       .def(py::init<const std::filesystem::path&, const std::optional<std::string>&,
-                    const std::optional<std::string>&>(),
+                    const std::optional<std::string>&, const std::string&>(),
            without_gil)
       .def("answer",
            [](OpenModel& model, const std::string& name, const py::dict& request,

@@ -26,9 +26,9 @@ WritingOptions checked(WritingOptions options) {
 }  // namespace
 
 OpenModel::OpenModel(const std::filesystem::path& path, const std::optional<std::string>& weights,
-                     const std::optional<std::string>& pairs)
-    : folder(
-          ModelFolder::load(path, {numbers_of(weights, "weights"), numbers_of(pairs, "pairs")})) {}
+                     const std::optional<std::string>& pairs, const std::string& device)
+    : folder(ModelFolder::load(
+          path, {numbers_of(weights, "weights"), numbers_of(pairs, "pairs"), device})) {}
 
 WrittenText::WrittenText(OpenModel& model, const std::string& prompt, const WritingOptions& options)
     : model_(model),

@@ -20,7 +20,7 @@ struct OpenModel {
 
   /// Numbers by their names; none are those of the folder. Throws as ModelFolder::load.
   OpenModel(const std::filesystem::path& path, const std::optional<std::string>& weights,
-            const std::optional<std::string>& pairs);
+            const std::optional<std::string>& pairs, const std::string& device);
 };
 
 /// A text that a model writes after a prompt, token by token: the text that generate() writes.

@@ -21,9 +21,10 @@ class Model(ModelJobs):
         *,
         weights: str | None = None,
         pairs: str | None = None,
+        device: str = "cpu",
     ) -> None:
         self._path = Path(path)
-        self._open = _networks.OpenModel(self._path, weights, pairs)
+        self._open = _networks.OpenModel(self._path, weights, pairs, device)
 
     @property
     def path(self) -> Path:
@@ -102,12 +103,17 @@ class Session:
 
 
 def load(
-    path: str | os.PathLike[str], *, weights: str | None = None, pairs: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    weights: str | None = None,
+    pairs: str | None = None,
+    device: str = "cpu",
 ) -> Model:
     """The model in this directory.
 
     weights: the numbers of its matrices, "float32", "bf16" or "int8" (the directory's unless given). pairs:
-    those of the pairs that its memories store ("float32" unless given). Raises DataError where the
-    directory holds no model or it is damaged.
+    those of the pairs that its memories store ("float32" unless given). device: that runs it,
+    "cpu" or, where LibTorch has it, "cuda". Raises DataError where the directory holds no model or it is
+    damaged.
     """
-    return Model(path, weights=weights, pairs=pairs)
+    return Model(path, weights=weights, pairs=pairs, device=device)

@@ -125,8 +125,8 @@ void evaluate_stream(LanguageModel& model, const at::Tensor& text, const TokenMe
   read_pieces(model, read, model.empty_state(), [&](const at::Tensor& hidden, int64_t first) {
     const int64_t count = hidden.size(1);
     const at::Tensor logits = model.logits(hidden[0]).to(at::kFloat);  // [t, V]
-    const at::Tensor of_model =
-        at::cross_entropy_loss(logits, text.narrow(0, first + 1, count), {}, at::Reduction::None);
+    const at::Tensor next = text.narrow(0, first + 1, count).to(logits.device());
+    const at::Tensor of_model = at::cross_entropy_loss(logits, next, {}, at::Reduction::None);
     losses.add((mixed ? mixed->next(of_model, logits) : of_model).unsqueeze(0), first);
     if (on_progress) on_progress(first + count);
   });
@@ -145,7 +145,7 @@ void LossByPosition::add(LanguageModel& model, const at::Tensor& windows, int64_
 }
 
 void LossByPosition::add(const at::Tensor& losses, int64_t first) {
-  const at::Tensor sums = losses.to(at::kDouble).sum(0).contiguous();  // [T]
+  const at::Tensor sums = losses.to(at::kDouble).sum(0).to(at::kCPU).contiguous();  // [T]
   const int64_t end = first + sums.size(0);
   sums_.resize(std::max<size_t>(sums_.size(), end));
   counts_.resize(sums_.size());

@@ -8,6 +8,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
+#include "tessera/tensor/device.h"
 
 namespace tessera {
 namespace {
@@ -97,7 +98,7 @@ Outputs outputs_of_vectors(SequenceModel& model, const TensorFile& input, bool g
       input.at("targets", {x.size(1), x.size(0), read.outputs.size(2)}, at::kFloat);
   at::AutoGradMode grad_mode(gradients);
   const at::Tensor outputs = gradients ? model.forward(x) : read.outputs;
-  result.loss = at::mse_loss(outputs, targets.transpose(0, 1));
+  result.loss = at::mse_loss(outputs, targets.transpose(0, 1).to(outputs.device()));
   return result;
 }
 
@@ -126,7 +127,9 @@ void run_forward(const std::filesystem::path& model_folder, const std::filesyste
   if (options.names == ParameterNames::kSource && !source)
     throw UsageError("--names source: {} was not imported, so it has names of its own only",
                      model_folder.native());
+  const at::Device device = named_device(options.device);
   const auto model = load_sequence_model(model_folder);
+  model->to(device);
   save_tensors(output, run_forward(*model, TensorFile::load(input), options.gradients, source));
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "tessera/checkpoint/foreign_weights.h"
@@ -21,6 +22,7 @@ constexpr std::array<std::string_view, 2> enum_names(ParameterNames) {
 struct ForwardOptions {
   bool gradients = false;
   ParameterNames names = ParameterNames::kOwn;
+  std::string device = "cpu";
 };
 
 /// Runs the model on given tensors, without dropout.
@@ -38,8 +40,8 @@ struct ForwardOptions {
 NamedTensors run_forward(SequenceModel& model, const TensorFile& input, bool gradients,
                          const std::optional<ForeignFormat>& source = {});
 
-/// The same from file to file. Throws UsageError where the names of the source are asked for, but
-/// the model was not imported.
+/// The same from file to file. Throws as named_device, and UsageError where the names of the source
+/// are asked for, but the model was not imported.
 void run_forward(const std::filesystem::path& model_folder, const std::filesystem::path& input,
                  const std::filesystem::path& output, const ForwardOptions& options);
 

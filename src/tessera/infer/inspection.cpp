@@ -126,8 +126,9 @@ Inspection inspect(LanguageModel& model, const Tokens& text, int64_t position,
   const Tokens read(text.begin() + first, text.begin() + position + 1);
   const at::Tensor tokens = at::tensor(read, at::kLong).unsqueeze(0);
 
-  const at::Tensor last_hidden = model.hidden(tokens).select(1, tokens.size(1) - 1);   // [1, C]
-  const at::Tensor logits = model.logits(last_hidden)[0].to(at::kFloat).contiguous();  // [V]
+  const at::Tensor last_hidden = model.hidden(tokens).select(1, tokens.size(1) - 1);  // [1, C]
+  const at::Tensor logits =
+      model.logits(last_hidden)[0].to(at::kCPU, at::kFloat).contiguous();  // [V]
   const TokenDistribution next({logits.data_ptr<float>(), static_cast<size_t>(V)});
   Inspection result;
   result.position = position;

@@ -5,13 +5,15 @@
 #include "tessera/data/token_text.h"
 #include "tessera/infer/slot_readers.h"
 #include "tessera/model/language_model.h"
+#include "tessera/tensor/device.h"
 
 namespace tessera {
 
-ModelFolder ModelFolder::load(const std::filesystem::path& folder, const NumberTypes& types) {
+ModelFolder ModelFolder::load(const std::filesystem::path& folder, const Placement& placement) {
+  const at::Device device = named_device(placement.device);
   const auto tokenizer_file = folder / "tokenizer.json";
-  auto model = load_to_read(folder, types.weights);
-  model->keep_pairs_in(types.pairs.value_or(ops::WeightType::kFloat32));
+  auto model = load_to_read(folder, placement.weights);
+  model->keep_pairs_in(placement.pairs.value_or(ops::WeightType::kFloat32));
   if (!std::filesystem::exists(tokenizer_file))
     throw DataError(folder.native(),
                     "has no tokenizer.json; put one there, or import with --tokenizer");
@@ -19,6 +21,7 @@ ModelFolder ModelFolder::load(const std::filesystem::path& folder, const NumberT
   if (tokenizer.vocabulary_size() > model->vocabulary())
     throw DataError(tokenizer_file.native(), "has {} tokens, the model beside it only {}",
                     tokenizer.vocabulary_size(), model->vocabulary());
+  model->to(device);
   model->eval();
   auto slot_readers = SlotReaders::load(folder, *model);
   return {std::move(model), std::move(tokenizer), std::move(slot_readers)};

@@ -16,10 +16,11 @@ namespace tessera {
 class LanguageModel;
 class SlotReaders;
 
-/// The numbers in which a model that is only read keeps what it has learned and what it reads.
-struct NumberTypes {
+/// How a model that is only read keeps what it has learned and what it reads.
+struct Placement {
   std::optional<ops::WeightType> weights = {};  ///< of its matrices; the directory's unless given
   std::optional<ops::WeightType> pairs = {};    ///< of the pairs stored; float32 unless given
+  std::string device = "cpu";
 };
 
 /// A model directory with its tokenizer.
@@ -28,9 +29,9 @@ struct ModelFolder {
   Tokenizer tokenizer;
   std::shared_ptr<const SlotReaders> slot_readers;  ///< none unless they were measured
 
-  /// Throws as load_to_read, LanguageModel::keep_pairs_in and SlotReaders::load do, and DataError
-  /// where the tokenizer has more tokens than the model, or there is none.
-  static ModelFolder load(const std::filesystem::path& folder, const NumberTypes& types = {});
+  /// Throws as named_device, load_to_read, LanguageModel::keep_pairs_in and SlotReaders::load do,
+  /// and DataError where the tokenizer has more tokens than the model, or there is none.
+  static ModelFolder load(const std::filesystem::path& folder, const Placement& placement = {});
 
   /// The bytes of any id of the model's vocabulary; ids that the tokenizer lacks stand for nothing.
   TokenBytes token_bytes() const;

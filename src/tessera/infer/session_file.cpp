@@ -58,6 +58,12 @@ std::string checksum_of(const LanguageModel& model) {
   return sum.hex();
 }
 
+/// What the memories hold goes to the model's device; what is counted stays on the CPU.
+void place(TensorFile& file, at::Device device) {
+  for (auto& [name, tensor] : file.tensors)
+    if (tensor.scalar_type() != at::kLong) tensor = tensor.to(device);
+}
+
 MemoryBound bound_from(const TensorFile& file) {
   const std::string& text = file.metadata_at("bound");
   MemoryBound bound;
@@ -89,7 +95,7 @@ void StreamingSession::save(const std::filesystem::path& path) const {
 
 // Files of version 0.1 have no checksum of the parameters and no logits.
 StreamingSession StreamingSession::load(LanguageModel& model, const std::filesystem::path& path) {
-  const TensorFile file = TensorFile::load(path);
+  TensorFile file = TensorFile::load(path);
   if (file.metadata_at("format") != kFormat)
     throw DataError(file.path, "is not a session of this version");
   if (file.metadata_at("kind") != model.kind())
@@ -102,10 +108,11 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
       config::enum_value<Reading>(file.metadata_at("reading"), file.path + ": reading");
   StreamingSession session(model, reading, bound_from(file));
   session.tokens_ = sequences_from(file, model.vocabulary());
-  session.state_ = model.state_from(file, model.bounded_state(session.bound_));
   if (file.tensors.contains("logits"))
     session.logits_ = file.at(
         "logits", {static_cast<int64_t>(session.tokens_.size()), model.vocabulary()}, at::kFloat);
+  place(file, model.parameters().front().device());
+  session.state_ = model.state_from(file, model.bounded_state(session.bound_));
   return session;
 }
 

@@ -91,11 +91,11 @@ SlotReaders SlotReaders::measure(LanguageModel& model, const Tokens& text,
   for (int64_t index = 0; index < windows; index += apart) {
     const int64_t first = index * window, count = std::min(window, length - first);
     const Tokens read(text.begin() + first, text.begin() + first + count);
-    source.visit_slot_weights(at::tensor(read, at::kLong).unsqueeze(0),
-                              [&](int64_t layer, const at::Tensor& weights) {
-                                if (layer == std::ssize(blocks)) blocks.emplace_back(H * M);
-                                blocks[layer].add(weights[0].flatten(1).to(at::kFloat), first);
-                              });
+    source.visit_slot_weights(
+        at::tensor(read, at::kLong).unsqueeze(0), [&](int64_t layer, const at::Tensor& weights) {
+          if (layer == std::ssize(blocks)) blocks.emplace_back(H * M);
+          blocks[layer].add(weights[0].flatten(1).to(at::kCPU, at::kFloat), first);
+        });
     on_progress(std::min((index + apart) * window, length), length);
   }
   std::vector<at::Tensor> all_weights;

@@ -81,7 +81,7 @@ at::Tensor StreamingSession::add(const std::vector<Tokens>& prompts) {
   at::Tensor logits;
   if (streams(longest_of(prompts))) {
     const SequenceOutput read = read_prompts(distinct.sequences);
-    logits = model_->logits(read.outputs);
+    logits = logits_of(read.outputs);
     added.state_ = read.state.select(distinct.which);
   } else {
     logits = read_windows(distinct.sequences);
@@ -142,7 +142,7 @@ at::Tensor StreamingSession::read_windows(const std::vector<Tokens>& sequences) 
     for (size_t row = 0; row < windows.size(); ++row)
       last_hidden.push_back(hidden[row][windows[row].size() - 1].clone());
   }
-  return model_->logits(at::stack(last_hidden));
+  return logits_of(at::stack(last_hidden));
 }
 
 at::Tensor StreamingSession::step(const Tokens& tokens) {
@@ -184,7 +184,11 @@ at::Tensor StreamingSession::read_on(const std::vector<Tokens>& more) {
     state_ = read_from(std::move(*state_));
   else  // a later piece may throw
     state_ = read_from(SequenceState(*state_));
-  return model_->logits(last_hidden);
+  return logits_of(last_hidden);
+}
+
+at::Tensor StreamingSession::logits_of(const at::Tensor& hidden) const {
+  return model_->logits(hidden).to(at::kCPU);
 }
 
 const at::Tensor& StreamingSession::logits() const {

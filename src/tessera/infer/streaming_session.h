@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, 2> enum_names(Reading) {
 Reading natural_reading(const LanguageModel& model);
 
 /// Sequences that a model reads side by side, one token of each at a time. A value: a copy is a
-/// fork. The model must outlive it. No gradients.
+/// fork. The model must outlive it. No gradients. Logits lie on the CPU, whatever device the model
+/// is on.
 class StreamingSession {
  public:
   /// bound: of each contextual memory; only for kStreaming. Throws UsageError on a bound with
@@ -74,6 +75,7 @@ class StreamingSession {
   at::Tensor read_on(const std::vector<Tokens>& more);
   at::Tensor read_windows(const std::vector<Tokens>& sequences) const;
   SequenceOutput read_prompts(const std::vector<Tokens>& prompts) const;
+  at::Tensor logits_of(const at::Tensor& hidden) const;
 
   LanguageModel* model_;
   Reading reading_;

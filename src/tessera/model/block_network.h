@@ -275,7 +275,8 @@ class TracedBlockNetwork : public BlockNetwork<Config, Block>, public TracedMode
     at::NoGradGuard no_grad;
     const at::Tensor stream = residual.to(at::kDouble);
     const at::Tensor rows =  // [B, C]
-        this->embedding_rows(tokens, stream.size(1)).to(at::kDouble) * this->logit_scale();
+        this->embedding_rows(tokens.to(residual.device()), stream.size(1)).to(at::kDouble) *
+        this->logit_scale();
     const at::Tensor gained = rows * this->norm_->weight.to(at::kDouble);  // [B, C]
     const at::Tensor deviation =
         (stream.var(1, /*unbiased=*/false, /*keepdim=*/true) + NormImpl::kEpsilon)

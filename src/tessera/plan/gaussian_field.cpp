@@ -109,13 +109,19 @@ TESSERA_INLINE void fill_rows(uint64_t seed, uint64_t stream, int64_t first_row,
 
 #undef TESSERA_INLINE
 
+using FillRows = void(uint64_t, uint64_t, int64_t, int64_t, int64_t, int64_t, float*, int64_t);
+
+void fill_any(uint64_t seed, uint64_t stream, int64_t first_row, int64_t rows, int64_t first_column,
+              int64_t columns, float* out, int64_t stride) {
+  fill_rows(seed, stream, first_row, rows, first_column, columns, out, stride);
+}
+
+#ifdef __x86_64__
 #ifdef __clang__
 #define TESSERA_AVX512 "avx512f,avx512dq,avx512bw,avx512vl"
 #else  // GCC halves the width by default
 #define TESSERA_AVX512 "avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512"
 #endif
-
-using FillRows = void(uint64_t, uint64_t, int64_t, int64_t, int64_t, int64_t, float*, int64_t);
 
 [[gnu::target(TESSERA_AVX512)]] void fill_avx512(uint64_t seed, uint64_t stream, int64_t first_row,
                                                  int64_t rows, int64_t first_column,
@@ -129,17 +135,17 @@ using FillRows = void(uint64_t, uint64_t, int64_t, int64_t, int64_t, int64_t, fl
   fill_rows(seed, stream, first_row, rows, first_column, columns, out, stride);
 }
 
-void fill_any(uint64_t seed, uint64_t stream, int64_t first_row, int64_t rows, int64_t first_column,
-              int64_t columns, float* out, int64_t stride) {
-  fill_rows(seed, stream, first_row, rows, first_column, columns, out, stride);
-}
-
 FillRows* best_fill() {
   if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512vl"))
     return fill_avx512;
   return __builtin_cpu_supports("avx2") ? fill_avx2 : fill_any;
 }
+#else
+FillRows* best_fill() {
+  return fill_any;
+}
+#endif
 
 }  // namespace
 

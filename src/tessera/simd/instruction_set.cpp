@@ -1,8 +1,12 @@
 #include "tessera/simd/instruction_set.h"
 
+#include <fmt/ranges.h>
+
+#ifdef __x86_64__
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -13,9 +17,15 @@
 namespace tessera::simd {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames = {"sse2",       "avx2",       "avx512",
-                                                    "avx512vnni", "avx512bf16", "amx"};
+#ifdef __x86_64__
+constexpr std::string_view kBaselineName = "sse2";
+#else
+constexpr std::string_view kBaselineName = "neon";
+#endif
+constexpr std::array<std::string_view, 6> kNames = {kBaselineName, "avx2",       "avx512",
+                                                    "avx512vnni",  "avx512bf16", "amx"};
 
+#ifdef __x86_64__
 /// Whether the processor has the AMX tile unit and Linux (since 5.16) lets this process use it.
 bool may_use_tiles() {
   constexpr unsigned kBFloat16Products = 1u << 22, kTiles = 1u << 24;  // leaf 7, edx
@@ -30,7 +40,7 @@ bool may_use_tiles() {
 InstructionSet of_this_processor(InstructionSet limit) {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return InstructionSet::kSse2;
+    return InstructionSet::kBaseline;
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
     return InstructionSet::kAvx2;
@@ -40,6 +50,13 @@ InstructionSet of_this_processor(InstructionSet limit) {
   if (limit < InstructionSet::kAmx || !may_use_tiles()) return InstructionSet::kAvx512BFloat16;
   return InstructionSet::kAmx;
 }
+
+#else
+
+InstructionSet of_this_processor(InstructionSet) {
+  return InstructionSet::kBaseline;
+}
+#endif
 
 InstructionSet allowed_by_environment() {
   const char* name = std::getenv("TESSERA_INSTRUCTION_SET");
@@ -54,10 +71,8 @@ std::string_view name_of(InstructionSet set) {
 
 InstructionSet named_instruction_set(std::string_view name) {
   const auto* found = std::ranges::find(kNames, name);
-  check_argument(found != kNames.end(),
-                 "TESSERA_INSTRUCTION_SET is '{}', expected sse2, avx2, avx512, avx512vnni, "
-                 "avx512bf16 or amx",
-                 name);
+  check_argument(found != kNames.end(), "TESSERA_INSTRUCTION_SET is '{}', expected one of: {}",
+                 name, fmt::join(kNames, ", "));
   return static_cast<InstructionSet>(found - kNames.begin());
 }
 

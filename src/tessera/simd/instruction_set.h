@@ -1,15 +1,17 @@
 #pragma once
 
+#include <cstdlib>
 #include <string_view>
 
 namespace tessera::simd {
 
-/// What loops are built for. Each has everything that the ones before it have. kAvx512Vnni adds
-/// products of bytes and counts of bits, kAvx512BFloat16 products in bfloat16, kAmx the tile unit
-/// for such products.
-enum class InstructionSet { kSse2, kAvx2, kAvx512, kAvx512Vnni, kAvx512BFloat16, kAmx };
+/// What loops are built for. Each has everything that the ones before it have. kBaseline is what
+/// every processor has: vectors of 16 bytes, SSE2 on x86-64 and NEON on 64-bit Arm. kAvx512Vnni
+/// adds products of bytes and counts of bits, kAvx512BFloat16 products in bfloat16, kAmx the tile
+/// unit for such products.
+enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Vnni, kAvx512BFloat16, kAmx };
 
-/// "sse2", "avx2", "avx512", "avx512vnni", "avx512bf16" or "amx".
+/// "sse2" (on Arm "neon"), "avx2", "avx512", "avx512vnni", "avx512bf16" or "amx".
 std::string_view name_of(InstructionSet set);
 /// The one with this name. Throws UsageError, which lists the names, on another one.
 InstructionSet named_instruction_set(std::string_view name);
@@ -43,11 +45,25 @@ struct Loop {
   }
 };
 
+/// A loop without any build on this architecture.
+template <typename Arguments>
+struct Loop<Arguments, 0> {
+  bool runs_here() const { return false; }
+  [[noreturn]] void operator()(const Arguments&, InstructionSet = {}) const { std::abort(); }
+};
+
 /// Declares the build for one instruction set of the loop `name` over `Arguments`. Rooms with loops
 /// say in <room>/cpu/loop.h which sets these are.
 #define TESSERA_BUILD(set, name, Arguments) \
   namespace set {                           \
   void name(const Arguments&);              \
   }
+
+/// What is there for x86-64 only.
+#ifdef __x86_64__
+#define TESSERA_X86(...) __VA_ARGS__
+#else
+#define TESSERA_X86(...)
+#endif
 
 }  // namespace tessera::simd

@@ -8,6 +8,7 @@ namespace tessera {
 
 Learner::Learner(const TrainConfig& training) : training_(training) {
   training_.check();
+  named_device(training_.device);
 }
 
 int64_t Learner::parameter_count() {

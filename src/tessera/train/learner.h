@@ -46,7 +46,7 @@ class Learner {
   /// Told how many batches of a measurement are done.
   using OnBatch = std::function<void(int64_t done, int64_t all)>;
 
-  /// Throws UsageError on a configuration that makes no sense.
+  /// Throws UsageError on a configuration that makes no sense, and as named_device.
   explicit Learner(const TrainConfig& training);
   virtual ~Learner() = default;
   Learner(const Learner&) = delete;

@@ -55,6 +55,7 @@ std::map<std::string, Json> leaves(const Json& table, const std::string& prefix 
 /// Throws UsageError where a run in `folder` that began with `before` may not continue with `now`.
 void check_same_run(const fs::path& folder, const Json& before, const Json& now) {
   static const std::set<std::string> kMayChange = {"train.steps",
+                                                   "train.device",
                                                    "train.threads",
                                                    "train.checkpoint_every",
                                                    "train.keep_checkpoints",

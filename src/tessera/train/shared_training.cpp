@@ -39,6 +39,9 @@ Order exchange(Processes& processes, const Order& order) {
 }
 
 void check_shares(const TrainConfig& config, int64_t processes) {
+  if (config.device != "cpu")
+    throw UsageError("train.device is '{}', expected cpu: several processes train on processors",
+                     config.device);
   if (config.accumulation % processes == 0) return;
   throw UsageError(
       "train.accumulation is {}, expected a multiple of the {} processes, which share the "

@@ -27,7 +27,7 @@ void start_together(Learner& learner, Optimizer& optimizer, Processes& processes
 /// the leader. Throws UsageError as Trainer::run does; ProcessLost.
 void help_training(Learner& learner, Processes& processes);
 
-/// Throws UsageError unless the micro-batches of an update can be shared evenly.
+/// Throws UsageError unless the micro-batches of an update can be shared evenly, on the CPU.
 void check_shares(const TrainConfig& config, int64_t processes);
 
 }  // namespace tessera

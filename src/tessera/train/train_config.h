@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
+#include "tessera/tensor/device.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera {
@@ -83,6 +85,7 @@ struct TrainConfig {
   bool share_optimizer = false;
   WirePrecision wire_precision = WirePrecision::kFloat32;
   uint64_t seed = 1337;
+  std::string device = "cpu";
   int64_t threads = 0;
 
   template <typename Visitor>
@@ -125,6 +128,7 @@ struct TrainConfig {
     field("wire_precision", wire_precision,
           "several processes: numbers in which they send gradients to each other");
     field("seed", seed, "of everything random");
+    field("device", device, kDeviceHelp);
     field("threads", threads, "processor threads (0: as many as the program has chosen)");
   }
 

@@ -40,6 +40,12 @@ double began(const std::filesystem::path& folder) {
   return static_cast<double>(::timegm(&time));
 }
 
+/// The learner's module, on the device of the configuration.
+torch::nn::Module& placed_module(Learner& learner) {
+  learner.module().to(named_device(learner.training().device));
+  return learner.module();
+}
+
 bool due(int64_t step, int64_t every) {
   return every > 0 && step % every == 0;
 }
@@ -80,8 +86,8 @@ Trainer::Trainer(Learner& learner, std::filesystem::path run_folder, TrainingObs
       processes_(processes),
       folder_(std::move(run_folder)),
       observer_(observer),
-      optimizer_(
-          config_.make_optimizer(trainable_parameters(learner.module()), decays_by_dimension)),
+      optimizer_(config_.make_optimizer(trainable_parameters(placed_module(learner)),
+                                        decays_by_dimension)),
       checkpoints_(folder_ / "checkpoints", config_.keep_checkpoints) {}
 
 Trainer::~Trainer() = default;

@@ -15,6 +15,7 @@
 #include "tessera/base/error.h"
 #include "tessera/model/model_kind.h"
 #include "tests/support/numerical_gradient.h"
+#include "tests/support/other_device.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {
@@ -332,6 +333,24 @@ TEST_P(RecurrentNetworkTest, RefusesImpossibleSizes) {
                   testing::HasSubstr(fmt::format("model.{} is {}", name, wrong)));
     }
   }
+}
+
+TEST_P(RecurrentNetworkTest, AnotherDeviceGivesTheSame) {
+  perturb();
+  const at::Tensor x = drawn({2, 6, kInputs}, 4);
+  const auto results = [&] {
+    std::vector<at::Tensor> found =
+        torch::autograd::grad({model_->forward(x).square().sum()}, model_->parameters());
+    SequenceState state =
+        model_->read(x.narrow(1, 0, 4), model_->empty_state()).state.select({1, 0});
+    found.push_back(model_->read(x.narrow(1, 4, 2), std::move(state)).outputs);
+    return found;
+  };
+  const auto here = results();
+  model_->to(test::other_device());
+  const auto there = results();
+  for (size_t i = 0; i < here.size(); ++i)
+    EXPECT_LT(test::relative_error(there[i].cpu(), here[i]), kDoubleTolerance) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, RecurrentNetworkTest, testing::ValuesIn(kNetworks),

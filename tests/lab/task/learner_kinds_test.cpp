@@ -9,6 +9,7 @@
 #include "tessera/base/error.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/train/training_report.h"
+#include "tests/support/other_device.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
@@ -71,6 +72,31 @@ TEST(Learners, OfEveryTaskLeaveARunThatIsRepeatedResumedAndLoaded) {
     const auto repeated = make_learner(written, "config.toml");
     EXPECT_EQ(train(*repeated, RunFolder(folder / (name + "-2"), Start::kNew), nullptr, "").test,
               trained.test);
+  }
+}
+
+TEST(Learners, TrainOnAnotherDeviceAndGoOnHere) {
+  const TemporaryFolder folder;
+  for (Json json : configurations(folder / "stories")) {
+    const std::string name = json.at("task").at("name");
+    SCOPED_TRACE(name);
+    const auto train_on = [&](const at::Device& device, const std::string& run, Start start) {
+      json["train"]["device"] = device.str();
+      const auto learner = make_learner(json, "test");
+      return train(*learner, RunFolder(folder / (name + run), start), nullptr, "");
+    };
+    if (name == "pong") {
+      EXPECT_THAT(message_of<UsageError>([&] { train_on(test::other_device(), "", Start::kNew); }),
+                  HasSubstr("train.device is 'xpu:0', expected cpu"));
+      continue;
+    }
+    const Trained here = train_on(at::kCPU, "-here", Start::kNew);
+    const Trained there = train_on(test::other_device(), "-there", Start::kNew);
+    constexpr double kTolerance = 1e-4;  // other order of the same float sums
+    EXPECT_NEAR(there.validation_loss(), here.validation_loss(), kTolerance);
+    EXPECT_NEAR(there.test.at("loss"), here.test.at("loss"), kTolerance);
+    json["train"]["steps"] = 3;
+    EXPECT_EQ(train_on(at::kCPU, "-there", Start::kResume).steps, 3);
   }
 }
 

@@ -312,6 +312,7 @@ TEST_F(Generating, RefusesWithTheReason) {
        {with("--eviction", "oldest"), "give --memory-bound too"},
        {with("--alternatives", "3"), "give both"},
        {with("--pairs", "int4"), "expected one of: float32, bf16, int8"},
+       {with("--device", "cuda:9"), "this machine and its LibTorch have: cpu"},
        {with("--memory-bound", "-3"), "memory-bound"}},
       2);
   expect_refused(generate({"--stop", ""}), 2, "a stop string is empty");

@@ -34,6 +34,9 @@ void PongTrainingConfig::check() const {
   agent.check(environment.size);
   actor_critic.check();
   train.check();
+  if (train.device != "cpu")
+    throw UsageError("train.device is '{}', expected cpu, where the games are played",
+                     train.device);
   if (train.accumulation != 1)
     throw UsageError("train.accumulation is {}, expected 1: raise train.batch, the workers",
                      train.accumulation);

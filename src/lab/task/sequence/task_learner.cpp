@@ -25,6 +25,10 @@ std::shared_ptr<SequenceModel> make_model(const Json& table, uint64_t seed) {
   return model_kind(kind).make(fields, seed, at::kCPU);
 }
 
+at::Device device_of(const SequenceModel& model) {
+  return model.parameters().front().device();
+}
+
 /// The outputs of the steps from the first answer on, [T - first_answer, B, out]; of a language
 /// model, whose logits are as many as there are tokens, those of the answers alone, [n, V].
 at::Tensor answers_of(SequenceModel& model, const TaskBatch& batch,
@@ -54,13 +58,14 @@ Metrics measure_batches(SequenceModel& model, const std::vector<TaskBatch>& batc
                         const Learner::OnBatch& on_batch) {
   TaskScore score;
   double loss = 0;
-  for (const TaskBatch& batch : batches) {
+  for (const TaskBatch& on_host : batches) {
     InterruptGuard::stop_if_interrupted("the score on test samples");
+    const TaskBatch batch = on_host.to(device_of(model));
     const at::Tensor answers = answers_of(model, batch);
     const TaskScore of_batch = score_answers(answers, batch);
     loss += answer_loss(answers, batch).item().toDouble() * static_cast<double>(of_batch.symbols);
     score += of_batch;
-    on_batch(&batch - batches.data() + 1, std::ssize(batches));
+    on_batch(&on_host - batches.data() + 1, std::ssize(batches));
   }
   Metrics metrics = {{"loss", loss / static_cast<double>(score.symbols)},
                      {"wrong_per_sequence", score.wrong_per_sequence()},
@@ -116,7 +121,8 @@ const SequenceTask& TaskLearner::practised(int64_t step) {
 at::Tensor TaskLearner::loss(int64_t step, int64_t micro_batch) {
   const int64_t draw = step * training().accumulation + micro_batch;
   const TaskBatch batch =
-      make_batch(practised(step), split_seed(training().seed, Split::kTraining), samples_(draw));
+      make_batch(practised(step), split_seed(training().seed, Split::kTraining), samples_(draw))
+          .to(device_of(*model_));
   const uint64_t dropout_seed = RandomStream(training().seed, static_cast<uint64_t>(draw))();
   return answer_loss(answers_of(*model_, batch, dropout_seed), batch);
 }

@@ -27,7 +27,7 @@ std::vector<ScoredToken> score_rows(LanguageModel& model, const at::Tensor& hidd
   for (int64_t first = 0; first < N; first += rows) {
     const int64_t count = std::min(rows, N - first);
     const at::Tensor logits =
-        model.logits(hidden.narrow(0, first, count)).to(at::kFloat).contiguous();
+        model.logits(hidden.narrow(0, first, count)).to(at::kCPU, at::kFloat).contiguous();
     at::parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const TokenDistribution next({logits.data_ptr<float>() + row * V, static_cast<size_t>(V)});

@@ -5,14 +5,13 @@
 #include "tessera/simd/instruction_set.h"
 
 /// Declares the loop `name` over `Arguments`, on the calling thread.
-#define TESSERA_OPTIMISER_LOOP(name, Arguments)      \
-  TESSERA_BUILD(sse2, name, Arguments)               \
-  TESSERA_BUILD(avx2, name, Arguments)               \
-  TESSERA_BUILD(avx512, name, Arguments)             \
-  inline constexpr simd::Loop<Arguments, 3> name = { \
-      {{simd::InstructionSet::kSse2, sse2::name},    \
-       {simd::InstructionSet::kAvx2, avx2::name},    \
-       {simd::InstructionSet::kAvx512, avx512::name}}}
+#define TESSERA_OPTIMISER_LOOP(name, Arguments)                                            \
+  TESSERA_BUILD(baseline, name, Arguments)                                                 \
+  TESSERA_X86(TESSERA_BUILD(avx2, name, Arguments) TESSERA_BUILD(avx512, name, Arguments)) \
+  inline constexpr simd::Loop<Arguments, 1 TESSERA_X86(+2)> name = {                       \
+      {{simd::InstructionSet::kBaseline, baseline::name},                                  \
+       TESSERA_X86({simd::InstructionSet::kAvx2, avx2::name},                              \
+                   {simd::InstructionSet::kAvx512, avx512::name})}}
 
 namespace tessera::train::cpu {
 

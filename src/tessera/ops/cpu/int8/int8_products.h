@@ -6,14 +6,13 @@
 #include "tessera/ops/number_formats.h"
 
 /// Declares a loop that AVX-512 with products of bytes runs, too.
-#define TESSERA_INT8_LOOP(name, Arguments)            \
-  TESSERA_BUILD(avx2, name, Arguments)                \
-  TESSERA_BUILD(avx512, name, Arguments)              \
-  TESSERA_BUILD(avx512vnni, name, Arguments)          \
-  inline constexpr simd::Loop<Arguments, 3> name = {  \
-      {{simd::InstructionSet::kAvx2, avx2::name},     \
-       {simd::InstructionSet::kAvx512, avx512::name}, \
-       {simd::InstructionSet::kAvx512Vnni, avx512vnni::name}}}
+#define TESSERA_INT8_LOOP(name, Arguments)                                                \
+  TESSERA_X86(TESSERA_BUILD(avx2, name, Arguments) TESSERA_BUILD(avx512, name, Arguments) \
+                  TESSERA_BUILD(avx512vnni, name, Arguments))                             \
+  inline constexpr simd::Loop<Arguments, 0 TESSERA_X86(+3)> name = {                      \
+      TESSERA_X86({{simd::InstructionSet::kAvx2, avx2::name},                             \
+                   {simd::InstructionSet::kAvx512, avx512::name},                         \
+                   {simd::InstructionSet::kAvx512Vnni, avx512vnni::name}})}
 
 namespace tessera::ops::cpu {
 

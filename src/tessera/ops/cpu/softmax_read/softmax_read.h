@@ -7,13 +7,12 @@
 
 /// Declares a loop whose matrix products are in float, and `rounded_<name>`, for which they have
 /// bfloat16 operands and float sums (AVX-512 with dot products in bfloat16, AMX).
-#define TESSERA_READ_LOOP(name, Arguments)                        \
-  TESSERA_LOOP(name, Arguments);                                  \
-  TESSERA_BUILD(avx512bf16, name, Arguments)                      \
-  TESSERA_BUILD(amx, name, Arguments)                             \
-  inline constexpr simd::Loop<Arguments, 2> rounded_##name = {    \
-      {{simd::InstructionSet::kAvx512BFloat16, avx512bf16::name}, \
-       {simd::InstructionSet::kAmx, amx::name}}}
+#define TESSERA_READ_LOOP(name, Arguments)                                                    \
+  TESSERA_LOOP(name, Arguments);                                                              \
+  TESSERA_X86(TESSERA_BUILD(avx512bf16, name, Arguments) TESSERA_BUILD(amx, name, Arguments)) \
+  inline constexpr simd::Loop<Arguments, 0 TESSERA_X86(+2)> rounded_##name = {                \
+      TESSERA_X86({{simd::InstructionSet::kAvx512BFloat16, avx512bf16::name},                 \
+                   {simd::InstructionSet::kAmx, amx::name}})}
 
 namespace tessera::ops::cpu {
 

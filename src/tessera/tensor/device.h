@@ -1,0 +1,17 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <string>
+
+namespace tessera {
+
+/// What options that name a device say of it.
+constexpr const char* kDeviceHelp =
+    "Device that runs the network: cpu or, where LibTorch has it, cuda (cuda:1 for the second)";
+
+/// The device of this name: "cpu", "cuda", "cuda:1". Throws UsageError, which lists the devices
+/// that there are, on any other.
+c10::Device named_device(const std::string& name);
+
+}  // namespace tessera

@@ -1,0 +1,29 @@
+#include "tessera/tensor/device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tessera/base/error.h"
+#include "tests/support/other_device.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Device, IsNamedAsLibTorchNamesIt) {
+  EXPECT_EQ(named_device("cpu"), c10::Device(c10::DeviceType::CPU));
+  EXPECT_EQ(named_device(test::other_device().str()), test::other_device());
+  EXPECT_EQ(named_device("xpu").type(), test::other_device().type());
+}
+
+TEST(Device, ThatIsNotThereIsRefusedWithAListOfThoseThatAre) {
+  for (const char* name : {"xpu:1", "cpu:1", "vulkan", "meta", "gpu", "", "cpu:x"})
+    EXPECT_THAT(test::message_of<UsageError>([&] { named_device(name); }),
+                testing::AllOf(HasSubstr(std::string("device is '") + name + "'"),
+                               HasSubstr("have: cpu"), HasSubstr("xpu")));
+}
+
+}  // namespace
+}  // namespace tessera
