@@ -2,7 +2,10 @@
 
 import json
 import os
+import pickle
+import signal
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -70,6 +73,17 @@ def test_sums_of_an_inspection(model):
     assert answer.embedding + answer.biases + layers == pytest.approx(answer.logit, abs=1e-4)
 
 
+def test_an_inspection_can_be_drawn(model):
+    answer = model.inspect("And the king", memories=100)
+    assert answer.weights().shape == (1, 2, 12)
+    assert torch.allclose(answer.weights().sum(-1), torch.ones(1, 2))
+    loudest = answer.layers[0].heads[1].memories[0]
+    assert answer.weights()[0, 1].argmax() == loudest.position
+    assert answer._repr_html_() == model.inspection_page("And the king")._repr_html_()
+    assert model.inspect("And the king " * 100)._repr_html_() is None  # too long for a page
+    assert pickle.loads(pickle.dumps(answer)) == answer
+
+
 def test_refuses_as_the_program_does(model, tmp_path):
     with pytest.raises(tessera.DataError, match="config.json"):
         tessera.load(tmp_path)
@@ -93,6 +107,29 @@ def test_ctrl_c_ends_a_text(model):
         model.generate("And", max_tokens=100000, ignore_end=True, progress=interrupt)
     assert model.generate("And", max_tokens=3, ignore_end=True).finish == "max_tokens"
     assert repr(model) == f"<tessera.Model {str(MODEL)!r}>"
+
+
+LONG = "And the king said unto them, go and see. " * 20000
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda model: model.session().read(LONG),
+        lambda model: model.loglikelihood(LONG, " the king"),
+        lambda model: model.generate(LONG),
+        lambda model: next(model.stream(LONG)),
+        lambda model: model.score([LONG]),
+    ],
+)
+def test_ctrl_c_ends_the_reading_of_a_long_text(model, read):
+    """What would take minutes."""
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        read(model)
+    timer.join()
+    assert model.generate("And", max_tokens=3, ignore_end=True).finish == "max_tokens"
 
 
 def test_a_session_goes_on_where_it_was(model):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import pytest
 
@@ -104,6 +105,44 @@ def test_the_future_does_not_count(kind):
     assert torch.equal(memory(x)[:, :4], memory(changed)[:, :4])
 
 
+class Sequences(torch.utils.data.Dataset):
+    """Read by a memory, in whichever process reads this."""
+
+    def __init__(self, memory):
+        self.memory = memory
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        with torch.no_grad():
+            return self.memory(torch.full((1, 5, C), float(index)))[0]
+
+
+def test_workers_of_a_data_loader(kind):
+    """Forks of a process that has used the memory."""
+    sequences = Sequences(kind[0]())
+    expected = torch.stack([sequences[index] for index in range(4)])
+    with warnings.catch_warnings():  # Python 3.12 warns where threads have run before
+        warnings.simplefilter("ignore", DeprecationWarning)
+        loaded = list(torch.utils.data.DataLoader(sequences, batch_size=2, num_workers=1))
+    assert torch.allclose(torch.cat(loaded), expected, atol=1e-6)
+
+
+def test_numpy_arrays_are_not_copied():
+    numpy = pytest.importorskip("numpy")
+    memory = nn.CorrelationMemory(2, 3)
+    matrix, keys = numpy.zeros((2, 3), numpy.float32), numpy.eye(2, dtype=numpy.float32)
+    memory.matrix = torch.from_numpy(matrix)
+    memory.store(torch.from_numpy(keys), torch.ones(2, 3))
+    assert matrix.tolist() == [[1, 1, 1], [1, 1, 1]]
+    network = SMALL["mosaic"]()
+    parameter = next(network.parameters())
+    before = network(input_of(network)).detach().numpy()
+    parameter.detach().numpy()[:] = 0
+    assert not numpy.allclose(network(input_of(network)).detach().numpy(), before)
+
+
 def test_no_steps(kind):
     assert kind[0]()(torch.zeros(2, 0, C)).shape == (2, 0, C)
 
@@ -149,9 +188,110 @@ def test_correlation_memory_has_a_gradient_in_its_keys():
     assert torch.autograd.gradcheck(memory, torch.randn(5, 2).double().requires_grad_())
 
 
+def two_memory_model(variant):
+    """A small Stm whose blend factors differ from 0, and the two memories with its parameters."""
+    torch.manual_seed(1)
+    factors = {f"alpha{i}": {"value": 0.3 * i, "learned": True} for i in (1, 2, 3)}
+    sizes = {"inputs": 3, "outputs": 2, "slots": 2, "width": 4, "distilled": 4}
+    model = nn.Stm(**sizes, readout=4, hidden=4, variant=variant, **factors).double()
+    seen = 3 if variant == "paper" else None
+    item = nn.ItemMemory(4, inputs=seen, variant=variant).double()
+    relational = nn.RelationalMemory(2, 4, variant=variant).double()
+    cell = model.get_submodule("cell")
+    item.load_state_dict(cell.item.state_dict())
+    attention = cell.self_attention.state_dict().items()
+    below = {f"self_attention.{name}": value for name, value in attention}
+    relational.load_state_dict({**cell.relational.state_dict(), **below})
+    return model, item, relational
+
+
+@pytest.mark.parametrize("variant", ["authors", "paper"])
+def test_two_memories_make_the_two_memory_model(variant):
+    """Le et al. 2020, eq. 9-14, from the parameters of an Stm."""
+    model, item, relational = two_memory_model(variant)
+    x = torch.randn(2, 5, 3).double()
+
+    def linear(name, y):
+        parameters = dict(model.named_parameters())
+        return y @ parameters[f"{name}.weight"].T + parameters[f"{name}.bias"]
+
+    memory, relations, outputs = item.initial_state(2), relational.initial_state(2), []
+    for step in x.unbind(1):
+        content, pattern = linear("cell.content.0", step), linear("cell.pattern.0", step)
+        slots = linear("cell.attention.0", step).softmax(-1)
+        if variant == "authors":
+            memory = item(memory, content, content)
+        else:
+            memory = item(memory, content, pattern, step)
+        relations, memory = relational(relations, memory, slots, pattern)
+        read = linear("readout", linear("distillation", relations.flatten(2)).flatten(1))
+        if variant == "authors":
+            for layer in ("head.0", "head.2"):
+                read = linear(layer, read).relu()
+            read = linear("head.4", read)
+        outputs.append(read)
+    assert torch.allclose(torch.stack(outputs, 1), model(x))
+
+
+def test_an_item_memory_without_gates_answers_its_keys():
+    item = nn.ItemMemory(3, gated=False)
+    keys, values = torch.eye(3), torch.arange(9.0).view(3, 3)
+    memory = torch.zeros(1, 3, 3)
+    for key, value in zip(keys, values):
+        memory = item(memory, key[None], value[None])
+    assert memory[0].tolist() == values.tolist() and (keys[1] @ memory[0]).tolist() == [3, 4, 5]
+    assert list(item.state_dict()) == ["initial"]
+    assert "width=3, gated=False, variant='authors'" in repr(item)
+
+
+@pytest.mark.parametrize("variant", ["authors", "paper"])
+def test_gradients_of_the_two_memories(variant):
+    _, item, relational = two_memory_model(variant)
+    wide = [torch.randn(1, 4).double() for _ in range(3)]
+    slots, x = torch.rand(1, 2).double(), torch.randn(1, 3).double()
+
+    def step(*_):
+        memory = item(item.initial_state(1), *wide[:2], *([x] if variant == "paper" else []))
+        return relational(relational.initial_state(1), memory, slots, wide[2])
+
+    assert torch.autograd.gradcheck(step, (*item.parameters(), *relational.parameters()))
+
+
+def test_the_two_memories_are_ordinary_modules():
+    for make in (lambda: nn.ItemMemory(4), lambda: nn.RelationalMemory(2, 4)):
+        memory, other = make(), make()
+        other.load_state_dict(memory.state_dict())
+        for same in (other, copy.deepcopy(memory), pickle.loads(pickle.dumps(memory))):
+            for name, value in memory.state_dict().items():
+                assert torch.equal(same.state_dict()[name], value)
+
+
+def test_the_two_memories_name_what_does_not_fit():
+    item, relational = nn.ItemMemory(4), nn.RelationalMemory(2, 4)
+    memory, relations = item.initial_state(3), relational.initial_state(3)
+    wide = torch.zeros(3, 4)
+    with pytest.raises(ValueError, match=r"left has shape \[3, 5\], expected \[3, 4\]"):
+        item(memory, torch.zeros(3, 5), wide)
+    with pytest.raises(ValueError, match="right is torch.float64 on cpu, expected torch.float32"):
+        item(memory, wide, wide.double())
+    with pytest.raises(ValueError, match=r"slots has shape \[3, 4\], expected \[3, 2\]"):
+        relational(relations, memory, wide, wide)
+    with pytest.raises(ValueError, match="variant is 'code', expected one of: authors, paper"):
+        nn.RelationalMemory(2, 4, variant="code")
+    with pytest.raises(ValueError, match="inputs is missing"):
+        nn.ItemMemory(4, variant="paper")
+    with pytest.raises(ValueError, match="inputs is 3; it is for the gates of variant 'paper'"):
+        nn.ItemMemory(4, inputs=3)
+    with pytest.raises(ValueError, match="x is missing"):
+        nn.ItemMemory(4, inputs=3, variant="paper")(memory, wide, wide)
+
+
 SMALL = {
     "mosaic": lambda: nn.MemoryMosaic(
         vocabulary=30, window=16, layers=2, heads=2, channels=8, dropout=0.0
+    ),
+    "mosaic_v2": lambda: nn.MemoryMosaicV2(
+        vocabulary=30, window=16, layers=2, heads=2, channels=8, dropout=0.0, longest_delay=1
     ),
     "gpt": lambda: nn.Gpt(vocabulary=30, window=16, layers=2, heads=2, channels=8, dropout=0.0),
     "stm": lambda: nn.Stm(inputs=3, outputs=2, slots=2, width=4, distilled=4, readout=4, hidden=4),
@@ -189,6 +329,9 @@ def test_gradients_of_networks(network):
     network = network.double()
     x = input_of(network)
     parameters = tuple(network.parameters())
+    with torch.no_grad():
+        for parameter in parameters:  # |x| has none where it starts, at 0
+            parameter.add_(0.01 * torch.rand_like(parameter))
     assert torch.autograd.gradcheck(lambda *_: network(x), parameters, fast_mode=True)
 
 
@@ -197,7 +340,7 @@ def test_networks_in_model_directories(network, tmp_path):
     loaded, x = type(network).load(tmp_path), input_of(network)
     assert loaded.fields == network.fields
     assert torch.equal(loaded(x), network(x))
-    others = {nn.MemoryMosaic, nn.Gpt, nn.Stm} - {type(network)}
+    others = {nn.MemoryMosaic, nn.MemoryMosaicV2, nn.Gpt, nn.Stm} - {type(network)}
     for other in others:
         with pytest.raises(ValueError, match=f"of the kind {network.kind}, expected {other.kind}"):
             other.load(tmp_path)
@@ -238,6 +381,17 @@ def test_dropout_of_networks():
     model = nn.MemoryMosaic(vocabulary=30, window=16, layers=1, heads=2, channels=8, dropout=0.5)
     tokens = torch.randint(30, (2, 5))
     assert not torch.equal(model(tokens), model(tokens))
+    model.eval()
+    assert torch.equal(model(tokens), model(tokens))
+
+
+def test_training_draws_the_delay_of_long_term_memory():
+    torch.manual_seed(1)
+    sizes = {"vocabulary": 30, "window": 16, "layers": 1, "heads": 2, "channels": 8}
+    model = nn.MemoryMosaicV2(**sizes, dropout=0.0, delay=1, longest_delay=8)
+    tokens = torch.randint(30, (2, 16))
+    drawn = [model(tokens) for _ in range(10)]
+    assert not all(torch.equal(drawn[0], other) for other in drawn)
     model.eval()
     assert torch.equal(model(tokens), model(tokens))
 

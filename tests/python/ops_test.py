@@ -61,6 +61,17 @@ def test_linear_cross_entropy_is_that_of_the_logits():
     assert torch.allclose(ops.linear_cross_entropy(hidden, embedding, 0.5, targets), expected)
 
 
+def test_gated_write_is_its_formula():
+    memory, left, right = drawn(B, D, D), drawn(B, D, seed=1), drawn(B, D, seed=2)
+    weight, gates = drawn(2 * D, D, seed=3), drawn(B, 2 * D, seed=4)
+    write, keep = (memory.tanh() @ weight.T + gates[:, None]).chunk(2, -1)
+    product = left[:, :, None] * right[:, None]
+    linear = ops.gated_write(memory, left, right, weight, gates, form="linear")
+    assert torch.allclose(linear, keep * memory + write * product)
+    squashed = keep.sigmoid() * memory + write.sigmoid() * product.tanh()
+    assert torch.allclose(ops.gated_write(memory, left, right, weight, gates), squashed)
+
+
 CALLS = {
     "kernel_smoothing": (ops.kernel_smoothing, [(B, T, H, D)] * 2, ()),
     "causal_attention": (ops.causal_attention, [(B, T, H, D)] * 3, (0.7,)),
@@ -73,6 +84,11 @@ CALLS = {
     "scaled_unit_norm": (ops.scaled_unit_norm, [(B, T, H, D), (H,)], (1e-3,)),
     "slot_read": (ops.slot_read, [(B, T, H, D), (H, 6, D), (H, 6, D)], ()),
     "outer_product_attention": (ops.outer_product_attention, [(B, 2, D), (B, 3, D), (B, 3, 5)], ()),
+    "gated_write": (
+        ops.gated_write,
+        [(B, D, D), (B, D), (B, D), (2 * D, D), (B, 2 * D)],
+        (),
+    ),
     "linear_cross_entropy": (ops.linear_cross_entropy, [(6, D), (7, D)], (0.5, torch.arange(6))),
 }
 
@@ -87,6 +103,29 @@ def test_gradients(name):
 @pytest.mark.parametrize("name", CALLS)
 def test_every_op_is_one_of_torch(name):
     assert hasattr(torch.ops.tessera, name)
+
+
+TRACED = {
+    "kernel_smoothing": ([(B, T, H, D)] * 2, (), {}),
+    "causal_attention": ([(B, T, H, D)] * 3, (0.7,), {"alibi_slopes": torch.rand(H)}),
+    "leaky_average": ([(B, T, H, D), (H,), (B, H, D)], (), {}),
+    "peek_average": ([(B, T, H, D), (H,)], (), {}),
+    "scaled_unit_norm": ([(B, T, H, D), (H,)], (1e-3,), {}),
+    "slot_read": ([(B, T, H, D), (H, 6, D), (H, 6, D)], (), {}),
+    "outer_product_attention": ([(B, 2, D), (B, 3, D), (B, 3, 5)], (), {}),
+    "gated_write": ([(B, D, D), (B, D), (B, D), (2 * D, D), (B, 2 * D)], (), {}),
+    "linear_cross_entropy": ([(6, D), (7, D)], (0.5, torch.arange(6)), {}),
+}
+
+
+@pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="needs PyTorch 2.4's opcheck")
+@pytest.mark.parametrize("dtype", [torch.float, torch.double])
+@pytest.mark.parametrize("name", TRACED)
+def test_pytorch_can_trace_each_op(name, dtype):
+    sizes, others, options = TRACED[name]
+    tensors = [torch.rand(size).to(dtype).requires_grad_() for size in sizes]
+    options = {key: value.to(dtype) for key, value in options.items()}
+    torch.library.opcheck(getattr(torch.ops.tessera, name), (*tensors, *others), options)
 
 
 def test_a_wrong_shape_or_dtype_is_named():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import warnings
 from pathlib import Path
 
@@ -211,6 +212,104 @@ def test_a_signal_ends_a_call_soon(store):
     timer.join()
 
 
+def test_a_signal_ends_a_plan():
+    """Its simulation runs in threads, of which Python tells only the main one."""
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):  # it would take hours
+        tessera.plan(alpha=1.5, inputs=100, outputs=10, error=0.1, runs=10**7)
+    timer.join()
+    assert tessera.plan(alpha=1.5, inputs=100, outputs=10, error=0.1, runs=0).dimension > 0
+
+
+class Bar:
+    """What tqdm is asked for."""
+
+    drawn = []
+
+    def __init__(self, desc, unit_scale):
+        self.n, self.total = 0, None
+        Bar.drawn.append(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.closed = True
+
+    def reset(self, total):
+        self.n, self.total = 0, total
+
+    def update(self, more):
+        assert more >= 0
+        self.n += more
+
+
+def test_progress_true_draws_with_tqdm(store, monkeypatch):
+    tqdm = types.ModuleType("tqdm.auto")
+    tqdm.tqdm = Bar
+    monkeypatch.setitem(sys.modules, "tqdm.auto", tqdm)
+    assert store.verify(progress=True).verified
+    text = store.path.parent / "lamp.txt"
+    text.write_text(LAMP)
+    tessera.Store.create(store.path.parent / "planned", plan_from=text, error=0.2, progress=True)
+    assert Bar.drawn[0].n == Bar.drawn[0].total  # the verification's
+    assert len(Bar.drawn) == 2 and all(bar.closed and 0 < bar.n <= bar.total for bar in Bar.drawn)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(ModuleNotFoundError, match="python3-tqdm"):
+        store.verify(progress=True)
+    assert store.verify(progress=False).verified
+
+
+def test_tqdm_itself(store, capsys):
+    pytest.importorskip("tqdm")
+    store.verify(progress=True)
+    assert "verify: 100%" in capsys.readouterr().err
+
+
+def test_the_gil_is_free_during_a_call(store):
+    """Another thread counts on while one call works, which Python alone would not allow."""
+    counted, ended = 0, threading.Event()
+
+    def count():
+        nonlocal counted
+        while not ended.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted
+    store.memorize("long.txt", "All work and no play. " * 100000)
+    during = counted - before
+    ended.set()
+    thread.join()
+    assert during > 3
+
+
+def test_documents_are_a_table_of_pandas(store):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(store.documents())
+    assert table["id"].tolist() == ["lamp.txt", "ship.txt"] and table["tokens"].sum() > 100
+
+
+def test_another_process_is_told_who_writes(store):
+    store.memorize("third.txt", "A third text, of which nobody has heard before.\n")
+    script = (
+        "import tessera\n"
+        f"with tessera.Store({str(store.path)!r}) as store:\n"
+        "    print(store.stat().documents)\n"
+        "    store.memorize('fourth.txt', 'A fourth one, which has to wait.')"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.stdout == "3\n" and "RuntimeError" in run.stderr and "another process" in run.stderr
+    store.stat()  # ends the edits
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert store.stat().documents == 4
+
+
 def test_no_pytorch_is_needed(store):
     """A Python that has no torch, in a process of its own."""
     store.close()
@@ -241,8 +340,8 @@ def test_numbers_and_paths_of_other_libraries(store):
 
 
 def test_plans_as_the_program_does():
-    plan = tessera.plan(alpha=1.5, inputs=1000, outputs=100, error=0.1, runs=0)
-    arguments = "--alpha 1.5 --inputs 1000 --outputs 100 --error 0.1 --runs 0 --json".split()
+    plan = tessera.plan(alpha=1.5, inputs=200, outputs=20, error=0.1, runs=0)
+    arguments = "--alpha 1.5 --inputs 200 --outputs 20 --error 0.1 --runs 0 --json".split()
     command = [os.environ["TESSERA_PROGRAM"], "plan", *arguments]
     assert plan == json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     with pytest.raises(ValueError, match="inputs is missing"):

@@ -58,10 +58,7 @@ pybind11::object answer(const std::vector<Call<Target>>& calls, Target& target,
   const config::Json fields = json_of(request);
   const jobs::OnProgress on_progress = progress_to(progress);
   config::Json json;
-  {
-    const pybind11::gil_scoped_release no_gil;
-    json = call->work(target, fields, on_progress);
-  }
+  without_gil([&] { json = call->work(target, fields, on_progress); });
   return object_of(json);
 }
 

@@ -3,22 +3,43 @@
 #include <chrono>
 
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 
 namespace tessera::python {
 
 namespace py = pybind11;
 using Clock = std::chrono::steady_clock;
 
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
+unsigned long main_thread = 0;
+
+}  // namespace
+
 bool heard_signal() {
+  static bool heard = false;
+  static Clock::time_point next;
+  if (PyThread_get_thread_ident() != main_thread) return false;  // Python tells no other one
+  const auto now = Clock::now();
+  if (!heard && now < next) return false;
+  next = now + kBetweenLooks;
   const py::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
+  heard = PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
+  return heard;
+}
+
+void hear_signals() {
+  const py::object main = py::module_::import("threading").attr("main_thread")();
+  main_thread = main.attr("ident").cast<unsigned long>();
+  InterruptGuard::also_ask(heard_signal);
 }
 
 jobs::OnProgress progress_to(py::handle function) {
   return [function, next = Clock::time_point{}](int64_t done, int64_t of) mutable {
     const auto now = Clock::now();
     if (now < next && done < of) return;
-    next = now + std::chrono::milliseconds(100);
+    next = now + kBetweenLooks;
     const py::gil_scoped_acquire gil;
     try {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();

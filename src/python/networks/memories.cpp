@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "python/networks/traced_op.h"
 #include "tessera/base/config.h"
 #include "tessera/memory/correlation_memory.h"
 #include "tessera/memory/mosaic/context_memory.h"
@@ -167,7 +168,8 @@ Tensor correlation_retrieve(const Tensor& matrix, const Tensor& keys) {
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(tessera, library) {
-  library.def(
+  define_op(
+      library,
       "context_memory(Tensor x, Tensor[] parameters, *, int channels, int heads, bool bias, str "
       "parameterisation, "
       "str precision, float dropout, int? dropout_seed) -> Tensor",
@@ -176,7 +178,8 @@ TORCH_LIBRARY_FRAGMENT(tessera, library) {
       "context_memory_parameters(*, int channels, int heads, bool bias, str parameterisation) -> "
       "Dict(str, Tensor)",
       context_memory_parameters);
-  library.def(
+  define_op(
+      library,
       "persistent_memory(Tensor x, Tensor[] parameters, *, int channels, int heads, int slots, int "
       "count, "
       "bool bias, str parameterisation, str precision, float dropout, int? dropout_seed) -> Tensor",

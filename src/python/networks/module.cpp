@@ -13,20 +13,17 @@ PYBIND11_MODULE(_networks, module) {
   using namespace tessera::python;
   py::module_::import("tessera._stores");  // which knows the exceptions
   module.def("jobs", [] { return described(model_calls()); });
-  const py::call_guard<py::gil_scoped_release> without_gil;
   py::class_<WrittenText>(module, "WrittenText")
       .def("__iter__", [](py::object text) { return text; })
       .def("__next__", [](WrittenText& text) {
         std::optional<tessera::Written> news;
-        {
-          const py::gil_scoped_release no_gil;
-          news = text.next();
-        }
+        without_gil([&] { news = text.next(); });
         if (!news) throw py::stop_iteration();
         return object_of(news->text);
       });
   py::class_<OpenSession>(module, "OpenSession")
-      .def("read", &OpenSession::read, without_gil)
+      .def("read", [](OpenSession& session,
+                      const std::string& text) { without_gil([&] { session.read(text); }); })
       .def("tokens", &OpenSession::tokens)
       .def(
           "fork", [](const OpenSession& session) { return OpenSession(session); },
@@ -36,18 +33,17 @@ PYBIND11_MODULE(_networks, module) {
         const auto options = read_job<tessera::WritingOptions>(json_of(request));
         const auto on_progress = progress_to(progress);
         tessera::config::Json json;
-        {
-          const py::gil_scoped_release no_gil;
+        without_gil([&] {
           const auto generation = session.generate(options, on_progress);
           json = tessera::jobs::Generate::Answer{session.model().folder, "", generation}.json();
-        }
+        });
         json.erase("prompt");
         return object_of(json);
       });
   py::class_<OpenModel>(module, "OpenModel")
       .def(py::init<const std::filesystem::path&, const std::optional<std::string>&,
                     const std::optional<std::string>&, const std::string&>(),
-           without_gil)
+           py::call_guard<py::gil_scoped_release>())
       .def("answer",
            [](OpenModel& model, const std::string& name, const py::dict& request,
               const py::object& progress) {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "python/networks/traced_op.h"
 #include "tessera/base/config.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/key_value_extraction.h"
@@ -49,30 +50,44 @@ Tensor linear_cross_entropy(const Tensor& hidden, const Tensor& embedding, doubl
                                    precision_of(precision));
 }
 
+Tensor gated_write(const Tensor& memory, const Tensor& left, const Tensor& right,
+                   const Tensor& gate_weight, const Tensor& gate_input, const std::string& form) {
+  return ops::gated_write(memory, left, right, gate_weight, gate_input,
+                          config::enum_value<ops::GateForm>(form, "form"));
+}
+
 }  // namespace
 
 TORCH_LIBRARY(tessera, library) {
-  library.def("kernel_smoothing(Tensor keys, Tensor values, *, str precision='fp32') -> Tensor",
-              kernel_smoothing);
-  library.def(
-      "causal_attention(Tensor queries, Tensor keys, Tensor values, float scale, *, "
-      "Tensor? alibi_slopes=None, str precision='fp32') -> Tensor",
-      causal_attention);
-  library.def("leaky_average(Tensor x, Tensor decay, Tensor? initial=None) -> Tensor",
-              leaky_average);
-  library.def("peek_average(Tensor x, Tensor mix) -> Tensor", ops::peek_average);
-  library.def("scaled_unit_norm(Tensor x, Tensor scale, float epsilon) -> Tensor",
-              ops::scaled_unit_norm);
-  library.def(
+  define_op(library,
+            "kernel_smoothing(Tensor keys, Tensor values, *, str precision='fp32') -> Tensor",
+            kernel_smoothing);
+  define_op(library,
+            "causal_attention(Tensor queries, Tensor keys, Tensor values, float scale, *, "
+            "Tensor? alibi_slopes=None, str precision='fp32') -> Tensor",
+            causal_attention);
+  define_op(library, "leaky_average(Tensor x, Tensor decay, Tensor? initial=None) -> Tensor",
+            leaky_average);
+  define_op(library, "peek_average(Tensor x, Tensor mix) -> Tensor", ops::peek_average);
+  define_op(library, "scaled_unit_norm(Tensor x, Tensor scale, float epsilon) -> Tensor",
+            ops::scaled_unit_norm);
+  define_op(
+      library,
       "slot_read(Tensor queries, Tensor slot_keys, Tensor slot_values, *, str precision='fp32') -> "
       "Tensor",
       slot_read);
-  library.def("outer_product_attention(Tensor queries, Tensor keys, Tensor values) -> Tensor",
-              ops::outer_product_attention);
-  library.def(
+  define_op(library,
+            "outer_product_attention(Tensor queries, Tensor keys, Tensor values) -> Tensor",
+            ops::outer_product_attention);
+  define_op(
+      library,
       "linear_cross_entropy(Tensor hidden, Tensor embedding, float logit_scale, Tensor targets, *, "
       "int ignore_index=-100, str precision='fp32') -> Tensor",
       linear_cross_entropy);
+  define_op(library,
+            "gated_write(Tensor memory, Tensor left, Tensor right, Tensor gate_weight, "
+            "Tensor gate_input, *, str form='sigmoid') -> Tensor",
+            gated_write);
 }
 
 }  // namespace tessera::python

@@ -13,6 +13,7 @@ PYBIND11_MODULE(_stores, module) {
   namespace py = pybind11;
   using namespace tessera::python;
   add_errors(module);
+  hear_signals();
   module.attr("__version__") = tessera::version();
   module.def("jobs", [] { return described(store_calls()); });
   module.def("functions", [] { return described(calls_alone()); });
@@ -26,17 +27,17 @@ PYBIND11_MODULE(_stores, module) {
                         const py::dict& request, const py::object& progress) {
     return answer(maker_calls(), folder, name, request, progress);
   });
-  const py::call_guard<py::gil_scoped_release> without_gil;
+  const py::call_guard<py::gil_scoped_release> releases_gil;
   py::class_<OpenStore>(module, "OpenStore")
       .def(py::init([](const std::filesystem::path& folder) {
              return std::make_unique<OpenStore>(folder, heard_signal);
            }),
-           without_gil)
+           releases_gil)
       .def("answer",
            [](OpenStore& store, const std::string& name, const py::dict& request,
               const py::object& progress) {
              return answer(store_calls(), store, name, request, progress);
            })
-      .def("close", &OpenStore::close, without_gil)
+      .def("close", &OpenStore::close, releases_gil)
       .def_property_readonly("closed", &OpenStore::closed);
 }

@@ -6,7 +6,7 @@ import inspect
 from typing import Any, Callable
 
 from tessera._answer import Answer
-
+from tessera._progress import told
 
 _PATH = Answer(name="path", type="str | os.PathLike[str]", required=True)
 
@@ -24,8 +24,7 @@ def _signature(first: str | None, fields: list[Answer], returns: str) -> inspect
                 annotation=field.type,
             )
         )
-    progress = "Callable[[int, int], object] | None"
-    parameters.append(kinds("progress", kinds.KEYWORD_ONLY, default=None, annotation=progress))
+    parameters.append(kinds("progress", kinds.KEYWORD_ONLY, default=None, annotation="Progress"))
     return inspect.Signature(parameters, return_annotation=returns)
 
 
@@ -33,7 +32,7 @@ def _describe(
     function: Callable[..., Any], job: Answer, signature: inspect.Signature
 ) -> Callable[..., Any]:
     lines = [f"{field.name}: {field.help}" for field in job.fields]
-    lines.append("progress: called with (done, of) while the work goes on")
+    lines.append("progress: called with (done, of) while the work goes on; True draws a bar (tqdm)")
     function.__name__ = function.__qualname__ = job.name
     function.__doc__ = "\n".join([f"{job.help}.", "", *lines])
     function.__signature__ = signature  # type: ignore[attr-defined]
@@ -45,8 +44,9 @@ def _method(job: Answer, lists: bool) -> Callable[..., Any]:
 
     def method(*positional: Any, **named: Any) -> Any:
         request = signature.bind(*positional, **named).arguments
-        asked, progress = request.pop("self"), request.pop("progress", None)
-        answer = asked._open.answer(job.name, request, progress)
+        asked = request.pop("self")
+        with told(request.pop("progress", None), job.name) as progress:
+            answer = asked._open.answer(job.name, request, progress)
         return answer.data if lists else answer
 
     return _describe(method, job, signature)
@@ -58,7 +58,8 @@ def _maker(job: Answer, make: Callable[..., Answer]) -> Callable[..., Any]:
     def maker(*positional: Any, **named: Any) -> Any:
         request = signature.bind(*positional, **named).arguments
         owner, path = request.pop("cls"), request.pop("path")
-        make(path, job.name, request, request.pop("progress", None))
+        with told(request.pop("progress", None), job.name) as progress:
+            make(path, job.name, request, progress)
         return owner(path)
 
     return _describe(maker, job, signature)
@@ -72,7 +73,8 @@ def functions(jobs: list[Answer], call: Callable[..., Answer]) -> dict[str, Call
 
         def asked(*positional: Any, **named: Any) -> Any:
             request = signature.bind(*positional, **named).arguments
-            return call(job.name, request, request.pop("progress", None))
+            with told(request.pop("progress", None), job.name) as progress:
+                return call(job.name, request, progress)
 
         return _describe(asked, job, signature)
 

@@ -33,10 +33,12 @@ class TesseraLM(LM):
         return [answer(*request.args) for request in requests]
 
     def loglikelihood(self, requests: list[Any], **_: Any) -> list[tuple[float, bool]]:
-        """(log p(continuation | context), whether greedy decoding would write it) of each."""
+        """(log p(continuation | context), whether greedy decoding would write it) of each. Spaces at the
+        end of a context belong to the continuation, as in the harness's other models."""
 
         def answer(context: str, continuation: str) -> tuple[float, bool]:
-            scored = self.model.loglikelihood(context, continuation)
+            before = context.rstrip()
+            scored = self.model.loglikelihood(before, context[len(before) :] + continuation)
             return scored.log_probability, scored.greedy
 
         return self._answers(requests, answer)

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
+
+import torch
 
 from tessera import _networks
 from tessera._answer import Answer
 from tessera._model_jobs import ModelJobs
 from tessera._page import Page
+from tessera._progress import Progress, told
+from tessera._stores import UsageError
+
+
+class Inspection(Answer):
+    """What Model.inspect answers. A notebook draws the page of the text."""
+
+    def __init__(self, answer: Answer, model: Model, text: str) -> None:
+        super().__init__(answer)
+        self._model, self._text = model, text
+
+    def weights(self) -> torch.Tensor:
+        """The share of each position in what each head read, [L, H, T]. Positions that are not among the
+        `memories` loudest of a head, as asked for, count as 0."""
+        shares = torch.zeros(len(self.layers), len(self.layers[0].heads), len(self.tokens))
+        for layer, block in enumerate(self.layers):
+            for head, read in enumerate(block.heads):
+                for pair in read.memories:
+                    shares[layer, head, pair.position] = pair.weight
+        return shares
+
+    def _repr_html_(self) -> str | None:
+        try:
+            return self._model.inspection_page(self._text)._repr_html_()
+        except UsageError:  # the text is too long for a page
+            return None
+
+    def __reduce__(self) -> Any:
+        return Answer, (dict(self),)
 
 
 class Model(ModelJobs):
@@ -39,8 +71,12 @@ class Model(ModelJobs):
         written = self._open.stream({"prompt": prompt, **options})
         return (text for text in written if text)
 
+    @functools.wraps(ModelJobs.inspect)
+    def inspect(self, text: str | os.PathLike[str], **options: Any) -> Inspection:
+        return Inspection(super().inspect(text, **options), self, os.fspath(text))
+
     def inspection_page(  # type: ignore[override]
-        self, text: str, *, progress: Callable[[int, int], object] | None = None
+        self, text: str, *, progress: Progress = None
     ) -> Page:
         """A text of at most 1024 tokens, of which every token shows the memories behind it.
 
@@ -87,11 +123,10 @@ class Session:
         self._open.read(text)
         return self
 
-    def generate(
-        self, *, progress: Callable[[int, int], object] | None = None, **options: Any
-    ) -> Answer:
+    def generate(self, *, progress: Progress = None, **options: Any) -> Answer:
         """Writes on, with the options of Model.generate() but its prompt, and reads what it writes."""
-        answer: Answer = self._open.generate(options, progress)
+        with told(progress, "generate") as function:
+            answer: Answer = self._open.generate(options, function)
         return answer
 
     def fork(self) -> Session:

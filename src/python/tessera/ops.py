@@ -7,7 +7,7 @@ every device and dtype; on a CPU float32 runs fused loops. A wrong shape or dtyp
 # mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from torch import Tensor
@@ -102,3 +102,52 @@ def linear_cross_entropy(
     return _ops.linear_cross_entropy(
         hidden, embedding, logit_scale, targets, ignore_index=ignore_index, precision=precision
     )
+
+
+def gated_write(
+    memory: Tensor,
+    left: Tensor,
+    right: Tensor,
+    gate_weight: Tensor,
+    gate_input: Tensor,
+    *,
+    form: str = "sigmoid",
+) -> Tensor:
+    """M' = F * M + I * (left (x) right), [I, F] = tanh(M) gate_weight^T + gate_input (Le et al. 2020, eq. 10).
+
+    memory [B, D, D], left, right [B, D], gate_weight [2D, D], gate_input [B, 2D] -> [B, D, D]. form:
+    "sigmoid" (the authors' code: of the gates, and tanh of what is written) or "linear" (the paper).
+    """
+    return _ops.gated_write(memory, left, right, gate_weight, gate_input, form=form)
+
+
+def _floating(arguments: tuple[Any, ...]) -> list[Tensor]:
+    """The tensors of floating-point numbers among the arguments of an op."""
+    lists = [argument if isinstance(argument, list) else [argument] for argument in arguments]
+    return [x for list in lists for x in list if isinstance(x, Tensor) and x.is_floating_point()]
+
+
+def _register_sizes() -> None:
+    """Tells PyTorch, while it traces a program, how large a result is; what 2.4 and later ask for."""
+    sizes: dict[str, Callable[..., Any]] = {
+        "outer_product_attention": lambda queries, keys, values: (*queries.shape, values.shape[-1]),
+        "linear_cross_entropy": lambda *_, **__: (),
+    }
+    as_first = ["kernel_smoothing", "causal_attention", "leaky_average", "peek_average"]
+    as_first += ["scaled_unit_norm", "slot_read", "gated_write", "context_memory", "persistent_memory"]
+    sizes.update({name: lambda first, *_, **__: first.shape for name in as_first})
+
+    def empty(size: Callable[..., Any]) -> Callable[..., Tensor]:
+        return lambda first, *others, **options: first.new_empty(size(first, *others, **options))
+
+    def gradients(_: Tensor, wanted: list[bool], *arguments: Any, **options: Any) -> list[Tensor]:
+        tensors = _floating(arguments + tuple(options.values()))
+        return [x.new_empty(x.shape) for x, is_wanted in zip(tensors, wanted) if is_wanted]
+
+    for name, size in sizes.items():
+        torch.library.register_fake(f"tessera::{name}", empty(size))
+        torch.library.register_fake(f"tessera::{name}_gradient", gradients)
+
+
+if hasattr(torch.library, "register_fake"):
+    _register_sizes()

@@ -9,6 +9,7 @@ namespace {
 
 volatile std::sig_atomic_t requested = 0;
 int guards = 0;
+bool (*heard_otherwise)() = nullptr;
 
 void let_signals_end_the_program() {
   std::signal(SIGINT, SIG_DFL);
@@ -36,7 +37,11 @@ InterruptGuard::~InterruptGuard() {
 }
 
 bool InterruptGuard::interrupted() {
-  return requested != 0;
+  return requested != 0 || (heard_otherwise != nullptr && heard_otherwise());
+}
+
+void InterruptGuard::also_ask(bool (*heard)()) {
+  heard_otherwise = heard;
 }
 
 void InterruptGuard::stop_if_interrupted(const std::string& message) {

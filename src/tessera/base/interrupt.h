@@ -19,6 +19,9 @@ class InterruptGuard {
   static bool interrupted();
   /// Throws Interrupted with this message where a signal has arrived.
   static void stop_if_interrupted(const std::string& message);
+  /// For a program that hears signals in its own way, such as Python: interrupted() asks `heard`,
+  /// too, from any thread, guards or none. To be called when the program starts.
+  static void also_ask(bool (*heard)());
 };
 
 }  // namespace tessera

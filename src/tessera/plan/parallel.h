@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <vector>
@@ -10,19 +11,23 @@
 namespace tessera::theory {
 
 /// Calls body(0), …, body(count - 1) on all OpenMP threads, with OpenBLAS at one thread each, and
-/// rethrows the first exception; after a signal it throws Interrupted before the next index (see
-/// InterruptGuard). Inside another such loop it runs serially. body must depend on its index alone:
-/// then so does what it writes, whatever the number of threads.
+/// rethrows the first exception, after which no further index is begun; after a signal it throws
+/// Interrupted before the next index (see InterruptGuard). Inside another such loop it runs
+/// serially. body must depend on its index alone: then so does what it writes, whatever the number
+/// of threads.
 template <typename Body>
 void parallel_for(int64_t count, const Body& body) {
   const SerialBlas serial_blas;
   std::exception_ptr failure;
+  std::atomic<bool> failed = false;
 #pragma omp parallel for schedule(dynamic)
   for (int64_t i = 0; i < count; ++i) {
+    if (failed) continue;
     try {
       InterruptGuard::stop_if_interrupted("stopped");
       body(i);
     } catch (...) {
+      failed = true;
 #pragma omp critical(tessera_theory_failure)
       if (!failure) failure = std::current_exception();
     }

@@ -1,0 +1,156 @@
+"""The memories of Memory Mosaics and the correlation matrix memory, each as a torch.nn.Module."""
+
+# mypy: disable-error-code="no-any-return"
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tessera.ops import _ops
+
+
+def new_seed() -> int:
+    return int(torch.randint(2**63 - 1, ()))
+
+
+def register(module: torch.nn.Module, parameters: dict[str, Tensor]) -> None:
+    """Registers each by its path, "blocks.0.norm.weight", in modules below this one."""
+    for path, value in parameters.items():
+        *modules, name = path.split(".")
+        owner = module
+        for below in modules:
+            if below not in owner._modules:
+                owner.add_module(below, torch.nn.Module())
+            owner = owner.get_submodule(below)
+        owner.register_parameter(name, value)
+
+
+class _MosaicMemory(torch.nn.Module):
+    """What both memories of Memory Mosaics have in common."""
+
+    def __init__(self, parameters: dict[str, Tensor], dropout: float, sizes: dict[str, Any]) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self._sizes = sizes
+        register(self, {name: torch.nn.Parameter(value) for name, value in parameters.items()})
+
+    def _options(self) -> dict[str, Any]:
+        """Arguments of the op, with a new seed where there is dropout."""
+        seed = new_seed() if self.training and self.dropout > 0 else None
+        return {**self._sizes, "dropout": self.dropout, "dropout_seed": seed}
+
+    def extra_repr(self) -> str:
+        values = {**self._sizes, "dropout": self.dropout}
+        return ", ".join(f"{name}={value!r}" for name, value in values.items())
+
+
+class ContextMemory(_MosaicMemory):
+    """A contextual memory (Zhang et al. 2024, section 3, eq. 7): x [B, T, C] -> [B, T, C].
+
+    It stores the key-value pairs of the sequence that it reads, and answers each key by kernel smoothing
+    over the pairs before it.
+
+    channels: C. heads: H, divides C. bias: biases in the linear maps. dropout: probability, on the
+    smoothing weights and on the output, while training. parameterisation: "paper" or "nano"
+    (nanoMosaics); they differ in the cap of the key scale. precision: of the matrix products, "fp32" or
+    "bf16". Raises ValueError on sizes that make no sense, and where x does not fit in shape or dtype.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        heads: int,
+        *,
+        bias: bool = False,
+        dropout: float = 0.0,
+        parameterisation: str = "paper",
+        precision: str = "fp32",
+    ) -> None:
+        sizes = {
+            "channels": channels,
+            "heads": heads,
+            "bias": bias,
+            "parameterisation": parameterisation,
+        }
+        parameters = _ops.context_memory_parameters(**sizes)
+        super().__init__(parameters, dropout, {**sizes, "precision": precision})
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [B, T, C] -> [B, T, C]; the first step has nothing to read."""
+        return _ops.context_memory(x, list(self.parameters()), **self._options())
+
+
+class PersistentMemory(_MosaicMemory):
+    """A persistent memory (Zhang et al. 2024, appendix D.1): x [B, T, C] -> [B, T, C].
+
+    It takes the place of a feed-forward layer. The stored pairs are parameters: slots (M) for each head,
+    drawn with a standard deviation of 1 / sqrt(D). count: independent memories whose readings are
+    averaged (the paper: 1). The other arguments are those of ContextMemory.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        heads: int,
+        slots: int,
+        *,
+        count: int = 1,
+        bias: bool = False,
+        dropout: float = 0.0,
+        parameterisation: str = "paper",
+        precision: str = "fp32",
+    ) -> None:
+        sizes = {
+            "channels": channels,
+            "heads": heads,
+            "slots": slots,
+            "count": count,
+            "bias": bias,
+            "parameterisation": parameterisation,
+        }
+        parameters = _ops.persistent_memory_parameters(**sizes)
+        for name in ("slot_keys", "slot_values"):
+            torch.nn.init.normal_(parameters[name], std=(channels // heads) ** -0.5)
+        super().__init__(parameters, dropout, {**sizes, "precision": precision})
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x [B, T, C] -> [B, T, C], from the start of a sequence."""
+        return _ops.persistent_memory(x, list(self.parameters()), **self._options())
+
+
+class CorrelationMemory(torch.nn.Module):
+    """A correlation matrix memory (Kohonen 1972; Zanzotto et al. 2025, eq. 1): C, the sum of key^T value.
+
+    A key gives back its value with weight |k|^2, and of every other value its key's share k . k'. Keys are
+    [n, K] and values [n, D], or one pair [K] and [D]. C [K, D] is the buffer `matrix`: it is stored into
+    without gradients, and retrieving is differentiable in the keys. Raises ValueError where a shape or
+    dtype does not fit; the memory is then as before.
+    """
+
+    matrix: Tensor
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__()
+        self.register_buffer("matrix", torch.zeros(rows, columns))
+
+    def store(self, keys: Tensor, values: Tensor) -> None:
+        """C + keys^T values."""
+        _ops.correlation_store(self.matrix, keys, values)
+
+    def forget(self, keys: Tensor, values: Tensor) -> None:
+        """C - keys^T values: removes pairs that were stored, up to rounding."""
+        _ops.correlation_forget(self.matrix, keys, values)
+
+    def merge(self, other: CorrelationMemory) -> None:
+        """C + the other's C: the pairs of both."""
+        _ops.correlation_merge(self.matrix, other.matrix)
+
+    def forward(self, keys: Tensor) -> Tensor:
+        """What is stored under the keys, keys C: [n, D] or [D]."""
+        return _ops.correlation_retrieve(self.matrix, keys)
+
+    def extra_repr(self) -> str:
+        rows, columns = self.matrix.shape
+        return f"rows={rows}, columns={columns}"

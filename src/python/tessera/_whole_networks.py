@@ -1,0 +1,129 @@
+"""Whole networks of the library as torch.nn.Modules."""
+
+# mypy: disable-error-code="no-any-return"
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from tessera._memories import new_seed, register
+from tessera.ops import _ops
+
+_Self = TypeVar("_Self", bound="_Network")
+
+
+class _Network(torch.nn.Module):
+    """A whole network of the library, on the CPU, in float32 or float64.
+
+    Its parameters are the library's own tensors, under the names that model directories have.
+    """
+
+    kind: str  # as the table [model] of a configuration names it
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__()
+        self._adopt(_ops.new_network(self.kind, json.dumps(fields), new_seed()))
+
+    def _adopt(self, network: Any) -> None:
+        self._network = network
+        self._fields = json.loads(_ops.network_table(network))
+        kind = self._fields.pop("kind")
+        if kind != self.kind:
+            raise ValueError(f"the model is of the kind {kind}, expected {self.kind}")
+        parameters = _ops.network_parameters(network)
+        for parameter in parameters.values():
+            parameter._is_param = True  # a torch.nn.Parameter would be another tensor
+        register(self, parameters)
+
+    @classmethod
+    def _adopted(cls: type[_Self], network: Any) -> _Self:
+        module = cls.__new__(cls)
+        torch.nn.Module.__init__(module)
+        module._adopt(network)
+        return module
+
+    @classmethod
+    def load(cls: type[_Self], path: str | os.PathLike[str]) -> _Self:
+        """The network in a model directory. Raises DataError where there is none of this kind."""
+        return cls._adopted(_ops.load_network(os.fspath(path)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes config.json and model.safetensors, which tessera.load and the program read beside a
+        tokenizer.json."""
+        _ops.save_network(self._network, os.fspath(path))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Its hyper-parameters, as the table [model] of a configuration has them."""
+        return dict(self._fields)
+
+    def _seed(self) -> int | None:
+        return new_seed() if self.training and self._fields.get("dropout", 0) > 0 else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _ops.network_forward(self._network, x, self._seed())
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self._fields, self.state_dict(), self.training)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in self._fields.items())
+
+
+def _restored(
+    cls: type[_Self], fields: dict[str, Any], state: dict[str, Tensor], training: bool
+) -> _Self:
+    module = cls._adopted(_ops.new_network(cls.kind, json.dumps(fields), 0))
+    for dtype in {value.dtype for value in state.values()}:
+        module.to(dtype)
+    module.load_state_dict(state)
+    return module.train(training)
+
+
+class _LanguageModel(_Network):
+    def forward(self, tokens: Tensor) -> Tensor:
+        """tokens [B, T] int64 -> the logits of the tokens after them, [B, T, V]."""
+        return super().forward(tokens)
+
+    def loss(self, tokens: Tensor, targets: Tensor) -> Tensor:
+        """Mean cross entropy (nats) of targets [B, T], of which -1 does not count; without the logits,
+        so that it needs less memory."""
+        return _ops.network_loss(self._network, tokens, targets, self._seed())
+
+
+class MemoryMosaic(_LanguageModel):
+    """The language model of contextual and persistent memories (Zhang et al. 2024, figure 5)."""
+
+    kind = "memory_mosaic"
+
+
+class MemoryMosaicV2(_LanguageModel):
+    """The language model of short-term, long-term and persistent memories (Zhang & Bottou 2025).
+
+    While training, each call draws the delay of the long-term memory from `delay` to `longest_delay`.
+    """
+
+    kind = "memory_mosaic_v2"
+
+    def _seed(self) -> int | None:
+        return new_seed() if self.training else None
+
+
+class Gpt(_LanguageModel):
+    """A transformer decoder after GPT-2, the baseline."""
+
+    kind = "gpt"
+
+
+class Stm(_Network):
+    """The two-memory model (Le et al. 2020): x [B, T, inputs] -> [B, T, outputs]."""
+
+    kind = "stm"
+
+
+for _kind in (MemoryMosaic, MemoryMosaicV2, Gpt, Stm):
+    _kind.__doc__ = f"{(_kind.__doc__ or '').rstrip()}\n\n    Arguments, by name:\n\n{_ops.describe_fields(_kind.kind)}"
