@@ -244,10 +244,11 @@ void add_depths(const std::vector<Found>& all, const NeedleSettings& settings,
   auto panels = std::make_unique<Panels>("Right answers by the place of the number");
   for (const Found& found : all) {
     auto map = std::make_unique<HeatMap>(found.name, depths, lengths_of(settings),
-                                         Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0});
+                                         Axis{"share of right answers", Scale::kLinear, 0.0, 1.0});
     map->name_axes("the story before it", "length of the text");
     std::vector<double> values;
-    for (const auto& row : found.by_depth) values.insert(values.end(), row.begin(), row.end());
+    for (const auto& row : found.by_depth)
+      for (const double percent : row) values.push_back(percent / 100);
     map->set_values(std::move(values));
     panels->add(std::move(map));
   }
