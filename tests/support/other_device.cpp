@@ -98,11 +98,23 @@ void check_device(const c10::OperatorHandle& op, const at::Tensor& x) {
               op.schema().name(), ": a tensor on ", x.device(), " among those on ", kDevice);
 }
 
+/// Which elements are meant may be said on either device; LibTorch 1.13 leaves that where it is.
+c10::IValue indices_on_host(const c10::IValue& indices) {
+  c10::List<c10::optional<at::Tensor>> moved;
+  for (const auto& index : indices.toOptionalTensorVector())
+    moved.push_back(index && index->defined() ? index->cpu() : index);
+  return moved;
+}
+
 void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  for (const c10::IValue& argument : torch::jit::last(*stack, op.schema().arguments().size())) {
+  const size_t first = stack->size() - op.schema().arguments().size();
+  for (size_t i = first; i < stack->size(); ++i) {
+    c10::IValue& argument = stack->at(i);
     if (argument.isTensor()) check_device(op, argument.toTensor());
-    if (!argument.isTensorList()) continue;
-    for (const at::Tensor& x : argument.toTensorVector()) check_device(op, x);
+    if (argument.isTensorList())
+      for (const at::Tensor& x : argument.toTensorVector()) check_device(op, x);
+    else if (argument.isOptionalTensorList())
+      argument = indices_on_host(argument);
   }
   at::native::cpu_fallback(op, stack);
 }
