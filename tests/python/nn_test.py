@@ -75,6 +75,21 @@ def test_gradients(kind):
     assert torch.autograd.gradcheck(forward, (x, *parameters))
 
 
+@pytest.mark.skipif(not hasattr(torch.library, "opcheck"), reason="needs PyTorch 2.4's opcheck")
+def test_pytorch_can_trace_memories(kind):
+    memory, x = kind[0](), torch.randn(2, 7, C, requires_grad=True)
+    op = getattr(torch.ops.tessera, type(memory).__name__.replace("Memory", "_memory").lower())
+    torch.library.opcheck(op, (x, list(memory.parameters())), memory._options())
+    compiled = torch.compile(memory, backend="aot_eager", fullgraph=True)
+    assert torch.allclose(compiled(x), memory(x))
+    compiled(x).square().sum().backward()
+    found = {name: parameter.grad for name, parameter in memory.named_parameters()}
+    memory.zero_grad()
+    memory(x).square().sum().backward()
+    for name, parameter in memory.named_parameters():
+        assert torch.allclose(found[name], parameter.grad, atol=1e-5)
+
+
 def test_every_parameter_learns(kind):
     memory = kind[0]()
     memory(torch.randn(2, 7, C)).square().sum().backward()

@@ -56,7 +56,7 @@ Arguments with_tensors(const Arguments& arguments, Replace&& replace) {
 /// One step of a trace.
 class TracedStep : public torch::autograd::Function<TracedStep> {
  public:
-  static Tensor forward(AutogradContext* context, const variable_list& tensors,
+  static Tensor forward(AutogradContext* context, at::TensorList tensors,
                         const c10::OperatorHandle& op, Arguments arguments) {
     const at::AutoDispatchBelowADInplaceOrView below_autograd;
     c10::List<bool> wanted;
@@ -92,7 +92,7 @@ void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Arguments* st
     tensors.push_back(tensor);
     return tensor;
   });
-  stack->emplace_back(TracedStep::apply(tensors, op, arguments));
+  stack->emplace_back(TracedStep::apply(at::TensorList(tensors), op, arguments));
 }
 
 /// NAME_gradient.
