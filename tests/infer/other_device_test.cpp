@@ -20,7 +20,7 @@ using test::some_text;
 
 constexpr double kTolerance = 1e-4;  // other order of the same float sums
 
-std::vector<std::shared_ptr<LanguageModel>> models() {
+std::vector<std::shared_ptr<LanguageModel>> device_models() {
   return {test::tiny_mosaic(), test::tiny_mosaic_v2(), test::tiny_gpt(Positions::kRotary),
           test::tiny_gpt(Positions::kLearned)};
 }
@@ -41,7 +41,7 @@ Tokens ids_of(const std::vector<Generation>& generations) {
 }
 
 TEST(OtherDevice, WritesTheSameTexts) {
-  for (const auto& model : models()) {
+  for (const auto& model : device_models()) {
     const auto [here, there] = on_both(*model, [&] {
       GenerateOptions options;
       options.max_tokens = 2 * kWindow;
@@ -54,7 +54,7 @@ TEST(OtherDevice, WritesTheSameTexts) {
 }
 
 TEST(OtherDevice, FindsTheSameHypotheses) {
-  for (const auto& model : models()) {
+  for (const auto& model : device_models()) {
     const auto [here, there] = on_both(*model, [&] {
       BeamOptions options;
       options.beams = 3;
@@ -66,7 +66,7 @@ TEST(OtherDevice, FindsTheSameHypotheses) {
 }
 
 TEST(OtherDevice, GivesTheSameLosses) {
-  for (const auto& model : models()) {
+  for (const auto& model : device_models()) {
     const auto [here, there] = on_both(*model, [&] {
       std::vector<double> losses;
       for (const Reading reading : {Reading::kWindowed, Reading::kStreaming}) {
@@ -84,7 +84,7 @@ TEST(OtherDevice, GivesTheSameLosses) {
 }
 
 TEST(OtherDevice, ExplainsATokenAlike) {
-  for (const auto& model : models()) {
+  for (const auto& model : device_models()) {
     const auto [here, there] =
         on_both(*model, [&] { return inspect(*model, some_text(kWindow, 1), kWindow - 2, {}); });
     EXPECT_NEAR(here.logit, there.logit, kTolerance);
