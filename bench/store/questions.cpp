@@ -1,6 +1,7 @@
 // How often a store recites right after a question that was not typed as the document has it:
 //   bench_store_questions TEXTS [ERROR] [PROMPTS]
-// memorizes the files of a folder (or one file) into a store planned for this error, and asks it
+// memorizes the files of a folder (or one file) into a store planned for this error beyond what is
+// ambiguous, in as many matrices as `memo create` makes, and asks it
 // with 100 questions, or so many, of eight to ten words with slips, and with as many prompts of 8
 // and of 16 tokens that have a line break in them. Right: the next 20 characters are the
 // document's.
@@ -50,16 +51,17 @@ void make_store(const std::filesystem::path& folder, const std::vector<std::stri
   std::vector<std::vector<int32_t>> documents;
   for (const auto& text : texts) documents.push_back(tokenizer.encode(text));
   memo::TextMemoryConfig config{.vocabulary = tokenizer.vocabulary_size()};
-  const memo::SizePlan plan = memo::plan_memory(
-      documents, config, 0, [&](const auto& predictor) { return predictor.plan_for(error); });
+  const memo::SizePlan plan = memo::plan_shards(documents, config, 0, [&](const auto& predictor) {
+    return predictor.plan_for(error + predictor.floor());
+  });
   config.dimension = plan.dimension.value();
   store::MemoStore::create(folder, config, tokenizer);
   store::MemoWriter writer(folder);
   for (size_t i = 0; i < texts.size(); ++i)
     writer.memorize(std::to_string(i), texts[i], store::Duplicates::kRefuse);
   writer.checkpoint();
-  fmt::print("{} documents, {} tokens, dimension {}\n", texts.size(),
-             writer.ledger().totals().tokens, config.dimension);
+  fmt::print("{} documents, {} tokens, {} x {} dimensions\n", texts.size(),
+             writer.ledger().totals().tokens, config.shards, config.dimension);
 }
 
 /// Prompts of so many tokens, the first of which begins a word, with a line break in them.

@@ -162,6 +162,53 @@ TEST(ExactCorrelationMemory, BytesGiveTheSameMemoryBack) {
   EXPECT_NE(bytes_of(fork), bytes_of(memory));
 }
 
+/// What packed() takes for each number, after it gave the same memory back.
+int packed_width(const std::vector<int64_t>& entries) {
+  const auto owner = std::make_shared<std::vector<int64_t>>(entries);
+  const int64_t count = std::ssize(entries);
+  const bool narrow =
+      std::ranges::all_of(entries, [](int64_t entry) { return std::abs(entry) <= INT32_MAX; });
+  ExactCorrelationMemory memory = ExactCorrelationMemory::from_bytes(
+      1, count, 64, std::as_writable_bytes(std::span(*owner)), owner);
+  if (narrow) memory.merge(ExactCorrelationMemory(1, count));  // goes back to 32 bits
+  EXPECT_EQ(memory.bits(), narrow ? 32 : 64);
+  const Packing packing = memory.packing();
+  const auto words = memory.packed(packing);
+  EXPECT_EQ(std::ssize(words), packing.words(count));
+  EXPECT_EQ(bytes_of(ExactCorrelationMemory::from_packed(1, count, packing, words)),
+            bytes_of(memory));
+  return packing.width();
+}
+
+TEST(ExactCorrelationMemory, PacksNumbersIntoAsFewBitsAsTheyNeed) {
+  EXPECT_EQ(packed_width({0, 0, 0}), 0);
+  EXPECT_EQ(packed_width({-7}), 0);
+  EXPECT_EQ(packed_width({-3, 4, 2}), 3);
+  EXPECT_EQ(packed_width({-3, 5, 1, -1}), 3) << "all odd: steps of 2 to 4";
+  EXPECT_EQ(packed_width({-4, 4, 0}), 3) << "all even";
+  EXPECT_EQ(packed_width({INT32_MAX, -INT32_MAX, 0, 5}), 32);
+  EXPECT_EQ(packed_width({int64_t{1} << 56, 1, -1}), 64);
+  EXPECT_EQ(packed_width({int64_t{1} << 62, -(int64_t{1} << 62), 3}), 64);
+  RandomStream random(4);
+  for (int width = 1; width < 57; ++width) {
+    std::vector<int64_t> entries(131);
+    for (int64_t& entry : entries)
+      entry = static_cast<int64_t>(random() >> (64 - width)) - (int64_t{1} << (width - 1));
+    entries[0] = -(int64_t{1} << (width - 1));
+    entries[1] = (int64_t{1} << (width - 1)) - 1;
+    EXPECT_EQ(packed_width(entries), width);
+  }
+}
+
+TEST(ExactCorrelationMemory, RefusesWordsThatAreNotOfItsSize) {
+  const std::vector<uint64_t> words(2);
+  EXPECT_NO_THROW(ExactCorrelationMemory::from_packed(2, 2, {0, 7, 1}, words));
+  for (const Packing packing : {Packing{0, 7, 3}, Packing{0, 7, 0}, Packing{7, 0, 1}})
+    EXPECT_THROW(ExactCorrelationMemory::from_packed(2, 2, packing, words), UsageError);
+  EXPECT_THROW(ExactCorrelationMemory::from_packed(2, 2, {0, 0, 1}, words), UsageError);
+  EXPECT_THROW(ExactCorrelationMemory::from_packed(20, 20, {0, 7, 1}, words), UsageError);
+}
+
 TEST(ExactCorrelationMemory, RefusesAndStaysAsItWas) {
   EXPECT_THROW(ExactCorrelationMemory(0, 3), UsageError);
   EXPECT_THROW(ExactCorrelationMemory(3, -1), UsageError);

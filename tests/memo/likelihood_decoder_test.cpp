@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -123,18 +124,44 @@ TEST(LikelihoodDecoder, ProbabilitiesSumToOneAlsoFarFromZero) {
 
 TEST(LikelihoodDecoder, DepthsOfOneTokenByHand) {
   const LikelihoodDecoder decoder({1, 3}, 0.5, 0.01);
-  const auto depths = decoder.depths(scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f}));
-  ASSERT_EQ(depths.size(), 2u);
-  EXPECT_EQ(depths[0].token, 0);
+  const WindowScores scores = scores_of({2, 4}, {1, 0.5f, 0.25f, 0.5f});
+  const auto with_one = decoder.depths(scores, 1, 100), with_two = decoder.depths(scores, 2, 100);
+  ASSERT_EQ(with_one.size(), 2u);
+  ASSERT_EQ(with_two.size(), 2u);
+  EXPECT_EQ(with_one[0].token, 0);
   // pi L: e^2 / 4 with one window, e / 4 with two; 1 and 0.1 tokens are expected so.
   const double one = std::exp(2) / 4, two = std::exp(1) / 4, all = 1 + one + 0.1 * two;
-  ASSERT_EQ(depths[0].log_probability.size(), 2u);
-  EXPECT_NEAR(depths[0].log_probability[0], std::log((one + 0.1 * two) / all), 1e-12);
-  EXPECT_NEAR(depths[0].log_probability[1], std::log(0.1 * two / all), 1e-12);
-  EXPECT_NEAR(depths[0].evidence[0], std::log(one), 1e-12);
-  EXPECT_NEAR(depths[0].evidence[1], std::log(two / (1 + one)), 1e-12);
+  EXPECT_NEAR(with_one[0].log_probability, std::log((one + 0.1 * two) / all), 1e-12);
+  EXPECT_NEAR(with_two[0].log_probability, std::log(0.1 * two / all), 1e-12);
+  EXPECT_NEAR(with_one[0].evidence, std::log(one), 1e-12);
+  EXPECT_NEAR(with_two[0].evidence, std::log(two / (1 + one)), 1e-12);
   EXPECT_NEAR(LikelihoodDecoder::log_expected(3), std::log(0.01), 1e-12);
-  EXPECT_TRUE(LikelihoodDecoder({1, 3}, 0, 0.01).depths(scores_of({2}, {1, 0})).empty());
+  EXPECT_TRUE(LikelihoodDecoder({1, 3}, 0, 0.01).depths(scores_of({2}, {1, 0}), 1, 8).empty());
+}
+
+TEST(LikelihoodDecoder, DepthsNearTheBestAreThoseOfAllThatAreNear) {
+  RandomStream random(9);
+  constexpr size_t kTokens = 300;
+  std::vector<float> scores(3 * kTokens);
+  for (float& score : scores) score = static_cast<float>(0.3 * random.normal());
+  for (const size_t y : {7, 8, 9})
+    for (size_t i = 0; i < 3; ++i) scores[i * kTokens + y] += 1;
+  const LikelihoodDecoder decoder(std::vector<double>(kTokens, 1.0), 0.3, 0.01);
+  for (const int64_t m : {1, 2, 3}) {
+    auto expected = decoder.depths(scores_of({4, 8, 16}, scores), m, 1000);
+    const auto best = std::ranges::max_element(expected, {}, [](const auto& depth) {
+                        return depth.log_probability;
+                      })->log_probability;
+    const size_t all = expected.size();
+    std::erase_if(expected, [&](const auto& depth) { return depth.log_probability <= best - 4; });
+    const auto near = decoder.depths(scores_of({4, 8, 16}, scores), m, 4);
+    EXPECT_LT(near.size(), all);
+    ASSERT_EQ(near.size(), expected.size());
+    for (size_t i = 0; i < near.size(); ++i) {
+      EXPECT_EQ(near[i].token, expected[i].token);
+      EXPECT_EQ(near[i].log_probability, expected[i].log_probability);
+    }
+  }
 }
 
 TEST(LikelihoodDecoder, WhatWasStoredWithEachLengthByHand) {

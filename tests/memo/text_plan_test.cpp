@@ -52,7 +52,7 @@ TEST(TextPlan, DividesWhatIsLarge) {
     });
     return std::pair(config.shards, *plan.dimension);
   };
-  EXPECT_EQ(planned(0), std::pair(16, int64_t{1500}));
+  EXPECT_EQ(planned(0), std::pair(64, int64_t{750}));
   EXPECT_EQ(planned(2500), std::pair(4, int64_t{3000})) << "16 of 2500 cost more";
   EXPECT_EQ(planned(6000), std::pair(1, int64_t{6000})) << "more matrices do not make them smaller";
   EXPECT_EQ(planned(0, WindowCodeKind::kPaper), std::pair(1, int64_t{6000}));

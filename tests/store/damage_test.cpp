@@ -23,7 +23,7 @@ TEST_F(Damage, OfTheMatrix) {
     bytes = replaced(bytes, "\"change\":\"0\"", "\"change\":\"1\"");
   });
   expect_noticed(name, "has format 'tessera-memo-matrix-7'",
-                 [](auto& bytes) { bytes = replaced(bytes, "matrix-1", "matrix-7"); });
+                 [](auto& bytes) { bytes = replaced(bytes, "matrix-2", "matrix-7"); });
   expect_noticed(name, "belongs to a store with",
                  [](auto& bytes) { bytes = replaced(bytes, "seed\\\":0", "seed\\\":1"); });
   std::filesystem::remove(file(name));

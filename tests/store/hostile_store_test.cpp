@@ -118,8 +118,7 @@ TEST_F(HostileStore, AnIndexOfOtherTextsThanTheDocuments) {
   for (const char* change :
        {"INSERT INTO words (rowid, text) SELECT 77, text FROM words WHERE rowid = 1;"
         "INSERT INTO passages VALUES (77, 99, 1)",
-        "UPDATE passages SET document = 3 - document",
-        "UPDATE words SET text = 'and then ' || text"}) {
+        "UPDATE passages SET document = 3 - document", "UPDATE words SET text = upper(text)"}) {
     std::filesystem::copy(store(), store("other"));
     sqlite::Database((store("other") / "ledger.sqlite").native(), sqlite::Access::kWrite)
         .execute(change);

@@ -73,9 +73,9 @@ void print_plan(const std::string& documents, const memo::TextMemoryConfig& memo
   fmt::print(
       "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
       size.error_in_any_dimension);
-  fmt::print("  to memorize it: about {}, {} of memory, {} on disk\n",
+  fmt::print("  to memorize it: about {}, {} of memory, {} on disk (a full-text index alone: {})\n",
              readable_seconds(plan.cost.seconds), readable_bytes(plan.cost.memory_bytes),
-             readable_bytes(plan.cost.disk_bytes));
+             readable_bytes(plan.cost.disk_bytes), readable_bytes(plan.cost.index_bytes));
 }
 
 }  // namespace tessera::cli

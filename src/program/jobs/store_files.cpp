@@ -140,7 +140,8 @@ Json Create::Answer::json() const {
                     {"positions", plan->size.probes},
                     {"seconds", plan->cost.seconds},
                     {"memory_bytes", plan->cost.memory_bytes},
-                    {"disk_bytes", plan->cost.disk_bytes}};
+                    {"disk_bytes", plan->cost.disk_bytes},
+                    {"index_bytes", plan->cost.index_bytes}};
   return json;
 }
 

@@ -10,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/memo/detail/allocate_matrix.h"
 #include "tessera/memo/detail/outer_products.h"
+#include "tessera/memo/detail/packed_numbers.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::memo {
@@ -104,6 +105,35 @@ ExactCorrelationMemory ExactCorrelationMemory::from_bytes(int64_t rows, int64_t 
   check_argument(reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(bits / 8) == 0,
                  "ExactCorrelationMemory: the bytes start in the middle of an entry");
   return {rows, columns, bits, bytes.data(), std::move(owner)};
+}
+
+ExactCorrelationMemory ExactCorrelationMemory::from_packed(int64_t rows, int64_t columns,
+                                                           const Packing& packing,
+                                                           std::span<const uint64_t> words) {
+  check_size(rows, columns);
+  check_argument(packing.least <= packing.most && (packing.step == 1 || packing.step == 2) &&
+                     std::ssize(words) == packing.words(rows * columns),
+                 "ExactCorrelationMemory: {} words do not hold {} x {} numbers from {} to {} in "
+                 "steps of {}",
+                 words.size(), rows, columns, packing.least, packing.most, packing.step);
+  const int bits = packing.least >= -kMost32 && packing.most <= kMost32 ? 32 : 64;
+  const auto size = static_cast<size_t>(rows * columns);
+  std::shared_ptr<void> owner = allocate_matrix(static_cast<int64_t>(size) * bits / 8);
+  if (bits == 32)
+    unpack_numbers(words, packing, std::span(static_cast<int32_t*>(owner.get()), size));
+  else
+    unpack_numbers(words, packing, std::span(static_cast<int64_t*>(owner.get()), size));
+  auto* entries = static_cast<std::byte*>(owner.get());
+  return {rows, columns, bits, entries, std::move(owner)};
+}
+
+Packing ExactCorrelationMemory::packing() const {
+  return bits_ == 32 ? packing_of(numbers<int32_t>()) : packing_of(numbers<int64_t>());
+}
+
+std::vector<uint64_t> ExactCorrelationMemory::packed(const Packing& packing) const {
+  return bits_ == 32 ? packed_numbers(numbers<int32_t>(), packing)
+                     : packed_numbers(numbers<int64_t>(), packing);
 }
 
 ExactCorrelationMemory::ExactCorrelationMemory(const ExactCorrelationMemory& other)

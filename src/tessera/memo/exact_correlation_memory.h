@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace tessera::memo {
 
@@ -17,6 +18,18 @@ struct SignRows {
   bool whole() const {
     return width % 64 == 0 && static_cast<int64_t>(words.size()) * 64 == count() * width;
   }
+};
+
+/// How whole numbers are packed into as few bits each as all of them fit in: bits i width() to
+/// (i + 1) width() - 1 of the words, lowest first, are (number i - least) / step. Sums of as many
+/// signs are all even or all odd: their step is 2.
+struct Packing {
+  int64_t least = 0, most = 0, step = 1;
+
+  int width() const;  ///< bits of a number: 0 to 56, or 64
+  /// For so many numbers; one more than they fill, so that each can be read with eight bytes.
+  int64_t words(int64_t count) const;
+  bool operator==(const Packing&) const = default;
 };
 
 /// Whether pairs are added or removed.
@@ -36,6 +49,10 @@ class ExactCorrelationMemory {
   /// mapping of a file, say), aligned to an entry, and live as long as `owner` does.
   static ExactCorrelationMemory from_bytes(int64_t rows, int64_t columns, int bits,
                                            std::span<std::byte> bytes, std::shared_ptr<void> owner);
+
+  /// C from what another memory's packed() gave.
+  static ExactCorrelationMemory from_packed(int64_t rows, int64_t columns, const Packing& packing,
+                                            std::span<const uint64_t> words);
 
   /// A copy has its own entries.
   ExactCorrelationMemory(const ExactCorrelationMemory& other);
@@ -75,6 +92,8 @@ class ExactCorrelationMemory {
   int bits() const { return bits_; }
   /// C row by row in the machine's byte order.
   std::span<const std::byte> bytes() const;
+  Packing packing() const;
+  std::vector<uint64_t> packed(const Packing& packing) const;
 
  private:
   ExactCorrelationMemory(int64_t rows, int64_t columns, int bits, std::byte* entries,
@@ -83,6 +102,10 @@ class ExactCorrelationMemory {
   template <typename Entry>
   Entry* entries() const {
     return reinterpret_cast<Entry*>(entries_);
+  }
+  template <typename Entry>
+  std::span<const Entry> numbers() const {
+    return {entries<Entry>(), static_cast<size_t>(size())};
   }
   /// Calls add(entries) on 32-bit entries: those of C, or, if C has 64 bits, zeros that are then
   /// added to C.

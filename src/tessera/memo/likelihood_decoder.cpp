@@ -118,27 +118,48 @@ double LikelihoodDecoder::log_expected(int64_t m) {
   return static_cast<double>(1 - m) * std::numbers::ln10;
 }
 
-std::vector<LikelihoodDecoder::Depths> LikelihoodDecoder::depths(const WindowScores& scores) const {
-  std::vector<Depths> all;
-  const DepthMixture none = candidates(scores, log_prior_);
-  for (const auto& candidate : none.candidates()) {
-    Depths& depths = all.emplace_back(Depths{.token = candidate.token});
-    double log_ratio = candidate.log_ratio, log_sum = 0;  // 0: stored with none
-    for (int64_t m = 1; m <= scores.windows(); ++m) {
-      log_ratio += log_likelihood_ratio(scores.window(m - 1)[static_cast<size_t>(candidate.token)],
-                                        noise_of(scores, m - 1));
-      depths.evidence.push_back(log_ratio - log_sum);
-      depths.log_probability.push_back(log_ratio + log_expected(m));
-      log_sum = log_add(log_sum, log_ratio + log_expected(m));
-    }
-    double log_deeper = kLogZero;
-    for (auto deepest = depths.log_probability.rbegin(); deepest != depths.log_probability.rend();
-         ++deepest) {
-      log_deeper = log_add(log_deeper, *deepest);
-      *deepest = log_deeper - log_sum;
+LikelihoodDecoder::Depth LikelihoodDecoder::depth_of(const WindowScores& scores, int32_t token,
+                                                     int64_t m) const {
+  const auto y = static_cast<size_t>(token);
+  double log_ratio = log_prior_[y], log_fewer = 0, log_deeper = kLogZero;  // fewer: also none
+  Depth depth = {.token = token};
+  for (int64_t i = 1; i <= scores.windows(); ++i) {
+    log_ratio += log_likelihood_ratio(scores.window(i - 1)[y], noise_of(scores, i - 1));
+    if (i == m) depth.evidence = log_ratio - log_fewer;
+    double& side = i < m ? log_fewer : log_deeper;
+    side = log_add(side, log_ratio + log_expected(i));
+  }
+  depth.log_probability = log_deeper - log_add(log_fewer, log_deeper);
+  return depth;
+}
+
+std::vector<LikelihoodDecoder::Depth> LikelihoodDecoder::depths(const WindowScores& scores,
+                                                                int64_t m, double within) const {
+  if (noise_ == 0) return {};
+  // What no log_probability is above, without an exponential: most tokens are far below the best.
+  const auto V = log_prior_.size();
+  std::vector<double> ratios = log_prior_, largest(V, kLogZero), bounds(V, kLogZero);
+  for (int64_t i = 1; i <= scores.windows(); ++i) {
+    const float* window = scores.window(i - 1).data();
+    const double noise = noise_of(scores, i - 1), expected = i < m ? kLogZero : log_expected(i);
+    for (size_t y = 0; y < V; ++y) {
+      ratios[y] += log_likelihood_ratio(window[y], noise);
+      largest[y] = std::max(largest[y], ratios[y]);
+      bounds[y] = std::max(bounds[y], ratios[y] + expected);
     }
   }
-  return all;
+  const auto token_of = [](size_t y) { return static_cast<int32_t>(y); };
+  const auto first = static_cast<size_t>(std::ranges::max_element(bounds) - bounds.begin());
+  const double log_terms = std::log(static_cast<double>(scores.windows()));
+  const double least = depth_of(scores, token_of(first), m).log_probability - within;
+  std::vector<Depth> found;
+  for (size_t y = 0; y < V; ++y)
+    if (largest[y] > kNotStored && bounds[y] + log_terms > least)
+      found.push_back(depth_of(scores, token_of(y), m));
+  if (found.empty()) return found;
+  const double best = std::ranges::max_element(found, {}, &Depth::log_probability)->log_probability;
+  std::erase_if(found, [&](const Depth& d) { return d.log_probability <= best - within; });
+  return found;
 }
 
 std::vector<LikelihoodDecoder::Stored> LikelihoodDecoder::by_length(

@@ -39,19 +39,20 @@ class LikelihoodDecoder {
   /// the prior, is as likely beforehand as "something was".
   std::vector<double> probabilities(const WindowScores& scores) const;
 
-  /// What a recital asks of one token, on its own: with how many of the shortest windows, m = 1,
-  /// ..., k, it was stored. Before the scores are seen, 10^(1 - m) tokens are expected to have been
+  /// What a recital asks of one token, on its own: whether it was stored with at least m of the k
+  /// windows, the shortest. Before the scores are seen, 10^(1 - m) tokens are expected to have been
   /// stored with exactly m.
-  struct Depths {
+  struct Depth {
     int32_t token = 0;
-    std::vector<double> log_probability = {};  ///< log P(it was stored with at least m)
+    double log_probability = 0;  ///< log P(it was)
     /// log of pi_y times the likelihood ratio of "stored with m" against "stored with fewer".
-    std::vector<double> evidence = {};
+    double evidence = 0;
   };
   /// log of how many tokens are expected to have been stored with exactly m windows.
   static double log_expected(int64_t m);
-  /// Of all tokens that may have been stored.
-  std::vector<Depths> depths(const WindowScores& scores) const;
+  /// Of all tokens that may have been stored whose log_probability is less than `within` nats below
+  /// the largest. m in 1..k.
+  std::vector<Depth> depths(const WindowScores& scores, int64_t m, double within) const;
 
   /// What a memory tells somebody who has a distribution pi of the next token already, if the
   /// context has one depth m.
@@ -73,6 +74,7 @@ class LikelihoodDecoder {
   double error_rate() const { return error_rate_; }
 
  private:
+  Depth depth_of(const WindowScores& scores, int32_t token, int64_t m) const;
   DepthMixture candidates(const WindowScores& scores, std::span<const double> log_prior) const;
   DepthMixture mixture(const WindowScores& scores) const;
   void add_window(DepthMixture& mixture, const WindowScores& scores, int64_t window) const;

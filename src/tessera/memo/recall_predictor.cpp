@@ -63,7 +63,8 @@ SizePlan RecallPredictor::plan_in(int64_t dimension) const {
 namespace {
 
 constexpr int64_t kProbes = 2000;
-constexpr int64_t kWorthShards = 2048;  // dimensions; a larger matrix is divided
+// Dimensions: a larger matrix is divided, into ones that are not larger than kLargestShard.
+constexpr int64_t kWorthShards = 2048, kLargestShard = 1024;
 
 BoundWindowPredictor bound_windows(const std::vector<std::vector<int32_t>>& documents,
                                    const TextMemoryConfig& config, uint64_t seed) {
@@ -97,7 +98,7 @@ SizePlan plan_shards(const std::vector<std::vector<int32_t>>& documents, TextMem
   config.shards = 1;
   SizePlan best = plan_memory(documents, config, seed, choose);
   if (config.code == WindowCodeKind::kPaper) return best;
-  while (best.dimension && *best.dimension > kWorthShards) {
+  while (best.dimension && *best.dimension > (config.shards == 1 ? kWorthShards : kLargestShard)) {
     TextMemoryConfig more = config;
     more.shards *= 4;
     const SizePlan plan = plan_memory(documents, more, seed, choose);

@@ -80,15 +80,7 @@ void Recital::look_further() {
     if (is_open) open.push_back(std::move(path));
     return is_open;
   });
-  std::vector<std::vector<int32_t>> texts;
-  for (const Path& path : open) {
-    texts.push_back(context_);
-    for (const Step& step : path.steps) texts.back().push_back(step.token.token);
-  }
-  const std::vector<std::span<const int32_t>> contexts(texts.begin(), texts.end());
-  read_contexts(memory_, contexts, [&](size_t i, const WindowScores& scores) {
-    for (Path& path : continued(open[i], scores)) paths_.push_back(std::move(path));
-  });
+  extend(open);
   const auto rank = [ahead = ahead()](const Path& path) { return path.rank(ahead); };
   std::ranges::sort(paths_, std::greater(), rank);
   const double least = rank(paths_.front()) - kHopeless;
@@ -96,43 +88,64 @@ void Recital::look_further() {
   if (paths_.size() > kPaths) paths_.resize(kPaths);
 }
 
+/// Reads what follows these paths. Those that differ only in what they follow have one text.
+void Recital::extend(const std::vector<Path>& open) {
+  std::vector<std::vector<int32_t>> texts;
+  std::vector<std::vector<const Path*>> with_text;
+  for (const Path& path : open) {
+    std::vector<int32_t> text = context_;
+    for (const Step& step : path.steps) text.push_back(step.token.token);
+    const auto known = std::ranges::find(texts, text);
+    if (known == texts.end()) {
+      texts.push_back(std::move(text));
+      with_text.push_back({&path});
+    } else {
+      with_text[static_cast<size_t>(known - texts.begin())].push_back(&path);
+    }
+  }
+  const std::vector<std::span<const int32_t>> contexts(texts.begin(), texts.end());
+  read_contexts(memory_, contexts, [&](size_t i, const WindowScores& scores) {
+    for (const Path* path : with_text[i])
+      for (Path& longer : continued(*path, scores)) paths_.push_back(std::move(longer));
+  });
+}
+
 /// The path extended by each of the tokens that most probably follow.
 std::vector<Recital::Path> Recital::continued(const Path& path, const WindowScores& scores) const {
   const auto followed = path.followed + static_cast<int64_t>(path.steps.size());
   const int64_t windows =
       std::ranges::upper_bound(scores.lengths(), followed) - scores.lengths().begin();
-  auto candidates = decoder_.depths(scores);
-  if (windows == 0 || candidates.empty()) {
+  std::vector<LikelihoodDecoder::Depth> candidates;
+  if (windows > 0) candidates = decoder_.depths(scores, windows, kHopeless);
+  if (candidates.empty()) {
     Path lost = path;
     lost.state = Path::kLost;
     return {std::move(lost)};
   }
-  const auto best = candidates.begin() + static_cast<int64_t>(std::min(kPaths, candidates.size()));
-  std::ranges::partial_sort(candidates, best, std::greater(), [&](const auto& depths) {
-    return depths.log_probability[static_cast<size_t>(windows) - 1];
-  });
+  std::ranges::sort(candidates, std::greater(), &LikelihoodDecoder::Depth::log_probability);
+  if (candidates.size() > kPaths) candidates.resize(kPaths);
   std::vector<Path> paths;
-  for (auto candidate = candidates.begin(); candidate != best; ++candidate) {
+  for (const auto& candidate : candidates) {
     Path& longer = paths.emplace_back(path);
-    longer.steps.push_back(step_to(*candidate, scores, windows));
+    longer.steps.push_back(step_to(candidate, scores, windows));
     longer.merit += longer.steps.back().merit;
-    if (candidate->token == end_of_text_) longer.state = Path::kEndOfText;
+    if (candidate.token == end_of_text_) longer.state = Path::kEndOfText;
   }
   return paths;
 }
 
 /// The step to a token that must have been stored with this number of windows.
-Recital::Step Recital::step_to(const LikelihoodDecoder::Depths& depths, const WindowScores& scores,
+Recital::Step Recital::step_to(const LikelihoodDecoder::Depth& depth, const WindowScores& scores,
                                int64_t windows) const {
-  const auto m = static_cast<size_t>(windows) - 1;
   Step step;
-  step.merit = depths.log_probability[m] - LikelihoodDecoder::log_expected(windows);
-  step.evidence = depths.evidence[m];
-  step.token.token = depths.token;
-  step.token.matched_length = scores.lengths()[m];
+  step.merit = depth.log_probability - LikelihoodDecoder::log_expected(windows);
+  step.evidence = depth.evidence;
+  step.token.token = depth.token;
+  step.token.matched_length = scores.lengths()[static_cast<size_t>(windows) - 1];
   step.token.recalled = true;
-  step.token.window_scores = scores.of_token(depths.token);
-  for (size_t k = 0; k <= m; ++k) step.token.score += step.token.window_scores[k];
+  step.token.window_scores = scores.of_token(depth.token);
+  for (int64_t k = 0; k < windows; ++k)
+    step.token.score += step.token.window_scores[static_cast<size_t>(k)];
   return step;
 }
 

@@ -57,8 +57,9 @@ class Recital {
   bool can_look_further() const;
   void look_further();
   size_t ahead() const;
+  void extend(const std::vector<Path>& open);
   std::vector<Path> continued(const Path& path, const WindowScores& scores) const;
-  Step step_to(const LikelihoodDecoder::Depths& depths, const WindowScores& scores,
+  Step step_to(const LikelihoodDecoder::Depth& depth, const WindowScores& scores,
                int64_t windows) const;
   NextToken first_of(const Path& best) const;
   void recite(int32_t token);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -14,6 +15,16 @@ constexpr size_t kProbe = 512;         // tokens
 constexpr double kIndexedText = 1.65;  // bytes of text and full-text index for each byte of text
 constexpr double kWindowBytes = 32;    // of WindowPairs, for each pair of a document
 constexpr double kProgram = 1e8;       // bytes of the program itself
+
+/// Of a matrix's file, as far as the pairs in it are random signs: their sums are normal numbers,
+/// all even or all odd.
+double packed_bytes(double dimension, double pairs) {
+  if (pairs == 0) return 0;
+  const double numbers = dimension * dimension;
+  const double largest = std::sqrt(pairs * 2 * std::log(numbers));
+  const memo::Packing packing = {0, std::lround(2 * largest), 2};
+  return numbers * packing.width() / 8;
+}
 
 /// For each pair: of forgetting, which costs as much as storing, in a memory whose pages are there.
 /// One matrix tells it: those of a long document are written to each shard many at a time.
@@ -38,13 +49,16 @@ ExpectedCost expected_cost(const memo::TextMemoryConfig& config,
   double tokens = 0;
   for (const auto& document : documents) tokens += static_cast<double>(document.size());
   const auto d = static_cast<double>(config.dimension);
-  const double matrices = config.shards * d * d * sizeof(int32_t);
+  const auto shards = static_cast<double>(config.shards);
+  const double matrices = shards * d * d * sizeof(int32_t);
+  const double packed = shards * packed_bytes(d, static_cast<double>(pairs) / shards);
+  const double index_bytes = kIndexedText * static_cast<double>(text_bytes);
   const int token_bytes = config.vocabulary <= std::numeric_limits<uint16_t>::max() + 1 ? 2 : 4;
   const double longest_pairs = static_cast<double>(longest->size()) * config.layers;
   return {.seconds = seconds_of_pair(config, *longest) * static_cast<double>(pairs),
           .memory_bytes = matrices + kWindowBytes * longest_pairs + kProgram,
-          .disk_bytes =
-              matrices + tokens * token_bytes + kIndexedText * static_cast<double>(text_bytes)};
+          .disk_bytes = packed + tokens * token_bytes + index_bytes,
+          .index_bytes = index_bytes};
 }
 
 }  // namespace tessera::store

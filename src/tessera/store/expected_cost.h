@@ -12,6 +12,7 @@ struct ExpectedCost {
   double seconds = 0;       ///< with this processor and its threads, as they are now
   double memory_bytes = 0;  ///< at most at one time
   double disk_bytes = 0;    ///< of the store afterwards; while it is written, a second matrix
+  double index_bytes = 0;   ///< of these, the full-text index (FTS5) with the text itself
 };
 
 /// The cost of memorizing these documents, which write so many pairs and have so many bytes of

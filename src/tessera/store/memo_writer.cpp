@@ -221,7 +221,8 @@ void MemoWriter::make_room() {
   for (size_t s = 0; s < in_place_.size(); ++s) {
     if (is_settled(s)) continue;
     replaced.push_back(static_cast<int32_t>(s));
-    needed += std::ssize(memory_->shards()[s].matrix().bytes());
+    const memo::ExactCorrelationMemory& matrix = memory_->shards()[s].matrix();
+    needed += 8 * matrix.packing().words(matrix.rows() * matrix.columns());
   }
   std::error_code unknown;
   const auto free = std::filesystem::space(folder_.path(), unknown).available;

@@ -138,22 +138,31 @@ size_t bytes_for_tail(std::string_view text, std::string_view tail) {
   return equal == 0 ? 0 : static_cast<size_t>(of_text.end(equal - 1));
 }
 
-/// A document, of which some places are read.
+/// A document, or a part of one, of which some places are read.
 struct DocumentText {
   std::string text;
   std::vector<int32_t> tokens;
-  std::vector<size_t> begins;  // of the tokens in the text, and its end
+  std::vector<size_t> begins = {0};  // of the tokens in the text, and its end
+
+  void append(int32_t token, std::string_view bytes) {
+    tokens.push_back(token);
+    text += bytes;
+    begins.push_back(text.size());
+  }
 };
 
 DocumentText text_of(const MemoStore& store, const StoredDocument& document) {
   DocumentText whole;
-  read_text(store, document, [&](int32_t token, std::string_view bytes) {
-    whole.tokens.push_back(token);
-    whole.begins.push_back(whole.text.size());
-    whole.text += bytes;
-  });
-  whole.begins.push_back(whole.text.size());
+  read_text(store, document,
+            [&](int32_t token, std::string_view bytes) { whole.append(token, bytes); });
   return whole;
+}
+
+DocumentText text_of(const Tokenizer& tokenizer, std::string_view part) {
+  DocumentText read;
+  for (const int32_t token : tokenizer.encode(part))
+    if (token != tokenizer.end_of_text()) read.append(token, tokenizer.token_bytes(token));
+  return read;
 }
 
 /// The tokens of a place: from the one that the first word begins in, unless that has a part of
@@ -182,6 +191,16 @@ Question question_at(const DocumentText& document, const WordMatch& match, std::
   return question;
 }
 
+/// Whether a document has these tokens.
+bool has_in_a_row(const Ledger& ledger, const StoredDocument& document,
+                  std::span<const int32_t> tokens) {
+  std::vector<int32_t> all;
+  const memo::TokenPieces pieces = ledger.pieces(document);
+  for (auto piece = pieces(); !piece.empty(); piece = pieces())
+    all.insert(all.end(), piece.begin(), piece.end());
+  return !std::ranges::search(all, tokens).empty();
+}
+
 /// How much of what was typed a document has: 0 all of it, 3 the words.
 int likeness(const Question& reading, std::string_view typed) {
   for (const Matching matching : {Matching::kBytes, Matching::kTyped, Matching::kLetters}) {
@@ -193,18 +212,57 @@ int likeness(const Question& reading, std::string_view typed) {
   return 3;
 }
 
-/// Adds a question of this likeness, unless others are more like what was typed.
+/// Whether a question of this likeness would be added: unless others are more like what was typed.
+bool is_wanted(const Readings& readings, const Question& question, int likeness) {
+  if (readings.questions.empty() || likeness < readings.likeness) return true;
+  return likeness == readings.likeness && readings.questions.size() < kReadings &&
+         std::ranges::find(readings.questions, question.tokens, &Question::tokens) ==
+             readings.questions.end();
+}
+
 void add_question(Readings& readings, Question&& question, int likeness) {
-  if (!readings.questions.empty() && likeness > readings.likeness) return;
+  if (!is_wanted(readings, question, likeness)) return;
   if (likeness < readings.likeness) readings.questions.clear();
   readings.likeness = likeness;
-  const auto has_its_tokens = [&](const Question& known) {
-    return known.tokens == question.tokens;
-  };
-  if (readings.questions.size() < kReadings &&
-      std::ranges::none_of(readings.questions, has_its_tokens))
-    readings.questions.push_back(std::move(question));
+  readings.questions.push_back(std::move(question));
 }
+
+/// The texts that places are in, as they were read last.
+class PlaceTexts {
+ public:
+  explicit PlaceTexts(const MemoStore& store) : store_(store) {}
+
+  /// A tokenizer looks at each word alone, so a part alone has the document's tokens, but for words
+  /// that it cuts.
+  const DocumentText& text_around(const Place& place, const StoredDocument& document) {
+    if (!place.part) return whole(document);
+    if (part_ == place.part) return text_;
+    part_ = place.part;
+    return text_ = text_of(store_.tokenizer(), *part_);
+  }
+  /// The question of a place, from its whole document.
+  Question question_in(const Place& place, const StoredDocument& document, std::string_view tail) {
+    const DocumentText& text = whole(document);
+    const size_t begin = text.text.find(*place.part);
+    if (begin == std::string::npos) refuse_index(store_);
+    WordMatch match = place.match;
+    match.begin += static_cast<int64_t>(begin);
+    match.end += static_cast<int64_t>(begin);
+    return question_at(text, match, tail);
+  }
+
+ private:
+  const DocumentText& whole(const StoredDocument& document) {
+    if (number_ == document.number) return whole_;
+    number_ = document.number;
+    return whole_ = text_of(store_, document);
+  }
+
+  const MemoStore& store_;
+  std::shared_ptr<const std::string> part_;
+  DocumentText text_, whole_;
+  int64_t number_ = 0;  // of the document that whole_ is
+};
 
 }  // namespace
 
@@ -214,24 +272,23 @@ Readings readings_of(const MemoStore& store, std::string_view typed) {
   Readings readings;
   if (last.words.empty()) return readings;
   const auto documents = store.ledger().documents();
-  DocumentText document;
-  size_t number = documents.size();
+  PlaceTexts texts(store);
   for (const Place& place : best_places(store, documents, last)) {
     readings.differences = place.match.differences;
     readings.doubt = place.match.doubt;
-    if (place.document != number) document = text_of(store, documents[number = place.document]);
-    WordMatch match = place.match;
-    if (place.part) {
-      const size_t begin = document.text.find(*place.part);
-      if (begin == std::string::npos) refuse_index(store);
-      match.begin += static_cast<int64_t>(begin);
-      match.end += static_cast<int64_t>(begin);
-    }
-    Question question = question_at(document, match, last.tail);
-    question.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
-    if (static_cast<int64_t>(question.tokens.size()) < lengths.front()) continue;
-    const int like = likeness(question, typed);
-    add_question(readings, std::move(question), like);
+    const StoredDocument& document = documents[place.document];
+    const auto take = [&](Question&& question, bool is_sure) {
+      question.text.insert(0, typed.substr(0, static_cast<size_t>(last.words.front().begin)));
+      if (static_cast<int64_t>(question.tokens.size()) < lengths.front()) return true;
+      const int like = likeness(question, typed);
+      if (!is_wanted(readings, question, like)) return true;
+      if (!is_sure && !has_in_a_row(store.ledger(), document, question.tokens)) return false;
+      add_question(readings, std::move(question), like);
+      return true;
+    };
+    const DocumentText& text = texts.text_around(place, document);
+    if (!take(question_at(text, place.match, last.tail), !place.part))
+      take(texts.question_in(place, document, last.tail), true);
   }
   return readings;
 }

@@ -10,8 +10,15 @@ namespace tessera::store {
 
 namespace {
 
-bool begins_character(char byte) {
-  return (static_cast<uint8_t>(byte) & 0xC0) != 0x80;
+/// By how much these bytes move a place on.
+TextPlace step_over(std::string_view bytes) {
+  TextPlace step = {.line = 0};
+  for (const char byte : bytes) {
+    ++step.byte;
+    step.character += (static_cast<uint8_t>(byte) & 0xC0) != 0x80;
+    step.line += byte == '\n';
+  }
+  return step;
 }
 
 }  // namespace
@@ -38,23 +45,29 @@ std::string whole_text(const Ledger& ledger, const Tokenizer& tokenizer,
 
 std::vector<TextPlace> places_of(const MemoStore& store, const StoredDocument& document,
                                  std::span<const int64_t> positions) {
+  const Tokenizer& tokenizer = store.tokenizer();
+  std::vector<TextPlace> steps(static_cast<size_t>(tokenizer.vocabulary_size()), {.line = 0});
+  for (int32_t token = 0; token < tokenizer.vocabulary_size(); ++token)
+    if (token != tokenizer.end_of_text() && tokenizer.has_token(token))
+      steps[static_cast<size_t>(token)] = step_over(tokenizer.token_bytes(token));
   std::vector<TextPlace> places;
   TextPlace here;
   int64_t position = 0;
   const auto pass = [&] {
     while (places.size() < positions.size() && positions[places.size()] <= position)
       places.push_back(here);
+    return places.size() == positions.size();
   };
-  read_text(store, document, [&](int32_t, std::string_view bytes) {
-    pass();
-    for (const char byte : bytes) {
-      ++here.byte;
-      here.character += begins_character(byte);
-      here.line += byte == '\n';
+  const memo::TokenPieces pieces = store.ledger().pieces(document);
+  for (auto piece = pieces(); !piece.empty() && !pass(); piece = pieces())
+    for (const int32_t token : piece) {
+      if (pass()) break;
+      const TextPlace& step = steps[static_cast<size_t>(token)];
+      here.byte += step.byte;
+      here.character += step.character;
+      here.line += step.line;
+      ++position;
     }
-    ++position;
-  });
-  pass();
   places.resize(positions.size(), here);
   return places;
 }

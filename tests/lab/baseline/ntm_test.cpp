@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr size_t kNtmMemory = 0, kNtmWeights = 1;  // parts of the state
+constexpr size_t kNtmMemory = 0, kNtmWeights = 1, kNtmReads = 2;  // parts of the state
 
 NtmConfig small_ntm() {
   NtmConfig config;
@@ -55,7 +55,7 @@ TEST(Ntm, HeadsMoveByPlaceAndWriteWhereTheyAre) {
     EXPECT_TRUE(at::allclose(now.part(kNtmMemory)[0], expected, 0, 1e-5)) << t;
     EXPECT_NEAR(now.part(kNtmWeights)[0][0][4 - t].item<double>(), 1, 1e-5) << t;
     EXPECT_NEAR(now.part(kNtmWeights)[0][1][t].item<double>(), 1, 1e-5) << t;
-    EXPECT_TRUE(at::allclose(now.part(kReads)[0][0], expected[4 - t], 0, 1e-5)) << t;
+    EXPECT_TRUE(at::allclose(now.part(kNtmReads)[0][0], expected[4 - t], 0, 1e-5)) << t;
   }
 }
 
@@ -71,7 +71,8 @@ TEST(Ntm, HeadsFindAContent) {
         at::tensor({1.0F, 0.0F, 0.0F, 1.0F, 3.0F, 3.0F, -1.0F, -1.0F}).view({4, 2}));
   }
   const SequenceState state = model.step(at::randn({1, 3}), model.empty_state()).state;
-  EXPECT_TRUE(at::allclose(state.as<TensorState>().part(kReads)[0][0], at::tensor({3.0F, 3.0F})));
+  EXPECT_TRUE(
+      at::allclose(state.as<TensorState>().part(kNtmReads)[0][0], at::tensor({3.0F, 3.0F})));
 }
 
 TEST(Ntm, WeightsAreDistributions) {

@@ -1,5 +1,7 @@
 #include "tessera/store/detail/matrix_file.h"
 
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <utility>
 
@@ -12,7 +14,8 @@ namespace {
 
 using safetensors::DType;
 
-constexpr const char* kMatrixFormat = "tessera-memo-matrix-1";
+constexpr const char* kMatrixFormat = "tessera-memo-matrix-2";
+constexpr const char* kUnpackedFormat = "tessera-memo-matrix-1";  // C [d, d], of earlier versions
 constexpr const char* kTensor = "C";
 constexpr const char* kRemedy = "'tessera memo verify --repair' rebuilds it from the ledger";
 
@@ -21,10 +24,13 @@ std::string owner_of(const StoreConfig& config, int32_t shard) {
   return config.memory.shards == 1 ? config.text() : fmt::format("{} {}", config.text(), shard);
 }
 
+/// packing: none of entries that are not packed.
 std::string checksum_of(const std::string& owner, const MatrixState& state,
+                        const std::optional<memo::Packing>& packing,
                         std::span<const std::byte> entries) {
   Checksum sum;
   sum.add(fmt::format("{}\n{} {}\n", owner, state.change, state.pairs));
+  if (packing) sum.add(fmt::format("{} {} {}\n", packing->least, packing->most, packing->step));
   sum.add(entries);
   return sum.hex();
 }
@@ -43,13 +49,13 @@ const std::string& metadata(const safetensors::File& file, const std::string& na
 }
 
 template <typename Number>
-Number number(const safetensors::File& file, const std::string& name) {
+Number number(const safetensors::File& file, const std::string& name, Number least = 0) {
   const std::string& text = metadata(file, name);
   Number value = 0;
   const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || stop != text.data() + text.size() || !(value >= 0))
-    throw DataError(file.path(), "its metadata '{}' is '{}', expected a number from 0 on; {}", name,
-                    text, kRemedy);
+  if (failure != std::errc() || stop != text.data() + text.size() || !(value >= least))
+    throw DataError(file.path(), "its metadata '{}' is '{}', expected a number from {} on; {}",
+                    name, text, least, kRemedy);
   return value;
 }
 
@@ -66,10 +72,25 @@ MatrixState state_of(const safetensors::File& file, const std::string& owner) {
   return state;
 }
 
+bool is_packed(const safetensors::File& file) {
+  return metadata(file, "format") != kUnpackedFormat;
+}
+
+std::optional<memo::Packing> packing_of(const safetensors::File& file) {
+  if (!is_packed(file)) return {};
+  const memo::Packing packing = {number<int64_t>(file, "least", INT64_MIN),
+                                 number<int64_t>(file, "most", INT64_MIN),
+                                 number<int64_t>(file, "step", 1)};
+  if (packing.least > packing.most || packing.step > 2)
+    throw DataError(file.path(), "its entries are said to lie from {} to {} in steps of {}; {}",
+                    packing.least, packing.most, packing.step, kRemedy);
+  return packing;
+}
+
 void check_owner(const safetensors::File& file, const StoreConfig& config, int32_t shard) {
-  if (metadata(file, "format") != kMatrixFormat)
-    throw DataError(file.path(), "has format '{}', this version of Tessera reads '{}'",
-                    metadata(file, "format"), kMatrixFormat);
+  if (metadata(file, "format") != kMatrixFormat && is_packed(file))
+    throw DataError(file.path(), "has format '{}', this version of Tessera reads '{}' and '{}'",
+                    metadata(file, "format"), kMatrixFormat, kUnpackedFormat);
   if (metadata(file, "config") != config.text())
     throw DataError(file.path(), "belongs to a store with {}, this one has {}; {}",
                     metadata(file, "config"), config.text(), kRemedy);
@@ -80,19 +101,38 @@ void check_owner(const safetensors::File& file, const StoreConfig& config, int32
 
 void check_tensor(const safetensors::File& file, int64_t dimension) {
   const auto& tensor = file.at(kTensor);
-  if (tensor.shape != std::vector<int64_t>{dimension, dimension} ||
-      (tensor.dtype != DType::kI32 && tensor.dtype != DType::kI64) ||
+  const std::optional<memo::Packing> packing = packing_of(file);
+  const auto shape = packing ? std::vector<int64_t>{packing->words(dimension * dimension)}
+                             : std::vector<int64_t>{dimension, dimension};
+  if (tensor.shape != shape ||
+      (tensor.dtype != DType::kI64 && (packing || tensor.dtype != DType::kI32)) ||
       reinterpret_cast<uintptr_t>(tensor.bytes.data()) % sizeof(int64_t) != 0)
-    throw DataError(file.path(), "'{}' is not I32 or I64 of shape [{}, {}]; {}", kTensor, dimension,
-                    dimension, kRemedy);
+    throw DataError(file.path(), "'{}' is not {} of shape [{}]; {}", kTensor,
+                    packing ? "I64" : "I32 or I64", fmt::join(shape, ", "), kRemedy);
+}
+
+memo::ExactCorrelationMemory matrix_of(const std::shared_ptr<safetensors::File>& file,
+                                       int64_t dimension) {
+  const auto& tensor = file->at(kTensor);
+  const std::optional<memo::Packing> packing = packing_of(*file);
+  if (!packing)
+    return memo::ExactCorrelationMemory::from_bytes(dimension, dimension,
+                                                    tensor.dtype == DType::kI32 ? 32 : 64,
+                                                    file->writable_bytes(kTensor), file);
+  return memo::ExactCorrelationMemory::from_packed(
+      dimension, dimension, *packing,
+      {reinterpret_cast<const uint64_t*>(tensor.bytes.data()),
+       static_cast<size_t>(tensor.shape[0])});
 }
 
 }  // namespace
 
-MatrixFile::MatrixFile(safetensors::File file, MatrixState state, std::string owner)
+MatrixFile::MatrixFile(safetensors::File file, MatrixState state, std::string owner,
+                       int64_t dimension)
     : file_(std::make_shared<safetensors::File>(std::move(file))),
       state_(std::move(state)),
-      owner_(std::move(owner)) {}
+      owner_(std::move(owner)),
+      dimension_(dimension) {}
 
 MatrixFile MatrixFile::open(const std::filesystem::path& path, const StoreConfig& config,
                             int32_t shard) {
@@ -102,18 +142,17 @@ MatrixFile MatrixFile::open(const std::filesystem::path& path, const StoreConfig
   check_tensor(file, config.memory.dimension);
   const std::string owner = owner_of(config, shard);
   MatrixState state = state_of(file, owner);
-  return {std::move(file), std::move(state), owner};
+  return {std::move(file), std::move(state), owner, config.memory.dimension};
 }
 
 memo::MemoryShard MatrixFile::shard() const {
-  return {state_.pairs, state_.energy, [file = file_, state = state_, owner = owner_] {
-            const auto& tensor = file->at(kTensor);
-            if (checksum_of(owner, state, tensor.bytes) != metadata(*file, "checksum"))
+  return {state_.pairs, state_.energy,
+          [file = file_, state = state_, owner = owner_, dimension = dimension_] {
+            if (checksum_of(owner, state, packing_of(*file), file->at(kTensor).bytes) !=
+                metadata(*file, "checksum"))
               throw DataError(file->path(),
                               "is damaged: its checksum does not match its content; {}", kRemedy);
-            return memo::ExactCorrelationMemory::from_bytes(tensor.shape[0], tensor.shape[1],
-                                                            tensor.dtype == DType::kI32 ? 32 : 64,
-                                                            file->writable_bytes(kTensor), file);
+            return matrix_of(file, dimension);
           }};
 }
 
@@ -124,6 +163,9 @@ std::string MatrixFile::write(const std::filesystem::path& path, const StoreConf
   const MatrixState state{change, after, memory.pairs(), memory.energy(),
                           content_digest(config.text(), matrix)};
   const std::string owner = owner_of(config, shard);
+  const memo::Packing packing = matrix.packing();
+  const std::vector<uint64_t> words = matrix.packed(packing);
+  const auto bytes = std::as_bytes(std::span(words));
   std::map<std::string, std::string> metadata = {
       {"format", kMatrixFormat},
       {"config", config.text()},
@@ -131,13 +173,14 @@ std::string MatrixFile::write(const std::filesystem::path& path, const StoreConf
       {"pairs", std::to_string(state.pairs)},
       {"energy", fmt::format("{}", *state.energy)},
       {"digest", state.digest},
+      {"least", std::to_string(packing.least)},
+      {"most", std::to_string(packing.most)},
+      {"step", std::to_string(packing.step)},
       {"state_checksum", state_checksum(owner, state)},
-      {"checksum", checksum_of(owner, state, matrix.bytes())}};
+      {"checksum", checksum_of(owner, state, packing, bytes)}};
   if (config.memory.shards > 1) metadata["shard"] = std::to_string(shard);
   if (!after.empty()) metadata["after"] = after;
-  const safetensors::TensorView tensor{matrix.bits() == 32 ? DType::kI32 : DType::kI64,
-                                       {matrix.rows(), matrix.columns()},
-                                       matrix.bytes()};
+  const safetensors::TensorView tensor{DType::kI64, {std::ssize(words)}, bytes};
   safetensors::write(path, {{kTensor, tensor}}, metadata);
   return state.digest;
 }

@@ -25,10 +25,11 @@ struct MatrixState {
   std::string digest = {};
 };
 
-/// A matrix of a store, one of its shards, as a file: safetensors with one tensor "C" [d, d], I32
-/// or I64. The metadata hold the state with a checksum of its own, the store's configuration, and a
-/// checksum of everything. The file is replaced as a whole, so a reader keeps the version that it
-/// has opened.
+/// A matrix of a store, one of its shards, as a file: safetensors with one tensor "C", the words
+/// (I64) that its entries are packed in (memo::Packing); in files of earlier versions the entries
+/// [d, d], I32 or I64. The metadata hold the state with a checksum of its own, the store's
+/// configuration, the packing, and a checksum of everything. The file is replaced as a whole, so a
+/// reader keeps the version that it has opened.
 class MatrixFile {
  public:
   /// Reads the header. shard: which of config.memory.shards it must be. Throws SystemError;
@@ -41,17 +42,17 @@ class MatrixFile {
                            const std::string& after = "");
 
   const MatrixState& state() const { return state_; }
-  /// C, mapped from the file: only the parts that are edited take memory. The checksum is compared
-  /// when the matrix is first needed, and DataError thrown then. To be called once: two of them
-  /// would share their entries.
+  /// C, unpacked when the matrix is first needed. The checksum is compared then, and DataError
+  /// thrown. To be called once: two of them would share the entries of a file that is not packed.
   memo::MemoryShard shard() const;
 
  private:
-  MatrixFile(safetensors::File file, MatrixState state, std::string owner);
+  MatrixFile(safetensors::File file, MatrixState state, std::string owner, int64_t dimension);
 
   std::shared_ptr<safetensors::File> file_;
   MatrixState state_;
   std::string owner_;
+  int64_t dimension_;
 };
 
 }  // namespace tessera::store

@@ -1,6 +1,8 @@
 #include "tessera/store/detail/token_pieces.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <memory>
 
 #include "tessera/base/error.h"
@@ -11,6 +13,17 @@ namespace {
 
 constexpr int64_t kPieceTokens = 65536;
 constexpr size_t kWatchedTokens = 1024;  // a piece may take long in a wide matrix
+
+static_assert(std::endian::native == std::endian::little, "the ledger's numbers are little-endian");
+
+template <typename Token>
+void widen(std::span<const std::byte> bytes, std::span<int32_t> tokens) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Token token;
+    std::memcpy(&token, &bytes[i * sizeof token], sizeof token);
+    tokens[i] = static_cast<int32_t>(token);
+  }
+}
 
 /// Bytes for each token in the ledger.
 int64_t token_width(int64_t vocabulary) {
@@ -73,15 +86,16 @@ std::span<const int32_t> PieceReader::next() {
     throw DataError(path_, "document {}: piece {} has {} bytes, expected {} of piece {}",
                     document_.number, rows_.integer(0), bytes.size(), expected * width_, piece_);
   checksum_.add(bytes);
-  for (size_t at = 0; at < bytes.size(); at += static_cast<size_t>(width_)) {
-    uint32_t token = 0;
-    for (int64_t i = 0; i < width_; ++i)
-      token |= static_cast<uint32_t>(bytes[at + static_cast<size_t>(i)]) << 8 * i;
-    if (token >= static_cast<uint64_t>(vocabulary_))
-      throw DataError(path_, "document {}: token {} in a vocabulary of {}", document_.number, token,
-                      vocabulary_);
-    tokens_.push_back(static_cast<int32_t>(token));
-  }
+  tokens_.resize(static_cast<size_t>(expected));
+  if (width_ == 2)
+    widen<uint16_t>(bytes, tokens_);
+  else
+    widen<uint32_t>(bytes, tokens_);
+  uint32_t largest = 0;
+  for (const int32_t token : tokens_) largest = std::max(largest, static_cast<uint32_t>(token));
+  if (largest >= static_cast<uint64_t>(vocabulary_))
+    throw DataError(path_, "document {}: token {} in a vocabulary of {}", document_.number, largest,
+                    vocabulary_);
   read_ += expected;
   ++piece_;
   return tokens_;

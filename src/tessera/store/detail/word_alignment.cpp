@@ -7,9 +7,10 @@
 namespace tessera::store {
 namespace {
 
-// Costs. Between matches of equally many differences, the one with more equal words is better: a
-// wrong word costs a little more than one that is missing or too many.
-constexpr int64_t kDifference = 64, kWrong = kDifference + 4, kPart = 1;
+// Costs. Between matches of equally many differences, the one that has more of the words asked for
+// is better: of a word that is missing all are there, and one that is wrong is one word less on
+// either side.
+constexpr int64_t kMissing = 64, kTooMany = kMissing + 2, kWrong = kMissing + 4, kPart = 1;
 
 bool is_word_alone(char32_t character) {
   return is_in(character, 0x0E00, 0x0E7F) || is_in(character, 0x2E80, 0x9FFF) ||
@@ -64,7 +65,7 @@ WordAlignment::WordAlignment(const std::vector<Word>& words, bool cut) : cut_(cu
 
 void WordAlignment::restart() {
   cells_.assign(words_.size() + 1, {});
-  for (size_t i = 0; i < cells_.size(); ++i) cells_[i].cost = kDifference * static_cast<int64_t>(i);
+  for (size_t i = 0; i < cells_.size(); ++i) cells_[i].cost = kTooMany * static_cast<int64_t>(i);
 }
 
 int64_t WordAlignment::cost_of(size_t i, const Word& word) const {
@@ -90,17 +91,17 @@ void WordAlignment::read(const Word& word, int64_t most,
       else
         best.end = word.begin + part;
     }
-    if (before.cost + kDifference < best.cost)  // the document has a word more
-      best = {before.cost + kDifference, before.begin, before.end, before.missing + 1};
+    if (before.cost + kMissing < best.cost)  // the document has a word more
+      best = {before.cost + kMissing, before.begin, before.end, before.missing + 1};
     const Cell& shorter = cells_[i - 1];
-    if (i > 1 && shorter.cost + kDifference < best.cost)  // the question has a word more
-      best = {shorter.cost + kDifference, shorter.begin, shorter.end, shorter.missing};
+    if (i > 1 && shorter.cost + kTooMany < best.cost)  // the question has a word more
+      best = {shorter.cost + kTooMany, shorter.begin, shorter.end, shorter.missing};
     diagonal = before;
     cells_[i] = best;
   }
   const Cell& all = cells_.back();
-  const WordMatch match = {all.begin, all.end, all.cost / kDifference, all.missing,
-                           all.cost % kDifference};
+  const WordMatch match = {all.begin, all.end, all.cost / kMissing, all.missing,
+                           all.cost % kMissing};
   if (match.differences <= most && match.end > word.begin) take(match);
 }
 
