@@ -106,7 +106,7 @@ TEST(Learners, RefuseWhatIsNoTask) {
   };
   EXPECT_THAT(refusal({{"task", {{"name", "copi"}}}}),
               AllOf(HasSubstr("c.toml: task.name is 'copi'; did you mean 'copy'?"),
-                    HasSubstr("three-moons, mqar, babi, regbench, pong")));
+                    HasSubstr("three-moons, mqar, people, needle, babi, regbench, pong")));
   EXPECT_THAT(refusal({{"task", 5}}), HasSubstr("task is 5, expected a table with 'name'"));
   EXPECT_THAT(refusal({{"task", Json::object()}}), HasSubstr("a table with 'name'"));
   EXPECT_THAT(refusal({{"task", {{"name", "pong"}}}, {"trian", {{"steps", 1}}}}),
