@@ -1,5 +1,5 @@
 # cmake --install build/release --prefix P, in components, of which the first three are also Debian packages:
-#   tessera          the program with its verbs, its manual pages and completions
+#   tessera          the program with its verbs, its model of short stories, its manual pages and completions
 #   libtessera-dev   the libraries with their headers, what find_package(Tessera) and pkg-config need
 #   tessera-doc      the documentation and the examples
 #   python3-tessera  `import tessera`
@@ -11,6 +11,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tessera)
 install(TARGETS tessera_program)
 install(TARGETS tessera_light_verbs tessera_all_verbs
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
+install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)
 install(CODE [[
   set(share $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share)
   execute_process(COMMAND $<TARGET_FILE:tessera_program> manual ${share} COMMAND_ERROR_IS_FATAL ANY)

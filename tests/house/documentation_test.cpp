@@ -21,7 +21,8 @@ using Words = std::vector<std::string>;
 const fs::path kRoot = tessera::test::source_folder();
 
 std::vector<fs::path> documents() {
-  std::vector<fs::path> files = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
+  std::vector<fs::path> files = {kRoot / "README.md", kRoot / "CONTRIBUTING.md",
+                                 kRoot / "models/stories/README.md"};
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs"))
     if (entry.path().extension() == ".md") files.push_back(entry.path());
   return files;
@@ -123,6 +124,7 @@ void expect_known(const Words& words) {
 TEST(Documentation, CommandsUseWhatTheProgramHas) {
   size_t commands = 0;
   for (const auto& file : documents()) {
+    if (file.filename() == "errors.md") continue;  // its commands are wrong on purpose
     SCOPED_TRACE(file.native());
     for (const Words& words : program_commands(tessera::read_file(file))) {
       expect_known(words);

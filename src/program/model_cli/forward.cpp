@@ -2,10 +2,23 @@
 
 #include "tessera/infer/forward.h"
 
+#include <fmt/ranges.h>
+
 #include "program/model_cli/model_verbs.h"
+#include "tessera/base/safetensors.h"
 #include "tessera/tensor/device.h"
 
 namespace tessera::cli {
+namespace {
+
+void print_tensors(const std::string& path) {
+  const auto file = safetensors::File::open(path);
+  for (const auto& [name, tensor] : file.tensors())
+    fmt::print("{}: {} {} [{}]\n", path, name, safetensors::dtype_name(tensor.dtype),
+               fmt::join(tensor.shape, ", "));
+}
+
+}  // namespace
 
 void add_forward(Verb& program) {
   struct Options {
@@ -32,6 +45,7 @@ void add_forward(Verb& program) {
       "Names of the gradients: our own, or those of the source that the model was imported from");
   verb.run([options] {
     run_forward(options->model, options->input, options->output, options->forward);
+    print_tensors(options->output);
   });
 }
 

@@ -1,6 +1,8 @@
-// tessera generate --model DIR --prompt TEXT
+// tessera generate [--model DIR] --prompt TEXT
 
 #include "tessera/infer/generate.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,6 +11,7 @@
 #include <span>
 
 #include "program/model_cli/model_verbs.h"
+#include "program/model_cli/packaged_examples.h"
 #include "program/model_cli/store_memory.h"
 #include "program/model_cli/text_writing.h"
 #include "program/model_jobs/model_jobs.h"
@@ -75,6 +78,11 @@ void run_generate(GenerateArguments& options) {
   check_options(options);
   if (!options.prompt_files.empty()) command.prompts.clear();
   for (const auto& file : options.prompt_files) command.prompts.push_back(prompt_from(file));
+  if (command.model.empty()) {
+    command.model = packaged_model().native();
+    fmt::print(stderr, "Without --model, the model that comes with Tessera writes: {}\n",
+               command.model);
+  }
   const ModelFolder folder = ModelFolder::load(command.model, command.placement);
   GenerateOptions& generate = command.generate;
   for (const auto& [token, bias] : generate.sampling.logit_bias)
@@ -133,7 +141,8 @@ void add_generate(Verb& program) {
   auto options = std::make_shared<GenerateArguments>();
   GenerateCommand& command = options->command;
   Verb& verb = program.verb(std::string(jobs::Generate::kName), std::string(jobs::Generate::kHelp));
-  verb.option("--model", command.model, "Model directory").required();
+  verb.option("--model", command.model,
+              "Model directory (unless given, the model of short stories that comes with Tessera)");
   add_placement(verb, command.placement);
   const Option prompt =
       verb.option("--prompt", command.prompts, "Text to continue; may be given several times");

@@ -1,4 +1,4 @@
-// tessera serve --model DIR --store DIR
+// tessera serve [--model DIR] [--store DIR]
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <thread>
 
 #include "program/model_cli/model_verbs.h"
+#include "program/model_cli/packaged_examples.h"
 #include "program/serve/log.h"
 #include "program/serve/server.h"
 #include "tessera/base/error.h"
@@ -106,10 +108,23 @@ void add_hosts(const std::string& name, const std::string& list, const Options& 
   service.together.emplace(name, std::make_shared<serve::ServedHosts>(std::move(addresses), hosts));
 }
 
+/// Where nothing was named, what comes with Tessera is served.
+std::unique_ptr<ExampleStore> name_examples(Options& options) {
+  if (!options.models.empty() || !options.stores.empty() || !options.runs.empty()) return nullptr;
+  const fs::path model = packaged_model();
+  auto store = std::make_unique<ExampleStore>(model);
+  options.models = {"stories=" + model.native()};
+  options.stores = {"storybook=" + store->folder().native()};
+  fmt::print(
+      stderr,
+      "Without --model, --store and --runs: the model that comes with Tessera and, until the "
+      "server ends, a store of {} stories\n",
+      ExampleStore::kStories);
+  return store;
+}
+
 /// The models and the stores, under names that differ.
 void load(const Options& options, serve::Service& service) {
-  if (options.models.empty() && options.stores.empty() && service.runs.empty())
-    throw UsageError("there is nothing to serve; give --model, --store or --runs");
   serve::EngineOptions engine = options.engine;
   engine.memory = std::make_shared<serve::MemoryBudget>(options.memory ? *options.memory * 1e9
                                                                        : physical_memory() / 4.0);
@@ -138,6 +153,7 @@ void run(Options& options) {
   if (!options.key_file.empty()) options.server.access.keys = serve::read_keys(options.key_file);
   options.server.check();
   std::signal(SIGPIPE, SIG_IGN);  // whoever read the log may have gone
+  const auto examples = name_examples(options);
   serve::Service service;
   service.limits = options.limits;
   service.runs = options.runs;
@@ -236,6 +252,8 @@ void add_serve(Verb& program) {
   verb.read_environment("TESSERA_");
   verb.footer([] {
     return std::string(
+        "Without --model, --store and --runs, the model of short stories that comes with Tessera "
+        "and a store of stories are served.\n"
         "Every option may also be given as an environment variable, --max-body as "
         "TESSERA_MAX_BODY.");
   });

@@ -200,7 +200,9 @@ TEST_F(ModelFiles, ImportRefusesWithTheReason) {
 }
 
 TEST_F(ModelFiles, ForwardWritesOutputsAndGradients) {
-  ASSERT_EQ(forward(path("model"), {"--gradients"}).status, 0);
+  const Outcome run = forward(path("model"), {"--gradients"});
+  ASSERT_EQ(run.status, 0);
+  EXPECT_THAT(run.out, HasSubstr(path("y.safetensors") + ": logits F32 [2, 3, 257]\n"));
   const auto file = safetensors::File::open(path("y.safetensors"));
   EXPECT_EQ(file.at("logits").shape, (std::vector<int64_t>{2, 3, 257}));
   EXPECT_EQ(file.at("loss").shape, (std::vector<int64_t>{1}));

@@ -6,12 +6,9 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
-#include "tests/program/cli/tessera_program.h"
-#include "tests/program/serve/raw_client.h"
+#include "tests/program/cli/served_process.h"
 
 namespace tessera::cli {
 namespace {
@@ -21,61 +18,6 @@ using serve::RawClient;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
-
-/// A server of one store, in a copy of this process; `prepare` runs in it first.
-class ServedProcess {
- public:
-  ServedProcess(
-      const std::string& store, const std::vector<std::string>& more,
-      const std::function<void()>& prepare = [] {}) {
-    std::vector<std::string> arguments = {"serve", "--store", "s=" + store, "--port", "0"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    run_verbs({});
-    std::fflush(nullptr);
-    process_ = std::make_unique<Process>(
-        [prepare, command = command_line(arguments)] {
-          prepare();
-          return run_verbs(command);
-        },
-        ProcessOptions{});
-    const std::string before = "http://127.0.0.1:";
-    std::string printed;
-    while (process_->running() &&
-           (printed.find(before) == std::string::npos || printed.back() != '\n')) {
-      std::this_thread::sleep_for(1ms);
-      printed = process_->output();
-    }
-    const size_t address = printed.find(before);
-    if (address != std::string::npos) port_ = std::stoi(printed.substr(address + before.size()));
-  }
-
-  int port() const { return port_; }
-  serve::Answer ask(const std::string& method, const std::string& path,
-                    const std::string& body = "") const {
-    return RawClient(port_, asking(method, path, body)).answer();
-  }
-  /// CPU seconds of the process so far.
-  double cpu_seconds() const {
-    std::string text = read_text(fmt::format("/proc/{}/stat", process_->id()));
-    std::istringstream fields(text.substr(text.rfind(')') + 1));
-    std::string skipped;
-    for (int i = 3; i < 14; ++i) fields >> skipped;
-    double user = 0, system = 0;
-    fields >> user >> system;
-    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  }
-  /// Stops it as Ctrl-C does.
-  Outcome stop() {
-    process_->send(SIGINT);
-    return process_->wait();
-  }
-  /// The lines on standard error so far.
-  std::string log() const { return process_->errors(); }
-
- private:
-  std::unique_ptr<Process> process_;
-  int port_ = 0;
-};
 
 class HostileToServe : public ::testing::Test {
  protected:

@@ -98,7 +98,7 @@ TEST_F(Usage, SuggestsWhatWasMeant) {
                       {{"trian", "x.toml"}, "'trian'; did you mean 'train'?"},
                       {{"tokenizer", "encoed"}, "did you mean 'encode'?"},
                       {{"generate", "--modle", "m"}, "did you mean '--model'?"},
-                      {{"generate"}, "--model is required\nTry 'tessera generate --help'"},
+                      {{"inspect"}, "--model is required\nTry 'tessera inspect --help'"},
                       {{"study", "memory-mosaics/language-modle"},
                        "did you mean 'memory-mosaics/language-model'?"},
                       {{"generate", "--model", "m", "--max-tokens", "many"}, "many"}},

@@ -33,9 +33,13 @@ export function makeTable({caption, heads, rows, numbers = []}) {
       make("thead", {}, head), make("tbody", {}, ...body)));
 }
 
+// What a server was not given to serve: worth saying, and no fault.
+export class NotServed extends Error {}
+
 // The problem of a place in words; null takes it away.
 export function showProblem(section, error) {
   const problem = section.querySelector(".problem");
   problem.hidden = !error;
+  problem.classList.toggle("no-fault", error instanceof NotServed);
   problem.textContent = error ? error.message : "";
 }

@@ -2,7 +2,7 @@
 
 import {get, longAnswer} from "./api.js";
 import {inBoth} from "./difference.js";
-import {make, showProblem} from "./dom.js";
+import {make, NotServed, showProblem} from "./dom.js";
 import {Documents} from "./documents.js";
 import {DocumentColours, recitalView} from "./recital.js";
 import {addressOf, fillSelect, saveState} from "./state.js";
@@ -55,7 +55,7 @@ class Remember {
   async loadStores() {
     const {data} = await get("/v1/stores");
     if (data.length === 0)
-      throw new Error("This server has no store. Start it with: tessera serve --store DIR");
+      throw new NotServed("This server has no store. Start it with: tessera serve --store DIR");
     this.stores = data;
     fillSelect(this.select, data.map(({id}) => ({value: id, text: id})));
     this.section.querySelector(".content").hidden = false;

@@ -2,7 +2,7 @@
 
 import {events, get, getBlob, hasKey, isAborted} from "./api.js";
 import {LineChart} from "./chart.js";
-import {make, makeTable, showProblem} from "./dom.js";
+import {make, makeTable, NotServed, showProblem} from "./dom.js";
 import {changedValues, fillForm, saveState} from "./state.js";
 import {date, short, whole} from "./words.js";
 
@@ -89,7 +89,7 @@ class Runs {
   async open(values) {
     this.runs = (await get("/v1/runs")).data;
     if (this.runs.length === 0)
-      throw new Error("This server has no runs. Start it with: tessera serve --runs DIR, the folder above the run folders");
+      throw new NotServed("This server has no runs. Start it with: tessera serve --runs DIR, the folder above the run folders");
     this.section.querySelector(".content").hidden = false;
     const asked = values.runs ? JSON.parse(values.runs) : [this.newest()];
     this.wantedCurve = values.curve ?? "validation loss";  // where there is none, the first one known

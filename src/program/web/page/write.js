@@ -1,7 +1,7 @@
 // The place where a model goes on from a text, or two models beside each other.
 
 import {events, get, isAborted} from "./api.js";
-import {make, showProblem} from "./dom.js";
+import {make, NotServed, showProblem} from "./dom.js";
 import {Explanation} from "./explanation.js";
 import {inspect} from "./inspect.js";
 import {findSources, sourcesView} from "./sources.js";
@@ -46,7 +46,7 @@ class Writer {
   async loadModels(chosen) {
     const {data} = await get("/v1/models");
     if (data.length === 0)
-      throw new Error("This server has no model to write with. Start it with: tessera serve --model DIR");
+      throw new NotServed("This server has no model to write with. Start it with: tessera serve --model DIR");
     const options = data.map(({id, kind}) => ({value: id, text: `${id} (${kind.replaceAll("_", " ")})`}));
     fillSelect(this.form.elements.model, options, chosen.model);
     fillSelect(this.form.elements.beside, [{value: "", text: "no other model"}, ...options], chosen.beside);
