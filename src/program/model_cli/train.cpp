@@ -12,6 +12,7 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/report/study_results.h"
+#include "tessera/tensor/device.h"
 #include "tessera/tensor/manifest.h"
 #include "tessera/text/text_learner.h"
 #include "tessera/text/training_memory.h"

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tessera/tensor/device.h"
 #include "tessera/train/training_report.h"
 
 namespace tessera {

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "tessera/tensor/device.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera {
@@ -128,7 +127,8 @@ struct TrainConfig {
     field("wire_precision", wire_precision,
           "several processes: numbers in which they send gradients to each other");
     field("seed", seed, "of everything random");
-    field("device", device, kDeviceHelp);
+    field("device", device,
+          "that runs the network: cpu or, where LibTorch has it, cuda (cuda:1 for the second)");
     field("threads", threads, "processor threads (0: as many as the program has chosen)");
   }
 

@@ -13,6 +13,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
+#include "tessera/tensor/device.h"
 #include "tessera/train/detail/gradients.h"
 #include "tessera/train/metrics_log.h"
 #include "tessera/train/shared_training.h"
