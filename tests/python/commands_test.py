@@ -35,11 +35,11 @@ NOT_RUN = {
     r"\./(quickstart|check)\b": "install and build",
     r"\S*tessera serve\b": "serves until it is stopped",
     r".*=PATH/": "data that a reader may have",
-    r".* train examples/configs/stories.toml": "an hour of computing",
+    r".* (train examples/configs/stories.toml|export --model runs/stories/)": "an hour of computing",
 }
 # Minutes of computing: ctest --preset nightly.
 LONG = [
-    r".* train (?!examples/configs/tiny.toml --out )",
+    r".* train (?!examples/configs/tiny.toml --(out |set train.stepz))",
     r".* study ",
     r".* eval .*(text.txt|Job.txt|runs/(retrieval|own-task))",
     r".* memo audit ",
