@@ -64,6 +64,7 @@ TEST_F(QuestionTest, OneWordMayBeWrongMissingOrTooMany) {
   EXPECT_EQ(read("I have of driving off a spleen").differences, 1);
   EXPECT_EQ(read("I have of driving off a spleen").text, "I have of driving off the spleen");
   EXPECT_EQ(recited("It is a way have of driving", 4), " off");
+  EXPECT_EQ(recited("Some years ago I thought would", 5), " sail") << "not: a word too many";
   EXPECT_EQ(recited("It is a new way I have of", 8), " driving");
   EXPECT_EQ(recited("part of the world. It is the", 6), " a way") << "the last word is wrong";
   EXPECT_EQ(read("watery of the").text, "watery\npart of the") << "three words, one missing";

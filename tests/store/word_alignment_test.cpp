@@ -74,6 +74,18 @@ TEST(WordAlignment, CountsTheWordsThatAreMissing) {
   EXPECT_EQ(missing("one three wrong five six"), std::pair(2l, 1l));
 }
 
+TEST(WordAlignment, TheWordsAskedForCountMoreThanThoseBetweenThem) {
+  const std::string text = "symmetry in her form he was forced";
+  WordAlignment alignment(words_of("symmetry in her form was"), false);
+  WordMatch best{.differences = 1, .doubt = 9};
+  for (const Word& word : words_of(text))
+    alignment.read(word, 1, [&](const WordMatch& match) {
+      if (match.doubt < best.doubt) best = match;
+    });
+  EXPECT_EQ(text.substr(0, static_cast<size_t>(best.end)), "symmetry in her form he was");
+  EXPECT_EQ(best.missing, 1);
+}
+
 TEST(WordAlignment, BeginsAndEndsInsideWords) {
   const std::string text = "the watery part";
   EXPECT_THAT(best("tery pa", true, text, 0), ElementsAre("tery pa"));

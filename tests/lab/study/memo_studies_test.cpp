@@ -72,7 +72,7 @@ TEST_F(MemoStudies, OneForEachFigureAndThoseThatTesseraAdds) {
   for (const Study& study : memo_studies()) ids.insert(study.id);
   EXPECT_EQ(
       ids, (std::set<std::string>{"memo/single-layer", "memo/multi-layer", "memo/nearly-orthogonal",
-                                  "memo/natural-text", "memo/forget"}));
+                                  "memo/natural-text", "memo/forget", "memo/unlearning"}));
 }
 
 TEST_F(MemoStudies, ASingleLayerIsFullWhereTheNoiseLawSays) {

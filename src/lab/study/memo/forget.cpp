@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "lab/study/memo/kolmogorov_smirnov.h"
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/study_text.h"
 #include "tessera/base/error.h"
@@ -204,18 +205,6 @@ Findings findings_of(StudyContext& context, const ForgetSettings& settings, cons
     progress.update(++done, question.name);
   }
   return found;
-}
-
-/// Largest difference of the two distribution functions (Kolmogorov and Smirnov).
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0;
-  size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    (a[i] <= b[j] ? i : j) += 1;
-    largest = std::max(largest, std::abs(static_cast<double>(i) / static_cast<double>(a.size()) -
-                                         static_cast<double>(j) / static_cast<double>(b.size())));
-  }
-  return largest;
 }
 
 void tabulate(StudyContext& context, const std::vector<Answers>& all, double error_rate) {

@@ -44,7 +44,8 @@ double key_variance(const Memo& memo, uint64_t seed) {
 
 std::vector<Study> memo_studies() {
   using namespace memo_study;
-  return {single_layer(), multi_layer(), nearly_orthogonal(), natural_text(), forget()};
+  return {single_layer(), multi_layer(), nearly_orthogonal(),
+          natural_text(), forget(),      unlearning()};
 }
 
 }  // namespace tessera

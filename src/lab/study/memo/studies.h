@@ -36,6 +36,7 @@ Study multi_layer();
 Study nearly_orthogonal();
 Study natural_text();
 Study forget();
+Study unlearning();
 
 }  // namespace memo_study
 }  // namespace tessera

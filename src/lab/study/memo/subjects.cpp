@@ -1,0 +1,260 @@
+#include "lab/study/memo/subjects.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tessera/base/interrupt.h"
+#include "tessera/base/random.h"
+#include "tessera/infer/memory_mixture.h"
+#include "tessera/model/gpt.h"
+#include "tessera/model/memory_mosaic.h"
+#include "tessera/store/recall.h"
+#include "tessera/train/optimizer.h"
+
+namespace tessera::memo_study {
+namespace {
+
+constexpr int64_t kWindow = 128;   // tokens
+constexpr size_t kTogether = 256;  // texts that are asked at once
+constexpr double kClip = 1;        // of the gradient's norm
+
+/// Texts below one another, the rest filled up with zeros: [n, T].
+at::Tensor padded(const std::vector<Tokens>& texts) {
+  const size_t longest = std::ranges::max(texts, {}, &Tokens::size).size();
+  const at::Tensor rows = at::zeros({std::ssize(texts), static_cast<int64_t>(longest)}, at::kLong);
+  for (size_t i = 0; i < texts.size(); ++i)
+    std::ranges::copy(texts[i], rows.data_ptr<int64_t>() + i * longest);
+  return rows;
+}
+
+class NetworkSubject : public Subject {
+ public:
+  explicit NetworkSubject(std::shared_ptr<LanguageModel> model) : model_(std::move(model)) {}
+
+  /// A causal network: what stands behind a text does not count.
+  at::Tensor predict(const std::vector<Tokens>& texts) override {
+    const at::NoGradGuard none;
+    std::vector<int64_t> last;
+    for (const Tokens& text : texts) last.push_back(std::ssize(text) - 1);
+    const at::Tensor hidden = model_->hidden(padded(texts));  // [n, T, C]
+    const at::Tensor rows = at::arange(std::ssize(texts), at::kLong);
+    return model_->logits(hidden.index({rows, at::tensor(last, at::kLong)}));
+  }
+
+ private:
+  std::shared_ptr<LanguageModel> model_;
+};
+
+class StoreSubject final : public Subject {
+ public:
+  explicit StoreSubject(const store::MemoStore& store) : reader_(store) {}
+
+  at::Tensor predict(const std::vector<Tokens>& texts) override {
+    const std::vector<std::span<const int64_t>> views(texts.begin(), texts.end());
+    std::vector<at::Tensor> rows;
+    for (const auto& prediction : reader_.predict(views))
+      rows.push_back(at::tensor(prediction.logits));
+    return at::stack(rows);
+  }
+
+ private:
+  store::StoreReader reader_;
+};
+
+class BesideMemory final : public NetworkSubject {
+ public:
+  BesideMemory(std::shared_ptr<LanguageModel> model, const TokenMemory& memory)
+      : NetworkSubject(std::move(model)), memory_(memory) {}
+
+  at::Tensor predict(const std::vector<Tokens>& texts) override {
+    const at::Tensor logits = NetworkSubject::predict(texts).contiguous();
+    const auto V = static_cast<size_t>(logits.size(1));
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const std::span<float> row(logits.data_ptr<float>() + i * V, V);
+      MemoryMixture mixture(memory_);
+      for (const int64_t token : texts[i]) mixture.append(token);
+      mixture.predict(row);
+      mixture.mix(row);
+    }
+    return logits;
+  }
+
+ private:
+  const TokenMemory& memory_;
+};
+
+Tokens joined(const Tokens& prompt, std::span<const int64_t> answer) {
+  Tokens text = prompt;
+  text.insert(text.end(), answer.begin(), answer.end());
+  return text;
+}
+
+/// Calls take(i, distribution) with the log-probabilities [V] after each text.
+void ask(Subject& subject, const std::vector<Tokens>& texts,
+         const std::function<void(size_t, const at::Tensor&)>& take) {
+  for (size_t first = 0; first < texts.size(); first += kTogether) {
+    InterruptGuard::stop_if_interrupted("stopped while asking");
+    const size_t end = std::min(texts.size(), first + kTogether);
+    const at::Tensor all =
+        at::log_softmax(subject
+                            .predict({texts.begin() + static_cast<int64_t>(first),
+                                      texts.begin() + static_cast<int64_t>(end)})
+                            .to(at::kDouble),
+                        1);
+    for (size_t i = first; i < end; ++i) take(i, all[static_cast<int64_t>(i - first)]);
+  }
+}
+
+/// The inputs [n, T] and targets [n, T] of lines; a target of -1 does not count.
+std::pair<at::Tensor, at::Tensor> inputs_of(const std::vector<Line>& lines) {
+  std::vector<Tokens> inputs, targets;
+  for (const Line& line : lines) {
+    const Tokens text = joined(line.prompt, line.answer);
+    inputs.emplace_back(text.begin(), text.end() - 1);
+    Tokens& next = targets.emplace_back(line.prompt.size() - 1, int64_t{-1});
+    next.insert(next.end(), line.answer.begin(), line.answer.end());
+  }
+  at::Tensor tokens = padded(inputs), wanted = at::full_like(tokens, -1);
+  for (int64_t i = 0; i < std::ssize(targets); ++i)
+    wanted[i]
+        .slice(0, 0, std::ssize(targets[static_cast<size_t>(i)]))
+        .copy_(at::tensor(targets[static_cast<size_t>(i)], at::kLong));
+  return {tokens, wanted};
+}
+
+}  // namespace
+
+double AnswerScore::probability() const {
+  const double sum = std::accumulate(log_probabilities.begin(), log_probabilities.end(), 0.0);
+  return std::exp(sum / static_cast<double>(log_probabilities.size()));
+}
+
+double AnswerScore::right() const {
+  return static_cast<double>(std::ranges::count(predicted, true)) /
+         static_cast<double>(predicted.size());
+}
+
+double AnswerScore::extraction_strength() const {
+  const auto wrong = std::find(predicted.rbegin(), predicted.rend(), false);
+  return static_cast<double>(wrong - predicted.rbegin()) / static_cast<double>(predicted.size());
+}
+
+std::vector<AnswerScore> Subject::scores(const std::vector<Line>& lines) {
+  std::vector<Tokens> texts;
+  std::vector<std::pair<size_t, int64_t>> expected;  // the line and the token after each text
+  for (size_t n = 0; n < lines.size(); ++n)
+    for (size_t i = 0; i < lines[n].answer.size(); ++i) {
+      texts.push_back(joined(lines[n].prompt, std::span(lines[n].answer).first(i)));
+      expected.emplace_back(n, lines[n].answer[i]);
+    }
+  std::vector<AnswerScore> scores(lines.size());
+  ask(*this, texts, [&](size_t i, const at::Tensor& distribution) {
+    const auto [line, token] = expected[i];
+    scores[line].log_probabilities.push_back(distribution[token].item<double>());
+    scores[line].predicted.push_back(distribution.argmax().item<int64_t>() == token);
+  });
+  return scores;
+}
+
+std::vector<Tokens> Subject::say(const std::vector<Line>& lines) {
+  std::vector<Tokens> said(lines.size());
+  for (size_t length = 0;; ++length) {
+    std::vector<Tokens> texts;
+    std::vector<size_t> open;
+    for (size_t n = 0; n < lines.size(); ++n)
+      if (length < lines[n].answer.size()) {
+        texts.push_back(joined(lines[n].prompt, said[n]));
+        open.push_back(n);
+      }
+    if (texts.empty()) return said;
+    ask(*this, texts, [&](size_t i, const at::Tensor& distribution) {
+      said[open[i]].push_back(distribution.argmax().item<int64_t>());
+    });
+  }
+}
+
+std::unique_ptr<Subject> network_subject(std::shared_ptr<LanguageModel> model) {
+  return std::make_unique<NetworkSubject>(std::move(model));
+}
+
+std::unique_ptr<Subject> store_subject(const store::MemoStore& store) {
+  return std::make_unique<StoreSubject>(store);
+}
+
+std::unique_ptr<Subject> beside_memory(std::shared_ptr<LanguageModel> model,
+                                       const TokenMemory& memory) {
+  return std::make_unique<BesideMemory>(std::move(model), memory);
+}
+
+std::shared_ptr<LanguageModel> new_network(const std::string& kind, const NetworkSettings& settings,
+                                           int64_t vocabulary, uint64_t seed) {
+  if (kind == MemoryMosaic::kKind) {
+    MemoryMosaicConfig config;
+    config.vocabulary = vocabulary;
+    config.window = kWindow;
+    config.layers = settings.layers;
+    config.heads = settings.heads;
+    config.channels = settings.channels;
+    config.dropout = 0;
+    return std::make_shared<MemoryMosaic>(config, seed);
+  }
+  GptConfig config;
+  config.vocabulary = vocabulary;
+  config.window = kWindow;
+  config.layers = settings.layers;
+  config.heads = settings.heads;
+  config.channels = settings.channels;
+  config.dropout = 0;
+  return std::make_shared<Gpt>(config, seed);
+}
+
+std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model, const NetworkSettings& settings,
+                                       int64_t vocabulary) {
+  auto copy = new_network(std::string(model.kind()), settings, vocabulary, 0);
+  const at::NoGradGuard none;
+  const auto from = model.parameters(), to = copy->parameters();
+  for (size_t i = 0; i < to.size(); ++i) at::Tensor(to[i]).copy_(from[i]);
+  return copy;
+}
+
+at::Tensor mean_loss(LanguageModel& model, const std::vector<Line>& lines) {
+  const auto [tokens, targets] = inputs_of(lines);
+  return model.loss(tokens, targets);
+}
+
+at::Tensor line_losses(LanguageModel& model, const std::vector<Line>& lines) {
+  const auto [tokens, targets] = inputs_of(lines);
+  const at::Tensor logits = model.logits(model.hidden(tokens));  // [n, T, V]
+  return at::cross_entropy_loss(logits.transpose(1, 2), targets, {}, at::Reduction::None, -1)
+      .sum(1);
+}
+
+void learn(LanguageModel& model, int64_t epochs, double rate, int64_t batch, uint64_t seed,
+           const std::vector<Line>& lines,
+           const std::function<at::Tensor(const std::vector<Line>&)>& loss) {
+  NamedTensors parameters;
+  for (const auto& item : model.named_parameters())
+    parameters.emplace_back(item.key(), item.value());
+  AdamW optimizer(parameters, {.weight_decay = 0.01});
+  std::vector<size_t> order(lines.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  RandomStream random(seed);
+  for (int64_t epoch = 0; epoch < epochs; ++epoch) {
+    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    for (size_t first = 0; first < order.size(); first += static_cast<size_t>(batch)) {
+      InterruptGuard::stop_if_interrupted("stopped while learning");
+      std::vector<Line> some;
+      for (size_t i = first; i < std::min(order.size(), first + static_cast<size_t>(batch)); ++i)
+        some.push_back(lines[order[i]]);
+      optimizer.clear_gradients();
+      loss(some).backward();
+      optimizer.step(rate, clip_scale(optimizer.gradient_norm(), kClip));
+    }
+  }
+}
+
+}  // namespace tessera::memo_study

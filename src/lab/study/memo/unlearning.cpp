@@ -1,0 +1,460 @@
+// Unlearning after TOFU: what is left of authors that a store, a GPT and a Mosaic beside a store
+// were made to forget.
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "lab/study/memo/invented_authors.h"
+#include "lab/study/memo/kolmogorov_smirnov.h"
+#include "lab/study/memo/studies.h"
+#include "lab/study/memo/subjects.h"
+#include "tessera/base/error.h"
+#include "tessera/base/progress.h"
+#include "tessera/base/random.h"
+#include "tessera/data/bpe_trainer.h"
+#include "tessera/report/line_chart.h"
+#include "tessera/store/memo_writer.h"
+#include "tessera/store/store_token_memory.h"
+
+namespace tessera::memo_study {
+namespace {
+
+using Lines = std::vector<Line>;
+
+struct UnlearningSettings {
+  int64_t authors = 200;
+  std::vector<double> shares = {0.01, 0.05, 0.1};
+  int64_t vocabulary = 768;
+  int64_t dimension = 2048;
+  NetworkSettings network;
+  int64_t unlearning_epochs = 5;
+  double unlearning_rate = 3e-4;
+  double beta = 0.1;
+  int64_t probes = 100;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("authors", authors, "invented, with 20 questions each");
+    field("shares", shares, "of the authors that are to be forgotten, the last ones");
+    field("vocabulary", vocabulary, "tokens, learnt from all lines");
+    field("dimension", dimension, "of the store's matrix");
+    field("network", network, "the GPT and the Mosaic, and how they learn the answers");
+    field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten");
+    field("unlearning_rate", unlearning_rate, "step size of unlearning");
+    field("beta", beta, "of negative preference optimisation");
+    field("probes", probes, "questions that are asked of each set, at most");
+  }
+};
+
+/// What came of asking one subject.
+struct Measures {
+  double utility = 0;          ///< harmonic mean over retained questions
+  double verbatim = 0;         ///< ROUGE-L F1 of what it says to forgotten questions
+  double exact = 0;            ///< share of the forgotten answers' tokens that it predicts
+  double extraction = 0;       ///< extraction strength of the forgotten answers
+  double seconds = 0;          ///< to forget
+  std::vector<double> ratios;  ///< truth ratios of forgotten questions
+
+  std::vector<double> numbers() const {
+    std::vector<double> all = {utility, verbatim, exact, extraction, seconds};
+    all.insert(all.end(), ratios.begin(), ratios.end());
+    return all;
+  }
+  static Measures of_numbers(const std::vector<double>& all) {
+    return {all.at(0), all.at(1), all.at(2), all.at(3), all.at(4), {all.begin() + 5, all.end()}};
+  }
+};
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Tokens in the longest common subsequence.
+size_t common(const Tokens& a, const Tokens& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (const int64_t token : a) {
+    size_t diagonal = 0;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t above = row[j + 1];
+      row[j + 1] = token == b[j] ? diagonal + 1 : std::max(above, row[j]);
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+/// Some authors' questions, in tokens.
+class Examination {
+ public:
+  Examination(const std::vector<InventedAuthor>& authors, size_t first, size_t count,
+              const Tokenizer& tokenizer, int64_t probes) {
+    const auto tokens = [&](const std::string& text) {
+      const auto ids = tokenizer.encode(text);
+      return Tokens(ids.begin(), ids.end());
+    };
+    std::vector<const AuthorQuestion*> all;
+    for (size_t a = first; a < first + count; ++a)
+      for (const AuthorQuestion& question : authors[a].questions) all.push_back(&question);
+    const size_t asked = std::min(all.size(), static_cast<size_t>(probes));
+    for (size_t i = 0; i < asked; ++i) {
+      const AuthorQuestion& question = *all[i * all.size() / asked];
+      const Tokens prompt = tokens(question.prompt());
+      answers_.push_back({prompt, tokens(question.answer)});
+      versions_.push_back({prompt, tokens(question.paraphrase)});
+      for (const std::string& wrong : question.wrong) versions_.push_back({prompt, tokens(wrong)});
+    }
+  }
+
+  /// Mean over the wrong answers of P^(1/tokens), divided by that of the right one; of each.
+  std::vector<double> truth_ratios(Subject& subject) const {
+    const auto scores = subject.scores(versions_);
+    const size_t versions = versions_.size() / answers_.size();
+    std::vector<double> ratios;
+    for (size_t i = 0; i < scores.size(); i += versions) {
+      double wrong = 0;
+      for (size_t v = 1; v < versions; ++v) wrong += scores[i + v].probability();
+      ratios.push_back(wrong / static_cast<double>(versions - 1) / scores[i].probability());
+    }
+    return ratios;
+  }
+
+  void measure_forgotten(Subject& subject, Measures& measures) const {
+    measures.ratios = truth_ratios(subject);
+    const auto scores = subject.scores(answers_);
+    const auto said = subject.say(answers_);
+    const auto count = static_cast<double>(answers_.size());
+    for (size_t i = 0; i < answers_.size(); ++i) {
+      measures.exact += scores[i].right() / count;
+      measures.extraction += scores[i].extraction_strength() / count;
+      const auto both = static_cast<double>(common(said[i], answers_[i].answer));
+      measures.verbatim +=
+          2 * both / static_cast<double>(said[i].size() + answers_[i].answer.size()) / count;
+    }
+  }
+
+  /// Harmonic mean of probability, ROUGE-L recall and max(0, 1 - truth ratio).
+  double utility(Subject& subject) const {
+    std::vector<double> parts(3);
+    const auto scores = subject.scores(answers_);
+    const auto said = subject.say(answers_);
+    for (size_t i = 0; i < answers_.size(); ++i) {
+      parts[0] += scores[i].probability();
+      parts[1] += static_cast<double>(common(said[i], answers_[i].answer)) /
+                  static_cast<double>(answers_[i].answer.size());
+    }
+    for (const double ratio : truth_ratios(subject)) parts[2] += std::max(0.0, 1 - ratio);
+    double inverse = 0;
+    for (const double part : parts) inverse += static_cast<double>(answers_.size()) / part;
+    return 3 / inverse;
+  }
+
+ private:
+  Lines answers_;
+  Lines versions_;  // of each question the paraphrase, then the wrong ones
+};
+
+/// The authors, what is learnt of them, and what is asked.
+class Tofu {
+ public:
+  Tofu(const UnlearningSettings& settings, uint64_t seed, std::optional<Tokenizer> tokenizer = {})
+      : settings_(settings),
+        seed_(seed),
+        authors_(invented_authors(settings.authors, seed)),
+        tokenizer_(tokenizer ? *std::move(tokenizer)
+                             : tokenizer_of(authors_, settings.vocabulary)) {}
+
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const std::vector<InventedAuthor>& authors() const { return authors_; }
+  size_t retained(double share) const {
+    const auto all = static_cast<double>(authors_.size());
+    return authors_.size() - static_cast<size_t>(std::max(1.0, std::round(share * all)));
+  }
+  Lines lines(size_t first, size_t end) const {
+    Lines lines;
+    for (size_t a = first; a < end; ++a)
+      for (const AuthorQuestion& question : authors_[a].questions) {
+        const auto prompt = tokenizer_.encode(question.prompt());
+        const auto answer = tokenizer_.encode(question.answer + "\n");
+        lines.push_back({{prompt.begin(), prompt.end()}, {answer.begin(), answer.end()}});
+      }
+    return lines;
+  }
+  Measures measure(Subject& subject, double share) const {
+    const size_t kept = retained(share);
+    Measures measures;
+    Examination(authors_, kept, authors_.size() - kept, tokenizer_, settings_.probes)
+        .measure_forgotten(subject, measures);
+    measures.utility =
+        Examination(authors_, 0, kept, tokenizer_, settings_.probes).utility(subject);
+    return measures;
+  }
+
+  /// A network that has learnt the lines of the first authors.
+  std::shared_ptr<LanguageModel> taught(const std::string& kind, size_t authors) const {
+    auto model = new_network(kind, settings_.network, tokenizer_.vocabulary_size(), seed_);
+    const Lines all = lines(0, authors);
+    learn(*model, settings_.network.epochs, settings_.network.rate, settings_.network.batch, seed_,
+          all, [&](const Lines& batch) { return mean_loss(*model, batch); });
+    return model;
+  }
+
+ private:
+  static Tokenizer tokenizer_of(const std::vector<InventedAuthor>& authors, int64_t vocabulary) {
+    BpeTrainer trainer({.vocabulary_size = vocabulary});
+    for (const InventedAuthor& author : authors) trainer.add_text(author.text());
+    return trainer.train();
+  }
+
+  const UnlearningSettings& settings_;
+  uint64_t seed_;
+  std::vector<InventedAuthor> authors_;
+  Tokenizer tokenizer_;
+};
+
+class Clock {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+enum class Way { kAscent, kDifference, kPreference };
+
+/// The full GPT, made to forget the last authors by changing its weights.
+Measures unlearn(const Tofu& tofu, const UnlearningSettings& settings, const LanguageModel& full,
+                 Way way, double share, uint64_t seed) {
+  auto model = copy_of(full, settings.network, tofu.tokenizer().vocabulary_size());
+  const auto reference = copy_of(full, settings.network, tofu.tokenizer().vocabulary_size());
+  const size_t kept = tofu.retained(share);
+  const Lines forget = tofu.lines(kept, tofu.authors().size()), retain = tofu.lines(0, kept);
+  RandomStream random(run_seed(seed, 7));
+  const Clock clock;
+  learn(*model, settings.unlearning_epochs, settings.unlearning_rate, settings.network.batch, seed,
+        forget, [&](const Lines& batch) {
+          const at::Tensor nats = line_losses(*model, batch);  // -log p of each answer
+          at::Tensor loss = -mean_loss(*model, batch);
+          if (way == Way::kPreference) {
+            const at::Tensor before = [&] {
+              const at::NoGradGuard none;
+              return line_losses(*reference, batch);
+            }();
+            loss = at::softplus(settings.beta * (before - nats)).mean() * (2 / settings.beta);
+          }
+          if (way == Way::kAscent) return loss;
+          Lines others;
+          while (others.size() < batch.size())
+            others.push_back(retain[random.below(retain.size())]);
+          return loss + mean_loss(*model, others);
+        });
+  const double seconds = clock.seconds();
+  Measures measures = tofu.measure(*network_subject(model), share);
+  measures.seconds = seconds;
+  return measures;
+}
+
+/// A store of one document an author.
+class AuthorStore {
+ public:
+  AuthorStore(const Tofu& tofu, const UnlearningSettings& settings, std::filesystem::path folder)
+      : tofu_(tofu), folder_(std::move(folder)) {
+    std::filesystem::remove_all(folder_);
+    store::MemoStore::create(folder_, {.dimension = settings.dimension}, tofu.tokenizer());
+  }
+  ~AuthorStore() { std::filesystem::remove_all(folder_); }
+
+  void memorize(size_t authors) {
+    store::MemoWriter writer(folder_);
+    for (size_t a = 0; a < authors; ++a)
+      writer.memorize(tofu_.authors()[a].name, tofu_.authors()[a].text(),
+                      store::Duplicates::kRefuse);
+    writer.checkpoint();
+  }
+  double forget_from(size_t first) {
+    const Clock clock;
+    store::MemoWriter writer(folder_);
+    for (size_t a = first; a < tofu_.authors().size(); ++a) writer.forget(tofu_.authors()[a].name);
+    writer.checkpoint();
+    return clock.seconds();
+  }
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  const Tofu& tofu_;
+  std::filesystem::path folder_;
+};
+
+/// One row: a way to forget, and what came of it.
+struct Outcome {
+  std::string name;
+  double share;
+  Measures measures;
+  double quality;  ///< p-value against what never learnt
+};
+
+/// All parts of the study, each computed when it is first asked for.
+class Unlearning {
+ public:
+  Unlearning(StudyContext& context, const UnlearningSettings& settings)
+      : context_(context), settings_(settings), tofu_(settings, context.seed()) {}
+
+  std::vector<Outcome> outcomes_of(double share) {
+    std::vector<Outcome> outcomes;
+    const Measures retrained = part("GPT, retrained", share, [&] { return retrain(share); });
+    const auto add = [&](const std::string& name, Measures measures, const Measures& reference) {
+      const double quality = same_distribution(measures.ratios, reference.ratios);
+      outcomes.push_back({name, share, std::move(measures), quality});
+    };
+    add("GPT, nothing forgotten",
+        part("GPT, nothing forgotten", share,
+             [&] { return tofu_.measure(*network_subject(full()), share); }),
+        retrained);
+    add("GPT, retrained", retrained, retrained);
+    for (const auto& [name, way] : {std::pair("GPT, gradient ascent", Way::kAscent),
+                                    std::pair("GPT, gradient difference", Way::kDifference),
+                                    std::pair("GPT, NPO", Way::kPreference)})
+      add(name,
+          part(name, share,
+               [&, way = way] {
+                 return unlearn(tofu_, settings_, *full(), way, share, context_.seed());
+               }),
+          retrained);
+    for (const std::string name : {"store", "Mosaic beside a store"}) {
+      const bool alone = name == "store";
+      const Measures never =
+          part(name + ", never held", share, [&] { return ask_store(share, false, alone); });
+      add(name, part(name, share, [&] { return ask_store(share, true, alone); }), never);
+    }
+    return outcomes;
+  }
+
+ private:
+  template <typename Compute>
+  Measures part(const std::string& name, double share, const Compute& compute) {
+    return Measures::of_numbers(context_.part(fmt::format("{}, {:g} %", name, 100 * share),
+                                              [&] { return compute().numbers(); }));
+  }
+  std::shared_ptr<LanguageModel> full() {
+    if (!full_) full_ = tofu_.taught("gpt", tofu_.authors().size());
+    return full_;
+  }
+  /// Has learnt how questions are answered, from other authors.
+  std::shared_ptr<LanguageModel> mosaic() {
+    if (mosaic_) return mosaic_;
+    mosaic_ = Tofu(settings_, context_.seed() + 1, tofu_.tokenizer())
+                  .taught("memory_mosaic", tofu_.authors().size());
+    return mosaic_;
+  }
+  Measures retrain(double share) {
+    const Clock clock;
+    const auto model = tofu_.taught("gpt", tofu_.retained(share));
+    const double seconds = clock.seconds();
+    Measures measures = tofu_.measure(*network_subject(model), share);
+    measures.seconds = seconds;
+    return measures;
+  }
+  /// held: whether the store held those who are forgotten. alone: or beside the Mosaic.
+  Measures ask_store(double share, bool held, bool alone) {
+    AuthorStore authors(tofu_, settings_, context_.folder() / "store");
+    const size_t kept = tofu_.retained(share);
+    authors.memorize(held ? tofu_.authors().size() : kept);
+    const double seconds = held ? authors.forget_from(kept) : 0;
+    const store::MemoStore opened(authors.folder());
+    Measures measures;
+    if (alone) {
+      measures = tofu_.measure(*store_subject(opened), share);
+    } else {
+      const store::StoreTokenMemory memory(authors.folder(), "", tofu_.tokenizer());
+      measures = tofu_.measure(*beside_memory(mosaic(), memory), share);
+    }
+    measures.seconds = seconds;
+    return measures;
+  }
+
+  StudyContext& context_;
+  const UnlearningSettings& settings_;
+  Tofu tofu_;
+  std::shared_ptr<LanguageModel> full_, mosaic_;
+};
+
+void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
+  Table table("What is left of authors that are to be forgotten",
+              {"subject", "forgotten (%)", "forget quality (p)", "utility", "verbatim",
+               "exact memorisation", "extraction strength", "seconds to forget"});
+  for (const auto& [name, share, measures, quality] : all) {
+    table.add_row({name, Cell::fixed(100 * share, 0), Cell::fixed(quality, 4),
+                   Cell::fixed(measures.utility, 3), Cell::fixed(measures.verbatim, 3),
+                   Cell::fixed(measures.exact, 3), Cell::fixed(measures.extraction, 3),
+                   Cell::fixed(measures.seconds, 1)});
+    context.results().add_point({name, 100 * share, quality});
+  }
+  context.results().add_table("unlearning", std::move(table));
+  context.results().add_chart(
+      "forget-quality",
+      context.results().chart_of_points("Forget quality", {"authors forgotten (%)"},
+                                        {"p of the Kolmogorov-Smirnov test"}),
+      "How probable it is that the truth ratios of forgotten questions come from a model, or a "
+      "store, that never learnt them: 1, they cannot be told apart. A store that forgets has the "
+      "bits of one that never held the document, so that it is 1 by construction.");
+}
+
+void check(const UnlearningSettings& settings) {
+  for (const double share : settings.shares)
+    if (!(share > 0 && share < 1))
+      throw UsageError("shares has {}; expected numbers between 0 and 1", share);
+  if (settings.authors < 2 || settings.probes < 1)
+    throw UsageError("authors = {}, probes = {}; expected 2 authors and 1 probe at least",
+                     settings.authors, settings.probes);
+}
+
+void run_unlearning(StudyContext& context) {
+  UnlearningSettings quick;
+  quick.authors = 10;
+  quick.shares = {0.2};
+  quick.vocabulary = 400;
+  quick.dimension = 512;
+  quick.network = {.channels = 32, .epochs = 2};
+  quick.unlearning_epochs = 1;
+  quick.probes = 8;
+  const auto settings = context.settings(quick, UnlearningSettings(), UnlearningSettings());
+  check(settings);
+  Unlearning unlearning(context, settings);
+  Progress progress(context.progress(), "Unlearning", std::ssize(settings.shares));
+  std::vector<Outcome> all;
+  for (size_t i = 0; i < settings.shares.size(); ++i) {
+    for (Outcome& outcome : unlearning.outcomes_of(settings.shares[i]))
+      all.push_back(std::move(outcome));
+    progress.update(static_cast<int64_t>(i) + 1,
+                    fmt::format("{:g} % forgotten", 100 * settings.shares[i]));
+  }
+  tabulate(context, all);
+  context.results().add_difference(
+      "After TOFU (Maini et al. 2024), whose authors GPT-4 wrote and whose models have billions of "
+      "parameters: these authors are drawn from lists, with ten facts each that are asked in two "
+      "ways, one paraphrase of each answer and five wrong ones, and the networks are small and "
+      "learn nothing else. The tokens are learnt from all authors' lines, also the forgotten "
+      "ones'.");
+  context.results().add_difference(
+      "A store knows the words that it holds and not their paraphrases: its truth ratios are near "
+      "1 also for authors that it keeps, and its utility, a harmonic mean, is near 0.");
+}
+
+}  // namespace
+
+Study unlearning() {
+  return {.id = "memo/unlearning",
+          .title = "Unlearning: a store that forgets beside networks that unlearn",
+          .paper = "Maini et al. 2024",
+          .figure = "not in the paper of MeMo",
+          .cost = {.quick = about(10), .standard = about(1800)},
+          .run = run_unlearning};
+}
+
+}  // namespace tessera::memo_study

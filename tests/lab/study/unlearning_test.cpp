@@ -1,0 +1,118 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "lab/study/memo/invented_authors.h"
+#include "lab/study/memo/kolmogorov_smirnov.h"
+#include "lab/study/memo/studies.h"
+#include "lab/study/memo/subjects.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::memo_study {
+namespace {
+
+TEST(InventedAuthors, HaveNamesOfTheirOwnAndTwentyQuestions) {
+  const auto authors = invented_authors(50, 3);
+  std::set<std::string> names;
+  for (const InventedAuthor& author : authors) {
+    names.insert(author.name);
+    ASSERT_EQ(author.questions.size(), 20u);
+    for (const AuthorQuestion& question : author.questions) {
+      for (const std::string& text : {question.question, question.answer, question.paraphrase})
+        EXPECT_NE(text.find(author.name), std::string::npos) << text;
+      EXPECT_EQ(std::set(question.wrong.begin(), question.wrong.end()).size(), 5u);
+      for (const std::string& wrong : question.wrong) EXPECT_NE(wrong, question.paraphrase);
+      EXPECT_NE(author.text().find(question.line()), std::string::npos);
+    }
+  }
+  EXPECT_EQ(names.size(), 50u);
+  EXPECT_EQ(invented_authors(50, 3).back().text(), authors.back().text());
+  EXPECT_NE(invented_authors(50, 4).back().text(), authors.back().text());
+}
+
+TEST(KolmogorovSmirnov, ByHand) {
+  EXPECT_EQ(distance({1, 2, 3, 4}, {3, 4, 5, 6}), 0.5);
+  EXPECT_EQ(distance({1, 1, 2}, {1, 1, 2}), 0);
+  EXPECT_EQ(distance({1, 1, 1, 2}, {1, 2, 2, 2}), 0.5) << "equal values count together";
+  EXPECT_EQ(same_distribution({2, 1, 3}, {3, 2, 1}), 1);
+  std::vector<double> low, high;
+  for (int i = 0; i < 100; ++i) {
+    low.push_back(i);
+    high.push_back(i + 20);
+  }
+  // sqrt(50) = 7.0711: 2 exp(-2 (7.2066 * 0.2)^2) and terms below 1e-7
+  EXPECT_NEAR(same_distribution(low, high), 0.0314, 1e-4);
+  EXPECT_LT(same_distribution(low, {200, 300, 400, 500, 600}), 0.001);
+}
+
+TEST(AnswerScore, ByHand) {
+  const AnswerScore score{{std::log(0.5), std::log(0.125), std::log(1.0), std::log(1.0)},
+                          {true, false, true, true}};
+  EXPECT_NEAR(score.probability(), 0.5, 1e-12);  // the fourth root of 1/16
+  EXPECT_EQ(score.right(), 0.75);
+  EXPECT_EQ(score.extraction_strength(), 0.5);
+}
+
+/// Thinks that each token is followed by the next one.
+class Counting final : public Subject {
+ public:
+  at::Tensor predict(const std::vector<Tokens>& texts) override {
+    const at::Tensor scores = at::zeros({std::ssize(texts), 10});
+    for (size_t i = 0; i < texts.size(); ++i)
+      scores[static_cast<int64_t>(i)][texts[i].back() + 1] = std::log(9.0);
+    return scores;
+  }
+};
+
+TEST(Subject, IsAskedForEachTokenOfAnAnswer) {
+  Counting counting;
+  const std::vector<Line> lines = {{{1, 2}, {3, 4, 7}}, {{5}, {6}}};
+  const auto scores = counting.scores(lines);
+  ASSERT_EQ(scores.size(), 2u);
+  EXPECT_EQ(scores[0].predicted, (std::vector<bool>{true, true, false}));
+  EXPECT_NEAR(scores[0].log_probabilities[1], std::log(0.5), 1e-6);  // 9 of 9 + 9
+  EXPECT_EQ(scores[0].extraction_strength(), 0);
+  EXPECT_EQ(scores[1].extraction_strength(), 1);
+  EXPECT_EQ(counting.say(lines), (std::vector<Tokens>{{3, 4, 5}, {6}}));
+}
+
+TEST(Networks, LearnAnswersAndNotQuestions) {
+  const NetworkSettings settings{.layers = 1, .heads = 2, .channels = 32, .rate = 1e-2};
+  const std::vector<Line> lines = {{{1, 2, 3}, {4, 5}}, {{2, 1}, {7, 8, 9}}};
+  for (const char* kind : {"gpt", "memory_mosaic"}) {
+    const auto model = new_network(kind, settings, 10, 1);
+    const auto before = copy_of(*model, settings, 10);
+    learn(*model, 60, settings.rate, 2, 1, lines,
+          [&](const auto& batch) { return mean_loss(*model, batch); });
+    EXPECT_LT(mean_loss(*model, lines).item<double>(), 0.1) << kind;
+    EXPECT_GT(mean_loss(*before, lines).item<double>(), 1) << kind << ": a copy of its own";
+    EXPECT_NEAR(line_losses(*model, lines).sum().item<double>(),
+                5 * mean_loss(*model, lines).item<double>(), 1e-4);
+    EXPECT_EQ(network_subject(model)->say(lines), (std::vector<Tokens>{{4, 5}, {7, 8, 9}})) << kind;
+  }
+}
+
+TEST(Unlearning, AStoreThatForgetsIsOneThatNeverHeld) {
+  const test::TemporaryFolder folder;
+  StudyOptions options;
+  options.size = StudySize::kQuick;
+  options.folder = folder / "study";
+  options.overrides = {{"authors", 5},
+                       {"dimension", 128},
+                       {"probes", 3},
+                       {"network", {{"channels", 16}, {"epochs", 1}}}};
+  const StudyResults results = run_study(find_study(memo_studies(), "memo/unlearning"), options);
+  std::set<std::string> subjects;
+  for (const ResultPoint& point : results.points()) {
+    subjects.insert(point.series);
+    if (point.series.find("store") != std::string::npos) {
+      EXPECT_EQ(point.y, 1) << point.series;
+    }
+  }
+  EXPECT_EQ(subjects.size(), 7u);
+}
+
+}  // namespace
+}  // namespace tessera::memo_study
