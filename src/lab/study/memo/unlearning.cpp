@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "lab/study/memo/invented_authors.h"
@@ -69,10 +68,6 @@ struct Measures {
     return {all.at(0), all.at(1), all.at(2), all.at(3), all.at(4), {all.begin() + 5, all.end()}};
   }
 };
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 /// Tokens in the longest common subsequence.
 size_t common(const Tokens& a, const Tokens& b) {
