@@ -127,8 +127,8 @@ run("generate" text ${program} generate --model ${WORK}/run/model --prompt ${pro
     --max-tokens 30 --temperature 0 --ignore-end)
 run("stream_text" printed ${WORK}/build/examples/stream_text ${WORK}/run/model ${prompt})
 expect_equal("stream_text prints" "${printed}" "${text}by hand: the same 30 tokens\n")
-run("the model that comes with it" text ${program} generate --prompt "Once upon a time" --max-tokens 0)
-expect_equal("generate prints" "${text}" "Once upon a time\n")
+run("the model that comes with it" packaged ${program} generate --prompt "Once upon a time" --max-tokens 0)
+expect_equal("generate prints" "${packaged}" "Once upon a time\n")
 
 # Python finds the package and its libraries.
 if(PYTHON)

@@ -282,7 +282,7 @@ Study stored_bits() {
           .title = "Bits that a trained network stores",
           .paper = "Allen-Zhu & Li 2024",
           .figure = "after figure 1",
-          .cost = {.quick = about(40), .standard = about(1500)},
+          .cost = {.quick = took(12), .standard = about(1500)},
           .run = run_stored_bits};
 }
 
