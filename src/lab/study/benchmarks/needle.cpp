@@ -277,10 +277,13 @@ void conclude(const std::vector<Found>& all, const NeedleSettings& settings,
               StudyResults& results) {
   std::vector<std::string> shares;
   for (const Found& found : all)
-    shares.push_back(fmt::format("{} {:.0f}", found.name, found.by_kind.front().back()));
-  results.conclude(
-      fmt::format("One number in a text {} times as long as in training, right answers (%): {}.",
-                  settings.windows.back(), fmt::join(shares, "; ")));
+    shares.push_back(fmt::format("{} {:.0f} ({:.0f})", found.name, found.by_kind.front().back(),
+                                 found.by_kind.front().front()));
+  results.conclude(fmt::format(
+      "One number in a text of {} tokens (in brackets: of {}; training had {}), right answers (%): "
+      "{}.",
+      settings.windows.back() * settings.window, settings.windows.front() * settings.window,
+      settings.window, fmt::join(shares, "; ")));
 }
 
 void add_needle_differences(const NeedleSettings& settings, StudyResults& results) {
