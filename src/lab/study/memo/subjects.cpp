@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "tessera/base/interrupt.h"
 #include "tessera/base/random.h"
 #include "tessera/infer/memory_mixture.h"
-#include "tessera/model/gpt.h"
-#include "tessera/model/memory_mosaic.h"
+#include "tessera/model/model_kind.h"
 #include "tessera/store/recall.h"
 #include "tessera/train/optimizer.h"
 
@@ -192,24 +192,14 @@ std::unique_ptr<Subject> beside_memory(std::shared_ptr<LanguageModel> model,
 
 std::shared_ptr<LanguageModel> new_network(const std::string& kind, const NetworkSettings& settings,
                                            int64_t vocabulary, uint64_t seed) {
-  if (kind == MemoryMosaic::kKind) {
-    MemoryMosaicConfig config;
-    config.vocabulary = vocabulary;
-    config.window = kWindow;
-    config.layers = settings.layers;
-    config.heads = settings.heads;
-    config.channels = settings.channels;
-    config.dropout = 0;
-    return std::make_shared<MemoryMosaic>(config, seed);
-  }
-  GptConfig config;
-  config.vocabulary = vocabulary;
-  config.window = kWindow;
-  config.layers = settings.layers;
-  config.heads = settings.heads;
-  config.channels = settings.channels;
-  config.dropout = 0;
-  return std::make_shared<Gpt>(config, seed);
+  return make_language_model(kind,
+                             {{"vocabulary", vocabulary},
+                              {"window", kWindow},
+                              {"layers", settings.layers},
+                              {"heads", settings.heads},
+                              {"channels", settings.channels},
+                              {"dropout", 0}},
+                             seed);
 }
 
 std::shared_ptr<LanguageModel> copy_of(const LanguageModel& model, const NetworkSettings& settings,

@@ -212,9 +212,7 @@ TaskSample Needle::sample(uint64_t seed, int64_t index, int64_t) const {
     sample.tokens.push_back(Vocabulary::shared().token("."));
   }
   sample.tokens.insert(sample.tokens.end(), story.begin() + told, story.end());
-  append(sample.tokens, hidden.all ? kAll : kTold, hidden.sentences.front().name);
-  if (!hidden.all)
-    *(sample.tokens.end() - 2) = Vocabulary::name(hidden.sentences[hidden.asked].name);
+  append(sample.tokens, hidden.all ? kAll : kTold, hidden.sentences[hidden.asked].name);
   sample.first_answer = std::ssize(sample.tokens) - 1;
   for (int64_t i = 0; i < std::ssize(hidden.sentences); ++i)
     if (hidden.all || i == hidden.asked)

@@ -69,7 +69,7 @@ class Needle : public SequenceTask {
     };
     std::vector<Sentence> sentences;  ///< by their places
     bool all = false;                 ///< whether all are asked
-    int64_t asked = 0;                ///< else which
+    int64_t asked = 0;                ///< else which; its name is in the question
   };
   Hidden draw_hidden(RandomStream& random, NeedleKind kind) const;
   int64_t sentences_of(NeedleKind kind) const;
