@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <bit>
@@ -38,6 +39,40 @@ CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const 
   const at::Tensor read = rounded_matmul(weights, v, options.precision).transpose(1, 2);
   return {at::cat({at::zeros({B, first, H, D}, q.options()), read}, 1),
           at::cat({at::full({B, H, first}, kNothing, plain), scores.logsumexp(-1)}, 2)};
+}
+
+/// Whether LibTorch's own attention is this read: it forms no matrix of scores and runs on other
+/// devices only. It hides the future and nothing else, and draws a dropout of its own.
+bool is_plain_attention(const at::Tensor& queries, const at::Tensor& keys,
+                        const CausalReadOptions& options) {
+#if TORCH_VERSION_MAJOR >= 2
+  return !queries.device().is_cpu() && keys.size(1) == queries.size(1) &&
+         (options.lag == 0 || options.lag == 1) && options.window == 0 &&
+         !options.alibi_slopes.defined() && options.dropout.probability == 0;
+#else
+  return false;
+#endif
+}
+
+/// The read as attention, its pairs shifted by the lag. Rounded to bfloat16, so are its values.
+at::Tensor plain_attention(const at::Tensor& queries, const at::Tensor& keys,
+                           const at::Tensor& values, const CausalReadOptions& options) {
+#if TORCH_VERSION_MAJOR >= 2
+  const int64_t lag = options.lag, rows = queries.size(1) - lag;
+  if (rows <= 0) return at::zeros_like(values);
+  const auto operand = [&](const at::Tensor& x, int64_t first) {
+    const at::Tensor y = x.narrow(1, first, rows).transpose(1, 2);  // [B, H, rows, D]
+    return options.precision == Precision::kBFloat16 ? y.to(at::kBFloat16) : y;
+  };
+  const at::Tensor read = at::scaled_dot_product_attention(
+      operand(queries, lag), operand(keys, 0), operand(values, 0), {}, 0.0, /*is_causal=*/true,
+      options.scale);
+  return at::cat({at::zeros_like(values.narrow(1, 0, lag)),
+                  read.transpose(1, 2).to(values.scalar_type())},
+                 1);
+#else
+  return composed(queries, keys, values, options).values;
+#endif
 }
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,
@@ -138,6 +173,8 @@ at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const 
                        const CausalReadOptions& options) {
   if (loops_run({queries, keys, values, options.alibi_slopes}))
     return FusedCausalRead::apply(queries, keys, values, options);
+  if (is_plain_attention(queries, keys, options))
+    return plain_attention(queries, keys, values, options);
   return composed(queries, keys, values, options).values;
 }
 
