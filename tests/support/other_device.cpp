@@ -10,6 +10,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/strides.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -17,7 +18,14 @@
 namespace tessera::test {
 namespace {
 
-constexpr c10::DeviceType kType = c10::DeviceType::XPU;
+// A type to which LibTorch moves parameters as to a GPU, and for which it has no shortcuts.
+#if TORCH_VERSION_MAJOR >= 2
+constexpr auto kType = c10::DeviceType::HPU;
+constexpr auto kKey = c10::DispatchKey::HPU;
+#else
+constexpr auto kType = c10::DeviceType::XPU;
+constexpr auto kKey = c10::DispatchKey::XPU;
+#endif
 const c10::Device kDevice(kType, 0);
 
 /// One device with one stream.
@@ -33,7 +41,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::Stream exchangeStream(c10::Stream stream) const noexcept override { return stream; }
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
 };
-C10_REGISTER_GUARD_IMPL(XPU, Guard);
+const c10::impl::DeviceGuardImplRegistrar kGuard(kType, new Guard);
 
 /// Added to an address of the host's memory it makes one of the device's, at which a host that
 /// reads or writes there is ended.
@@ -46,7 +54,7 @@ void* within_reach(void* device) {
   return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(device) - kOutOfReach);
 }
 
-constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::XPU);
+constexpr c10::DispatchKeySet kKeys(kKey);
 
 at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides,
                          c10::optional<at::ScalarType> type, c10::optional<at::Layout> = {},
@@ -119,22 +127,26 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   at::native::cpu_fallback(op, stack);
 }
 
-TORCH_LIBRARY_IMPL(_, XPU, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
-}
+/// What LibTorch does on the device: these functions, and all others by the CPU's.
+struct Functions {
+  torch::Library others{torch::Library::IMPL, "_", kKey, __FILE__, __LINE__};
+  torch::Library library{torch::Library::IMPL, "aten", kKey, __FILE__, __LINE__};
 
-TORCH_LIBRARY_IMPL(aten, XPU, library) {
-  library.impl("empty.memory_format", empty);
-  library.impl("empty_strided", empty_strided);
-  library.impl("copy_", copy);
-  library.impl("_copy_from_and_resize", copy_and_resize);
-  library.impl("as_strided", at::native::as_strided_tensorimpl);
-  library.impl("view", at::native::view);
-  library.impl("view.dtype", at::native::view_dtype);
-  library.impl("_reshape_alias", at::native::_reshape_alias);
-  library.impl("unfold", at::native::unfold);
-  library.impl("resize_", resized);
-}
+  Functions() {
+    others.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
+    library.impl("empty.memory_format", empty);
+    library.impl("empty_strided", empty_strided);
+    library.impl("copy_", copy);
+    library.impl("_copy_from_and_resize", copy_and_resize);
+    library.impl("as_strided", at::native::as_strided_tensorimpl);
+    library.impl("view", at::native::view);
+    library.impl("view.dtype", at::native::view_dtype);
+    library.impl("_reshape_alias", at::native::_reshape_alias);
+    library.impl("unfold", at::native::unfold);
+    library.impl("resize_", resized);
+  }
+};
+const Functions kFunctions;
 
 }  // namespace
 

@@ -15,14 +15,16 @@ using testing::HasSubstr;
 TEST(Device, IsNamedAsLibTorchNamesIt) {
   EXPECT_EQ(named_device("cpu"), c10::Device(c10::DeviceType::CPU));
   EXPECT_EQ(named_device(test::other_device().str()), test::other_device());
-  EXPECT_EQ(named_device("xpu").type(), test::other_device().type());
+  const std::string type = c10::DeviceTypeName(test::other_device().type(), /*lower_case=*/true);
+  EXPECT_EQ(named_device(type).type(), test::other_device().type());
 }
 
 TEST(Device, ThatIsNotThereIsRefusedWithAListOfThoseThatAre) {
-  for (const char* name : {"xpu:1", "cpu:1", "vulkan", "meta", "gpu", "", "cpu:x"})
+  const std::string other = test::other_device().str();
+  for (const char* name : {"cuda:512", "cpu:1", "vulkan", "meta", "gpu", "", "cpu:x"})
     EXPECT_THAT(test::message_of<UsageError>([&] { named_device(name); }),
                 testing::AllOf(HasSubstr(std::string("device is '") + name + "'"),
-                               HasSubstr("have: cpu"), HasSubstr("xpu")));
+                               HasSubstr("have: cpu"), HasSubstr(other.substr(0, 3))));
 }
 
 }  // namespace

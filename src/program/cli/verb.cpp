@@ -20,14 +20,20 @@ constexpr size_t kHelpColumn = 30;  // where the explanations of a help page beg
 constexpr size_t kHelpWidth = 70;   // of an explanation
 constexpr size_t kMostListed = 6;   // names of other options in one note
 
-/// `text` in lines of at most kHelpWidth characters.
-std::string wrapped(const std::string& text) {
+/// `text` in lines of at most kHelpWidth characters, the second and later ones after an indent.
+std::string wrapped(const std::string& text, size_t indent = 0) {
   std::string result;
   size_t line = 0;  // characters in the last line
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(' ', begin), text.size());
     const size_t word = end - begin;
-    if (line > 0) result += line + 1 + word > kHelpWidth ? (line = 0, '\n') : (++line, ' ');
+    if (line > 0 && line + 1 + word > kHelpWidth) {
+      line = 0;
+      result += '\n' + std::string(indent, ' ');
+    } else if (line > 0) {
+      ++line;
+      result += ' ';
+    }
     result.append(text, begin, word);
     line += word;
     begin = end + 1;
@@ -77,9 +83,8 @@ class HelpPage : public CLI::Formatter {
     return wrapped(option->get_description());
   }
   std::string make_subcommand(const CLI::App* verb) const override {
-    std::stringstream line;
-    CLI::detail::format_help(line, verb->get_name(), wrapped(verb->get_description()), kHelpColumn);
-    return line.str();
+    return fmt::format("{:<{}}{}\n", "  " + verb->get_name(), kHelpColumn,
+                       wrapped(verb->get_description(), kHelpColumn));
   }
 };
 

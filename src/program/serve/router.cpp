@@ -1,5 +1,7 @@
 #include "program/serve/router.h"
 
+#include <fmt/ranges.h>
+
 #include <optional>
 #include <set>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "program/serve/served_model.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <vector>
 

@@ -71,9 +71,10 @@ class Model(ModelJobs):
         written = self._open.stream({"prompt": prompt, **options})
         return (text for text in written if text)
 
-    @functools.wraps(ModelJobs.inspect)
     def inspect(self, text: str | os.PathLike[str], **options: Any) -> Inspection:
         return Inspection(super().inspect(text, **options), self, os.fspath(text))
+
+    functools.update_wrapper(inspect, ModelJobs.inspect)
 
     def inspection_page(  # type: ignore[override]
         self, text: str, *, progress: Progress = None

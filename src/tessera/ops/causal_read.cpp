@@ -47,8 +47,8 @@ bool is_plain_attention(const at::Tensor& queries, const at::Tensor& keys,
                         const CausalReadOptions& options) {
 #if TORCH_VERSION_MAJOR >= 2
   return !queries.device().is_cpu() && keys.size(1) == queries.size(1) &&
-         (options.lag == 0 || options.lag == 1) && options.window == 0 &&
-         !options.alibi_slopes.defined() && options.dropout.probability == 0;
+         (options.lag == 0 || options.lag == 1) && queries.size(1) > options.lag &&
+         options.window == 0 && !options.alibi_slopes.defined() && options.dropout.probability == 0;
 #else
   return false;
 #endif
@@ -59,17 +59,15 @@ at::Tensor plain_attention(const at::Tensor& queries, const at::Tensor& keys,
                            const at::Tensor& values, const CausalReadOptions& options) {
 #if TORCH_VERSION_MAJOR >= 2
   const int64_t lag = options.lag, rows = queries.size(1) - lag;
-  if (rows <= 0) return at::zeros_like(values);
   const auto operand = [&](const at::Tensor& x, int64_t first) {
     const at::Tensor y = x.narrow(1, first, rows).transpose(1, 2);  // [B, H, rows, D]
     return options.precision == Precision::kBFloat16 ? y.to(at::kBFloat16) : y;
   };
-  const at::Tensor read = at::scaled_dot_product_attention(
-      operand(queries, lag), operand(keys, 0), operand(values, 0), {}, 0.0, /*is_causal=*/true,
-      options.scale);
-  return at::cat({at::zeros_like(values.narrow(1, 0, lag)),
-                  read.transpose(1, 2).to(values.scalar_type())},
-                 1);
+  const at::Tensor read =
+      at::scaled_dot_product_attention(operand(queries, lag), operand(keys, 0), operand(values, 0),
+                                       {}, 0.0, /*is_causal=*/true, options.scale);
+  return at::cat(
+      {at::zeros_like(values.narrow(1, 0, lag)), read.transpose(1, 2).to(values.scalar_type())}, 1);
 #else
   return composed(queries, keys, values, options).values;
 #endif

@@ -75,7 +75,7 @@ class Statement {
   template <typename... Values>
   void bind_all(const Values&... values) {
     reset();
-    int parameter = 0;
+    [[maybe_unused]] int parameter = 0;
     (bind(++parameter, values), ...);
   }
   /// Moves to the next row; false if there is none.

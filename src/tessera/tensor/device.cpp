@@ -24,7 +24,10 @@ std::optional<c10::Device> parsed(const std::string& name) {
 /// How many of a type there are: LibTorch has a guard for those that it was built for.
 int64_t count_of(c10::DeviceType type) {
   if (type == c10::DeviceType::CPU) return 1;
-  if (type == c10::DeviceType::Meta || !c10::impl::hasDeviceGuardImpl(type)) return 0;
+  // Both have a guard; Meta holds no numbers, and Vulkan (Debian 13) ends the program without a
+  // GPU.
+  if (type == c10::DeviceType::Meta || type == c10::DeviceType::Vulkan) return 0;
+  if (!c10::impl::hasDeviceGuardImpl(type)) return 0;
   return c10::impl::getDeviceGuardImpl(type)->deviceCount();
 }
 

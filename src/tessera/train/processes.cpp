@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -99,6 +100,7 @@ struct Processes::Group {
 
 Processes::Processes(const Rendezvous& rendezvous)
     : rendezvous_(rendezvous), group_(std::make_unique<Group>()) {
+  std::signal(SIGPIPE, SIG_IGN);  // c10d writes to a lost process without asking for errors alone
   const auto limit = std::chrono::milliseconds(rendezvous.limit);
   try {
     c10d::TCPStoreOptions options;

@@ -24,7 +24,7 @@ class ProcessLost : public std::runtime_error {
 /// make the same calls in the same order; each throws ProcessLost where another process is gone.
 class Processes {
  public:
-  /// Waits for the others.
+  /// Waits for the others. From then on SIGPIPE is ignored: a lost process ends no other one.
   explicit Processes(const Rendezvous& rendezvous);
   ~Processes();
   Processes(const Processes&) = delete;

@@ -2,7 +2,7 @@
 
 #include "lab/task/stories/story.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>

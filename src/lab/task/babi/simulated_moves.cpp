@@ -1,6 +1,6 @@
 // Tasks 1, 2, 3, 5, 6, 7 and 8: people who move between rooms and carry objects.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "lab/task/babi/story.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace tessera::task {
 namespace {

@@ -30,19 +30,19 @@ GradientSums::GradientSums(Processes& processes, const NamedTensors& parameters,
     buckets_.push_back({bucket, bucket.size(), {}});
   for (Bucket& bucket : buckets_)
     for (const at::Tensor& parameter : bucket.parameters) {
-      auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
+      const auto accumulator = torch::autograd::impl::grad_accumulator(parameter);
       const auto hook =
           accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
               [this, &bucket](const variable_list& outputs, const variable_list&) {
                 on_gradient(bucket);
                 return outputs;
               }));
-      hooks_.emplace_back(std::move(accumulator), hook);
+      unhooks_.push_back([accumulator, hook] { accumulator->del_post_hook(hook); });
     }
 }
 
 GradientSums::~GradientSums() {
-  for (const auto& [accumulator, hook] : hooks_) accumulator->del_post_hook(hook);
+  for (const auto& unhook : unhooks_) unhook();
 }
 
 void GradientSums::wait() {

@@ -1,17 +1,11 @@
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <future>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "tessera/tensor/tensor_file.h"
 #include "tessera/train/train_config.h"
-
-namespace torch::autograd {
-struct Node;
-}
 
 namespace tessera {
 
@@ -48,8 +42,8 @@ class GradientSums {
   Processes& processes_;
   WirePrecision wire_;
   std::vector<Bucket> buckets_;
-  size_t sent_ = 0;  // buckets
-  std::vector<std::pair<std::shared_ptr<torch::autograd::Node>, uintptr_t>> hooks_;
+  size_t sent_ = 0;                             // buckets
+  std::vector<std::function<void()>> unhooks_;  // each takes a hook from its parameter
 };
 
 }  // namespace tessera
