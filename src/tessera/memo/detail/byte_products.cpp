@@ -2,29 +2,45 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 
 namespace tessera::memo {
 namespace {
 
-/// c [m, 1] from a [m, k], or its transpose, by strides. For a single column oneDNN swaps the
-/// factors, and the limit would apply to the left one.
-void multiply_column(int64_t m, int64_t k, const int8_t* a, int64_t row_step, int64_t step,
-                     const int8_t* b, int64_t ldb, bool add, int32_t* c, int64_t ldc) {
+/// oneDNN multiplies bytes exactly on x86-64 alone: elsewhere its sums pass through float32, which
+/// holds no more than 24 bits. And for a single column it swaps the factors, so that the limit
+/// would apply to the left one.
+bool is_exact_in_onednn([[maybe_unused]] int64_t columns) {
+#ifdef __x86_64__
+  return columns > 1;
+#else
+  return false;
+#endif
+}
+
+/// The same by loops. Element (i, s) of `a` is a[i * row_step + s * step].
+void multiply_by_loops(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t row_step,
+                       int64_t step, const int8_t* b, int64_t ldb, bool add, int32_t* c,
+                       int64_t ldc) {
   for (int64_t i = 0; i < m; ++i) {
-    int32_t sum = add ? c[i * ldc] : 0;
-    for (int64_t s = 0; s < k; ++s) sum += int{a[i * row_step + s * step]} * int{b[s * ldb]};
-    c[i * ldc] = sum;
+    int32_t* __restrict sums = c + i * ldc;
+    if (!add) std::fill_n(sums, n, 0);
+    for (int64_t s = 0; s < k; ++s) {
+      const int32_t factor = a[i * row_step + s * step];
+      const int8_t* __restrict row = b + s * ldb;
+      for (int64_t j = 0; j < n; ++j) sums[j] += factor * row[j];
+    }
   }
 }
 
 void multiply(bool transpose_a, int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda,
               const int8_t* b, int64_t ldb, bool add, int32_t* c, int64_t ldc) {
   if (m == 0 || n == 0 || k == 0) return;
-  if (n == 1)
-    return multiply_column(m, k, a, transpose_a ? 1 : lda, transpose_a ? lda : 1, b, ldb, add, c,
-                           ldc);
+  if (!is_exact_in_onednn(n))
+    return multiply_by_loops(m, n, k, a, transpose_a ? 1 : lda, transpose_a ? lda : 1, b, ldb, add,
+                             c, ldc);
   const int32_t no_offset = 0;
   const auto status = dnnl_gemm_s8s8s32(transpose_a ? 'T' : 'N', 'N', 'F', m, n, k, 1.0f, a, lda, 0,
                                         b, ldb, 0, add ? 1.0f : 0.0f, c, ldc, &no_offset);
