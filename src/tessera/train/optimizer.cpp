@@ -75,10 +75,10 @@ double Optimizer::gradient_norm() const {
     const at::Tensor& gradient = gradients[parameter];
     if (!gradient.defined()) continue;
     if (gradient.scalar_type() == at::kFloat)
-      train::cpu::sum_squares_of_floats(
+      optimizer::cpu::sum_squares_of_floats(
           {end - begin, gradient.data_ptr<float>() + begin, &sums[i]});
     else
-      train::cpu::sum_squares_of_doubles(
+      optimizer::cpu::sum_squares_of_doubles(
           {end - begin, gradient.data_ptr<double>() + begin, &sums[i]});
   }
   for (double part : sums) sum += part;
@@ -156,7 +156,7 @@ void Optimizer::send_shares() {
 
 namespace {
 
-using train::cpu::AdamWCoefficients;
+using optimizer::cpu::AdamWCoefficients;
 
 void update_composed(const AdamWCoefficients& with, const at::Tensor& gradient,
                      const at::Tensor& value, const at::Tensor& m, const at::Tensor& v) {
@@ -169,9 +169,10 @@ void update_composed(const AdamWCoefficients& with, const at::Tensor& gradient,
 
 /// Elements [begin, end) of one parameter.
 template <typename Scalar>
-train::cpu::AdamWUpdate<Scalar> update_of(const AdamWCoefficients& with, int64_t begin, int64_t end,
-                                          const at::Tensor& gradient, const at::Tensor& value,
-                                          const at::Tensor& m, const at::Tensor& v) {
+optimizer::cpu::AdamWUpdate<Scalar> update_of(const AdamWCoefficients& with, int64_t begin,
+                                              int64_t end, const at::Tensor& gradient,
+                                              const at::Tensor& value, const at::Tensor& m,
+                                              const at::Tensor& v) {
   return {with,
           end - begin,
           gradient.data_ptr<Scalar>() + begin,
@@ -220,9 +221,10 @@ void AdamW::update(double learning_rate, double gradient_scale) {
     if (!gradients[index].defined()) continue;
     const auto& with = decays_[index] ? decaying : steady;
     if (value.scalar_type() == at::kFloat)
-      train::cpu::update_floats(update_of<float>(with, begin, end, gradients[index], value, m, v));
+      optimizer::cpu::update_floats(
+          update_of<float>(with, begin, end, gradients[index], value, m, v));
     else
-      train::cpu::update_doubles(
+      optimizer::cpu::update_doubles(
           update_of<double>(with, begin, end, gradients[index], value, m, v));
   }
 }

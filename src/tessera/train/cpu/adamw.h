@@ -13,7 +13,7 @@
        TESSERA_X86({simd::InstructionSet::kAvx2, avx2::name},                              \
                    {simd::InstructionSet::kAvx512, avx512::name})}}
 
-namespace tessera::train::cpu {
+namespace tessera::optimizer::cpu {
 
 /// What one update does to every element: the coefficients of AdamW, worked out in double.
 struct AdamWCoefficients {
@@ -47,4 +47,4 @@ struct SquareSum {
 TESSERA_OPTIMISER_LOOP(sum_squares_of_floats, SquareSum<float>);
 TESSERA_OPTIMISER_LOOP(sum_squares_of_doubles, SquareSum<double>);
 
-}  // namespace tessera::train::cpu
+}  // namespace tessera::optimizer::cpu

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace tessera::train::cpu::TESSERA_ISA {
+namespace tessera::optimizer::cpu::TESSERA_ISA {
 namespace {
 
 template <typename Scalar>
@@ -51,4 +51,4 @@ void sum_squares_of_doubles(const SquareSum<double>& f) {
   sum_squares(f);
 }
 
-}  // namespace tessera::train::cpu::TESSERA_ISA
+}  // namespace tessera::optimizer::cpu::TESSERA_ISA

@@ -22,20 +22,20 @@ RegBench two_letters() {
                    .max_length = 12});
 }
 
-at::Tensor rows(const std::vector<float>& values) {
+at::Tensor rows_of_four(const std::vector<float>& values) {
   return at::tensor(values).view({-1, 4});
 }
 
 TEST(ContextCounts, WorkedByHand) {
   const RegBench task = two_letters();
   const std::vector<int64_t> tokens = {0, 2, 0, 1, 2};  // "a|ab|"
-  EXPECT_TRUE(context_counts(task, tokens, 0).equal(rows({1, 0, 0, 0, 1, 0, 0, 0, 2, 0,
-                                                          0, 0, 2, 1, 0, 0, 2, 1, 0, 0})));
+  EXPECT_TRUE(context_counts(task, tokens, 0).equal(rows_of_four({1, 0, 0, 0, 1, 0, 0, 0, 2, 0,
+                                                                  0, 0, 2, 1, 0, 0, 2, 1, 0, 0})));
   // Behind a separator stood a each time; what follows b is not known, so all letters count.
-  EXPECT_TRUE(context_counts(task, tokens, 1).equal(rows({1, 0, 0, 0, 1, 0, 0, 0, 2, 0,
-                                                          0, 0, 2, 1, 0, 0, 2, 0, 0, 0})));
+  EXPECT_TRUE(context_counts(task, tokens, 1).equal(rows_of_four({1, 0, 0, 0, 1, 0, 0, 0, 2, 0,
+                                                                  0, 0, 2, 1, 0, 0, 2, 0, 0, 0})));
   // Nothing is known before the first letter.
-  EXPECT_TRUE(context_counts(task, std::vector<int64_t>{2}, 1).equal(rows({1, 1, 0, 0})));
+  EXPECT_TRUE(context_counts(task, std::vector<int64_t>{2}, 1).equal(rows_of_four({1, 1, 0, 0})));
   EXPECT_EQ(context_counts(task, {}, 2).size(0), 0);
 }
 

@@ -10,6 +10,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
 #include "tessera/train/metrics_log.h"
 #include "tessera/train/training.h"
 #include "tests/support/temporary_folder.h"
