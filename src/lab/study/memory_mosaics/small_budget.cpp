@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "lab/study/comparison.h"
 #include "lab/study/memory_mosaics/network_training.h"
@@ -31,8 +32,11 @@ struct SmallBudgetSettings : NetworkSettings {
     field("texts", texts,
           "text files or folders; empty: a text that the machine has; stories: ours");
     field("sizes", sizes, "channels of the networks, in place of `channels`");
-    field("learning_rates", learning_rates, "those tried for each network with the first seed");
-    field("seeds", seeds, "trainings of each network with its best learning rate");
+    field("learning_rates", learning_rates,
+          "those tried for each network; the loss on one half of the validation text decides");
+    field("seeds", seeds,
+          "trainings of each network with its best learning rate and another seed, measured on the "
+          "other half");
   }
 
   void check() const {
@@ -98,13 +102,14 @@ const std::vector<Contestant>& budget_networks() {
   return all;
 }
 
-/// One network on one text: its losses by learning rate, and by seed with the best of them.
+/// One network on one text: its losses by learning rate on one half of the validation text, and
+/// with the best of them by seed on the other.
 struct Result {
   std::map<double, double> by_rate;
   double best_rate = 0;
   std::vector<double> by_seed;
   int64_t parameters = 0;
-  std::filesystem::path first_run;  ///< with the best rate and the first seed
+  std::filesystem::path first_run;  ///< of by_seed
 
   double mean() const {
     double sum = 0;
@@ -130,25 +135,34 @@ TrainedNetwork train_once(NetworkSettings settings, Contestant network, double r
   return train_networks(settings, {network}, corpus, context).front();
 }
 
+/// A text with one half of its validation part, to choose learning rates, and with the other.
+struct Halves {
+  Corpus choosing, reporting;
+};
+Halves halves_of(const Corpus& corpus) {
+  Halves halves{corpus, corpus};
+  std::tie(halves.choosing.validation, halves.reporting.validation) =
+      corpus.validation.split_tail(0.5);
+  return halves;
+}
+
 Result measure_network(const SmallBudgetSettings& settings, const NetworkSettings& sized,
-                       const Contestant& network, const std::string& place, const Corpus& corpus,
+                       const Contestant& network, const std::string& place, const Halves& text,
                        const StudyContext& context) {
   Result result;
-  double best = INFINITY;
-  for (double rate : settings.learning_rates) {
-    const auto trained = train_once(sized, network, rate, context.seed(), place, corpus, context);
-    const double loss = validation_loss(trained);
-    result.by_rate[rate] = loss;
+  for (double rate : settings.learning_rates)
+    result.by_rate[rate] = validation_loss(
+        train_once(sized, network, rate, context.seed(), place, text.choosing, context));
+  result.best_rate = std::ranges::min_element(result.by_rate, {}, [](const auto& tried) {
+                       return tried.second;
+                     })->first;
+  for (int64_t run = 1; run <= settings.seeds; ++run) {
+    const auto trained = train_once(sized, network, result.best_rate, context.training_seed(run),
+                                    place, text.reporting, context);
+    result.by_seed.push_back(validation_loss(trained));
     result.parameters = trained.first().learner->parameter_count();
-    if (loss >= best) continue;
-    best = loss;
-    result.best_rate = rate;
-    result.first_run = trained.first().trained.folder;
+    if (run == 1) result.first_run = trained.first().trained.folder;
   }
-  result.by_seed = {best};
-  for (int64_t run = 1; run < settings.seeds; ++run)
-    result.by_seed.push_back(validation_loss(train_once(
-        sized, network, result.best_rate, context.training_seed(run), place, corpus, context)));
   return result;
 }
 
@@ -190,8 +204,9 @@ CorpusConfig data_of(const std::string& text, CorpusConfig data) {
 struct Tables {
   Table losses{"Validation loss, nats per token, mean ± deviation over seeds",
                {"text", "channels", "network", "parameters", "loss", "over GPT", "best rate"}};
-  Table searches{"Learning rates tried, first seed",
-                 {"text", "channels", "network", "rate", "loss"}};
+  Table searches{
+      "Learning rates tried, with another seed and on the other half of the validation text",
+      {"text", "channels", "network", "rate", "loss"}};
 
   void add(const std::string& text, int64_t channels, const std::vector<Result>& outcomes) {
     for (size_t i = 0; i < outcomes.size(); ++i) {
@@ -212,13 +227,13 @@ void train_on(const std::string& text, const std::string& place,
               const SmallBudgetSettings& settings, StudyContext& context, Tables& tables) {
   NetworkSettings sized = settings;
   sized.data = data_of(text, settings.data);
-  const Corpus corpus = prepare_study_corpus(sized.data, context, place + "/corpus");
+  const Halves halves = halves_of(prepare_study_corpus(sized.data, context, place + "/corpus"));
   for (int64_t channels : settings.sizes) {
     sized.channels = channels;
     std::vector<Result> outcomes;
     for (const Contestant& network : budget_networks())
       outcomes.push_back(measure_network(settings, sized, network,
-                                         fmt::format("{}/channels-{}", place, channels), corpus,
+                                         fmt::format("{}/channels-{}", place, channels), halves,
                                          context));
     tables.add(name_of(text), channels, outcomes);
     const std::string where = fmt::format("{}, {} channels", name_of(text), channels);
