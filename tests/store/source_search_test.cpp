@@ -59,7 +59,7 @@ RC_GTEST_PROP(SourceSearchProperty, AgreesWithLookingEverywhere, ()) {
   const auto text = *rc::gen::container<Tokens>(token);
   const auto document = *rc::gen::container<Tokens>(token);
   const auto first = *rc::gen::inRange<size_t>(0, text.size() + 1);
-  const auto shortest = *rc::gen::inRange<int64_t>(0, 4);
+  const auto shortest = *rc::gen::inRange<int64_t>(1, 4);
   SourceSearch search(text, first, shortest, 2);
   search.read("document", pieces_of(document, *rc::gen::inRange<size_t>(1, 5)));
   for (size_t t = first; t < text.size(); ++t) {

@@ -105,11 +105,7 @@ char32_t take(std::string_view& text) {
   return code_point;
 }
 
-void append(std::string& text, char32_t code_point) {
-  if (code_point < 0x80) {
-    text += static_cast<char>(code_point);
-    return;
-  }
+void append_long(std::string& text, char32_t code_point) {
   const int continuations = code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;
   constexpr char32_t kLeads[] = {0x00, 0xC0, 0xE0, 0xF0};
   text += static_cast<char>(kLeads[continuations] | code_point >> 6 * continuations);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tessera::utf8 {
 
@@ -29,8 +30,15 @@ std::string printable_line(std::string_view text);
 /// Removes the first code point from `text`, which must be valid and not empty.
 char32_t take(std::string_view& text);
 
+/// Appends the code point, which must be a Unicode scalar value >= 0x80.
+void append_long(std::string& text, char32_t code_point);
 /// Appends the code point, which must be a Unicode scalar value.
-void append(std::string& text, char32_t code_point);
+inline void append(std::string& text, char32_t code_point) {
+  if (code_point < 0x80)
+    text += static_cast<char>(code_point);
+  else
+    append_long(text, code_point);
+}
 
 /// Unicode's White_Space property.
 bool is_space(char32_t code_point);
@@ -42,9 +50,14 @@ class CharacterCutter {
   /// is not UTF-8, which has no code point: void(std::string_view, std::optional<char32_t>).
   template <typename Take>
   void append(std::string_view piece, Take&& take_character) {
-    const std::string joined = unfinished_ + std::string(piece);
-    unfinished_.clear();
-    for (std::string_view left = joined; !left.empty();) {
+    std::string joined;
+    if (!unfinished_.empty()) piece = joined = std::exchange(unfinished_, {}).append(piece);
+    for (std::string_view left = piece; !left.empty();) {
+      if (static_cast<uint8_t>(left.front()) < 0x80) {  // most of most texts
+        take_character(left.substr(0, 1), std::optional<char32_t>(left.front()));
+        left.remove_prefix(1);
+        continue;
+      }
       const size_t length = first_character(left);
       if (length == 0) {
         unfinished_ = left;
@@ -52,9 +65,8 @@ class CharacterCutter {
       }
       const std::string_view bytes = left.substr(0, length);
       left.remove_prefix(length);
-      const bool valid = length > 1 || static_cast<uint8_t>(bytes.front()) < 0x80;
       std::string_view character = bytes;
-      take_character(bytes, valid ? std::optional(take(character)) : std::nullopt);
+      take_character(bytes, length > 1 ? std::optional(take(character)) : std::nullopt);
     }
   }
 

@@ -166,10 +166,9 @@ std::vector<FoundPassage> Ledger::search(std::string_view question, int64_t limi
   return find_passages(*database_, question, limit);
 }
 
-std::vector<Neighbourhood> Ledger::neighbourhoods(const std::vector<std::string>& words,
-                                                  size_t least) const {
-  if (format_ < 3) return {};
-  return find_neighbourhoods(*database_, words, least);
+void Ledger::visit_neighbourhoods(const std::vector<std::string>& words, size_t least,
+                                  const std::function<size_t(Neighbourhood&&)>& visit) const {
+  if (format_ >= 3) store::visit_neighbourhoods(*database_, words, least, visit);
 }
 
 bool Ledger::erasure_pending() const {

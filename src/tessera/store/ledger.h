@@ -134,9 +134,9 @@ class Ledger {
   bool searchable() const;
   /// find_passages(), of the documents that are indexed.
   std::vector<FoundPassage> search(std::string_view question, int64_t limit) const;
-  /// find_neighbourhoods(), of the documents that are indexed.
-  std::vector<Neighbourhood> neighbourhoods(const std::vector<std::string>& words,
-                                            size_t least) const;
+  /// visit_neighbourhoods(), of the documents that are indexed.
+  void visit_neighbourhoods(const std::vector<std::string>& words, size_t least,
+                            const std::function<size_t(Neighbourhood&&)>& visit) const;
   /// Whether text of forgotten documents may still lie in the file, because a forget() was not
   /// followed by a settle() that succeeded.
   bool erasure_pending() const;

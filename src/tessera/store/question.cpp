@@ -48,7 +48,7 @@ struct Place {
   std::shared_ptr<const std::string> part = nullptr;  // of its text, that the match's bytes are of
 };
 
-/// The first places with the fewest differences, in what is read.
+/// The first places with the fewest differences, of what is read.
 class BestPlaces {
  public:
   explicit BestPlaces(const LastWords& last)
@@ -74,7 +74,14 @@ class BestPlaces {
     cutter.finish(take_word);
   }
 
-  std::vector<Place> take() { return std::move(places_); }
+  /// Differences that a further place may have.
+  int64_t most() const { return most_; }
+
+  /// In the order of the documents.
+  std::vector<Place> take() {
+    std::ranges::stable_sort(places_, {}, &Place::document);
+    return std::move(places_);
+  }
 
  private:
   size_t words_;
@@ -110,14 +117,15 @@ std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredD
   const std::vector<std::string> words = indexed_words(last.words);
   const auto missing = static_cast<size_t>(differences_allowed(last.words.size()));
   if (words.size() > missing && store.ledger().searchable()) {
-    for (Neighbourhood& part : store.ledger().neighbourhoods(words, words.size() - missing)) {
+    store.ledger().visit_neighbourhoods(words, words.size() - missing, [&](Neighbourhood&& part) {
       const auto document =
           std::ranges::lower_bound(documents, part.document, {}, &StoredDocument::number);
       if (document == documents.end() || document->number != part.document) refuse_index(store);
       const auto text = std::make_shared<const std::string>(std::move(part.text));
       places.add({static_cast<size_t>(document - documents.begin()), {}, text},
                  [&](auto&& append) { append(*text); });
-    }
+      return words.size() - std::min(missing, static_cast<size_t>(places.most()));
+    });
     return places.take();
   }
   for (size_t n = 0; n < documents.size(); ++n)

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cctype>
 #include <map>
+#include <utility>
 
 #include "tessera/data/utf8.h"
 #include "tessera/store/sqlite.h"
@@ -46,6 +47,36 @@ std::string any_word_of(std::string_view question) {
   }
   finish();
   return query;
+}
+
+/// Passages in a row, and how many different words of a question two of them have.
+struct PassageRange {
+  int64_t first, last;
+  size_t words;
+};
+
+/// Where two passages in a row have at least `least` of these words: with one on either side.
+std::vector<PassageRange> ranges_with(const sqlite::Database& ledger,
+                                      const std::vector<std::string>& words, size_t least) {
+  std::map<int64_t, uint64_t> held;  // from passage to which words it has, a bit each
+  for (size_t word = 0; word < words.size(); ++word) {
+    Statement rows(ledger, "SELECT rowid FROM words WHERE words MATCH ?1", '"' + words[word] + '"');
+    while (rows.step()) held[rows.integer(0)] |= uint64_t{1} << word;
+  }
+  std::vector<PassageRange> ranges;
+  for (auto passage = held.begin(); passage != held.end(); ++passage) {
+    const auto next = std::next(passage);
+    const bool in_a_row = next != held.end() && next->first == passage->first + 1;
+    const uint64_t both = passage->second | (in_a_row ? next->second : 0);
+    const auto count = static_cast<size_t>(std::popcount(both));
+    if (count < least) continue;
+    const int64_t first = passage->first - 1, last = passage->first + 2;
+    if (!ranges.empty() && ranges.back().last >= first)
+      ranges.back() = {ranges.back().first, last, std::max(ranges.back().words, count)};
+    else
+      ranges.push_back({first, last, count});
+  }
+  return ranges;
 }
 
 }  // namespace
@@ -111,40 +142,26 @@ std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::str
   return found;
 }
 
-std::vector<Neighbourhood> find_neighbourhoods(const sqlite::Database& ledger,
-                                               const std::vector<std::string>& words,
-                                               size_t least) {
-  std::map<int64_t, uint64_t> held;  // from passage to which words it has, a bit each
-  for (size_t word = 0; word < words.size(); ++word) {
-    Statement rows(ledger, "SELECT rowid FROM words WHERE words MATCH ?1", '"' + words[word] + '"');
-    while (rows.step()) held[rows.integer(0)] |= uint64_t{1} << word;
-  }
-  std::vector<std::pair<int64_t, int64_t>> ranges;  // of passages, both ends included
-  for (auto passage = held.begin(); passage != held.end(); ++passage) {
-    const auto next = std::next(passage);
-    const bool in_a_row = next != held.end() && next->first == passage->first + 1;
-    const uint64_t both = passage->second | (in_a_row ? next->second : 0);
-    if (static_cast<size_t>(std::popcount(both)) < least) continue;
-    const int64_t first = passage->first - 1, last = passage->first + 2;
-    if (!ranges.empty() && ranges.back().second >= first)
-      ranges.back().second = last;
-    else
-      ranges.emplace_back(first, last);
-  }
-  std::vector<Neighbourhood> found;
+void visit_neighbourhoods(const sqlite::Database& ledger, const std::vector<std::string>& words,
+                          size_t least, const std::function<size_t(Neighbourhood&&)>& visit) {
+  std::vector<PassageRange> ranges = ranges_with(ledger, words, least);
+  std::ranges::stable_sort(ranges, std::greater(), &PassageRange::words);
   Statement rows(ledger,
                  "SELECT p.document, w.text FROM passages p JOIN words w ON w.rowid = p.number "
                  "WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number",
                  int64_t{0}, int64_t{0});
-  for (const auto& [first, last] : ranges) {
-    rows.bind_all(first, last);
-    for (bool begins = true; rows.step(); begins = false) {
-      if (begins || found.back().document != rows.integer(0))
-        found.push_back({rows.integer(0), ""});
-      found.back().text += rows.text(1);
+  for (const PassageRange& range : ranges) {
+    if (range.words < least) return;
+    rows.bind_all(range.first, range.last);
+    Neighbourhood place;
+    while (rows.step()) {
+      if (rows.integer(0) != place.document && !place.text.empty())
+        least = std::max(least, visit(std::exchange(place, {})));
+      place.document = rows.integer(0);
+      place.text += rows.text(1);
     }
+    if (!place.text.empty()) least = std::max(least, visit(std::move(place)));
   }
-  return found;
 }
 
 }  // namespace tessera::store

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,11 @@ std::vector<int64_t> documents_without_passages(const sqlite::Database& ledger);
 std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::string_view question,
                                         int64_t limit);
 
-/// Where at least `least` of these words stand in two passages in a row, in any form: these
-/// passages and one on either side, in the order of the documents. No other place has so many in so
-/// little text.
-std::vector<Neighbourhood> find_neighbourhoods(const sqlite::Database& ledger,
-                                               const std::vector<std::string>& words, size_t least);
+/// Visits where at least `least` of these words stand in two passages in a row, in any form: these
+/// passages and one on either side. No other place has so many in so little text. Those with most
+/// words come first, then the order is that of the documents; visit(place) says how many words the
+/// further ones must have.
+void visit_neighbourhoods(const sqlite::Database& ledger, const std::vector<std::string>& words,
+                          size_t least, const std::function<size_t(Neighbourhood&&)>& visit);
 
 }  // namespace tessera::store

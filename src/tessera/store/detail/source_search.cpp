@@ -8,6 +8,15 @@
 namespace tessera::store {
 namespace {
 
+constexpr int kPairBits = 14;
+constexpr size_t kPairs = size_t{1} << kPairBits;
+
+size_t hash_of_pair(int32_t before, int32_t token) {
+  return (static_cast<uint32_t>(before) * 0x9E3779B1u +
+          static_cast<uint32_t>(token) * 0x85EBCA6Bu) >>
+         (32 - kPairBits);
+}
+
 /// Says where in the documents' texts the sources are.
 void find_places(const MemoStore& store, std::vector<TokenSources>& found) {
   std::map<std::string, std::map<int64_t, std::vector<Source*>>> sources;  // by id and position
@@ -36,6 +45,8 @@ SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t 
     : first_(first),
       most_(most),
       shortest_(shortest),
+      has_pair_(kPairs, 0),
+      text_(text.begin(), text.end()),
       runs_(text.size()),
       found_(text.size() - std::min(first, text.size())) {
   for (size_t place = text.size(); place-- > 0;) {
@@ -43,21 +54,29 @@ SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t 
     if (token >= places_.size()) places_.resize(token + 1);
     places_[token].push_back(place);
   }
+  for (size_t place = 1; place < text.size(); ++place)
+    has_pair_[hash_of_pair(text[place - 1], text[place])] = 1;
 }
 
 void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) {
   std::ranges::fill(runs_, Run{});
   int64_t position = 0;
+  int32_t before = -1;
   for (auto piece = pieces(); !piece.empty(); piece = pieces())
-    for (const int32_t token : piece) see(id, position++, token);
+    for (const int32_t token : piece) {
+      if (has_pair_[hash_of_pair(before, token)] != 0) see(id, position, before, token);
+      ++position;
+      before = token;
+    }
 }
 
-void SourceSearch::see(const std::string& id, int64_t position, int32_t token) {
+void SourceSearch::see(const std::string& id, int64_t position, int32_t before, int32_t token) {
   if (static_cast<size_t>(token) >= places_.size()) return;
   // Last place first, so that the run before each place is still that of the previous position.
   for (const size_t place : places_[static_cast<size_t>(token)]) {
-    const bool goes_on = place > 0 && runs_[place - 1].position == position - 1;
-    const int64_t matched = goes_on ? runs_[place - 1].length : 0;
+    if (place == 0 || text_[place - 1] != before) continue;
+    const Run& run = runs_[place - 1];
+    const int64_t matched = run.position == position - 1 ? run.length : 1;
     runs_[place] = {position, matched + 1};
     if (place >= first_ && matched >= shortest_)
       take(found_[place - first_], id, position, matched);

@@ -18,7 +18,7 @@ namespace tessera::store {
 class SourceSearch {
  public:
   /// Searches for the sources of text[first, …): the `most` best of each, with at least `shortest`
-  /// equal tokens before it.
+  /// >= 1 equal tokens before it.
   SourceSearch(std::span<const int32_t> text, size_t first, int64_t shortest, size_t most);
 
   void read(const std::string& id, const memo::TokenPieces& pieces);
@@ -32,13 +32,16 @@ class SourceSearch {
     int64_t position = -2, length = 0;
   };
 
-  void see(const std::string& id, int64_t position, int32_t token);
+  /// A pair of tokens that the text has, unless its hash alone is that of one.
+  void see(const std::string& id, int64_t position, int32_t before, int32_t token);
   void take(TokenSources& sources, const std::string& id, int64_t position, int64_t matched) const;
 
   size_t first_, most_;
   int64_t shortest_;
   std::vector<std::vector<size_t>> places_;  // by token, its indices in the text, last first
-  std::vector<Run> runs_;                    // by index in the text
+  std::vector<uint8_t> has_pair_;            // by hash of two tokens in a row
+  std::vector<int32_t> text_;
+  std::vector<Run> runs_;  // by index in the text
   std::vector<TokenSources> found_;
 };
 

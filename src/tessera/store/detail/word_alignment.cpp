@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kMissing = 64, kTooMany = kMissing + 2, kWrong = kMissing + 4, kPart = 1;
 
 bool is_word_alone(char32_t character) {
+  if (character < 0x0E00) return false;
   return is_in(character, 0x0E00, 0x0E7F) || is_in(character, 0x2E80, 0x9FFF) ||
          is_in(character, 0xAC00, 0xD7AF) || is_in(character, 0xF900, 0xFAFF) ||
          is_in(character, 0x20000, 0x3FFFF);
@@ -66,6 +67,7 @@ WordAlignment::WordAlignment(const std::vector<Word>& words, bool cut) : cut_(cu
 void WordAlignment::restart() {
   cells_.assign(words_.size() + 1, {});
   for (size_t i = 0; i < cells_.size(); ++i) cells_[i].cost = kTooMany * static_cast<int64_t>(i);
+  reach_ = words_.size();
 }
 
 int64_t WordAlignment::cost_of(size_t i, const Word& word) const {
@@ -79,9 +81,13 @@ int64_t WordAlignment::cost_of(size_t i, const Word& word) const {
 
 void WordAlignment::read(const Word& word, int64_t most,
                          const std::function<void(const WordMatch&)>& take) {
+  const int64_t bound = kMissing * (most + 1);  // costs too much
+  const size_t reached = reach_;
+  reach_ = 0;
   Cell diagonal = {0, word.begin, word.begin};  // cells_[i - 1] before this word
   for (size_t i = 1; i < cells_.size(); ++i) {
-    const Cell before = cells_[i];
+    if (i > reached + 1 && cells_[i - 1].cost + kTooMany >= bound) break;
+    const Cell before = i > reached ? Cell{bound} : cells_[i];
     const int64_t cost = cost_of(i - 1, word);
     Cell best = {diagonal.cost + cost, diagonal.begin, word.end, diagonal.missing};
     if (cost == kPart) {  // of the document's word only the part that was asked for
@@ -98,11 +104,12 @@ void WordAlignment::read(const Word& word, int64_t most,
       best = {shorter.cost + kTooMany, shorter.begin, shorter.end, shorter.missing};
     diagonal = before;
     cells_[i] = best;
+    if (best.cost < bound) reach_ = i;
   }
+  if (reach_ < words_.size()) return;
   const Cell& all = cells_.back();
-  const WordMatch match = {all.begin, all.end, all.cost / kMissing, all.missing,
-                           all.cost % kMissing};
-  if (match.differences <= most && match.end > word.begin) take(match);
+  if (all.end > word.begin)
+    take({all.begin, all.end, all.cost / kMissing, all.missing, all.cost % kMissing});
 }
 
 }  // namespace tessera::store

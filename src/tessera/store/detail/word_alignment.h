@@ -49,7 +49,7 @@ class WordAlignment {
   WordAlignment(const std::vector<Word>& words, bool cut);
 
   /// The next word of the document. Calls take(match) if what ends here has at most `most`
-  /// differences.
+  /// differences. most: until restart() no more than at the last call.
   void read(const Word& word, int64_t most, const std::function<void(const WordMatch&)>& take);
   /// Begins another document.
   void restart();
@@ -65,6 +65,7 @@ class WordAlignment {
   std::vector<std::string> words_;
   bool cut_;
   std::vector<Cell> cells_;  // [words + 1]
+  size_t reach_ = 0;         // the last cell that can still become a match (Ukkonen 1985)
 };
 
 }  // namespace tessera::store
