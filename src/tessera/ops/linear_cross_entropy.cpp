@@ -23,6 +23,7 @@ constexpr int64_t kChunkRows = 256;
 struct Problem {
   at::Tensor hidden;     // [N, C], rounded
   at::Tensor embedding;  // [V, C], rounded; of 8 bits where there are loops for such products
+  Precision precision;   // of their products
   at::Tensor targets;    // [N], 0 where ignored
   at::Tensor counted;    // [N], 1 or 0, in the dtype of the loss
   double logit_scale;
@@ -34,9 +35,10 @@ Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double lo
   const at::Tensor counted = targets.ne(ignore_index);
   const bool int8 = int8_loops_run(hidden, embedding);
   const at::Tensor weights = int8 ? embedding : as_floats(embedding, hidden.size(1));
-  const bool round = precision == Precision::kBFloat16 && !int8;
-  return {round ? hidden.to(at::kBFloat16) : hidden,
-          round ? weights.to(at::kBFloat16) : weights,
+  const Precision rounded = int8 ? Precision::kFloat32 : precision;
+  return {operand(hidden, rounded),
+          operand(weights, rounded),
+          rounded,
           targets.masked_fill(counted.logical_not(), 0).contiguous(),
           counted.to(hidden.scalar_type()),
           logit_scale,
@@ -128,7 +130,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
       const Chunk chunk = compute_chunk(problem, weight, first, rows, wants_gradient);
       loss += chunk.losses.dot(weight.narrow(0, first, rows));
       if (!wants_gradient) continue;
-      const at::Tensor grad_products = chunk.grad_products.to(problem.hidden.scalar_type());
+      const at::Tensor grad_products = operand(chunk.grad_products, problem.precision);
       grad_hidden.narrow(0, first, rows).copy_(at::matmul(grad_products, problem.embedding));
       add_product(grad_embedding, grad_products.t(), problem.hidden.narrow(0, first, rows));
     }

@@ -9,6 +9,25 @@
 #include "tessera/ops/weights.h"
 
 namespace tessera::ops {
+namespace {
+
+/// oneDNN has no such product for every processor, and says so only when it is asked for one that
+/// is large enough for it.
+bool cpu_multiplies_bfloat16() {
+  static const bool multiplies = [] {
+    const at::NoGradGuard no_grad;
+    const at::Tensor square = at::ones({64, 64}, at::kBFloat16);
+    try {
+      at::matmul(square, square);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }();
+  return multiplies;
+}
+
+}  // namespace
 
 bool loops_run(std::initializer_list<at::Tensor> tensors) {
   for (const at::Tensor& tensor : tensors)
@@ -92,9 +111,14 @@ cpu::WeightRows weight_rows(const at::Tensor& weight) {
   return {weight.data_ptr(), weight_type(weight)};
 }
 
+at::Tensor operand(const at::Tensor& x, Precision precision) {
+  if (precision == Precision::kFloat32) return x;
+  const at::Tensor rounded = x.to(at::kBFloat16);
+  return x.is_cpu() && !cpu_multiplies_bfloat16() ? rounded.to(x.scalar_type()) : rounded;
+}
+
 at::Tensor rounded_matmul(const at::Tensor& a, const at::Tensor& b, Precision precision) {
-  if (precision == Precision::kFloat32) return at::matmul(a, b);
-  return at::matmul(a.to(at::kBFloat16), b.to(at::kBFloat16)).to(a.scalar_type());
+  return at::matmul(operand(a, precision), operand(b, precision)).to(a.scalar_type());
 }
 
 }  // namespace tessera::ops

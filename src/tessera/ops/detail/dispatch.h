@@ -69,6 +69,10 @@ const float* floats_of(const at::Tensor& x);
 /// Contiguous weights of any WeightType.
 cpu::WeightRows weight_rows(const at::Tensor& weight);
 
+/// `x` as an operand of a product: rounded as `precision` says. Where LibTorch does not multiply
+/// numbers in bfloat16 (on 64-bit Arm without such instructions), in its own dtype again.
+at::Tensor operand(const at::Tensor& x, Precision precision);
+
 /// a @ b, its operands rounded as `precision` says, in the dtype of `a`: for composed reads.
 at::Tensor rounded_matmul(const at::Tensor& a, const at::Tensor& b, Precision precision);
 
