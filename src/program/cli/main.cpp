@@ -58,7 +58,7 @@ void* load(const std::string& library) {
   const std::string folder = executable_folder();
   for (const char* place : {"/", "/../lib/tessera/"}) {
     const std::string path = folder + place + library;
-    if (::access(path.c_str(), R_OK) == 0) return ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (::access(path.c_str(), R_OK) == 0) return ::dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
   }
   return nullptr;
 }
