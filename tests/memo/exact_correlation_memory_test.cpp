@@ -29,7 +29,7 @@ int64_t sign_at(const std::vector<uint64_t>& words, int64_t place) {
 }
 
 std::vector<std::byte> bytes_of(const ExactCorrelationMemory& memory) {
-  return {memory.bytes().begin(), memory.bytes().end()};
+  return memory.bytes();
 }
 
 /// A memory whose entries are all `entry`.
@@ -160,6 +160,39 @@ TEST(ExactCorrelationMemory, BytesGiveTheSameMemoryBack) {
   fork.forget(std::vector<int8_t>{1, 2, 3, 4}, std::vector<int8_t>{5, 6, 7, 8});
   EXPECT_EQ(bytes_of(again), bytes_of(memory));
   EXPECT_NE(bytes_of(fork), bytes_of(memory));
+}
+
+TEST(ExactCorrelationMemory, OfPackedShortNumbersIsTheSame) {
+  RandomStream random(8);
+  constexpr int64_t kRows = 70, kColumns = 37;  // more than a vector, and not whole ones
+  ExactCorrelationMemory memory(kRows, kColumns);
+  memory.store(random_numbers(random, kRows), random_numbers(random, kColumns));
+  const Packing packing = memory.packing();
+  ASSERT_LE(packing.most, INT16_MAX);
+  ExactCorrelationMemory packed =
+      ExactCorrelationMemory::from_packed(kRows, kColumns, packing, memory.packed(packing));
+  const ExactCorrelationMemory unwritten = packed;
+  EXPECT_EQ(packed.bits(), 32);
+  EXPECT_EQ(bytes_of(packed), bytes_of(memory));
+  EXPECT_EQ(packed.bytes(3, 2), ExactCorrelationMemory(packed).bytes(3, 2));
+  EXPECT_EQ(packed.energy(), memory.energy());
+  EXPECT_EQ(packed.packing(), packing);
+  for (const int64_t n : {1, 3, 4, 40}) {  // 40: by planes
+    const auto queries = random_numbers(random, n * kRows);
+    std::vector<float> read(static_cast<size_t>(n * kColumns)), expected = read;
+    packed.retrieve(queries, read);
+    memory.retrieve(queries, expected);
+    EXPECT_EQ(read, expected) << n;
+  }
+  const auto key = random_numbers(random, kRows), value = random_numbers(random, kColumns);
+  for (ExactCorrelationMemory* written : {&memory, &packed}) {
+    written->store(key, value);
+    written->merge(unwritten);
+  }
+  EXPECT_EQ(bytes_of(packed), bytes_of(memory));
+  packed = unwritten;
+  packed.merge(packed);
+  EXPECT_EQ(packed.entry(1, 2), 2 * unwritten.entry(1, 2));
 }
 
 /// What packed() takes for each number, after it gave the same memory back.

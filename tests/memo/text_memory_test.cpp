@@ -36,8 +36,10 @@ TokenPieces pieces(std::span<const int32_t> text, size_t size = 1000) {
 
 std::vector<std::byte> bytes_of(const TextMemory& memory) {
   std::vector<std::byte> bytes;
-  for (const MemoryShard& shard : memory.shards())
-    bytes.insert(bytes.end(), shard.matrix().bytes().begin(), shard.matrix().bytes().end());
+  for (const MemoryShard& shard : memory.shards()) {
+    const auto of_shard = shard.matrix().bytes();
+    bytes.insert(bytes.end(), of_shard.begin(), of_shard.end());
+  }
   return bytes;
 }
 

@@ -52,10 +52,8 @@ Response rows_of_matrix(const MemoStore& store, const Request& request) {
   const int64_t first = query_number(request, "first", 0, config.dimension - 1);
   const int64_t rows =
       query_number(request, "rows", 1, std::min(kMostRows, config.dimension - first));
-  const auto& entries = store.memory().shards()[static_cast<size_t>(matrix)].matrix();
-  const auto row = static_cast<size_t>(config.dimension * entries.bits() / 8);
-  return binary_response(
-      entries.bytes().subspan(static_cast<size_t>(first) * row, static_cast<size_t>(rows) * row));
+  const auto& shard = store.memory().shards()[static_cast<size_t>(matrix)];
+  return binary_response<std::byte>(shard.matrix().bytes(first, rows));
 }
 
 /// The values [n, d] of n keys. The body: the matrix of each key, 32 bits, then the keys [n, d],

@@ -87,7 +87,7 @@ ExactCorrelationMemory::ExactCorrelationMemory(int64_t rows, int64_t columns, in
                                                std::byte* entries, std::shared_ptr<void> owner)
     : rows_(rows),
       columns_(columns),
-      bits_(bits),
+      held_(bits),
       owner_(std::move(owner)),
       entries_(entries),
       largest_(kMost32) {}
@@ -116,34 +116,39 @@ ExactCorrelationMemory ExactCorrelationMemory::from_packed(int64_t rows, int64_t
                  "ExactCorrelationMemory: {} words do not hold {} x {} numbers from {} to {} in "
                  "steps of {}",
                  words.size(), rows, columns, packing.least, packing.most, packing.step);
-  const int bits = packing.least >= -kMost32 && packing.most <= kMost32 ? 32 : 64;
+  const auto fit = [&](int64_t most) { return packing.least >= -most && packing.most <= most; };
+  const int bits = fit(INT16_MAX) ? 16 : fit(kMost32) ? 32 : 64;
   const auto size = static_cast<size_t>(rows * columns);
   std::shared_ptr<void> owner = allocate_matrix(static_cast<int64_t>(size) * bits / 8);
-  if (bits == 32)
-    unpack_numbers(words, packing, std::span(static_cast<int32_t*>(owner.get()), size));
+  const auto unpack_to = [&](auto* entries) {
+    unpack_numbers(words, packing, std::span(entries, size));
+  };
+  if (bits == 16)
+    unpack_to(static_cast<int16_t*>(owner.get()));
+  else if (bits == 32)
+    unpack_to(static_cast<int32_t*>(owner.get()));
   else
-    unpack_numbers(words, packing, std::span(static_cast<int64_t*>(owner.get()), size));
+    unpack_to(static_cast<int64_t*>(owner.get()));
   auto* entries = static_cast<std::byte*>(owner.get());
   return {rows, columns, bits, entries, std::move(owner)};
 }
 
 Packing ExactCorrelationMemory::packing() const {
-  return bits_ == 32 ? packing_of(numbers<int32_t>()) : packing_of(numbers<int64_t>());
+  return with_numbers([](auto numbers) { return packing_of(numbers); });
 }
 
 std::vector<uint64_t> ExactCorrelationMemory::packed(const Packing& packing) const {
-  return bits_ == 32 ? packed_numbers(numbers<int32_t>(), packing)
-                     : packed_numbers(numbers<int64_t>(), packing);
+  return with_numbers([&](auto numbers) { return packed_numbers(numbers, packing); });
 }
 
 ExactCorrelationMemory::ExactCorrelationMemory(const ExactCorrelationMemory& other)
     : rows_(other.rows_),
       columns_(other.columns_),
-      bits_(other.bits_),
-      owner_(allocate_matrix(static_cast<int64_t>(other.bytes().size()))),
+      held_(other.held_),
+      owner_(allocate_matrix(size() * held_ / 8)),
       entries_(static_cast<std::byte*>(owner_.get())),
       largest_(other.largest_) {
-  std::ranges::copy(other.bytes(), entries_);
+  std::copy_n(other.entries_, size() * held_ / 8, entries_);
 }
 
 ExactCorrelationMemory& ExactCorrelationMemory::operator=(const ExactCorrelationMemory& other) {
@@ -187,7 +192,7 @@ void ExactCorrelationMemory::edit(Edit edit, const SignRows& keys, const SignRow
 
 template <typename Add>
 void ExactCorrelationMemory::add_narrow(const Add& add) {
-  if (bits_ == 32) return add(entries<int32_t>());
+  if (held_ == 32) return add(entries<int32_t>());
   std::vector<int32_t> change(static_cast<size_t>(size()));
   add(change.data());
   add_entries(change.data(), size(), entries<int64_t>());
@@ -199,58 +204,64 @@ void ExactCorrelationMemory::merge(const ExactCorrelationMemory& other) {
                  "ExactCorrelationMemory: {} x {} entries cannot be merged with {} x {}", rows_,
                  columns_, other.rows_, other.columns_);
   reserve(other.largest_entry());
-  if (bits_ == 32)
-    add_entries(other.entries<int32_t>(), size(), entries<int32_t>());
-  else if (other.bits_ == 32)
-    add_entries(other.entries<int32_t>(), size(), entries<int64_t>());
-  else
-    add_entries(other.entries<int64_t>(), size(), entries<int64_t>());
+  other.with_numbers([&](auto added) {
+    if (held_ == 32)
+      add_entries(added.data(), size(), entries<int32_t>());
+    else
+      add_entries(added.data(), size(), entries<int64_t>());
+  });
   settle();
 }
 
+template <typename Entry>
+void ExactCorrelationMemory::hold_in() {
+  std::shared_ptr<void> held = allocate_matrix(size() * static_cast<int64_t>(sizeof(Entry)));
+  with_numbers([&](auto numbers) { std::ranges::copy(numbers, static_cast<Entry*>(held.get())); });
+  owner_ = std::move(held);
+  entries_ = static_cast<std::byte*>(owner_.get());
+  held_ = 8 * sizeof(Entry);
+}
+
 void ExactCorrelationMemory::reserve(int64_t change) {
-  if (bits_ == 64) return;
+  if (held_ == 64) return;
   if (largest_ > kMost32 - change) largest_ = largest_entry();
-  if (largest_ > kMost32 - change) return widen();
+  if (largest_ > kMost32 - change) return hold_in<int64_t>();
+  if (held_ == 16) hold_in<int32_t>();
   largest_ += change;
 }
 
-void ExactCorrelationMemory::widen() {
-  std::shared_ptr<void> wide = allocate_matrix(size() * 8);
-  std::copy_n(entries<int32_t>(), size(), static_cast<int64_t*>(wide.get()));
-  owner_ = std::move(wide);
-  entries_ = static_cast<std::byte*>(owner_.get());
-  bits_ = 64;
-}
-
 void ExactCorrelationMemory::settle() {
-  if (bits_ == 32) return;
+  if (held_ == 32) return;
   largest_ = largest_entry();
-  if (largest_ > kMost32) return;
-  std::shared_ptr<void> narrow = allocate_matrix(size() * 4);
-  std::copy_n(entries<int64_t>(), size(), static_cast<int32_t*>(narrow.get()));
-  owner_ = std::move(narrow);
-  entries_ = static_cast<std::byte*>(owner_.get());
-  bits_ = 32;
+  if (largest_ <= kMost32) hold_in<int32_t>();
 }
 
 int64_t ExactCorrelationMemory::largest_entry() const {
-  return bits_ == 32 ? largest_of(entries<int32_t>(), size())
-                     : largest_of(entries<int64_t>(), size());
+  return with_numbers([&](auto numbers) { return largest_of(numbers.data(), size()); });
 }
 
 int64_t ExactCorrelationMemory::entry(int64_t row, int64_t column) const {
-  const int64_t place = row * columns_ + column;
-  return bits_ == 32 ? entries<int32_t>()[place] : entries<int64_t>()[place];
+  return with_numbers([&](auto numbers) -> int64_t {
+    return numbers[static_cast<size_t>(row * columns_ + column)];
+  });
 }
 
-std::span<const std::byte> ExactCorrelationMemory::bytes() const {
-  return {entries_, static_cast<size_t>(size() * bits_ / 8)};
+std::vector<std::byte> ExactCorrelationMemory::bytes(int64_t first, int64_t rows) const {
+  const auto count = static_cast<size_t>(rows * columns_);
+  std::vector<std::byte> bytes(count * static_cast<size_t>(bits() / 8));
+  with_numbers([&](auto numbers) {
+    const auto part = numbers.subspan(static_cast<size_t>(first * columns_), count);
+    if (bits() == 32)
+      std::ranges::copy(part, reinterpret_cast<int32_t*>(bytes.data()));
+    else
+      std::ranges::copy(part, reinterpret_cast<int64_t*>(bytes.data()));
+  });
+  return bytes;
 }
 
 double ExactCorrelationMemory::energy() const {
-  const double total = bits_ == 32 ? sum_of_squares(entries<int32_t>(), rows_, columns_)
-                                   : sum_of_squares(entries<int64_t>(), rows_, columns_);
+  const double total =
+      with_numbers([&](auto numbers) { return sum_of_squares(numbers.data(), rows_, columns_); });
   return total / static_cast<double>(size());
 }
 
@@ -262,7 +273,9 @@ void ExactCorrelationMemory::retrieve(std::span<const int8_t> queries,
                  "ExactCorrelationMemory: {} numbers of queries and {} of values do not make as "
                  "many rows of {} as of {}",
                  queries.size(), values.size(), rows_, columns_);
-  if (bits_ == 32)
+  if (held_ == 16)
+    read_outer_products(queries, entries<int16_t>(), rows_, columns_, values.data());
+  else if (held_ == 32)
     read_outer_products(queries, entries<int32_t>(), rows_, columns_, values.data());
   else
     read_wide(queries, entries<int64_t>(), rows_, columns_, values.data());

@@ -38,8 +38,9 @@ enum class Edit { kStore, kForget };
 /// A correlation matrix memory C [K, D] of whole numbers: the sum of the outer products of 8-bit
 /// keys [K] and values [D] (Zanzotto et al. 2025, eq. 2). Its content depends only on which pairs
 /// it holds: not on their order, batches, threads, instruction set, merges, or on what was stored
-/// and forgotten in between. Entries have 32 bits, or 64 if one of them needs more. Every member
-/// throws UsageError on sizes that do not fit, and leaves C unchanged.
+/// and forgotten in between. Entries have 32 bits, or 64 if one of them needs more; what was made
+/// from packed numbers that fit 16 bits is kept in 16 until it is written to. Every member throws
+/// UsageError on sizes that do not fit, and leaves C unchanged.
 class ExactCorrelationMemory {
  public:
   /// Holds nothing: C = 0. rows and columns up to 2^17.
@@ -89,9 +90,10 @@ class ExactCorrelationMemory {
 
   int64_t entry(int64_t row, int64_t column) const;
   /// 32, or 64 if and only if an entry is beyond +-(2^31 - 1).
-  int bits() const { return bits_; }
-  /// C row by row in the machine's byte order.
-  std::span<const std::byte> bytes() const;
+  int bits() const { return held_ == 64 ? 64 : 32; }
+  /// So many rows of C from `first` on, bits() for each entry, in the machine's byte order.
+  std::vector<std::byte> bytes(int64_t first, int64_t rows) const;
+  std::vector<std::byte> bytes() const { return bytes(0, rows_); }
   Packing packing() const;
   std::vector<uint64_t> packed(const Packing& packing) const;
 
@@ -107,19 +109,27 @@ class ExactCorrelationMemory {
   std::span<const Entry> numbers() const {
     return {entries<Entry>(), static_cast<size_t>(size())};
   }
+  /// work(span of the entries), of whatever type they are.
+  template <typename Work>
+  decltype(auto) with_numbers(Work&& work) const {
+    if (held_ == 16) return work(numbers<int16_t>());
+    return held_ == 32 ? work(numbers<int32_t>()) : work(numbers<int64_t>());
+  }
+  /// Copies the entries to ones of this type, which can hold them.
+  template <typename Entry>
+  void hold_in();
   /// Calls add(entries) on 32-bit entries: those of C, or, if C has 64 bits, zeros that are then
   /// added to C.
   template <typename Add>
   void add_narrow(const Add& add);
   /// Makes room for entries that grow by at most `change` in magnitude.
   void reserve(int64_t change);
-  void widen();
   /// Goes back to 32 bits if they suffice.
   void settle();
   int64_t largest_entry() const;
 
   int64_t rows_ = 0, columns_ = 0;
-  int bits_ = 32;
+  int held_ = 32;  // bits of an entry: 16, 32 or 64
   std::shared_ptr<void> owner_;
   std::byte* entries_ = nullptr;
   int64_t largest_ = 0;  // no entry's magnitude is above this

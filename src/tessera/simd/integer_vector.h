@@ -35,6 +35,18 @@ inline Words load_words(const uint64_t* p) {
 inline Bytes load_bytes(const uint8_t* p) {
   return *reinterpret_cast<const UnalignedBytes*>(p);
 }
+/// kIntegers numbers of 16 bits.
+inline Integers load_shorts(const int16_t* p) {
+#if TESSERA_VECTOR_BYTES == 64
+  return reinterpret_cast<Integers>(_mm512_maskz_cvtepi16_epi32(  // without a mask GCC 12 warns
+      0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#elif TESSERA_VECTOR_BYTES == 32
+  return reinterpret_cast<Integers>(
+      _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#else
+  return Integers{p[0], p[1], p[2], p[3]};
+#endif
+}
 
 #if TESSERA_VECTOR_BYTES == 64
 

@@ -13,7 +13,7 @@
 namespace tessera::store {
 namespace {
 
-constexpr size_t kBlockEntries = 8192;
+constexpr int64_t kBlockEntries = 8192;
 
 void check(int done) {
   if (done != 1) throw std::runtime_error("SHA-256: libcrypto refused");
@@ -70,12 +70,11 @@ std::string content_digest(std::string_view config, const memo::ExactCorrelation
   hash.add(config);
   hash.add("\n");
   std::vector<int64_t> wide;
-  const size_t block = kBlockEntries * static_cast<size_t>(matrix.bits() / 8);
-  for (auto rest = matrix.bytes(); !rest.empty();) {
-    const auto part = rest.first(std::min(block, rest.size()));
+  const int64_t block = std::max<int64_t>(1, kBlockEntries / matrix.columns());
+  for (int64_t row = 0; row < matrix.rows(); row += block) {
+    const auto part = matrix.bytes(row, std::min(block, matrix.rows() - row));
     matrix.bits() == 32 ? widen<int32_t>(part, wide) : widen<int64_t>(part, wide);
     hash.add(std::as_bytes(std::span(wide)));
-    rest = rest.subspan(part.size());
   }
   return hash.hex();
 }

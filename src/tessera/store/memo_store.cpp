@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "tessera/base/file.h"
 #include "tessera/base/safetensors.h"
 #include "tessera/plan/correlation_noise.h"
 #include "tessera/store/detail/matrix_file.h"
@@ -91,15 +92,17 @@ void export_memory(const MemoStore& store, const std::filesystem::path& out) {
     tensors.push_back({name,
                        {matrix.bits() == 32 ? safetensors::DType::kI32 : safetensors::DType::kI64,
                         {matrix.rows(), matrix.columns()},
-                        matrix.bytes()}});
+                        {}}});
   }
-  safetensors::write(out, tensors,
-                     {{"format", "tessera-memo-1"},
-                      {"config", store.config().text()},
-                      {"tokenizer", store.tokenizer().to_json()},
-                      {"pairs", std::to_string(memory.pairs())},
-                      {"digest", store.digest()},
-                      {"noise", fmt::format("{}", memory.noise())}});
+  AtomicFile file(out);
+  file.write(safetensors::header(tensors, {{"format", "tessera-memo-1"},
+                                           {"config", store.config().text()},
+                                           {"tokenizer", store.tokenizer().to_json()},
+                                           {"pairs", std::to_string(memory.pairs())},
+                                           {"digest", store.digest()},
+                                           {"noise", fmt::format("{}", memory.noise())}}));
+  for (const memo::MemoryShard& shard : memory.shards()) file.write(shard.matrix().bytes());
+  file.commit();
 }
 
 namespace {

@@ -124,8 +124,7 @@ class Forgetting {
     for (const Document document : {kSecond, kFirst})
       other.memorize(memo::one_piece(tokens_of(document)));
     return other.pairs() == memory().pairs() &&
-           std::ranges::equal(other.shards()[0].matrix().bytes(),
-                              memory().shards()[0].matrix().bytes());
+           other.shards()[0].matrix().bytes() == memory().shards()[0].matrix().bytes();
   }
 
   Answers ask(const Question& question) {

@@ -39,14 +39,16 @@ struct DigitPlanes {
 TESSERA_INTEGER_LOOP(digit_planes, DigitPlanes);
 
 /// values [queries, columns] = queries [queries, rows] times entries [rows, columns], each the
-/// exact sum rounded once to float. One pass over the entries; each block of rows is used for all
-/// queries while it is in the cache.
+/// exact sum rounded once to float. One pass over the entries, of 32 or of 16 bits; each block of
+/// rows is used for all queries while it is in the cache.
+template <typename Entry>
 struct CorrelationRead {
   int64_t queries = 0, rows = 0, columns = 0;
   const int8_t* keys = nullptr;  ///< the queries
-  const int32_t* entries = nullptr;
+  const Entry* entries = nullptr;
   float* values = nullptr;
 };
-TESSERA_INTEGER_LOOP(correlation_read, CorrelationRead);
+TESSERA_INTEGER_LOOP(correlation_read, CorrelationRead<int32_t>);
+TESSERA_INTEGER_LOOP(short_correlation_read, CorrelationRead<int16_t>);
 
 }  // namespace tessera::memo::cpu

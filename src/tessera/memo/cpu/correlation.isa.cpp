@@ -93,7 +93,7 @@ constexpr int64_t kQueries = 4;     // whose sums are in registers
 /// Adds `rows` rows of entries, each times its number in every query, to the sums. Doubles hold
 /// them exactly: 2^31 times 2^7 times 2^15 rows is 2^53.
 template <int64_t queries, int64_t rows>
-void add_rows(const CorrelationRead& f, const int8_t* keys, int64_t row, int64_t column,
+void add_rows(const CorrelationRead<int32_t>& f, const int8_t* keys, int64_t row, int64_t column,
               int64_t count, double* sums) {
   double factors[queries][rows];
   for (int64_t q = 0; q < queries; ++q)
@@ -120,8 +120,8 @@ void add_rows(const CorrelationRead& f, const int8_t* keys, int64_t row, int64_t
 }
 
 template <int64_t queries>
-void add_block(const CorrelationRead& f, int64_t query, int64_t row, int64_t rows, int64_t column,
-               int64_t count, double* sums) {
+void add_block(const CorrelationRead<int32_t>& f, int64_t query, int64_t row, int64_t rows,
+               int64_t column, int64_t count, double* sums) {
   const int8_t* keys = f.keys + query * f.rows;
   const int64_t end = row + rows;
   for (; row + kRows <= end; row += kRows)
@@ -129,8 +129,53 @@ void add_block(const CorrelationRead& f, int64_t query, int64_t row, int64_t row
   for (; row < end; ++row) add_rows<queries, 1>(f, keys, row, column, count, sums);
 }
 
-void add_block(const CorrelationRead& f, int64_t query, int64_t queries, int64_t row, int64_t rows,
+/// Adds `rows` rows of entries of 16 bits, each times its number in every query.
+template <int64_t queries, int64_t rows>
+void add_short_rows(const CorrelationRead<int16_t>& f, const int8_t* keys, int64_t row,
+                    int64_t column, int64_t count, int32_t (*sums)[kColumns]) {
+  int32_t factors[queries][rows];
+  for (int64_t q = 0; q < queries; ++q)
+    for (int64_t r = 0; r < rows; ++r) factors[q][r] = keys[q * f.rows + row + r];
+  const int16_t* entries = f.entries + row * f.columns + column;
+  int64_t j = 0;
+  for (; j + kIntegers <= count; j += kIntegers) {
+    Integers total[queries];
+    for (int64_t q = 0; q < queries; ++q)
+      total[q] = *reinterpret_cast<const UnalignedIntegers*>(&sums[q][j]);
+    for (int64_t r = 0; r < rows; ++r) {
+      const Integers entry = load_shorts(entries + r * f.columns + j);
+      for (int64_t q = 0; q < queries; ++q) total[q] += factors[q][r] * entry;
+    }
+    for (int64_t q = 0; q < queries; ++q)
+      *reinterpret_cast<UnalignedIntegers*>(&sums[q][j]) = total[q];
+  }
+  for (; j < count; ++j)
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t q = 0; q < queries; ++q)
+        sums[q][j] += factors[q][r] * entries[r * f.columns + j];
+}
+
+/// The same for entries of 16 bits: 32 bits hold the products of a block of rows.
+template <int64_t queries>
+void add_block(const CorrelationRead<int16_t>& f, int64_t query, int64_t row, int64_t rows,
                int64_t column, int64_t count, double* sums) {
+  static_assert(kBlockRows << (15 + 7) < INT32_MAX);
+  constexpr int64_t kShortRows = 4;
+  const int8_t* keys = f.keys + query * f.rows;
+  int32_t whole[queries][kColumns];
+  for (int64_t q = 0; q < queries; ++q)
+    for (int64_t j = 0; j < count; ++j) whole[q][j] = 0;
+  const int64_t end = row + rows;
+  for (; row + kShortRows <= end; row += kShortRows)
+    add_short_rows<queries, kShortRows>(f, keys, row, column, count, whole);
+  for (; row < end; ++row) add_short_rows<queries, 1>(f, keys, row, column, count, whole);
+  for (int64_t q = 0; q < queries; ++q)
+    for (int64_t j = 0; j < count; ++j) sums[q * kColumns + j] += whole[q][j];
+}
+
+template <typename Entry>
+void add_block(const CorrelationRead<Entry>& f, int64_t query, int64_t queries, int64_t row,
+               int64_t rows, int64_t column, int64_t count, double* sums) {
   switch (queries) {
     case 1:
       return add_block<1>(f, query, row, rows, column, count, sums);
@@ -144,7 +189,8 @@ void add_block(const CorrelationRead& f, int64_t query, int64_t queries, int64_t
 }
 
 /// sums [queries, kColumns]: room to work in.
-void read_columns(const CorrelationRead& f, int64_t column, int64_t count, double* sums) {
+template <typename Entry>
+void read_columns(const CorrelationRead<Entry>& f, int64_t column, int64_t count, double* sums) {
   for (int64_t i = 0; i < f.queries * kColumns; ++i) sums[i] = 0;
   for (int64_t row = 0; row < f.rows; row += kBlockRows)
     for (int64_t query = 0; query < f.queries; query += kQueries)
@@ -153,6 +199,18 @@ void read_columns(const CorrelationRead& f, int64_t column, int64_t count, doubl
   for (int64_t query = 0; query < f.queries; ++query)
     for (int64_t j = 0; j < count; ++j)
       f.values[query * f.columns + column + j] = static_cast<float>(sums[query * kColumns + j]);
+}
+
+template <typename Entry>
+void read(const CorrelationRead<Entry>& f) {
+  const int64_t share = (f.columns + omp_get_max_threads() - 1) / omp_get_max_threads();
+  const int64_t width = smaller(kColumns, (share + 63) / 64 * 64);
+  const int threads = simd::region_threads(f.rows * f.columns >= simd::kWorthThreads);
+  const simd::ThreadMemory memory(threads, 2 * f.queries * kColumns);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t column = 0; column < f.columns; column += width)
+    read_columns(f, column, smaller(width, f.columns - column),
+                 reinterpret_cast<double*>(memory.of(omp_get_thread_num())));
 }
 
 }  // namespace
@@ -191,15 +249,12 @@ void digit_planes(const DigitPlanes& f) {
     split(f, first, smaller(kSplitTogether, f.count - first));
 }
 
-void correlation_read(const CorrelationRead& f) {
-  const int64_t share = (f.columns + omp_get_max_threads() - 1) / omp_get_max_threads();
-  const int64_t width = smaller(kColumns, (share + 63) / 64 * 64);
-  const int threads = simd::region_threads(f.rows * f.columns >= simd::kWorthThreads);
-  const simd::ThreadMemory memory(threads, 2 * f.queries * kColumns);
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t column = 0; column < f.columns; column += width)
-    read_columns(f, column, smaller(width, f.columns - column),
-                 reinterpret_cast<double*>(memory.of(omp_get_thread_num())));
+void correlation_read(const CorrelationRead<int32_t>& f) {
+  read(f);
+}
+
+void short_correlation_read(const CorrelationRead<int16_t>& f) {
+  read(f);
 }
 
 }  // namespace tessera::memo::cpu::TESSERA_ISA

@@ -40,7 +40,8 @@ using simd::kWorthThreads;
 constexpr int64_t kFewQueries = 24;  // up to here a pass over the entries is faster than planes
 constexpr int64_t kPlaneRows = 256;  // of the entries, split into planes at once
 
-int planes_for(const int32_t* entries, int64_t count) {
+template <typename Entry>
+int planes_for(const Entry* entries, int64_t count) {
   int64_t largest = 0;
 #pragma omp parallel for schedule(static) reduction(max : largest) if (count >= kWorthThreads)
   for (int64_t i = 0; i < count; ++i)
@@ -51,15 +52,17 @@ int planes_for(const int32_t* entries, int64_t count) {
 }
 
 /// By products of bytes: one matrix for each digit of the entries.
-void read_by_planes(std::span<const int8_t> queries, const int32_t* entries, int64_t K, int64_t D,
+template <typename Entry>
+void read_by_planes(std::span<const int8_t> queries, const Entry* entries, int64_t K, int64_t D,
                     float* values) {
   const int64_t n = static_cast<int64_t>(queries.size()) / K, size = n * D;
   const int planes = planes_for(entries, K * D);
   std::vector<int8_t> digits(static_cast<size_t>(planes * kPlaneRows * D));
-  std::vector<int32_t> sums(static_cast<size_t>(planes * size));
+  std::vector<int32_t> sums(static_cast<size_t>(planes * size)), block;
   for (int64_t row = 0; row < K; row += kPlaneRows) {
     const int64_t rows = std::min(kPlaneRows, K - row);
-    cpu::digit_planes({rows * D, planes, entries + row * D, digits.data()});
+    block.assign(entries + row * D, entries + (row + rows) * D);
+    cpu::digit_planes({rows * D, planes, block.data(), digits.data()});
     for (int p = 0; p < planes; ++p)
       multiply_bytes(n, D, rows, queries.data() + row, K,
                      &digits[static_cast<size_t>(p * rows * D)], D, row > 0,
@@ -99,18 +102,27 @@ void add_outer_products(std::span<const int8_t> keys, std::span<const int8_t> va
   }
 }
 
-void read_outer_products(std::span<const int8_t> queries, const int32_t* entries, int64_t K,
+template <typename Entry>
+void read_outer_products(std::span<const int8_t> queries, const Entry* entries, int64_t K,
                          int64_t D, float* values) {
   const int64_t n = static_cast<int64_t>(queries.size()) / K;
   if (n > kFewQueries) return read_by_planes(queries, entries, K, D, values);
-  cpu::CorrelationRead loop;
+  cpu::CorrelationRead<Entry> loop;
   loop.queries = n;
   loop.rows = K;
   loop.columns = D;
   loop.keys = queries.data();
   loop.entries = entries;
   loop.values = values;
-  cpu::correlation_read(loop);
+  if constexpr (sizeof(Entry) == sizeof(int16_t))
+    cpu::short_correlation_read(loop);
+  else
+    cpu::correlation_read(loop);
 }
+
+template void read_outer_products(std::span<const int8_t>, const int16_t*, int64_t, int64_t,
+                                  float*);
+template void read_outer_products(std::span<const int8_t>, const int32_t*, int64_t, int64_t,
+                                  float*);
 
 }  // namespace tessera::memo

@@ -15,8 +15,10 @@ void add_outer_products(std::span<const int8_t> keys, std::span<const int8_t> va
                         int64_t D, int sign, int32_t* entries);
 
 /// values [n, D] = queries [n, K] entries [K, D], each the exact sum rounded once to float
-/// (Zanzotto et al. 2025, eq. 3), at least for K <= 2^15; the same bits for every n.
-void read_outer_products(std::span<const int8_t> queries, const int32_t* entries, int64_t K,
+/// (Zanzotto et al. 2025, eq. 3), at least for K <= 2^15; the same bits for every n and for entries
+/// of 16 and of 32 bits.
+template <typename Entry>
+void read_outer_products(std::span<const int8_t> queries, const Entry* entries, int64_t K,
                          int64_t D, float* values);
 
 }  // namespace tessera::memo

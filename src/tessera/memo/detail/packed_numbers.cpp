@@ -74,11 +74,14 @@ void unpack_numbers(std::span<const uint64_t> words, const Packing& packing,
   }
 }
 
+template Packing packing_of(std::span<const int16_t>);
+template std::vector<uint64_t> packed_numbers(std::span<const int16_t>, const Packing&);
+template void unpack_numbers(std::span<const uint64_t>, const Packing&, std::span<int16_t>);
 template Packing packing_of(std::span<const int32_t>);
-template Packing packing_of(std::span<const int64_t>);
 template std::vector<uint64_t> packed_numbers(std::span<const int32_t>, const Packing&);
-template std::vector<uint64_t> packed_numbers(std::span<const int64_t>, const Packing&);
 template void unpack_numbers(std::span<const uint64_t>, const Packing&, std::span<int32_t>);
+template Packing packing_of(std::span<const int64_t>);
+template std::vector<uint64_t> packed_numbers(std::span<const int64_t>, const Packing&);
 template void unpack_numbers(std::span<const uint64_t>, const Packing&, std::span<int64_t>);
 
 }  // namespace tessera::memo

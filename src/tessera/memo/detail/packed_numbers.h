@@ -8,7 +8,7 @@
 
 namespace tessera::memo {
 
-/// How these numbers are packed; numbers of 32 or of 64 bits.
+/// How these numbers are packed; numbers of 16, 32 or 64 bits.
 template <typename Number>
 Packing packing_of(std::span<const Number> numbers);
 template <typename Number>
