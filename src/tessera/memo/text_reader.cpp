@@ -6,6 +6,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/memo/detail/log_sum.h"
+#include "tessera/simd/threads.h"
 
 namespace tessera::memo {
 
@@ -172,12 +173,15 @@ void recall_by_sums(const ReadableMemory& memory, std::span<const Retrieved> con
   std::vector<float*> rows;
   for (size_t c = 0; c < contexts.size(); ++c) rows.push_back(&scores[c * V]);
   memory.code().score(sums_of_windows(contexts, d), rows);
+  const size_t first = recalled.size();
+  recalled.resize(first + contexts.size());
+  const bool shared = contexts.size() > 1 && std::ssize(scores) >= simd::kWorthThreads;
+#pragma omp parallel for schedule(static) if (shared)
   for (size_t c = 0; c < contexts.size(); ++c) {
     const auto& [lengths, values] = contexts[c];
-    NextToken next = by_sum({rows[c], V}, lengths, noise);
+    NextToken& next = recalled[first + c] = by_sum({rows[c], V}, lengths, noise);
     for (size_t k = 0; k < lengths.size(); ++k)
       next.window_scores.push_back(memory.code().score(values.subspan(k * d, d), next.token));
-    recalled.push_back(std::move(next));
   }
 }
 

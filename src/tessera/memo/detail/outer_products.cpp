@@ -51,6 +51,14 @@ int planes_for(const Entry* entries, int64_t count) {
   return planes;
 }
 
+const int32_t* in_32_bits(const int32_t* entries, int64_t, std::vector<int32_t>&) {
+  return entries;
+}
+const int32_t* in_32_bits(const int16_t* entries, int64_t count, std::vector<int32_t>& widened) {
+  widened.assign(entries, entries + count);
+  return widened.data();
+}
+
 /// By products of bytes: one matrix for each digit of the entries.
 template <typename Entry>
 void read_by_planes(std::span<const int8_t> queries, const Entry* entries, int64_t K, int64_t D,
@@ -58,11 +66,11 @@ void read_by_planes(std::span<const int8_t> queries, const Entry* entries, int64
   const int64_t n = static_cast<int64_t>(queries.size()) / K, size = n * D;
   const int planes = planes_for(entries, K * D);
   std::vector<int8_t> digits(static_cast<size_t>(planes * kPlaneRows * D));
-  std::vector<int32_t> sums(static_cast<size_t>(planes * size)), block;
+  std::vector<int32_t> sums(static_cast<size_t>(planes * size)), widened;
   for (int64_t row = 0; row < K; row += kPlaneRows) {
     const int64_t rows = std::min(kPlaneRows, K - row);
-    block.assign(entries + row * D, entries + (row + rows) * D);
-    cpu::digit_planes({rows * D, planes, block.data(), digits.data()});
+    cpu::digit_planes(
+        {rows * D, planes, in_32_bits(entries + row * D, rows * D, widened), digits.data()});
     for (int p = 0; p < planes; ++p)
       multiply_bytes(n, D, rows, queries.data() + row, K,
                      &digits[static_cast<size_t>(p * rows * D)], D, row > 0,
