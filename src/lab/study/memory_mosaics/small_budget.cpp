@@ -273,7 +273,7 @@ Study small_budget() {
           .title = "Learning in few steps",
           .paper = kPaper,
           .figure = "beside figure 7",
-          .cost = {.quick = about(60), .standard = took(2170)},
+          .cost = {.quick = about(60), .standard = about(2600)},
           .run = run_small_budget};
 }
 
