@@ -116,10 +116,13 @@ task::GraphConfig small_graphs() {
   return {.max_nodes = 8, .max_edges = 12, .features = 16};
 }
 
-/// Models of some 370,000 parameters and a rate that falls: of what was tried, the best.
+/// Models of some 370,000 parameters, a rate that falls, and five points at first: of what was
+/// tried, the best.
 ComparisonSettings<task::ConvexHullConfig> wider_hulls() {
-  auto settings =
-      reduced_combinatorial<task::ConvexHullConfig>({.max_points = 10, .most_points = 10}, 8'000);
+  auto settings = reduced_combinatorial<task::ConvexHullConfig>(
+      {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 8'000);
+  settings.first_task = {.min_points = 5, .max_points = 5, .most_points = 10};
+  settings.data.growing_steps = 3'000;
   settings.stm = short_training_stm(4, 64, {0, 0.5, 0.5});
   settings.stm.readout = 128;
   settings.baselines = wider_baselines();
