@@ -6,11 +6,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "lab/study/benchmarks/best_rate.h"
+#include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
 #include "tessera/base/error.h"
+#include "tessera/plan/correlation_noise.h"
 #include "tessera/report/line_chart.h"
 
 namespace tessera::benchmark_study {
@@ -147,16 +151,6 @@ MqarSettings quick_mqar() {
   return settings;
 }
 
-/// Bytes of the numbers that the model keeps of one sequence of so many tokens, measured: those of
-/// the tensors of its state, but for counters.
-int64_t measured_state_bytes(SequenceModel& model, int64_t tokens) {
-  const SequenceOutput read = model.read(at::zeros({1, tokens}, at::kLong), model.empty_state());
-  int64_t bytes = 0;
-  for (const auto& [name, tensor] : read.state.tensors())
-    if (tensor.is_floating_point()) bytes += static_cast<int64_t>(tensor.nbytes());
-  return bytes;
-}
-
 /// One network on one rung, with its best rate.
 Outcome train_on_rung(const StudyContext& context, const MqarSettings& settings, const Rung& rung,
                       const Entry& entry, int64_t blocks, int64_t channels) {
@@ -178,7 +172,7 @@ Outcome train_on_rung(const StudyContext& context, const MqarSettings& settings,
       train_at_best_rate(context, config, settings.learning_rates, settings.solved, name,
                          fmt::format("{}/{}/{}-blocks-{}-wide", folder_name(rung.text()),
                                      folder_name(entry.name), blocks, channels));
-  const int64_t bytes = measured_state_bytes(best.training.learner->model(), rung.length);
+  const int64_t bytes = state_bytes_after(best.training.learner->model(), rung.length);
   return {name, rung, channels, bytes, std::move(best)};
 }
 
@@ -197,8 +191,26 @@ Table outcome_table(const std::vector<Outcome>& outcomes) {
   return table;
 }
 
+/// What the theory of capacity expects (as `tessera plan` does): right answers (%) of one square
+/// correlation matrix of float32 numbers that holds the pairs of a sequence under random keys, from
+/// an eighth of the smallest state, where it falls off, to the largest.
+std::vector<ChartPoint> planned_curve(double smallest, double largest, const Rung& rung,
+                                      int64_t values) {
+  const auto width_of = [](double bytes) { return std::sqrt(bytes / sizeof(float)); };
+  std::vector<ChartPoint> points;
+  int64_t width = 0;
+  for (double next = width_of(smallest / 8); next <= width_of(largest); next *= 1.1) {
+    if (std::exchange(width, std::llround(next)) == std::llround(next)) continue;
+    const double recall = theory::correlation_recall(
+        {.rows = width, .columns = width, .vocabulary = values}, static_cast<double>(rung.pairs));
+    points.push_back({static_cast<double>(width * width) * sizeof(float), 100 * recall});
+  }
+  return points;
+}
+
 /// Right answers against the size of the state on one rung.
-void add_rung(const std::vector<Outcome>& outcomes, const Rung& rung, StudyResults& results) {
+void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings, const Rung& rung,
+              StudyResults& results) {
   std::vector<ShownSeries> series;
   std::vector<std::string> best;
   double smallest = INFINITY, largest = 0, highest = 0;
@@ -227,10 +239,14 @@ void add_rung(const std::vector<Outcome>& outcomes, const Rung& rung, StudyResul
   chart->add({"any value of the context",
               {{smallest, context}, {largest, context}},
               SeriesStyle::kReference});
+  chart->add({"planned: one correlation matrix",
+              planned_curve(smallest, largest, rung, settings.vocabulary / 2),
+              SeriesStyle::kReference});
   results.add_chart(folder_name(rung.text()), std::move(chart),
                     "Bytes of the numbers that a network keeps of one sequence, measured on its "
                     "state after these tokens. Dashed: who knows which values came, and not with "
-                    "which key.");
+                    "which key. Dotted: what the theory of capacity expects of one correlation "
+                    "matrix of this size that is given each key with its value.");
 }
 
 void add_mqar_differences(const MqarSettings& settings, StudyResults& results) {
@@ -272,7 +288,7 @@ void run_mqar(StudyContext& context) {
       for (const int64_t blocks : settings.blocks)
         for (const int64_t channels : settings.channels)
           outcomes.push_back(train_on_rung(context, settings, rung, model, blocks, channels));
-  for (const Rung& rung : rungs) add_rung(outcomes, rung, context.results());
+  for (const Rung& rung : rungs) add_rung(outcomes, settings, rung, context.results());
   context.results().add_table("networks", outcome_table(outcomes));
   add_mqar_differences(settings, context.results());
 }

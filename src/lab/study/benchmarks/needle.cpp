@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "lab/study/benchmarks/best_rate.h"
+#include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
@@ -257,17 +258,19 @@ void add_depths(const std::vector<Found>& all, const NeedleSettings& settings,
                     "before the question at the bottom.");
 }
 
-Table network_table(const std::vector<Found>& all) {
-  Table table("The networks, each with the best of the learning rates that were tried",
-              {"network", "parameters", "right digits in training's window (%)", "updates",
-               "training sequences/s", "rate", "rates tried"});
+Table network_table(const std::vector<Found>& all, int64_t window) {
+  Table table(
+      "The networks, each with the best of the learning rates that were tried",
+      {"network", "parameters", "state (bytes a token)", "right digits in training's window (%)",
+       "updates", "training tokens/s", "rate", "rates tried"});
   const BestRate* before = nullptr;
   for (const Found& found : all) {
     if (std::exchange(before, found.training) == found.training) continue;
     const auto& [learner, trained] = found.training->training;
     table.add_row({found.name, learner->parameter_count(),
+                   state_bytes_per_token(learner->model(), window),
                    Cell::fixed(100 * trained.test.at("accuracy"), 2), trained.steps,
-                   Cell::fixed(trained.units_per_second, 1),
+                   Cell::fixed(trained.units_per_second * static_cast<double>(window), 0),
                    fmt::format("{:g}", found.training->rate), found.training->tried});
   }
   return table;
@@ -323,7 +326,7 @@ void run_needle(StudyContext& context) {
   conclude(all, settings, results);
   add_lengths(all, settings, results);
   add_depths(all, settings, results);
-  results.add_table("networks", network_table(all));
+  results.add_table("networks", network_table(all, settings.window));
   add_needle_differences(settings, results);
 }
 

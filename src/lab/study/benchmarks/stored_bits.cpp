@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
 #include "lab/study/comparison.h"
 #include "lab/task/people/people.h"
@@ -129,6 +130,7 @@ struct Learnt {
   std::string name;
   int64_t exposures;
   int64_t parameters;
+  int64_t state_bytes;  ///< per token
   double sequences_per_second;
   std::vector<double> bits;  ///< of the names together, then of each fact, per person
 
@@ -185,7 +187,11 @@ Learnt learn(const StudyContext& context, const StoredBitsSettings& settings,
   const auto losses =
       losses_of(dynamic_cast<LanguageModel&>(learner->model()),
                 task::People({.people = settings.people}), settings.people, context.seed());
-  return {network.name, exposures, learner->parameter_count(), result.units_per_second,
+  return {network.name,
+          exposures,
+          learner->parameter_count(),
+          state_bytes_per_token(learner->model(), 32),
+          result.units_per_second,
           learnt_bits(losses)};
 }
 
@@ -209,7 +215,8 @@ std::vector<std::string> bit_names() {
 void add_bits(const std::vector<Learnt>& all, const StoredBitsSettings& settings,
               StudyResults& results) {
   const auto most = all_bits(settings.people);
-  std::vector<std::string> columns = {"network", "exposures", "parameters", "sequences/s"};
+  std::vector<std::string> columns = {"network", "exposures", "parameters", "state (bytes a token)",
+                                      "training sequences/s"};
   for (const auto& name : bit_names()) columns.push_back(name);
   columns.insert(columns.end(), {"bits per person", "bits per parameter"});
   Table table("Bits that were learnt of a person", columns);
@@ -218,7 +225,7 @@ void add_bits(const std::vector<Learnt>& all, const StoredBitsSettings& settings
   std::vector<std::string> shares;
   for (const Learnt& learnt : all) {
     const std::string name = fmt::format("{}, {} exposures", learnt.name, learnt.exposures);
-    std::vector<Cell> row = {learnt.name, learnt.exposures, learnt.parameters,
+    std::vector<Cell> row = {learnt.name, learnt.exposures, learnt.parameters, learnt.state_bytes,
                              Cell::fixed(learnt.sequences_per_second, 0)};
     std::vector<double> heights;
     for (size_t i = 0; i < most.size(); ++i) {
@@ -240,7 +247,7 @@ void add_bits(const std::vector<Learnt>& all, const StoredBitsSettings& settings
                        .unlike = "other sizes"});
     shares.push_back(fmt::format("{} {:.2f}", name, per_parameter));
   }
-  std::vector<Cell> possible = {"all there is", Cell(), Cell(), Cell()};
+  std::vector<Cell> possible = {"all there is", Cell(), Cell(), Cell(), Cell()};
   for (const double bits : most) possible.push_back(Cell::fixed(bits, 2));
   possible.push_back(Cell::fixed(std::accumulate(most.begin(), most.end(), 0.0), 1));
   possible.emplace_back();
