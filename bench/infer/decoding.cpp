@@ -4,7 +4,7 @@
 // Stored pairs are kept in 16 bits, as llama.cpp keeps keys and values unless it is told otherwise.
 // bench/rivals/llama_cpp.sh runs it beside llama.cpp.
 //
-//   bench_infer_decoding gpt|memory_mosaic float32|bf16|int8 THREADS
+//   bench_infer_decoding gpt|memory_mosaic|memory_mosaic_v2 float32|bf16|int8 THREADS
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -79,7 +79,9 @@ void measure(const std::string& kind, ops::WeightType type) {
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    fmt::print(stderr, "usage: bench_infer_decoding gpt|memory_mosaic float32|bf16|int8 THREADS\n");
+    fmt::print(stderr,
+               "usage: bench_infer_decoding gpt|memory_mosaic|memory_mosaic_v2 float32|bf16|int8 "
+               "THREADS\n");
     return 2;
   }
   at::set_num_threads(std::atoi(argv[3]));
