@@ -35,7 +35,9 @@ size_t write_joined(const TextSource& source, const std::string& path) {
 }
 
 std::filesystem::path document_path(const std::filesystem::path& folder, const std::string& name) {
-  return folder / std::filesystem::path(name).stem().concat(".txt");
+  std::filesystem::path file = std::filesystem::path(name).filename();
+  if (file.extension() != ".txt") file += ".txt";
+  return folder / file;
 }
 
 /// Each document as a file of its name in a folder; returns their bytes.

@@ -106,14 +106,14 @@ TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
 TEST_F(TokenizerVerb, DataTextWritesEachDocumentAsAFile) {
   std::filesystem::create_directories(path("texts/more"));
   write_text(path("texts/a.txt"), "first\n");
-  write_text(path("texts/more/b.md"), "second\n");
+  write_text(path("texts/more/GFDL-1.2"), "second\n");
   const Outcome run = tessera({"data", "text", path("texts"), "--documents", path("each/one")});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("2 documents, 13 bytes"));
   EXPECT_EQ(read_text(path("each/one/a.txt")), "first\n");
-  EXPECT_EQ(read_text(path("each/one/b.txt")), "second\n");
+  EXPECT_EQ(read_text(path("each/one/GFDL-1.2.txt")), "second\n");
 
-  write_text(path("texts/more/a.md"), "third\n");
+  write_text(path("texts/more/a.txt"), "third\n");
   expect_refused(tessera({"data", "text", path("texts"), "--documents", path("other")}), 2,
                  "a.txt");
   EXPECT_FALSE(std::filesystem::exists(path("other")));
