@@ -64,6 +64,27 @@ TEST_F(MqarStudy, MeasuresEveryNetworkOnEveryLengthAndTheSizeOfItsState) {
       folder_ / "12-tokens-3-pairs/retnet/2-blocks-8-wide-rate-0.01/model/model.safetensors"));
 }
 
+TEST_F(MqarStudy, TrainsAnStmOnceAndOnTheVariantsOfTheTask) {
+  Json settings = tiny();
+  settings["models"] = {"STM"};
+  settings["lengths"] = {8};
+  settings["pairs"] = {2};
+  settings["overwritten"] = 1;
+  EXPECT_THAT(message_of<UsageError>([&] { run(settings); }), HasSubstr("expected at least 10"));
+  settings["overwritten"] = 0;
+  settings["compound"] = true;
+  settings["lengths"] = {12};
+  EXPECT_THAT(message_of<UsageError>([&] { run(settings); }), HasSubstr("square"));
+
+  settings["compound"] = false;
+  settings["lengths"] = {8};
+  const StudyResults results = run(settings);
+  ASSERT_EQ(results.points().size(), 1u);
+  EXPECT_EQ(results.points().front().series, "STM, 8 tokens, 2 pairs");
+  EXPECT_EQ(results.points().front().x, 2 * 8 * 8 * 4);  // items and relations
+  EXPECT_THAT(read_file(folder_ / "8-tokens-2-pairs.svg"), HasSubstr("planned: one correlation"));
+}
+
 TEST_F(MqarStudy, ASolvedTaskNeedsNoOtherRateAndAnotherRunNoTraining) {
   Json settings = tiny();
   settings["models"] = {"GPT"};

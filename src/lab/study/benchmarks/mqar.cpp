@@ -22,10 +22,11 @@ namespace {
 
 using config::Json;
 
-/// A model of the study; blocks, channels and heads are the settings'.
+/// A model of the study; its size is the settings'.
 struct Entry {
   std::string name;
   Json model;
+  bool has_blocks = true;
 };
 
 /// Who takes part: a line each.
@@ -35,7 +36,14 @@ std::vector<Entry> entries() {
           {"GPT", {{"kind", "gpt"}}},
           {"RetNet", {{"kind", "retnet"}}},
           {"Gated DeltaNet", {{"kind", "gated_deltanet"}}},
-          {"LSTM", {{"kind", "lstm"}}}};
+          {"LSTM", {{"kind", "lstm"}}},
+          {"STM",
+           {{"kind", "stm"},
+            {"slots", 1},  // as the paper has it for associative retrieval
+            {"alpha1", {{"value", 0.9}}},
+            {"alpha2", {{"value", 0.5}}},
+            {"alpha3", {{"value", 0.5}}}},
+           /*has_blocks=*/false}};
 }
 
 struct MqarSettings {
@@ -43,6 +51,8 @@ struct MqarSettings {
   std::vector<int64_t> lengths = {64};
   std::vector<int64_t> pairs = {4};
   int64_t vocabulary = 8192;
+  int64_t overwritten = 0;
+  bool compound = false;
   std::vector<int64_t> blocks = {1, 2};
   std::vector<int64_t> channels;
   int64_t heads = 1;
@@ -57,7 +67,9 @@ struct MqarSettings {
     field("lengths", lengths, "tokens of a sequence; every model is trained on each length alone");
     field("pairs", pairs, "pairs of a key and a value, one number for each length");
     field("vocabulary", vocabulary, "tokens: the first half are keys, the others values");
-    field("blocks", blocks, "depths of the networks");
+    field("overwritten", overwritten, "keys that come again with another value, which then counts");
+    field("compound", compound, "keys of two tokens, of which neither alone tells the value");
+    field("blocks", blocks, "depths of the networks; an STM has none");
     field("channels", channels, "widths of the networks, which set the size of their states");
     field("heads", heads, "memories per unit, attention or retention heads");
     field("learning_rates", learning_rates, "rates that are tried in this order; the best counts");
@@ -115,10 +127,11 @@ MqarSettings paper_mqar() {
   return settings;
 }
 
-/// The smallest size, in few updates at higher rates; with one head a transformer stayed at a value
-/// of the context for as long.
+/// The smallest size, in few updates at higher rates, without the STM; with one head a transformer
+/// stayed at a value of the context for as long.
 MqarSettings default_mqar() {
   MqarSettings settings = paper_mqar();
+  std::erase(settings.models, "STM");  // takes as long as all others together
   settings.lengths = {64};
   settings.pairs = {4};
   settings.blocks = {1, 2};
@@ -151,23 +164,40 @@ MqarSettings quick_mqar() {
   return settings;
 }
 
+task::MqarConfig task_of(const MqarSettings& settings, const Rung& rung) {
+  return {.length = rung.length,
+          .pairs = rung.pairs,
+          .vocabulary = settings.vocabulary,
+          .overwritten = settings.overwritten,
+          .compound = settings.compound};
+}
+
+Json sized_model(const Entry& entry, const MqarSettings& settings, const Rung& rung, int64_t blocks,
+                 int64_t channels) {
+  Json model = entry.model;
+  if (!entry.has_blocks) {
+    for (const char* field : {"inputs", "width", "distilled"}) model[field] = channels;
+    return model;
+  }
+  model.update(
+      {{"layers", blocks}, {"channels", channels}, {"window", rung.length}, {"dropout", 0}});
+  if (model.at("kind") != "lstm") model["heads"] = settings.heads;
+  return model;
+}
+
 /// One network on one rung, with its best rate.
 Outcome train_on_rung(const StudyContext& context, const MqarSettings& settings, const Rung& rung,
                       const Entry& entry, int64_t blocks, int64_t channels) {
   task::TaskTrainingConfig config;
-  config.task = {{"name", "mqar"},
-                 {"length", rung.length},
-                 {"pairs", rung.pairs},
-                 {"vocabulary", settings.vocabulary}};
-  config.model = entry.model;
-  config.model.update(
-      {{"layers", blocks}, {"channels", channels}, {"window", rung.length}, {"dropout", 0}});
-  if (config.model.at("kind") != "lstm") config.model["heads"] = settings.heads;
+  config.task = config::to_json(task_of(settings, rung));
+  config.task["name"] = "mqar";
+  config.model = sized_model(entry, settings, rung, blocks, channels);
   config.data = settings.data;
   config.train = settings.train;
   config.train.seed = context.seed();
   const std::string name =
-      fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s");
+      entry.has_blocks ? fmt::format("{}, {} block{}", entry.name, blocks, blocks == 1 ? "" : "s")
+                       : entry.name;
   BestRate best =
       train_at_best_rate(context, config, settings.learning_rates, settings.solved, name,
                          fmt::format("{}/{}/{}-blocks-{}-wide", folder_name(rung.text()),
@@ -235,7 +265,7 @@ void add_rung(const std::vector<Outcome>& outcomes, const MqarSettings& settings
   auto chart =
       results.panel_of_points(rung.text(), Axis{"state (bytes)", Scale::kLog},
                               Axis{"right answers (%)", Scale::kLinear, 0.0, 100.0}, series);
-  const double context = 100.0 / static_cast<double>(rung.pairs);
+  const double context = 100.0 / static_cast<double>(rung.pairs + settings.overwritten);
   chart->add({"any value of the context",
               {{smallest, context}, {largest, context}},
               SeriesStyle::kReference});
@@ -280,12 +310,11 @@ void run_mqar(StudyContext& context) {
                                     {"channels", settings.channels.empty()},
                                     {"learning_rates", settings.learning_rates.empty()}})
     if (empty) throw UsageError("{} is empty, so nothing is trained", name);
-  for (const Rung& rung : rungs)
-    task::Mqar({.length = rung.length, .pairs = rung.pairs, .vocabulary = settings.vocabulary});
+  for (const Rung& rung : rungs) task::Mqar{task_of(settings, rung)};
   std::vector<Outcome> outcomes;
   for (const Rung& rung : rungs)
     for (const Entry& model : models)
-      for (const int64_t blocks : settings.blocks)
+      for (const int64_t blocks : model.has_blocks ? settings.blocks : std::vector<int64_t>{1})
         for (const int64_t channels : settings.channels)
           outcomes.push_back(train_on_rung(context, settings, rung, model, blocks, channels));
   for (const Rung& rung : rungs) add_rung(outcomes, settings, rung, context.results());
