@@ -44,7 +44,7 @@ TEST(ByteProducts, AreExactAtTheirLimits) {
   RandomStream random(1);
   for (const int64_t m : {1, 2, 7, 40})
     for (const int64_t n : {1, 2, 33, 100})
-      for (const int64_t k : {1, 2, 3, 64, 129}) {
+      for (const int64_t k : {0, 1, 2, 3, 64, 129}) {
         std::vector<int8_t> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
         for (auto& number : a) number = random.below(2) != 0 ? 127 : -128;
         for (auto& number : b) number = random.below(2) != 0 ? kRightLimit : -kRightLimit;

@@ -37,8 +37,8 @@ void multiply_by_loops(int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t
 
 void multiply(bool transpose_a, int64_t m, int64_t n, int64_t k, const int8_t* a, int64_t lda,
               const int8_t* b, int64_t ldb, bool add, int32_t* c, int64_t ldc) {
-  if (m == 0 || n == 0 || k == 0) return;
-  if (!is_exact_in_onednn(n))
+  if (m == 0 || n == 0) return;
+  if (k == 0 || !is_exact_in_onednn(n))
     return multiply_by_loops(m, n, k, a, transpose_a ? 1 : lda, transpose_a ? lda : 1, b, ldb, add,
                              c, ldc);
   const int32_t no_offset = 0;
