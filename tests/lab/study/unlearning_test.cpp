@@ -58,10 +58,12 @@ TEST(AnswerScore, ByHand) {
 /// Thinks that each token is followed by the next one.
 class Counting final : public Subject {
  public:
-  at::Tensor predict(const std::vector<Tokens>& texts) override {
-    const at::Tensor scores = at::zeros({std::ssize(texts), 10});
-    for (size_t i = 0; i < texts.size(); ++i)
-      scores[static_cast<int64_t>(i)][texts[i].back() + 1] = std::log(9.0);
+  at::Tensor predict(const Line& line) override {
+    const at::Tensor scores = at::zeros({std::ssize(line.answer), 10});
+    for (int64_t i = 0; i < scores.size(0); ++i) {
+      const int64_t before = i == 0 ? line.prompt.back() : line.answer[static_cast<size_t>(i - 1)];
+      scores[i][before + 1] = std::log(9.0);
+    }
     return scores;
   }
 };

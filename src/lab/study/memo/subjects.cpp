@@ -18,9 +18,8 @@
 namespace tessera::memo_study {
 namespace {
 
-constexpr int64_t kWindow = 128;   // tokens
-constexpr size_t kTogether = 256;  // texts that are asked at once
-constexpr double kClip = 1;        // of the gradient's norm
+constexpr int64_t kWindow = 128;  // tokens
+constexpr double kClip = 1;       // of the gradient's norm
 
 /// Texts below one another, the rest filled up with zeros: [n, T].
 at::Tensor padded(const std::vector<Tokens>& texts) {
@@ -31,18 +30,20 @@ at::Tensor padded(const std::vector<Tokens>& texts) {
   return rows;
 }
 
+Tokens joined(const Tokens& prompt, std::span<const int64_t> answer) {
+  Tokens text = prompt;
+  text.insert(text.end(), answer.begin(), answer.end());
+  return text;
+}
+
 class NetworkSubject : public Subject {
  public:
   explicit NetworkSubject(std::shared_ptr<LanguageModel> model) : model_(std::move(model)) {}
 
-  /// A causal network: what stands behind a text does not count.
-  at::Tensor predict(const std::vector<Tokens>& texts) override {
+  at::Tensor predict(const Line& line) override {
     const at::NoGradGuard none;
-    std::vector<int64_t> last;
-    for (const Tokens& text : texts) last.push_back(std::ssize(text) - 1);
-    const at::Tensor hidden = model_->hidden(padded(texts));  // [n, T, C]
-    const at::Tensor rows = at::arange(std::ssize(texts), at::kLong);
-    return model_->logits(hidden.index({rows, at::tensor(last, at::kLong)}));
+    const at::Tensor hidden = model_->hidden(padded({joined(line.prompt, line.answer)}))[0];
+    return model_->logits(hidden.slice(0, std::ssize(line.prompt) - 1, -1));
   }
 
  private:
@@ -53,10 +54,13 @@ class StoreSubject final : public Subject {
  public:
   explicit StoreSubject(const store::MemoStore& store) : reader_(store) {}
 
-  at::Tensor predict(const std::vector<Tokens>& texts) override {
-    const std::vector<std::span<const int64_t>> views(texts.begin(), texts.end());
+  at::Tensor predict(const Line& line) override {
+    const Tokens text = joined(line.prompt, line.answer);
+    std::vector<std::span<const int64_t>> before;
+    for (size_t i = 0; i < line.answer.size(); ++i)
+      before.push_back(std::span(text).first(line.prompt.size() + i));
     std::vector<at::Tensor> rows;
-    for (const auto& prediction : reader_.predict(views))
+    for (const auto& prediction : reader_.predict(before))
       rows.push_back(at::tensor(prediction.logits));
     return at::stack(rows);
   }
@@ -70,15 +74,16 @@ class BesideMemory final : public NetworkSubject {
   BesideMemory(std::shared_ptr<LanguageModel> model, const TokenMemory& memory)
       : NetworkSubject(std::move(model)), memory_(memory) {}
 
-  at::Tensor predict(const std::vector<Tokens>& texts) override {
-    const at::Tensor logits = NetworkSubject::predict(texts).contiguous();
+  at::Tensor predict(const Line& line) override {
+    const at::Tensor logits = NetworkSubject::predict(line).contiguous();
     const auto V = static_cast<size_t>(logits.size(1));
-    for (size_t i = 0; i < texts.size(); ++i) {
+    MemoryMixture mixture(memory_);
+    for (const int64_t token : line.prompt) mixture.append(token);
+    for (size_t i = 0; i < line.answer.size(); ++i) {
       const std::span<float> row(logits.data_ptr<float>() + i * V, V);
-      MemoryMixture mixture(memory_);
-      for (const int64_t token : texts[i]) mixture.append(token);
       mixture.predict(row);
       mixture.mix(row);
+      mixture.append(line.answer[i]);
     }
     return logits;
   }
@@ -86,28 +91,6 @@ class BesideMemory final : public NetworkSubject {
  private:
   const TokenMemory& memory_;
 };
-
-Tokens joined(const Tokens& prompt, std::span<const int64_t> answer) {
-  Tokens text = prompt;
-  text.insert(text.end(), answer.begin(), answer.end());
-  return text;
-}
-
-/// Calls take(i, distribution) with the log-probabilities [V] after each text.
-void ask(Subject& subject, const std::vector<Tokens>& texts,
-         const std::function<void(size_t, const at::Tensor&)>& take) {
-  for (size_t first = 0; first < texts.size(); first += kTogether) {
-    InterruptGuard::stop_if_interrupted("stopped while asking");
-    const size_t end = std::min(texts.size(), first + kTogether);
-    const at::Tensor all =
-        at::log_softmax(subject
-                            .predict({texts.begin() + static_cast<int64_t>(first),
-                                      texts.begin() + static_cast<int64_t>(end)})
-                            .to(at::kDouble),
-                        1);
-    for (size_t i = first; i < end; ++i) take(i, all[static_cast<int64_t>(i - first)]);
-  }
-}
 
 /// The inputs [n, T] and targets [n, T] of lines; a target of -1 does not count.
 std::pair<at::Tensor, at::Tensor> inputs_of(const std::vector<Line>& lines) {
@@ -144,37 +127,32 @@ double AnswerScore::extraction_strength() const {
 }
 
 std::vector<AnswerScore> Subject::scores(const std::vector<Line>& lines) {
-  std::vector<Tokens> texts;
-  std::vector<std::pair<size_t, int64_t>> expected;  // the line and the token after each text
-  for (size_t n = 0; n < lines.size(); ++n)
-    for (size_t i = 0; i < lines[n].answer.size(); ++i) {
-      texts.push_back(joined(lines[n].prompt, std::span(lines[n].answer).first(i)));
-      expected.emplace_back(n, lines[n].answer[i]);
+  std::vector<AnswerScore> scores;
+  for (const Line& line : lines) {
+    InterruptGuard::stop_if_interrupted("stopped while asking");
+    const at::Tensor distributions = at::log_softmax(predict(line).to(at::kDouble), 1);
+    AnswerScore& score = scores.emplace_back();
+    for (int64_t i = 0; i < std::ssize(line.answer); ++i) {
+      const int64_t token = line.answer[static_cast<size_t>(i)];
+      score.log_probabilities.push_back(distributions[i][token].item<double>());
+      score.predicted.push_back(distributions[i].argmax().item<int64_t>() == token);
     }
-  std::vector<AnswerScore> scores(lines.size());
-  ask(*this, texts, [&](size_t i, const at::Tensor& distribution) {
-    const auto [line, token] = expected[i];
-    scores[line].log_probabilities.push_back(distribution[token].item<double>());
-    scores[line].predicted.push_back(distribution.argmax().item<int64_t>() == token);
-  });
+  }
   return scores;
 }
 
 std::vector<Tokens> Subject::say(const std::vector<Line>& lines) {
-  std::vector<Tokens> said(lines.size());
-  for (size_t length = 0;; ++length) {
-    std::vector<Tokens> texts;
-    std::vector<size_t> open;
-    for (size_t n = 0; n < lines.size(); ++n)
-      if (length < lines[n].answer.size()) {
-        texts.push_back(joined(lines[n].prompt, said[n]));
-        open.push_back(n);
-      }
-    if (texts.empty()) return said;
-    ask(*this, texts, [&](size_t i, const at::Tensor& distribution) {
-      said[open[i]].push_back(distribution.argmax().item<int64_t>());
-    });
+  std::vector<Tokens> said;
+  for (const Line& line : lines) {
+    InterruptGuard::stop_if_interrupted("stopped while asking");
+    Tokens& answer = said.emplace_back();
+    while (answer.size() < line.answer.size()) {
+      constexpr int64_t kAny = 0;  // the token that is asked for
+      const at::Tensor next = predict({joined(line.prompt, answer), {kAny}})[0];
+      answer.push_back(next.argmax().item<int64_t>());
+    }
   }
+  return said;
 }
 
 std::unique_ptr<Subject> network_subject(std::shared_ptr<LanguageModel> model) {

@@ -36,8 +36,8 @@ struct AnswerScore {
 class Subject {
  public:
   virtual ~Subject() = default;
-  /// Scores [n, V] of the next token after each text: logits.
-  virtual at::Tensor predict(const std::vector<Tokens>& texts) = 0;
+  /// Logits [n, V] of the n tokens of the line's answer, each after what stands before it.
+  virtual at::Tensor predict(const Line& line) = 0;
 
   std::vector<AnswerScore> scores(const std::vector<Line>& lines);
   /// The most probable token each time, as many as the line's answer has.

@@ -298,7 +298,10 @@ struct Outcome {
 class Unlearning {
  public:
   Unlearning(StudyContext& context, const UnlearningSettings& settings)
-      : context_(context), settings_(settings), tofu_(settings, context.seed()) {}
+      : context_(context),
+        settings_(settings),
+        tofu_(settings, context.seed()),
+        progress_(context.progress(), "Unlearning", kParts * std::ssize(settings.shares)) {}
 
   std::vector<Outcome> outcomes_of(double share) {
     std::vector<Outcome> outcomes;
@@ -331,10 +334,14 @@ class Unlearning {
   }
 
  private:
+  static constexpr int64_t kParts = 9;  // of each share
+
   template <typename Compute>
   Measures part(const std::string& name, double share, const Compute& compute) {
-    return Measures::of_numbers(context_.part(fmt::format("{}, {:g} %", name, 100 * share),
-                                              [&] { return compute().numbers(); }));
+    const std::string whole = fmt::format("{}, {:g} %", name, 100 * share);
+    const auto numbers = context_.part(whole, [&] { return compute().numbers(); });
+    progress_.update(++done_, whole);
+    return Measures::of_numbers(numbers);
   }
   std::shared_ptr<LanguageModel> full() {
     if (!full_) full_ = tofu_.taught("gpt", tofu_.authors().size());
@@ -376,6 +383,8 @@ class Unlearning {
   StudyContext& context_;
   const UnlearningSettings& settings_;
   Tofu tofu_;
+  Progress progress_;
+  int64_t done_ = 0;  // parts
   std::shared_ptr<LanguageModel> full_, mosaic_;
 };
 
@@ -421,14 +430,9 @@ void run_unlearning(StudyContext& context) {
   const auto settings = context.settings(quick, UnlearningSettings(), UnlearningSettings());
   check(settings);
   Unlearning unlearning(context, settings);
-  Progress progress(context.progress(), "Unlearning", std::ssize(settings.shares));
   std::vector<Outcome> all;
-  for (size_t i = 0; i < settings.shares.size(); ++i) {
-    for (Outcome& outcome : unlearning.outcomes_of(settings.shares[i]))
-      all.push_back(std::move(outcome));
-    progress.update(static_cast<int64_t>(i) + 1,
-                    fmt::format("{:g} % forgotten", 100 * settings.shares[i]));
-  }
+  for (const double share : settings.shares)
+    for (Outcome& outcome : unlearning.outcomes_of(share)) all.push_back(std::move(outcome));
   tabulate(context, all);
   context.results().add_difference(
       "After TOFU (Maini et al. 2024), whose authors GPT-4 wrote and whose models have billions of "
