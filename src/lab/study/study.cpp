@@ -195,11 +195,16 @@ std::string describe_settings(const Study& study) {
 }
 
 const std::filesystem::path& StudyContext::folder() const {
-  if (!folder_is_ours_) {
+  if (!lock_) {
     check_folder();
+    std::error_code failure;
+    std::filesystem::create_directories(options_.folder, failure);
+    if (failure) throw SystemError(options_.folder.native(), "create", failure.value());
+    lock_.emplace(options_.folder / "lock",
+                  "another process is at this study; wait until it has ended, or name another "
+                  "folder with --out");
     write_file(options_.folder / "config.toml",
                config::to_toml(resolved_config(study_, options_, resolved_)));
-    folder_is_ours_ = true;
   }
   return options_.folder;
 }

@@ -8,11 +8,13 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tessera/base/config.h"
+#include "tessera/base/file.h"
 #include "tessera/report/study_results.h"
 
 namespace tessera {
@@ -107,8 +109,9 @@ class StudyContext {
   }
 
   /// Where the study's files go. From the first call on the folder is this study's: config.toml
-  /// says with which settings. Throws UsageError, naming what differs, where it is that of another
-  /// study or of other settings.
+  /// says with which settings, and no other process may run it. Throws UsageError, naming what
+  /// differs, where it is that of another study or of other settings; std::runtime_error where
+  /// another process is at it.
   const std::filesystem::path& folder() const;
 
   /// The numbers of one part of the study: those that an earlier run of it kept in its folder, else
@@ -133,8 +136,8 @@ class StudyContext {
   config::Json resolved_ = config::Json::object();
   KeptParts parts_;
   bool references_hold_ = true;
-  bool describes_ = false;  // settings() throws what they are
-  mutable bool folder_is_ours_ = false;
+  bool describes_ = false;                // settings() throws what they are
+  mutable std::optional<FileLock> lock_;  // held from the first folder() on
 };
 
 /// How long something takes on two cores.

@@ -223,6 +223,15 @@ TEST_F(StudyFrame, RefusesTheFolderOfAnotherStudyOrOfOtherSettings) {
   EXPECT_EQ(run_study(example(), options_).points().size(), 3u);
 }
 
+TEST_F(StudyFrame, RunsInOneProcessAtATime) {
+  run_study(example(), options_);
+  const FileLock other(options_.folder / "lock", "held by this test");
+  const std::string before = read_file(options_.folder / "results.csv");
+  EXPECT_THAT(test::message_of<std::runtime_error>([&] { run_study(example(), options_); }),
+              HasSubstr("lock: another process is at this study; wait until it has ended"));
+  EXPECT_EQ(read_file(options_.folder / "results.csv"), before);
+}
+
 TEST(StudyContext, TrainingsOfNeighbouringSeedsShareNoSeed) {
   const Study study = example();
   std::set<uint64_t> seeds;
