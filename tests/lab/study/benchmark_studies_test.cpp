@@ -63,6 +63,10 @@ TEST_F(NeedleStudy, AsksEveryNetworkEveryKindAtEveryLength) {
   EXPECT_EQ(series.size(), 6u * 4);
   EXPECT_EQ(std::ssize(results.points()), 6 * 4 * 2);
   EXPECT_EQ(results.chart_names(), (std::vector<std::string>{"lengths", "depths"}));
+  // A key and a value of 8 floats for every token; the short-term memory of v2 keeps no more.
+  for (const char* network : {"\"GPT, rotary positions\"", "Memory Mosaic v2"})
+    EXPECT_THAT(read_file(folder_ / "networks.csv"),
+                testing::ContainsRegex(fmt::format("{},[0-9]+,64,", network)));
   // One training for the Memory Mosaic, whatever its memories keep when it is asked.
   EXPECT_TRUE(std::filesystem::exists(folder_ / "memory-mosaic-rate-0.01"));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "memory-mosaic-oldest-pairs-dropped-rate-0.01"));
@@ -97,6 +101,8 @@ TEST_F(BenchmarkStudy, StoredBitsAreAtMostWhatThereIsToKnow) {
   const std::string table = read_file(folder_ / "bits.csv");
   EXPECT_THAT(table, testing::HasSubstr(fmt::format("{:.9f}", all).substr(0, 9)));
   EXPECT_LT(results.points()[0].y, results.points()[1].y);
+  // A key and a value of 16 floats for every token.
+  EXPECT_THAT(table, testing::ContainsRegex("GPT,400,[0-9]+,128,"));
 }
 
 }  // namespace
