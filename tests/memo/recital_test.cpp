@@ -95,6 +95,37 @@ TEST(Recital, EndsWhereNothingStoredGoesOn) {
   EXPECT_TRUE(recite(memory_of({}, 512), std::span(text).first(16)).empty());
 }
 
+/// Counts how often a memory is read.
+class CountingMemory : public ReadableMemory {
+ public:
+  explicit CountingMemory(const TextMemory& memory) : memory_(memory) {}
+
+  const TextMemoryConfig& config() const override { return memory_.config(); }
+  const WindowCode& code() const override { return memory_.code(); }
+  std::span<const int64_t> window_lengths() const override { return memory_.window_lengths(); }
+  std::vector<float> retrieve(const WindowQueries& queries) const override {
+    ++reads;
+    return memory_.retrieve(queries);
+  }
+  double noise() const override { return memory_.noise(); }
+  double noise(size_t shard) const override { return memory_.noise(shard); }
+
+  mutable size_t reads = 0;
+
+ private:
+  const TextMemory& memory_;
+};
+
+TEST(Recital, ReadsNoOtherContinuationWhileTheBestIsCertain) {
+  const Tokens text = random_tokens(80, 1);
+  const TextMemory memory = memory_of({text, random_tokens(60, 2)}, 2048);
+  const CountingMemory counting(memory);
+  const LikelihoodDecoder decoder = decoder_of(memory);
+  Recital recital(counting, decoder, std::span(text).first(16), kEndOfText);
+  for (size_t i = 16; i < 60; ++i) ASSERT_EQ(recital.next()->token, text[i]);
+  EXPECT_EQ(counting.reads, 44u + 7u) << "a read for each token, and seven tokens ahead";
+}
+
 TEST(Recital, LooksAheadWhereTheBestTokenMisleads) {
   const Tokens text = random_tokens(4000, 5);
   const TextMemory memory = memory_of({text}, 320);  // overfull: single tokens are often wrong

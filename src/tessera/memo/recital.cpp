@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tessera/memo/detail/log_sum.h"
 #include "tessera/memo/text_reader.h"
@@ -10,18 +11,11 @@ namespace tessera::memo {
 namespace {
 
 constexpr size_t kAhead = 8;         // tokens
-constexpr size_t kPaths = 16;        // continuations kept
+constexpr size_t kPaths = 16;        // continuations read on behind each of them
 constexpr double kHopeless = 8;      // nats behind the best
 constexpr double kFollowsAll = 0.9;  // prior of following the whole context
 
 }  // namespace
-
-/// Compared with paths of `ahead` steps: after an end of text its merit counts for each step
-/// missing.
-double Recital::Path::rank(size_t ahead) const {
-  const auto missing = static_cast<double>(ahead - steps.size());
-  return log_prior + merit + (state == kEndOfText ? missing * steps.back().merit : 0);
-}
 
 /// The largest evidence over its beginnings.
 double Recital::Path::evidence() const {
@@ -32,7 +26,7 @@ double Recital::Path::evidence() const {
 
 Recital::Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
                  std::span<const int32_t> context, std::optional<int32_t> end_of_text)
-    : memory_(memory), decoder_(decoder), end_of_text_(end_of_text) {
+    : memory_(memory), decoder_(decoder), end_of_text_(end_of_text), reads_(kAhead, 0) {
   context_.assign(context.begin(), context.end());
   drop_unread_context();
   const auto all = static_cast<int64_t>(context_.size());
@@ -41,15 +35,15 @@ Recital::Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
   for (Path& path : paths_)
     path.log_prior = std::log((1 - kFollowsAll) / static_cast<double>(paths_.size()));
   paths_.push_back({.followed = all, .log_prior = std::log(paths_.empty() ? 1.0 : kFollowsAll)});
+  for (Path& path : paths_) path.rank = rank_of(path);
 }
 
 std::optional<NextToken> Recital::next() {
-  while (can_look_further()) look_further();
   if (paths_.empty()) return std::nullopt;
-  const Path& best = *std::ranges::max_element(
-      paths_, {}, [ahead = ahead()](const Path& path) { return path.rank(ahead); });
-  if (best.evidence() <= -std::log(decoder_.error_rate())) return std::nullopt;
-  NextToken token = first_of(best);
+  const Path* best = &best_path();
+  for (; is_open(*best); best = &best_path()) extend(*best);
+  if (best->evidence() <= -std::log(decoder_.error_rate())) return std::nullopt;
+  NextToken token = first_of(*best);
   recite(token.token);
   return token;
 }
@@ -59,79 +53,91 @@ void Recital::drop_unread_context() {
   if (unread > 0) context_.erase(context_.begin(), context_.begin() + unread);
 }
 
-bool Recital::can_look_further() const {
-  return std::ranges::any_of(paths_, [](const Path& path) {
-    return path.state == Path::kOpen && path.steps.size() < kAhead;
-  });
+/// How many windows must have been stored with the token behind this many steps of a path.
+int64_t Recital::windows_behind(const Path& path, size_t steps) const {
+  const auto lengths = memory_.window_lengths();
+  return std::ranges::upper_bound(lengths, path.followed + static_cast<int64_t>(steps)) -
+         lengths.begin();
 }
 
-/// Steps of the longest path.
-size_t Recital::ahead() const {
-  size_t most = 0;
-  for (const Path& path : paths_) most = std::max(most, path.steps.size());
-  return most;
-}
-
-/// Extends every path by one token and keeps the best.
-void Recital::look_further() {
-  std::vector<Path> open;
-  std::erase_if(paths_, [&](Path& path) {
-    const bool is_open = path.state == Path::kOpen;
-    if (is_open) open.push_back(std::move(path));
-    return is_open;
-  });
-  extend(open);
-  const auto rank = [ahead = ahead()](const Path& path) { return path.rank(ahead); };
-  std::ranges::sort(paths_, std::greater(), rank);
-  const double least = rank(paths_.front()) - kHopeless;
-  std::erase_if(paths_, [&](const Path& path) { return rank(path) < least; });
-  if (paths_.size() > kPaths) paths_.resize(kPaths);
-}
-
-/// Reads what follows these paths. Those that differ only in what they follow have one text.
-void Recital::extend(const std::vector<Path>& open) {
-  std::vector<std::vector<int32_t>> texts;
-  std::vector<std::vector<const Path*>> with_text;
-  for (const Path& path : open) {
-    std::vector<int32_t> text = context_;
-    for (const Step& step : path.steps) text.push_back(step.token.token);
-    const auto known = std::ranges::find(texts, text);
-    if (known == texts.end()) {
-      texts.push_back(std::move(text));
-      with_text.push_back({&path});
-    } else {
-      with_text[static_cast<size_t>(known - texts.begin())].push_back(&path);
-    }
+/// What its posterior can become in kAhead steps. After an end of text its merit counts for each
+/// step missing.
+double Recital::rank_of(const Path& path) const {
+  double rank = path.log_posterior();
+  for (size_t step = path.steps.size(); step < kAhead; ++step) {
+    if (path.state == Path::kOpen)
+      rank -= LikelihoodDecoder::log_expected(std::max<int64_t>(1, windows_behind(path, step)));
+    if (path.state == Path::kEndOfText) rank += path.steps.back().merit;
   }
-  const std::vector<std::span<const int32_t>> contexts(texts.begin(), texts.end());
-  read_contexts(memory_, contexts, [&](size_t i, const WindowScores& scores) {
-    for (const Path* path : with_text[i])
-      for (Path& longer : continued(*path, scores)) paths_.push_back(std::move(longer));
-  });
+  return rank;
 }
 
-/// The path extended by each of the tokens that most probably follow.
-std::vector<Recital::Path> Recital::continued(const Path& path, const WindowScores& scores) const {
-  const auto followed = path.followed + static_cast<int64_t>(path.steps.size());
-  const int64_t windows =
-      std::ranges::upper_bound(scores.lengths(), followed) - scores.lengths().begin();
+const Recital::Path& Recital::best_path() const {
+  return *std::ranges::max_element(paths_, {}, &Path::rank);
+}
+
+/// Whether there is more to read.
+bool Recital::is_open(const Path& path) const {
+  return path.state == Path::kOpen && path.steps.size() < kAhead;
+}
+
+/// Reads what follows a path, and those that differ from it only in what they follow.
+void Recital::extend(const Path& best) {
+  std::vector<int32_t> text = context_;
+  for (const Step& step : best.steps) text.push_back(step.token.token);
+  const auto ahead = std::span<const int32_t>(text).subspan(context_.size());
+  const auto has_text = [&](const Path& path) {
+    return is_open(path) && std::ranges::equal(path.steps, ahead, {},
+                                               [](const Step& step) { return step.token.token; });
+  };
+  std::vector<Path> paths;
+  std::ranges::copy_if(paths_, std::back_inserter(paths), has_text);
+  std::erase_if(paths_, has_text);
+  const std::span<const int32_t> context = text;
+  if (++reads_[ahead.size()] <= kPaths)
+    read_contexts(memory_, {&context, 1}, [&](size_t, const WindowScores& scores) {
+      for (const Path& path : paths) add_continued(path, scores);
+    });
+  else
+    for (const Path& path : paths) add_lost(path);
+  drop_hopeless();
+}
+
+/// Adds the path extended by each of the tokens that most probably follow.
+void Recital::add_continued(const Path& path, const WindowScores& scores) {
+  const int64_t windows = windows_behind(path, path.steps.size());
   std::vector<LikelihoodDecoder::Depth> candidates;
   if (windows > 0) candidates = decoder_.depths(scores, windows, kHopeless);
-  if (candidates.empty()) {
-    Path lost = path;
-    lost.state = Path::kLost;
-    return {std::move(lost)};
-  }
+  if (candidates.empty()) return add_lost(path);
   std::ranges::sort(candidates, std::greater(), &LikelihoodDecoder::Depth::log_probability);
   if (candidates.size() > kPaths) candidates.resize(kPaths);
-  std::vector<Path> paths;
   for (const auto& candidate : candidates) {
-    Path& longer = paths.emplace_back(path);
+    Path& longer = paths_.emplace_back(path);
     longer.steps.push_back(step_to(candidate, scores, windows));
     longer.merit += longer.steps.back().merit;
     if (candidate.token == end_of_text_) longer.state = Path::kEndOfText;
+    longer.rank = rank_of(longer);
   }
-  return paths;
+}
+
+void Recital::add_lost(const Path& path) {
+  Path& lost = paths_.emplace_back(path);
+  lost.state = Path::kLost;
+  lost.rank = rank_of(lost);
+}
+
+/// Drops the paths that are far behind another one after as many steps.
+void Recital::drop_hopeless() {
+  std::vector<double> best(kAhead + 1, -std::numeric_limits<double>::infinity());
+  for (const Path& path : paths_) {
+    double posterior = path.log_prior;
+    best[0] = std::max(best[0], posterior);
+    for (size_t step = 0; step < path.steps.size(); ++step)
+      best[step + 1] = std::max(best[step + 1], posterior += path.steps[step].merit);
+  }
+  std::erase_if(paths_, [&](const Path& path) {
+    return path.log_posterior() < best[path.steps.size()] - kHopeless;
+  });
 }
 
 /// The step to a token that must have been stored with this number of windows.
@@ -156,7 +162,7 @@ NextToken Recital::first_of(const Path& best) const {
   double all = 0, its = 0;  // relative to the best
   for (const Path& path : paths_) {
     if (path.steps.empty()) continue;
-    const double weight = std::exp(path.rank(ahead()) - best.rank(ahead()));
+    const double weight = std::exp(path.rank - best.rank);
     all += weight;
     if (path.steps.front().token.token == token.token) its += weight;
   }
@@ -170,6 +176,8 @@ void Recital::recite(int32_t token) {
   if (token == end_of_text_) return paths_.clear();
   context_.push_back(token);
   drop_unread_context();
+  std::shift_left(reads_.begin(), reads_.end(), 1);
+  reads_.back() = 0;
   std::erase_if(paths_, [&](const Path& path) {
     return path.steps.empty() || path.steps.front().token.token != token;
   });
@@ -177,6 +185,7 @@ void Recital::recite(int32_t token) {
     path.merit -= path.steps.front().merit;
     path.steps.erase(path.steps.begin());
     ++path.followed;
+    path.rank = rank_of(path);
   }
 }
 

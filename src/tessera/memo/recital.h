@@ -11,12 +11,15 @@
 namespace tessera::memo {
 
 /// Continues a text with what a memory of bound windows holds after it, token by token, looking
-/// some tokens ahead (beam search). The hypothesis for a continuation: it was stored after the last
+/// some tokens ahead. The hypothesis for a continuation: it was stored after the last
 /// a tokens of the text, where a is all of them or a window's length; so after n tokens its windows
 /// of up to a + n tokens were stored. Continuations are ranked by how probable that is and how
 /// rarely it happens by chance. A token that is the best only because of noise is therefore
 /// skipped, since nothing stored continues after it; and a phrase that occurs in many documents
 /// does not lead away from the document that is recited.
+///
+/// The search is best first (A*): a continuation that is not read to its end ranks as if the rest
+/// of it were stored for certain, so the others are not read unless the best one disappoints.
 ///
 /// The evidence for a continuation is the product of its tokens' likelihood ratios, at its largest
 /// over the tokens so far. If nothing was stored, the sum over all continuations is a
@@ -46,19 +49,23 @@ class Recital {
     int64_t followed = 0;  ///< a, the tokens before it that it was stored after, at least
     double log_prior = 0;  ///< of this a
     double merit = 0;      ///< sum over the steps
+    double rank = 0;       ///< by which the best is chosen: rank_of()
     std::vector<Step> steps = {};
     enum { kOpen, kEndOfText, kLost } state = kOpen;  ///< lost: nothing stored continues here
 
-    double rank(size_t ahead) const;
+    double log_posterior() const { return log_prior + merit; }
     double evidence() const;
   };
 
   void drop_unread_context();
-  bool can_look_further() const;
-  void look_further();
-  size_t ahead() const;
-  void extend(const std::vector<Path>& open);
-  std::vector<Path> continued(const Path& path, const WindowScores& scores) const;
+  int64_t windows_behind(const Path& path, size_t steps) const;
+  double rank_of(const Path& path) const;
+  const Path& best_path() const;
+  bool is_open(const Path& path) const;
+  void extend(const Path& best);
+  void add_continued(const Path& path, const WindowScores& scores);
+  void add_lost(const Path& path);
+  void drop_hopeless();
   Step step_to(const LikelihoodDecoder::Depth& depth, const WindowScores& scores,
                int64_t windows) const;
   NextToken first_of(const Path& best) const;
@@ -69,6 +76,7 @@ class Recital {
   std::optional<int32_t> end_of_text_;
   std::vector<int32_t> context_;
   std::vector<Path> paths_;
+  std::vector<size_t> reads_;  // of the memory, behind each number of steps
 };
 
 }  // namespace tessera::memo
