@@ -95,21 +95,26 @@ TEST(Recital, EndsWhereNothingStoredGoesOn) {
   EXPECT_TRUE(recite(memory_of({}, 512), std::span(text).first(16)).empty());
 }
 
-/// Counts how often a memory is read.
-class CountingMemory : public ReadableMemory {
+/// Counts how often a memory is read, and can spoil what the first read says of the longest window.
+class WatchedMemory : public ReadableMemory {
  public:
-  explicit CountingMemory(const TextMemory& memory) : memory_(memory) {}
+  explicit WatchedMemory(const TextMemory& memory) : memory_(memory) {}
 
   const TextMemoryConfig& config() const override { return memory_.config(); }
   const WindowCode& code() const override { return memory_.code(); }
   std::span<const int64_t> window_lengths() const override { return memory_.window_lengths(); }
   std::vector<float> retrieve(const WindowQueries& queries) const override {
+    std::vector<float> values = memory_.retrieve(queries);
+    if (spoils && reads == 0)
+      for (float& value : std::span(values).last(static_cast<size_t>(config().dimension)))
+        value = -value;
     ++reads;
-    return memory_.retrieve(queries);
+    return values;
   }
   double noise() const override { return memory_.noise(); }
   double noise(size_t shard) const override { return memory_.noise(shard); }
 
+  bool spoils = false;
   mutable size_t reads = 0;
 
  private:
@@ -119,11 +124,27 @@ class CountingMemory : public ReadableMemory {
 TEST(Recital, ReadsNoOtherContinuationWhileTheBestIsCertain) {
   const Tokens text = random_tokens(80, 1);
   const TextMemory memory = memory_of({text, random_tokens(60, 2)}, 2048);
-  const CountingMemory counting(memory);
+  const WatchedMemory watched(memory);
   const LikelihoodDecoder decoder = decoder_of(memory);
-  Recital recital(counting, decoder, std::span(text).first(16), kEndOfText);
+  Recital recital(watched, decoder, std::span(text).first(16), kEndOfText);
   for (size_t i = 16; i < 60; ++i) ASSERT_EQ(recital.next()->token, text[i]);
-  EXPECT_EQ(counting.reads, 44u + 7u) << "a read for each token, and seven tokens ahead";
+  EXPECT_EQ(watched.reads, 44u + 7u) << "a read for each token, and seven tokens ahead";
+}
+
+TEST(Recital, FollowsAShorterWindowWhereTheLongestMisleads) {
+  const Tokens text = random_tokens(4000, 5);
+  const TextMemory memory = memory_of({text}, 512);
+  const LikelihoodDecoder decoder = decoder_of(memory);
+  constexpr int kPlaces = 20;
+  int right = 0;
+  for (size_t begin = 0; begin < 200 * kPlaces; begin += 200) {
+    WatchedMemory watched(memory);
+    watched.spoils = true;
+    Recital recital(watched, decoder, std::span(text).subspan(begin, 8), kEndOfText);
+    const auto next = recital.next();
+    right += next && next->token == text[begin + 8];
+  }
+  EXPECT_GE(right, kPlaces * 9 / 10);
 }
 
 TEST(Recital, LooksAheadWhereTheBestTokenMisleads) {

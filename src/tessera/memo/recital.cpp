@@ -11,8 +11,9 @@ namespace tessera::memo {
 namespace {
 
 constexpr size_t kAhead = 8;         // tokens
-constexpr size_t kPaths = 16;        // continuations read on behind each of them
-constexpr double kHopeless = 8;      // nats behind the best
+constexpr size_t kPaths = 16;        // kept, of those with equally many tokens
+constexpr double kHopeless = 8;      // nats behind the best of these
+constexpr double kRival = 3;         // nats behind the best, that make it less probable
 constexpr double kFollowsAll = 0.9;  // prior of following the whole context
 
 }  // namespace
@@ -26,7 +27,7 @@ double Recital::Path::evidence() const {
 
 Recital::Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
                  std::span<const int32_t> context, std::optional<int32_t> end_of_text)
-    : memory_(memory), decoder_(decoder), end_of_text_(end_of_text), reads_(kAhead, 0) {
+    : memory_(memory), decoder_(decoder), end_of_text_(end_of_text) {
   context_.assign(context.begin(), context.end());
   drop_unread_context();
   const auto all = static_cast<int64_t>(context_.size());
@@ -40,10 +41,10 @@ Recital::Recital(const ReadableMemory& memory, const LikelihoodDecoder& decoder,
 
 std::optional<NextToken> Recital::next() {
   if (paths_.empty()) return std::nullopt;
-  const Path* best = &best_path();
-  for (; is_open(*best); best = &best_path()) extend(*best);
-  if (best->evidence() <= -std::log(decoder_.error_rate())) return std::nullopt;
-  NextToken token = first_of(*best);
+  while (const Path* path = to_read()) extend(*path);
+  const Path& best = best_path();
+  if (best.evidence() <= -std::log(decoder_.error_rate())) return std::nullopt;
+  NextToken token = first_of(best);
   recite(token.token);
   return token;
 }
@@ -72,71 +73,77 @@ double Recital::rank_of(const Path& path) const {
   return rank;
 }
 
+/// Of those that are not read on.
 const Recital::Path& Recital::best_path() const {
-  return *std::ranges::max_element(paths_, {}, &Path::rank);
+  return *std::ranges::max_element(paths_, {}, [](const Path& path) {
+    return path.state == Path::kRead ? -std::numeric_limits<double>::infinity() : path.rank;
+  });
 }
 
-/// Whether there is more to read.
-bool Recital::is_open(const Path& path) const {
-  return path.state == Path::kOpen && path.steps.size() < kAhead;
+/// The best path, then those that make its first token less probable: what is behind them is not
+/// read, but may be worth it. None if all is known that matters.
+const Recital::Path* Recital::to_read() const {
+  const auto is_open = [](const Path& path) {
+    return path.state == Path::kOpen && path.steps.size() < kAhead;
+  };
+  const Path& best = best_path();
+  if (is_open(best)) return &best;
+  const Path* rival = nullptr;
+  for (const Path& path : paths_)
+    if (is_open(path) && path.rank > best.rank - kRival &&
+        path.steps[0].token.token != best.steps[0].token.token &&
+        (!rival || path.rank > rival->rank))
+      rival = &path;
+  return rival;
 }
 
 /// Reads what follows a path, and those that differ from it only in what they follow.
 void Recital::extend(const Path& best) {
   std::vector<int32_t> text = context_;
-  for (const Step& step : best.steps) text.push_back(step.token.token);
+  std::ranges::copy(best.tokens(), std::back_inserter(text));
   const auto ahead = std::span<const int32_t>(text).subspan(context_.size());
-  const auto has_text = [&](const Path& path) {
-    return is_open(path) && std::ranges::equal(path.steps, ahead, {},
-                                               [](const Step& step) { return step.token.token; });
-  };
-  std::vector<Path> paths;
-  std::ranges::copy_if(paths_, std::back_inserter(paths), has_text);
-  std::erase_if(paths_, has_text);
   const std::span<const int32_t> context = text;
-  if (++reads_[ahead.size()] <= kPaths)
-    read_contexts(memory_, {&context, 1}, [&](size_t, const WindowScores& scores) {
-      for (const Path& path : paths) add_continued(path, scores);
-    });
-  else
-    for (const Path& path : paths) add_lost(path);
+  std::vector<Path> longer;
+  read_contexts(memory_, {&context, 1}, [&](size_t, const WindowScores& scores) {
+    for (Path& path : paths_) {
+      if (path.state != Path::kOpen || !std::ranges::equal(path.tokens(), ahead)) continue;
+      const std::vector<Path> continued = this->continued(path, scores);
+      path.state = continued.empty() ? Path::kLost : Path::kRead;
+      path.rank = rank_of(path);
+      longer.insert(longer.end(), continued.begin(), continued.end());
+    }
+  });
+  std::ranges::move(longer, std::back_inserter(paths_));
   drop_hopeless();
 }
 
-/// Adds the path extended by each of the tokens that most probably follow.
-void Recital::add_continued(const Path& path, const WindowScores& scores) {
+/// The path extended by each of the tokens that most probably follow; none if nothing does.
+std::vector<Recital::Path> Recital::continued(const Path& path, const WindowScores& scores) const {
   const int64_t windows = windows_behind(path, path.steps.size());
-  std::vector<LikelihoodDecoder::Depth> candidates;
-  if (windows > 0) candidates = decoder_.depths(scores, windows, kHopeless);
-  if (candidates.empty()) return add_lost(path);
+  if (windows == 0) return {};
+  std::vector<LikelihoodDecoder::Depth> candidates = decoder_.depths(scores, windows, kHopeless);
   std::ranges::sort(candidates, std::greater(), &LikelihoodDecoder::Depth::log_probability);
   if (candidates.size() > kPaths) candidates.resize(kPaths);
+  std::vector<Path> paths;
   for (const auto& candidate : candidates) {
-    Path& longer = paths_.emplace_back(path);
+    Path& longer = paths.emplace_back(path);
     longer.steps.push_back(step_to(candidate, scores, windows));
     longer.merit += longer.steps.back().merit;
     if (candidate.token == end_of_text_) longer.state = Path::kEndOfText;
     longer.rank = rank_of(longer);
   }
+  return paths;
 }
 
-void Recital::add_lost(const Path& path) {
-  Path& lost = paths_.emplace_back(path);
-  lost.state = Path::kLost;
-  lost.rank = rank_of(lost);
-}
-
-/// Drops the paths that are far behind another one after as many steps.
+/// Keeps the best paths of each number of steps.
 void Recital::drop_hopeless() {
-  std::vector<double> best(kAhead + 1, -std::numeric_limits<double>::infinity());
-  for (const Path& path : paths_) {
-    double posterior = path.log_prior;
-    best[0] = std::max(best[0], posterior);
-    for (size_t step = 0; step < path.steps.size(); ++step)
-      best[step + 1] = std::max(best[step + 1], posterior += path.steps[step].merit);
-  }
+  std::ranges::stable_sort(paths_, std::greater(), &Path::log_posterior);
+  std::vector<size_t> kept(kAhead + 1, 0);
+  std::vector<double> best(kAhead + 1, 0);
   std::erase_if(paths_, [&](const Path& path) {
-    return path.log_posterior() < best[path.steps.size()] - kHopeless;
+    const size_t steps = path.steps.size();
+    if (kept[steps] == 0) best[steps] = path.log_posterior();
+    return path.log_posterior() < best[steps] - kHopeless || kept[steps]++ >= kPaths;
   });
 }
 
@@ -161,7 +168,7 @@ NextToken Recital::first_of(const Path& best) const {
   token.evidence = best.evidence();
   double all = 0, its = 0;  // relative to the best
   for (const Path& path : paths_) {
-    if (path.steps.empty()) continue;
+    if (path.steps.empty() || path.state == Path::kRead) continue;
     const double weight = std::exp(path.rank - best.rank);
     all += weight;
     if (path.steps.front().token.token == token.token) its += weight;
@@ -176,8 +183,6 @@ void Recital::recite(int32_t token) {
   if (token == end_of_text_) return paths_.clear();
   context_.push_back(token);
   drop_unread_context();
-  std::shift_left(reads_.begin(), reads_.end(), 1);
-  reads_.back() = 0;
   std::erase_if(paths_, [&](const Path& path) {
     return path.steps.empty() || path.steps.front().token.token != token;
   });

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -51,9 +52,13 @@ class Recital {
     double merit = 0;      ///< sum over the steps
     double rank = 0;       ///< by which the best is chosen: rank_of()
     std::vector<Step> steps = {};
-    enum { kOpen, kEndOfText, kLost } state = kOpen;  ///< lost: nothing stored continues here
+    /// read: its continuations are paths too; lost: it has none.
+    enum { kOpen, kRead, kEndOfText, kLost } state = kOpen;
 
     double log_posterior() const { return log_prior + merit; }
+    auto tokens() const {
+      return std::views::transform(steps, [](const Step& step) { return step.token.token; });
+    }
     double evidence() const;
   };
 
@@ -61,10 +66,9 @@ class Recital {
   int64_t windows_behind(const Path& path, size_t steps) const;
   double rank_of(const Path& path) const;
   const Path& best_path() const;
-  bool is_open(const Path& path) const;
+  const Path* to_read() const;
   void extend(const Path& best);
-  void add_continued(const Path& path, const WindowScores& scores);
-  void add_lost(const Path& path);
+  std::vector<Path> continued(const Path& path, const WindowScores& scores) const;
   void drop_hopeless();
   Step step_to(const LikelihoodDecoder::Depth& depth, const WindowScores& scores,
                int64_t windows) const;
@@ -76,7 +80,6 @@ class Recital {
   std::optional<int32_t> end_of_text_;
   std::vector<int32_t> context_;
   std::vector<Path> paths_;
-  std::vector<size_t> reads_;  // of the memory, behind each number of steps
 };
 
 }  // namespace tessera::memo
