@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kAhead = 8;         // tokens
 constexpr size_t kPaths = 16;        // kept, of those with equally many tokens
 constexpr double kHopeless = 8;      // nats behind the best of these
-constexpr double kRival = 3;         // nats behind the best, that make it less probable
+constexpr double kRival = 5;         // nats behind the best; others do not make it less probable
 constexpr double kFollowsAll = 0.9;  // prior of following the whole context
 
 }  // namespace
@@ -168,7 +168,7 @@ NextToken Recital::first_of(const Path& best) const {
   token.evidence = best.evidence();
   double all = 0, its = 0;  // relative to the best
   for (const Path& path : paths_) {
-    if (path.steps.empty() || path.state == Path::kRead) continue;
+    if (path.steps.empty() || path.state == Path::kRead || path.rank < best.rank - kRival) continue;
     const double weight = std::exp(path.rank - best.rank);
     all += weight;
     if (path.steps.front().token.token == token.token) its += weight;
