@@ -80,7 +80,8 @@ TEST(MemoryRead, OfPairsOfFewerBitsReadsWhatTheyStandFor) {
   at::manual_seed(4);
   for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8})
     for (int64_t N : {1, 7, 16, 100})
-      for (int64_t D : {1, 14, 32, 65, 96}) {
+      for (int64_t D : {1, 14, 32, 65, 96, 600}) {
+        const double tolerance = type == WeightType::kInt8 ? 2e-4 : 1e-5;  // queries of 14 bits
         const at::Tensor query = at::randn({3, 2, D}) * std::pow(D, -0.5);
         const auto store = [&] { return stored_as(at::randn({3, 2, N + 4, D}), type); };
         const at::Tensor keys = store().narrow(2, 0, N), values = store().narrow(2, 3, N);
@@ -91,10 +92,23 @@ TEST(MemoryRead, OfPairsOfFewerBitsReadsWhatTheyStandFor) {
         };
         const MemoryReading expected = inspect_memory_read(query.to(at::kDouble), as_doubles(keys),
                                                            as_doubles(values), counts);
-        EXPECT_LT(test::relative_error(actual.value.to(at::kDouble), expected.value), 1e-5);
-        EXPECT_LT(test::relative_error(actual.weights.to(at::kDouble), expected.weights), 1e-5)
+        EXPECT_LT(test::relative_error(actual.value.to(at::kDouble), expected.value), tolerance);
+        EXPECT_LT(test::relative_error(actual.weights.to(at::kDouble), expected.weights), tolerance)
             << N << " pairs of " << D;
       }
+}
+
+// By hand: the query (1, -0.5) is 8191 and -4095 units of 1 / 8191 (-4095.5 goes up), in digits
+// (127, 127) and (32, 1) from -8192 on. Its products with the bytes (127, 0) and (0, 127) are
+// exact.
+TEST(MemoryRead, OfBytesMultipliesAQueryInTwoDigits) {
+  if (!loops_run({})) GTEST_SKIP() << "of the loops, which need AVX2";
+  const at::Tensor query = at::tensor({1.0f, -0.5f}).view({1, 1, 2});
+  const at::Tensor pairs = stored_as(at::eye(2).view({1, 1, 2, 2}), WeightType::kInt8);
+  const double scale = as_floats(pairs, 2)[0][0][0][0].item<double>();  // 1, but for its rounding
+  const double first = scale, second = scale * -4095 / 8191;
+  const at::Tensor weights = inspect_memory_read(query, pairs, pairs).weights;
+  EXPECT_NEAR(weights[0][0][0].item<double>(), 1 / (1 + std::exp(second - first)), 1e-7);
 }
 
 TEST(MemoryRead, EmptyMemoryAndEmptyBatchGiveZero) {

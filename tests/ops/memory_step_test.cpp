@@ -212,9 +212,10 @@ PersistentParameters in_type(PersistentParameters parameters, WeightType type) {
 
 constexpr WeightType kWeightsOfFewerBits[] = {WeightType::kBFloat16, WeightType::kInt8};
 
-// A tolerance for x in whole numbers: a rounding may fall to the other side.
+// A tolerance for x in whole numbers: a rounding may fall to the other side, and queries of bytes
+// have 14 bits.
 void expect_nearly_close(const at::Tensor& actual, const at::Tensor& expected) {
-  EXPECT_LT(test::relative_error(actual.to(at::kDouble), expected.to(at::kDouble)), 1e-3);
+  EXPECT_LT(test::relative_error(actual.to(at::kDouble), expected.to(at::kDouble)), 3e-3);
 }
 
 TEST(ContextStep, WithWeightsOfFewerBitsIsComposedOfTheSameOps) {
@@ -275,9 +276,8 @@ TEST(ContextStep, RoundsThePairThatItStores) {
         EXPECT_TRUE(rounded.values.select(2, 4).equal(stored_as(floats.values.select(2, 4), type)));
         for (const int64_t other : {0, 3, 5, 8})
           EXPECT_TRUE(rounded.values.select(2, other).equal(values.select(2, other)));
-        const at::Tensor read =
-            memory_read(step.carry.key, as_floats(rounded.keys, D), as_floats(rounded.values, D),
-                        at::tensor(counts, at::kLong));
+        const at::Tensor read = memory_read(step.carry.key, rounded.keys, rounded.values,
+                                            at::tensor(counts, at::kLong));
         expect_close(step.y, linear(read.flatten(1).unsqueeze(1), parameters.output.weight,
                                     parameters.output.bias));
       }

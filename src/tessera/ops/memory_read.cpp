@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "tessera/ops/cpu/memory_step.h"
+#include "tessera/ops/cpu/int8/memory_step.h"
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tessera/ops/cpu/memory_step.h"
+#include "tessera/ops/cpu/int8/memory_step.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/memory_read.h"

@@ -35,6 +35,12 @@ inline Words load_words(const uint64_t* p) {
 inline Bytes load_bytes(const uint8_t* p) {
   return *reinterpret_cast<const UnalignedBytes*>(p);
 }
+#if TESSERA_VECTOR_BYTES == 64
+/// Half a vector, zeros after it.
+inline Bytes load_half(const uint8_t* p) {
+  return reinterpret_cast<Bytes>(_mm512_maskz_loadu_epi32(0xff, p));
+}
+#endif
 /// kIntegers numbers of 16 bits.
 inline Integers load_shorts(const int16_t* p) {
 #if TESSERA_VECTOR_BYTES == 64

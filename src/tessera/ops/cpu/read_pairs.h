@@ -6,48 +6,106 @@
 
 #include "tessera/ops/cpu/dot_products.h"
 #include "tessera/ops/cpu/tensor_views.h"
+#include "tessera/simd/integer_vector.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
-// Slots in 8 bits (ops/weights.h): queries and softmax weights stay floats; a block of a slot
-// becomes floats in registers.
+// Pairs in 8 bits (ops/weights.h). A query becomes whole numbers, too: 14 bits of each number, in
+// two digits that are multiplied with the bytes of a key, exactly. Softmax weights stay floats, and
+// blocks of values become floats in registers.
 
+constexpr int kBlocksOfVector = TESSERA_VECTOR_BYTES / kWeightBlock;
 constexpr int kVectorsOfBlock = kWeightBlock / kLanes;
+constexpr int32_t kDigit = 128, kMiddle = kDigit * kDigit / 2;
+constexpr int64_t kSplitTogether = 512;  // numbers of a query, which share a scale
 
-/// A scale of a row of D numbers.
-inline float scale_of(const int8_t* row, int64_t block, int64_t D) {
-  const auto* scales = reinterpret_cast<const BFloat16*>(row + weight_blocks(D) * kWeightBlock);
-  const uint32_t bits = uint32_t{scales[block]} << 16;
-  return __builtin_bit_cast(float, bits);
+inline float scale_of(const int8_t* row, int64_t block, int64_t blocks) {
+  uint16_t bits = 0;
+  std::memcpy(&bits, row + blocks * kWeightBlock + 2 * block, sizeof bits);
+  return __builtin_bit_cast(float, uint32_t{bits} << 16);
 }
 
-/// totals [queries, kLanes], of which it fills `rows` columns: query times row, lane by lane.
-template <int queries, int rows>
-inline void lane_scores(const float* query, const int8_t* first_row, int64_t D, Vector* totals) {
-  const int64_t pitch = int8_row_bytes(D);
-  Vector sums[queries][rows] = {};
-  for (int64_t b = 0; b < weight_blocks(D); ++b) {
-    Vector factors[queries][kVectorsOfBlock];
-    for (int q = 0; q < queries; ++q)
-      for (int v = 0; v < kVectorsOfBlock; ++v) {
-        const int64_t d = b * kWeightBlock + v * kLanes;
-        factors[q][v] = load_part(query + q * D + d, D - d);
-      }
-#pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r) {
-      const int8_t* row = first_row + r * pitch;
-      const float scale = scale_of(row, b, D);
-      Vector parts[kVectorsOfBlock];
-      for (int v = 0; v < kVectorsOfBlock; ++v)
-        parts[v] = load(row + b * kWeightBlock + v * kLanes);
-#pragma GCC unroll 4
-      for (int q = 0; q < queries; ++q) {
-        Vector sum{};
-        for (int v = 0; v < kVectorsOfBlock; ++v) sum += factors[q][v] * parts[v];
-        sums[q][r] += sum * scale;
-      }
+/// kBlocksOfVector blocks of a row, or the last one and zeros.
+template <bool last>
+inline Bytes load_blocks(const int8_t* row, int64_t block) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(row + block * kWeightBlock);
+#if TESSERA_VECTOR_BYTES == 64
+  if constexpr (last) return load_half(bytes);
+#endif
+  return load_bytes(bytes);
+}
+
+/// For each lane of their products the scale of its block.
+template <bool last>
+inline Vector load_scales(const int8_t* row, int64_t block, int64_t blocks) {
+  if constexpr (last || kBlocksOfVector == 1) return fill(scale_of(row, block, blocks));
+  uint32_t both = 0;
+  std::memcpy(&both, row + blocks * kWeightBlock + 2 * block, sizeof both);
+  constexpr int32_t kLanesOfBlock = kWeightBlock / 4;
+  const WordVector shift = lane_numbers() < kLanesOfBlock ? WordVector{} + 16 : WordVector{};
+  return reinterpret_cast<Vector>(((WordVector{} + both) << shift) & 0xffff0000);
+}
+
+/// Some numbers of a query: x = scale (128 high + low - kMiddle), digits from 0 to 127.
+struct SplitNumbers {
+  uint8_t high[kSplitTogether], low[kSplitTogether];
+  float scale;
+
+  /// Of numbers that are not all finite the scale is NaN.
+  void split(const float* x, int64_t count) {
+    constexpr float kLeast = 1e-30f;  // smaller numbers are 0
+    float most = kLeast, not_finite = 0;
+    for (int64_t d = 0; d < count; ++d) {
+      const float size = std::fabs(x[d]);
+      most = size > most ? size : most;
+      not_finite += 0 * x[d];
+    }
+    scale = most / (kMiddle - 1) + not_finite;
+    const float per_unit = (kMiddle - 1) / most;
+    const int64_t used = not_finite == 0 ? count : 0;
+    for (int64_t d = 0; d < round_up(count, TESSERA_VECTOR_BYTES); ++d) {
+      const float units = d < used ? x[d] * per_unit : 0;
+      const auto whole = static_cast<int32_t>(units + (kMiddle + 0.5f));
+      high[d] = static_cast<uint8_t>(whole / kDigit);
+      low[d] = static_cast<uint8_t>(whole % kDigit);
     }
   }
+};
+
+/// sums [queries, rows] += blocks of queries times those of some rows, lane by lane. digits: how
+/// many of a query's numbers come before them.
+template <int queries, int rows, bool last>
+inline void add_blocks(const SplitNumbers* query, int64_t digits, const int8_t* first_row,
+                       int64_t block, int64_t blocks, Vector (*sums)[rows]) {
+#pragma GCC unroll 4
+  for (int r = 0; r < rows; ++r) {
+    const int8_t* row = first_row + r * blocks * (kWeightBlock + 2);
+    const Bytes bytes = load_blocks<last>(row, block);
+    const Vector scales = load_scales<last>(row, block, blocks);
+    const Integers minus_middle =
+        add_products(Integers{}, Bytes{} + uint8_t{kMiddle / kDigit}, bytes) * -kDigit;
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; ++q) {
+      const Bytes high = load_bytes(query[q].high + digits),
+                  low = load_bytes(query[q].low + digits);
+      const Integers whole =
+          add_products(Integers{}, high, bytes) * kDigit + add_products(minus_middle, low, bytes);
+      sums[q][r] += __builtin_convertvector(whole, Vector) * scales;
+    }
+  }
+}
+
+/// totals [queries, kLanes], of which it fills `rows` columns: blocks [first, end) of queries times
+/// those of some rows, lane by lane.
+template <int queries, int rows>
+inline void lane_scores(const SplitNumbers* query, const int8_t* first_row, int64_t first,
+                        int64_t end, int64_t blocks, Vector* totals) {
+  Vector sums[queries][rows] = {};
+  int64_t b = first;
+  for (; b + kBlocksOfVector <= end; b += kBlocksOfVector)
+    add_blocks<queries, rows, false>(query, (b - first) * kWeightBlock, first_row, b, blocks, sums);
+  if (b < end)
+    add_blocks<queries, rows, true>(query, (b - first) * kWeightBlock, first_row, b, blocks, sums);
   for (int q = 0; q < queries; ++q)
     for (int r = 0; r < rows; ++r) totals[q * kLanes + r] = sums[q][r];
 }
@@ -56,21 +114,31 @@ template <int queries>
 inline void score(const float* query, const int8_t* keys, int64_t count, int64_t D, float* scores,
                   float* most) {
   constexpr int kGroup = 4;  // rows that are read side by side
-  const int64_t pitch = int8_row_bytes(D);
-  Vector best[queries];
-  for (Vector& one : best) one = fill(-INFINITY);
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t rows = count - i < kLanes ? count - i : kLanes;
-    Vector totals[queries * kLanes];
-    if (rows < kLanes) std::memset(totals, 0, sizeof totals);
-    int64_t r = 0;
-    for (; r + kGroup <= rows; r += kGroup)
-      lane_scores<queries, kGroup>(query, keys + (i + r) * pitch, D, totals + r);
-    for (; r < rows; ++r) lane_scores<queries, 1>(query, keys + (i + r) * pitch, D, totals + r);
-    for (int q = 0; q < queries; ++q) {
-      float* of_query = scores + q * count + i;
-      store_part(of_query, sum_each<kLanes>(totals + q * kLanes), rows);
-      best[q] = larger(best[q], load_scores(of_query, rows));
+  constexpr int64_t kBlocks = kSplitTogether / kWeightBlock;
+  const int64_t pitch = int8_row_bytes(D), blocks = weight_blocks(D);
+  Vector best[queries] = {};
+  SplitNumbers split[queries];
+  for (int64_t first = 0; first < blocks; first += kBlocks) {
+    const int64_t end = smaller(first + kBlocks, blocks), d = first * kWeightBlock;
+    for (int q = 0; q < queries; ++q)
+      split[q].split(query + q * D + d, smaller(D - d, kSplitTogether));
+    for (Vector& one : best) one = fill(-INFINITY);
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const int64_t rows = smaller(count - i, kLanes);
+      Vector totals[queries * kLanes];
+      if (rows < kLanes) std::memset(totals, 0, sizeof totals);
+      int64_t r = 0;
+      for (; r + kGroup <= rows; r += kGroup)
+        lane_scores<queries, kGroup>(split, keys + (i + r) * pitch, first, end, blocks, totals + r);
+      for (; r < rows; ++r)
+        lane_scores<queries, 1>(split, keys + (i + r) * pitch, first, end, blocks, totals + r);
+      for (int q = 0; q < queries; ++q) {
+        float* of_query = scores + q * count + i;
+        Vector sums = sum_each<kLanes>(totals + q * kLanes) * split[q].scale;
+        if (first > 0) sums += load_part(of_query, rows);
+        store_part(of_query, sums, rows);
+        best[q] = larger(best[q], load_scores(of_query, rows));
+      }
     }
   }
   for (int q = 0; q < queries; ++q) most[q] = largest(best[q]);
@@ -85,7 +153,7 @@ inline void weighted_sum(const float* weights, const int8_t* rows, int64_t count
     Vector sums[queries][kGroup][kVectorsOfBlock] = {};
     const auto add = [&](int64_t i, int64_t r) {
       const int8_t* row = rows + i * pitch;
-      const float scale = scale_of(row, b, D);
+      const float scale = scale_of(row, b, weight_blocks(D));
       for (int v = 0; v < kVectorsOfBlock; ++v) {
         const Vector part = load(row + b * kWeightBlock + v * kLanes);
 #pragma GCC unroll 2

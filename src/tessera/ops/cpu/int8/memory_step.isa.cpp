@@ -1,4 +1,4 @@
-#include "tessera/ops/cpu/memory_step.h"
+#include "tessera/ops/cpu/int8/memory_step.h"
 
 #include <omp.h>
 

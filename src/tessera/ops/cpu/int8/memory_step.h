@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tessera/ops/cpu/loop.h"
+#include "tessera/ops/cpu/int8/int8_products.h"
 #include "tessera/ops/cpu/tensor_views.h"
 
 namespace tessera::ops::cpu {
@@ -20,7 +20,7 @@ struct MemoryRead {
   float* value = nullptr;
   float* weights = nullptr;
 };
-TESSERA_LOOP(memory_read, MemoryRead);
+TESSERA_INT8_LOOP(memory_read, MemoryRead);
 
 // One step in time of a memory unit, for B sequences of H heads of D channels, C = H * D, as one
 // loop over the heads.
@@ -77,7 +77,7 @@ struct ContextStep {
   Projection output;
   float* y = nullptr;  // [B, C]
 };
-TESSERA_LOOP(context_step, ContextStep);
+TESSERA_INT8_LOOP(context_step, ContextStep);
 
 /// A persistent memory (Zhang et al. 2024, appendix D.1): the mean of what P memories of M slots a
 /// head answer, scaled.
@@ -92,6 +92,6 @@ struct PersistentStep {
   Projection output;
   float* y = nullptr;  // [B, C]
 };
-TESSERA_LOOP(persistent_step, PersistentStep);
+TESSERA_INT8_LOOP(persistent_step, PersistentStep);
 
 }  // namespace tessera::ops::cpu
