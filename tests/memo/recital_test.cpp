@@ -131,20 +131,25 @@ TEST(Recital, ReadsNoOtherContinuationWhileTheBestIsCertain) {
   EXPECT_EQ(watched.reads, 44u + 7u) << "a read for each token, and seven tokens ahead";
 }
 
+// Of a large vocabulary many tokens seem to continue the text. None of them may crowd out the one
+// that only the shorter window knows.
 TEST(Recital, FollowsAShorterWindowWhereTheLongestMisleads) {
-  const Tokens text = random_tokens(4000, 5);
-  const TextMemory memory = memory_of({text}, 512);
-  const LikelihoodDecoder decoder = decoder_of(memory);
-  constexpr int kPlaces = 20;
+  constexpr int32_t kVocabulary = 4000;
+  RandomStream random(5);
+  Tokens text(4000);
+  for (int32_t& token : text) token = static_cast<int32_t>(random.below(kVocabulary - 1));
+  TextMemory memory({.dimension = 448, .vocabulary = kVocabulary, .seed = 3});
+  memorize(memory, text);
+  const LikelihoodDecoder decoder(std::vector<double>(kVocabulary, 1.0), memory.noise(), 0.01);
   int right = 0;
-  for (size_t begin = 0; begin < 200 * kPlaces; begin += 200) {
+  for (size_t begin = 0; begin < 3900; begin += 78) {
     WatchedMemory watched(memory);
     watched.spoils = true;
-    Recital recital(watched, decoder, std::span(text).subspan(begin, 8), kEndOfText);
+    Recital recital(watched, decoder, std::span(text).subspan(begin, 8), kVocabulary - 1);
     const auto next = recital.next();
     right += next && next->token == text[begin + 8];
   }
-  EXPECT_GE(right, kPlaces * 9 / 10);
+  EXPECT_GE(right, 30) << "of 50";
 }
 
 TEST(Recital, LooksAheadWhereTheBestTokenMisleads) {

@@ -80,19 +80,19 @@ const Recital::Path& Recital::best_path() const {
   });
 }
 
-/// The best path, then those that make its first token less probable: what is behind them is not
-/// read, but may be worth it. None if all is known that matters.
+/// The best path, if more of it is to be read, else the best one that begins with another token and
+/// may make the best one's first token less probable. None if all is known that matters.
 const Recital::Path* Recital::to_read() const {
   const auto is_open = [](const Path& path) {
     return path.state == Path::kOpen && path.steps.size() < kAhead;
   };
   const Path& best = best_path();
   if (is_open(best)) return &best;
+  if (best.steps.empty()) return nullptr;  // nothing stored continues here
   const Path* rival = nullptr;
   for (const Path& path : paths_)
     if (is_open(path) && path.rank > best.rank - kRival &&
-        path.steps[0].token.token != best.steps[0].token.token &&
-        (!rival || path.rank > rival->rank))
+        path.tokens().front() != best.tokens().front() && (!rival || path.rank > rival->rank))
       rival = &path;
   return rival;
 }

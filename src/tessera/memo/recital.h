@@ -12,15 +12,16 @@
 namespace tessera::memo {
 
 /// Continues a text with what a memory of bound windows holds after it, token by token, looking
-/// some tokens ahead. The hypothesis for a continuation: it was stored after the last
-/// a tokens of the text, where a is all of them or a window's length; so after n tokens its windows
-/// of up to a + n tokens were stored. Continuations are ranked by how probable that is and how
+/// some tokens ahead. The hypothesis for a continuation: it was stored after the last a tokens of
+/// the text, where a is all of them or a window's length; so after n tokens its windows of up to
+/// a + n tokens were stored. Continuations are ranked by how probable that is and how
 /// rarely it happens by chance. A token that is the best only because of noise is therefore
 /// skipped, since nothing stored continues after it; and a phrase that occurs in many documents
 /// does not lead away from the document that is recited.
 ///
 /// The search is best first (A*): a continuation that is not read to its end ranks as if the rest
-/// of it were stored for certain, so the others are not read unless the best one disappoints.
+/// of it were stored for certain, so another one is read only where the best disappoints, or where
+/// it begins with another token and is not far behind.
 ///
 /// The evidence for a continuation is the product of its tokens' likelihood ratios, at its largest
 /// over the tokens so far. If nothing was stored, the sum over all continuations is a
@@ -35,8 +36,9 @@ class Recital {
           std::span<const int32_t> context, std::optional<int32_t> end_of_text);
 
   /// The next token, or none if nothing stored continues here, also after an end of text. Its
-  /// evidence is that of its whole continuation; its probability weighs all continuations against
-  /// each other. Throws UsageError on a context with an id outside the vocabulary.
+  /// evidence is that of its whole continuation; its probability weighs those continuations against
+  /// each other that are not far behind the best. Throws UsageError on a context with an id outside
+  /// the vocabulary.
   std::optional<NextToken> next();
 
  private:
