@@ -1,6 +1,12 @@
 #include "tessera/store/question.h"
 
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
+#include "tessera/store/detail/word_alignment.h"
 #include "tessera/store/recall.h"
 #include "tests/store/small_stores.h"
 
@@ -112,6 +118,62 @@ TEST_F(QuestionTest, TokensOfSeveralLettersAreTheDocuments) {
   EXPECT_EQ(recited("little and see the watery part of the"), " worl");
   EXPECT_EQ(recited("ttle and see the watery part of the wo"), "rld. ");
   EXPECT_EQ(recited("little and see the watery part of the "), "world");
+}
+
+/// The fewest differences, and the least doubt, that a question of more than seven words has
+/// anywhere: every word of the texts is looked at.
+std::pair<int64_t, int64_t> slow_differences(const std::vector<std::string>& texts,
+                                             const std::string& asked) {
+  std::pair<int64_t, int64_t> best = {INT64_MAX, INT64_MAX};
+  for (const std::string& text : texts) {
+    WordAlignment alignment(words_of(asked), true);
+    for (const Word& word : words_of(text))
+      alignment.read(word, 2, [&](const WordMatch& match) {
+        best = std::min(best, {match.differences, match.doubt});
+      });
+  }
+  return best;
+}
+
+TEST_F(QuestionTest, TheIndexFindsWhatLookingEverywhereFinds) {
+  RandomStream random(11);
+  const auto words = [&](size_t count) {
+    std::vector<std::string> drawn;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t word = std::min(random.below(40), random.below(40));  // the first are frequent
+      drawn.push_back("word" + std::string(1 + word % 7, static_cast<char>('a' + word % 20)));
+    }
+    return drawn;
+  };
+  std::vector<std::string> texts;
+  for (int document = 0; document < 3; ++document) {
+    std::string& text = texts.emplace_back();
+    for (int line = 0; line < 60; ++line) text += fmt::format("{}\n", fmt::join(words(9), " "));
+    memorize(folder_ / "store", std::to_string(document), text);
+  }
+  const MemoStore opened(folder_ / "store");
+  std::map<int64_t, int> asked_with;
+  for (int n = 0; n < 300; ++n) {
+    const std::string& text = texts[random.below(texts.size())];
+    std::vector<Word> asked = words_of(text);
+    const auto first = static_cast<int64_t>(random.below(asked.size() - 9));
+    asked = {asked.begin() + first, asked.begin() + first + 9};
+    for (int slips = n % 3; slips > 0; --slips) {
+      const size_t at = random.below(asked.size() - 1);
+      if (n % 4 == 0) std::swap(asked[at], asked[at + 1]);
+      if (n % 4 == 1) asked[at].text = words(1).front();
+      if (n % 4 == 2) asked.erase(asked.begin() + static_cast<int64_t>(at));
+      if (n % 4 == 3) asked.insert(asked.begin() + static_cast<int64_t>(at), asked[at / 2]);
+    }
+    std::vector<std::string> question;
+    for (const Word& word : asked) question.push_back(word.text);
+    const std::string typed = fmt::format("{}", fmt::join(question, " "));
+    if (question.size() < 8) continue;  // fewer differences are allowed
+    const Readings found = readings_of(opened, typed);
+    EXPECT_EQ(std::pair(found.differences, found.doubt), slow_differences(texts, typed)) << typed;
+    ++asked_with[found.differences];
+  }
+  EXPECT_EQ(asked_with.size(), 3u) << "none, one and two differences";
 }
 
 }  // namespace

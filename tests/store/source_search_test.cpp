@@ -55,13 +55,13 @@ TEST(SourceSearch, FindsNothingInNothing) {
 }
 
 RC_GTEST_PROP(SourceSearchProperty, AgreesWithLookingEverywhere, ()) {
-  const auto token = rc::gen::inRange(0, 3);
+  const auto token = rc::gen::inRange(0, *rc::gen::inRange(2, 8));
   const auto text = *rc::gen::container<Tokens>(token);
   const auto document = *rc::gen::container<Tokens>(token);
   const auto first = *rc::gen::inRange<size_t>(0, text.size() + 1);
   const auto shortest = *rc::gen::inRange<int64_t>(1, 4);
   SourceSearch search(text, first, shortest, 2);
-  search.read("document", pieces_of(document, *rc::gen::inRange<size_t>(1, 5)));
+  search.read("document", pieces_of(document, *rc::gen::inRange<size_t>(1, 12)));
   for (size_t t = first; t < text.size(); ++t) {
     std::vector<int64_t> lengths;
     for (size_t p = 0; p < document.size(); ++p) {

@@ -57,6 +57,33 @@ TEST(WordAlignment, AllowsWordsThatAreWrongMissingOrTooMany) {
   EXPECT_THAT(best("two bad worse five", false, text, 2), ElementsAre("two three four five"));
 }
 
+TEST(WordAlignment, SwappedNeighboursAreOneDifference) {
+  const std::string text = "one two three four five six";
+  EXPECT_THAT(best("two four three five", false, text), ElementsAre("two three four five"));
+  EXPECT_THAT(best("three two four", false, text), ElementsAre("two three four"));
+  EXPECT_TRUE(best("two five four three", false, text).empty()) << "more than neighbours";
+  EXPECT_THAT(best("one three two five four six", false, text, 2), ElementsAre(text));
+}
+
+TEST(WordAlignment, SaysHowManyWordsAnEquallyGoodMatchCanLack) {
+  const auto most_absent = [](const std::string& asked) {
+    WordAlignment alignment(words_of(asked), false);
+    int64_t most = -1;
+    for (const Word& word : words_of("one two three four five six"))
+      alignment.read(word, 2, [&](const WordMatch& match) {
+        if (match.end == 27) most = WordAlignment::most_absent(match);
+      });
+    return most;
+  };
+  EXPECT_EQ(most_absent("two three four five six"), 0);
+  EXPECT_EQ(most_absent("two three five six"), 0) << "one is missing: those asked for are there";
+  EXPECT_EQ(most_absent("two four three five six"), 0) << "swapped: they are there";
+  EXPECT_EQ(most_absent("two wrong four five six"), 1);
+  EXPECT_EQ(most_absent("two three extra four five six"), 1);
+  EXPECT_EQ(most_absent("two wrong worse five six"), 2);
+  EXPECT_EQ(most_absent("two four five wrong six"), 1);
+}
+
 TEST(WordAlignment, CountsTheWordsThatAreMissing) {
   const auto missing = [](const std::string& asked) {
     WordAlignment alignment(words_of(asked), false);
@@ -92,7 +119,8 @@ TEST(WordAlignment, BeginsAndEndsInsideWords) {
   EXPECT_TRUE(best("tery pa", false, text, 0).empty()) << "the last word has ended";
 }
 
-/// Edit distance of words to any part of a text that ends at each of its words.
+/// Edit distance of words, where neighbours may be swapped, to any part of a text that ends at each
+/// of its words.
 std::vector<int64_t> slow_differences(const std::vector<std::string>& words,
                                       const std::vector<std::string>& text) {
   std::vector<int64_t> least;
@@ -102,11 +130,15 @@ std::vector<int64_t> slow_differences(const std::vector<std::string>& words,
       const size_t n = end - begin;
       std::vector<std::vector<int64_t>> d(words.size() + 1, std::vector<int64_t>(n + 1));
       for (size_t i = 0; i <= words.size(); ++i)
-        for (size_t j = 0; j <= n; ++j)
+        for (size_t j = 0; j <= n; ++j) {
           d[i][j] = i == 0   ? static_cast<int64_t>(j)
                     : j == 0 ? static_cast<int64_t>(i)
                              : std::min({d[i - 1][j - 1] + (words[i - 1] != text[begin + j - 1]),
                                          d[i - 1][j] + 1, d[i][j - 1] + 1});
+          if (i > 1 && j > 1 && words[i - 1] == text[begin + j - 2] &&
+              words[i - 2] == text[begin + j - 1])
+            d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        }
       best = std::min(best, d[words.size()][n]);
     }
     least.push_back(best);
@@ -116,17 +148,18 @@ std::vector<int64_t> slow_differences(const std::vector<std::string>& words,
 
 TEST(WordAlignment, AgreesWithTheEditDistance) {
   RandomStream random(3);
-  const auto draw = [&](size_t count) {
+  const auto draw = [&](size_t count, uint64_t letters) {
     std::string text;
     for (size_t i = 0; i < count; ++i)
-      text += std::string(1, static_cast<char>('a' + random.below(3))) + " ";
+      text += std::string(1, static_cast<char>('a' + random.below(letters))) + " ";
     return text;
   };
-  for (int round = 0; round < 30; ++round) {
-    const std::string asked = draw(4), text = draw(12);
+  for (int round = 0; round < 60; ++round) {
+    const std::string asked = draw(4, 4), text = draw(12, 3);
     const auto expected = slow_differences(texts(asked), texts(text));
     std::vector<int64_t> found(expected.size(), 4);
     WordAlignment alignment(words_of(asked), false);
+    if (round % 2 == 1) alignment.restart({"d"});
     const auto words = words_of(text);
     for (size_t j = 0; j < words.size(); ++j)
       alignment.read(words[j], 4, [&](const WordMatch& match) { found[j] = match.differences; });

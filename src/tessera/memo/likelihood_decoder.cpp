@@ -37,6 +37,29 @@ double LikelihoodDecoder::noise_of(const WindowScores& scores, int64_t window) c
   return std::max(noise_, scores.noise(window));
 }
 
+/// [V]: of each token the largest log ratio that it was stored with the first windows, one or more,
+/// and its prior. bonus: added to the ratio of so many windows.
+std::vector<double> LikelihoodDecoder::largest_ratios(const WindowScores& scores,
+                                                      std::span<const double> log_prior,
+                                                      std::span<const double> bonus) const {
+  constexpr size_t kBlock = 512;  // tokens, whose numbers stay in the first-level cache
+  std::vector<double> ratios(log_prior.begin(), log_prior.end());
+  std::vector<double> largest(ratios.size(), kLogZero);
+  for (size_t first = 0; first < ratios.size(); first += kBlock) {
+    const size_t end = std::min(ratios.size(), first + kBlock);
+    for (size_t i = 0; i < bonus.size(); ++i) {
+      const auto j = static_cast<int64_t>(i);
+      const float* window = scores.window(j).data();
+      const double per_score = log_likelihood_ratio(1.5, noise_of(scores, j)), more = bonus[i];
+      for (size_t y = first; y < end; ++y) {
+        ratios[y] += per_score * (window[y] - 0.5);
+        largest[y] = std::max(largest[y], ratios[y] + more);
+      }
+    }
+  }
+  return largest;
+}
+
 /// Of no window yet: the tokens that may have been stored with one window at least, each with its
 /// prior.
 DepthMixture LikelihoodDecoder::candidates(const WindowScores& scores,
@@ -47,18 +70,10 @@ DepthMixture LikelihoodDecoder::candidates(const WindowScores& scores,
       "equal",
       scores.vocabulary(), log_prior.size());
   if (noise_ == 0) return DepthMixture({}, scores.windows());
-  std::vector<double> ratios(log_prior.begin(), log_prior.end());
-  std::vector<double> largest(log_prior.size(), kLogZero);
-  for (int64_t j = 0; j < scores.windows(); ++j) {
-    const float* window = scores.window(j).data();
-    const double noise = noise_of(scores, j);
-    for (size_t y = 0; y < ratios.size(); ++y) {
-      ratios[y] += log_likelihood_ratio(window[y], noise);
-      largest[y] = std::max(largest[y], ratios[y]);
-    }
-  }
+  const std::vector<double> no_bonus(static_cast<size_t>(scores.windows()), 0);
+  const std::vector<double> largest = largest_ratios(scores, log_prior, no_bonus);
   std::vector<DepthMixture::Candidate> found;
-  for (size_t y = 0; y < ratios.size(); ++y)
+  for (size_t y = 0; y < largest.size(); ++y)
     if (largest[y] > kNotStored)
       found.push_back({.token = static_cast<int32_t>(y), .log_ratio = log_prior[y]});
   return DepthMixture(std::move(found), scores.windows());
@@ -118,6 +133,15 @@ double LikelihoodDecoder::log_expected(int64_t m) {
   return static_cast<double>(1 - m) * std::numbers::ln10;
 }
 
+bool LikelihoodDecoder::may_be_stored(const WindowScores& scores, size_t token) const {
+  double log_ratio = log_prior_[token];
+  for (int64_t j = 0; j < scores.windows(); ++j) {
+    log_ratio += log_likelihood_ratio(scores.window(j)[token], noise_of(scores, j));
+    if (log_ratio > kNotStored) return true;
+  }
+  return false;
+}
+
 LikelihoodDecoder::Depth LikelihoodDecoder::depth_of(const WindowScores& scores, int32_t token,
                                                      int64_t m) const {
   const auto y = static_cast<size_t>(token);
@@ -137,24 +161,17 @@ std::vector<LikelihoodDecoder::Depth> LikelihoodDecoder::depths(const WindowScor
                                                                 int64_t m, double within) const {
   if (noise_ == 0) return {};
   // What no log_probability is above, without an exponential: most tokens are far below the best.
-  const auto V = log_prior_.size();
-  std::vector<double> ratios = log_prior_, largest(V, kLogZero), bounds(V, kLogZero);
-  for (int64_t i = 1; i <= scores.windows(); ++i) {
-    const float* window = scores.window(i - 1).data();
-    const double noise = noise_of(scores, i - 1), expected = i < m ? kLogZero : log_expected(i);
-    for (size_t y = 0; y < V; ++y) {
-      ratios[y] += log_likelihood_ratio(window[y], noise);
-      largest[y] = std::max(largest[y], ratios[y]);
-      bounds[y] = std::max(bounds[y], ratios[y] + expected);
-    }
-  }
+  std::vector<double> expected;
+  for (int64_t i = 1; i <= scores.windows(); ++i)
+    expected.push_back(i < m ? kLogZero : log_expected(i));
+  const std::vector<double> bounds = largest_ratios(scores, log_prior_, expected);
   const auto token_of = [](size_t y) { return static_cast<int32_t>(y); };
   const auto first = static_cast<size_t>(std::ranges::max_element(bounds) - bounds.begin());
   const double log_terms = std::log(static_cast<double>(scores.windows()));
   const double least = depth_of(scores, token_of(first), m).log_probability - within;
   std::vector<Depth> found;
-  for (size_t y = 0; y < V; ++y)
-    if (largest[y] > kNotStored && bounds[y] + log_terms > least)
+  for (size_t y = 0; y < bounds.size(); ++y)
+    if (bounds[y] + log_terms > least && may_be_stored(scores, y))
       found.push_back(depth_of(scores, token_of(y), m));
   if (found.empty()) return found;
   const double best = std::ranges::max_element(found, {}, &Depth::log_probability)->log_probability;

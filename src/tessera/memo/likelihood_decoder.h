@@ -75,6 +75,9 @@ class LikelihoodDecoder {
 
  private:
   Depth depth_of(const WindowScores& scores, int32_t token, int64_t m) const;
+  bool may_be_stored(const WindowScores& scores, size_t token) const;
+  std::vector<double> largest_ratios(const WindowScores& scores, std::span<const double> log_prior,
+                                     std::span<const double> bonus) const;
   DepthMixture candidates(const WindowScores& scores, std::span<const double> log_prior) const;
   DepthMixture mixture(const WindowScores& scores) const;
   void add_window(DepthMixture& mixture, const WindowScores& scores, int64_t window) const;

@@ -71,10 +71,11 @@ struct FoundPassage {
   std::string text;  ///< an excerpt, the words found in [brackets]
 };
 
-/// A part of a document's text.
+/// A part of a document's text that may have some words in a row.
 struct Neighbourhood {
   int64_t document = 0;  ///< its number
-  std::string text;
+  std::string text = {};
+  uint64_t words = 0;  ///< a bit each: those that are among them there, in any form
 };
 
 /// The source of truth of a store: its documents, their tokens, and a journal of the changes that

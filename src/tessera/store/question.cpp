@@ -54,12 +54,13 @@ class BestPlaces {
   explicit BestPlaces(const LastWords& last)
       : words_(last.words.size()),
         most_(differences_allowed(words_)),
+        most_absent_(static_cast<size_t>(most_)),
         alignment_(last.words, last.tail.empty()) {}
 
-  /// read(append): appends the bytes of a text that `place` is in.
+  /// read(append): appends the bytes of a text that `place` is in, which lacks these words.
   template <typename Read>
-  void add(const Place& place, Read&& read) {
-    alignment_.restart();
+  void add(const Place& place, const std::vector<std::string>& absent, Read&& read) {
+    alignment_.restart(absent);
     const auto take_match = [&](const WordMatch& match) {
       if (!is_enough(match, words_)) return;
       const auto rank = [](const WordMatch& of) { return std::pair(of.differences, of.doubt); };
@@ -67,6 +68,7 @@ class BestPlaces {
       if (!places_.empty() && rank(match) < rank(places_.front().match)) places_.clear();
       if (places_.size() < kPlaces) places_.push_back({place.document, match, place.part});
       most_ = match.differences;
+      most_absent_ = static_cast<size_t>(WordAlignment::most_absent(match));
     };
     const auto take_word = [&](const Word& word) { alignment_.read(word, most_, take_match); };
     WordCutter cutter;
@@ -74,8 +76,8 @@ class BestPlaces {
     cutter.finish(take_word);
   }
 
-  /// Differences that a further place may have.
-  int64_t most() const { return most_; }
+  /// How many of the words a further place may lack.
+  size_t most_absent() const { return most_absent_; }
 
   /// In the order of the documents.
   std::vector<Place> take() {
@@ -85,7 +87,8 @@ class BestPlaces {
 
  private:
   size_t words_;
-  int64_t most_;
+  int64_t most_;  // differences that a further place may have
+  size_t most_absent_;
   WordAlignment alignment_;
   std::vector<Place> places_;
 };
@@ -115,21 +118,25 @@ std::vector<Place> best_places(const MemoStore& store, const std::vector<StoredD
                                const LastWords& last) {
   BestPlaces places(last);
   const std::vector<std::string> words = indexed_words(last.words);
-  const auto missing = static_cast<size_t>(differences_allowed(last.words.size()));
-  if (words.size() > missing && store.ledger().searchable()) {
-    store.ledger().visit_neighbourhoods(words, words.size() - missing, [&](Neighbourhood&& part) {
-      const auto document =
-          std::ranges::lower_bound(documents, part.document, {}, &StoredDocument::number);
-      if (document == documents.end() || document->number != part.document) refuse_index(store);
-      const auto text = std::make_shared<const std::string>(std::move(part.text));
-      places.add({static_cast<size_t>(document - documents.begin()), {}, text},
-                 [&](auto&& append) { append(*text); });
-      return words.size() - std::min(missing, static_cast<size_t>(places.most()));
-    });
+  const size_t most_absent = places.most_absent();
+  if (words.size() > most_absent && store.ledger().searchable()) {
+    store.ledger().visit_neighbourhoods(
+        words, words.size() - most_absent, [&](Neighbourhood&& part) {
+          const auto document =
+              std::ranges::lower_bound(documents, part.document, {}, &StoredDocument::number);
+          if (document == documents.end() || document->number != part.document) refuse_index(store);
+          const auto text = std::make_shared<const std::string>(std::move(part.text));
+          std::vector<std::string> absent;
+          for (size_t i = 0; i < words.size(); ++i)
+            if ((part.words >> i & 1) == 0) absent.push_back(words[i]);
+          places.add({static_cast<size_t>(document - documents.begin()), {}, text}, absent,
+                     [&](auto&& append) { append(*text); });
+          return words.size() - places.most_absent();
+        });
     return places.take();
   }
   for (size_t n = 0; n < documents.size(); ++n)
-    places.add({n, {}}, [&](auto&& append) {
+    places.add({n, {}}, {}, [&](auto&& append) {
       read_text(store, documents[n], [&](int32_t, std::string_view bytes) { append(bytes); });
     });
   return places.take();

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kBusyMilliseconds = 10000;
 constexpr int kLongestValue = 16 << 20;        // bytes; more than any row of a ledger
+constexpr int kCachedKib = 64 << 10;           // at most, of pages that were read
 constexpr int kInstructionsBetweenLooks = 10;  // of a statement, at whether to go on
 constexpr int kManner = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
 
@@ -70,6 +71,7 @@ Database::Database(const std::filesystem::path& path, Access access) : path_(pat
   ::sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   ::sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   execute("PRAGMA cell_size_check = ON");
+  execute(fmt::format("PRAGMA cache_size = -{}", kCachedKib));
 }
 
 void Database::interrupt_when(std::function<bool()> condition) {

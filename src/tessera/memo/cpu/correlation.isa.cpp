@@ -90,6 +90,37 @@ constexpr int64_t kBlockRows = 32;  // that stay in the second-level cache for a
 constexpr int64_t kColumns = 2048;  // of them, and of the sums
 constexpr int64_t kQueries = 4;     // whose sums are in registers
 
+/// Fetches columns of some rows into the second-level cache, one row after the other: rows that are
+/// multiplied side by side are more streams than a processor foresees.
+class RowsAhead {
+ public:
+  /// The rows after so many from `row` on, or the matrix's last ones.
+  template <typename Entry>
+  RowsAhead(const CorrelationRead<Entry>& f, int64_t row, int64_t rows, int64_t column,
+            int64_t count)
+      : begin_(reinterpret_cast<const char*>(
+            f.entries + smaller(row + rows, f.rows - rows) * f.columns + column)),
+        size_(count * static_cast<int64_t>(sizeof(Entry))),
+        stride_(f.columns * static_cast<int64_t>(sizeof(Entry))) {}
+
+  /// To be called for each vector of as many entries as fill half of one.
+  template <int64_t rows>
+  void fetch() {
+    constexpr int64_t kLine = 64;
+    for (int64_t line = 0; line < rows * (TESSERA_VECTOR_BYTES / 2) / kLine; ++line) {
+      __builtin_prefetch(begin_ + fetched_, 0, 2);
+      fetched_ += kLine;
+      if (fetched_ < size_) continue;
+      fetched_ = 0;
+      begin_ += stride_;
+    }
+  }
+
+ private:
+  const char* begin_;  // of the row
+  int64_t size_, stride_, fetched_ = 0;
+};
+
 /// Adds `rows` rows of entries, each times its number in every query, to the sums. Doubles hold
 /// them exactly: 2^31 times 2^7 times 2^15 rows is 2^53.
 template <int64_t queries, int64_t rows>
@@ -99,8 +130,10 @@ void add_rows(const CorrelationRead<int32_t>& f, const int8_t* keys, int64_t row
   for (int64_t q = 0; q < queries; ++q)
     for (int64_t r = 0; r < rows; ++r) factors[q][r] = keys[q * f.rows + row + r];
   const int32_t* entries = f.entries + row * f.columns + column;
+  RowsAhead ahead(f, row, rows, column, count);
   int64_t j = 0;
   for (; j + kDoubles <= count; j += kDoubles) {
+    ahead.fetch<rows>();
     Doubles total[queries];
     for (int64_t q = 0; q < queries; ++q)
       total[q] = *reinterpret_cast<const Doubles*>(sums + q * kColumns + j);
@@ -137,8 +170,10 @@ void add_short_rows(const CorrelationRead<int16_t>& f, const int8_t* keys, int64
   for (int64_t q = 0; q < queries; ++q)
     for (int64_t r = 0; r < rows; ++r) factors[q][r] = keys[q * f.rows + row + r];
   const int16_t* entries = f.entries + row * f.columns + column;
+  RowsAhead ahead(f, row, rows, column, count);
   int64_t j = 0;
   for (; j + kIntegers <= count; j += kIntegers) {
+    ahead.fetch<rows>();
     Integers total[queries];
     for (int64_t q = 0; q < queries; ++q)
       total[q] = *reinterpret_cast<const UnalignedIntegers*>(&sums[q][j]);
@@ -160,14 +195,13 @@ template <int64_t queries>
 void add_block(const CorrelationRead<int16_t>& f, int64_t query, int64_t row, int64_t rows,
                int64_t column, int64_t count, double* sums) {
   static_assert(kBlockRows << (15 + 7) < INT32_MAX);
-  constexpr int64_t kShortRows = 4;
   const int8_t* keys = f.keys + query * f.rows;
   int32_t whole[queries][kColumns];
   for (int64_t q = 0; q < queries; ++q)
     for (int64_t j = 0; j < count; ++j) whole[q][j] = 0;
   const int64_t end = row + rows;
-  for (; row + kShortRows <= end; row += kShortRows)
-    add_short_rows<queries, kShortRows>(f, keys, row, column, count, whole);
+  for (; row + kRows <= end; row += kRows)
+    add_short_rows<queries, kRows>(f, keys, row, column, count, whole);
   for (; row < end; ++row) add_short_rows<queries, 1>(f, keys, row, column, count, whole);
   for (int64_t q = 0; q < queries; ++q)
     for (int64_t j = 0; j < count; ++j) sums[q * kColumns + j] += whole[q][j];

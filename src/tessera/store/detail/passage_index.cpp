@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
-#include <map>
 #include <utility>
 
 #include "tessera/data/utf8.h"
@@ -49,33 +48,59 @@ std::string any_word_of(std::string_view question) {
   return query;
 }
 
-/// Passages in a row, and how many different words of a question two of them have.
-struct PassageRange {
-  int64_t first, last;
-  size_t words;
+/// A passage, and which words of a question it has, a bit each.
+struct PassageWords {
+  int64_t passage;
+  uint64_t words;
 };
 
-/// Where two passages in a row have at least `least` of these words: with one on either side.
+/// The passages that have any of these words, in order.
+std::vector<PassageWords> passages_with(const sqlite::Database& ledger,
+                                        const std::vector<std::string>& words) {
+  std::vector<PassageWords> found;
+  Statement rows(ledger, "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid",
+                 std::string_view());
+  for (size_t word = 0; word < words.size(); ++word) {
+    const auto before = static_cast<int64_t>(found.size());
+    rows.bind_all(std::string_view('"' + words[word] + '"'));
+    while (rows.step()) found.push_back({rows.integer(0), uint64_t{1} << word});
+    std::ranges::inplace_merge(found, found.begin() + before, {}, &PassageWords::passage);
+  }
+  std::vector<PassageWords> passages;
+  for (const auto& [passage, word] : found)
+    if (!passages.empty() && passages.back().passage == passage)
+      passages.back().words |= word;
+    else
+      passages.push_back({passage, word});
+  return passages;
+}
+
+/// Passages in a row, and which words of a question two of them have.
+struct PassageRange {
+  int64_t first, last;
+  uint64_t words;
+
+  size_t count() const { return static_cast<size_t>(std::popcount(words)); }
+};
+
+/// Where two passages in a row have at least `least` of these words: with one on either side. Those
+/// with most words come first.
 std::vector<PassageRange> ranges_with(const sqlite::Database& ledger,
                                       const std::vector<std::string>& words, size_t least) {
-  std::map<int64_t, uint64_t> held;  // from passage to which words it has, a bit each
-  for (size_t word = 0; word < words.size(); ++word) {
-    Statement rows(ledger, "SELECT rowid FROM words WHERE words MATCH ?1", '"' + words[word] + '"');
-    while (rows.step()) held[rows.integer(0)] |= uint64_t{1} << word;
-  }
+  const std::vector<PassageWords> passages = passages_with(ledger, words);
   std::vector<PassageRange> ranges;
-  for (auto passage = held.begin(); passage != held.end(); ++passage) {
+  for (auto passage = passages.begin(); passage != passages.end(); ++passage) {
     const auto next = std::next(passage);
-    const bool in_a_row = next != held.end() && next->first == passage->first + 1;
-    const uint64_t both = passage->second | (in_a_row ? next->second : 0);
-    const auto count = static_cast<size_t>(std::popcount(both));
-    if (count < least) continue;
-    const int64_t first = passage->first - 1, last = passage->first + 2;
-    if (!ranges.empty() && ranges.back().last >= first)
-      ranges.back() = {ranges.back().first, last, std::max(ranges.back().words, count)};
+    const bool in_a_row = next != passages.end() && next->passage == passage->passage + 1;
+    PassageRange range = {passage->passage - 1, passage->passage + 2, passage->words};
+    if (in_a_row) range.words |= next->words;
+    if (range.count() < least) continue;
+    if (!ranges.empty() && ranges.back().words == range.words && ranges.back().last >= range.first)
+      ranges.back().last = range.last;
     else
-      ranges.push_back({first, last, count});
+      ranges.push_back(range);
   }
+  std::ranges::stable_sort(ranges, std::greater(), &PassageRange::count);
   return ranges;
 }
 
@@ -144,19 +169,18 @@ std::vector<FoundPassage> find_passages(const sqlite::Database& ledger, std::str
 
 void visit_neighbourhoods(const sqlite::Database& ledger, const std::vector<std::string>& words,
                           size_t least, const std::function<size_t(Neighbourhood&&)>& visit) {
-  std::vector<PassageRange> ranges = ranges_with(ledger, words, least);
-  std::ranges::stable_sort(ranges, std::greater(), &PassageRange::words);
+  const std::vector<PassageRange> ranges = ranges_with(ledger, words, least);
   Statement rows(ledger,
                  "SELECT p.document, w.text FROM passages p JOIN words w ON w.rowid = p.number "
                  "WHERE p.number BETWEEN ?1 AND ?2 ORDER BY p.number",
                  int64_t{0}, int64_t{0});
   for (const PassageRange& range : ranges) {
-    if (range.words < least) return;
+    if (range.count() < least) return;
     rows.bind_all(range.first, range.last);
-    Neighbourhood place;
+    Neighbourhood place = {.words = range.words};
     while (rows.step()) {
       if (rows.integer(0) != place.document && !place.text.empty())
-        least = std::max(least, visit(std::exchange(place, {})));
+        least = std::max(least, visit(std::exchange(place, {.words = range.words})));
       place.document = rows.integer(0);
       place.text += rows.text(1);
     }

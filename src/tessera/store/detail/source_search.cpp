@@ -58,20 +58,35 @@ SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t 
     has_pair_[hash_of_pair(text[place - 1], text[place])] = 1;
 }
 
+/// Of as many pairs in a row as a source has at least, one in each `shortest` is looked at; if the
+/// text has it, those around it are, too.
 void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) {
   std::ranges::fill(runs_, Run{});
+  const auto step = static_cast<size_t>(shortest_);
   int64_t position = 0;
-  int32_t before = -1;
-  for (auto piece = pieces(); !piece.empty(); piece = pieces())
-    for (const int32_t token : piece) {
-      if (has_pair_[hash_of_pair(before, token)] != 0) see(id, position, before, token);
-      ++position;
-      before = token;
-    }
+  int32_t last = -1;  // of the piece before
+  for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
+    size_t seen = 0;
+    const auto see_until = [&](size_t first, size_t end) {
+      for (seen = std::max(seen, first); seen < end; ++seen)
+        see(id, position + static_cast<int64_t>(seen), seen == 0 ? last : piece[seen - 1],
+            piece[seen]);
+    };
+    for (size_t i = 0; i < piece.size(); i += step)
+      if (may_have(i == 0 ? last : piece[i - 1], piece[i]))
+        see_until(i < step ? 0 : i - step + 1, std::min(piece.size(), i + step));
+    see_until(piece.size() - std::min(piece.size(), step), piece.size());
+    position += static_cast<int64_t>(piece.size());
+    last = piece.back();
+  }
+}
+
+bool SourceSearch::may_have(int32_t before, int32_t token) const {
+  return has_pair_[hash_of_pair(before, token)] != 0;
 }
 
 void SourceSearch::see(const std::string& id, int64_t position, int32_t before, int32_t token) {
-  if (static_cast<size_t>(token) >= places_.size()) return;
+  if (!may_have(before, token) || static_cast<size_t>(token) >= places_.size()) return;
   // Last place first, so that the run before each place is still that of the previous position.
   for (const size_t place : places_[static_cast<size_t>(token)]) {
     if (place == 0 || text_[place - 1] != before) continue;

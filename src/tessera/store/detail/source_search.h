@@ -32,7 +32,9 @@ class SourceSearch {
     int64_t position = -2, length = 0;
   };
 
-  /// A pair of tokens that the text has, unless its hash alone is that of one.
+  /// Whether the text has this pair of tokens, or one with the same hash.
+  bool may_have(int32_t before, int32_t token) const;
+  /// The next pair of tokens that may belong to a source.
   void see(const std::string& id, int64_t position, int32_t before, int32_t token);
   void take(TokenSources& sources, const std::string& id, int64_t position, int64_t matched) const;
 

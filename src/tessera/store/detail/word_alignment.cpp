@@ -8,9 +8,10 @@ namespace tessera::store {
 namespace {
 
 // Costs. Between matches of equally many differences, the one that has more of the words asked for
-// is better: of a word that is missing all are there, and one that is wrong is one word less on
-// either side.
-constexpr int64_t kMissing = 64, kTooMany = kMissing + 2, kWrong = kMissing + 4, kPart = 1;
+// is better: where one is missing or two are swapped all are there, and one that is wrong is one
+// word less on either side.
+constexpr int64_t kMissing = 64, kSwapped = kMissing + 1, kTooMany = kMissing + 2,
+                  kWrong = kMissing + 4, kPart = 1;
 
 bool is_word_alone(char32_t character) {
   if (character < 0x0E00) return false;
@@ -64,10 +65,21 @@ WordAlignment::WordAlignment(const std::vector<Word>& words, bool cut) : cut_(cu
   restart();
 }
 
-void WordAlignment::restart() {
-  cells_.assign(words_.size() + 1, {});
-  for (size_t i = 0; i < cells_.size(); ++i) cells_[i].cost = kTooMany * static_cast<int64_t>(i);
-  reach_ = words_.size();
+void WordAlignment::restart(const std::vector<std::string>& absent) {
+  for (Row* row : {&row_, &last_, &last_but_one_}) row->cells.assign(words_.size() + 1, {});
+  for (size_t i = 0; i <= words_.size(); ++i)
+    row_.cells[i].cost = kTooMany * static_cast<int64_t>(i);
+  row_.reach = words_.size();
+  last_word_.clear();
+  least_behind_.assign(words_.size() + 1, 0);
+  for (size_t i = words_.size(); i-- > 0;) {
+    const bool lacks = std::ranges::find(absent, words_[i]) != absent.end();
+    least_behind_[i] = least_behind_[i + 1] + (lacks ? kTooMany : 0);
+  }
+}
+
+int64_t WordAlignment::most_absent(const WordMatch& match) {
+  return (match.differences * kMissing + match.doubt) / kTooMany;
 }
 
 int64_t WordAlignment::cost_of(size_t i, const Word& word) const {
@@ -79,35 +91,53 @@ int64_t WordAlignment::cost_of(size_t i, const Word& word) const {
   return kWrong;
 }
 
+/// The cheapest way to match the first i >= 1 words with what ends at this word of the document.
+WordAlignment::Cell WordAlignment::best_of(size_t i, const Word& word) const {
+  static constexpr Cell kOutOfReach = {.cost = int64_t{1} << 62};
+  const auto cell_of = [&](const Row& row, size_t words) -> const Cell& {
+    return words > row.reach ? kOutOfReach : row.cells[words];
+  };
+  const Cell& matched = cell_of(last_, i - 1);
+  const int64_t cost = cost_of(i - 1, word);
+  Cell best = {matched.cost + cost, matched.begin, word.end, matched.missing};
+  if (cost == kPart) {  // of the document's word only the part that was asked for
+    const auto part = static_cast<int64_t>(words_[i - 1].size());
+    if (i == 1 && word.text.ends_with(words_[0]))
+      best.begin = word.end - part;
+    else
+      best.end = word.begin + part;
+  }
+  const Cell& before = cell_of(last_, i);
+  if (before.cost + kMissing < best.cost)  // the document has a word more
+    best = {before.cost + kMissing, before.begin, before.end, before.missing + 1};
+  const Cell& shorter = row_.cells[i - 1];
+  if (i > 1 && shorter.cost + kTooMany < best.cost)  // the question has a word more
+    best = {shorter.cost + kTooMany, shorter.begin, shorter.end, shorter.missing};
+  if (i > 1 && cost == kWrong && words_[i - 2] == word.text && words_[i - 1] == last_word_) {
+    const Cell& swapped = cell_of(last_but_one_, i - 2);
+    if (swapped.cost + kSwapped < best.cost)
+      best = {swapped.cost + kSwapped, swapped.begin, word.end, swapped.missing};
+  }
+  return best;
+}
+
 void WordAlignment::read(const Word& word, int64_t most,
                          const std::function<void(const WordMatch&)>& take) {
-  const int64_t bound = kMissing * (most + 1);  // costs too much
-  const size_t reached = reach_;
-  reach_ = 0;
-  Cell diagonal = {0, word.begin, word.begin};  // cells_[i - 1] before this word
-  for (size_t i = 1; i < cells_.size(); ++i) {
-    if (i > reached + 1 && cells_[i - 1].cost + kTooMany >= bound) break;
-    const Cell before = i > reached ? Cell{bound} : cells_[i];
-    const int64_t cost = cost_of(i - 1, word);
-    Cell best = {diagonal.cost + cost, diagonal.begin, word.end, diagonal.missing};
-    if (cost == kPart) {  // of the document's word only the part that was asked for
-      const auto part = static_cast<int64_t>(words_[i - 1].size());
-      if (i == 1 && word.text.ends_with(words_[0]))
-        best.begin = word.end - part;
-      else
-        best.end = word.begin + part;
-    }
-    if (before.cost + kMissing < best.cost)  // the document has a word more
-      best = {before.cost + kMissing, before.begin, before.end, before.missing + 1};
-    const Cell& shorter = cells_[i - 1];
-    if (i > 1 && shorter.cost + kTooMany < best.cost)  // the question has a word more
-      best = {shorter.cost + kTooMany, shorter.begin, shorter.end, shorter.missing};
-    diagonal = before;
-    cells_[i] = best;
-    if (best.cost < bound) reach_ = i;
+  const auto can_match = [&](size_t i, int64_t cost) {
+    return cost + least_behind_[i] < kMissing * (most + 1);
+  };
+  std::swap(last_but_one_, last_);
+  std::swap(last_, row_);
+  last_.cells[0] = {0, word.begin, word.begin};
+  row_.reach = 0;
+  for (size_t i = 1; i <= words_.size(); ++i) {
+    if (i > last_.reach + 1 && !can_match(i, row_.cells[i - 1].cost + kTooMany)) break;
+    row_.cells[i] = best_of(i, word);
+    if (can_match(i, row_.cells[i].cost)) row_.reach = i;
   }
-  if (reach_ < words_.size()) return;
-  const Cell& all = cells_.back();
+  last_word_ = word.text;
+  if (row_.reach < words_.size()) return;
+  const Cell& all = row_.cells.back();
   if (all.end > word.begin)
     take({all.begin, all.end, all.cost / kMissing, all.missing, all.cost % kMissing});
 }
