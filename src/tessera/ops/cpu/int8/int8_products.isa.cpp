@@ -99,26 +99,41 @@ Integers offsets_of(Bytes x) {
   return kOffset == 0 ? Integers{} : -add_weighted(Integers{}, Bytes{} + uint8_t{kOffset}, x);
 }
 
-/// sums[i * kLanes]: vector v + i of f.x times a row of weights, lane by lane.
-template <int vectors>
+/// sums[i * kLanes + r]: vector v + i of f.x times row r of some weights, lane by lane. Several
+/// rows side by side are more streams than a processor foresees: those after them are fetched.
+template <int vectors, int rows>
 void lane_products(const Int8Products& f, int64_t v, const int8_t* row, Vector* sums) {
-  const int64_t blocks = f.x.blocks();
+  const int64_t blocks = f.x.blocks(), pitch = row_bytes(f);
   const int8_t* x = f.x.values + v * blocks * kWeightBlock;
-  Vector totals[vectors] = {}, scales[vectors];
+  auto ahead = reinterpret_cast<uintptr_t>(row + rows * pitch);
+  Vector totals[rows][vectors] = {}, scales[rows][vectors];
   const auto add_chunk = [&](int64_t k, int64_t chunk, auto load_at) {
-    const Bytes weights = without_sign(load_at(row + k));
-#pragma GCC unroll 4
+    Bytes factors[vectors];
+    Integers offsets[vectors];
     for (int i = 0; i < vectors; ++i) {
-      const Bytes factors = load_at(x + i * blocks * kWeightBlock + k);
-      totals[i] +=
-          as_floats(add_weighted(offsets_of(factors), weights, factors)) * spread(scales[i], chunk);
+      factors[i] = load_at(x + i * blocks * kWeightBlock + k);
+      offsets[i] = offsets_of(factors[i]);
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+      if constexpr (rows > 1) {
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
+        ahead += kChunk;
+      }
+      const Bytes weights = without_sign(load_at(row + r * pitch + k));
+#pragma GCC unroll 4
+      for (int i = 0; i < vectors; ++i)
+        totals[r][i] +=
+            as_floats(add_weighted(offsets[i], weights, factors[i])) * spread(scales[r][i], chunk);
     }
   };
   for (int64_t b = 0; b < blocks; b += kLanes) {
     const int64_t count = smaller(kLanes, blocks - b), length = count * kWeightBlock;
-    const Vector of_row = load_part(scales_of(f, row) + b, count);
-    for (int i = 0; i < vectors; ++i)
-      scales[i] = of_row * load_part(f.x.scales + (v + i) * blocks + b, count);
+    for (int r = 0; r < rows; ++r) {
+      const Vector of_row = load_part(scales_of(f, row + r * pitch) + b, count);
+      for (int i = 0; i < vectors; ++i)
+        scales[r][i] = of_row * load_part(f.x.scales + (v + i) * blocks + b, count);
+    }
     int64_t k = 0, chunk = 0;
     for (; k + kChunk <= length; k += kChunk, ++chunk)
       add_chunk(b * kWeightBlock + k, chunk,
@@ -127,16 +142,21 @@ void lane_products(const Int8Products& f, int64_t v, const int8_t* row, Vector* 
       add_chunk(b * kWeightBlock + k, chunk,
                 [rest = length - k](const int8_t* p) { return load_bytes_part(p, rest); });
   }
-  for (int i = 0; i < vectors; ++i) sums[i * kLanes] = totals[i];
+  for (int r = 0; r < rows; ++r)
+    for (int i = 0; i < vectors; ++i) sums[i * kLanes + r] = totals[r][i];
 }
 
 /// `count` <= kLanes outputs from o on, of vectors from v on.
 template <int vectors>
 void multiply_columns(const Int8Products& f, int64_t v, int64_t o, int64_t count) {
+  constexpr int kRows = vectors == 1 ? 1 : 4;  // one vector waits for the rows alone: one stream
   Vector totals[vectors * kLanes];
   if (count < kLanes) std::memset(totals, 0, sizeof totals);
-  for (int64_t r = 0; r < count; ++r)
-    lane_products<vectors>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
+  int64_t r = 0;
+  for (; r + kRows <= count; r += kRows)
+    lane_products<vectors, kRows>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
+  for (; r < count; ++r)
+    lane_products<vectors, 1>(f, v, f.weight + (o + r) * row_bytes(f), totals + r);
   for (int i = 0; i < vectors; ++i) {
     Vector y = sum_each<kLanes>(totals + i * kLanes);
     if (f.bias) y += load_part(f.bias + o, count);
