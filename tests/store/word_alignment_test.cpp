@@ -119,6 +119,15 @@ TEST(WordAlignment, BeginsAndEndsInsideWords) {
   EXPECT_TRUE(best("tery pa", false, text, 0).empty()) << "the last word has ended";
 }
 
+TEST(WordAlignment, AWordThatIsAbsentMayBePartOfOne) {
+  WordAlignment alignment(words_of("one wat two wat"), true);
+  alignment.restart({"wat"});
+  int64_t differences = -1;
+  for (const Word& word : words_of("one other two water"))
+    alignment.read(word, 1, [&](const WordMatch& match) { differences = match.differences; });
+  EXPECT_EQ(differences, 1);
+}
+
 /// Edit distance of words, where neighbours may be swapped, to any part of a text that ends at each
 /// of its words.
 std::vector<int64_t> slow_differences(const std::vector<std::string>& words,

@@ -73,7 +73,8 @@ void WordAlignment::restart(const std::vector<std::string>& absent) {
   last_word_.clear();
   least_behind_.assign(words_.size() + 1, 0);
   for (size_t i = words_.size(); i-- > 0;) {
-    const bool lacks = std::ranges::find(absent, words_[i]) != absent.end();
+    const bool may_be_part = cut_ && i + 1 == words_.size();
+    const bool lacks = !may_be_part && std::ranges::find(absent, words_[i]) != absent.end();
     least_behind_[i] = least_behind_[i + 1] + (lacks ? kTooMany : 0);
   }
 }
