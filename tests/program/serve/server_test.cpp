@@ -25,7 +25,8 @@ TEST(Server, AnswersOverASocketAndKeepsTheConnection) {
   Running running;
   Client client(running.server.port());
   for (int i = 0; i < 3; ++i) {
-    client.send(request("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2})"));
+    client.send(
+        request("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2,"ignore_eos":true})"));
     const std::string answer = client.receive("total_tokens\":4}}");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
     EXPECT_THAT(answer, HasSubstr("Content-Type: application/json"));
@@ -173,7 +174,9 @@ TEST(Server, KeysComeFromLines) {
 
 TEST(Server, CountsWhatItDoes) {
   Running running;
-  running.ask(request("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2})"), "}}");
+  running.ask(
+      request("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2,"ignore_eos":true})"),
+      "}}");
   running.ask(request("GET", "/nothing"));
   const std::string metrics = running.ask(request("GET", "/metrics"), "memory_bytes ");
   EXPECT_THAT(metrics, HasSubstr("Content-Type: text/plain; version=0.0.4"));

@@ -99,7 +99,8 @@ TEST_F(TlsServer, AnswersAndStreamsOverOneConnection) {
   TlsClient client(running.server.port(), path("cert.pem"));
   ASSERT_TRUE(client.connected);
   for (int i = 0; i < 3; ++i) {
-    client.send(request("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2})"));
+    client.send(
+        request("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2,"ignore_eos":true})"));
     EXPECT_THAT(client.receive("}}"), StartsWith("HTTP/1.1 200"));
   }
   client.send(request("POST", "/v1/completions",
