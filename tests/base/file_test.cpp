@@ -53,6 +53,16 @@ TEST(AtomicFile, CreatesItsFolderAndNamesWhatCannotBeWritten) {
   EXPECT_EQ(entries(folder.path()), 1u);
 }
 
+TEST(CreateFolders, MakesWhatIsMissingAndNamesWhatIsInTheWay) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 2; ++i) create_folders(folder / "a/b");
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "a/b"));
+  EXPECT_NO_THROW(create_folders(""));
+  write_file(folder / "file", "");
+  EXPECT_THAT(message_of<SystemError>([&] { create_folders(folder / "file/c"); }),
+              HasSubstr("file/c"));
+}
+
 TEST(IsThere, TellsAbsenceFromWhatCannotBeTold) {
   const TemporaryFolder folder;
   EXPECT_TRUE(is_there(folder.path()));

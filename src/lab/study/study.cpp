@@ -197,9 +197,7 @@ std::string describe_settings(const Study& study) {
 const std::filesystem::path& StudyContext::folder() const {
   if (!lock_) {
     check_folder();
-    std::error_code failure;
-    std::filesystem::create_directories(options_.folder, failure);
-    if (failure) throw SystemError(options_.folder.native(), "create", failure.value());
+    create_folders(options_.folder);
     lock_.emplace(options_.folder / "lock",
                   "another process is at this study; wait until it has ended, or name another "
                   "folder with --out");

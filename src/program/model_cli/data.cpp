@@ -47,7 +47,6 @@ size_t write_documents(const TextSource& source, const std::filesystem::path& fo
     if (!paths.insert(document_path(folder, source.name(i))).second)
       throw UsageError("--documents: two documents would both be written to {}",
                        document_path(folder, source.name(i)).string());
-  std::filesystem::create_directories(folder);
   size_t bytes = 0;
   source.for_each([&](const std::string& name, std::string_view text) {
     write_file(document_path(folder, name), text);

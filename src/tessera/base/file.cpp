@@ -54,11 +54,7 @@ bool is_still(const std::filesystem::path& path, int descriptor) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  if (path_.has_parent_path()) {
-    std::error_code failure;
-    std::filesystem::create_directories(path_.parent_path(), failure);
-    if (failure) throw SystemError(path_.parent_path().native(), "create", failure.value());
-  }
+  create_folders(path_.parent_path());
   temporary_ = path_.native() + std::string(kUnfinished) + "XXXXXX";
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
@@ -114,6 +110,13 @@ void remove_unfinished_files(const std::filesystem::path& folder) {
     if (mark != std::string::npos && mark + kUnfinished.size() + 6 == name.size())
       std::filesystem::remove(entry.path(), failure);
   }
+}
+
+void create_folders(const std::filesystem::path& folder) {
+  if (folder.empty()) return;
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw SystemError(folder.native(), "create", failure.value());
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {

@@ -10,8 +10,8 @@
 namespace tessera {
 
 /// A file that appears whole or not at all: bytes go to a temporary name beside `path`; commit()
-/// syncs them and renames. Destroyed without commit(), it leaves no trace. Every member throws
-/// SystemError (disk full, no permission).
+/// syncs them and renames. Destroyed without commit(), it leaves no trace but the folder, which is
+/// made where it is missing. Every member throws SystemError (disk full, no permission).
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -34,6 +34,10 @@ class AtomicFile {
 /// Removes from a folder what the AtomicFiles of killed processes left behind. Not while another
 /// process writes there.
 void remove_unfinished_files(const std::filesystem::path& folder);
+
+/// Makes a folder, and those above it, where they are missing. An empty path is the working folder.
+/// Throws SystemError.
+void create_folders(const std::filesystem::path& folder);
 
 /// Replaces the file's content atomically; creates the folder where it is missing.
 void write_file(const std::filesystem::path& path, std::string_view content);

@@ -222,7 +222,6 @@ void save_model(const std::filesystem::path& folder, const SequenceModel& model,
     tensors.emplace_back(item.key() + kScales, scales);
   }
   if (weights != ops::WeightType::kFloat32) json["weights"] = config::enum_name(weights);
-  std::filesystem::create_directories(folder);
   save_with_checksum(folder / kWeightFile, tensors);
   write_file(folder / kConfigFile, json.dump(2) + "\n");
 }

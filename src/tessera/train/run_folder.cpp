@@ -35,9 +35,7 @@ fs::path lock_path(const fs::path& folder, Start start) {
         "{} holds no run to resume; leave out --resume to start one, or name the run's folder with "
         "--out",
         folder.native());
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw SystemError(folder.native(), "create", failure.value());
+  create_folders(folder);
   return folder / "lock";
 }
 

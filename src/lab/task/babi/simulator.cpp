@@ -62,7 +62,6 @@ void write_babi_folder(const std::filesystem::path& folder, int64_t task, uint64
   check_range(sizes.training, 1, kMostQuestions, "babi: training questions");
   check_range(sizes.validation, 1, kMostQuestions, "babi: validation questions");
   check_range(sizes.test, 1, kMostQuestions, "babi: test questions");
-  std::filesystem::create_directories(folder);
   const auto write_split = [&](Split split, int64_t questions) {
     AtomicFile file(folder / babi_file_name(task, split));
     write_babi(task, split_seed(seed, split), questions,

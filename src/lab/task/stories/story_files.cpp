@@ -70,7 +70,6 @@ void write_story_folder(const std::filesystem::path& folder, uint64_t seed,
   check_range(sizes.words, 0, kMostStories * 100, "stories: words to train on");
   check_range(sizes.validation, 0, kMostStories, "stories: stories to validate on");
   check_range(sizes.questions, 0, 1'000'000, "stories: questions of a kind");
-  std::filesystem::create_directories(folder);
   const auto write_split = [&](const char* name, Split split, int64_t stories, int64_t words) {
     AtomicFile file(folder / name);
     write_stories(split_seed(seed, split), stories, words,

@@ -28,18 +28,12 @@ bool is_free(const std::filesystem::path& path) {
          (std::filesystem::is_directory(status) && std::filesystem::is_empty(path));
 }
 
-std::filesystem::path folder_above(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
 }  // namespace
 
 NewFolder::NewFolder(std::filesystem::path path) : path_(std::move(path)) {
   if (!path_.has_filename()) path_ = path_.parent_path();  // "store/" is "store"
   if (!is_free(path_)) throw UsageError("{} already exists; name a new folder", path_.native());
-  std::error_code failure;
-  std::filesystem::create_directories(folder_above(path_), failure);
-  if (failure) throw SystemError(folder_above(path_).native(), "create", failure.value());
+  create_folders(path_.parent_path());
   make();
 }
 
@@ -81,7 +75,7 @@ void NewFolder::commit() {
   const unsigned manner = replaces_ ? RENAME_EXCHANGE : 0;
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), manner) != 0)
     throw SystemError(path_.native(), replaces_ ? "replace" : "create", errno);
-  sync(folder_above(path_));
+  sync(path_.has_parent_path() ? path_.parent_path() : std::filesystem::path("."));
   if (replaces_) std::filesystem::remove_all(temporary_);
   temporary_.clear();
 }

@@ -123,6 +123,11 @@ inline int64_t padded_width(int64_t D) {
   return round_up(D, kLanes);
 }
 
+/// e^x, as exactly as weights are multiplied.
+inline Vector weight_of(Vector x) {
+  return exponential(x);
+}
+
 /// Nothing to set up: floats are multiplied by ordinary instructions.
 struct ProductUnit {
   ProductUnit() {}
@@ -204,8 +209,9 @@ struct WeightTile {
   explicit WeightTile(simd::Scratch& scratch)
       : elements(scratch.floats(kQueryBlock * kTileStride)) {}
   float* row(int64_t r) const { return elements + r * kTileStride; }
-  /// To be called between filling the rows and summing with them.
-  void finish(const Tile&) const {}
+  /// To be called between filling the rows and add_weighted_pairs(), or add_weighted_queries().
+  void to_sum_pairs(const Tile&) const {}
+  void to_sum_queries(const Tile&) const {}
 };
 
 /// scores = queries pairs^T, but for elements that no row of a panel reads.

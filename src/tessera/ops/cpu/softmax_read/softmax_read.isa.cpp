@@ -66,7 +66,7 @@ float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running
 
   Vector total{};
   for (int64_t j = 0; j < end; j += kLanes) {
-    const Vector weight = exponential(load(scores + j) - maximum);
+    const Vector weight = weight_of(load(scores + j) - maximum);
     total += weight;
     store(scores + j, weight);
   }
@@ -125,7 +125,7 @@ void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardWork& work)
       if (factor != 1)
         for (int64_t d = 0; d < width; ++d) work.result[r * width + d] *= factor;
     }
-    work.weights.finish(tile);
+    work.weights.to_sum_pairs(tile);
     add_weighted_pairs(tile, work.weights, work.values, work.result);
   }
   write_block(forward, tile, work.result, running);
@@ -147,7 +147,7 @@ void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, 
   const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
   for (int64_t j = 0; j < end; j += kLanes) {
     const Vector bias = step + (tile.bias(r) + slope * j - log_sum);
-    const Vector weight = exponential(load(scores + j) + bias);
+    const Vector weight = weight_of(load(scores + j) + bias);
     if (drops) {
       const Vector factor =
           dropout_factor(row_key, tile.dropout_threshold, tile.first_pair + j, kept);
@@ -212,8 +212,9 @@ void differentiate_block(const SoftmaxReadBackward& backward, Tile tile, Backwar
     for (int64_t r = 0; r < tile.rows; ++r)
       differentiate_row(tile, r, log_sums[r], delta[r], work.weights.row(r),
                         work.grad_scores.row(r));
-    work.weights.finish(tile);
-    work.grad_scores.finish(tile);
+    work.weights.to_sum_queries(tile);
+    work.grad_scores.to_sum_queries(tile);
+    work.grad_scores.to_sum_pairs(tile);
     add_weighted_queries(tile, work.weights, work.grad_output, work.grad_values);
     add_weighted_queries(tile, work.grad_scores, work.queries, work.grad_keys);
     add_weighted_pairs(tile, work.grad_scores, work.summed_keys, work.grad_queries);
