@@ -85,11 +85,11 @@ inline std::string read_text(const std::filesystem::path& path) {
 /// Sentences of a few words in an order that a small model learns something of.
 inline std::string small_text(int sentences) {
   const char* subjects[] = {"the cat", "a dog", "the old man", "my sister", "one small bird"};
-  const char* verbs[] = {"sees", "likes", "finds", "follows"};
+  const char* verbs[] = {"sees", "likes"};
   const char* objects[] = {"the river", "a red stone", "the long road", "three apples", "you"};
   std::string text;
   for (int i = 0; i < sentences; ++i)
-    text += std::string(subjects[i * 7 % 5]) + ' ' + verbs[i * i % 4] + ' ' +
+    text += std::string(subjects[i * 7 % 5]) + ' ' + verbs[i % 2] + ' ' +
             objects[(i * 3 + i / 5) % 5] + ".\n";
   return text;
 }
