@@ -14,8 +14,13 @@ void add_outer_products(std::span<const int8_t>, std::span<const int8_t>, int64_
   std::abort();
 }
 
-void read_outer_products(std::span<const int8_t>, const int32_t*, int64_t, int64_t, float*) {
+template <typename Entry>
+void read_outer_products(std::span<const int8_t>, const Entry*, int64_t, int64_t, float*) {
   std::abort();
 }
+template void read_outer_products(std::span<const int8_t>, const int16_t*, int64_t, int64_t,
+                                  float*);
+template void read_outer_products(std::span<const int8_t>, const int32_t*, int64_t, int64_t,
+                                  float*);
 
 }  // namespace tessera::memo

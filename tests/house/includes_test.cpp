@@ -215,15 +215,44 @@ TEST(House, WhatOnlyTheRoomNeedsStandsInDetail) {
   }
 }
 
+bool is_of_tensors(const std::string& header) {
+  static const std::regex torch("(torch|ATen|c10)/.*");
+  return std::regex_match(header, torch);
+}
+
 TEST(House, RoomsWithoutTensorsIncludeNoLibTorch) {
-  const std::regex torch("(torch|ATen|c10)/.*");
   for (const auto& [name, room] : declared_rooms()) {
     // Loops that are built once per instruction set see raw pointers only.
     const fs::path folder = room.tensors ? room.folder / "cpu" : room.folder;
     if (!fs::exists(folder)) continue;
     for (const auto& file : sources_of(folder))
       for (const auto& header : includes_of(file).foreign)
-        EXPECT_FALSE(std::regex_match(header, torch)) << file << " includes " << header;
+        EXPECT_FALSE(is_of_tensors(header)) << file << " includes " << header;
+  }
+}
+
+/// The files that the fuzz targets are built from, from the lists of their CMakeLists.txt.
+std::vector<fs::path> fuzzed_files() {
+  const std::string text =
+      tessera::read_file(tessera::test::source_folder() / "fuzz/CMakeLists.txt");
+  const std::regex folder(R"(set\((\w+_folder) \$\{PROJECT_SOURCE_DIR\}/([a-z_/]+)\))");
+  const std::regex file(R"(\$\{(\w+_folder)\}/([a-z_/]+\.cpp))");
+  std::map<std::string, fs::path> folders;
+  for (std::sregex_iterator it(text.begin(), text.end(), folder), end; it != end; ++it)
+    folders[(*it)[1]] = tessera::test::source_folder() / (*it)[2].str();
+  std::vector<fs::path> files;
+  for (std::sregex_iterator it(text.begin(), text.end(), file), end; it != end; ++it)
+    files.push_back(folders.at((*it)[1]) / (*it)[2].str());
+  return files;
+}
+
+TEST(House, FuzzTargetsAreBuiltFromFilesThatNeedNoTensors) {
+  const auto files = fuzzed_files();
+  ASSERT_GE(files.size(), 20u);
+  for (const auto& file : files) {
+    ASSERT_TRUE(fs::exists(file)) << file;
+    for (const std::string& header : includes_of(file).foreign)
+      EXPECT_FALSE(is_of_tensors(header)) << file << " includes " << header;
   }
 }
 

@@ -9,7 +9,7 @@
 #include "lab/task/babi/simulator.h"
 #include "lab/task/pong/pong_players.h"
 #include "lab/task/regbench/regbench_batch.h"
-#include "lab/task/sequence/sample_file.h"
+#include "lab/task/sequence/file_task.h"
 #include "lab/task/sequence/task_kinds.h"
 #include "lab/task/stories/story_files.h"
 #include "program/model_cli/model_verbs.h"

@@ -1,13 +1,17 @@
 #include "tessera/base/interrupt.h"
 
+#include <atomic>
 #include <csignal>
+#include <mutex>
 
 #include "tessera/base/error.h"
 
 namespace tessera {
 namespace {
 
-volatile std::sig_atomic_t requested = 0;
+std::atomic<bool> requested = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal's handler may set it");
+std::mutex mutex;  // of the number of guards, and of what is done with the signals
 int guards = 0;
 bool (*heard_otherwise)() = nullptr;
 
@@ -17,27 +21,29 @@ void let_signals_end_the_program() {
 }
 
 extern "C" void request_interrupt(int) {
-  requested = 1;
+  requested = true;
   let_signals_end_the_program();
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
+  const std::lock_guard lock(mutex);
   if (guards++ > 0) return;
-  requested = 0;
+  requested = false;
   std::signal(SIGINT, request_interrupt);
   std::signal(SIGTERM, request_interrupt);
 }
 
 InterruptGuard::~InterruptGuard() {
+  const std::lock_guard lock(mutex);
   if (--guards > 0) return;
   let_signals_end_the_program();
-  requested = 0;
+  requested = false;
 }
 
 bool InterruptGuard::interrupted() {
-  return requested != 0 || (heard_otherwise != nullptr && heard_otherwise());
+  return requested || (heard_otherwise != nullptr && heard_otherwise());
 }
 
 void InterruptGuard::also_ask(bool (*heard)()) {

@@ -5,9 +5,8 @@
 namespace tessera {
 
 /// While one lives, Ctrl-C (SIGINT) and SIGTERM set a flag instead of ending the program, so that a
-/// long job can save first; a second signal ends the program at once. Guards may be nested: the
-/// outermost one sets the signals up and puts them back. Guards are for the main thread, questions
-/// for any.
+/// long job can save first; a second signal ends the program at once. Of guards that live together,
+/// nested or in several threads, the first sets the signals up and the last puts them back.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -15,7 +14,7 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// Whether a signal has arrived since the outermost guard was made.
+  /// Whether a signal has arrived since the first of the guards was made.
   static bool interrupted();
   /// Throws Interrupted with this message where a signal has arrived.
   static void stop_if_interrupted(const std::string& message);

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/sample_file.h"
 #include "lab/task/sequence/task_kinds.h"
 #include "lab/task/sequence/task_learner.h"
 #include "tessera/base/error.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/task/sequence/sample_file.h"
+#include "lab/task/sequence/file_task.h"
 #include "lab/task/sequence/task_batch.h"
 #include "tessera/base/file.h"
 #include "tessera/tensor/tensor_file.h"
