@@ -29,7 +29,6 @@ struct GraphConfig {
   int64_t max_edges = 30;
   int64_t max_weight = 10;
   int64_t features = 40;
-  int64_t planning_steps = 1;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -40,7 +39,6 @@ struct GraphConfig {
           "maximum number of edges, where the nodes allow it; a batch shares both numbers");
     field("max_weight", max_weight, "weights are whole numbers from 1 on");
     field("features", features, "features that nodes are named by: width of a one-hot vector");
-    field("planning_steps", planning_steps, "rows of zeros between the question and its answer");
   }
 };
 

@@ -52,7 +52,6 @@ GraphTask::GraphTask(std::string_view name, const GraphConfig& config) : config_
   check_range(config.max_edges, 1, 65536, what("max_edges"));
   check_range(config.min_edges, 1, config.max_edges, what("min_edges"));
   check_range(config.max_weight, 1, 1'000'000, what("max_weight"));
-  check_range(config.planning_steps, 1, 1000, what("planning_steps"));
 }
 
 TaskShape GraphTask::shape() const {
@@ -93,7 +92,7 @@ void GraphTask::answer_with_nodes(TaskSample& sample, const NamedGraph& named,
   std::vector<int64_t> classes;
   for (int64_t node : nodes) classes.push_back(named.features[static_cast<size_t>(node)]);
   classes.push_back(config_.features);
-  for (int64_t step = 0; step < config_.planning_steps; ++step) sample.add_row(shape().input_width);
+  sample.add_row(shape().input_width);
   sample.answer_with_classes(classes, shape().input_width);
 }
 

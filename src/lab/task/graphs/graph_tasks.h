@@ -17,9 +17,8 @@ struct NamedGraph {
 /// edges and of the answer, ties, and how an answer ends. Chosen here:
 ///   - an input row per edge, in random order and direction: one-hot features of both nodes, then
 ///     weight / max_weight in one channel; 2 · features + 1 channels;
-///   - then rows of zeros, one or more in which to plan (Graves et al. 2016 have ten), then rows of
-///     zeros at which the answer is given, one class each: features of nodes, and `features` for
-///     the end;
+///   - then one row of zeros, then rows of zeros at which the answer is given, one class each:
+///     features of nodes, and `features` for the end;
 ///   - nodes are numbered in ascending order of their features, so that ties, which are broken by
 ///     node, are broken by what a model can see.
 class GraphTask : public SequenceTask {
@@ -33,13 +32,12 @@ class GraphTask : public SequenceTask {
 
  protected:
   /// Throws UsageError unless 2 <= min_nodes <= max_nodes <= features <= 4096,
-  /// 1 <= min_edges <= max_edges <= 65536, 1 <= max_weight <= 1000000 and 1 <= planning_steps <=
-  /// 1000. name: for messages.
+  /// 1 <= min_edges <= max_edges <= 65536 and 1 <= max_weight <= 1000000. name: for messages.
   GraphTask(std::string_view name, const GraphConfig& config);
 
   /// The rows of the edges.
   TaskSample encode_edges(const NamedGraph& graph) const;
-  /// Appends the rows in which to plan, and the answer: these nodes, then the end.
+  /// Appends the row of zeros, and the answer: these nodes, then the end.
   void answer_with_nodes(TaskSample& sample, const NamedGraph& graph,
                          const std::vector<int64_t>& nodes) const;
   /// {"index", "features", "edges": [[u, v, weight], …]}: nodes by number, from 0.

@@ -182,16 +182,6 @@ TEST(GraphTasks, InputsAndAnswersAreTheGraphs) {
   }
 }
 
-TEST(GraphTasks, LeaveRowsOfZerosToPlanIn) {
-  const TaskSample one = ShortestPath(GraphConfig{}).sample(2, 0);
-  const TaskSample three = ShortestPath({.planning_steps = 3}).sample(2, 0);
-  EXPECT_EQ(three.first_answer, one.first_answer + 2);
-  EXPECT_EQ(three.classes, one.classes);
-  std::vector<float> longer = one.inputs;
-  longer.resize(longer.size() + 2 * 81);  // zeros end a sample, too
-  EXPECT_EQ(three.inputs, longer);
-}
-
 TEST(GraphTasks, ABatchSharesTheSizesOfItsFirstGraph) {
   const SpanningTree task(GraphConfig{});
   const Graph first = task.graph(3, 0, 0).graph;
@@ -238,7 +228,6 @@ TEST(GraphTasks, RefuseImpossibleSizes) {
   EXPECT_THROW(SpanningTree({.min_edges = 8, .max_edges = 7}), UsageError);
   EXPECT_THROW(SpanningTree({.max_weight = 0}), UsageError);
   EXPECT_THROW(SpanningTree({.features = 1}), UsageError);
-  EXPECT_THROW(SpanningTree({.planning_steps = 0}), UsageError);
 }
 
 }  // namespace
