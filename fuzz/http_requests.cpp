@@ -168,8 +168,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   const Read whole = read(bytes, bytes.size()), pieces = read(bytes, 1 + data[0]);
   // How the rest is refused may depend on the pieces: a body that is no body may be too large
-  // before that is seen.
-  if (!std::ranges::equal(pieces.requests, whole.requests, are_equal)) std::abort();
+  // before that is seen; and so may whether a head is too large, of which Beast counts what it has
+  // read without having parsed it.
+  constexpr int kLargeHead = 431;
+  const size_t both = std::min(pieces.requests.size(), whole.requests.size());
+  const bool large = whole.refusal == kLargeHead || pieces.refusal == kLargeHead;
+  if (!large && pieces.requests.size() != whole.requests.size()) std::abort();
+  for (size_t i = 0; i < both; ++i)
+    if (!are_equal(pieces.requests[i], whole.requests[i])) std::abort();
   for (const Request& request : whole.requests) answer(request);
   return 0;
 }
