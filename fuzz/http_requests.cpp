@@ -98,8 +98,7 @@ Read read(std::string_view bytes, size_t piece) {
     request.body = parser.get().body();
     size_t size = request.method.size() + head.target().size();
     for (const auto& field : head) size += field.name_string().size() + field.value().size();
-    if (size > kFewHeadBytes || request.body.size() > kBodyBytes ||
-        !has_one_end(head, request.body))
+    if (size > kBufferBytes || request.body.size() > kBodyBytes || !has_one_end(head, request.body))
       std::abort();
     read.requests.push_back(request);
     if (!parser.get().keep_alive()) return read;

@@ -54,21 +54,6 @@ inline void store_rounded(BFloat16* p, Vector pairs) {
   _mm512_storeu_si512(p, reinterpret_cast<__m512i>(pairs));
 }
 
-/// e^x for x <= 88, relative error below 1.2e-4, a sixteenth of what rounding to bfloat16 may add;
-/// 1 for 0; exactly 0 below -104, also for minus infinity.
-inline Vector weight_of(Vector x) {
-  const Vector power = larger(x * 1.44269504f, fill(-160.0f));
-  const auto exponent = reinterpret_cast<__m512>(power);
-  // 2^f for f in [0, 1), exact at both ends.
-  constexpr int kFromFloor = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
-  const auto f = reinterpret_cast<Vector>(_mm512_maskz_reduce_ps(0xffff, exponent, kFromFloor));
-  Vector y = f * 0.0788499308f + 0.2255202699f;
-  y = y * f + 0.6956297994f;
-  y = y * f + 1.0f;
-  return reinterpret_cast<Vector>(
-      _mm512_maskz_scalef_ps(0xffff, reinterpret_cast<__m512>(y), exponent));
-}
-
 struct QueryRows {
   BFloat16* rows;     // left: [kQueryBlock, width]
   BFloat16* columns;  // left, transposed: [width, kQueryBlock]

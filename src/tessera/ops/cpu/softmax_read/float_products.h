@@ -123,11 +123,6 @@ inline int64_t padded_width(int64_t D) {
   return round_up(D, kLanes);
 }
 
-/// e^x, as exactly as weights are multiplied.
-inline Vector weight_of(Vector x) {
-  return exponential(x);
-}
-
 /// Nothing to set up: floats are multiplied by ordinary instructions.
 struct ProductUnit {
   ProductUnit() {}

@@ -66,7 +66,7 @@ float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running
 
   Vector total{};
   for (int64_t j = 0; j < end; j += kLanes) {
-    const Vector weight = weight_of(load(scores + j) - maximum);
+    const Vector weight = exponential(load(scores + j) - maximum);
     total += weight;
     store(scores + j, weight);
   }
@@ -147,7 +147,7 @@ void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, 
   const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
   for (int64_t j = 0; j < end; j += kLanes) {
     const Vector bias = step + (tile.bias(r) + slope * j - log_sum);
-    const Vector weight = weight_of(load(scores + j) + bias);
+    const Vector weight = exponential(load(scores + j) + bias);
     if (drops) {
       const Vector factor =
           dropout_factor(row_key, tile.dropout_threshold, tile.first_pair + j, kept);
