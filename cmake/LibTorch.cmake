@@ -6,9 +6,18 @@
 # (a wheel's torch/ folder).
 set(TESSERA_TORCH_ROOT "/usr" CACHE PATH "Folder with LibTorch's include/ and lib/")
 find_package(OpenMP REQUIRED)
-find_path(TORCH_INCLUDE torch/types.h REQUIRED
-          HINTS ${TESSERA_TORCH_ROOT} PATH_SUFFIXES include/torch/csrc/api/include)
 find_path(ATEN_INCLUDE ATen/ATen.h REQUIRED HINTS ${TESSERA_TORCH_ROOT} PATH_SUFFIXES include)
+# A wheel's include/ also holds other libraries' headers (fmt, oneDNN, pybind11), of versions of its
+# own, which may not come before Debian's: only LibTorch's own folders are seen.
+if(NOT ATEN_INCLUDE STREQUAL "/usr/include")
+  set(torch_headers ${CMAKE_BINARY_DIR}/libtorch_headers)
+  file(MAKE_DIRECTORY ${torch_headers})
+  foreach(folder ATen c10 caffe2 torch)
+    file(CREATE_LINK ${ATEN_INCLUDE}/${folder} ${torch_headers}/${folder} SYMBOLIC)
+  endforeach()
+else()
+  set(torch_headers ${ATEN_INCLUDE})
+endif()
 find_library(TORCH_LIBRARY torch REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
 find_library(TORCH_CPU_LIBRARY torch_cpu REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
 find_library(C10_LIBRARY c10 REQUIRED HINTS ${TESSERA_TORCH_ROOT}/lib)
@@ -28,11 +37,13 @@ target_link_libraries(tessera_blas INTERFACE ${OPENBLAS_LIBRARY})
 target_link_options(tessera_blas INTERFACE "LINKER:-rpath,${OPENBLAS_FOLDER}")
 
 add_library(tessera_torch INTERFACE IMPORTED GLOBAL)
-target_include_directories(tessera_torch INTERFACE ${TORCH_INCLUDE} ${ATEN_INCLUDE})
-# OpenBLAS stands first and is kept even where no symbol of it is used by name, so that LibTorch's
-# libblas.so.3 resolves to it.
+target_include_directories(tessera_torch INTERFACE
+  ${torch_headers}/torch/csrc/api/include ${torch_headers})
+# Two stand first and are kept even where no symbol of them is used by name: the C++ library, since
+# wheels hold a part of another one (std::filesystem), and mixed the two crash (PyTorch issue 133437);
+# and OpenBLAS, so that LibTorch's libblas.so.3 resolves to it.
 target_link_libraries(tessera_torch INTERFACE
-  "-Wl,--push-state,--no-as-needed" tessera_blas ${torch_cuda_libraries} "-Wl,--pop-state"
+  "-Wl,--push-state,--no-as-needed" stdc++ tessera_blas ${torch_cuda_libraries} "-Wl,--pop-state"
   ${TORCH_LIBRARY} ${TORCH_CPU_LIBRARY} ${C10_LIBRARY} OpenMP::OpenMP_CXX)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tessera_torch INTERFACE "SHELL:-include ATen/core/ivalue.h")

@@ -6,9 +6,10 @@
 // seen meanwhile.
 //
 // 768 channels are GPT-2's size: 12 layers, its vocabulary. VARIANT: a part of the names of those
-// that take part.
+// that take part. DEVICE: cpu, or cuda, where a step has 32,768 tokens and the product is of
+// 8192 x 8192 matrices.
 //
-//   bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT]]
+//   bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT [DEVICE]]]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -24,6 +25,7 @@
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/memory_mosaic_v2.h"
+#include "tessera/tensor/device.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera {
@@ -31,11 +33,12 @@ namespace {
 
 struct Shape {
   int64_t channels, window;
+  at::Device device;
   bool gpt2() const { return channels >= 768; }
   int64_t layers() const { return gpt2() ? 12 : channels >= 384 ? 6 : 4; }
   int64_t heads() const { return channels / 64; }
   int64_t vocabulary() const { return gpt2() ? 50257 : 4096; }
-  int64_t batch() const { return (gpt2() ? 1024 : 2048) / window; }
+  int64_t batch() const { return (!device.is_cpu() ? 32768 : gpt2() ? 1024 : 2048) / window; }
   int64_t tokens() const { return batch() * window; }
   /// Of the linear maps, slots or feed-forward layer, causal read and head, forward and backward.
   double model_flops() const {
@@ -69,8 +72,9 @@ class Variant {
  public:
   using Loss = std::function<at::Tensor(const at::Tensor& tokens, const at::Tensor& targets)>;
 
-  Variant(std::string name, std::shared_ptr<LanguageModel> model, Loss loss)
+  Variant(std::string name, const Shape& shape, std::shared_ptr<LanguageModel> model, Loss loss)
       : name_(std::move(name)), model_(std::move(model)), loss_(std::move(loss)) {
+    model_->to(shape.device);
     NamedTensors parameters;
     for (const auto& item : model_->named_parameters())
       parameters.emplace_back(item.key(), item.value());
@@ -110,7 +114,8 @@ class Variant {
 template <typename Model, typename Config>
 Variant own(std::string name, const Shape& shape, ops::Precision precision) {
   const auto model = std::make_shared<Model>(config_of<Config>(shape, precision));
-  return {std::move(name), model, [model](const at::Tensor& tokens, const at::Tensor& targets) {
+  return {std::move(name), shape, model,
+          [model](const at::Tensor& tokens, const at::Tensor& targets) {
             return model->loss(tokens, targets);
           }};
 }
@@ -118,7 +123,7 @@ Variant own(std::string name, const Shape& shape, ops::Precision precision) {
 Variant dense(const Shape& shape) {
   const auto config = config_of<MemoryMosaicConfig>(shape, ops::Precision::kFloat32);
   const auto model = std::make_shared<MemoryMosaic>(config);
-  return {"mosaic, dense formulas", model,
+  return {"mosaic, dense formulas", shape, model,
           [=](const at::Tensor& tokens, const at::Tensor& targets) {
             return bench::DenseMosaic(*model, config).loss(tokens, targets);
           }};
@@ -146,23 +151,28 @@ std::vector<Variant> variants_of(const Shape& shape, const std::string& name) {
 void run(const Shape& shape, int rounds, const std::string& variant_name) {
   std::vector<Variant> variants = variants_of(shape, variant_name);
 
-  const at::Tensor square = at::randn({2048, 2048});
+  const int64_t width = shape.device.is_cpu() ? 2048 : 8192;
+  const at::Tensor square = at::randn({width, width}, shape.device);
   double peak_flops = 0;
   for (int round = 0; round < rounds; ++round) {
     at::manual_seed(round);
-    const at::Tensor text =
-        at::rand({shape.batch(), shape.window + 1}).square().mul(shape.vocabulary()).to(at::kLong);
+    const at::Tensor text = at::rand({shape.batch(), shape.window + 1})
+                                .square()
+                                .mul(shape.vocabulary())
+                                .to(shape.device, at::kLong);
     const at::Tensor tokens = text.narrow(1, 0, shape.window).contiguous();
     const at::Tensor targets = text.narrow(1, 1, shape.window).contiguous();
     for (auto& variant : variants) {
       variant.step(tokens, targets);
-      const double seconds = seconds_of([&] { at::matmul(square, square); });
-      peak_flops = std::max(peak_flops, 2 * std::pow(2048.0, 3) / seconds);
+      // Reading a number waits for the device.
+      const double seconds =
+          seconds_of([&] { at::matmul(square, square).flatten()[0].item<float>(); });
+      peak_flops = std::max(peak_flops, 2 * std::pow(width, 3) / seconds);
     }
   }
-  fmt::print("L{} d{} H{} T{} B{} V{}, {} threads, float peak {:.0f} GFLOP/s\n", shape.layers(),
-             shape.channels, shape.heads(), shape.window, shape.batch(), shape.vocabulary(),
-             at::get_num_threads(), 1e-9 * peak_flops);
+  fmt::print("L{} d{} H{} T{} B{} V{} on {}, {} threads, float peak {:.0f} GFLOP/s\n",
+             shape.layers(), shape.channels, shape.heads(), shape.window, shape.batch(),
+             shape.vocabulary(), shape.device.str(), at::get_num_threads(), 1e-9 * peak_flops);
   fmt::print("{:<22} {:>9} {:>9} {:>9} {:>7} {:>9} {:>9} {:>8}\n", "", "weights", "ms/step",
              "tokens/s", "speed", "of peak", "peak MiB", "loss");
   for (const auto& variant : variants) variant.report(shape, variants.front().best(), peak_flops);
@@ -172,12 +182,14 @@ void run(const Shape& shape, int rounds, const std::string& variant_name) {
 }  // namespace tessera
 
 int main(int argc, char** argv) {
-  if (argc < 4 || argc > 6) {
-    fmt::print(stderr, "usage: bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT]]\n");
+  if (argc < 4 || argc > 7) {
+    fmt::print(stderr,
+               "usage: bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT [DEVICE]]]\n");
     return 2;
   }
   at::set_num_threads(std::atoi(argv[3]));
-  tessera::run({std::atoi(argv[1]), std::atoi(argv[2])}, argc > 4 ? std::atoi(argv[4]) : 8,
+  const at::Device device = tessera::named_device(argc > 6 ? argv[6] : "cpu");
+  tessera::run({std::atoi(argv[1]), std::atoi(argv[2]), device}, argc > 4 ? std::atoi(argv[4]) : 8,
                argc > 5 ? argv[5] : "");
   return 0;
 }

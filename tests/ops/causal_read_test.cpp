@@ -4,7 +4,6 @@
 
 #include "tessera/base/error.h"
 #include "tests/ops/float_agreement.h"
-#include "tests/support/other_device.h"
 
 namespace tessera::ops {
 namespace {
@@ -75,32 +74,18 @@ TEST(CausalAttention, EqualsTheLoop) {
             1e-12);
 }
 
-/// `op` on the other device, from inputs on the CPU and with its output there.
-OpUnderTest on_other_device(const OpUnderTest& op) {
-  return [=](const std::vector<at::Tensor>& in) {
-    std::vector<at::Tensor> there;
-    for (const auto& input : in) there.push_back(input.to(test::other_device()));
-    return op(there).to(at::kCPU);
-  };
-}
-
 TEST(CausalReads, AreTheSameOnAnotherDevice) {
   at::manual_seed(7);
   for (const int64_t T : {0, 1, 2, 9}) {
     const auto sequence = [&] { return at::randn({2, T, 2, 3}, real()); };
     const std::vector<at::Tensor> pairs = {sequence(), sequence()};
     const std::vector<at::Tensor> triple = {sequence(), sequence(), sequence()};
-    const auto expect_equal = [&](const OpUnderTest& op, const std::vector<at::Tensor>& inputs,
-                                  double tolerance) {
-      const auto here = value_and_gradients(op, inputs);
-      const auto there = value_and_gradients(on_other_device(op), inputs);
-      for (size_t k = 0; k < here.size(); ++k)
-        EXPECT_LT(test::relative_error(there[k], here[k]), tolerance) << k << ", T = " << T;
-    };
-    expect_equal(smoothing(), pairs, 1e-12);
-    expect_equal(attention(0.5), triple, 1e-12);
-    expect_equal(smoothing({0.3, 5}), pairs, 1e-12);  // what LibTorch's attention does not do
-    expect_equal(attention(0.5, {}, {}, Precision::kBFloat16), triple, 0.03);
+    SCOPED_TRACE(T);
+    expect_same_on_other_device(smoothing(), pairs, 1e-12);
+    expect_same_on_other_device(attention(0.5), triple, 1e-12);
+    // What LibTorch's attention does not do.
+    expect_same_on_other_device(smoothing({0.3, 5}), pairs, 1e-12);
+    expect_same_on_other_device(attention(0.5, {}, {}, Precision::kBFloat16), triple, 0.03);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/numerical_gradient.h"
+#include "tests/support/other_device.h"
 
 namespace tessera::ops {
 
@@ -35,6 +36,20 @@ inline std::vector<at::Tensor> value_and_gradients(const OpUnderTest& op,
       torch::autograd::grad({(value * weights).sum()}, leaves, {}, false, false, true);
   result.insert(result.begin(), value.detach());
   return result;
+}
+
+/// `op` gives the same value and gradients on the other device, from the same inputs.
+inline void expect_same_on_other_device(const OpUnderTest& op,
+                                        const std::vector<at::Tensor>& inputs, double tolerance) {
+  const auto there = [&](const std::vector<at::Tensor>& in) {
+    std::vector<at::Tensor> moved;
+    for (const at::Tensor& input : in) moved.push_back(input.to(test::other_device()));
+    return op(moved).to(at::kCPU);
+  };
+  const auto actual = value_and_gradients(there, inputs);
+  const auto expected = value_and_gradients(op, inputs);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_LT(test::relative_error(actual[i], expected[i]), tolerance) << i;
 }
 
 /// Float tensors on the CPU take the fused loops, doubles the composed functions: both must give

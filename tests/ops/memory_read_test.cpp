@@ -170,6 +170,18 @@ TEST(SlotRead, EqualsTheLoop) {
   EXPECT_LT(test::relative_error(slot_read(q, keys, values), expected), 1e-12);
 }
 
+TEST(SlotRead, IsTheSameOnAnotherDevice) {
+  at::manual_seed(9);
+  const at::Tensor keys = at::randn({3, 5, 4}, real()), values = at::randn({3, 5, 4}, real());
+  for (const int64_t T : {0, 1, 6}) {
+    SCOPED_TRACE(T);
+    const std::vector<at::Tensor> inputs = {at::randn({2, T, 3, 4}, real()), keys, values};
+    expect_same_on_other_device(slot_read_op(), inputs, 1e-12);
+    expect_same_on_other_device(slot_read_op({0.3, 5}), inputs, 1e-12);
+    expect_same_on_other_device(slot_read_op({}, Precision::kBFloat16), inputs, 0.03);
+  }
+}
+
 TEST(SlotRead, GradientsAgreeWithCentralDifferences) {
   at::manual_seed(2);
   EXPECT_TRUE(test::gradients_agree(slot_read_op(),

@@ -1,6 +1,7 @@
 #include "tests/support/other_device.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/_reshape_alias_native.h>
@@ -151,7 +152,7 @@ const Functions kFunctions;
 }  // namespace
 
 c10::Device other_device() {
-  return kDevice;
+  return at::hasCUDA() ? c10::Device(c10::kCUDA, 0) : kDevice;
 }
 
 }  // namespace tessera::test

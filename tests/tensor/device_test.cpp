@@ -21,10 +21,13 @@ TEST(Device, IsNamedAsLibTorchNamesIt) {
 
 TEST(Device, ThatIsNotThereIsRefusedWithAListOfThoseThatAre) {
   const std::string other = test::other_device().str();
-  for (const char* name : {"cuda:512", "cpu:1", "vulkan", "meta", "gpu", "", "cpu:x"})
+  const std::string type = other.substr(0, other.find(':'));
+  const std::vector<std::string> names = {type + ":99", type + ":256", "cpu:1", "vulkan",
+                                          "meta",       "gpu",         "",      "cpu:x"};
+  for (const auto& name : names)
     EXPECT_THAT(test::message_of<UsageError>([&] { named_device(name); }),
-                testing::AllOf(HasSubstr(std::string("device is '") + name + "'"),
-                               HasSubstr("have: cpu"), HasSubstr(other.substr(0, 3))));
+                testing::AllOf(HasSubstr("device is '" + name + "'"), HasSubstr("have: cpu"),
+                               HasSubstr(type)));
 }
 
 }  // namespace

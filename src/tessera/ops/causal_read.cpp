@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
-#include <torch/version.h>
 
 #include <algorithm>
 #include <bit>
@@ -41,36 +40,25 @@ CausalReading composed(const at::Tensor& queries, const at::Tensor& keys, const 
           at::cat({at::full({B, H, first}, kNothing, plain), scores.logsumexp(-1)}, 2)};
 }
 
-/// Whether LibTorch's own attention is this read: it forms no matrix of scores and runs on other
-/// devices only. It hides the future and nothing else, and draws a dropout of its own.
+/// Whether LibTorch's own attention is this read: it hides the future and nothing else, and draws a
+/// dropout of its own.
 bool is_plain_attention(const at::Tensor& queries, const at::Tensor& keys,
                         const CausalReadOptions& options) {
-#if TORCH_VERSION_MAJOR >= 2
-  return !queries.device().is_cpu() && keys.size(1) == queries.size(1) &&
+  return torch_attention_runs(queries) && keys.size(1) == queries.size(1) &&
          (options.lag == 0 || options.lag == 1) && queries.size(1) > options.lag &&
          options.window == 0 && !options.alibi_slopes.defined() && options.dropout.probability == 0;
-#else
-  return false;
-#endif
 }
 
-/// The read as attention, its pairs shifted by the lag. Rounded to bfloat16, so are its values.
+/// The read as attention, its pairs shifted by the lag.
 at::Tensor plain_attention(const at::Tensor& queries, const at::Tensor& keys,
                            const at::Tensor& values, const CausalReadOptions& options) {
-#if TORCH_VERSION_MAJOR >= 2
   const int64_t lag = options.lag, rows = queries.size(1) - lag;
-  const auto operand = [&](const at::Tensor& x, int64_t first) {
-    const at::Tensor y = x.narrow(1, first, rows).transpose(1, 2);  // [B, H, rows, D]
-    return options.precision == Precision::kBFloat16 ? y.to(at::kBFloat16) : y;
+  const auto from = [&](const at::Tensor& x, int64_t first) {
+    return x.narrow(1, first, rows).transpose(1, 2);  // [B, H, rows, D]
   };
-  const at::Tensor read =
-      at::scaled_dot_product_attention(operand(queries, lag), operand(keys, 0), operand(values, 0),
-                                       {}, 0.0, /*is_causal=*/true, options.scale);
-  return at::cat(
-      {at::zeros_like(values.narrow(1, 0, lag)), read.transpose(1, 2).to(values.scalar_type())}, 1);
-#else
-  return composed(queries, keys, values, options).values;
-#endif
+  const at::Tensor read = torch_attention(from(queries, lag), from(keys, 0), from(values, 0),
+                                          options.scale, /*causal=*/true, options.precision);
+  return at::cat({at::zeros_like(values.narrow(1, 0, lag)), read.transpose(1, 2)}, 1);
 }
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& keys,

@@ -84,6 +84,15 @@ MemoryReading fused(const at::Tensor& query, const at::Tensor& keys, const at::T
 at::Tensor composed_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
                               const at::Tensor& slot_values, const Dropout& dropout,
                               Precision precision) {
+  if (torch_attention_runs(queries) && dropout.probability == 0) {
+    // The slots are the same for all rows, as if they were of one sequence.
+    const at::Tensor rows = queries.flatten(0, 1).transpose(0, 1);  // [H, B T, D]
+    return torch_attention(rows.unsqueeze(0), slot_keys.unsqueeze(0), slot_values.unsqueeze(0),
+                           /*scale=*/1, /*causal=*/false, precision)
+        .squeeze(0)
+        .transpose(0, 1)
+        .reshape(queries.sizes());
+  }
   const at::Tensor q = queries.transpose(1, 2);  // [B, H, T, D]
   at::Tensor weights =
       rounded_matmul(q, slot_keys.transpose(1, 2), precision).softmax(-1);  // [B, H, T, M]

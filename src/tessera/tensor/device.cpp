@@ -12,10 +12,11 @@
 namespace tessera {
 namespace {
 
-/// The name as LibTorch reads it, if it does.
+/// The name as LibTorch reads it, if it does. It reads "cuda:256" as "cuda:0".
 std::optional<c10::Device> parsed(const std::string& name) {
   try {
-    return c10::Device(name);
+    const c10::Device device(name);
+    return device.str() == name ? std::optional(device) : std::nullopt;
   } catch (const c10::Error&) {
     return {};
   }

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
+#include <torch/version.h>
 
 #include <algorithm>
 
@@ -119,6 +120,22 @@ at::Tensor operand(const at::Tensor& x, Precision precision) {
 
 at::Tensor rounded_matmul(const at::Tensor& a, const at::Tensor& b, Precision precision) {
   return at::matmul(operand(a, precision), operand(b, precision)).to(a.scalar_type());
+}
+
+bool torch_attention_runs(const at::Tensor& queries) {
+  return TORCH_VERSION_MAJOR >= 2 && !queries.device().is_cpu() && queries.numel() > 0;
+}
+
+at::Tensor torch_attention(const at::Tensor& queries, const at::Tensor& keys,
+                           const at::Tensor& values, double scale, bool causal,
+                           Precision precision) {
+#if TORCH_VERSION_MAJOR >= 2
+  return at::scaled_dot_product_attention(operand(queries, precision), operand(keys, precision),
+                                          operand(values, precision), {}, 0.0, causal, scale)
+      .to(queries.scalar_type());
+#else
+  TORCH_CHECK(false, "torch_attention: LibTorch ", TORCH_VERSION, " has none");
+#endif
 }
 
 }  // namespace tessera::ops

@@ -76,4 +76,15 @@ at::Tensor operand(const at::Tensor& x, Precision precision);
 /// a @ b, its operands rounded as `precision` says, in the dtype of `a`: for composed reads.
 at::Tensor rounded_matmul(const at::Tensor& a, const at::Tensor& b, Precision precision);
 
+/// Whether LibTorch's own attention makes composed reads here: from LibTorch 2 on, on other
+/// devices. It forms no matrix of scores.
+bool torch_attention_runs(const at::Tensor& queries);
+
+/// softmax(scale queries keysᵀ) values, [B, H, rows, D] of keys and values [B, H, N, D]; where
+/// `causal`, row t reads the first t + 1. Operands and result are rounded as `precision` says.
+/// Call it only where torch_attention_runs.
+at::Tensor torch_attention(const at::Tensor& queries, const at::Tensor& keys,
+                           const at::Tensor& values, double scale, bool causal,
+                           Precision precision);
+
 }  // namespace tessera::ops
