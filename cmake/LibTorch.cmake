@@ -4,6 +4,16 @@
 # Without TorchConfig.cmake: that one probes for CUDA and leaves the choice of BLAS open, which costs
 # a factor of 50 when the reference BLAS is found first. TESSERA_TORCH_ROOT may name another LibTorch
 # (a wheel's torch/ folder).
+
+# $<LINK_LIBRARY:KEPT,…>: libraries that are loaded even where no symbol of them is used by name.
+set(CMAKE_LINK_LIBRARY_USING_KEPT
+    "LINKER:--push-state,--no-as-needed" "<LINK_ITEM>" "LINKER:--pop-state")
+set(CMAKE_LINK_LIBRARY_USING_KEPT_SUPPORTED TRUE)
+
+if(TARGET tessera_torch)
+  return()  # another folder of the build has it
+endif()
+
 set(TESSERA_TORCH_ROOT "/usr" CACHE PATH "Folder with LibTorch's include/ and lib/")
 find_package(OpenMP REQUIRED)
 find_path(ATEN_INCLUDE ATen/ATen.h REQUIRED HINTS ${TESSERA_TORCH_ROOT} PATH_SUFFIXES include)
@@ -33,17 +43,16 @@ find_file(OPENBLAS_LIBRARY libopenblas.so.0 REQUIRED
 get_filename_component(OPENBLAS_FOLDER ${OPENBLAS_LIBRARY} DIRECTORY)
 
 add_library(tessera_blas INTERFACE IMPORTED GLOBAL)
-target_link_libraries(tessera_blas INTERFACE ${OPENBLAS_LIBRARY})
+target_link_libraries(tessera_blas INTERFACE "$<LINK_LIBRARY:KEPT,${OPENBLAS_LIBRARY}>")
 target_link_options(tessera_blas INTERFACE "LINKER:-rpath,${OPENBLAS_FOLDER}")
 
 add_library(tessera_torch INTERFACE IMPORTED GLOBAL)
 target_include_directories(tessera_torch INTERFACE
   ${torch_headers}/torch/csrc/api/include ${torch_headers})
-# Two stand first and are kept even where no symbol of them is used by name: the C++ library, since
-# wheels hold a part of another one (std::filesystem), and mixed the two crash (PyTorch issue 133437);
-# and OpenBLAS, so that LibTorch's libblas.so.3 resolves to it.
-target_link_libraries(tessera_torch INTERFACE
-  "-Wl,--push-state,--no-as-needed" stdc++ tessera_blas ${torch_cuda_libraries} "-Wl,--pop-state"
+# Before LibTorch stand the C++ library, since wheels hold a part of another one (std::filesystem), and
+# mixed the two crash (PyTorch issue 133437); and OpenBLAS, to which its libblas.so.3 resolves then.
+target_link_libraries(tessera_torch INTERFACE "$<LINK_LIBRARY:KEPT,stdc++>" tessera_blas
+  "$<LINK_LIBRARY:KEPT,${torch_cuda_libraries}>"
   ${TORCH_LIBRARY} ${TORCH_CPU_LIBRARY} ${C10_LIBRARY} OpenMP::OpenMP_CXX)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tessera_torch INTERFACE "SHELL:-include ATen/core/ivalue.h")

@@ -3,9 +3,9 @@
 A block after a block of commands is what these print: each of its lines must come, in this order. Numbers with a point may
 differ a little, and so may times, dates and memory. Two comments before a block say more:
 
-<!-- a model trained here -->  decimals may differ by 5 %, whole numbers and lines without decimals by anything, because
-                               rounding differs between processors
-<!-- not printed by it -->     the block is something else
+<!-- rounding decides -->   decimals may differ by 5 %, whole numbers and lines without decimals by anything: a model was
+                            trained here, or a long text drawn, and rounding differs between processors
+<!-- not printed by it -->  the block is something else
 """
 
 import difflib
@@ -150,7 +150,7 @@ def test_commands_print_what_the_page_says(page, reader):
         today = [command for command in run if NIGHTLY or not is_one_of(command, LONG)]
         printed = reader.types(today)
         if today == run:
-            wrong += missing_lines(shown, printed, comment == "a model trained here")
+            wrong += missing_lines(shown, printed, comment == "rounding decides")
         if "tessera: " not in shown:
             wrong += [(today, line) for line in printed if line.startswith("exit status")]
     assert not wrong, "\n" + "\n".join(f"{page} has: {line}\nprinted:     {found}" for line, found in wrong)

@@ -18,7 +18,8 @@ LstmLayerImpl::LstmLayerImpl(int64_t inputs, int64_t channels, at::Device device
 
 LstmLayerImpl::Sequence LstmLayerImpl::forward(const at::Tensor& x, const at::Tensor& hidden,
                                                const at::Tensor& cell) {
-  const at::Tensor before[] = {hidden.unsqueeze(0), cell.unsqueeze(0)};  // [1, B, C]
+  const at::Tensor before[] = {hidden.unsqueeze(0).contiguous(),  // as cuDNN wants it
+                               cell.unsqueeze(0).contiguous()};   // [1, B, C]
   const at::Tensor parameters[] = {input_weight, recurrent_weight, bias, at::zeros_like(bias)};
   const auto [outputs, last_hidden, last_cell] =
       at::lstm(x, before, parameters, /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0.0,
