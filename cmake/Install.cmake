@@ -11,6 +11,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME tessera)
 install(TARGETS tessera_program)
 install(TARGETS tessera_light_verbs tessera_all_verbs
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/stand-ins DESTINATION ${CMAKE_INSTALL_LIBDIR}/tessera OPTIONAL)
 install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera)
 install(CODE [[
   set(share $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share)
