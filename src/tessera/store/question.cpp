@@ -209,11 +209,14 @@ Question question_at(const DocumentText& document, const WordMatch& match, std::
 /// Whether a document has these tokens.
 bool has_in_a_row(const Ledger& ledger, const StoredDocument& document,
                   std::span<const int32_t> tokens) {
-  std::vector<int32_t> all;
+  std::vector<int32_t> read;  // a piece, after so much of the one before that they may begin there
   const memo::TokenPieces pieces = ledger.pieces(document);
-  for (auto piece = pieces(); !piece.empty(); piece = pieces())
-    all.insert(all.end(), piece.begin(), piece.end());
-  return !std::ranges::search(all, tokens).empty();
+  for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
+    read.erase(read.begin(), read.end() - std::min(std::ssize(read), std::ssize(tokens) - 1));
+    read.insert(read.end(), piece.begin(), piece.end());
+    if (!std::ranges::search(read, tokens).empty()) return true;
+  }
+  return false;
 }
 
 /// How much of what was typed a document has: 0 all of it, 3 the words.

@@ -63,6 +63,7 @@ SourceSearch::SourceSearch(std::span<const int32_t> text, size_t first, int64_t 
 void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) {
   std::ranges::fill(runs_, Run{});
   const auto step = static_cast<size_t>(shortest_);
+  const uint8_t* const has_pair = has_pair_.data();
   int64_t position = 0;
   int32_t last = -1;  // of the piece before
   for (auto piece = pieces(); !piece.empty(); piece = pieces()) {
@@ -73,7 +74,7 @@ void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) 
             piece[seen]);
     };
     for (size_t i = 0; i < piece.size(); i += step)
-      if (may_have(i == 0 ? last : piece[i - 1], piece[i]))
+      if (has_pair[hash_of_pair(i == 0 ? last : piece[i - 1], piece[i])] != 0)
         see_until(i < step ? 0 : i - step + 1, std::min(piece.size(), i + step));
     see_until(piece.size() - std::min(piece.size(), step), piece.size());
     position += static_cast<int64_t>(piece.size());
@@ -81,12 +82,9 @@ void SourceSearch::read(const std::string& id, const memo::TokenPieces& pieces) 
   }
 }
 
-bool SourceSearch::may_have(int32_t before, int32_t token) const {
-  return has_pair_[hash_of_pair(before, token)] != 0;
-}
-
 void SourceSearch::see(const std::string& id, int64_t position, int32_t before, int32_t token) {
-  if (!may_have(before, token) || static_cast<size_t>(token) >= places_.size()) return;
+  if (has_pair_[hash_of_pair(before, token)] == 0 || static_cast<size_t>(token) >= places_.size())
+    return;
   // Last place first, so that the run before each place is still that of the previous position.
   for (const size_t place : places_[static_cast<size_t>(token)]) {
     if (place == 0 || text_[place - 1] != before) continue;

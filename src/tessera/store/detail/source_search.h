@@ -32,8 +32,6 @@ class SourceSearch {
     int64_t position = -2, length = 0;
   };
 
-  /// Whether the text has this pair of tokens, or one with the same hash.
-  bool may_have(int32_t before, int32_t token) const;
   /// The next pair of tokens that may belong to a source.
   void see(const std::string& id, int64_t position, int32_t before, int32_t token);
   void take(TokenSources& sources, const std::string& id, int64_t position, int64_t matched) const;
@@ -41,7 +39,7 @@ class SourceSearch {
   size_t first_, most_;
   int64_t shortest_;
   std::vector<std::vector<size_t>> places_;  // by token, its indices in the text, last first
-  std::vector<uint8_t> has_pair_;            // by hash of two tokens in a row
+  std::vector<uint8_t> has_pair_;  // by hash: whether the text has such two tokens in a row
   std::vector<int32_t> text_;
   std::vector<Run> runs_;  // by index in the text
   std::vector<TokenSources> found_;

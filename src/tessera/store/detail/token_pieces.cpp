@@ -16,13 +16,17 @@ constexpr size_t kWatchedTokens = 1024;  // a piece may take long in a wide matr
 
 static_assert(std::endian::native == std::endian::little, "the ledger's numbers are little-endian");
 
+/// Returns the largest.
 template <typename Token>
-void widen(std::span<const std::byte> bytes, std::span<int32_t> tokens) {
+uint32_t widen(std::span<const std::byte> bytes, std::span<int32_t> tokens) {
+  Token largest = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     Token token;
     std::memcpy(&token, &bytes[i * sizeof token], sizeof token);
     tokens[i] = static_cast<int32_t>(token);
+    largest = std::max(largest, token);
   }
+  return largest;
 }
 
 /// Bytes for each token in the ledger.
@@ -73,7 +77,6 @@ PieceReader::PieceReader(const sqlite::Database& database, const StoredDocument&
       width_(token_width(vocabulary)) {}
 
 std::span<const int32_t> PieceReader::next() {
-  tokens_.clear();
   if (ended_) return {};
   if (!rows_.step()) {
     ended_ = true;
@@ -87,12 +90,8 @@ std::span<const int32_t> PieceReader::next() {
                     document_.number, rows_.integer(0), bytes.size(), expected * width_, piece_);
   checksum_.add(bytes);
   tokens_.resize(static_cast<size_t>(expected));
-  if (width_ == 2)
-    widen<uint16_t>(bytes, tokens_);
-  else
-    widen<uint32_t>(bytes, tokens_);
-  uint32_t largest = 0;
-  for (const int32_t token : tokens_) largest = std::max(largest, static_cast<uint32_t>(token));
+  const uint32_t largest =
+      width_ == 2 ? widen<uint16_t>(bytes, tokens_) : widen<uint32_t>(bytes, tokens_);
   if (largest >= static_cast<uint64_t>(vocabulary_))
     throw DataError(path_, "document {}: token {} in a vocabulary of {}", document_.number, largest,
                     vocabulary_);

@@ -1,6 +1,8 @@
 #include "tessera/store/detail/word_alignment.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "tessera/store/detail/normal_form.h"
 
@@ -20,26 +22,33 @@ bool is_word_alone(char32_t character) {
          is_in(character, 0x20000, 0x3FFFF);
 }
 
-bool is_of_word(char32_t character) {
-  if (character < 0x80)
-    return is_in(character, U'a', U'z') || is_in(character, U'A', U'Z') ||
-           is_in(character, U'0', U'9');
-  return !utf8::is_space(character) && !is_in(character, 0x80, 0xBF) &&
-         !is_in(character, 0x2000, 0x206F) && character != 0xFEFF;
+/// By character of ASCII, as it stands in a word; 0 if it stands in none.
+constexpr auto kInWord = [] {
+  std::array<char, 0x80> in_word{};
+  for (char c = 'a'; c <= 'z'; ++c) in_word[c] = in_word[c - 'a' + 'A'] = c;
+  for (char c = '0'; c <= '9'; ++c) in_word[c] = c;
+  return in_word;
+}();
+
+/// The character as it stands in a word; 0 if it stands in none.
+char32_t in_word(char32_t character) {
+  if (character < kInWord.size()) return static_cast<char32_t>(kInWord[character]);
+  const bool is_between = utf8::is_space(character) || is_in(character, 0x80, 0xBF) ||
+                          is_in(character, 0x2000, 0x206F) || character == 0xFEFF;
+  return is_between ? 0 : lower_case(character);
 }
 
 }  // namespace
 
 void WordCutter::append(std::string_view bytes, const std::function<void(const Word&)>& take) {
   characters_.append(bytes, [&](std::string_view own, std::optional<char32_t> valid) {
-    const char32_t character = valid.value_or(0);
+    const int64_t begin = std::exchange(read_, read_ + static_cast<int64_t>(own.size()));
+    const char32_t character = in_word(valid.value_or(0));
+    if (character == 0) return finish(take);
     const bool alone = is_word_alone(character);
-    if (alone || !is_of_word(character)) finish(take);
-    if (is_of_word(character)) {
-      if (word_.text.empty()) word_.begin = read_;
-      utf8::append(word_.text, lower_case(character));
-    }
-    read_ += static_cast<int64_t>(own.size());
+    if (alone) finish(take);
+    if (word_.text.empty()) word_.begin = begin;
+    utf8::append(word_.text, character);
     word_.end = read_;
     if (alone) finish(take);
   });
