@@ -9,6 +9,7 @@ find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header only
 find_package(SQLite3 REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(CURL REQUIRED)
+find_package(LibXml2 REQUIRED)  # reads HTML
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 include(LibTorch)
 

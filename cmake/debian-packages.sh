@@ -20,7 +20,7 @@ fi
 libraries=(
   libtorch-dev libopenblas0-openmp libgloo-dev libdnnl-dev "$tcmalloc"
   libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libpcre2-dev libxxhash-dev
-  libsqlite3-dev libssl-dev libboost-dev libcurl4-openssl-dev
+  libsqlite3-dev libssl-dev libboost-dev libcurl4-openssl-dev libxml2-dev
 )
 test_libraries=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev)
 if [[ "${1:-}" == --libraries ]]; then

@@ -14,6 +14,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/physical_memory.h"
+#include "tessera/data/file_texts.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/window_code.h"
 #include "tessera/store/memo_store.h"
@@ -55,11 +56,12 @@ bool matches(const std::vector<std::string>& globs, const fs::path& relative) {
   });
 }
 
-/// Every regular file below a folder, in the order of their paths; hidden ones, links and what is
-/// excluded left out.
-std::vector<FileDocument> files_below(const fs::path& folder, std::vector<std::string> globs) {
+/// Every regular file below a folder with its path within it, in the order of these; hidden ones,
+/// links and what is excluded left out.
+std::vector<std::pair<std::string, std::string>> files_below(const fs::path& folder,
+                                                             std::vector<std::string> globs) {
   for (auto& glob : globs_of(folder)) globs.push_back(std::move(glob));
-  std::vector<FileDocument> files;
+  std::vector<std::pair<std::string, std::string>> files;
   std::error_code failure;
   for (auto entry = fs::recursive_directory_iterator(folder);
        entry != fs::recursive_directory_iterator();) {
@@ -68,13 +70,27 @@ std::vector<FileDocument> files_below(const fs::path& folder, std::vector<std::s
     if (left_out && entry->is_directory())
       entry.disable_recursion_pending();
     else if (!left_out && !entry->is_symlink() && entry->is_regular_file())
-      files.push_back({relative.native(), path.native()});
+      files.emplace_back(relative.native(), path.native());
     entry.increment(failure);
     if (failure) throw SystemError(path.native(), "read", failure.value());
   }
   if (files.empty()) throw DataError(folder.native(), "holds no text: there is no file below it");
-  std::ranges::sort(files, {}, &FileDocument::name);
+  std::ranges::sort(files);
   return files;
+}
+
+/// The documents of a file. What is wrong with one is said when it is looked at.
+std::vector<FileDocument> documents_in(const std::string& id, const std::string& path, bool plain) {
+  if (!plain && format_of(path) == FileFormat::kJsonLines) try {
+      const auto source = std::make_shared<const TextSource>(TextSource::from_path(path));
+      std::vector<FileDocument> lines;
+      for (size_t n = 0; n < source->documents(); ++n)
+        lines.push_back(
+            {id + source->name(n).substr(path.size()), source->name(n), {}, plain, source, n});
+      return lines;
+    } catch (const std::runtime_error&) {
+    }
+  return {{id, path, {}, plain}};
 }
 
 std::string read_standard_input() {
@@ -94,8 +110,12 @@ std::string read_standard_input() {
 
 std::vector<FileDocument> documents_of(const Files& files, const std::string& path) {
   if (path == "-") return {{"", "standard input", read_standard_input()}};
-  if (fs::is_directory(path)) return files_below(path, files.exclude);
-  return {{fs::path(path).filename().native(), path}};
+  if (!fs::is_directory(path)) return documents_in(fs::path(path).filename(), path, files.plain);
+  std::vector<FileDocument> documents;
+  for (const auto& [id, file] : files_below(path, files.exclude))
+    for (auto& document : documents_in(id, file, files.plain))
+      documents.push_back(std::move(document));
+  return documents;
 }
 
 /// All documents of the request, each with an id of its own.
@@ -160,7 +180,8 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
 
 void FileDocument::visit(const TextSource::Visitor& visit) const {
   if (text) return visit(name, *text);
-  TextSource::from_path(name).visit(0, visit);
+  if (source) return source->visit(number, visit);
+  TextSource::from_path(name, "", plain).visit(0, visit);
 }
 
 Admitted Files::admitted(const store::MemoWriter& writer) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ namespace tessera::jobs {
 struct FileDocument {
   std::string id, name;  ///< name: where it comes from
   std::optional<std::string> text = {};
+  bool plain = false;                                  ///< whether a file is read as it is
+  std::shared_ptr<const TextSource> source = nullptr;  ///< of a line of a file of JSON lines
+  size_t number = 0;                                   ///< of the document in `source`
 
   void visit(const TextSource::Visitor& visit) const;
 };
@@ -40,14 +44,15 @@ struct Files {
 
   std::vector<std::string> files = {}, exclude = {}, meta = {};
   std::optional<std::string> id = {};
-  bool keep_going = false, no_times = false, replace = false;
+  bool plain = false, keep_going = false, no_times = false, replace = false;
   size_t shard = 0, shards = 1;  ///< only documents number shard, shard + shards, … from 0
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("files", files,
-          "text files; folders, where every file below is a document; or - for standard input. The "
-          "id of a document is its file name, or its path within the folder",
+          "text files, pages in HTML, PDF files; JSON lines, where the text of each line is a "
+          "document; folders, where every file below is read; or - for standard input. The id of a "
+          "document is its file name, or its path within the folder; of a line, with :ID",
           config::required());
     field("id", id, "the id of a single document");
     field("meta", meta,
@@ -56,6 +61,7 @@ struct Files {
     field("exclude", exclude,
           "GLOB: leave out files and folders of folders whose name, or with a / whose path, "
           "matches; the lines of a file .tesseraignore in a folder do the same");
+    field("plain", plain, "read every file as it is, a page in HTML with its tags");
     field("no_times", no_times, "do not keep when the documents were memorized");
     field("keep_going", keep_going,
           "leave out documents that cannot be memorized, list them at the end and end with status "

@@ -66,6 +66,7 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
   /// Throws std::logic_error unless mapped kCopyOnWrite.
   std::span<std::byte> writable_bytes();
 

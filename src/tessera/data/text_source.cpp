@@ -21,18 +21,6 @@ constexpr const char* kBibleCommand = "/usr/bin/bible -f 'Gen1:1-Rev22:21' 2>/de
 constexpr const char* kBibleFile = "bible-kjv.txt";
 constexpr const char* kLicenses = "/usr/share/common-licenses";
 
-/// Standard output of a command; nothing if it fails.
-std::optional<std::string> output_of(const char* command) {
-  std::FILE* pipe = ::popen(command, "r");
-  if (pipe == nullptr) return {};
-  std::string output;
-  std::array<char, 1 << 16> buffer;
-  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    output.append(buffer.data(), got);
-  if (::pclose(pipe) != 0 || output.empty()) return {};
-  return output;
-}
-
 /// The Help folder of the newest CMake there is.
 std::optional<fs::path> cmake_manual() {
   std::optional<fs::path> newest;
@@ -91,6 +79,11 @@ Verse parse_verse(std::string_view line, size_t number, const std::string& sourc
           line.substr(space + 1)};
 }
 
+/// These bytes of a file, which may have become shorter.
+std::string_view line_of(std::string_view file, uint64_t begin, uint64_t end) {
+  return file.substr(std::min<uint64_t>(begin, file.size()), end - begin);
+}
+
 /// Where the next separator stands alone in its line, from `begin` on; the end of the text where
 /// there is none.
 size_t next_separator(std::string_view text, size_t begin) {
@@ -107,28 +100,40 @@ size_t next_separator(std::string_view text, size_t begin) {
 
 }  // namespace
 
-TextSource TextSource::from_path(const fs::path& path, const std::string& suffix) {
+TextSource TextSource::from_path(const fs::path& path, const std::string& suffix, bool plain) {
   TextSource source;
+  const auto add = [&](const fs::path& file) {
+    source.add_file(file, plain ? FileFormat::kPlain : format_of(file));
+  };
   if (!fs::is_directory(path)) {
     if (MappedFile(path).bytes().empty()) throw DataError(path.native(), "is empty");
-    source.documents_.push_back({path.native(), path, {}});
+    add(path);
     source.description_ = path.native();
     return source;
   }
-  for (auto& file : text_files(path, suffix)) {
-    std::string name = file.native();
-    source.documents_.push_back({std::move(name), std::move(file), {}});
-  }
+  for (const auto& file : text_files(path, suffix)) add(file);
   if (source.documents_.empty())
     throw DataError(path.native(), "holds no text: no {}file below it", suffix);
   source.description_ = fmt::format("{}, {} documents", path.native(), source.documents());
   return source;
 }
 
+void TextSource::add_file(const fs::path& path, FileFormat format) {
+  if (format != FileFormat::kJsonLines) {
+    documents_.push_back({path.native(), path, {}, format});
+    return;
+  }
+  const MappedFile file(path);
+  for (const JsonLine& line : json_lines_of(file.text(), path.native()))
+    documents_.push_back(
+        {fmt::format("{}:{}", path.native(), line.name), path, {}, format, line.begin, line.end});
+}
+
 TextSource TextSource::automatic(const fs::path& cache_folder) {
   const fs::path bible = cache_folder / kBibleFile;
   if (!fs::exists(bible) && fs::exists(kBibleProgram))
-    if (const auto printed = output_of(kBibleCommand)) write_file(bible, *printed);
+    if (const auto printed = output_of(kBibleCommand); printed.status == 0 && !printed.text.empty())
+      write_file(bible, printed.text);
   if (fs::exists(bible)) return from_bible(read_file(bible), bible.native());
 
   TextSource source;
@@ -154,7 +159,7 @@ TextSource TextSource::from_bible(std::string_view printed, const std::string& s
     const Verse verse = parse_verse(rest.substr(0, end), ++number, source_name);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (source.documents_.empty() || source.documents_.back().name != verse.book) {
-      source.documents_.push_back({std::string(verse.book), {}, {}});
+      source.documents_.push_back({std::string(verse.book)});
     } else if (verse.chapter != chapter) {
       source.documents_.back().text += '\n';
     }
@@ -184,7 +189,9 @@ uint64_t TextSource::bytes() const {
   uint64_t sum = 0;
   for (size_t document = 0; document < generated_; ++document) sum += generate_(document).size();
   for (const Document& document : documents_)
-    sum += document.path.empty() ? document.text.size() : fs::file_size(document.path);
+    sum += document.path.empty()                       ? document.text.size()
+           : document.format == FileFormat::kJsonLines ? document.end - document.begin
+                                                       : fs::file_size(document.path);
   return sum;
 }
 
@@ -195,14 +202,23 @@ void TextSource::for_each(const Visitor& visit) const {
 void TextSource::visit(size_t number, const Visitor& visit) const {
   if (generate_) return visit(name(number), generate_(number));
   const Document& document = documents_.at(number);
-  std::optional<MappedFile> file;
-  std::string_view text = document.text;
-  if (!document.path.empty()) {
-    file.emplace(document.path);
-    text = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+  const auto hand_over = [&](std::string_view text) {
+    check_text(text, document.name);
+    visit(document.name, text);
+  };
+  if (document.path.empty()) return hand_over(document.text);
+  const MappedFile file(document.path);
+  switch (document.format) {
+    case FileFormat::kPlain:
+      return hand_over(file.text());
+    case FileFormat::kHtml:
+      return hand_over(text_of_html(file.text(), document.name));
+    case FileFormat::kPdf:
+      return hand_over(text_of_pdf(document.path));
+    case FileFormat::kJsonLines:
+      return hand_over(
+          text_of_json_line(line_of(file.text(), document.begin, document.end), document.name));
   }
-  check_text(text, document.name);
-  visit(document.name, text);
 }
 
 std::vector<std::string> read_texts(const std::filesystem::path& path) {

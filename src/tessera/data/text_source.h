@@ -7,16 +7,21 @@
 #include <string_view>
 #include <vector>
 
+#include "tessera/data/file_texts.h"
+
 namespace tessera {
 
-/// Documents of text from a file, a folder or what the machine has. Documents are read one at a
-/// time, memory-mapped, and must be UTF-8 without zero bytes.
+/// Documents of text from files, a folder or what the machine has. Documents are read one at a
+/// time, memory-mapped, and must be UTF-8 without zero bytes. Of pages in HTML and of PDF files it
+/// is their text, and each line of JSON lines is a document (FileFormat).
 class TextSource {
  public:
-  /// A file is one document; in a folder every regular file below it with the given suffix ("":
-  /// any) is one, in the order of their paths, hidden and empty ones and links left out. Throws
-  /// SystemError; DataError if there is no text.
-  static TextSource from_path(const std::filesystem::path& path, const std::string& suffix = "");
+  /// A file is one document, but for JSON lines; in a folder every regular file below it with the
+  /// given suffix ("": any) is read, in the order of their paths, hidden and empty ones and links
+  /// left out. plain: every file as it is. Throws SystemError; DataError if there is no text, or a
+  /// line is no text.
+  static TextSource from_path(const std::filesystem::path& path, const std::string& suffix = "",
+                              bool plain = false);
 
   /// The first that this machine has: the King James Bible (Debian's bible-kjv; its 66 books are
   /// the documents), CMake's manual, the common licenses of Debian. The Bible's text is kept in
@@ -36,10 +41,11 @@ class TextSource {
   /// "King James Bible (bible-kjv), 66 documents": one line for the user.
   const std::string& description() const { return description_; }
   size_t documents() const { return generate_ ? generated_ : documents_.size(); }
-  /// Of all documents together. Generated ones are made to be counted. Throws
+  /// Of all documents together, of files as they are. Generated ones are made to be counted. Throws
   /// std::filesystem::filesystem_error where a file is gone.
   uint64_t bytes() const;
-  /// Of a document: the path of a file, the Bible's abbreviation of a book, "document 7".
+  /// Of a document: the path of a file, of a JSON line "PATH:ID", the Bible's abbreviation of a
+  /// book, "document 7".
   std::string name(size_t document) const;
 
   /// Hands over each document's name and text; both are gone after the call. Throws SystemError;
@@ -52,9 +58,14 @@ class TextSource {
  private:
   struct Document {
     std::string name;
-    std::filesystem::path path;  // empty: the text is here
-    std::string text;
+    std::filesystem::path path = {};  // empty: the text is here
+    std::string text = {};
+    FileFormat format = FileFormat::kPlain;
+    uint64_t begin = 0, end = 0;  // of a JSON line
   };
+
+  /// The documents of a file.
+  void add_file(const std::filesystem::path& path, FileFormat format);
 
   std::string description_;
   std::vector<Document> documents_;

@@ -244,6 +244,31 @@ TEST_F(Memo, AnEmptyOrMissingFileIsLeftOutAndNamed) {
   expect_refused(memo({"memorize", create("other"), path("poems")}), 3, "poems/empty: is empty");
 }
 
+TEST_F(Memo, ReadsPagesAndLinesAndForgetsALineAlone) {
+  std::filesystem::create_directories(path("in"));
+  const std::string store = create();
+  const std::string page = std::string("<h1>Lines</h1><pre>") + kLamb + "</pre>";
+  write_text(path("in/a.html"), page);
+  write_text(path("in/b.jsonl"),
+             "{\"id\": \"raven\", \"text\": \"Once upon a midnight dreary\"}\n"
+             "{\"text\": \"Little Lamb who made thee\"}\n");
+  done({"memorize", store, path("in")});
+  done({"export", store, "--texts", path("out")});
+  EXPECT_EQ(read_text(path("out/a.html")), std::string("Lines\n") + kLamb);
+  EXPECT_EQ(read_text(path("out/b.jsonl:2")), "Little Lamb who made thee");
+  EXPECT_EQ(done({"forget", store, "b.jsonl:raven"}), "b.jsonl:raven: forgotten, 28 tokens\n");
+  EXPECT_EQ(done({"update", store, path("in")}), "b.jsonl:raven: 28 tokens, 56 pairs\n");
+
+  const std::string plain = create("plain");
+  done({"memorize", plain, path("in"), "--plain"});
+  done({"export", plain, "--texts", path("plain-out")});
+  EXPECT_EQ(read_text(path("plain-out/a.html")), page);
+  EXPECT_EQ(json({"documents", plain})["data"].size(), 2u);
+
+  write_text(path("in/c.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"b\"}\n");
+  expect_refusals({{{"memorize", create("third"), path("in")}, "c.jsonl: line 2"}}, 3);
+}
+
 TEST_F(Memo, UpdateLeavesOutAndPrunes) {
   const std::string store = create();
   write_text(path("poems/notes.bak"), "scratch\n");

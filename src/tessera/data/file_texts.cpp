@@ -1,0 +1,209 @@
+#include "tessera/data/file_texts.h"
+
+#include <fmt/format.h>
+#include <libxml/HTMLparser.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
+#include "tessera/base/error.h"
+#include "tessera/data/utf8.h"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kSkipped[] = {"script", "style", "template", "noscript", "svg", "math"};
+constexpr std::string_view kBlocks[] = {
+    "address", "article", "aside", "blockquote", "body",     "br",         "caption", "dd",
+    "details", "div",     "dl",    "dt",         "fieldset", "figcaption", "figure",  "footer",
+    "form",    "h1",      "h2",    "h3",         "h4",       "h5",         "h6",      "header",
+    "hr",      "li",      "main",  "nav",        "ol",       "option",     "p",       "pre",
+    "section", "summary", "table", "textarea",   "title",    "tr",         "ul"};
+
+template <size_t size>
+bool is_one_of(std::string_view name, const std::string_view (&names)[size]) {
+  return std::ranges::find(names, name) != std::end(names);
+}
+
+/// The text of a page, from the parser's events.
+class PageText {
+ public:
+  void begin(std::string_view element) {
+    if (is_one_of(element, kSkipped)) ++skipped_;
+    if (element == "pre" || element == "textarea") ++kept_spaces_;
+    separate(element);
+  }
+
+  void end(std::string_view element) {
+    if (is_one_of(element, kSkipped)) skipped_ = std::max(0, skipped_ - 1);
+    if (element == "pre" || element == "textarea") kept_spaces_ = std::max(0, kept_spaces_ - 1);
+    if (element != "br") separate(element);
+  }
+
+  void characters(std::string_view text) {
+    if (skipped_ > 0) return;
+    for (const char c : text) add(c);
+  }
+
+  std::string take() {
+    while (!text_.empty() && is_space(text_.back())) text_.pop_back();
+    if (!text_.empty()) text_ += '\n';
+    return std::move(text_);
+  }
+
+ private:
+  static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
+  }
+
+  /// What stands between the words before and after an element begins or ends.
+  void separate(std::string_view element) {
+    if (is_one_of(element, kBlocks))
+      between_ = '\n';
+    else if ((element == "td" || element == "th") && between_ != '\n')
+      between_ = '\t';
+  }
+
+  void add(char c) {
+    if (kept_spaces_ > 0 && (c == ' ' || c == '\n' || c == '\t')) {
+      flush();
+      text_ += c;
+      return;
+    }
+    if (is_space(c)) {
+      if (between_ == 0) between_ = ' ';
+      return;
+    }
+    flush();
+    text_ += c;
+  }
+
+  void flush() {
+    const char between = std::exchange(between_, 0);
+    const bool begins_line = text_.empty() || text_.back() == '\n';
+    if (between != 0 && !begins_line) text_ += between;
+  }
+
+  std::string text_;
+  int skipped_ = 0, kept_spaces_ = 0;  // elements that are open
+  char between_ = 0;                   // to be written before the next word
+};
+
+std::string_view view(const xmlChar* text) {
+  return reinterpret_cast<const char*>(text);
+}
+PageText& page_of(void* context) {
+  return *static_cast<PageText*>(static_cast<htmlParserCtxtPtr>(context)->_private);
+}
+
+/// Events instead of a tree, which a hostile page could make too deep.
+xmlSAXHandler page_events() {
+  xmlSAXHandler events{};
+  events.startElement = [](void* context, const xmlChar* name, const xmlChar**) {
+    page_of(context).begin(view(name));
+  };
+  events.endElement = [](void* context, const xmlChar* name) { page_of(context).end(view(name)); };
+  events.characters = [](void* context, const xmlChar* text, int size) {
+    page_of(context).characters(view(text).substr(0, static_cast<size_t>(size)));
+  };
+  events.ignorableWhitespace = events.characters;
+  return events;
+}
+
+/// Between quotes that nothing in it ends.
+std::string quoted(const std::string& argument) {
+  std::string result = "'";
+  for (const char c : argument) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+config::Json parsed_line(std::string_view line, const std::string& name) {
+  config::Json object = config::parse_json(line, name);
+  const auto text = object.is_object() ? object.find("text") : object.end();
+  if (!object.is_object() || text == object.end() || !text->is_string())
+    throw DataError(name, "is not an object with a field \"text\"");
+  return object;
+}
+
+}  // namespace
+
+FileFormat format_of(const std::filesystem::path& path) {
+  std::string end = path.extension().native();
+  std::ranges::transform(end, end.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (end == ".html" || end == ".htm" || end == ".xhtml") return FileFormat::kHtml;
+  if (end == ".jsonl" || end == ".ndjson") return FileFormat::kJsonLines;
+  return end == ".pdf" ? FileFormat::kPdf : FileFormat::kPlain;
+}
+
+std::string text_of_html(std::string_view page, const std::string& name) {
+  if (page.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
+    throw DataError(name, "is a page of {} bytes, at most 2^31 - 1 can be read", page.size());
+  PageText text;
+  const std::unique_ptr<htmlParserCtxt, void (*)(htmlParserCtxtPtr)> parser(htmlNewParserCtxt(),
+                                                                            &htmlFreeParserCtxt);
+  if (!parser) throw std::bad_alloc();
+  *parser->sax = page_events();
+  parser->_private = &text;
+  const bool is_utf8 = utf8::valid_prefix(page) == page.size();
+  htmlCtxtReadMemory(
+      parser.get(), page.data(), static_cast<int>(page.size()), nullptr,
+      is_utf8 ? "UTF-8" : nullptr,
+      HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
+  xmlFreeDoc(std::exchange(parser->myDoc, nullptr));
+  return text.take();
+}
+
+std::string text_of_pdf(const std::filesystem::path& path) {
+  const CommandOutput output =
+      output_of("pdftotext -enc UTF-8 -nopgbrk " + quoted(std::filesystem::absolute(path)) +
+                " - 2>/dev/null");
+  if (output.status == 127)
+    throw DataError(path.native(),
+                    "is read by pdftotext, which is not installed (Debian's poppler-utils)");
+  if (output.status != 0) throw DataError(path.native(), "pdftotext cannot read it");
+  return output.text;
+}
+
+std::vector<JsonLine> json_lines_of(std::string_view file, const std::string& name) {
+  std::vector<JsonLine> lines;
+  size_t number = 0;
+  for (size_t begin = 0, end = 0; begin < file.size(); begin = end + 1) {
+    end = std::min(file.find('\n', begin), file.size());
+    ++number;
+    const std::string_view line = file.substr(begin, end - begin);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const config::Json object = parsed_line(line, fmt::format("{}: line {}", name, number));
+    const auto id = object.find("id");
+    const bool is_named = id != object.end() && (id->is_string() || id->is_number_integer());
+    lines.push_back({!is_named         ? std::to_string(number)
+                     : id->is_string() ? id->get<std::string>()
+                                       : id->dump(),
+                     begin, end});
+  }
+  return lines;
+}
+
+std::string text_of_json_line(std::string_view line, const std::string& name) {
+  return parsed_line(line, name)["text"].get<std::string>();
+}
+
+CommandOutput output_of(const std::string& command) {
+  CommandOutput output;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return {"", 127};
+  std::array<char, 1 << 16> buffer;
+  while (const size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    output.text.append(buffer.data(), got);
+  const int status = ::pclose(pipe);
+  output.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return output;
+}
+
+}  // namespace tessera

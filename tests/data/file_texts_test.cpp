@@ -1,0 +1,170 @@
+#include "tessera/data/file_texts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstdlib>
+
+#include "tessera/base/error.h"
+#include "tessera/base/file.h"
+#include "tessera/data/text_source.h"
+#include "tessera/data/utf8.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera {
+namespace {
+
+using test::message_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+std::string text_of(std::string_view page) {
+  return text_of_html(page, "page.html");
+}
+
+TEST(Html, IsTheTextThatAReaderSees) {
+  EXPECT_EQ(text_of("<!DOCTYPE html><html><head><title>Orders &amp; dues</title>"
+                    "<style>p { color: red }</style><script>var a = '<b>no';</script></head>"
+                    "<body><!-- no --><h1>Order 17</h1><p>Mr. Turing,<br>12  Bletchley\n"
+                    "Road, <b>two</b> type<i>writers</i> &mdash; caf&eacute;."
+                    "<p>Paid.</body></html>"),
+            "Orders & dues\nOrder 17\nMr. Turing,\n12 Bletchley Road, two typewriters — café.\n"
+            "Paid.\n");
+}
+
+TEST(Html, BlocksHaveLinesAndCellsTabs) {
+  EXPECT_EQ(text_of("<ul><li>one<li>two</ul>after<table><tr><th>a</th><th>b</th></tr>"
+                    "<tr><td>c<td>d</table>"),
+            "one\ntwo\nafter\na\tb\nc\td\n");
+  EXPECT_EQ(text_of("<p>x</p>\n\n<div><div>y</div></div> z"), "x\ny\nz\n");
+}
+
+TEST(Html, SpaceIsKeptInPre) {
+  EXPECT_EQ(text_of("<p>a   b</p><pre>x  y\n  z</pre>"), "a b\nx  y\n  z\n");
+}
+
+TEST(Html, OtherCharacterSetsAreThoseThatThePageNames) {
+  EXPECT_EQ(text_of("<meta charset='iso-8859-1'><p>caf\xE9"), "café\n");
+  EXPECT_EQ(text_of("<p>café"), "café\n");
+}
+
+TEST(Html, AnythingIsAPage) {
+  EXPECT_EQ(text_of(""), "");
+  EXPECT_EQ(text_of("   "), "");
+  EXPECT_EQ(text_of("no tags"), "no tags\n");
+  EXPECT_EQ(text_of("<p>cut <b"), "cut\n");
+  EXPECT_EQ(text_of("</p></script>x"), "x\n");
+  std::string deep;
+  for (int i = 0; i < 200000; ++i) deep += "<div>";
+  EXPECT_EQ(text_of(deep + "deep"), "deep\n");
+}
+
+RC_GTEST_PROP(Html, OfAnyBytesIsUtf8WithoutTags, ()) {
+  static const std::vector<std::string> kParts = {"<p>",
+                                                  "</p>",
+                                                  "<script>",
+                                                  "</script>",
+                                                  "<pre>",
+                                                  "</pre>",
+                                                  "<td",
+                                                  ">",
+                                                  "&amp;",
+                                                  "&#0;",
+                                                  "é",
+                                                  "\xE9",
+                                                  "<!--",
+                                                  "-->",
+                                                  "<![CDATA[",
+                                                  "word",
+                                                  " ",
+                                                  "\n",
+                                                  std::string("\0", 1),
+                                                  "<meta charset=utf-16>"};
+  std::string page;
+  for (const auto& part : *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(kParts)))
+    page += part;
+  const std::string text = text_of(page);
+  RC_ASSERT(utf8::valid_prefix(text) == text.size());
+}
+
+class FileTexts : public testing::Test {
+ protected:
+  std::vector<std::pair<std::string, std::string>> texts_of(const std::filesystem::path& path,
+                                                            bool plain = false) {
+    std::vector<std::pair<std::string, std::string>> texts;
+    TextSource::from_path(path, "", plain)
+        .for_each([&](const std::string& name, std::string_view text) {
+          texts.emplace_back(name.substr(folder_.path().native().size() + 1), text);
+        });
+    return texts;
+  }
+  std::string refusal_of(const std::filesystem::path& path) {
+    return message_of<DataError>([&] { texts_of(path); });
+  }
+
+  const test::TemporaryFolder folder_;
+};
+
+TEST_F(FileTexts, AreChosenByTheEndOfAName) {
+  for (const char* name : {"a.html", "a.HTM", "b.c/d.xhtml"})
+    EXPECT_EQ(format_of(name), FileFormat::kHtml) << name;
+  for (const char* name : {"a.jsonl", "a.ndjson"})
+    EXPECT_EQ(format_of(name), FileFormat::kJsonLines) << name;
+  EXPECT_EQ(format_of("a.Pdf"), FileFormat::kPdf);
+  for (const char* name : {"a.txt", "html", ".html", "a.html.txt", "a.json"})
+    EXPECT_EQ(format_of(name), FileFormat::kPlain) << name;
+}
+
+TEST_F(FileTexts, OfAPageAreItsTextOrItsBytes) {
+  write_file(folder_ / "a.html", "<p>one  <b>two</b>");
+  EXPECT_THAT(texts_of(folder_ / "a.html"), ElementsAre(Pair("a.html", "one two\n")));
+  EXPECT_THAT(texts_of(folder_ / "a.html", true),
+              ElementsAre(Pair("a.html", "<p>one  <b>two</b>")));
+}
+
+TEST_F(FileTexts, OfJsonLinesAreADocumentEach) {
+  write_file(folder_ / "a.jsonl",
+             "{\"text\": \"first\\nline\"}\n\n{\"id\": \"x\", \"text\": \"\"}\r\n"
+             "{\"text\": \"third\", \"id\": 7, \"more\": [1]}\n{\"id\": null, \"text\": \"é\"}");
+  EXPECT_THAT(texts_of(folder_ / "a.jsonl"),
+              ElementsAre(Pair("a.jsonl:1", "first\nline"), Pair("a.jsonl:x", ""),
+                          Pair("a.jsonl:7", "third"), Pair("a.jsonl:5", "é")));
+  EXPECT_EQ(texts_of(folder_ / "a.jsonl", true).size(), 1u);
+}
+
+TEST_F(FileTexts, RefuseALineWithoutATextAndNameIt) {
+  for (const char* line : {"{\"txt\": \"a\"}", "[\"text\"]", "{\"text\": 3}", "\"text\"", "text"}) {
+    write_file(folder_ / "a.jsonl", std::string("{\"text\": \"a\"}\n") + line);
+    EXPECT_THAT(refusal_of(folder_ / "a.jsonl"), HasSubstr("a.jsonl: line 2")) << line;
+  }
+}
+
+TEST_F(FileTexts, OfAPdfAreWhatPdftotextPrints) {
+  if (output_of("command -v pdftotext").status != 0) GTEST_SKIP() << "no pdftotext here";
+  const std::string content = "BT /F 24 Tf 20 100 Td (Order 17, paid) Tj ET";
+  write_file(folder_ / "it's a.pdf",
+             "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+             "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+             "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R"
+             "/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>endobj\n"
+             "4 0 obj<</Length " +
+                 std::to_string(content.size()) + ">>stream\n" + content +
+                 "\nendstream endobj\ntrailer<</Root 1 0 R>>\n");
+  EXPECT_THAT(texts_of(folder_ / "it's a.pdf").front().second, HasSubstr("Order 17, paid"));
+  write_file(folder_ / "no.pdf", "no");
+  EXPECT_THAT(refusal_of(folder_ / "no.pdf"), HasSubstr("pdftotext cannot read it"));
+}
+
+TEST_F(FileTexts, SayWhatReadsAPdf) {
+  write_file(folder_ / "a.pdf", "%PDF-1.4");
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
+  const std::string refusal = refusal_of(folder_ / "a.pdf");
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_THAT(refusal, HasSubstr("not installed (Debian's poppler-utils)"));
+}
+
+}  // namespace
+}  // namespace tessera
