@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_encoder.h"
 #include "tests/data/small_tokenizer.h"
@@ -354,6 +356,18 @@ TEST(Tokenizer, EqualsGpt2OnAKnownSentence) {
   EXPECT_EQ(tokenizer.vocabulary_size(), 50257);
   EXPECT_EQ(tokenizer.end_of_text(), 50256);
   EXPECT_EQ(Tokenizer::parse(tokenizer.to_json(), "file").digest(), tokenizer.digest());
+}
+
+TEST(Bpe, HearsCtrlCInAWordThatTakesSeconds) {
+  BpeTrainer trainer({.vocabulary_size = 300});
+  trainer.add_text("aaaa aaaa bbbb");
+  const Tokenizer tokenizer = trainer.train();
+  const std::string word(3 << 20, 'a');
+  const InterruptGuard guard;
+  EXPECT_FALSE(tokenizer.encode(word).empty());
+  std::raise(SIGINT);
+  EXPECT_THROW(tokenizer.encode(word), Interrupted);
+  EXPECT_EQ(tokenizer.encode("aaaa").size(), 1u);  // short ones are done first
 }
 
 }  // namespace

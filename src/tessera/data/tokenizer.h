@@ -63,7 +63,8 @@ class Tokenizer {
   void save(const std::filesystem::path& path) const;
   std::string to_json() const;
 
-  /// Throws DataError, with the byte offset, on a character that a character tokenizer lacks.
+  /// Throws DataError, with the byte offset, on a character that a character tokenizer lacks;
+  /// Interrupted in a word of more than a million bytes.
   std::vector<int32_t> encode(std::string_view text,
                               SpecialTokens special = SpecialTokens::kAsText) const;
 

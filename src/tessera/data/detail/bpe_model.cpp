@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
 
 namespace tessera {
 namespace {
@@ -111,9 +112,17 @@ void BpeModel::merge_word(std::string_view word, Workspace& workspace,
   auto& heap = workspace.heap;
   symbols.clear();
   heap.clear();
-  for (int32_t i = 0; i <= last; ++i)
+  const auto listen = [](int64_t step) {  // to Ctrl-C in a word that takes seconds
+    if (step % (1 << 20) == (1 << 20) - 1) InterruptGuard::stop_if_interrupted("interrupted");
+  };
+  for (int32_t i = 0; i <= last; ++i) {
     symbols.push_back({byte_ids_[static_cast<uint8_t>(word[i])], i - 1, i < last ? i + 1 : -1});
-  for (int32_t i = 0; i < last; ++i) propose(i, workspace);
+    listen(i);
+  }
+  for (int32_t i = 0; i < last; ++i) {
+    propose(i, workspace);
+    listen(i);
+  }
 
   const auto later = [](const Workspace::Candidate& a, const Workspace::Candidate& b) {
     return a.rank != b.rank ? a.rank > b.rank : a.position > b.position;
@@ -124,7 +133,8 @@ void BpeModel::merge_word(std::string_view word, Workspace& workspace,
     propose(position, workspace);
     if (heap.size() > before) std::push_heap(heap.begin(), heap.end(), later);
   };
-  while (!heap.empty()) {
+  for (int64_t step = 0; !heap.empty(); ++step) {
+    listen(step);
     std::pop_heap(heap.begin(), heap.end(), later);
     const auto best = heap.back();
     heap.pop_back();

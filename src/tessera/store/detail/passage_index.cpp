@@ -20,13 +20,13 @@ constexpr size_t kLongest = 2000;  // bytes of a passage
 /// character.
 size_t end_of_passage(std::string_view text, size_t begin) {
   if (text.size() - begin <= kPassage) return text.size();
-  const size_t most = std::min(text.size(), begin + kLongest);
-  const size_t line = text.find('\n', begin + kPassage);
-  if (line < most) return line + 1;
-  if (most == text.size()) return most;
-  const size_t space = text.rfind(' ', most - 1);
-  if (space != std::string_view::npos && space > begin) return space + 1;
-  return begin + utf8::valid_prefix(text.substr(begin, most - begin));
+  const std::string_view longest = text.substr(begin, kLongest);  // what is beyond is not looked at
+  const size_t line = longest.find('\n', kPassage);
+  if (line != std::string_view::npos) return begin + line + 1;
+  if (begin + longest.size() == text.size()) return text.size();
+  const size_t space = longest.rfind(' ');
+  if (space != std::string_view::npos && space > 0) return begin + space + 1;
+  return begin + utf8::valid_prefix(longest);
 }
 
 /// The words of a question as FTS5 reads them: any of them, none as an operator.
