@@ -8,6 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/data/file_texts.h"
 #include "tessera/data/tokenizer.h"
 #include "tessera/data/utf8.h"
 

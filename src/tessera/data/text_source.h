@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/data/file_texts.h"
-
 namespace tessera {
+
+enum class FileFormat;
 
 /// Documents of text from files, a folder or what the machine has. Documents are read one at a
 /// time, memory-mapped, and must be UTF-8 without zero bytes. Of pages in HTML and of PDF files it
-/// is their text, and each line of JSON lines is a document (FileFormat).
+/// is their text, and each line of JSON lines is a document (data/file_texts.h).
 class TextSource {
  public:
   /// A file is one document, but for JSON lines; in a folder every regular file below it with the
@@ -60,7 +60,7 @@ class TextSource {
     std::string name;
     std::filesystem::path path = {};  // empty: the text is here
     std::string text = {};
-    FileFormat format = FileFormat::kPlain;
+    FileFormat format{};
     uint64_t begin = 0, end = 0;  // of a JSON line
   };
 
