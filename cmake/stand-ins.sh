@@ -33,5 +33,5 @@ done
 
 mkdir "$folder"
 for name in "${unused[@]}"; do
-  grep -qxF "$name" "$loaded" || "$compiler" -shared -nostdlib -x c /dev/null -Wl,-soname,"$name" -o "$folder/$name"
+  grep -qxF "$name" "$loaded" || "$compiler" -shared -s -nostdlib -x c /dev/null -Wl,-soname,"$name" -o "$folder/$name"
 done
