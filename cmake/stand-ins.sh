@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes FOLDER hold an empty library for each one that LIBTORCH names, uses nothing of, and that nothing else loads
 # which USER loads. Found first, they spare a program the real ones: with Debian 12's LibTorch OpenCV, FFmpeg and what
-# these load, 248 of 284 libraries and half the time to start.
+# these load, 248 of 284 libraries and a third of the time to start.
 # Usage: stand-ins.sh LIBTORCH USER FOLDER COMPILER
 set -euo pipefail
 libtorch=$1 user=$2 folder=$3 compiler=$4

@@ -231,8 +231,18 @@ void Update::forget_others(store::MemoWriter& writer, const Admitted& admitted,
                            Answer& answer) const {
   if (!prune) return;
   const std::set<std::string> named(admitted.named.begin(), admitted.named.end());
+  // Lines of a file that cannot be read now are not known to be gone.
+  const auto is_unread = [&](const std::string& name) {
+    return !plain && format_of(name) == FileFormat::kJsonLines && named.contains(name);
+  };
+  const auto is_kept = [&](const std::string& id) {
+    bool kept = named.contains(id);
+    for (size_t end = id.find(':'); !kept && end != std::string::npos; end = id.find(':', end + 1))
+      kept = is_unread(id.substr(0, end));
+    return kept;
+  };
   for (const store::StoredDocument& document : writer.ledger().documents()) {
-    if (named.contains(document.id)) continue;
+    if (is_kept(document.id)) continue;
     answer.pruned.push_back(Forget{document.id}.run(writer, on_progress));
     on_news.pruned(answer.pruned.back());
   }

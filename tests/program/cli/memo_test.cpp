@@ -259,6 +259,14 @@ TEST_F(Memo, ReadsPagesAndLinesAndForgetsALineAlone) {
   EXPECT_EQ(done({"forget", store, "b.jsonl:raven"}), "b.jsonl:raven: forgotten, 28 tokens\n");
   EXPECT_EQ(done({"update", store, path("in")}), "b.jsonl:raven: 28 tokens, 56 pairs\n");
 
+  // A file that is damaged loses no line; one that has lost a line does.
+  const std::string lines = read_text(path("in/b.jsonl"));
+  write_text(path("in/b.jsonl"), lines + "damaged\n");
+  EXPECT_EQ(memo({"update", store, path("in"), "--keep-going", "--prune"}).status, 1);
+  EXPECT_EQ(json({"documents", store})["data"].size(), 3u);
+  write_text(path("in/b.jsonl"), lines.substr(0, lines.find('\n')));
+  EXPECT_EQ(done({"update", store, path("in"), "--prune"}), "b.jsonl:2: forgotten, 26 tokens\n");
+
   const std::string plain = create("plain");
   done({"memorize", plain, path("in"), "--plain"});
   done({"export", plain, "--texts", path("plain-out")});
