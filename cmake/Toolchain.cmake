@@ -43,3 +43,4 @@ check_cxx_compiler_flag(-munroll-only-small-loops TESSERA_HAS_UNROLL_ONLY_SMALL_
 if(TESSERA_HAS_UNROLL_ONLY_SMALL_LOOPS)
   list(APPEND TESSERA_COLD_OPTIONS -munroll-only-small-loops -mvzeroupper)
 endif()
+set(TESSERA_TEST_OPTIONS $<$<CONFIG:Release>:-O0>)

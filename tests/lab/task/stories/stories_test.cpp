@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ranges>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -154,7 +155,7 @@ TEST(Stories, AreGrammaticalWhereItCanBeChecked) {
       "\\b[Aa] (?!one\\b)[aeio]|\\b[Aa]n (?!hon|hour)[bcdfghjklmnpqrstvwxyz]|\\b[Aa] u(?!ni|se)");
   const std::regex marks(
       "  |[{}|]|\\.\\.|,\\.| ,| \\.|^[a-z]|\\b([Tt]he|[Aa]) (the|a|an)\\b|[.!?] [a-z]");
-  for (const Story& story : many_stories()) {
+  for (const Story& story : many_stories() | std::views::take(kMany / 5)) {  // std::regex is slow
     EXPECT_EQ(std::count(story.text.begin(), story.text.end(), '"') % 2, 0) << story.text;
     for (const Sentence& sentence : story.sentences) {
       const std::string& text = sentence.text;
