@@ -7,6 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/train/checkpoint.h"
+#include "tessera/train/detail/flush_denormals.h"
 #include "tessera/train/detail/gradients.h"
 
 namespace tessera {
@@ -61,6 +62,7 @@ void start_together(Learner& learner, Optimizer& optimizer, Processes& processes
 void help_training(Learner& learner, Processes& processes) {
   const TrainConfig& config = learner.training();
   const InterruptGuard leave_signals_to_the_leader;
+  const FlushDenormals flush_denormals;
   learner.module().train();
   const auto optimizer =
       config.make_optimizer(trainable_parameters(learner.module()), decays_by_dimension);

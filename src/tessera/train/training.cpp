@@ -11,6 +11,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/train/checkpoint.h"
+#include "tessera/train/detail/flush_denormals.h"
 #include "tessera/train/detail/training_display.h"
 #include "tessera/train/metrics_log.h"
 #include "tessera/train/processes.h"
@@ -73,6 +74,7 @@ double Trained::validation_loss() const {
 Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const std::string& label,
               Processes* processes) {
   const InterruptGuard guard;
+  const FlushDenormals flush_denormals;
   TrainingDisplay display(progress, label, learner);
   Trainer trainer(learner, run.path(), &display, processes);
   run.write_configuration(learner, processes == nullptr ? 1 : processes->count());
