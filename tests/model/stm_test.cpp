@@ -164,6 +164,26 @@ TEST(Stm, TheFusedLoopsGiveThePlainEquations) {
         << item.key();
 }
 
+TEST(Stm, ProductsInBFloat16ChangeLittle) {
+  StmConfig config = small_stm();
+  config.width = 20;
+  Stm model(config, 7);
+  config.precision = ops::Precision::kBFloat16;
+  Stm rounding(config, 7);
+  const at::Tensor x = inputs(3, 12, config).to(at::kFloat);
+  const at::Tensor exact = model.forward(x, {}, 5), rounded = rounding.forward(x, {}, 5);
+  EXPECT_FALSE(rounded.equal(exact));
+  EXPECT_LT(relative_error(rounded, exact), 0.02);
+  exact.square().sum().backward();
+  rounded.square().sum().backward();
+  for (const auto& item : model.named_parameters()) {
+    if (!item.value().grad().defined()) continue;
+    EXPECT_LT(relative_error(rounding.named_parameters()[item.key()].grad(), item.value().grad()),
+              0.05)
+        << item.key();
+  }
+}
+
 TEST(Stm, StepsGiveTheWholeSequence) {
   for (const StmConfig& config : all_variants()) {
     const auto model = double_model(config);

@@ -75,4 +75,17 @@ inline void expect_float_agrees_with_double(const OpUnderTest& op,
   }
 }
 
+/// The op with rounded products gives other values than the op in float, which are close, as are
+/// the gradients, and all of them are floats.
+inline void expect_close_to_float(const OpUnderTest& in_float, const OpUnderTest& rounding,
+                                  const std::vector<at::Tensor>& inputs, double tolerance = 0.02) {
+  const auto exact = value_and_gradients(in_float, inputs);
+  const auto rounded = value_and_gradients(rounding, inputs);
+  for (size_t k = 0; k < exact.size(); ++k) {
+    EXPECT_EQ(rounded[k].scalar_type(), at::kFloat);
+    EXPECT_LT(test::relative_error(rounded[k], exact[k]), tolerance) << k;
+  }
+  EXPECT_FALSE(rounded[0].equal(exact[0]));
+}
+
 }  // namespace tessera::ops

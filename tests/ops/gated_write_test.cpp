@@ -6,9 +6,9 @@
 namespace tessera::ops {
 namespace {
 
-OpUnderTest gated_write_op(GateForm form) {
-  return [form](const std::vector<at::Tensor>& in) {
-    return gated_write(in[0], in[1], in[2], in[3], in[4], form);
+OpUnderTest gated_write_op(GateForm form, Precision precision = Precision::kFloat32) {
+  return [=](const std::vector<at::Tensor>& in) {
+    return gated_write(in[0], in[1], in[2], in[3], in[4], form, precision);
   };
 }
 
@@ -56,6 +56,14 @@ TEST(GatedWrite, FloatAgreesWithDouble) {
       expect_float_agrees_with_double(gated_write_op(GateForm::kSigmoid), inputs(B, D), 2e-5);
   expect_float_agrees_with_double(gated_write_op(GateForm::kSigmoid), inputs(0, 4));
   expect_float_agrees_with_double(gated_write_op(GateForm::kLinear), inputs(2, 16), 2e-5);
+}
+
+TEST(GatedWrite, BFloat16IsCloseToFloat) {
+  at::manual_seed(4);
+  std::vector<at::Tensor> floats;
+  for (const at::Tensor& input : inputs(3, 32)) floats.push_back(input.to(at::kFloat));
+  for (GateForm form : {GateForm::kSigmoid, GateForm::kLinear})
+    expect_close_to_float(gated_write_op(form), gated_write_op(form, Precision::kBFloat16), floats);
 }
 
 TEST(GatedWrite, RefusesBadArguments) {

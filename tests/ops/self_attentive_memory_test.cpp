@@ -264,6 +264,31 @@ TEST(SelfAttentiveMemory, FloatAgreesWithDouble) {
   expect_float_agrees_with_double(distil_op, with(factored(2, 0, 2, 3, 3), leaf({2, 9})));
 }
 
+TEST(SelfAttentiveMemory, BFloat16IsCloseToFloat) {
+  at::manual_seed(5);
+  const auto floats = [](std::vector<at::Tensor> inputs) {
+    for (at::Tensor& input : inputs) input = input.to(at::kFloat);
+    return inputs;
+  };
+  const OpUnderTest distil_rounding = [](const std::vector<at::Tensor>& in) {
+    return distil({in[0], in[1]}, in[2], Precision::kBFloat16);
+  };
+  const OpUnderTest factors = [](const std::vector<at::Tensor>& in) {
+    return transfer_factors({in[0], in[0].select(2, 0)}, in[1]);
+  };
+  const OpUnderTest factors_rounding = [](const std::vector<at::Tensor>& in) {
+    return transfer_factors({in[0], in[0].select(2, 0)}, in[1], Precision::kBFloat16);
+  };
+  // In one block and in three; in double, which the loops leave to composed functions.
+  expect_close_to_float(distil_op, distil_rounding,
+                        floats(with(factored(3, 2, 3, 16, 16), leaf({4, 256}))));
+  expect_close_to_float(distil_op, distil_rounding,
+                        floats(with(factored(80, 3, 2, 96, 96), leaf({4, 9216}))));
+  const auto doubles = with(factored(3, 2, 3, 16, 16), leaf({4, 256}));
+  EXPECT_LT(test::relative_error(distil_rounding(doubles), distil_op(doubles)), 0.02);
+  expect_close_to_float(factors, factors_rounding, floats({leaf({3, 4, 2, 16}), leaf({16, 32})}));
+}
+
 TEST(SelfAttentiveMemory, RefusesBadArguments) {
   const Associations s = {at::randn({2, 3, 4, 5}), at::randn({2, 3, 6})};
   const at::Tensor whole = associate(s.factors, s.values);

@@ -78,6 +78,7 @@ TwoMemoryOptions StmConfig::cell_options() const {
   options.alpha2 = alpha2;
   options.alpha3 = alpha3;
   options.equations = equations;
+  options.precision = precision;
   if (variant == StmVariant::kPaper) options.equations = TwoMemoryEquations::of_paper();
   if (variant == StmVariant::kReinforcement)
     options.equations = TwoMemoryEquations::of_reinforcement();
@@ -164,7 +165,7 @@ at::Tensor Stm::distil_outputs(TwoMemoryPass& pass, int64_t T, int64_t first_out
   if (distilled.empty()) return {};
   if (!factors.empty()) {
     const at::Tensor candidates =
-        ops::distil({at::cat(factors), at::cat(values)}, distillation->weight);
+        ops::distil({at::cat(factors), at::cat(values)}, distillation->weight, config_.precision);
     for (const at::Tensor& candidate : candidates.chunk(factors.size()))
       distilled.push_back(cell->relational->blend(distilled.back(), candidate));
   }

@@ -40,6 +40,7 @@ struct StmConfig {
   BlendFactor alpha1, alpha2, alpha3;
   StmVariant variant = StmVariant::kAuthors;
   TwoMemoryEquations equations;
+  ops::Precision precision = ops::Precision::kFloat32;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -58,6 +59,9 @@ struct StmConfig {
     field("alpha3", alpha3, "weight of the transfer to the item memory");
     field("variant", variant, "whose equations it follows");
     field("equations", equations, "for variant = 'custom': each equation by itself");
+    field(
+        "precision", precision,
+        "number format of the products with the gates', the transfer's and the distillation's map");
   }
 
   /// Throws UsageError that names the field and what it may be.

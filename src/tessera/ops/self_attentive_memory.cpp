@@ -88,19 +88,36 @@ class BlocksOfS {
   int64_t queries_ = 0, size_ = 1;
 };
 
+/// a b in the place of `product`; the operands may be rounded already.
+void multiply(const at::Tensor& a, const at::Tensor& b, at::Tensor product) {
+  if (a.scalar_type() == product.scalar_type())
+    at::mm_out(product, a, b);
+  else
+    product.copy_(at::mm(a, b));
+}
+
+void accumulate(const at::Tensor& a, const at::Tensor& b, at::Tensor sum) {
+  if (a.scalar_type() == sum.scalar_type())
+    sum.addmm_(a, b);
+  else
+    sum.add_(at::mm(a, b));
+}
+
 class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& factors,
-                            const at::Tensor& values, const at::Tensor& weight) {
+                            const at::Tensor& values, const at::Tensor& weight, int64_t precision) {
     const at::Tensor f = factors.contiguous(), v = values.contiguous();
+    const at::Tensor rounded = operand(weight, Precision(precision));
     const int64_t Nq = f.size(2);
     const at::Tensor distilled = at::empty({f.size(0) * Nq, weight.size(0)}, f.options());
     BlocksOfS blocks(f, v);
     blocks.for_each([&](int64_t first, int64_t count) {
-      at::Tensor rows = distilled.narrow(0, first * Nq, count * Nq);
-      at::mm_out(rows, blocks.form(first, count), weight.t());
+      multiply(operand(blocks.form(first, count), Precision(precision)), rounded.t(),
+               distilled.narrow(0, first * Nq, count * Nq));
     });
     context->save_for_backward({f, v, weight});
+    context->saved_data["precision"] = precision;
     return distilled.view({f.size(0), Nq, weight.size(0)});
   }
 
@@ -110,22 +127,25 @@ class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &f = saved[0], &v = saved[1], &weight = saved[2];
     const int64_t Nq = f.size(2);
-    const at::Tensor grad = grad_outputs[0].contiguous().flatten(0, 1);  // [B Nq, R]
+    const auto precision = Precision(context->saved_data["precision"].toInt());
+    const at::Tensor rounded = operand(weight, precision);
+    const at::Tensor grad =
+        operand(grad_outputs[0].contiguous().flatten(0, 1), precision);  // [B Nq, R]
     at::Tensor grad_weight = at::zeros_like(weight);
     const at::Tensor grad_factors = at::empty_like(f), grad_values = at::empty_like(v);
     BlocksOfS blocks(f, v);
     blocks.for_each([&](int64_t first, int64_t count) {
       const at::Tensor rows = grad.narrow(0, first * Nq, count * Nq);
-      at::Tensor block = blocks.form(first, count);
-      grad_weight.addmm_(rows.t(), block);
-      at::mm_out(block, rows, weight);  // the gradient of S, in the place of S
+      const at::Tensor block = blocks.form(first, count);
+      accumulate(rows.t(), operand(block, precision), grad_weight);
+      multiply(rows, rounded, block);  // the gradient of S, in the place of S
       const at::Tensor grad_s = block.view({count, Nq * f.size(3), v.size(2)});
       write_batched_product(v.narrow(0, first, count), grad_s.transpose(1, 2),
                             grad_factors.narrow(0, first, count).flatten(2));
       write_batched_product(f.narrow(0, first, count).flatten(2), grad_s,
                             grad_values.narrow(0, first, count));
     });
-    return {grad_factors, grad_values, grad_weight};
+    return {grad_factors, grad_values, grad_weight, {}};
   }
 };
 
@@ -202,11 +222,11 @@ at::Tensor transfer(const at::Tensor& memory, const at::Tensor& weight) {
   return at::matmul(memory.flatten(1, 2).transpose(1, 2), weight.t());
 }
 
-at::Tensor transfer_factors(const Associations& s, const at::Tensor& weight) {
+at::Tensor transfer_factors(const Associations& s, const at::Tensor& weight, Precision precision) {
   check_associations(s, "transfer_factors: associations");
   check_like(weight, {-1, s.factors.size(2) * s.factors.size(3)}, s.values,
              "transfer_factors: weight");
-  return at::matmul(s.factors.flatten(2), weight.t());
+  return rounded_matmul(s.factors.flatten(2), weight.t(), precision);
 }
 
 at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight) {
@@ -215,19 +235,21 @@ at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight) {
   return at::matmul(memory.flatten(2), weight.t());
 }
 
-at::Tensor distil(const Associations& s, const at::Tensor& weight) {
+at::Tensor distil(const Associations& s, const at::Tensor& weight, Precision precision) {
   check_associations(s, "distil: associations");
   check_like(weight, {-1, s.factors.size(3) * s.values.size(2)}, s.values, "distil: weight");
   if (loops_run({s.factors, weight}) && s.factors.numel() > 0)
-    return BlockedDistil::apply(s.factors, s.values, weight);
-  return distil(associate(s.factors, s.values), weight);
+    return BlockedDistil::apply(s.factors, s.values, weight, static_cast<int64_t>(precision));
+  return rounded_matmul(associate(s.factors, s.values).flatten(2), weight.t(), precision);
 }
 
 namespace {
 
 at::Tensor composed(const at::Tensor& memory, const at::Tensor& left, const at::Tensor& right,
-                    const at::Tensor& gate_weight, const at::Tensor& gate_input, GateForm form) {
-  at::Tensor gates = at::matmul(memory.tanh(), gate_weight.t()) + gate_input.unsqueeze(1);
+                    const at::Tensor& gate_weight, const at::Tensor& gate_input, GateForm form,
+                    Precision precision) {
+  at::Tensor gates =
+      rounded_matmul(memory.tanh(), gate_weight.t(), precision) + gate_input.unsqueeze(1);
   at::Tensor candidate = left.unsqueeze(2) * right.unsqueeze(1);  // [B, D, D]
   if (form == GateForm::kSigmoid) {
     gates = gates.sigmoid();
@@ -241,18 +263,21 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& memory,
                             const at::Tensor& left, const at::Tensor& right,
-                            const at::Tensor& gate_weight, const at::Tensor& gate_input) {
+                            const at::Tensor& gate_weight, const at::Tensor& gate_input,
+                            int64_t precision) {
     const at::Tensor m = memory.contiguous(), l = left.contiguous(), r = right.contiguous();
     const at::Tensor g = gate_input.contiguous();
     const at::Tensor squashed = at::empty_like(m);
     cpu::tanh({m.numel(), floats_of(m), squashed.data_ptr<float>()});
-    const at::Tensor gates = at::mm(squashed.flatten(0, 1), gate_weight.t());  // [B D, 2D]
+    const at::Tensor gates =
+        rounded_matmul(squashed.flatten(0, 1), gate_weight.t(), Precision(precision));  // [B D, 2D]
     const at::Tensor written = at::empty_like(m);
     cpu::GatedWrite loop = loop_of(m, l, r, gates);
     loop.gate_input = g.data_ptr<float>();
     loop.written = written.data_ptr<float>();
     cpu::gated_write(loop);
     context->save_for_backward({m, l, r, gate_weight, squashed, gates});
+    context->saved_data["precision"] = precision;
     return written;
   }
 
@@ -262,6 +287,7 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &m = saved[0], &l = saved[1], &r = saved[2];
     const at::Tensor &gate_weight = saved[3], &squashed = saved[4], &gates = saved[5];
+    const auto precision = Precision(context->saved_data["precision"].toInt());
     const at::Tensor grad_written = grad_outputs[0].contiguous();
     const at::Tensor grad_gates = at::empty_like(gates), grad_memory = at::empty_like(m);
     const at::Tensor grad_left = at::empty_like(l), grad_right = at::empty_like(r);
@@ -273,11 +299,13 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
                                .grad_left = grad_left.data_ptr<float>(),
                                .grad_right = grad_right.data_ptr<float>(),
                                .grad_gate_input = grad_input.data_ptr<float>()});
-    const at::Tensor grad_squashed = at::mm(grad_gates, gate_weight);  // [B D, D]
+    const at::Tensor grad_squashed =
+        rounded_matmul(grad_gates, gate_weight, precision);  // [B D, D]
     cpu::add_tanh_gradient(
         {m.numel(), floats_of(squashed), floats_of(grad_squashed), grad_memory.data_ptr<float>()});
-    return {grad_memory, grad_left, grad_right, at::mm(grad_gates.t(), squashed.flatten(0, 1)),
-            grad_input};
+    return {grad_memory, grad_left,
+            grad_right,  rounded_matmul(grad_gates.t(), squashed.flatten(0, 1), precision),
+            grad_input,  {}};
   }
 
  private:
@@ -295,7 +323,8 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
 }  // namespace
 
 at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const at::Tensor& right,
-                       const at::Tensor& gate_weight, const at::Tensor& gate_input, GateForm form) {
+                       const at::Tensor& gate_weight, const at::Tensor& gate_input, GateForm form,
+                       Precision precision) {
   check_vectors(memory, "gated_write: memory");
   const int64_t B = memory.size(0), D = memory.size(2);
   check_like(memory, {B, D, D}, memory, "gated_write: memory");
@@ -304,8 +333,9 @@ at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const a
   check_like(gate_weight, {2 * D, D}, memory, "gated_write: gate_weight");
   check_like(gate_input, {B, 2 * D}, memory, "gated_write: gate_input");
   if (form == GateForm::kSigmoid && loops_run({memory}))
-    return FusedGatedWrite::apply(memory, left, right, gate_weight, gate_input);
-  return composed(memory, left, right, gate_weight, gate_input, form);
+    return FusedGatedWrite::apply(memory, left, right, gate_weight, gate_input,
+                                  static_cast<int64_t>(precision));
+  return composed(memory, left, right, gate_weight, gate_input, form, precision);
 }
 
 }  // namespace tessera::ops

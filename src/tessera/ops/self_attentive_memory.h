@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "tessera/ops/number_formats.h"
+
 namespace tessera::ops {
 
 // Outer-product attention (Le et al. 2020, eq. 2) forms a matrix for every query,
@@ -63,15 +65,18 @@ at::Tensor contract(const Associations& s, const at::Tensor& slots, const at::Te
 at::Tensor transfer(const at::Tensor& memory, const at::Tensor& weight);
 
 /// The factors of the same of S: T = Σ_j v_j ⊗ w_j with w_j = G1 f_j, [B, Nk, O].
-at::Tensor transfer_factors(const Associations& s, const at::Tensor& weight);
+at::Tensor transfer_factors(const Associations& s, const at::Tensor& weight,
+                            Precision precision = Precision::kFloat32);
 
 /// The linear map G2 of the distillation (Le et al. 2020, eq. 14), without its bias, of a memory
 /// [B, N, D, E]: weight [R, D E] -> [B, N, R].
 at::Tensor distil(const at::Tensor& memory, const at::Tensor& weight);
 
 /// The same of S. On the CPU in float S is formed for a few b at a time, in the forward pass and
-/// again in the backward pass, and never stored.
-at::Tensor distil(const Associations& s, const at::Tensor& weight);
+/// again in the backward pass, and never stored. S is a sum of float products; `precision` is that
+/// of the products with the weight.
+at::Tensor distil(const Associations& s, const at::Tensor& weight,
+                  Precision precision = Precision::kFloat32);
 
 /// What the gates of an item memory are.
 ///   kSigmoid  the authors' code: gates pass a sigmoid, what is written passes tanh
@@ -85,8 +90,10 @@ constexpr std::array<std::string_view, 2> enum_names(GateForm) {
 ///   X = left ⊗ right,  [I, F] = tanh(M) Uᵀ + g,  M' = F ⊙ M + I ⊙ X,
 /// with σ around the gates and tanh around X for kSigmoid. memory [B, D, D], left and right [B, D],
 /// gate_weight U [2D, D], gate_input g [B, 2D], the same for every row of M -> [B, D, D].
-/// Differentiable in all five. Throws UsageError on a shape or dtype mismatch.
+/// `precision` is that of the product with U. Differentiable in all five. Throws UsageError on a
+/// shape or dtype mismatch.
 at::Tensor gated_write(const at::Tensor& memory, const at::Tensor& left, const at::Tensor& right,
-                       const at::Tensor& gate_weight, const at::Tensor& gate_input, GateForm form);
+                       const at::Tensor& gate_weight, const at::Tensor& gate_input, GateForm form,
+                       Precision precision = Precision::kFloat32);
 
 }  // namespace tessera::ops

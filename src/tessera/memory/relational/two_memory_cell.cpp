@@ -56,7 +56,7 @@ at::Tensor ItemMemoryImpl::write(const at::Tensor& memory, const at::Tensor& lef
                                  const at::Tensor& right, const at::Tensor& gate_input) const {
   if (!options_.gated) return at::addcmul(memory, left.unsqueeze(2), right.unsqueeze(1));
   return ops::gated_write(memory, left, right, memory_gate->weight, gate_input,
-                          options_.equations.gates);
+                          options_.equations.gates, options_.precision);
 }
 
 SelfAttentionImpl::SelfAttentionImpl(const TwoMemoryOptions& options, at::Device device)
@@ -241,7 +241,8 @@ ops::Associations TwoMemoryPass::step() {
 at::Tensor TwoMemoryPass::transferred(const ops::Associations& candidate) {
   const auto& relational = *cell_->relational;
   const at::Tensor weight = relational.transfer->weight, bias = relational.transfer->bias;
-  const at::Tensor factors = ops::transfer_factors(candidate, weight);  // [B, N, D]
+  const at::Tensor factors =
+      ops::transfer_factors(candidate, weight, cell_->options().precision);  // [B, N, D]
   if (cell_->options().equations.transfer == TransferSource::kCandidate) {
     const at::Tensor ones = at::ones({B_, 1, bias.size(0)}, bias.options());
     const at::Tensor left = at::cat({candidate.values, ones}, 1);

@@ -113,6 +113,7 @@ struct TwoMemoryOptions {
   bool gated = true;              ///< whether the item memory has gates (eq. 10 or eq. 9)
   BlendFactor alpha1, alpha2, alpha3;
   TwoMemoryEquations equations;
+  ops::Precision precision = ops::Precision::kFloat32;  ///< of products with the gates' and G1
 
   /// Whether a step reads the relational memory.
   bool reads_relational() const {
