@@ -97,6 +97,19 @@ TEST(Weights, ZerosAndNothing) {
   }
 }
 
+TEST(Weights, AsFloatsAreWholeNumbersTimesTheirScales) {
+  at::manual_seed(7);
+  for (int64_t columns : {1, 31, 32, 33, 64, 100}) {
+    const at::Tensor stored = stored_as(at::randn({2, 9, columns}), WeightType::kInt8);
+    const auto [values, scales] = unpacked(stored, columns);
+    const at::Tensor products =
+        values.to(at::kFloat) *
+        scales.to(at::kFloat).repeat_interleave(kWeightBlock, -1).narrow(-1, 0, columns);
+    EXPECT_TRUE(as_floats(stored, columns).equal(products)) << columns;
+    EXPECT_TRUE(as_floats(stored.narrow(1, 2, 5), columns).equal(products.narrow(1, 2, 5)));
+  }
+}
+
 TEST(Weights, ProductsAgreeWithTheLoop) {
   at::manual_seed(2);
   for (const WeightType type : kFewerBits)

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "tessera/ops/cpu/int8/int8_products.h"
+#include "tessera/ops/detail/dispatch.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
@@ -39,6 +41,26 @@ at::Tensor rounded_up(const at::Tensor& x) {
       .bitwise_left_shift(16)
       .view(at::kFloat)
       .to(at::kBFloat16);
+}
+
+void check_packed(const at::Tensor& weight, int64_t columns, const char* what) {
+  TESSERA_CHECK(weight.dim() >= 2 && weight.scalar_type() == at::kChar &&
+                    weight.size(-1) == int8_row_bytes(columns),
+                what, ": ", weight.sizes(), " of ", weight.scalar_type(),
+                "; expected Char rows of ", int8_row_bytes(columns), " bytes for ", columns,
+                " columns");
+}
+
+/// Weights of 8 bits on the CPU.
+at::Tensor widened(const at::Tensor& weight, int64_t columns) {
+  const at::Tensor rows = weight.contiguous();
+  const at::Tensor floats =
+      at::empty(with_last(weight.sizes(), columns), weight.options().dtype(at::kFloat));
+  cpu::widen_weights({.rows = rows.numel() / weight.size(-1),
+                      .columns = columns,
+                      .weight = rows.data_ptr<int8_t>(),
+                      .floats = floats.data_ptr<float>()});
+  return floats;
 }
 
 }  // namespace
@@ -80,18 +102,16 @@ at::Tensor packed(const Int8Weights& weights) {
 }
 
 Int8Weights unpacked(const at::Tensor& weight, int64_t columns) {
+  check_packed(weight, columns, "unpacked");
   const int64_t blocks = weight_blocks(columns);
-  TESSERA_CHECK(weight.dim() >= 2 && weight.scalar_type() == at::kChar &&
-                    weight.size(-1) == int8_row_bytes(columns),
-                "unpacked: ", weight.sizes(), " of ", weight.scalar_type(),
-                "; expected Char rows of ", int8_row_bytes(columns), " bytes for ", columns,
-                " columns");
   const at::Tensor scale_bytes = weight.narrow(-1, blocks * kWeightBlock, 2 * blocks).contiguous();
   return {weight.narrow(-1, 0, columns).contiguous(), scale_bytes.view(at::kBFloat16)};
 }
 
 at::Tensor as_floats(const at::Tensor& weight, int64_t columns) {
   if (weight_type(weight) == WeightType::kInt8) {
+    check_packed(weight, columns, "as_floats");
+    if (weight.is_cpu() && loops_run({})) return widened(weight, columns);
     const auto [values, scales] = unpacked(weight, columns);
     return (in_blocks(values.to(at::kFloat)) * scales.to(at::kFloat).unsqueeze(-1))
         .flatten(-2)

@@ -39,6 +39,17 @@ ComparisonSettings<Task> solved_vector_task(const Task& task, double learning_ra
   return settings;
 }
 
+/// The same samples in batches of a part of the size, evaluated and saved as often.
+template <typename Task>
+ComparisonSettings<Task> in_smaller_batches(ComparisonSettings<Task> settings, int64_t parts) {
+  TrainConfig& train = settings.train;
+  train.batch /= parts;
+  for (int64_t* number :
+       {&train.steps, &train.evaluate_every, &train.evaluate_batches, &train.checkpoint_every})
+    *number *= parts;
+  return settings;
+}
+
 template <typename Task>
 ComparisonSettings<Task> quick_vector_task(const Task& task) {
   ComparisonSettings<Task> settings = reduced_vector_task(task, 5'000, 32);
@@ -88,8 +99,9 @@ void run_priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   const auto settings = context.settings(
       quick_vector_task<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}),
-      solved_vector_task<PrioritySortConfig>({.bits = 8, .vectors = 8, .answers = 6}, 1e-2,
-                                             {0, 0, 0}),
+      in_smaller_batches(solved_vector_task<PrioritySortConfig>(
+                             {.bits = 8, .vectors = 8, .answers = 6}, 5e-3, {0, 0, 0}),
+                         4),
       paper_vector_task<PrioritySortConfig>(), {"task"});
   compare_on_vectors(
       context, "priority-sort", settings, 0,

@@ -40,6 +40,15 @@ struct Int8Rounding {
 };
 TESSERA_INT8_LOOP(round_vectors, Int8Rounding);
 
+/// Weights of 8 bits, [rows, int8_row_bytes(columns)], as floats [rows, columns]. On OpenMP's
+/// threads.
+struct Int8Widening {
+  int64_t rows = 0, columns = 0;
+  const int8_t* weight = nullptr;
+  float* floats = nullptr;
+};
+TESSERA_INT8_LOOP(widen_weights, Int8Widening);
+
 /// y_r = weight x_r + bias for vectors x_r in whole numbers: sums of a block in 32 bits, and those
 /// of blocks, times both scales, in float.
 struct Int8Products {

@@ -270,6 +270,22 @@ void round_vectors(const Int8Rounding& f) {
                   rounded.scales + r * blocks + b);
 }
 
+void widen_weights(const Int8Widening& f) {
+  const int64_t bytes = int8_row_bytes(f.columns), blocks = weight_blocks(f.columns);
+  const int threads = simd::region_threads(f.rows * f.columns >= simd::kWorthThreadsOfReading);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t r = 0; r < f.rows; ++r) {
+    const int8_t* row = f.weight + r * bytes;
+    const auto* scales = reinterpret_cast<const uint16_t*>(row + blocks * kWeightBlock);
+    for (int64_t b = 0; b < blocks; ++b) {
+      const float scale = __builtin_bit_cast(float, uint32_t{scales[b]} << 16);
+      const int64_t first = b * kWeightBlock, end = smaller(first + kWeightBlock, f.columns);
+      for (int64_t c = first; c < end; c += kLanes)
+        store_part(f.floats + r * f.columns + c, load_part(row + c, end - c) * scale, end - c);
+    }
+  }
+}
+
 void multiply_few(const SomeInt8Products& some) {
   const Int8Products& f = some.products;
   constexpr int kTogether = TESSERA_VECTOR_BYTES == 64 ? 2 : 1;  // vectors, as registers allow
