@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "tessera/ops/cpu/int8/int8_products.h"
@@ -56,7 +57,7 @@ at::Tensor widened(const at::Tensor& weight, int64_t columns) {
   const at::Tensor rows = weight.contiguous();
   const at::Tensor floats =
       at::empty(with_last(weight.sizes(), columns), weight.options().dtype(at::kFloat));
-  cpu::widen_weights({.rows = rows.numel() / weight.size(-1),
+  cpu::widen_weights({.rows = rows.numel() / std::max<int64_t>(weight.size(-1), 1),
                       .columns = columns,
                       .weight = rows.data_ptr<int8_t>(),
                       .floats = floats.data_ptr<float>()});
