@@ -96,6 +96,7 @@ void multiply(const at::Tensor& a, const at::Tensor& b, at::Tensor product) {
     product.copy_(at::mm(a, b));
 }
 
+/// Adds a b to `sum`, likewise.
 void accumulate(const at::Tensor& a, const at::Tensor& b, at::Tensor sum) {
   if (a.scalar_type() == sum.scalar_type())
     sum.addmm_(a, b);
@@ -108,12 +109,12 @@ class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& factors,
                             const at::Tensor& values, const at::Tensor& weight, int64_t precision) {
     const at::Tensor f = factors.contiguous(), v = values.contiguous();
-    const at::Tensor rounded = operand(weight, Precision(precision));
+    const at::Tensor rounded = operand(weight, static_cast<Precision>(precision));
     const int64_t Nq = f.size(2);
     const at::Tensor distilled = at::empty({f.size(0) * Nq, weight.size(0)}, f.options());
     BlocksOfS blocks(f, v);
     blocks.for_each([&](int64_t first, int64_t count) {
-      multiply(operand(blocks.form(first, count), Precision(precision)), rounded.t(),
+      multiply(operand(blocks.form(first, count), static_cast<Precision>(precision)), rounded.t(),
                distilled.narrow(0, first * Nq, count * Nq));
     });
     context->save_for_backward({f, v, weight});
@@ -127,7 +128,7 @@ class BlockedDistil : public torch::autograd::Function<BlockedDistil> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &f = saved[0], &v = saved[1], &weight = saved[2];
     const int64_t Nq = f.size(2);
-    const auto precision = Precision(context->saved_data["precision"].toInt());
+    const auto precision = static_cast<Precision>(context->saved_data["precision"].toInt());
     const at::Tensor rounded = operand(weight, precision);
     const at::Tensor grad =
         operand(grad_outputs[0].contiguous().flatten(0, 1), precision);  // [B Nq, R]
@@ -269,8 +270,8 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
     const at::Tensor g = gate_input.contiguous();
     const at::Tensor squashed = at::empty_like(m);
     cpu::tanh({m.numel(), floats_of(m), squashed.data_ptr<float>()});
-    const at::Tensor gates =
-        rounded_matmul(squashed.flatten(0, 1), gate_weight.t(), Precision(precision));  // [B D, 2D]
+    const at::Tensor gates = rounded_matmul(squashed.flatten(0, 1), gate_weight.t(),
+                                            static_cast<Precision>(precision));  // [B D, 2D]
     const at::Tensor written = at::empty_like(m);
     cpu::GatedWrite loop = loop_of(m, l, r, gates);
     loop.gate_input = g.data_ptr<float>();
@@ -287,7 +288,7 @@ class FusedGatedWrite : public torch::autograd::Function<FusedGatedWrite> {
     const auto saved = context->get_saved_variables();
     const at::Tensor &m = saved[0], &l = saved[1], &r = saved[2];
     const at::Tensor &gate_weight = saved[3], &squashed = saved[4], &gates = saved[5];
-    const auto precision = Precision(context->saved_data["precision"].toInt());
+    const auto precision = static_cast<Precision>(context->saved_data["precision"].toInt());
     const at::Tensor grad_written = grad_outputs[0].contiguous();
     const at::Tensor grad_gates = at::empty_like(gates), grad_memory = at::empty_like(m);
     const at::Tensor grad_left = at::empty_like(l), grad_right = at::empty_like(r);

@@ -33,7 +33,7 @@ struct Trained {
 /// under the name `label`. A signal before the last step: Interrupted, after a checkpoint was
 /// saved; the same run resumed goes on from there. One after it: the model is saved, and the result
 /// names what is missing. A resumed run may change what RunFolder::write_configuration allows.
-/// While it runs, numbers below 2^-126 count as 0, in the threads of parallel regions too.
+/// While it runs, denormal numbers count as 0 on x86-64, in the threads of parallel regions too.
 /// Otherwise throws what Trainer::run throws. processes: leads these, which call help_training();
 /// null: none.
 Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const std::string& label,

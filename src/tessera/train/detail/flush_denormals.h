@@ -4,10 +4,10 @@
 
 namespace tessera {
 
-/// While it lives, numbers below 2^-126 count as 0 in this thread and in those of the parallel
-/// regions that it begins. Gradients of what decays step by step are full of them, and one costs an
-/// Intel processor a hundred additions: three moons are trained 2.4 times as fast without them, the
-/// two-memory model at the paper's size 1.9 times, with the same losses.
+/// While it lives, floats below 2^-126 and doubles below 2^-1022 count as 0 in this thread and in
+/// those of the parallel regions that it begins, where LibTorch can say so to the processor
+/// (x86-64). Gradients of what decays step by step are full of them, and Intel processors multiply
+/// them slowly: bench/RESULTS.md.
 class FlushDenormals {
  public:
   FlushDenormals();
