@@ -43,9 +43,10 @@ function(tessera_instruction_sets room)
   set(flags_avx512 ${flags_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
   # AVX-512 since Ice Lake and Zen 4: also dot products of bytes and counts of bits.
   set(flags_avx512vnni ${flags_avx512} -mavx512vnni -mavx512vpopcntdq)
-  # Products in bfloat16: AVX-512 since Cooper Lake and Zen 4, and on AMX's tile unit.
-  set(flags_avx512bf16 ${flags_avx512} -mavx512bf16 -DTESSERA_BFLOAT16_PRODUCTS)
-  set(flags_amx ${flags_avx512bf16} -mamx-tile -mamx-bf16 -DTESSERA_AMX)
+  # Products in bfloat16: AVX-512 since Sapphire Rapids and Zen 4, and on AMX's tile unit, which also has those
+  # of bytes.
+  set(flags_avx512bf16 ${flags_avx512vnni} -mavx512bf16 -DTESSERA_BFLOAT16_PRODUCTS)
+  set(flags_amx ${flags_avx512bf16} -mamx-tile -mamx-bf16 -mamx-int8 -DTESSERA_AMX)
   set(bytes_baseline 16)
   set(bytes_avx2 32)
   set(bytes_avx512 64)

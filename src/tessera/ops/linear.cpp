@@ -38,13 +38,13 @@ at::Tensor products_of_many(const at::Tensor& x, const at::Tensor& weight, const
   cpu::Int8Vectors rounded = {.rows = x.numel() / x.size(-1), .length = x.size(-1)};
   const at::Tensor memory = at::empty({rounded.size()}, x.options());
   rounded.lie_in(memory.data_ptr<float>());
-  cpu::round_vectors({floats_of(x), rounded});
   const at::Tensor y = empty_products(x, weight);
-  cpu::multiply_many({.x = rounded,
-                      .weight = weight.data_ptr<int8_t>(),
-                      .bias = floats_of(bias),
-                      .outputs = weight.size(0),
-                      .y = y.data_ptr<float>()});
+  cpu::multiply_many({.x = floats_of(x),
+                      .products = {.x = rounded,
+                                   .weight = weight.data_ptr<int8_t>(),
+                                   .bias = floats_of(bias),
+                                   .outputs = weight.size(0),
+                                   .y = y.data_ptr<float>()}});
   return y;
 }
 

@@ -28,11 +28,12 @@ constexpr std::array<std::string_view, 6> kNames = {kBaselineName, "avx2",      
 #ifdef __x86_64__
 /// Whether the processor has the AMX tile unit and Linux (since 5.16) lets this process use it.
 bool may_use_tiles() {
-  constexpr unsigned kBFloat16Products = 1u << 22, kTiles = 1u << 24;  // leaf 7, edx
+  constexpr unsigned kNeeded =
+      1u << 22 | 1u << 24 | 1u << 25;  // products in bfloat16, tiles, bytes
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
-  if ((edx & kBFloat16Products) == 0 || (edx & kTiles) == 0) return false;
+  if ((edx & kNeeded) != kNeeded) return false;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 

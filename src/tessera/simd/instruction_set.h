@@ -8,7 +8,7 @@ namespace tessera::simd {
 /// What loops are built for. Each has everything that the ones before it have. kBaseline is what
 /// every processor has: vectors of 16 bytes, SSE2 on x86-64 and NEON on 64-bit Arm. kAvx512Vnni
 /// adds products of bytes and counts of bits, kAvx512BFloat16 products in bfloat16, kAmx the tile
-/// unit for such products.
+/// unit for both products.
 enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Vnni, kAvx512BFloat16, kAmx };
 
 /// "sse2" (on Arm "neon"), "avx2", "avx512", "avx512vnni", "avx512bf16" or "amx".

@@ -5,14 +5,15 @@
 #include "tessera/ops/cpu/loop.h"
 #include "tessera/ops/number_formats.h"
 
-/// Declares a loop that AVX-512 with products of bytes runs, too.
-#define TESSERA_INT8_LOOP(name, Arguments)                                                \
-  TESSERA_X86(TESSERA_BUILD(avx2, name, Arguments) TESSERA_BUILD(avx512, name, Arguments) \
-                  TESSERA_BUILD(avx512vnni, name, Arguments))                             \
-  inline constexpr simd::Loop<Arguments, 0 TESSERA_X86(+3)> name = {                      \
-      TESSERA_X86({{simd::InstructionSet::kAvx2, avx2::name},                             \
-                   {simd::InstructionSet::kAvx512, avx512::name},                         \
-                   {simd::InstructionSet::kAvx512Vnni, avx512vnni::name}})}
+/// Declares a loop that is also built for AVX-512 with products of bytes and for AMX.
+#define TESSERA_INT8_LOOP(name, Arguments)                                                        \
+  TESSERA_X86(TESSERA_BUILD(avx2, name, Arguments) TESSERA_BUILD(avx512, name, Arguments)         \
+                  TESSERA_BUILD(avx512vnni, name, Arguments) TESSERA_BUILD(amx, name, Arguments)) \
+  inline constexpr simd::Loop<Arguments, 0 TESSERA_X86(+4)> name = {                              \
+      TESSERA_X86({{simd::InstructionSet::kAvx2, avx2::name},                                     \
+                   {simd::InstructionSet::kAvx512, avx512::name},                                 \
+                   {simd::InstructionSet::kAvx512Vnni, avx512vnni::name},                         \
+                   {simd::InstructionSet::kAmx, amx::name}})}
 
 namespace tessera::ops::cpu {
 
@@ -59,8 +60,12 @@ struct Int8Products {
   float* y = nullptr;  // [x.rows, outputs]
 };
 
-/// All outputs of many vectors, on OpenMP's threads.
-TESSERA_INT8_LOOP(multiply_many, Int8Products);
+/// All outputs of at least 16 vectors, which are rounded first; on OpenMP's threads.
+struct ManyInt8Products {
+  const float* x = nullptr;  // [products.x.rows, products.x.length]
+  Int8Products products;
+};
+TESSERA_INT8_LOOP(multiply_many, ManyInt8Products);
 
 /// Outputs [first, end), on this thread: for so few vectors that reading the weights is all the
 /// time that it takes.

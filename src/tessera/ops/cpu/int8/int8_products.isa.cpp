@@ -7,6 +7,9 @@
 #include "tessera/ops/cpu/dot_products.h"
 #include "tessera/simd/integer_vector.h"
 #include "tessera/simd/threads.h"
+#ifdef TESSERA_AMX
+#include "tessera/simd/tile_unit.h"
+#endif
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 namespace {
@@ -41,6 +44,8 @@ Vector magnitude(Vector v) {
   return v < Vector{} ? -v : v;
 }
 
+typedef int8_t NarrowVector __attribute__((vector_size(kLanes), may_alias));
+
 /// A block of `count` numbers from x on; zeros behind them.
 void round_block(const float* x, int64_t count, int8_t* values, float* scale) {
   constexpr float kLeast = 1e-35f;       // 127 / kLeast is still a float
@@ -59,8 +64,8 @@ void round_block(const float* x, int64_t count, int8_t* values, float* scale) {
     const Vector shifted = parts[k] * factor + kRound;
     const IntVector rounded =
         reinterpret_cast<IntVector>(shifted) - reinterpret_cast<IntVector>(fill(kRound));
-    for (int64_t lane = 0; lane < kLanes; ++lane)
-      values[k * kLanes + lane] = static_cast<int8_t>(rounded[lane]);
+    *reinterpret_cast<NarrowVector*>(values + k * kLanes) =
+        __builtin_convertvector(rounded, NarrowVector);
   }
 }
 
@@ -168,8 +173,18 @@ void multiply_columns(const Int8Products& f, int64_t v, int64_t o, int64_t count
 
 constexpr int kVectorsOfPanel = 2;
 constexpr int64_t kPanelOutputs = kVectorsOfPanel * kLanes;
-/// Vectors whose results with a panel fill the registers.
+
+#ifdef TESSERA_AMX
+/// Vectors whose results with a panel are computed together: those of a tile.
+constexpr int kTileRows = simd::TESSERA_ISA::kRowsOfTile;
+/// What is added to a panel's weights: nothing, the tile unit multiplies signed bytes.
+constexpr int32_t kOffsetOfPanel = 0;
+#else
+/// Vectors whose results with a panel are computed together: these fill the registers.
 constexpr int kTileRows = TESSERA_VECTOR_BYTES == 64 ? 6 : 2;
+/// What is added to a panel's weights.
+constexpr int32_t kOffsetOfPanel = kOffset;
+#endif
 
 /// The weights of kPanelOutputs outputs in the order in which a tile takes them.
 struct Panel {
@@ -195,7 +210,7 @@ struct Panel {
         transpose(block);
         for (int64_t quad = 0; quad < kLanes; ++quad)
           quads[(k / 4 + quad) * kVectorsOfPanel + v] =
-              without_sign(reinterpret_cast<Bytes>(block[quad]));
+              reinterpret_cast<Bytes>(block[quad]) ^ static_cast<uint8_t>(kOffsetOfPanel);
       }
       for (int64_t b = 0; b < f.x.blocks(); ++b) {
         uint16_t column[kLanes] = {};
@@ -205,6 +220,55 @@ struct Panel {
     }
   }
 };
+
+/// Adds the bias and stores a vector's results with kLanes outputs of the panel.
+void store_results(const Int8Products& f, int64_t r, int64_t output, Vector results) {
+  const int64_t count = smaller(kLanes, f.outputs - output);
+  if (f.bias) results += load_part(f.bias + output, count);
+  store_part(f.y + r * f.outputs + output, results, count);
+}
+
+#ifdef TESSERA_AMX
+
+/// Results of vectors [r, r + kTileRows) and the panel's outputs.
+void multiply_tile(const Int8Products& f, const Panel& panel, int64_t r, int64_t first) {
+  const int64_t blocks = f.x.blocks();
+  const float* x_scales = f.x.scales + r * blocks;
+  for (int v = 0; v < kVectorsOfPanel; ++v) {
+    Integers sums[2][kTileRows];
+    const auto multiply_block = [&](int64_t b) {
+      order_memory();
+      _tile_loadd(1, f.x.values + (r * blocks + b) * kWeightBlock, blocks * kWeightBlock);
+      _tile_loadd(2, panel.quads + b * kQuads * kVectorsOfPanel + v, kVectorsOfPanel * kChunk);
+      _tile_zero(0);
+      _tile_dpbssd(0, 1, 2);
+      _tile_stored(0, sums[b % 2], kChunk);
+      order_memory();
+    };
+    Vector totals[kTileRows] = {};
+    multiply_block(0);
+    for (int64_t b = 0; b < blocks; ++b) {
+      if (b + 1 < blocks) multiply_block(b + 1);
+      const Vector scales = panel.scales[b * kVectorsOfPanel + v];
+#pragma GCC unroll 16
+      for (int i = 0; i < kTileRows; ++i)
+        totals[i] += as_floats(sums[b % 2][i]) * (scales * x_scales[i * blocks + b]);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kTileRows; ++i) store_results(f, r + i, first + v * kLanes, totals[i]);
+  }
+}
+
+/// Results of all vectors, at least kTileRows: the last tile has some of the one before it, too.
+void multiply_panel(const Int8Products& f, const Panel& panel, const int32_t* /*offsets*/,
+                    int64_t first) {
+  // Sums of a block, its part of the vectors, and that of kLanes outputs' weights.
+  const TileUnit tiles({{kTileRows, kChunk}, {kTileRows, kWeightBlock}, {kQuads, kChunk}});
+  for (int64_t r = 0; r < f.x.rows; r += kTileRows)
+    multiply_tile(f, panel, smaller(r, f.x.rows - kTileRows), first);
+}
+
+#else
 
 /// Four bytes, again and again.
 Bytes repeated(const int8_t* quad) {
@@ -242,32 +306,42 @@ void multiply_tile(const Int8Products& f, const Panel& panel, const int32_t* off
                         (panel.scales[b * kVectorsOfPanel + v] * f.x.scales[(r + i) * blocks + b]);
   }
   for (int i = 0; i < rows; ++i)
-    for (int v = 0; v < kVectorsOfPanel; ++v) {
-      const int64_t output = first + v * kLanes, count = smaller(kLanes, f.outputs - output);
-      if (f.bias) totals[i][v] += load_part(f.bias + output, count);
-      store_part(f.y + (r + i) * f.outputs + output, totals[i][v], count);
-    }
+    for (int v = 0; v < kVectorsOfPanel; ++v)
+      store_results(f, r + i, first + v * kLanes, totals[i][v]);
 }
 
-/// -kOffset times the sum of every block of every vector.
-void fill_offsets(const Int8Vectors& x, int32_t* offsets) {
-  for (int64_t block = 0; block < x.rows * x.blocks(); ++block) {
+/// Results of all vectors.
+void multiply_panel(const Int8Products& f, const Panel& panel, const int32_t* offsets,
+                    int64_t first) {
+  int64_t r = 0;
+  for (; r + kTileRows <= f.x.rows; r += kTileRows)
+    multiply_tile<kTileRows>(f, panel, offsets, r, first);
+  for (; r < f.x.rows; ++r) multiply_tile<1>(f, panel, offsets, r, first);
+}
+
+#endif
+
+/// Rounds vector r of x.
+void round_row(const float* x, const Int8Vectors& rounded, int64_t r) {
+  const int64_t blocks = rounded.blocks();
+  for (int64_t b = 0; b < blocks; ++b)
+    round_block(x + r * rounded.length + b * kWeightBlock, rounded.length - b * kWeightBlock,
+                rounded.values + (r * blocks + b) * kWeightBlock, rounded.scales + r * blocks + b);
+}
+
+/// -kOffsetOfPanel times the sum of each block of vector r.
+void fill_offsets(const Int8Vectors& x, int64_t r, int32_t* offsets) {
+  for (int64_t block = r * x.blocks(); block < (r + 1) * x.blocks(); ++block) {
     int32_t sum = 0;
     for (int64_t k = 0; k < kWeightBlock; ++k) sum += x.values[block * kWeightBlock + k];
-    offsets[block] = -kOffset * sum;
+    offsets[block] = -kOffsetOfPanel * sum;
   }
 }
 
 }  // namespace
 
 void round_vectors(const Int8Rounding& f) {
-  const Int8Vectors& rounded = f.rounded;
-  const int64_t blocks = rounded.blocks();
-  for (int64_t r = 0; r < rounded.rows; ++r)
-    for (int64_t b = 0; b < blocks; ++b)
-      round_block(f.x + r * rounded.length + b * kWeightBlock, rounded.length - b * kWeightBlock,
-                  rounded.values + (r * blocks + b) * kWeightBlock,
-                  rounded.scales + r * blocks + b);
+  for (int64_t r = 0; r < f.rounded.rows; ++r) round_row(f.x, f.rounded, r);
 }
 
 void widen_weights(const Int8Widening& f) {
@@ -297,7 +371,8 @@ void multiply_few(const SomeInt8Products& some) {
   }
 }
 
-void multiply_many(const Int8Products& f) {
+void multiply_many(const ManyInt8Products& many) {
+  const Int8Products& f = many.products;
   const int64_t blocks = f.x.blocks(), panels = (f.outputs + kPanelOutputs - 1) / kPanelOutputs;
   const int threads =
       simd::region_threads(f.x.rows * f.x.length * f.outputs >= simd::kWorthThreads);
@@ -305,16 +380,20 @@ void multiply_many(const Int8Products& f) {
   const Panel sized(size, blocks);
   const simd::ThreadMemory shared(1, f.x.rows * blocks), memory(threads, size.size());
   auto* offsets = reinterpret_cast<int32_t*>(shared.of(0));
-  fill_offsets(f.x, offsets);
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (int64_t p = 0; p < panels; ++p) {
-    simd::Scratch scratch(memory.of(omp_get_thread_num()));
-    const Panel panel(scratch, blocks);
-    panel.pack(f, p * kPanelOutputs);
-    int64_t r = 0;
-    for (; r + kTileRows <= f.x.rows; r += kTileRows)
-      multiply_tile<kTileRows>(f, panel, offsets, r, p * kPanelOutputs);
-    for (; r < f.x.rows; ++r) multiply_tile<1>(f, panel, offsets, r, p * kPanelOutputs);
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static)
+    for (int64_t r = 0; r < f.x.rows; ++r) {
+      round_row(many.x, f.x, r);
+      fill_offsets(f.x, r, offsets);
+    }
+#pragma omp for schedule(static)
+    for (int64_t p = 0; p < panels; ++p) {
+      simd::Scratch scratch(memory.of(omp_get_thread_num()));
+      const Panel panel(scratch, blocks);
+      panel.pack(f, p * kPanelOutputs);
+      multiply_panel(f, panel, offsets, p * kPanelOutputs);
+    }
   }
 }
 

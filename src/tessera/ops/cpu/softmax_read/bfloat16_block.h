@@ -8,6 +8,9 @@
 #include <cstring>
 
 #include "tessera/ops/cpu/tensor_views.h"
+#ifdef TESSERA_AMX
+#include "tessera/simd/tile_unit.h"
+#endif
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
@@ -16,31 +19,9 @@ constexpr int64_t kRightTile = 512;  // operands of a right tile
 
 #ifdef TESSERA_AMX
 
-/// The tile intrinsics of g++ 12 do not say that they touch memory: keeps the compiler from moving
-/// loads and stores across.
-inline void order_memory() {
-  asm volatile("" ::: "memory");
-}
-
-/// Sets the calling thread's tile unit up for full tiles, and releases it at the end of the scope.
-class ProductUnit {
- public:
-  ProductUnit() {
-    struct alignas(64) {
-      uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      uint16_t row_bytes[16] = {};
-      uint8_t rows[16] = {};
-    } shape;
-    for (int tile = 0; tile < 8; ++tile) {
-      shape.row_bytes[tile] = 64;
-      shape.rows[tile] = 16;
-    }
-    asm volatile("" ::"r"(&shape) : "memory");  // all of shape is read
-    _tile_loadconfig(&shape);
-  }
-  ProductUnit(const ProductUnit&) = delete;
-  ProductUnit& operator=(const ProductUnit&) = delete;
-  ~ProductUnit() { _tile_release(); }
+/// Eight full tiles.
+struct ProductUnit : simd::TESSERA_ISA::TileUnit {
+  ProductUnit() : TileUnit({{}, {}, {}, {}, {}, {}, {}, {}}) {}
 };
 
 /// One 32 x 32 block of c = or += left * right over `steps` depths of 32. right is the first of two
@@ -49,7 +30,7 @@ template <bool add>
 inline void block_product(int64_t steps, const BFloat16* left, int64_t left_stride,
                           const BFloat16* right, int64_t right_stride, float* c, int64_t c_stride) {
   const int64_t c_bytes = c_stride * 4, left_bytes = left_stride * 2;
-  order_memory();
+  simd::TESSERA_ISA::order_memory();
   if constexpr (add) {
     _tile_loadd(0, c, c_bytes);
     _tile_loadd(1, c + 16, c_bytes);
@@ -75,7 +56,7 @@ inline void block_product(int64_t steps, const BFloat16* left, int64_t left_stri
   _tile_stored(1, c + 16, c_bytes);
   _tile_stored(2, c + 16 * c_stride, c_bytes);
   _tile_stored(3, c + 16 * c_stride + 16, c_bytes);
-  order_memory();
+  simd::TESSERA_ISA::order_memory();
 }
 
 #else
