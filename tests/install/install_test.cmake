@@ -56,7 +56,7 @@ foreach(library tessera tessera_store)
   endif()
 endforeach()
 
-# One source file that includes every header.
+# Every installed header is on the page that lists them.
 file(GLOB_RECURSE headers RELATIVE ${PREFIX}/include ${PREFIX}/include/tessera/*.h)
 file(READ ${SOURCE}/docs/library.md page)
 foreach(header IN LISTS headers)
@@ -70,17 +70,7 @@ list(LENGTH headers count)
 string(REGEX MATCHALL "\n\\| `[a-z_/]+\\.h` \\|" listed "${page}")
 list(LENGTH listed expected)
 expect_equal("number of installed headers" ${count} ${expected})
-list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
-list(JOIN includes "\n" includes)
-file(CONFIGURE OUTPUT ${WORK}/headers/headers.cpp CONTENT "@includes@\nint main() {}\n" @ONLY)
-file(CONFIGURE OUTPUT ${WORK}/headers/CMakeLists.txt @ONLY CONTENT [[
-cmake_minimum_required(VERSION 3.25)
-project(tessera_headers LANGUAGES CXX)
-add_subdirectory(@SOURCE@/examples examples)
-find_package(Tessera REQUIRED)
-add_executable(headers headers.cpp)
-target_link_libraries(headers PRIVATE Tessera::tessera)
-]])
+
 # The memory of documents alone, where no LibTorch is found.
 file(CONFIGURE OUTPUT ${WORK}/store/CMakeLists.txt @ONLY CONTENT [[
 cmake_minimum_required(VERSION 3.25)
@@ -93,10 +83,10 @@ if(TARGET tessera_torch)
   message(FATAL_ERROR "the component store has looked for LibTorch")
 endif()
 ]])
-run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${WORK}/headers -B ${WORK}/build
+run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/examples -B ${WORK}/examples
     -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${COMPILER}
     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
-run("build" ignored ${CMAKE_COMMAND} --build ${WORK}/build)
+run("build" ignored ${CMAKE_COMMAND} --build ${WORK}/examples)
 run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${WORK}/store -B ${WORK}/build_store
     -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${COMPILER}
     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
@@ -106,7 +96,7 @@ expected_output(${SOURCE}/examples/memorise_text.cpp expected)
 expect_equal("memorise_text prints" "${printed}" "${expected}")
 
 foreach(example kernel_smoothing associative_recall two_memories memorise_text)
-  run("${example}" printed ${WORK}/build/examples/${example})
+  run("${example}" printed ${WORK}/examples/${example})
   expected_output(${SOURCE}/examples/${example}.cpp expected)
   expect_equal("${example} prints" "${printed}" "${expected}")
 endforeach()
@@ -125,7 +115,7 @@ run("train" ignored ${program} train examples/configs/tiny.toml --set train.step
 set(prompt "And the king said")
 run("generate" text ${program} generate --model ${WORK}/run/model --prompt ${prompt}
     --max-tokens 30 --temperature 0 --ignore-end)
-run("stream_text" printed ${WORK}/build/examples/stream_text ${WORK}/run/model ${prompt})
+run("stream_text" printed ${WORK}/examples/stream_text ${WORK}/run/model ${prompt})
 expect_equal("stream_text prints" "${printed}" "${text}by hand: the same 30 tokens\n")
 run("the model that comes with it" packaged ${program} generate --prompt "Once upon a time" --max-tokens 0)
 expect_equal("generate prints" "${packaged}" "Once upon a time\n")
@@ -141,7 +131,7 @@ if(PYTHON)
   expect_equal("tessera.load(...).generate(...) writes" "${prompt}${printed}" "${text}")
 endif()
 
-# The same program without CMake, by the flags of pkg-config.
+# The same program without CMake, by the flags of pkg-config; here it includes every installed header.
 find_program(PKG_CONFIG pkg-config REQUIRED)
 foreach(kind cflags libs)
   run("pkg-config" flags ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${PREFIX}/lib/pkgconfig
@@ -149,8 +139,10 @@ foreach(kind cflags libs)
   separate_arguments(${kind} UNIX_COMMAND "${flags}")
 endforeach()
 separate_arguments(build_flags UNIX_COMMAND "${CXX_FLAGS}")
+list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+file(WRITE ${WORK}/every_header.h ${includes})
 run("compile by hand" ignored ${LAUNCHER} ${COMPILER} ${build_flags} ${cflags}
-    -c examples/kernel_smoothing.cpp -o ${WORK}/by_hand.o)
+    -include ${WORK}/every_header.h -c examples/kernel_smoothing.cpp -o ${WORK}/by_hand.o)
 run("link by hand" ignored ${COMPILER} ${build_flags} ${WORK}/by_hand.o -o ${WORK}/by_hand ${libs})
 run("by hand" printed ${WORK}/by_hand)
 expected_output(${SOURCE}/examples/kernel_smoothing.cpp expected)

@@ -1,5 +1,7 @@
 #include <fmt/ranges.h>
 
+#include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "program/jobs/store_jobs.h"
@@ -7,7 +9,6 @@
 #include "program/serve/completion.h"
 #include "program/serve/fields.h"
 #include "program/serve/job_request.h"
-#include "program/serve/progress_events.h"
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
 #include "tessera/store/store_json.h"
@@ -16,6 +17,7 @@ namespace tessera::serve {
 namespace {
 
 using config::Json;
+using jobs::OnProgress;
 using Snapshot = ServedStore::Snapshot;
 
 /// What the server demands beyond the jobs, so that no answer grows without bound.
@@ -24,8 +26,32 @@ const Demands kDemands = {{"tokens", config::between(0, 65536)},
                           {"limit", config::between(1, 10000)},
                           {"measure", config::between(0, 100000)}};
 
+constexpr auto kBetweenEvents = std::chrono::milliseconds(100);
+
 bool wants_events(const Request& request) {
   return request.parameter("stream") == "true";
+}
+
+/// The answer of a long job. `stream`: as events {"done": …, "of": …} and, at the end, the job's
+/// result as one event; else its result alone, with this status. What the job throws becomes an
+/// error, in a stream as an event.
+Response long_answer(bool stream, int status, std::function<Json(const OnProgress&)> job) {
+  if (!stream) return json_response(job([](int64_t, int64_t) {}), status);
+  return Response::of_events([job = std::move(job)](EventStream& events) {
+    auto told = std::chrono::steady_clock::now();
+    const auto tell = [&](int64_t done, int64_t all) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - told < kBetweenEvents) return;
+      told = now;
+      events.send(json_line({{"done", done}, {"of", all}}));
+    };
+    try {
+      events.send(json_line(job(tell)));
+      events.send("[DONE]");
+    } catch (...) {
+      events.send(as_api_error(std::current_exception()).json());
+    }
+  });
 }
 
 Response list_stores(const Service& service) {

@@ -16,12 +16,13 @@ using ::testing::HasSubstr;
 
 class SeveralProcesses : public Workplace {
  protected:
-  /// One of two processes that meet at a port.
+  /// One of two processes that meet at a port and wait no longer than half a minute for each other.
   static ProcessOptions one_of_two(const char* rank, const std::string& port) {
     return {.environment = {{"RANK", rank},
                             {"WORLD_SIZE", "2"},
                             {"MASTER_ADDR", "127.0.0.1"},
-                            {"MASTER_PORT", port}}};
+                            {"MASTER_PORT", port},
+                            {"TESSERA_PROCESS_SECONDS", "30"}}};
   }
 
   /// What became of the leader and of its helper, which were given these arguments.

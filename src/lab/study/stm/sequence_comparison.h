@@ -128,6 +128,17 @@ ComparisonSettings<Task> shortened(ComparisonSettings<Task> settings, int64_t st
   return settings;
 }
 
+/// The same samples in batches of a part of the size; evaluated and saved after as many samples.
+template <typename Task>
+ComparisonSettings<Task> in_smaller_batches(ComparisonSettings<Task> settings, int64_t parts) {
+  TrainConfig& train = settings.train;
+  train.batch /= parts;
+  for (int64_t* number :
+       {&train.steps, &train.evaluate_every, &train.evaluate_batches, &train.checkpoint_every})
+    *number *= parts;
+  return settings;
+}
+
 /// Whether the task has its defaults, which are the paper's sizes.
 template <config::Configuration Task>
 bool has_papers_sizes(const Task& task) {

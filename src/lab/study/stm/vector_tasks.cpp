@@ -39,17 +39,6 @@ ComparisonSettings<Task> solved_vector_task(const Task& task, double learning_ra
   return settings;
 }
 
-/// The same samples in batches of a part of the size, evaluated and saved as often.
-template <typename Task>
-ComparisonSettings<Task> in_smaller_batches(ComparisonSettings<Task> settings, int64_t parts) {
-  TrainConfig& train = settings.train;
-  train.batch /= parts;
-  for (int64_t* number :
-       {&train.steps, &train.evaluate_every, &train.evaluate_batches, &train.checkpoint_every})
-    *number *= parts;
-  return settings;
-}
-
 template <typename Task>
 ComparisonSettings<Task> quick_vector_task(const Task& task) {
   ComparisonSettings<Task> settings = reduced_vector_task(task, 5'000, 32);
