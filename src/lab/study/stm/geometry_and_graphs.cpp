@@ -215,6 +215,7 @@ ComparisonSettings<task::GraphConfig> growing_graphs(double learning_rate) {
 ComparisonSettings<task::GraphConfig> growing_paths() {
   auto settings = in_smaller_batches(growing_graphs(2e-3), 4);
   settings.data.growing_steps = 12'000;
+  settings.baselines = wider_baselines();
   return settings;
 }
 
