@@ -235,7 +235,7 @@ void multiply_tile(const Int8Products& f, const Panel& panel, int64_t r, int64_t
   const int64_t blocks = f.x.blocks();
   const float* x_scales = f.x.scales + r * blocks;
   for (int v = 0; v < kVectorsOfPanel; ++v) {
-    Integers sums[2][kTileRows];
+    Integers sums[2][kTileRows];  // of a block, and of the next one, multiplied ahead of its turn
     const auto multiply_block = [&](int64_t b) {
       order_memory();
       _tile_loadd(1, f.x.values + (r * blocks + b) * kWeightBlock, blocks * kWeightBlock);
