@@ -32,9 +32,9 @@ bool wants_events(const Request& request) {
   return request.parameter("stream") == "true";
 }
 
-/// The answer of a long job. `stream`: as events {"done": …, "of": …} and, at the end, the job's
-/// result as one event; else its result alone, with this status. What the job throws becomes an
-/// error, in a stream as an event.
+/// The answer of a long job. `stream`: as events {"done": …, "of": …}, at most ten a second, and
+/// at the end the job's result as one event; else its result alone, with this status. What the job
+/// throws becomes an error, in a stream as an event.
 Response long_answer(bool stream, int status, std::function<Json(const OnProgress&)> job) {
   if (!stream) return json_response(job([](int64_t, int64_t) {}), status);
   return Response::of_events([job = std::move(job)](EventStream& events) {
