@@ -1,5 +1,7 @@
 #include "tessera/ops/weights.h"
 
+#include <cmath>
+
 #include "tessera/base/error.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/linear.h"
@@ -129,14 +131,33 @@ TEST(Weights, ProductsAgreeWithTheLoop) {
         }
 }
 
+TEST(Weights, ProductsOfLongVectorsAgreeWithTheLoop) {
+  at::manual_seed(9);
+  const at::Tensor x = at::randn({200, 2048}), weight = at::randn({40, 2048});
+  for (const WeightType type : kFewerBits)
+    EXPECT_LT(test::relative_error(doubles(ops::linear(x, stored_as(weight, type))),
+                                   expected_product(x, weight, type)),
+              1e-5);
+}
+
 TEST(Weights, FewAndManyVectorsGiveTheSame) {
   at::manual_seed(3);
-  const at::Tensor x = at::randn({40, 200}) * 30;
-  for (const WeightType type : kFewerBits) {
-    const at::Tensor stored = stored_as(at::randn({70, 200}), type), all = ops::linear(x, stored);
-    for (int64_t row = 0; row < 40; ++row)
-      EXPECT_LT(test::relative_error(ops::linear(x[row], stored), all[row]), 1e-6) << row;
-  }
+  for (const int64_t in : {192, 200})
+    for (const WeightType type : kFewerBits) {
+      const at::Tensor x = at::randn({40, in}) * 30;
+      const at::Tensor stored = stored_as(at::randn({70, in}), type), all = ops::linear(x, stored);
+      for (int64_t row = 0; row < 40; ++row)
+        EXPECT_LT(test::relative_error(ops::linear(x[row], stored), all[row]), 1e-6) << row;
+    }
+}
+
+TEST(Weights, WholeFloatsAreMultipliedWithBFloat16) {
+  const float number = std::nextafterf(1.0f, 2.0f);  // 24 digits
+  at::Tensor x = at::zeros({20, 64});
+  x[7][40] = -number;
+  const at::Tensor y = ops::linear(x, stored_as(at::full({3, 64}, 0.5f), WeightType::kBFloat16));
+  EXPECT_EQ(y[7][2].item<float>(), -0.5f * number);
+  EXPECT_EQ(y.count_nonzero().item<int64_t>(), 3);
 }
 
 TEST(Weights, NothingInfiniteIsLost) {

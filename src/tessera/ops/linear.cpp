@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "tessera/ops/cpu/bfloat16/digit_products.h"
 #include "tessera/ops/cpu/few_rows.h"
 #include "tessera/ops/detail/dispatch.h"
 #include "tessera/ops/weights.h"
@@ -33,17 +34,28 @@ at::Tensor products_of_few(const at::Tensor& x, const at::Tensor& weight, const 
   return y;
 }
 
-/// Contiguous operands, the weight of 8 bits.
+/// Contiguous operands, the weight of fewer bits.
 at::Tensor products_of_many(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
-  cpu::Int8Vectors rounded = {.rows = x.numel() / x.size(-1), .length = x.size(-1)};
+  const at::Tensor y = empty_products(x, weight);
+  const int64_t inputs = x.size(-1), outputs = weight.size(0);
+  if (weight_type(weight) == WeightType::kBFloat16) {
+    cpu::digit_products({.rows = x.numel() / inputs,
+                         .inputs = inputs,
+                         .outputs = outputs,
+                         .x = floats_of(x),
+                         .weight = weight_rows(weight).as<cpu::BFloat16>(),
+                         .bias = floats_of(bias),
+                         .y = y.data_ptr<float>()});
+    return y;
+  }
+  cpu::Int8Vectors rounded = {.rows = x.numel() / inputs, .length = inputs};
   const at::Tensor memory = at::empty({rounded.size()}, x.options());
   rounded.lie_in(memory.data_ptr<float>());
-  const at::Tensor y = empty_products(x, weight);
   cpu::multiply_many({.x = floats_of(x),
                       .products = {.x = rounded,
                                    .weight = weight.data_ptr<int8_t>(),
                                    .bias = floats_of(bias),
-                                   .outputs = weight.size(0),
+                                   .outputs = outputs,
                                    .y = y.data_ptr<float>()}});
   return y;
 }
@@ -51,7 +63,7 @@ at::Tensor products_of_many(const at::Tensor& x, const at::Tensor& weight, const
 at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor from = x.contiguous(), weights = weight.contiguous();
   const at::Tensor biases = bias.defined() ? bias.contiguous() : bias;
-  const bool many = int8_loops_run(x, weight) && x.numel() > kFewRows * x.size(-1);
+  const bool many = x.numel() > kFewRows * x.size(-1);
   return (many ? products_of_many : products_of_few)(from, weights, biases);
 }
 
@@ -74,7 +86,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   if (bias.defined()) check_like(bias, {weight.size(0)}, x, "linear: bias");
   const bool few = x.numel() <= kFewRows * x.size(-1);
   const bool some = weight.numel() > 0 && x.numel() > 0;
-  if (some && (few || int8_loops_run(x, weight)) && !needs_gradient({x, weight, bias}) &&
+  if (some && (few || loops_multiply_many(x, weight)) && !needs_gradient({x, weight, bias}) &&
       weight.device().is_cpu() && loops_run({x, bias}))
     return fused(x, weight, bias);
   const at::Tensor product = rounded_matmul(x, as_floats(weight, x.size(-1)).t(), precision);

@@ -22,7 +22,8 @@ constexpr int64_t kChunkRows = 256;
 
 struct Problem {
   at::Tensor hidden;     // [N, C], rounded
-  at::Tensor embedding;  // [V, C], rounded; of 8 bits where there are loops for such products
+  at::Tensor embedding;  // [V, C], rounded; of fewer bits where loops multiply such weights
+  bool by_loops;         // whether they do
   Precision precision;   // of their products
   at::Tensor targets;    // [N], 0 where ignored
   at::Tensor counted;    // [N], 1 or 0, in the dtype of the loss
@@ -33,11 +34,12 @@ struct Problem {
 Problem prepare(const at::Tensor& hidden, const at::Tensor& embedding, double logit_scale,
                 const at::Tensor& targets, int64_t ignore_index, Precision precision) {
   const at::Tensor counted = targets.ne(ignore_index);
-  const bool int8 = int8_loops_run(hidden, embedding);
-  const at::Tensor weights = int8 ? embedding : as_floats(embedding, hidden.size(1));
-  const Precision rounded = int8 ? Precision::kFloat32 : precision;
+  const bool by_loops = loops_multiply_many(hidden, embedding);
+  const at::Tensor weights = by_loops ? embedding : as_floats(embedding, hidden.size(1));
+  const Precision rounded = by_loops ? Precision::kFloat32 : precision;
   return {operand(hidden, rounded),
           operand(weights, rounded),
+          by_loops,
           rounded,
           targets.masked_fill(counted.logical_not(), 0).contiguous(),
           counted.to(hidden.scalar_type()),
@@ -52,8 +54,7 @@ int64_t rows_per_chunk(const Problem& problem) {
 /// hidden embedding^T for rows [first, first + rows): [rows, V].
 at::Tensor products_of(const Problem& problem, int64_t first, int64_t rows) {
   const at::Tensor hidden = problem.hidden.narrow(0, first, rows);
-  if (weight_type(problem.embedding) == WeightType::kInt8)
-    return ops::linear(hidden, problem.embedding);
+  if (problem.by_loops) return ops::linear(hidden, problem.embedding);
   return at::matmul(hidden, problem.embedding.t()).to(problem.dtype).contiguous();
 }
 

@@ -108,15 +108,10 @@ constexpr uint64_t kSeedStep = 0x9e3779b97f4a7c15u;
 /// Work units to aim for, so that many threads find some: groups of batch rows times heads.
 constexpr int64_t kWorkUnits = 32;
 
-/// [H, M, D] as a sequence of pairs that all batch rows share.
-cpu::Sequence shared_pairs(const at::Tensor& slots) {
-  return {.data = slots.data_ptr<float>(),
-          .B = 1,
-          .T = slots.size(1),
-          .H = slots.size(0),
-          .D = slots.size(2),
-          .time_stride = slots.stride(1),
-          .head_stride = slots.stride(0)};
+/// [H, M, D] of any WeightType as a sequence of pairs that all batch rows share.
+cpu::WeightSequence shared_pairs(const at::Tensor& slots) {
+  return {
+      .rows = weight_rows(slots), .time_stride = slots.stride(1), .head_stride = slots.stride(0)};
 }
 
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys,
@@ -178,10 +173,17 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
   }
 };
 
-/// Slots of 8 bits have no more digits than a bfloat16.
-Precision precision_for(const at::Tensor& slots, Precision precision) {
-  const bool rounds = weight_type(slots) == WeightType::kInt8 && softmax_reads_round();
-  return rounds ? Precision::kBFloat16 : precision;
+/// The reading of slots of fewer bits, which have no more digits than a bfloat16. No gradient.
+at::Tensor read_of_fewer_bits(const at::Tensor& queries, const at::Tensor& slot_keys,
+                              const at::Tensor& slot_values, const Dropout& dropout) {
+  const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
+                   v = with_contiguous_rows(slot_values);
+  const at::Tensor output = at::empty(q.sizes(), q.options());
+  const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
+  run(cpu::SoftmaxReadForward{describe(q, k, v, dropout), sequence_of(output),
+                              log_sums.data_ptr<float>()},
+      Precision::kBFloat16);
+  return output;
 }
 
 }  // namespace
@@ -222,13 +224,16 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
   TESSERA_CHECK(P > 0, "mean_slot_read: no memory to read; expected at least 1");
   TESSERA_CHECK(slot_values.size(0) == P, "mean_slot_read: slot_values of ", slot_values.size(0),
                 " memories, slot_keys of ", P);
-  const Precision products = precision_for(slot_keys, precision);
-  const at::Tensor keys = as_floats(slot_keys, queries.size(3));
-  const at::Tensor values = as_floats(slot_values, queries.size(3));
+  const bool fewer_bits = weight_type(slot_keys) != WeightType::kFloat32 && loops_run({queries}) &&
+                          slot_keys.is_cpu() && !needs_gradient({queries});
+  const at::Tensor keys = fewer_bits ? slot_keys : as_floats(slot_keys, queries.size(3));
+  const at::Tensor values = fewer_bits ? slot_values : as_floats(slot_values, queries.size(3));
   Dropout one_dropout = dropout;
   at::Tensor sum;  // [B, T, H, D]
   for (int64_t p = 0; p < P; ++p) {
-    const at::Tensor one = slot_read(queries, keys[p], values[p], one_dropout, products);
+    const at::Tensor one = fewer_bits
+                               ? read_of_fewer_bits(queries, keys[p], values[p], one_dropout)
+                               : slot_read(queries, keys[p], values[p], one_dropout, precision);
     one_dropout.seed += kSeedStep;
     sum = p == 0 ? one : sum + one;
   }

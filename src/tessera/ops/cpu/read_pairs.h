@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tessera/ops/cpu/dot_products.h"
+#include "tessera/ops/cpu/load_weights.h"
 #include "tessera/ops/cpu/tensor_views.h"
 #include "tessera/simd/integer_vector.h"
 
@@ -18,12 +19,6 @@ constexpr int kBlocksOfVector = TESSERA_VECTOR_BYTES / kWeightBlock;
 constexpr int kVectorsOfBlock = kWeightBlock / kLanes;
 constexpr int32_t kDigit = 128, kMiddle = kDigit * kDigit / 2;
 constexpr int64_t kSplitTogether = 512;  // numbers of a query, which share a scale
-
-inline float scale_of(const int8_t* row, int64_t block, int64_t blocks) {
-  uint16_t bits = 0;
-  std::memcpy(&bits, row + blocks * kWeightBlock + 2 * block, sizeof bits);
-  return __builtin_bit_cast(float, uint32_t{bits} << 16);
-}
 
 /// kBlocksOfVector blocks of a row, or the last one and zeros.
 template <bool last>

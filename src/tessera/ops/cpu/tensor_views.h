@@ -35,6 +35,19 @@ struct WeightRows {
   }
 };
 
+/// A tensor [B, T, H, D] of weights by its strides in elements; those of a row lie together.
+struct WeightSequence {
+  WeightRows rows;
+  int64_t batch_stride = 0;
+  int64_t time_stride = 0;
+  int64_t head_stride = 0;
+
+  template <typename Element>
+  const Element* row(int64_t b, int64_t t, int64_t h) const {
+    return rows.as<Element>() + b * batch_stride + t * time_stride + h * head_stride;
+  }
+};
+
 /// Elements from one row of `columns` weights to the next, as the type of Element keeps them.
 template <typename Element>
 constexpr int64_t row_elements(int64_t columns) {

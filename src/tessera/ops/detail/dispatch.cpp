@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tessera/ops/cpu/bfloat16/digit_products.h"
 #include "tessera/ops/weights.h"
 
 namespace tessera::ops {
@@ -49,8 +50,11 @@ bool loops_run_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors,
   return loops_run(tensors);
 }
 
-bool int8_loops_run(const at::Tensor& x, const at::Tensor& weight) {
-  return weight_type(weight) == WeightType::kInt8 && loops_run({x});
+bool loops_multiply_many(const at::Tensor& x, const at::Tensor& weight) {
+  if (!loops_run({x}) || !weight.device().is_cpu()) return false;
+  if (weight_type(weight) == WeightType::kInt8) return true;
+  return weight_type(weight) == WeightType::kBFloat16 && cpu::digit_products.runs_here() &&
+         weight.size(-1) % cpu::kDigitColumns == 0;
 }
 
 bool softmax_reads_round() {
@@ -102,6 +106,10 @@ at::Tensor with_contiguous_rows(const at::Tensor& x) {
 cpu::Sequence sequence_of(const at::Tensor& x) {
   return {x.data_ptr<float>(), x.size(0),   x.size(1),   x.size(2),
           x.size(3),           x.stride(0), x.stride(1), x.stride(2)};
+}
+
+cpu::WeightSequence weight_sequence_of(const at::Tensor& weights) {
+  return {weight_rows(weights), weights.stride(0), weights.stride(1), weights.stride(2)};
 }
 
 const float* floats_of(const at::Tensor& x) {

@@ -32,9 +32,9 @@ constexpr int64_t kFewRows = 16;
 bool loops_run_few_rows(int64_t rows, std::initializer_list<at::Tensor> tensors,
                         std::initializer_list<at::Tensor> weights = {});
 
-/// Whether the loops for products with weights of 8 bits run: x is a float tensor on the CPU and
-/// the weight is such.
-bool int8_loops_run(const at::Tensor& x, const at::Tensor& weight);
+/// Whether loops multiply many vectors with these weights of fewer bits: those of 8 bits, and where
+/// there is a tile unit those of 16. x is then a float tensor on the CPU.
+bool loops_multiply_many(const at::Tensor& x, const at::Tensor& weight);
 
 /// Whether softmax reads can round the operands of their products to bfloat16 here.
 bool softmax_reads_round();
@@ -62,6 +62,9 @@ at::Tensor with_contiguous_rows(const at::Tensor& x);
 
 /// A [B, T, H, D] tensor with contiguous rows.
 cpu::Sequence sequence_of(const at::Tensor& x);
+
+/// A tensor [B, T, H, D] of weights of any WeightType with contiguous rows.
+cpu::WeightSequence weight_sequence_of(const at::Tensor& weights);
 
 /// Contiguous floats, or null where the tensor is undefined.
 const float* floats_of(const at::Tensor& x);

@@ -1,15 +1,12 @@
 #pragma once
 
 // Only for *.isa.cpp files: the matrix products of a softmax read with bfloat16 operands and float
-// sums. The names are those of float_products.h.
-//
-// A left tile has 16 rows of 32 operands; a right tile holds its 32 x 16 operands as 16 rows of 16
-// pairs (depth 2k and 2k + 1 of a column side by side). Everything is padded with zeros to blocks
-// of 32 x 32, which block_product() multiplies as the instruction set can.
+// sums. The names are those of float_products.h. Everything is padded with zeros to blocks of
+// 32 x 32 for block_product().
 
 #include <immintrin.h>
 
-#include "tessera/ops/cpu/softmax_read/bfloat16_block.h"
+#include "tessera/ops/cpu/bfloat16/bfloat16_block.h"
 #include "tessera/ops/cpu/softmax_read/read_tile.h"
 #include "tessera/simd/threads.h"
 
@@ -30,11 +27,6 @@ inline BFloat16* rounded_operands(simd::Scratch& scratch, int64_t count) {
   return reinterpret_cast<BFloat16*>(scratch.zeros(count / 2 + 1));
 }
 
-/// 32 floats -> 32 bfloat16, to nearest even.
-inline __m512i round_floats(Vector first, Vector second) {
-  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
-}
-
 /// Columns 0 … 15 of two rows, side by side: one row of a right tile.
 inline __m512i interleave_rounded(Vector even, Vector odd) {
   alignas(64) static constexpr uint16_t kOrder[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
@@ -43,15 +35,23 @@ inline __m512i interleave_rounded(Vector even, Vector odd) {
   return _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), round_floats(even, odd));
 }
 
-/// 32 elements of a row, zeros from `count` on, as 16 pairs.
-inline Vector load_rounded(const float* row, int64_t count, float scale) {
-  const Vector first = load_part(row, count);
-  const Vector second = count > kLanes ? load_part(row + kLanes, count - kLanes) : Vector{};
+/// Elements d … d + 31 of a row of D, zeros behind the last, as 16 pairs.
+template <typename Element>
+inline Vector load_rounded(const Element* row, int64_t d, int64_t D, float scale) {
+  const Vector first = load_weights(row, d, D);
+  const Vector second = d + kLanes < D ? load_weights(row, d + kLanes, D) : Vector{};
   return reinterpret_cast<Vector>(round_floats(first * scale, second * scale));
 }
 
-inline void store_rounded(BFloat16* p, Vector pairs) {
-  _mm512_storeu_si512(p, reinterpret_cast<__m512i>(pairs));
+/// e^x of a score, of which a weight is made: relative error below 2e-4, a tenth of what a weight
+/// loses in being rounded; 0 for minus infinity.
+inline Vector exponential_of_score(Vector x) {
+  constexpr __mmask16 kAll = 0xffff;
+  constexpr int kFraction = 0x09;  // what lies above the next lower whole number
+  const auto y = reinterpret_cast<__m512>(x * 1.44269504f);
+  const auto f = reinterpret_cast<Vector>(_mm512_maskz_reduce_ps(kAll, y, kFraction));
+  const Vector power = ((f * 0.07826797f + 0.22630768f) * f + 0.69542435f) * f + 1.0f;  // 2^f
+  return reinterpret_cast<Vector>(_mm512_maskz_scalef_ps(kAll, reinterpret_cast<__m512>(power), y));
 }
 
 struct QueryRows {
@@ -68,10 +68,10 @@ struct QueryRows {
         Vector block[16];
         for (int64_t k = 0; k < 16; ++k) {
           const int64_t row = r + k;
-          block[k] = row < tile.rows
-                         ? load_rounded(source.row(tile.b, tile.first_query + row, tile.h) + d,
-                                        D - d, scale)
-                         : Vector{};
+          block[k] =
+              row < tile.rows
+                  ? load_rounded(source.row(tile.b, tile.first_query + row, tile.h), d, D, scale)
+                  : Vector{};
           store_rounded(rows + row * width + d, block[k]);
         }
         transpose(block);
@@ -99,12 +99,13 @@ struct PairPanels {
 
   PairPanels(simd::Scratch& scratch, int64_t N, int64_t D)
       : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))) {}
-  void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
+  template <typename Element>
+  void pack(const WeightSequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
     for (int64_t i = 0; i < N; i += 16)
       for (int64_t d = 0; d < D; d += 32) {
         Vector block[16];
         for (int64_t k = 0; k < 16; ++k)
-          block[k] = i + k < N ? load_rounded(source.row(b, i + k, h) + d, D - d, 1) : Vector{};
+          block[k] = i + k < N ? load_rounded(source.row<Element>(b, i + k, h), d, D, 1) : Vector{};
         transpose(block);
         BFloat16* tile = panels + i * padded_width(D) + d * 16;
         for (int64_t k = 0; k < 16; ++k) store_rounded(tile + k * 32, block[k]);
@@ -120,11 +121,13 @@ struct PairRows {
   PairRows(simd::Scratch& scratch, int64_t N, int64_t D)
       : panels(rounded_operands(scratch, round_up(N, kBlock) * padded_width(D))),
         stride(round_up(N, kBlock) * 16) {}
-  void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
+  template <typename Element>
+  void pack(const WeightSequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
     for (int64_t i = 0; i < N; i += 2)
       for (int64_t d = 0; d < D; d += 16) {
-        const Vector even = load_part(source.row(b, i, h) + d, D - d);
-        const Vector odd = i + 1 < N ? load_part(source.row(b, i + 1, h) + d, D - d) : Vector{};
+        const Vector even = load_weights(source.row<Element>(b, i, h), d, D);
+        const Vector odd =
+            i + 1 < N ? load_weights(source.row<Element>(b, i + 1, h), d, D) : Vector{};
         _mm512_storeu_si512(panels + d / 16 * stride + i / 2 * 32, interleave_rounded(even, odd));
       }
   }
@@ -164,6 +167,11 @@ struct WeightTile {
         rows(rounded_operands(scratch, kQueryBlock * kRoundedStride)),
         panels(rounded_operands(scratch, kQueryBlock * kPairBlock)) {}
   float* row(int64_t r) const { return elements + r * kTileStride; }
+  void set_weights(int64_t r, int64_t j, Vector weights) const {
+    const __m256bh rounded = _mm512_cvtneps_pbh(reinterpret_cast<__m512>(weights));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows + r * kRoundedStride + j),
+                        reinterpret_cast<__m256i>(rounded));
+  }
   void to_sum_pairs(const Tile& tile) const {
     for (int64_t r = 0; r < tile.rows; ++r)
       for (int64_t j = 0; j < tile.pairs; j += 32)

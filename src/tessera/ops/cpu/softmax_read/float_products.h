@@ -123,22 +123,15 @@ inline int64_t padded_width(int64_t D) {
   return round_up(D, kLanes);
 }
 
+/// e^x of a score, of which a weight is made.
+inline Vector exponential_of_score(Vector x) {
+  return exponential(x);
+}
+
 /// Nothing to set up: floats are multiplied by ordinary instructions.
 struct ProductUnit {
   ProductUnit() {}
 };
-
-/// `count` rows of one head, packed [count, width] with zeros beyond D.
-inline void pack_rows(const Sequence& source, int64_t b, int64_t first, int64_t h, int64_t count,
-                      int64_t D, float scale, float* packed) {
-  const int64_t width = padded_width(D);
-  for (int64_t r = 0; r < count; ++r) {
-    const float* from = source.row(b, first + r, h);
-    float* to = packed + r * width;
-    for (int64_t d = 0; d < D; ++d) to[d] = scale * from[d];
-    for (int64_t d = D; d < width; ++d) to[d] = 0;
-  }
-}
 
 /// A block of queries, or of gradients that came back to them.
 struct QueryRows {
@@ -147,7 +140,12 @@ struct QueryRows {
   QueryRows(simd::Scratch& scratch, int64_t D)
       : rows(scratch.floats(kQueryBlock * padded_width(D))) {}
   void pack(const Sequence& source, const Tile& tile, float scale) {
-    pack_rows(source, tile.b, tile.first_query, tile.h, tile.rows, tile.read.D, scale, rows);
+    const int64_t D = tile.read.D, width = padded_width(D);
+    for (int64_t r = 0; r < tile.rows; ++r) {
+      const float* from = source.row(tile.b, tile.first_query + r, tile.h);
+      for (int64_t d = 0; d < width; d += kLanes)
+        store(rows + r * width + d, scale * load_part(from + d, D - d));
+    }
   }
 };
 
@@ -157,12 +155,13 @@ struct PairPanels {
 
   PairPanels(simd::Scratch& scratch, int64_t N, int64_t D)
       : panels(scratch.floats(round_up(N, kPanel) * D)) {}
-  void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
+  template <typename Element>
+  void pack(const WeightSequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
     for (int64_t i = 0; i < round_up(N, kPanel); i += kLanes)
       for (int64_t d = 0; d < D; d += kLanes) {
         Vector block[kLanes];
         for (int64_t k = 0; k < kLanes; ++k)
-          block[k] = i + k < N ? load_part(source.row(b, i + k, h) + d, D - d) : Vector{};
+          block[k] = i + k < N ? load_weights(source.row<Element>(b, i + k, h), d, D) : Vector{};
         transpose(block);
         float* columns = panels + i / kPanel * kPanel * D + d * kPanel + i % kPanel;
         for (int64_t k = 0; k < lesser(kLanes, D - d); ++k) store(columns + k * kPanel, block[k]);
@@ -176,8 +175,12 @@ struct PairRows {
 
   PairRows(simd::Scratch& scratch, int64_t N, int64_t D)
       : rows(scratch.floats(N * padded_width(D))) {}
-  void pack(const Sequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
-    pack_rows(source, b, 0, h, N, D, 1, rows);
+  template <typename Element>
+  void pack(const WeightSequence& source, int64_t b, int64_t h, int64_t N, int64_t D) {
+    const int64_t width = padded_width(D);
+    for (int64_t i = 0; i < N; ++i)
+      for (int64_t d = 0; d < width; d += kLanes)
+        store(rows + i * width + d, load_weights(source.row<Element>(b, i, h), d, D));
   }
 };
 
@@ -204,6 +207,8 @@ struct WeightTile {
   explicit WeightTile(simd::Scratch& scratch)
       : elements(scratch.floats(kQueryBlock * kTileStride)) {}
   float* row(int64_t r) const { return elements + r * kTileStride; }
+  /// Weights of row r where add_weighted_pairs() reads them.
+  void set_weights(int64_t r, int64_t j, Vector weights) const { store(row(r) + j, weights); }
   /// To be called between filling the rows and add_weighted_pairs(), or add_weighted_queries().
   void to_sum_pairs(const Tile&) const {}
   void to_sum_queries(const Tile&) const {}

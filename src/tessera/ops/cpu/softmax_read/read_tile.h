@@ -3,12 +3,11 @@
 // Only for *.isa.cpp files.
 
 #include "tessera/ops/cpu/dropout.h"
+#include "tessera/ops/cpu/load_weights.h"
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/simd/vector.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
-
-using namespace simd::TESSERA_ISA;
 
 inline int64_t lesser(int64_t a, int64_t b) {
   return a < b ? a : b;

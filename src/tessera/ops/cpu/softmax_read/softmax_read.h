@@ -22,8 +22,8 @@ namespace tessera::ops::cpu {
 struct SoftmaxRead {
   int64_t B = 0, T = 0, H = 0, D = 0, N = 0;
   Sequence queries;
-  Sequence keys;    // [batch, N, H, D]; batch stride 0 where all batch rows share the pairs
-  Sequence values;  // likewise
+  WeightSequence keys;    // [batch, N, H, D]; batch stride 0 where all batch rows share the pairs
+  WeightSequence values;  // likewise
   float scale = 1;
   bool causal = false;
   int64_t lag = 0;

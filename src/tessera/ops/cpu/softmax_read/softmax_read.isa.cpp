@@ -42,6 +42,15 @@ void clear_rest(float* row, int64_t visible, int64_t pairs) {
     store(row + j, Vector{});
 }
 
+/// The N keys or values of (b, h).
+template <typename Packed>
+void pack(const WeightSequence& pairs, int64_t b, int64_t h, const SoftmaxRead& read,
+          Packed& packed) {
+  with_element(pairs.rows.type, [&](auto element) {
+    packed.template pack<decltype(element)>(pairs, b, h, read.N, read.D);
+  });
+}
+
 /// Running softmax of one row.
 struct RunningSum {
   float maximum = kLowest;
@@ -50,9 +59,10 @@ struct RunningSum {
 
 /// Scores of row r become weights relative to the running maximum. Returns the factor that brings
 /// earlier sums to the new maximum.
-float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running) {
+float update_row(const Tile& tile, int64_t r, const WeightTile& weights, RunningSum& running) {
   const SoftmaxRead& read = tile.read;
   const int64_t visible = tile.visible(r);
+  float* scores = weights.row(r);
   hide(tile, r, scores, -INFINITY);
   const int64_t end = round_up(visible, kLanes);
   if (read.slopes) {
@@ -64,20 +74,18 @@ float update_row(const Tile& tile, int64_t r, float* scores, RunningSum& running
   for (int64_t j = 0; j < end; j += kLanes) best = larger(best, load(scores + j));
   const float maximum = largest(best);
 
+  const bool drops = read.dropout_probability > 0;
+  const uint32_t row_key = dropout_row_key(tile.dropout_head, tile.first_query + r);
+  const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
   Vector total{};
   for (int64_t j = 0; j < end; j += kLanes) {
-    const Vector weight = exponential(load(scores + j) - maximum);
+    Vector weight = exponential_of_score(load(scores + j) - maximum);
     total += weight;
-    store(scores + j, weight);
+    if (drops) weight *= dropout_factor(row_key, tile.dropout_threshold, tile.first_pair + j, kept);
+    weights.set_weights(r, j, weight);
   }
-  clear_rest(scores, visible, tile.pairs);
-  if (read.dropout_probability > 0) {
-    const uint32_t row_key = dropout_row_key(tile.dropout_head, tile.first_query + r);
-    const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
-    for (int64_t j = 0; j < end; j += kLanes)
-      store(scores + j, load(scores + j) * dropout_factor(row_key, tile.dropout_threshold,
-                                                          tile.first_pair + j, kept));
-  }
+  for (int64_t j = end; j < round_up(tile.pairs, kPairPadding); j += kLanes)
+    weights.set_weights(r, j, Vector{});
   const float factor = exponential(fill(running.maximum - maximum))[0];
   running = {maximum, running.sum * factor + sum(total)};
   return factor;
@@ -121,11 +129,10 @@ void read_block(const SoftmaxReadForward& forward, Tile tile, ForwardWork& work)
     tile.pairs = lesser(kPairBlock, end - tile.first_pair);
     score(tile, work.queries, work.keys, work.weights);
     for (int64_t r = 0; r < tile.rows; ++r) {
-      const float factor = update_row(tile, r, work.weights.row(r), running[r]);
+      const float factor = update_row(tile, r, work.weights, running[r]);
       if (factor != 1)
         for (int64_t d = 0; d < width; ++d) work.result[r * width + d] *= factor;
     }
-    work.weights.to_sum_pairs(tile);
     add_weighted_pairs(tile, work.weights, work.values, work.result);
   }
   write_block(forward, tile, work.result, running);
@@ -147,7 +154,7 @@ void differentiate_row(const Tile& tile, int64_t r, float log_sum, float delta, 
   const float kept = static_cast<float>(1 / (1 - read.dropout_probability));
   for (int64_t j = 0; j < end; j += kLanes) {
     const Vector bias = step + (tile.bias(r) + slope * j - log_sum);
-    const Vector weight = exponential(load(scores + j) + bias);
+    const Vector weight = exponential_of_score(load(scores + j) + bias);
     if (drops) {
       const Vector factor =
           dropout_factor(row_key, tile.dropout_threshold, tile.first_pair + j, kept);
@@ -247,8 +254,8 @@ void softmax_read_forward(const SoftmaxReadForward& forward) {
 #pragma omp for collapse(2) schedule(dynamic)
     for (int64_t h = 0; h < read.H; ++h)
       for (int64_t b = 0; b < read.B; ++b) {
-        work.keys.pack(read.keys, b, h, read.N, read.D);
-        work.values.pack(read.values, b, h, read.N, read.D);
+        pack(read.keys, b, h, read, work.keys);
+        pack(read.values, b, h, read, work.values);
         for (int64_t t = 0; t < read.T; t += kQueryBlock)
           read_block(forward, Tile(read, b, h, t, kQueryBlock), work);
       }
@@ -269,9 +276,9 @@ void softmax_read_backward(const SoftmaxReadBackward& backward) {
     for (int64_t h = 0; h < read.H; ++h)
       for (int64_t group = 0; group < backward.groups; ++group) {
         const int64_t first = group * group_size;
-        work.keys.pack(read.keys, first, h, read.N, read.D);
-        work.summed_keys.pack(read.keys, first, h, read.N, read.D);
-        work.values.pack(read.values, first, h, read.N, read.D);
+        pack(read.keys, first, h, read, work.keys);
+        pack(read.keys, first, h, read, work.summed_keys);
+        pack(read.values, first, h, read, work.values);
         work.grad_keys.clear();
         work.grad_values.clear();
         for (int64_t b = first; b < lesser(read.B, first + group_size); ++b)

@@ -1,36 +1,52 @@
 #pragma once
 
-// Only for *.isa.cpp files: the block product of bfloat16_products.h, on the AMX tile unit, and
-// with the dot products of pairs that AVX-512 has for bfloat16.
+// Only for *.isa.cpp files: products of blocks of bfloat16 numbers, their sums in float, on the AMX
+// tile unit, and with the dot products of pairs that AVX-512 has for bfloat16.
+//
+// A left tile has 16 rows of 32 operands; a right tile holds its 32 x 16 operands as 16 rows of 16
+// pairs (depth 2k and 2k + 1 of a column side by side).
 
 #include <immintrin.h>
 
 #include <cstring>
 
 #include "tessera/ops/cpu/tensor_views.h"
+#include "tessera/simd/vector.h"
 #ifdef TESSERA_AMX
 #include "tessera/simd/tile_unit.h"
 #endif
 
 namespace tessera::ops::cpu::TESSERA_ISA {
 
+using namespace simd::TESSERA_ISA;
+
 constexpr int64_t kBlock = 32;
 constexpr int64_t kRightTile = 512;  // operands of a right tile
+
+/// 32 floats -> 32 bfloat16, to nearest even.
+inline __m512i round_floats(Vector first, Vector second) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
+}
+
+inline void store_rounded(BFloat16* p, Vector pairs) {
+  _mm512_storeu_si512(p, reinterpret_cast<__m512i>(pairs));
+}
 
 #ifdef TESSERA_AMX
 
 /// Eight full tiles.
-struct ProductUnit : simd::TESSERA_ISA::TileUnit {
+struct ProductUnit : TileUnit {
   ProductUnit() : TileUnit({{}, {}, {}, {}, {}, {}, {}, {}}) {}
 };
 
 /// One 32 x 32 block of c = or += left * right over `steps` depths of 32. right is the first of two
-/// neighbouring columns of tiles, right_stride operands apart.
-template <bool add>
+/// neighbouring columns of tiles, right_stride operands apart. digits: tiles that lie at every
+/// depth of such a column; left is multiplied with their sum.
+template <bool add, int digits = 1>
 inline void block_product(int64_t steps, const BFloat16* left, int64_t left_stride,
                           const BFloat16* right, int64_t right_stride, float* c, int64_t c_stride) {
   const int64_t c_bytes = c_stride * 4, left_bytes = left_stride * 2;
-  simd::TESSERA_ISA::order_memory();
+  order_memory();
   if constexpr (add) {
     _tile_loadd(0, c, c_bytes);
     _tile_loadd(1, c + 16, c_bytes);
@@ -44,19 +60,23 @@ inline void block_product(int64_t steps, const BFloat16* left, int64_t left_stri
   }
   for (int64_t step = 0; step < steps; ++step) {
     _tile_loadd(4, left + step * kBlock, left_bytes);
-    _tile_loadd(6, right + step * kRightTile, 64);
-    _tile_loadd(7, right + right_stride + step * kRightTile, 64);
     _tile_loadd(5, left + 16 * left_stride + step * kBlock, left_bytes);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
+#pragma GCC unroll 3
+    for (int digit = 0; digit < digits; ++digit) {
+      const BFloat16* tile = right + (step * digits + digit) * kRightTile;
+      _tile_loadd(6, tile, 64);
+      _tile_loadd(7, tile + right_stride, 64);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
   }
   _tile_stored(0, c, c_bytes);
   _tile_stored(1, c + 16, c_bytes);
   _tile_stored(2, c + 16 * c_stride, c_bytes);
   _tile_stored(3, c + 16 * c_stride + 16, c_bytes);
-  simd::TESSERA_ISA::order_memory();
+  order_memory();
 }
 
 #else
