@@ -39,7 +39,7 @@ measure() {
 }
 export LLAMA_BACKENDS=$libraries
 unset OPENBLAS_CORETYPE
-export OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=1000  # as the program sets them
+export OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=2000  # as the program sets them
 : > measurements.txt
 for ((round = 1; round <= rounds; ++round)); do
   for threads in 1 2; do

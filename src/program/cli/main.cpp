@@ -23,7 +23,7 @@ void report_full_files() {
 void wait_briefly() {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/1);
-  ::setenv("GOMP_SPINCOUNT", "1000", /*overwrite=*/0);
+  ::setenv("GOMP_SPINCOUNT", "2000", /*overwrite=*/0);
 }
 
 /// An inherited OPENBLAS_CORETYPE may name kernels below what this processor has.
