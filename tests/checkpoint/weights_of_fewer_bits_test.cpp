@@ -55,10 +55,11 @@ TEST_F(WeightsOfFewerBits, AreReadAndKept) {
         for (const auto& model : {widened, back})
           EXPECT_TRUE(model->named_parameters()[name].equal(as_floats)) << kind << " " << name;
       }
-      // Whole numbers for the vectors that are multiplied are the only other difference.
-      EXPECT_LT(
-          (logits_of(*again) - logits_of(*widened)).norm().item<double>(),
-          (type == WeightType::kInt8 ? 0.1 : 1e-5) * logits_of(*widened).norm().item<double>())
+      // Rounding what is multiplied is the only other difference: vectors to whole numbers, what
+      // reads slots to bfloat16.
+      const double rounding = type == WeightType::kInt8 ? 0.1 : 1e-3;
+      EXPECT_LT((logits_of(*again) - logits_of(*widened)).norm().item<double>(),
+                rounding * logits_of(*widened).norm().item<double>())
           << kind;
     }
   }

@@ -20,6 +20,7 @@ template <int vectors, typename Element>
 inline void lane_products(const float* x, const Element* row, int64_t length, Vector* sums) {
   Vector totals[vectors] = {};
   const auto add = [&](int64_t k, auto load_at) {
+    fetch_ahead(row + k);
     const Vector elements = load_at(row + k);
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) totals[v] += load_at(x + v * length + k) * elements;

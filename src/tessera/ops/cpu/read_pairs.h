@@ -75,6 +75,7 @@ inline void add_blocks(const SplitNumbers* query, int64_t digits, const int8_t* 
 #pragma GCC unroll 4
   for (int r = 0; r < rows; ++r) {
     const int8_t* row = first_row + r * blocks * (kWeightBlock + 2);
+    fetch_ahead(row + block * kWeightBlock);
     const Bytes bytes = load_blocks<last>(row, block);
     const Vector scales = load_scales<last>(row, block, blocks);
     const Integers minus_middle =
@@ -142,30 +143,29 @@ inline void score(const float* query, const int8_t* keys, int64_t count, int64_t
 template <int queries>
 inline void weighted_sum(const float* weights, const int8_t* rows, int64_t count, int64_t D,
                          float* y) {
-  constexpr int kGroup = 4;  // sums that do not wait for one another
+  constexpr int kGroup = 2;  // sums that do not wait for one another
   const int64_t pitch = int8_row_bytes(D);
   for (int64_t b = 0; b < weight_blocks(D); ++b) {
     Vector sums[queries][kGroup][kVectorsOfBlock] = {};
     const auto add = [&](int64_t i, int64_t r) {
       const int8_t* row = rows + i * pitch;
+      if (b == 0) fetch_ahead(row);
       const float scale = scale_of(row, b, weight_blocks(D));
       for (int v = 0; v < kVectorsOfBlock; ++v) {
-        const Vector part = load(row + b * kWeightBlock + v * kLanes);
-#pragma GCC unroll 2
-        for (int q = 0; q < queries; ++q) sums[q][r][v] += weights[q * count + i] * scale * part;
+        const Vector part = load(row + b * kWeightBlock + v * kLanes) * scale;
+#pragma GCC unroll 4
+        for (int q = 0; q < queries; ++q) sums[q][r][v] += weights[q * count + i] * part;
       }
     };
     int64_t i = 0;
-    for (; i + kGroup <= count; i += kGroup)
+    for (; i + 2 * kGroup <= count; i += 2 * kGroup)
 #pragma GCC unroll 4
-      for (int64_t r = 0; r < kGroup; ++r) add(i + r, r);
+      for (int64_t r = 0; r < 2 * kGroup; ++r) add(i + r, r % kGroup);
     for (; i < count; ++i) add(i, 0);
     for (int q = 0; q < queries; ++q)
       for (int v = 0; v < kVectorsOfBlock; ++v) {
         const int64_t d = b * kWeightBlock + v * kLanes;
-        const auto& sum = sums[q];
-        if (d < D)
-          store_part(y + q * D + d, sum[0][v] + sum[1][v] + (sum[2][v] + sum[3][v]), D - d);
+        if (d < D) store_part(y + q * D + d, sums[q][0][v] + sums[q][1][v], D - d);
       }
   }
 }
@@ -213,6 +213,7 @@ inline void add_columns(const float* weights, const Element* rows, int64_t count
   const auto add = [&](int64_t i, int64_t r) {
 #pragma GCC unroll 4
     for (int64_t v = 0; v < vectors; ++v) {
+      fetch_ahead(rows + i * D + v * kLanes);
       const Vector row = load(rows + i * D + v * kLanes);
 #pragma GCC unroll 2
       for (int64_t q = 0; q < queries; ++q) totals[q][r][v] += weights[q * count + i] * row;
@@ -256,7 +257,8 @@ inline void weighted_sum(const float* weights, const Element* rows, int64_t coun
 template <int queries, typename Element>
 inline void read_pairs(const float* query, const Element* keys, const Element* values,
                        int64_t count, int64_t D, float* weights, float* y) {
-  constexpr int kSummed = kLanes == 16 && queries % 2 == 0 ? 2 : 1;  // as registers allow
+  constexpr int kMost = kLanes < 16 ? 1 : sizeof(Element) == 1 ? 4 : 2;  // as registers allow
+  constexpr int kSummed = queries % kMost == 0 ? kMost : 1;
   float most[queries];
   if (count > 0) {
     score<queries>(query, keys, count, D, weights, most);

@@ -121,7 +121,9 @@ void lane_products(const Int8Products& f, int64_t v, const int8_t* row, Vector* 
     }
 #pragma GCC unroll 4
     for (int r = 0; r < rows; ++r) {
-      if constexpr (rows > 1) {
+      if constexpr (rows == 1) {
+        fetch_ahead(row + k);
+      } else {
         __builtin_prefetch(reinterpret_cast<const void*>(ahead), 0, 2);
         ahead += kChunk;
       }
