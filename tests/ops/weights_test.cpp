@@ -134,10 +134,13 @@ TEST(Weights, ProductsAgreeWithTheLoop) {
 TEST(Weights, ProductsOfLongVectorsAgreeWithTheLoop) {
   at::manual_seed(9);
   const at::Tensor x = at::randn({200, 2048}), weight = at::randn({40, 2048});
-  for (const WeightType type : kFewerBits)
+  for (const WeightType type : kFewerBits) {
+    // Of so many numbers one lies half-way between two whole ones, and is rounded to either.
+    const double tolerance = type == WeightType::kInt8 ? 1e-3 : 1e-5;
     EXPECT_LT(test::relative_error(doubles(ops::linear(x, stored_as(weight, type))),
                                    expected_product(x, weight, type)),
-              1e-5);
+              tolerance);
+  }
 }
 
 TEST(Weights, FewAndManyVectorsGiveTheSame) {
