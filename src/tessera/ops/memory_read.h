@@ -40,8 +40,8 @@ at::Tensor slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
 
 /// The mean of what P such memories answer, times a factor per head: slot_keys and slot_values
 /// [P, H, M, D], P > 0, of any WeightType (ops/weights.h), scale [H] -> [B, T, H, D]. Each memory
-/// drops out with a mask of its own. Slots of fewer bits are read with products of bfloat16 whatever
-/// the precision, where the processor has them: twice as fast, and as exact as such slots are.
+/// drops out with a mask of its own. Slots of fewer bits are read with products of bfloat16
+/// whatever the precision, where the processor has them: twice as fast, as exact as the slots.
 at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys,
                           const at::Tensor& slot_values, const at::Tensor& scale,
                           const Dropout& dropout = {}, Precision precision = Precision::kFloat32);
