@@ -2,9 +2,10 @@
 
 #include <omp.h>
 
-#include <algorithm>
+#include <cstring>
 
 #include "tessera/ops/cpu/bfloat16/bfloat16_block.h"
+#include "tessera/simd/integer_vector.h"
 #include "tessera/simd/threads.h"
 
 namespace tessera::ops::cpu::TESSERA_ISA {
@@ -34,8 +35,8 @@ struct DigitPanel {
     for (int64_t c = 0; c < 2; ++c)
       for (int64_t step = 0; step < steps; ++step) {
         Vector rest[16][2] = {}, digits[16];
-        const int64_t row = first + c * 16, rows = std::clamp<int64_t>(f.rows - row, 0, 16);
-        for (int64_t r = 0; r < rows; ++r)
+        const int64_t row = first + c * 16;
+        for (int64_t r = 0; r < 16 && row + r < f.rows; ++r)
           for (int half = 0; half < 2; ++half)
             rest[r][half] = load(f.x + (row + r) * f.inputs + step * kBlock + half * kLanes);
         BFloat16* tile = operands + c * column_size(steps) + step * kDigits * kRightTile;
@@ -77,32 +78,32 @@ void multiply_block(const DigitProducts& f, const BFloat16* weights, int64_t out
 void digit_products(const DigitProducts& f) {
   const int64_t steps = f.inputs / kBlock, panel_size = 2 * DigitPanel::column_size(steps);
   const int64_t panels = (f.rows + kBlock - 1) / kBlock;
-  const int64_t together =
-      std::clamp<int64_t>(kBytesOfPanels / std::max<int64_t>(2 * panel_size, 1), 1, panels);
+  const int64_t rounds = (2 * panel_size * panels + kBytesOfPanels - 1) / kBytesOfPanels;
+  const int64_t together = (panels + rounds - 1) / rounds;  // in each round about as many
   const int64_t blocks = (f.outputs + kBlock - 1) / kBlock, rest = f.outputs % kBlock;
-  const int threads = simd::region_threads();
+  const int threads = simd::region_threads(f.rows * f.inputs * f.outputs >= simd::kWorthThreads);
   const simd::ThreadMemory shared(1, (together * panel_size + kBlock * f.inputs) / 2);
   auto* operands = reinterpret_cast<BFloat16*>(shared.of(0));
   // The last outputs' weights, filled up to a block.
   BFloat16* last = operands + together * panel_size;
-  const BFloat16* last_in_place = f.weight + (f.outputs - rest) * f.inputs;
-  std::fill(std::copy(last_in_place, last_in_place + rest * f.inputs, last),
-            last + kBlock * f.inputs, 0);
+  std::memset(last, 0, kBlock * f.inputs * sizeof *last);
+  std::memcpy(last, f.weight + (f.outputs - rest) * f.inputs, rest * f.inputs * sizeof *last);
 #pragma omp parallel num_threads(threads)
   {
     const ProductUnit unit;
-    for (int64_t p = 0; p < panels; p += together) {
-      const int64_t count = std::min(together, panels - p);
+    for (int64_t first = 0; first < panels; first += together) {
+      const int64_t count = smaller(together, panels - first);
 #pragma omp for schedule(static)
       for (int64_t k = 0; k < count; ++k)
-        DigitPanel{steps, operands + k * panel_size}.pack(f, (p + k) * kBlock);
+        DigitPanel{steps, operands + k * panel_size}.pack(f, (first + k) * kBlock);
 #pragma omp for schedule(static)
       for (int64_t block = 0; block < blocks; ++block) {
         const int64_t output = block * kBlock;
         const BFloat16* weights =
             output + kBlock <= f.outputs ? f.weight + output * f.inputs : last;
         for (int64_t k = 0; k < count; ++k)
-          multiply_block(f, weights, output, {steps, operands + k * panel_size}, (p + k) * kBlock);
+          multiply_block(f, weights, output, {steps, operands + k * panel_size},
+                         (first + k) * kBlock);
       }
     }
   }
