@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/ops/weights.h"
 #include "tests/ops/float_agreement.h"
 
 namespace tessera::ops {
@@ -141,6 +142,23 @@ TEST(CausalReads, GoOnAfterEarlierPairs) {
           EXPECT_LT((after - whole).abs().max().item<double>(), 1e-5)
               << lag << " " << N << " " << T;
         }
+}
+
+TEST(CausalReads, PairsOfFewerBitsAnswerAsTheirFloats) {
+  at::manual_seed(12);
+  for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8})
+    for (const int64_t N : {0, 1, 90})
+      for (const int64_t D : {24, 64}) {
+        const auto pairs = [&] { return stored_as(at::randn({2, 3, N + 5, D}), type); };
+        const at::Tensor queries = at::randn({2, 5, 3, D}), keys = pairs(), values = pairs();
+        const auto by_time = [](const at::Tensor& all) { return all.transpose(1, 2); };
+        CausalReadOptions options;
+        options.lag = -N;
+        const at::Tensor read = causal_read(queries, by_time(keys), by_time(values), options);
+        EXPECT_TRUE(read.equal(causal_read(queries, by_time(as_floats(keys, D)),
+                                           by_time(as_floats(values, D)), options)))
+            << static_cast<int>(type) << " " << N << " " << D;
+      }
 }
 
 TEST(CausalReads, GradientsOfMorePairsThanQueriesAgree) {

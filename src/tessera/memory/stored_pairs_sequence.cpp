@@ -34,7 +34,7 @@ at::Tensor StoredPairs::retrieve_sequence(const at::Tensor& queries,
                                           ops::Precision precision) const {
   const int64_t pairs = most_pairs();
   const auto by_time = [&](const at::Tensor& all) {
-    return ops::as_floats(all.narrow(2, 0, pairs), width_).transpose(1, 2);  // [B, N, H, D]
+    return all.narrow(2, 0, pairs).transpose(1, 2);  // [B, N, H, D]
   };
   ops::CausalReadOptions options;
   options.lag = queries.size(1) - pairs;

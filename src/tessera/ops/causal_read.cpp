@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tessera/ops/detail/dispatch.h"
+#include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::ops {
@@ -98,7 +99,7 @@ CausalReadOptions saved_options(torch::autograd::AutogradContext* context,
           .precision = static_cast<Precision>(context->saved_data["precision"].toInt())};
 }
 
-/// Rows contiguous, as are the slopes.
+/// Rows contiguous, as are the slopes; keys and values of any WeightType.
 CausalReading fused(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                     const CausalReadOptions& options) {
   const CausalReading reading = {
@@ -157,6 +158,14 @@ at::Tensor geometric(int64_t count) {
 
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options) {
+  if (weight_type(keys) != WeightType::kFloat32) {
+    if (loops_run({queries, options.alibi_slopes}) && keys.is_cpu() && !needs_gradient({queries}))
+      return fused(with_contiguous_rows(queries), with_contiguous_rows(keys),
+                   with_contiguous_rows(values), options)
+          .values;
+    const int64_t D = queries.size(3);
+    return causal_read(queries, as_floats(keys, D), as_floats(values, D), options);
+  }
   if (loops_run({queries, keys, values, options.alibi_slopes}))
     return FusedCausalRead::apply(queries, keys, values, options);
   if (is_plain_attention(queries, keys, options))

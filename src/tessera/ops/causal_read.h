@@ -47,8 +47,9 @@ struct CausalReadOptions {
 
 /// The read behind kernel_smoothing and causal_attention, which check their arguments:
 ///   y_t = sum_{i <= t - lag} softmax_i(scale * q_t . k_i - slope_h * (t - i)) v_i,
-/// zero where there is no such i. queries [B, T, H, D], keys, values [B, N, H, D] -> [B, T, H, D].
-/// Under a window N must reach so far that every time from the lag on has a pair in its window.
+/// zero where there is no such i. queries [B, T, H, D], keys, values [B, N, H, D] -> [B, T, H, D];
+/// the pairs may be of any WeightType (ops/weights.h), of which only floats have a gradient. Under
+/// a window N must reach so far that every time from the lag on has a pair in its window.
 at::Tensor causal_read(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                        const CausalReadOptions& options);
 
