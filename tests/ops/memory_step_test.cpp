@@ -352,9 +352,10 @@ TEST(PersistentStep, SlotsOfFewerBitsAnswerAsTheirFloats) {
     floats.slot_keys = as_floats(fewer.slot_keys, 40);
     floats.slot_values = as_floats(fewer.slot_values, 40);
     const at::Tensor queries = drawn.numbers({3, 5, 2, 40}, 0.3);
-    expect_close(mean_slot_read(queries, fewer.slot_keys, fewer.slot_values, at::ones({2})),
-                 mean_slot_read(queries, floats.slot_keys, floats.slot_values, at::ones({2}), {},
-                                Precision::kBFloat16));
+    expect_close(
+        mean_slot_read(queries, fewer.slot_keys, fewer.slot_values, at::ones({2})),
+        mean_slot_read(queries, floats.slot_keys, floats.slot_values, at::ones({2}), {},
+                       softmax_reads_round() ? Precision::kBFloat16 : Precision::kFloat32));
   }
 }
 
