@@ -117,8 +117,8 @@ task::GraphConfig small_graphs() {
 }
 
 /// Models of some 390,000 parameters, a rate that falls, and five points at first. Three points at
-/// first, factors alpha of 0 and batches of 32 lead to the same: which way round three points go is
-/// not learned in thousands of updates.
+/// first, factors alpha of 0 and batches of 32 lead to the same. On three points alone, and with
+/// batches of 64, which way round they go is learned in 2,000 updates, by an LSTM in 8,000.
 ComparisonSettings<task::ConvexHullConfig> wider_hulls() {
   auto settings = reduced_combinatorial<task::ConvexHullConfig>(
       {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 8'000);
