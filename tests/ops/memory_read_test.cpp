@@ -329,6 +329,14 @@ TEST(MeanSlotRead, RefusesBadArguments) {
                UsageError);
   EXPECT_THROW(mean_slot_read(queries, at::zeros({2, 3, 4}), at::zeros({2, 3, 4}), scale),
                UsageError);
+  for (const WeightType type : {WeightType::kBFloat16, WeightType::kInt8}) {
+    const auto slots = [&](at::IntArrayRef sizes) { return stored_as(at::ones(sizes), type); };
+    const at::Tensor good = slots({2, 2, 3, 4});
+    EXPECT_THROW(mean_slot_read(queries, slots({2, 1, 3, 4}), good, scale), UsageError);
+    EXPECT_THROW(mean_slot_read(queries, good, slots({2, 2, 2, 4}), scale), UsageError);
+    EXPECT_THROW(mean_slot_read(queries, good, at::ones({2, 2, 3, 4}), scale), UsageError);
+    EXPECT_THROW(mean_slot_read(queries, good, good, scale, {.probability = 1}), UsageError);
+  }
 }
 
 // The loops take their working memory before they start their threads: what does not exist is an

@@ -128,6 +128,25 @@ cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys
           .dropout_probability = dropout.probability};
 }
 
+/// The reading of slots [H, M, D], and the logarithms of the sums that its softmaxes divide by.
+struct SlotReading {
+  at::Tensor output;    // [B, T, H, D]
+  at::Tensor log_sums;  // [B, H, T]
+};
+
+/// Rows contiguous; slots of any WeightType.
+SlotReading fused_slot_reading(const at::Tensor& queries, const at::Tensor& slot_keys,
+                               const at::Tensor& slot_values, const Dropout& dropout,
+                               Precision precision) {
+  const SlotReading reading = {
+      at::empty(queries.sizes(), queries.options()),
+      at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options())};
+  run(cpu::SoftmaxReadForward{describe(queries, slot_keys, slot_values, dropout),
+                              sequence_of(reading.output), reading.log_sums.data_ptr<float>()},
+      precision);
+  return reading;
+}
+
 class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
@@ -135,11 +154,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
                             const Dropout& dropout, Precision precision) {
     const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
                      v = with_contiguous_rows(slot_values);
-    const at::Tensor output = at::empty(q.sizes(), q.options());
-    const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
-    run(cpu::SoftmaxReadForward{describe(q, k, v, dropout), sequence_of(output),
-                                log_sums.data_ptr<float>()},
-        precision);
+    const auto [output, log_sums] = fused_slot_reading(q, k, v, dropout, precision);
     save_dropout(context, dropout);
     context->saved_data["precision"] = static_cast<int64_t>(precision);
     context->save_for_backward({q, k, v, output, log_sums});
@@ -176,14 +191,9 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
 /// The reading of slots of fewer bits, which have no more digits than a bfloat16. No gradient.
 at::Tensor read_of_fewer_bits(const at::Tensor& queries, const at::Tensor& slot_keys,
                               const at::Tensor& slot_values, const Dropout& dropout) {
-  const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
-                   v = with_contiguous_rows(slot_values);
-  const at::Tensor output = at::empty(q.sizes(), q.options());
-  const at::Tensor log_sums = at::empty({q.size(0), q.size(2), q.size(1)}, q.options());
-  run(cpu::SoftmaxReadForward{describe(q, k, v, dropout), sequence_of(output),
-                              log_sums.data_ptr<float>()},
-      Precision::kBFloat16);
-  return output;
+  return fused_slot_reading(with_contiguous_rows(queries), with_contiguous_rows(slot_keys),
+                            with_contiguous_rows(slot_values), dropout, Precision::kBFloat16)
+      .output;
 }
 
 }  // namespace
@@ -218,16 +228,18 @@ at::Tensor mean_slot_read(const at::Tensor& queries, const at::Tensor& slot_keys
                           const at::Tensor& slot_values, const at::Tensor& scale,
                           const Dropout& dropout, Precision precision) {
   check_sequence(queries, "mean_slot_read: queries");
-  check_weight(slot_keys, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_keys");
-  check_weight(slot_values, {-1, -1, -1, queries.size(3)}, queries, "mean_slot_read: slot_values");
-  const int64_t P = slot_keys.size(0);
+  const int64_t H = queries.size(2), D = queries.size(3);
+  check_weight(slot_keys, {-1, H, -1, D}, queries, "mean_slot_read: slot_keys");
+  const int64_t P = slot_keys.size(0), M = slot_keys.size(2);
+  check_weight(slot_values, {P, H, M, D}, queries, "mean_slot_read: slot_values");
+  TESSERA_CHECK(slot_keys.scalar_type() == slot_values.scalar_type(), "mean_slot_read: keys of ",
+                slot_keys.scalar_type(), ", values of ", slot_values.scalar_type());
   TESSERA_CHECK(P > 0, "mean_slot_read: no memory to read; expected at least 1");
-  TESSERA_CHECK(slot_values.size(0) == P, "mean_slot_read: slot_values of ", slot_values.size(0),
-                " memories, slot_keys of ", P);
+  check_dropout(dropout, "mean_slot_read");
   const bool fewer_bits = weight_type(slot_keys) != WeightType::kFloat32 && loops_run({queries}) &&
-                          slot_keys.is_cpu() && !needs_gradient({queries});
-  const at::Tensor keys = fewer_bits ? slot_keys : as_floats(slot_keys, queries.size(3));
-  const at::Tensor values = fewer_bits ? slot_values : as_floats(slot_values, queries.size(3));
+                          !needs_gradient({queries});
+  const at::Tensor keys = fewer_bits ? slot_keys : as_floats(slot_keys, D);
+  const at::Tensor values = fewer_bits ? slot_values : as_floats(slot_values, D);
   Dropout one_dropout = dropout;
   at::Tensor sum;  // [B, T, H, D]
   for (int64_t p = 0; p < P; ++p) {
