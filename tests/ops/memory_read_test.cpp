@@ -274,6 +274,20 @@ TEST(SlotRead, DoesNotDependOnTheNumberOfThreads) {
   for (size_t k = 0; k < alone.size(); ++k) EXPECT_TRUE(alone[k].equal(together[k])) << k;
 }
 
+// Two slots with the scores 0 and -q: the second weighs e^-q / (1 + e^-q). Rounding errs by 0.4 %
+// at most and to either side; what the exponential errs by would stay in the mean.
+TEST(SlotRead, BFloat16HasTheExponentialsOfItsScores) {
+  const int64_t T = 640;
+  const at::Tensor q = at::arange(T, at::kFloat) / 128;  // exact in bfloat16 up to 2, then rounded
+  const at::Tensor queries = q.to(at::kBFloat16).to(at::kFloat).view({1, T, 1, 1});
+  const at::Tensor read =
+      slot_read(queries, at::tensor({0.0F, -1.0F}).view({1, 2, 1}),
+                at::tensor({0.0F, 1.0F}).view({1, 2, 1}), {}, Precision::kBFloat16);
+  const at::Tensor errors = read / (-queries).sigmoid() - 1;
+  EXPECT_LT(errors.abs().max().item<double>(), 0.005);
+  EXPECT_LT(std::abs(errors.mean().item<double>()), 0.0004);
+}
+
 TEST(SlotRead, BFloat16IsCloseAndItsGradientsAreFloat) {
   at::manual_seed(5);
   for (int64_t M : {3, 100, 260})
