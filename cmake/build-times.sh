@@ -20,7 +20,7 @@ room_of='
     sub(/.*CMakeFiles\//, "", output)
     n = split(output, parts, "/")
     if (parts[1] ~ /^test_/) return "tests"
-    if (parts[1] ~ /^bench_/) return "benchmarks"
+    if (parts[1] ~ /^tessera_bench/) return "benchmarks"
     if (parts[2] == "__") return "precompiled headers"
     if (parts[2] == "Unity") {  # room_<room>_<set>.dir
       split(parts[1], parts, "_")

@@ -3,10 +3,11 @@
 
 #include <filesystem>
 
+#include "bench/support/program.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
 
-namespace tessera {
+namespace tessera::bench::tokenizer {
 namespace {
 
 const std::string& text() {
@@ -33,14 +34,10 @@ void encode(benchmark::State& state) {
   state.counters["bytes_per_token"] =
       static_cast<double>(text().size()) / static_cast<double>(tokens);
 }
-BENCHMARK(encode)->Unit(benchmark::kMillisecond);
-
 void train_4096(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(train());
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(text().size()));
 }
-BENCHMARK(train_4096)->Unit(benchmark::kMillisecond);
-
 // No pre-token ever comes twice: the worst case for the memory of pre-tokens.
 void encode_without_spaces(benchmark::State& state) {
   const Tokenizer tokenizer = train();
@@ -49,9 +46,13 @@ void encode_without_spaces(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(tokenizer.encode(letters));
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(letters.size()));
 }
-BENCHMARK(encode_without_spaces)->Unit(benchmark::kMillisecond);
+
+const Program program("data/tokenizer", [] {
+  benchmark::RegisterBenchmark("encode", encode)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("train_4096", train_4096)->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("encode_without_spaces", encode_without_spaces)
+      ->Unit(benchmark::kMillisecond);
+});
 
 }  // namespace
-}  // namespace tessera
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::tokenizer

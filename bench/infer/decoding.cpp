@@ -4,7 +4,7 @@
 // Stored pairs are kept in 16 bits, as llama.cpp keeps keys and values unless it is told otherwise.
 // bench/rivals/llama_cpp.sh runs it beside llama.cpp.
 //
-//   bench_infer_decoding gpt|memory_mosaic|memory_mosaic_v2 float32|bf16|int8 THREADS
+//   tessera_bench infer/decoding gpt|memory_mosaic|memory_mosaic_v2 float32|bf16|int8 THREADS
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -14,12 +14,13 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "bench/support/program.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/model_kind.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/huge_pages.h"
 
-namespace tessera {
+namespace tessera::bench::decoding {
 namespace {
 
 constexpr int64_t kPrompt = 256, kSteps = 32, kRepetitions = 5, kStreams = 16;
@@ -74,17 +75,12 @@ void measure(const std::string& kind, ops::WeightType type) {
       kPrompt / reading_full);
 }
 
-}  // namespace
-}  // namespace tessera
+const Program program("infer/decoding",
+                      "gpt|memory_mosaic|memory_mosaic_v2 float32|bf16|int8 THREADS",
+                      [](const Words& words) {
+                        at::set_num_threads(std::stoi(words[2]));
+                        measure(words[0], config::enum_value<ops::WeightType>(words[1], "type"));
+                      });
 
-int main(int argc, char** argv) {
-  if (argc != 4) {
-    fmt::print(stderr,
-               "usage: bench_infer_decoding gpt|memory_mosaic|memory_mosaic_v2 float32|bf16|int8 "
-               "THREADS\n");
-    return 2;
-  }
-  at::set_num_threads(std::atoi(argv[3]));
-  tessera::measure(argv[1], tessera::config::enum_value<tessera::ops::WeightType>(argv[2], "type"));
-  return 0;
-}
+}  // namespace
+}  // namespace tessera::bench::decoding

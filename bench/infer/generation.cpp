@@ -2,7 +2,7 @@
 // the least that a token can cost, which is reading every weight and every stored pair once. The
 // pairs are kept in 32, 16 or 8 bits.
 //
-//   bench_infer_generation [--benchmark_filter=small|gpt2] (set OMP_NUM_THREADS)
+//   tessera_bench infer/generation [--benchmark_filter=small|gpt2] (set OMP_NUM_THREADS)
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -14,11 +14,12 @@
 #include <optional>
 #include <tuple>
 
+#include "bench/support/program.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/sampling/sampling.h"
 
-namespace tessera {
+namespace tessera::bench::generation {
 namespace {
 
 constexpr int64_t kStepsFromOneContext = 32;  // so that the context hardly grows
@@ -162,24 +163,20 @@ void register_model(const std::string& name, const MemoryMosaicConfig& config) {
       ->Unit(benchmark::kMillisecond);
 }
 
-}  // namespace
-}  // namespace tessera
-
-int main(int argc, char** argv) {
+const Program program("infer/generation", [] {
   // LibTorch would take one thread where it cannot tell the cores.
   if (const char* threads = std::getenv("OMP_NUM_THREADS")) at::set_num_threads(std::atoi(threads));
-  benchmark::RegisterBenchmark("reading_memory", tessera::reading_memory)
+  benchmark::RegisterBenchmark("reading_memory", reading_memory)
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
-  tessera::register_model("small", tessera::small());
-  tessera::register_model("gpt2", tessera::gpt2_size());
-  benchmark::RegisterBenchmark("small/streaming", tessera::streaming, tessera::small())
+  register_model("small", small());
+  register_model("gpt2", gpt2_size());
+  benchmark::RegisterBenchmark("small/streaming", streaming, small())
       ->ArgNames({"context", "batch", "bits"})
       ->ArgsProduct({{65536}, {1}, {32, 16, 8}})
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond);
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}
+});
+
+}  // namespace
+}  // namespace tessera::bench::generation

@@ -1,6 +1,7 @@
 // The whole-number loops of correlation matrix memories against what one core can do: rates by the
 // CPU's clock. Run with OMP_NUM_THREADS=1.
 
+#include "bench/support/program.h"
 #include "tessera/memo/detail/outer_products.h"
 
 #include <benchmark/benchmark.h>
@@ -10,8 +11,10 @@
 #include "bench/support/cpu_clock.h"
 #include "bench/support/machine_peaks.h"
 
-namespace tessera::memo {
+namespace tessera::bench::correlation {
 namespace {
+
+using namespace tessera::memo;
 
 constexpr int64_t kPairs = 3072;  // as a batch of 1024 tokens has
 
@@ -64,14 +67,20 @@ void read(benchmark::State& state) {
           [&] { read_outer_products(keys, entries.data(), d, d, values.data()); });
 }
 
-BENCHMARK(add_sign_pairs)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond);
-BENCHMARK(add_byte_pairs)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond);
-BENCHMARK(read)
-    ->ArgNames({"d", "queries"})
-    ->ArgsProduct({{1024, 4096}, {1, 3, 8, 9, 768}})
-    ->Unit(benchmark::kMillisecond);
+const Program program("memo/correlation", [] {
+  benchmark::RegisterBenchmark("add_sign_pairs", add_sign_pairs)
+      ->Arg(1024)
+      ->Arg(4096)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("add_byte_pairs", add_byte_pairs)
+      ->Arg(1024)
+      ->Arg(4096)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("read", read)
+      ->ArgNames({"d", "queries"})
+      ->ArgsProduct({{1024, 4096}, {1, 3, 8, 9, 768}})
+      ->Unit(benchmark::kMillisecond);
+});
 
 }  // namespace
-}  // namespace tessera::memo
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::correlation

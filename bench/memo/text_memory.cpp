@@ -7,6 +7,7 @@
 // memory, all by the CPU's clock. What stays in the caches may be read faster than that.
 
 #include "tessera/memo/text_memory.h"
+#include "bench/support/program.h"
 
 #include <ATen/ATen.h>
 #include <benchmark/benchmark.h>
@@ -22,8 +23,10 @@
 #include "tessera/base/random.h"
 #include "tessera/memo/text_reader.h"
 
-namespace tessera::memo {
+namespace tessera::bench::text_memory {
 namespace {
+
+using namespace tessera::memo;
 
 constexpr int64_t kHeads = 4, kLayers = 3, kWindow = 64, kVocabulary = 50257;
 constexpr int64_t kRow = 1024;  // tokens of a row of the authors' code
@@ -154,30 +157,28 @@ double largest(const std::vector<double>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
-#define TESSERA_MEMORISING(name)      \
-  BENCHMARK(name)                     \
-      ->ArgName("d")                  \
-      ->Arg(1024)                     \
-      ->Arg(2048)                     \
-      ->Arg(4096)                     \
-      ->Unit(benchmark::kMillisecond) \
-      ->UseRealTime()                 \
-      ->ComputeStatistics("best", largest)
-#define TESSERA_RECALLING(name)                     \
-  BENCHMARK(name)                                   \
-      ->ArgNames({"d", "batch"})                    \
-      ->ArgsProduct({{1024, 2048, 4096}, {1, 256}}) \
-      ->Unit(benchmark::kMillisecond)               \
-      ->UseRealTime()                               \
-      ->ComputeStatistics("best", largest)
-TESSERA_MEMORISING(memorize_authors);
-TESSERA_MEMORISING(memorize_paper);
-TESSERA_MEMORISING(memorize_bound);
-TESSERA_RECALLING(recall_authors);
-TESSERA_RECALLING(recall_paper);
-TESSERA_RECALLING(recall_bound);
+const Program program("memo/text_memory", [] {
+  for (const auto& [name, memorize] :
+       {std::pair("memorize_authors", &memorize_authors),
+        std::pair("memorize_paper", &memorize_paper), std::pair("memorize_bound", &memorize_bound)})
+    benchmark::RegisterBenchmark(name, memorize)
+        ->ArgName("d")
+        ->Arg(1024)
+        ->Arg(2048)
+        ->Arg(4096)
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime()
+        ->ComputeStatistics("best", largest);
+  for (const auto& [name, recall] :
+       {std::pair("recall_authors", &recall_authors), std::pair("recall_paper", &recall_paper),
+        std::pair("recall_bound", &recall_bound)})
+    benchmark::RegisterBenchmark(name, recall)
+        ->ArgNames({"d", "batch"})
+        ->ArgsProduct({{1024, 2048, 4096}, {1, 256}})
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime()
+        ->ComputeStatistics("best", largest);
+});
 
 }  // namespace
-}  // namespace tessera::memo
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::text_memory

@@ -6,7 +6,7 @@
 // forward pass, nothing recomputed) make of the fastest float product of 2048 x 2048 matrices seen
 // meanwhile.
 //
-//   bench_model_stm_training BATCH THREADS [ROUNDS]
+//   tessera_bench model/stm_training BATCH THREADS [ROUNDS]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -18,9 +18,10 @@
 
 #include "bench/model/plain_stm.h"
 #include "bench/support/cpu_clock.h"
+#include "bench/support/program.h"
 #include "tessera/train/optimizer.h"
 
-namespace tessera {
+namespace tessera::bench::stm_training {
 namespace {
 
 struct Task {
@@ -139,18 +140,13 @@ void run(const Task& task, int64_t batch, int rounds) {
   row("plain", plain);
 }
 
-}  // namespace
-}  // namespace tessera
-
-int main(int argc, char** argv) {
-  if (argc < 3 || argc > 4) {
-    fmt::print(stderr, "usage: bench_model_stm_training BATCH THREADS [ROUNDS]\n");
-    return 2;
-  }
-  at::set_num_threads(std::atoi(argv[2]));
+const Program program("model/stm_training", "BATCH THREADS [ROUNDS]", [](const Words& words) {
+  at::set_num_threads(std::stoi(words[1]));
   fmt::print("{:<14} {:<6} {:>8} {:>8} {:>7} {:>9} {:>10}\n", "", "", "CPU s", "wall s", "speed",
              "of peak", "loss");
-  for (const auto& task : tessera::kTasks)
-    tessera::run(task, std::atoi(argv[1]), argc > 3 ? std::atoi(argv[3]) : 1);
-  return 0;
-}
+  for (const auto& task : kTasks)
+    run(task, std::stoi(words[0]), words.size() > 2 ? std::stoi(words[2]) : 1);
+});
+
+}  // namespace
+}  // namespace tessera::bench::stm_training

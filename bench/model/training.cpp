@@ -9,7 +9,7 @@
 // that take part. DEVICE: cpu, or cuda, where a step has 32,768 tokens and the product is of
 // 8192 x 8192 matrices.
 //
-//   bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT [DEVICE]]]
+//   tessera_bench model/training CHANNELS WINDOW THREADS [ROUNDS [VARIANT [DEVICE]]]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -22,13 +22,14 @@
 
 #include "bench/model/dense_mosaic.h"
 #include "bench/support/peak_memory.h"
+#include "bench/support/program.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
 #include "tessera/model/memory_mosaic_v2.h"
 #include "tessera/tensor/device.h"
 #include "tessera/train/optimizer.h"
 
-namespace tessera {
+namespace tessera::bench::training {
 namespace {
 
 struct Shape {
@@ -178,18 +179,14 @@ void run(const Shape& shape, int rounds, const std::string& variant_name) {
   for (const auto& variant : variants) variant.report(shape, variants.front().best(), peak_flops);
 }
 
-}  // namespace
-}  // namespace tessera
+const Program program("model/training", "CHANNELS WINDOW THREADS [ROUNDS [VARIANT [DEVICE]]]",
+                      [](const Words& words) {
+                        at::set_num_threads(std::stoi(words[2]));
+                        const at::Device device = named_device(words.size() > 5 ? words[5] : "cpu");
+                        run({std::stoi(words[0]), std::stoi(words[1]), device},
+                            words.size() > 3 ? std::stoi(words[3]) : 8,
+                            words.size() > 4 ? words[4] : "");
+                      });
 
-int main(int argc, char** argv) {
-  if (argc < 4 || argc > 7) {
-    fmt::print(stderr,
-               "usage: bench_model_training CHANNELS WINDOW THREADS [ROUNDS [VARIANT [DEVICE]]]\n");
-    return 2;
-  }
-  at::set_num_threads(std::atoi(argv[3]));
-  const at::Device device = tessera::named_device(argc > 6 ? argv[6] : "cpu");
-  tessera::run({std::atoi(argv[1]), std::atoi(argv[2]), device}, argc > 4 ? std::atoi(argv[4]) : 8,
-               argc > 5 ? argv[5] : "");
-  return 0;
-}
+}  // namespace
+}  // namespace tessera::bench::training

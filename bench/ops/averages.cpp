@@ -7,9 +7,10 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/support/peak_memory.h"
+#include "bench/support/program.h"
 #include "tessera/ops/key_value_extraction.h"
 
-namespace tessera {
+namespace tessera::bench::averages {
 namespace {
 
 constexpr int64_t kHeads = 6, kWidth = 64;
@@ -44,10 +45,16 @@ void leaky_average_dense(benchmark::State& state) {
   });
 }
 
-BENCHMARK(leaky_average_dense)->RangeMultiplier(2)->Range(256, 2048)->Unit(benchmark::kMillisecond);
-BENCHMARK(leaky_average_fused)->RangeMultiplier(2)->Range(256, 2048)->Unit(benchmark::kMillisecond);
+const Program program("ops/averages", [] {
+  benchmark::RegisterBenchmark("leaky_average_dense", leaky_average_dense)
+      ->RangeMultiplier(2)
+      ->Range(256, 2048)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("leaky_average_fused", leaky_average_fused)
+      ->RangeMultiplier(2)
+      ->Range(256, 2048)
+      ->Unit(benchmark::kMillisecond);
+});
 
 }  // namespace
-}  // namespace tessera
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::averages

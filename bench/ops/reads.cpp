@@ -9,10 +9,11 @@
 #include <limits>
 
 #include "bench/support/peak_memory.h"
+#include "bench/support/program.h"
 #include "tessera/ops/causal_read.h"
 #include "tessera/ops/memory_read.h"
 
-namespace tessera {
+namespace tessera::bench::reads {
 namespace {
 
 constexpr int64_t kHeads = 6, kWidth = 64, kSlots = 1344;
@@ -121,19 +122,27 @@ void memory_read_fused(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * 2 * 4 * kHeads * N * kWidth);
 }
 
-#define TESSERA_READ(name) \
-  BENCHMARK(name)->RangeMultiplier(2)->Range(256, 2048)->Unit(benchmark::kMillisecond)
-TESSERA_READ(kernel_smoothing_composed);
-TESSERA_READ(kernel_smoothing_fused);
-TESSERA_READ(kernel_smoothing_bfloat16);
-TESSERA_READ(causal_attention_fused);
-TESSERA_READ(slot_read_composed);
-TESSERA_READ(slot_read_fused);
-TESSERA_READ(slot_read_bfloat16);
-BENCHMARK(float_matrix_product)->Arg(768)->Unit(benchmark::kMillisecond);
-BENCHMARK(memory_read_fused)->Arg(1024)->Arg(65536)->Unit(benchmark::kMillisecond);
+const Program program("ops/reads", [] {
+  for (const auto& [name, read] :
+       {std::pair("kernel_smoothing_composed", &kernel_smoothing_composed),
+        std::pair("kernel_smoothing_fused", &kernel_smoothing_fused),
+        std::pair("kernel_smoothing_bfloat16", &kernel_smoothing_bfloat16),
+        std::pair("causal_attention_fused", &causal_attention_fused),
+        std::pair("slot_read_composed", &slot_read_composed),
+        std::pair("slot_read_fused", &slot_read_fused),
+        std::pair("slot_read_bfloat16", &slot_read_bfloat16)})
+    benchmark::RegisterBenchmark(name, read)
+        ->RangeMultiplier(2)
+        ->Range(256, 2048)
+        ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("float_matrix_product", float_matrix_product)
+      ->Arg(768)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("memory_read_fused", memory_read_fused)
+      ->Arg(1024)
+      ->Arg(65536)
+      ->Unit(benchmark::kMillisecond);
+});
 
 }  // namespace
-}  // namespace tessera
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::reads

@@ -1,5 +1,5 @@
 // What a training step would take on many hosts, by a model that is fitted to a measurement of two:
-//   bench_report_hosts HOSTS.csv PICTURE.svg
+//   tessera_bench report/hosts HOSTS.csv PICTURE.svg
 // HOSTS.csv: written by bench/train/hosts.sh. Prints a table and writes the picture.
 //
 // The model. Each host computes one micro-batch in `alone` seconds. The gradients, G bytes in b
@@ -18,13 +18,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/program.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/report/line_chart.h"
 
+namespace tessera::bench::hosts {
 namespace {
-
-using namespace tessera;
 
 constexpr double kBucket = 1 << 20;  // numbers, as train/processes.h has it
 const std::vector<double> kHosts = {2, 4, 8, 16, 32, 64, 128, 256, 512};
@@ -87,11 +87,8 @@ double step(const Measured& m, const Network& network, double hosts) {
   return m.alone + std::max(all - m.hidden(), all / m.buckets());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  if (argc != 3) throw UsageError("expected HOSTS.csv PICTURE.svg");
-  const auto measured = read_measurement(argv[1]);
+const Program program("report/hosts", "HOSTS.csv PICTURE.svg", [](const Words& words) {
+  const auto measured = read_measurement(words[0]);
   const Network network = fit(measured);
   fmt::print("fitted: {:.2f} ms for a message, {:.0f} Mbit/s\n", 1000 * network.latency,
              8e-6 / network.seconds_of_byte);
@@ -110,9 +107,8 @@ int main(int argc, char** argv) try {
     }
     chart.add(std::move(series));
   }
-  write_file(argv[2], chart.svg());
-  return 0;
-} catch (const std::exception& error) {
-  fmt::print(stderr, "bench_report_hosts: {}\n", error.what());
-  return 1;
-}
+  write_file(words[1], chart.svg());
+});
+
+}  // namespace
+}  // namespace tessera::bench::hosts

@@ -12,7 +12,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 folder=${1:-$root/build/rivals} rounds=${2:-3}
 version=3.22.1
-ours=$root/build/release/bench_infer_decoding
+ours=$root/build/release/tessera_bench
 mkdir -p "$folder"
 cd "$folder"
 
@@ -47,7 +47,7 @@ for ((round = 1; round <= rounds; ++round)); do
       weights=${pair%:*} theirs=${pair#*:}
       for kind in gpt memory_mosaic; do
         OMP_NUM_THREADS=$threads measure "$kind" "$weights" "$threads" \
-          "$ours" "$kind" "$weights" "$threads"
+          "$ours" infer/decoding "$kind" "$weights" "$threads"
         measure llama.cpp "$weights" "$threads" ./llama_cpp time "$theirs.gguf" "$threads"
       done
     done

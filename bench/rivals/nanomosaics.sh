@@ -34,7 +34,7 @@ theirs() {
 }
 # KIND PRECISION CHANNELS WINDOW THREADS -> likewise; waiting threads spin as in the program
 ours() {
-  GOMP_SPINCOUNT=2000 /usr/bin/time -o memory.txt -f %M "$root/build/release/bench_model_training" \
+  GOMP_SPINCOUNT=2000 /usr/bin/time -o memory.txt -f %M "$root/build/release/tessera_bench" model/training \
     "$3" "$4" "$5" 3 "$1 $2" > step.txt
   echo "ours-$1-$2 $3 $5 $(awk -v kind="$1" '$1 == kind { print $5 }' step.txt)" \
     "$(cat memory.txt)" >> training.txt

@@ -18,17 +18,17 @@ on_cores() { OMP_NUM_THREADS=$1 OPENBLAS_NUM_THREADS=$1 taskset -c "0-$(($1 - 1)
 
 # CORES: lines "what<TAB>tokens per second"
 measure() {
-  on_cores "$1" "$build/bench_model_training" 256 256 "$1" 4 "mosaic fp32" |
+  on_cores "$1" "$build/tessera_bench" model/training 256 256 "$1" 4 "mosaic fp32" |
     awk '/^mosaic fp32/ { print "training, Mosaic of 4 blocks\t" $(NF - 4) }'
   local type
   for type in float32 bf16; do
-    on_cores "$1" "$build/bench_infer_decoding" memory_mosaic $type "$1" | tr -d '{}" ' | tr ',' '\n' |
+    on_cores "$1" "$build/tessera_bench" infer/decoding memory_mosaic $type "$1" | tr -d '{}" ' | tr ',' '\n' |
       awk -F: -v type=$type '
         $1 == "reading" { print "reading, " type "\t" $2 }
         $1 == "writing" { print "writing, " type "\t" $2 }
         $1 == "writing_streams" { print "16 streams, " type "\t" $2 }'
   done
-  on_cores "$1" "$build/bench_memo_text_memory" --benchmark_format=csv \
+  on_cores "$1" "$build/tessera_bench" memo/text_memory --benchmark_format=csv \
     --benchmark_filter='(memorize|recall)_bound/d:2048(/batch:256)?/real_time' 2>/dev/null |
     awk -F, '/^"?name/ { for (i = 1; i <= NF; ++i) if ($i ~ /^"?tok\/s"?$/) rate = i }
              /^"?memorize/ { print "memorising, d 2048\t" $rate } /^"?recall/ { print "recalling, 256 at a time\t" $rate }'

@@ -1,6 +1,6 @@
 // What it costs to hold texts and to ask how they go on, for a store in one matrix or in shards,
 // beside SQLite's full-text index and an array of suffixes:
-//   bench_store_cost TEXTS TOKENS plan | SHARDS | fts5 | suffixes
+//   tessera_bench store/cost TEXTS TOKENS plan | SHARDS | fts5 | suffixes
 // Takes the first TOKENS tokens of a folder or file of texts, holds them in the way named, asks for
 // the token after 16 others at 500 random places, and prints one row. A store is planned for an
 // error of 0.01. One start for each row, so that the memory is that of this row.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/support/peak_memory.h"
+#include "bench/support/program.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -27,9 +28,8 @@
 #include "tessera/store/sqlite.h"
 #include "tests/support/temporary_folder.h"
 
+namespace tessera::bench::cost {
 namespace {
-
-using namespace tessera;
 using bench::PeakMemory;
 using Tokens = std::vector<int32_t>;
 namespace fs = std::filesystem;
@@ -234,27 +234,25 @@ Held hold_in_suffixes(const Sample& sample) {
           memory_used};
 }
 
-}  // namespace
+const Program program(
+    "store/cost", "TEXTS TOKENS plan|SHARDS|fts5|suffixes", [](const Words& words) {
+      const Sample sample = sample_of(words[0], std::stoull(words[1]));
+      const std::vector<Question> questions = questions_of(sample);
+      const std::string kind = words[2];
+      const test::TemporaryFolder folder;
+      const Held held = kind == "fts5"       ? hold_in_fts5(sample, folder.path())
+                        : kind == "suffixes" ? hold_in_suffixes(sample)
+                                             : hold_in_store(sample, kind, folder.path());
+      const double before = cpu_seconds();
+      const auto right = std::ranges::count_if(questions, held.answer);
+      const double milliseconds = 1000 * (cpu_seconds() - before) / kQuestions;
+      fmt::print(
+          "{:>8} tokens  {:<8} {}, {:7.1f} MB on disk, {:7.1f} MB of memory, {:.3f} right, "
+          "{:8.3f} ms\n",
+          sample.tokens, kind, held.description, held.bytes / 1e6,
+          held.memory.mebibytes() * 1.048576, static_cast<double>(right) / kQuestions,
+          milliseconds);
+    });
 
-int main(int count, char** words) {
-  if (count != 4) {
-    fmt::print(stderr, "usage: bench_store_cost TEXTS TOKENS plan | SHARDS | fts5 | suffixes\n");
-    return 2;
-  }
-  const Sample sample = sample_of(words[1], std::stoull(words[2]));
-  const std::vector<Question> questions = questions_of(sample);
-  const std::string kind = words[3];
-  const test::TemporaryFolder folder;
-  const Held held = kind == "fts5"       ? hold_in_fts5(sample, folder.path())
-                    : kind == "suffixes" ? hold_in_suffixes(sample)
-                                         : hold_in_store(sample, kind, folder.path());
-  const double before = cpu_seconds();
-  const auto right = std::ranges::count_if(questions, held.answer);
-  const double milliseconds = 1000 * (cpu_seconds() - before) / kQuestions;
-  fmt::print(
-      "{:>8} tokens  {:<8} {}, {:7.1f} MB on disk, {:7.1f} MB of memory, {:.3f} right, "
-      "{:8.3f} ms\n",
-      sample.tokens, kind, held.description, held.bytes / 1e6, held.memory.mebibytes() * 1.048576,
-      static_cast<double>(right) / kQuestions, milliseconds);
-  return 0;
-}
+}  // namespace
+}  // namespace tessera::bench::cost

@@ -1,5 +1,5 @@
 // What can be read back from the files of what was deleted:
-//   bench_store_forensics [FOLDER]
+//   tessera_bench store/forensics [FOLDER]
 // puts 2000 made-up letters into SQLite's full-text index, into indexes of vectors (faiss and
 // hnswlib, where they were found when this was built) and into a store, deletes 1000 of them in
 // each way that there is, closes everything, and looks for them in every file, byte by byte. Prints
@@ -27,6 +27,7 @@
 #include <hnswlib/hnswlib.h>
 #endif
 
+#include "bench/support/program.h"
 #include "tessera/base/file.h"
 #include "tessera/base/random.h"
 #include "tessera/store/memo_store.h"
@@ -34,9 +35,8 @@
 #include "tessera/store/sqlite.h"
 #include "tests/support/temporary_folder.h"
 
+namespace tessera::bench::forensics {
 namespace {
-
-using namespace tessera;
 namespace fs = std::filesystem;
 
 constexpr size_t kLetters = 2000, kDeleted = 1000;  // the first ones
@@ -181,11 +181,9 @@ void try_store(const fs::path& folder, const std::vector<Letter>& letters) {
   });
 }
 
-}  // namespace
-
-int main(int count, char** words) {
+const Program program("store/forensics", "[FOLDER]", [](const Words& words) {
   const test::TemporaryFolder temporary(test::folder_in_memory());
-  const fs::path folder = count > 1 ? fs::path(words[1]) : temporary.path();
+  const fs::path folder = !words.empty() ? fs::path(words[0]) : temporary.path();
   fs::create_directories(folder);
   const std::vector<Letter> letters = made_up_letters();
   fmt::print("{:<62}{:>8}{:>8}{:>10}\n", "of 1000 deleted, there are in the files", "whole",
@@ -217,5 +215,7 @@ int main(int count, char** words) {
   try_hnswlib(folder / "hnswlib", letters);
 #endif
   try_store(folder / "store", letters);
-  return 0;
-}
+});
+
+}  // namespace
+}  // namespace tessera::bench::forensics

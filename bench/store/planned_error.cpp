@@ -1,5 +1,5 @@
 // Whether a memory of texts errs as seldom as its plan said:
-//   bench_store_planned_error TEXTS…
+//   tessera_bench store/planned_error TEXTS…
 // For each folder or file of texts: a dimension planned for an error of 0.01 beyond what is
 // ambiguous in the text, the error planned in it and the error measured at random positions, both
 // told apart into what is ambiguous (the longest window is followed by other tokens elsewhere,
@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/support/program.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -23,9 +24,8 @@
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/text_reader.h"
 
+namespace tessera::bench::planned_error {
 namespace {
-
-using namespace tessera;
 using Documents = std::vector<std::vector<int32_t>>;
 
 constexpr size_t kMostBytes = 400000;
@@ -107,13 +107,11 @@ Measured measure(const Documents& documents, int64_t dimension, int64_t vocabula
   return measured;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+const Program program("store/planned_error", "TEXTS…", [](const Words& words) {
   fmt::print("{:12} {:>7} {:>5} {:>15} {:>15} {:>6} {:>9} {:>9} {:>9}\n", "text", "tokens", "d",
              "planned", "measured", "s.e.", "ambiguous", "measured", "noise");
-  for (int k = 1; k < argc; ++k) {
-    const auto [documents, vocabulary] = documents_of(argv[k]);
+  for (const std::string& path : words) {
+    const auto [documents, vocabulary] = documents_of(path);
     const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, vocabulary, kProbes, 1);
     const double floor = predictor.floor();
     const int64_t dimension = predictor.smallest_dimension(floor + kNoiseAllowed, 64);
@@ -123,10 +121,13 @@ int main(int argc, char** argv) {
     size_t tokens = 0;
     for (const auto& document : documents) tokens += document.size();
     fmt::print("{:12} {:7} {:5} {:.4f} ± {:.4f} {:.4f} ± {:.4f} {:+6.1f} {:9.4f} {:9.4f} {:9.4f}\n",
-               std::filesystem::path(argv[k]).filename().native(), tokens, dimension, planned,
+               std::filesystem::path(path).filename().native(), tokens, dimension, planned,
                planned_error, measured.error, error,
                (measured.error - planned) / std::hypot(planned_error, error), floor,
                measured.ambiguous, measured.error - measured.ambiguous);
     std::fflush(stdout);
   }
-}
+});
+
+}  // namespace
+}  // namespace tessera::bench::planned_error

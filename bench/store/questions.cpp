@@ -1,5 +1,5 @@
 // How often a store recites right after a question that was not typed as the document has it:
-//   bench_store_questions TEXTS [ERROR] [PROMPTS]
+//   tessera_bench store/questions TEXTS [ERROR] [PROMPTS]
 // memorizes the files of a folder (or one file) into a store planned for this error beyond what is
 // ambiguous, in as many matrices as `memo create` makes, and asks it
 // with 100 questions, or so many, of eight to ten words with slips, and with as many prompts of 8
@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "bench/support/program.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
@@ -26,9 +27,8 @@
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 
+namespace tessera::bench::questions {
 namespace {
-
-using namespace tessera;
 
 constexpr size_t kCharacters = 20;  // bytes that must be right
 
@@ -175,14 +175,12 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto texts = texts_of(argv[1]);
+const Program program("store/questions", "TEXTS [ERROR [PROMPTS]]", [](const Words& words) {
+  const auto texts = texts_of(words[0]);
   const auto folder =
       std::filesystem::temp_directory_path() / fmt::format("questions-{}", ::getpid());
-  make_store(folder, texts, argc > 2 ? std::stod(argv[2]) : 0.01);
-  const size_t count = argc > 3 ? std::stoul(argv[3]) : 100;
+  make_store(folder, texts, words.size() > 1 ? std::stod(words[1]) : 0.01);
+  const size_t count = words.size() > 2 ? std::stoul(words[2]) : 100;
   const store::MemoStore store(folder);
   ask_with_slips(store, texts, count);
   const auto typed = [&](const std::string& text) { return store::read_question(store, text); };
@@ -219,4 +217,7 @@ int main(int argc, char** argv) {
     }
   }
   std::filesystem::remove_all(folder);
-}
+});
+
+}  // namespace
+}  // namespace tessera::bench::questions

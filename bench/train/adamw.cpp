@@ -1,6 +1,7 @@
 // AdamW over 10 million parameters in the shapes of a small language model: the fused loops against
 // torch::optim::AdamW, with clipping in both.
 
+#include "bench/support/program.h"
 #include "tessera/train/optimizer.h"
 
 #include <torch/types.h>  // before clip_grad.h, which relies on it
@@ -11,6 +12,7 @@
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/adamw.h>
 
+namespace tessera::bench::adamw {
 namespace {
 
 tessera::NamedTensors parameters() {
@@ -49,9 +51,18 @@ void torch_optim(benchmark::State& state) {
   }
 }
 
-BENCHMARK(fused)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(torch_optim)->Arg(1)->Arg(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+const Program program("train/adamw", [] {
+  benchmark::RegisterBenchmark("fused", fused)
+      ->Arg(1)
+      ->Arg(2)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("torch_optim", torch_optim)
+      ->Arg(1)
+      ->Arg(2)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+});
 
 }  // namespace
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::adamw

@@ -1,5 +1,5 @@
 // Loss of a model on chapters of a book whose other chapters are memorised in a store:
-//   bench_study_model_with_store MODEL BOOK.txt [CHAPTERS]
+//   tessera_bench lab/study/model_with_store MODEL BOOK.txt [CHAPTERS]
 // A line that begins with "CHAPTER" begins a chapter; only so many are read. Of each eight chapters
 // one is held out, one is for choosing the weight of the kNN-LM's rule, and six are memorised, with
 // the model's tokenizer, in a store planned for an error of 0.01. All losses are nats per token,
@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/program.h"
 #include "tessera/base/file.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/memory_mixture.h"
@@ -28,9 +29,8 @@
 #include "tessera/store/recall.h"
 #include "tessera/store/store_token_memory.h"
 
+namespace tessera::bench::model_with_store {
 namespace {
-
-using namespace tessera;
 
 constexpr double kWeights[] = {0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7};
 
@@ -167,16 +167,14 @@ void run(const std::filesystem::path& model, const std::string& book, size_t mos
              after.evaluated(held_out.front(), false), after.evaluated(held_out.front(), true));
 }
 
-}  // namespace
+const Program program("lab/study/model_with_store", "MODEL BOOK.txt [CHAPTERS]",
+                      [](const Words& words) {
+                        const auto folder = std::filesystem::temp_directory_path() /
+                                            fmt::format("model-with-store-{}", ::getpid());
+                        run(words[0], words[1], words.size() > 2 ? std::stoul(words[2]) : SIZE_MAX,
+                            folder);
+                        std::filesystem::remove_all(folder);
+                      });
 
-int main(int count, char** arguments) {
-  if (count != 3 && count != 4) {
-    fmt::print(stderr, "usage: bench_study_model_with_store MODEL BOOK.txt [CHAPTERS]\n");
-    return 2;
-  }
-  const auto folder =
-      std::filesystem::temp_directory_path() / fmt::format("model-with-store-{}", ::getpid());
-  run(arguments[1], arguments[2], count == 4 ? std::stoul(arguments[3]) : SIZE_MAX, folder);
-  std::filesystem::remove_all(folder);
-  return 0;
-}
+}  // namespace
+}  // namespace tessera::bench::model_with_store

@@ -3,7 +3,7 @@
 // matrix of all scores, its mask and its softmax. Both run in this process on the same sequences;
 // the first iteration of each is not counted. Time is CPU time of all threads.
 //
-//   bench_task_three_moons [BATCH] [THREADS] [ROUNDS]
+//   tessera_bench lab/task/three_moons [BATCH] [THREADS] [ROUNDS]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -14,10 +14,11 @@
 #include <numbers>
 
 #include "bench/support/cpu_clock.h"
+#include "bench/support/program.h"
 #include "lab/task/moons/complex_mosaic.h"
 #include "tessera/train/optimizer.h"
 
-namespace tessera {
+namespace tessera::bench::three_moons {
 namespace {
 
 constexpr int64_t kSteps = 800;
@@ -124,14 +125,13 @@ void run(int64_t heads, int64_t batch, int64_t rounds) {
              theirs.seconds / ours.seconds, theirs.loss, ours.loss);
 }
 
-}  // namespace
-}  // namespace tessera
+const Program program("lab/task/three_moons", "[BATCH [THREADS [ROUNDS]]]", [](const Words& words) {
+  const int64_t batch = !words.empty() ? std::stoll(words[0]) : 64;
+  at::set_num_threads(words.size() > 1 ? std::stoi(words[1]) : 1);
+  const int64_t rounds = words.size() > 2 ? std::stoll(words[2]) : 3;
+  fmt::print("CPU seconds of a training iteration, {} sequences of {} steps\n", batch, kSteps);
+  for (const int64_t heads : {1, 3}) run(heads, batch, rounds);
+});
 
-int main(int argc, char** argv) {
-  const int64_t batch = argc > 1 ? std::stoll(argv[1]) : 64;
-  at::set_num_threads(argc > 2 ? std::stoi(argv[2]) : 1);
-  const int64_t rounds = argc > 3 ? std::stoll(argv[3]) : 3;
-  fmt::print("CPU seconds of a training iteration, {} sequences of {} steps\n", batch,
-             tessera::kSteps);
-  for (const int64_t heads : {1, 3}) tessera::run(heads, batch, rounds);
-}
+}  // namespace
+}  // namespace tessera::bench::three_moons

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "bench/support/program.h"
 #include "lab/theory/associative_model.h"
 #include "lab/theory/score_descent.h"
 #include "tessera/plan/association_task.h"
@@ -14,8 +15,10 @@
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/population_error.h"
 
-namespace tessera::theory {
+namespace tessera::bench::scaling {
 namespace {
+
+using namespace tessera::theory;
 
 constexpr int64_t kInputs = 1000;
 constexpr int32_t kOutputs = 5;
@@ -39,8 +42,6 @@ void error_by_forming_w(benchmark::State& state) {
     benchmark::DoNotOptimize(population_error_of_scores(task, scores));
   }
 }
-BENCHMARK(error_by_forming_w)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
-
 void error_by_class_aggregation(benchmark::State& state) {
   const int64_t d = state.range(0);
   const AssociationTask task = zipf_task(kInputs, kOutputs, 2);
@@ -50,8 +51,6 @@ void error_by_class_aggregation(benchmark::State& state) {
   for (auto _ : state)
     benchmark::DoNotOptimize(population_error(task, q, model.inputs, model.outputs, d));
 }
-BENCHMARK(error_by_class_aggregation)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
-
 /// One sample a step: v = W e, softmax of U v, W += gamma (U^T residual) e^T.
 void descent_on_w(benchmark::State& state) {
   const int64_t d = state.range(0);
@@ -73,8 +72,6 @@ void descent_on_w(benchmark::State& state) {
     x = (x + 7) % 100;
   }
 }
-BENCHMARK(descent_on_w)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
-
 void descent_on_scores(benchmark::State& state) {
   const AssociationTask task = zipf_task(100, kOutputs, 2);
   ScoreDescent descent(task, random_model(task, state.range(0), OutputScale::kUnit, 1));
@@ -84,26 +81,17 @@ void descent_on_scores(benchmark::State& state) {
     x = (x + 7) % 100;
   }
 }
-BENCHMARK(descent_on_scores)->Arg(100)->Arg(1000)->Unit(benchmark::kMicrosecond);
-
 void million_inputs(benchmark::State& state) {
   const AssociationTask task = zipf_task(1000000, kOutputs, 2);
   const std::vector<SimulatedMemory> memory = {
       {scheme_weights({.rho = 1}, task.law), {state.range(0)}}};
   for (auto _ : state) benchmark::DoNotOptimize(population_errors(task, memory, 1));
 }
-BENCHMARK(million_inputs)->Arg(256)->Unit(benchmark::kSecond)->UseRealTime()->Iterations(1);
-
 void predictor_of_hundred_million_inputs(benchmark::State& state) {
   for (auto _ : state)
     benchmark::DoNotOptimize(
         predicted_error(summarise_zipf_memory(100000000, kOutputs, 2, {.rho = 1}), state.range(0)));
 }
-BENCHMARK(predictor_of_hundred_million_inputs)
-    ->Arg(10000)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-
 void gaussian_field(benchmark::State& state) {
   std::vector<float> block(1 << 16);
   int64_t row = 0;
@@ -113,9 +101,36 @@ void gaussian_field(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * (1 << 16));
 }
-BENCHMARK(gaussian_field);
+
+const Program program("lab/theory/scaling", [] {
+  benchmark::RegisterBenchmark("error_by_forming_w", error_by_forming_w)
+      ->Arg(100)
+      ->Arg(1000)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("error_by_class_aggregation", error_by_class_aggregation)
+      ->Arg(100)
+      ->Arg(1000)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark("descent_on_w", descent_on_w)
+      ->Arg(100)
+      ->Arg(1000)
+      ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark("descent_on_scores", descent_on_scores)
+      ->Arg(100)
+      ->Arg(1000)
+      ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark("million_inputs", million_inputs)
+      ->Arg(256)
+      ->Unit(benchmark::kSecond)
+      ->UseRealTime()
+      ->Iterations(1);
+  benchmark::RegisterBenchmark("predictor_of_hundred_million_inputs",
+                               predictor_of_hundred_million_inputs)
+      ->Arg(10000)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("gaussian_field", gaussian_field);
+});
 
 }  // namespace
-}  // namespace tessera::theory
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::scaling

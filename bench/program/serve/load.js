@@ -140,9 +140,9 @@ async function brokenRows(server) {
 // ---- Throughput and the cost of a request, from the benchmark beside this file.
 
 function benchmarkRows() {
-  const program = path.join(path.dirname(process.env.TESSERA_PROGRAM), "bench_serve_server");
+  const program = path.join(path.dirname(process.env.TESSERA_PROGRAM), "tessera_bench");
   if (!fs.existsSync(program)) return row("requests and streams", `${program} is not built`);
-  const {benchmarks} = JSON.parse(execFileSync(program, ["--benchmark_format=json", "--benchmark_min_time=2"], {stdio: ["ignore", "pipe", "ignore"]}));
+  const {benchmarks} = JSON.parse(execFileSync(program, ["program/serve/server", "--benchmark_format=json", "--benchmark_min_time=2"], {stdio: ["ignore", "pipe", "ignore"]}));
   const find = (name) => benchmarks.find((one) => one.name.startsWith(name));
   const overhead = find("request_over_http").real_time - find("library_call").real_time;
   row("a request for one token beside the library call", `${overhead.toFixed(0)} us more`);

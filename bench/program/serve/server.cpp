@@ -1,12 +1,13 @@
 // What a request costs beside the library call behind it, and what writing texts side by side
 // gains: tokens per second of 1, 4 and 16 streams of one model.
-//   build/release/bench_serve_server --benchmark_counters_tabular=true
+//   build/release/tessera_bench program/serve/server --benchmark_counters_tabular=true
 
 #include <benchmark/benchmark.h>
 
 #include <future>
 #include <thread>
 
+#include "bench/support/program.h"
 #include "program/serve/model_decoder.h"
 #include "program/serve/server.h"
 #include "tessera/infer/generate.h"
@@ -14,8 +15,10 @@
 #include "tessera/model/memory_mosaic.h"
 #include "tests/program/serve/http_client.h"
 
-namespace tessera::serve {
+namespace tessera::bench::server {
 namespace {
+
+using namespace tessera::serve;
 
 constexpr int64_t kTokens = 64;  // that each text writes
 
@@ -46,8 +49,6 @@ void library_call(benchmark::State& state) {
   options.max_tokens = 1;
   for (auto _ : state) generate(*model, {{{104, 105}, 0}}, options);
 }
-BENCHMARK(library_call)->Unit(benchmark::kMicrosecond)->UseRealTime();
-
 void request_over_http(benchmark::State& state) {
   Service service;
   service.models.add(served(model_of<MemoryMosaic, MemoryMosaicConfig>(1, 2, 32)));
@@ -67,8 +68,6 @@ void request_over_http(benchmark::State& state) {
   server.stop();
   thread.join();
 }
-BENCHMARK(request_over_http)->Unit(benchmark::kMicrosecond)->UseRealTime();
-
 /// Texts that are written at once, each kTokens long, after prompts of 8 tokens that differ.
 void write_side_by_side(benchmark::State& state, const std::shared_ptr<LanguageModel>& model) {
   const ServedModel served_model = served(model);
@@ -100,15 +99,31 @@ void mosaic_streams(benchmark::State& state) {
   static const auto model = model_of<MemoryMosaic, MemoryMosaicConfig>(6, 6, 384);
   write_side_by_side(state, model);
 }
-BENCHMARK(mosaic_streams)->Arg(1)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
-
 void gpt_streams(benchmark::State& state) {
   static const auto model = model_of<Gpt, GptConfig>(6, 6, 384);
   write_side_by_side(state, model);
 }
-BENCHMARK(gpt_streams)->Arg(1)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+const Program program("program/serve/server", [] {
+  benchmark::RegisterBenchmark("library_call", library_call)
+      ->Unit(benchmark::kMicrosecond)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("request_over_http", request_over_http)
+      ->Unit(benchmark::kMicrosecond)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("mosaic_streams", mosaic_streams)
+      ->Arg(1)
+      ->Arg(4)
+      ->Arg(16)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+  benchmark::RegisterBenchmark("gpt_streams", gpt_streams)
+      ->Arg(1)
+      ->Arg(4)
+      ->Arg(16)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+});
 
 }  // namespace
-}  // namespace tessera::serve
-
-BENCHMARK_MAIN();
+}  // namespace tessera::bench::server
