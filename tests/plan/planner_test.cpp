@@ -17,7 +17,7 @@ constexpr double kLaw = std::numeric_limits<double>::infinity();
 /// The ratio of the predicted to the simulated error and its standard error; the simulation is of
 /// the embeddings, and of the samples where the plan has any.
 Spread predicted_over_simulated(const AssociationTask& task, const MemoryPlan& plan) {
-  const Spread simulated = simulate_plan(task, plan, 1000, 1);
+  const Spread simulated = simulate_plan(task, plan, 500, 1);
   const double ratio = plan.error / simulated.mean;
   return {ratio, ratio * simulated.deviation / simulated.mean, simulated.runs};
 }

@@ -60,7 +60,7 @@ TEST(StoredMass, IsThatOfSamplesSortedByCount) {
     const AssociationTask task = zipf_task(c.inputs, 1, c.alpha);
     RandomStream random(5);
     std::vector<double> missing;
-    for (int run = 0; run < 400; ++run) {
+    for (int run = 0; run < 200; ++run) {
       const auto counts = sample_counts(task.law, c.samples, random);
       const auto weights = scheme_weights({.rho = 0, .stored = c.stored}, std::span(counts));
       double mass = 0;

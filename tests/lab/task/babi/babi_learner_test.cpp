@@ -171,6 +171,7 @@ TEST_F(BabiTraining, LearnsAFewStoriesByHeart) {
   config_.train.batch = 30;
   config_.train.learning_rate = config_.train.min_learning_rate = 3e-3;
   config_.train.evaluate_every = 0;
+  config_.train.checkpoint_every = 300;
   config_.train.accumulation = 1;
   const TrainedOnBabi trained = train("run");
   const BabiScore seen =

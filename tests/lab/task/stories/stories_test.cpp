@@ -32,17 +32,17 @@ const std::vector<Story>& many_stories() {
   return stories;
 }
 
-/// Letters, apostrophes within a word, and hyphens; in lower case, without the "'s" of a name.
+/// Letters, and hyphens within a word, in lower case.
 std::vector<std::string> words_of(const std::string& text) {
-  static const std::regex word("[A-Za-z]+(?:-[A-Za-z]+)*");
-  static const std::regex possessive("'s\\b");
-  const std::string plain = std::regex_replace(text, possessive, "");
   std::vector<std::string> words;
-  for (auto it = std::sregex_iterator(plain.begin(), plain.end(), word);
-       it != std::sregex_iterator(); ++it) {
-    std::string lower = it->str();
-    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    words.push_back(std::move(lower));
+  std::string word;
+  for (const char c : text + " ") {
+    if (std::isalpha(static_cast<unsigned char>(c)) || (c == '-' && !word.empty())) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else {
+      if (!word.empty()) words.push_back(word);
+      word.clear();
+    }
   }
   return words;
 }
