@@ -63,8 +63,8 @@ endfunction()
 # tessera_sources(<target> [TEST] <file>...): compiles the files, each with its precompiled headers,
 # and adds them to the target, which must have its libraries already. TEST: also GoogleTest's headers, and
 # a release does not optimise these files: their loops are short, and they are a third of what is compiled.
-# GCC reads sixteen files at a time, and what they include, and the templates of the precompiled header,
-# once for all sixteen.
+# GCC reads twenty files at a time, and what they include, and the templates of the precompiled header,
+# once for all twenty.
 function(tessera_sources target)
   cmake_parse_arguments(ARG "TEST" "" "" ${ARGN})
   if(ARG_TEST)
@@ -84,7 +84,7 @@ function(tessera_sources target)
     endif()
     set(objects ${target}_${set})
     add_library(${objects} OBJECT ${${set}_files})
-    set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    set_target_properties(${objects} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
     target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
     target_compile_definitions(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
     target_compile_options(${objects} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)

@@ -1,6 +1,6 @@
 # A room is a folder of a house, as src/tessera/base or src/lab/study: one static library room_<name>,
 # its headers, and its tests in tests/<name>, those of other houses than the library in
-# tests/<house>/<name>. Its files are compiled sixteen at a time, in half the time, and so are its
+# tests/<house>/<name>. Its files are compiled twenty at a time, in half the time, and so are its
 # tests: what stands in an anonymous namespace must be the only one of that name in the room, or in its tests.
 
 # tessera_room(<name> [TENSORS] [COLD] [ROOMS <room>...] [LIBRARIES <target>...])

@@ -265,50 +265,70 @@ class Rivals {
 
   double chance_beside(const GivenLargest& given, double spread, double all, double sine2,
                        const Right& right) const {
-    const double rest = given.rest * spread;
+    const Scores of_largest = scores_beside(right, given.rest * spread, sine2);
     double log_none = 0, largest_above = 0;
     for (size_t g = 0; g < rivals_.size(); ++g) {
       const double is_largest = given.is_largest[g];
       if (is_largest > 0)
-        largest_above += is_largest *
-                         (chance_above(right, given.largest, 0, rest, sine2) +
-                          chance_above(right, -given.largest, 0, rest, sine2)) /
-                         2;
+        largest_above +=
+            is_largest *
+            (chance_above(of_largest, given.largest) + chance_above(of_largest, -given.largest)) /
+            2;
       const double without = std::max(0.0, all - given.variance[g] * spread);
+      const Scores scores = scores_beside(right, without, sine2);
       double exceeds = 0;
       if (is_largest == 0)
-        exceeds = chance_above(right, 0, given.variance[g], without, sine2);
+        exceeds = chance_above_any(scores, given.variance[g]);
       else
         for (size_t i = 0; i < given.others[g].at.size(); ++i)
-          exceeds += given.others[g].weight[i] *
-                     chance_above(right, given.others[g].at[i], 0, without, sine2);
+          exceeds += given.others[g].weight[i] * chance_above(scores, given.others[g].at[i]);
       log_none += (rivals_[g].count - is_largest) * std::log1p(-std::min(exceeds, 1 - 1e-15));
     }
     return (1 - largest_above) * std::exp(log_none);
   }
 
-  /// Chance that a rival exceeds f whose c_y has this mean and variance; r2 = |r_y|^2, sine2 =
-  /// sin^2(theta) beside its mean.
-  double chance_above(const Right& right, double mean, double variance, double r2,
-                      double sine2) const {
+  /// The right score and the noise of a rival's, in terms of |e_x|.
+  struct Scores {
+    double right, length;     // |e_x|: a rival's mean score by its c_y
+    double deviation, reach;  // of the noise, and beyond what gap nothing of it is left
+  };
+
+  /// r2 = |r_y|^2, sine2 = sin^2(theta) beside its mean.
+  Scores scores_beside(const Right& right, double r2, double sine2) const {
     const double noise = right.squared_length * r2 / dimension_;
-    const double gap = right.signal + right.n * std::sqrt(right.own + noise) -
-                       mean * std::sqrt(right.squared_length);
-    const double sure = right.squared_length * variance, across = noise * sine2 + 1e-300;
-    // Beyond eight of the widest deviations nothing is left.
-    const double widest = sure + across / (roots_.front() * roots_.front());
-    if (gap > 0 && gap * gap > 64 * widest) return 0;
-    const double scaled = gap / std::sqrt(across), relative = sure / across;
+    const double deviation = std::sqrt(noise * sine2 + 1e-300);
+    return {right.signal + right.n * std::sqrt(right.own + noise), std::sqrt(right.squared_length),
+            deviation, kDeviations * deviation / roots_.front()};
+  }
+
+  /// Chance that a rival exceeds f whose c_y is known.
+  double chance_above(const Scores& scores, double c) const {
+    const double gap = scores.right - c * scores.length;
+    if (gap > scores.reach) return 0;
+    const double scaled = gap / scores.deviation;
+    double chance = 0;
+    for (size_t t = 0; t < roots_.size(); ++t)  // 1 / root^2 scales the noise
+      chance += tails_.weight[t] * normal_tail(scaled * roots_[t]);
+    return chance;
+  }
+
+  /// Chance that a rival exceeds f whose c_y is normal, of mean 0 and this variance.
+  double chance_above_any(const Scores& scores, double variance) const {
+    if (variance == 0) return chance_above(scores, 0);
+    const double gap = scores.right, sure = scores.length * scores.length * variance;
+    if (gap > std::hypot(kDeviations * std::sqrt(sure), scores.reach)) return 0;
+    const double scaled = gap / scores.deviation,
+                 relative = sure / (scores.deviation * scores.deviation);
     double chance = 0;
     for (size_t t = 0; t < roots_.size(); ++t) {
-      const double root = roots_[t];  // 1 / root^2 scales the noise across
-      const double tail =
-          scaled * (relative > 0 ? root / std::sqrt(1 + relative * root * root) : root);
-      chance += tails_.weight[t] * normal_tail(tail);
+      const double root = roots_[t];
+      chance +=
+          tails_.weight[t] * normal_tail(scaled * root / std::sqrt(1 + relative * root * root));
     }
     return chance;
   }
 
+  static constexpr double kDeviations = 8;  // beyond which a normal law is nothing
   double dimension_, step_;
   Nodes tails_;                // chi^2 / (d - 1) of Student's law
   std::vector<double> roots_;  // of tails_
