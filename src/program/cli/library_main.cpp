@@ -11,7 +11,7 @@ extern "C" int tessera_run(int argc, char** argv) {
     add_light_verbs(program);
   };
   return run_program(argc, argv, {.add = add, .run = [](int threads, const auto& action) {
-                                    omp_set_num_threads(threads);
+                                    if (threads > 0) omp_set_num_threads(threads);
                                     action();
                                   }});
 }

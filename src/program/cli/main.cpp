@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -24,6 +25,13 @@ void wait_briefly() {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/1);
   ::setenv("GOMP_SPINCOUNT", "2000", /*overwrite=*/0);
+}
+
+/// One thread for each core, which LibTorch does not see on every virtual machine. Told only when
+/// it is loaded, it would start threads of its own twice, which wait spinning.
+void use_all_cores() {
+  const auto cores = std::thread::hardware_concurrency();
+  if (cores > 0) ::setenv("OMP_NUM_THREADS", std::to_string(cores).c_str(), /*overwrite=*/1);
 }
 
 /// An inherited OPENBLAS_CORETYPE may name kernels below what this processor has.
@@ -75,6 +83,7 @@ void* load(const std::string& library) {
 int main(int argc, char** argv) {
   report_full_files();
   wait_briefly();
+  use_all_cores();
   use_best_blas_kernels();
   const char* library = is_light(argc, argv) ? "libtessera_cli.so" : "libtessera_model_cli.so";
   void* verbs = load(library);

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <thread>
 
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
@@ -19,10 +17,6 @@ namespace tessera::cli {
 namespace {
 
 constexpr int kMostThreads = 512;  // thousands take minutes to start
-
-int cores() {
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 /// Messages repeat names and words of foreign files, which are not to command the terminal.
 int fail(ExitStatus status, const std::string& message) {
@@ -41,7 +35,7 @@ int run(int argc, char** argv, const VerbSet& verbs) {
   program.option("--threads", threads, "Threads to use (0: one per core)").between(0, kMostThreads);
   verbs.add(program);
   const auto action = program.parse(argc, argv);
-  verbs.run(threads > 0 ? threads : cores(), action);
+  verbs.run(threads, action);
   // Results that did not reach their reader are a failure: the disk behind a redirection is full.
   if (std::fflush(stdout) != 0 || std::ferror(stdout))
     throw SystemError("standard output", "write", errno);

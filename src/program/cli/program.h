@@ -31,7 +31,7 @@ void add_manual(Verb& program);
 /// A set of verbs and how their actions are run.
 struct VerbSet {
   std::function<void(Verb& program)> add;
-  /// Runs an action with so many threads.
+  /// Runs an action with so many threads; 0: as many as OpenMP has.
   std::function<void(int threads, const std::function<void()>& action)> run;
 };
 

@@ -29,10 +29,9 @@ void add_all_verbs(Verb& program) {
   add_manual(program);
 }
 
-/// LibTorch takes one thread where it cannot see the cores of a virtual machine, and its errors end
-/// in a list of calls.
+/// LibTorch's errors end in a list of calls.
 void run_with_tensors(int threads, const std::function<void()>& action) {
-  at::set_num_threads(threads);
+  if (threads > 0 && threads != at::get_num_threads()) at::set_num_threads(threads);
   try {
     action();
   } catch (const c10::Error& error) {
