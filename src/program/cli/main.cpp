@@ -27,11 +27,15 @@ void wait_briefly() {
   ::setenv("GOMP_SPINCOUNT", "2000", /*overwrite=*/0);
 }
 
-/// One thread for each core, which LibTorch does not see on every virtual machine. Told only when
-/// it is loaded, it would start threads of its own twice, which wait spinning.
+/// One thread for each core, unless OMP_NUM_THREADS says otherwise. LibTorch does not see the cores
+/// of every virtual machine and, told only when it is loaded, starts threads of its own twice,
+/// which wait spinning.
 void use_all_cores() {
+  const char* said = std::getenv("OMP_NUM_THREADS");
+  const long threads = said != nullptr ? std::atol(said) : 0;
   const auto cores = std::thread::hardware_concurrency();
-  if (cores > 0) ::setenv("OMP_NUM_THREADS", std::to_string(cores).c_str(), /*overwrite=*/1);
+  if ((threads < 1 || threads > 512) && cores > 0)
+    ::setenv("OMP_NUM_THREADS", std::to_string(cores).c_str(), /*overwrite=*/1);
 }
 
 /// An inherited OPENBLAS_CORETYPE may name kernels below what this processor has.

@@ -32,7 +32,8 @@ int wrong_command_line(const CommandLineError& error) {
 int run(int argc, char** argv, const VerbSet& verbs) {
   int32_t threads = 0;
   Verb program("tessera", "Networks of associative memories: train, run, edit, measure.");
-  program.option("--threads", threads, "Threads to use (0: one per core)").between(0, kMostThreads);
+  program.option("--threads", threads, "Threads to use (0: OMP_NUM_THREADS, else one per core)")
+      .between(0, kMostThreads);
   verbs.add(program);
   const auto action = program.parse(argc, argv);
   verbs.run(threads, action);

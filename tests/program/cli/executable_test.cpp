@@ -1,5 +1,8 @@
 // The executable: what it sets before it loads the verbs, and which library it loads.
 
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/config.h"
 #include "tests/program/cli/tessera_program.h"
 
 namespace tessera::cli {
@@ -27,6 +30,20 @@ TEST(Executable, IgnoresTheBlasKernelsThatItInherits) {
   EXPECT_THAT(Process(command_line({"memo", "--help"}), inherited).wait().err,
               HasSubstr("ignoring OPENBLAS_CORETYPE=Nehalem"));
   EXPECT_EQ(executable({"memo", "--help"}, inherited).err, "");
+}
+
+TEST(Executable, TakesAsManyThreadsAsTheEnvironmentSaysUnlessThatIsNoNumber) {
+  const auto threads = [](const std::string& said) {
+    const std::string program = test::build_folder() / "tessera";
+    const Outcome run =
+        Process({program, "--version", "--json"}, {.environment = {{"OMP_NUM_THREADS", said}}})
+            .wait();
+    EXPECT_THAT(run.err, Not(HasSubstr("OMP_NUM_THREADS"))) << said;
+    return config::Json::parse(run.out).at("machine").at("threads").get<int>();
+  };
+  EXPECT_EQ(threads("3"), 3);
+  EXPECT_EQ(threads("no"), threads("0"));
+  EXPECT_GE(threads("0"), 1);
 }
 
 TEST(Executable, SaysWhichLibraryIsMissing) {
