@@ -12,6 +12,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/checkpoint/source_model.h"
 #include "tessera/data/token_stream.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
@@ -69,26 +70,6 @@ at::Tensor as_tensor(const std::vector<int64_t>& ids, int64_t rows, int64_t leng
   return at::tensor(ids, at::kLong).view({rows, length});
 }
 
-/// The model in config.from, with the fields of the configuration.
-std::shared_ptr<LanguageModel> make_model_from(const std::string& folder, const std::string& kind,
-                                               const Json& fields, const Corpus& corpus) {
-  if (const auto weights = weights_of_model(folder); weights != ops::WeightType::kFloat32)
-    throw DataError(folder,
-                    "keeps its weights in {}, which are only read; train on from the model in "
-                    "float32 that it was exported from",
-                    config::enum_name(weights));
-  const auto source = load_model(folder);
-  if (source->vocabulary() < corpus.tokenizer.vocabulary_size())
-    throw DataError(folder, "has {} tokens, its tokenizer {}", source->vocabulary(),
-                    corpus.tokenizer.vocabulary_size());
-  auto model = make_language_model(kind, fields);
-  at::NoGradGuard no_grad;
-  const auto weights = source->named_parameters();
-  for (auto& parameter : model->named_parameters())
-    parameter.value().copy_(weights[parameter.key()]);
-  return model;
-}
-
 /// Throws DataError where either part of the corpus is shorter than a window and its last target.
 void check_length(const Corpus& corpus, int64_t window) {
   for (const auto& [part, stream] :
@@ -108,7 +89,11 @@ std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& con
   auto [kind, fields] = kind_and_fields(config.model);
   std::shared_ptr<LanguageModel> model;
   if (!config.from.empty()) {
-    model = make_model_from(config.from, kind, fields, corpus);
+    model = make_language_model(kind, fields);
+    if (model->vocabulary() < vocabulary)
+      throw DataError(config.from, "has {} tokens, its tokenizer {}", model->vocabulary(),
+                      vocabulary);
+    copy_weights(config.from, *model);
   } else {
     if (fields.contains("vocabulary") && fields["vocabulary"] != vocabulary)
       throw UsageError("model.vocabulary is {}, but the tokenizer has {} tokens; leave it out",

@@ -10,6 +10,7 @@
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
 #include "tessera/checkpoint/model_directory.h"
+#include "tessera/checkpoint/source_model.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
 
@@ -20,9 +21,12 @@ using config::Json;
 
 constexpr double kPercent = 100;
 
-std::shared_ptr<SequenceModel> make_model(const Json& table, uint64_t seed) {
-  const auto [kind, fields] = kind_and_fields(table);
-  return model_kind(kind).make(fields, seed, at::kCPU);
+std::shared_ptr<SequenceModel> make_model(const TaskTrainingConfig& config,
+                                          const TaskShape& shape) {
+  const auto [kind, fields] = kind_and_fields(config.model_for(shape));
+  auto model = model_kind(kind).make(fields, config.train.seed, at::kCPU);
+  if (!config.from.empty()) copy_weights(config.from, *model);
+  return model;
 }
 
 at::Device device_of(const SequenceModel& model) {
@@ -97,7 +101,7 @@ TaskLearner::TaskLearner(const TaskTrainingConfig& config, TaskSets sets)
     : Learner(config.train),
       config_(config),
       sets_(std::move(sets)),
-      model_(make_model(config.model_for(sets_.training->shape()), config.train.seed)),
+      model_(make_model(config, sets_.training->shape())),
       samples_(sample_order(config, *sets_.training)),
       validation_(batches_of(*sets_.validation, split_seed(config.train.seed, Split::kValidation),
                              config.train.evaluate_batches * config.train.batch,
@@ -151,6 +155,7 @@ Json TaskLearner::configuration() const {
   Json resolved = config_.to_json();
   resolved["task"] = config_.complete_task();
   resolved["model"] = model_table(*model_);
+  if (!config_.from.empty()) resolved["model"]["from"] = config_.from;
   return resolved;
 }
 

@@ -5,6 +5,7 @@
 #include "lab/task/sequence/task_kinds.h"
 #include "tessera/base/config_tables.h"
 #include "tessera/base/error.h"
+#include "tessera/checkpoint/source_model.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera::task {
@@ -73,6 +74,7 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
                        {"train", config::fields_of(config.train)}},
                       where);
   try {
+    config.from = take_source_model(config.model);
     config.train.check();
     check_range(config.train.sample_every, 0, 0, "train.sample_every");
     check_range(config.data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
@@ -98,9 +100,11 @@ TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::st
 }
 
 Json TaskTrainingConfig::to_json() const {
+  Json table = model;
+  if (!from.empty()) table["from"] = from;
   return {{"task", task},
           {"training_task", training_task},
-          {"model", model},
+          {"model", table},
           {"data", config::to_json(data)},
           {"train", config::to_json(train)}};
 }
@@ -158,7 +162,11 @@ Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
   const std::string name = taken_name(fields, "kind", "model");
   const ModelKind& kind = model_kind(name);
   fields["kind"] = name;
-  if (name == "embedded") return fields;  // as model_for() made it
+  if (name == "embedded") {  // as model_for() made it
+    set_width(fields, "vocabulary", shape.vocabulary);
+    set_width(fields["model"], "outputs", shape.output_width);
+    return fields;
+  }
   if (kind.language_model && shape.answers_are_tokens()) {
     set_width(fields, "vocabulary", shape.vocabulary);
     return fields;

@@ -49,6 +49,8 @@ struct TaskTrainingConfig {
   /// for example easier ones.
   config::Json training_task = config::Json::object();
   config::Json model = {{"kind", "stm"}};  ///< [model]: the kind and any of its keys
+  std::string
+      from;  ///< model.from: a model directory whose weights training goes on from, or empty
   SampleSets data;
   TrainConfig train = default_task_training();
 

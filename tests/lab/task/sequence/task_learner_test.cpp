@@ -239,6 +239,30 @@ TEST(TaskTraining, ARunGoesOnOnlyAsItBegan) {
               HasSubstr("train.learning_rate = 0.02, now it is 0.03"));
 }
 
+TEST(TaskTraining, GoesOnFromAModel) {
+  const TemporaryFolder folder;
+  const TrainedOnTask first = train(small_copy(), folder / "first", Start::kNew);
+  Json longer = small_copy();
+  longer["task"]["max_length"] = 3;  // of the same widths
+  const std::string source = folder / "first" / "model";
+  longer["model"] = {{"from", source}};
+  TaskLearner learner(config_of(longer));
+  EXPECT_TRUE(equal_parameters(learner.model(), first));
+  EXPECT_EQ(learner.configuration()["model"]["from"], source);
+
+  Json same = longer;
+  same["model"]["width"] = 6;
+  EXPECT_NO_THROW(config_of(same));
+  Json wider = longer;
+  wider["model"]["width"] = 7;
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(wider); }),
+              HasSubstr("model.width is 7, the model in"));
+  Json others = longer;
+  others["task"]["bits"] = 4;
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(others); }),
+              HasSubstr("model.outputs is 3, but the task has 4"));
+}
+
 TEST(TaskTraining, EndsWhenTheLossIsLowEnough) {
   const TemporaryFolder folder;
   Json json = small_copy();
