@@ -87,7 +87,7 @@ run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/examples -B ${WOR
     -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${COMPILER}
     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
 run("build" ignored ${CMAKE_COMMAND} --build ${WORK}/examples
-    --target associative_recall two_memories stream_text)
+    --target kernel_smoothing associative_recall stream_text)
 run("configure" ignored ${CMAKE_COMMAND} -G Ninja -S ${WORK}/store -B ${WORK}/build_store
     -D CMAKE_PREFIX_PATH=${PREFIX} -D CMAKE_CXX_COMPILER=${COMPILER}
     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D CMAKE_CXX_FLAGS=${CXX_FLAGS})
@@ -96,7 +96,7 @@ run("memorise_text" printed ${WORK}/build_store/memorise_text)
 expected_output(${SOURCE}/examples/memorise_text.cpp expected)
 expect_equal("memorise_text prints" "${printed}" "${expected}")
 
-foreach(example associative_recall two_memories)
+foreach(example kernel_smoothing associative_recall)
   run("${example}" printed ${WORK}/examples/${example})
   expected_output(${SOURCE}/examples/${example}.cpp expected)
   expect_equal("${example} prints" "${printed}" "${expected}")
@@ -132,7 +132,7 @@ if(PYTHON)
   expect_equal("tessera.load(...).generate(...) writes" "${prompt}${printed}" "${text}")
 endif()
 
-# The same program without CMake, by the flags of pkg-config; here it includes every installed header.
+# An example without CMake, by the flags of pkg-config; here it includes every installed header.
 find_program(PKG_CONFIG pkg-config REQUIRED)
 foreach(kind cflags libs)
   run("pkg-config" flags ${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${PREFIX}/lib/pkgconfig
@@ -143,8 +143,8 @@ separate_arguments(build_flags UNIX_COMMAND "${CXX_FLAGS}")
 list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
 file(WRITE ${WORK}/every_header.h ${includes})
 run("compile by hand" ignored ${LAUNCHER} ${COMPILER} ${build_flags} ${cflags}
-    -include ${WORK}/every_header.h -c examples/kernel_smoothing.cpp -o ${WORK}/by_hand.o)
+    -include ${WORK}/every_header.h -c examples/two_memories.cpp -o ${WORK}/by_hand.o)
 run("link by hand" ignored ${COMPILER} ${build_flags} ${WORK}/by_hand.o -o ${WORK}/by_hand ${libs})
 run("by hand" printed ${WORK}/by_hand)
-expected_output(${SOURCE}/examples/kernel_smoothing.cpp expected)
-expect_equal("kernel_smoothing by hand prints" "${printed}" "${expected}")
+expected_output(${SOURCE}/examples/two_memories.cpp expected)
+expect_equal("two_memories by hand prints" "${printed}" "${expected}")
