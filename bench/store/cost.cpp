@@ -6,7 +6,6 @@
 // error of 0.01. One start for each row, so that the memory is that of this row.
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cctype>
@@ -16,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/cpu_clock.h"
 #include "bench/support/peak_memory.h"
 #include "bench/support/program.h"
 #include "tessera/base/random.h"
@@ -83,15 +83,6 @@ std::vector<Question> questions_of(const Sample& sample) {
     questions.push_back({{end - kContext, end}, *end});
   }
   return questions;
-}
-
-double cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 double bytes_in(const fs::path& folder) {

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 
+#include "bench/support/cpu_clock.h"
 #include "bench/support/program.h"
 #include "tessera/base/random.h"
 #include "tessera/data/bpe_trainer.h"
@@ -138,7 +138,7 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
   for (const auto& [name, slip] : kSlips) {
     RandomStream random(7);
     int right = 0, wrong = 0, none = 0;
-    const std::clock_t started = std::clock();
+    const double started = cpu_seconds();
     for (size_t asked = 0; asked < count;) {
       const std::string& text = texts[random.below(texts.size())];
       const size_t at = random.below(text.size() - 400);
@@ -168,7 +168,7 @@ void ask_with_slips(const store::MemoStore& store, const std::vector<std::string
       else
         ++(next.starts_with(recited.text().substr(0, kCharacters)) ? right : wrong);
     }
-    const double ms = 1e3 * static_cast<double>(std::clock() - started) / CLOCKS_PER_SEC;
+    const double ms = 1e3 * (cpu_seconds() - started);
     fmt::print("  {:30} {:7}{:7}{:6}{:8.1f}\n", name, right, wrong, none,
                ms / static_cast<double>(count));
     std::fflush(stdout);

@@ -3,7 +3,7 @@
 // matrix of all scores, its mask and its softmax. Both run in this process on the same sequences;
 // the first iteration of each is not counted. Time is CPU time of all threads.
 //
-//   tessera_bench lab/task/three_moons [BATCH] [THREADS] [ROUNDS]
+//   tessera_bench lab/task/three_moons [BATCH [THREADS [ROUNDS]]]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <fmt/format.h>

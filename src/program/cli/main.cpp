@@ -31,10 +31,11 @@ void wait_briefly() {
 /// of every virtual machine and, told only when it is loaded, starts threads of its own twice,
 /// which wait spinning.
 void use_all_cores() {
+  constexpr long kMostThreads = 512;  // as --threads may be
   const char* said = std::getenv("OMP_NUM_THREADS");
   const long threads = said != nullptr ? std::atol(said) : 0;
   const auto cores = std::thread::hardware_concurrency();
-  if ((threads < 1 || threads > 512) && cores > 0)
+  if ((threads < 1 || threads > kMostThreads) && cores > 0)
     ::setenv("OMP_NUM_THREADS", std::to_string(cores).c_str(), /*overwrite=*/1);
 }
 

@@ -111,6 +111,14 @@ TEST(TaskTraining, TokensPassAnEmbedding) {
   const auto again =
       train(config::read_toml(folder / "run" / "config.toml"), folder / "run", Start::kResume);
   EXPECT_EQ(again.trained.test, trained.trained.test);
+
+  const std::string source = folder / "run" / "model";
+  json["model"] = {{"from", source}};
+  TaskLearner further(config_of(json));
+  EXPECT_TRUE(equal_parameters(further.model(), trained));
+  json["task"]["keys"] = 4;
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(json); }),
+              HasSubstr("model.vocabulary is 14, but the task has 15"));
 }
 
 Json small_mqar(const std::string& kind) {
