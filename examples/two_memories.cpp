@@ -44,8 +44,8 @@ int main() {
   const auto answer = [&](const Batch& batch) {  // the output of the last step, [B, kValues]
     return model.forward(batch.inputs, {}, /*first_output=*/kPairs).squeeze(1);
   };
-  torch::optim::Adam optimizer(model.parameters(), torch::optim::AdamOptions(3e-3));
-  for (int step = 0; step < 1000; ++step) {
+  torch::optim::Adam optimizer(model.parameters(), torch::optim::AdamOptions(1e-2));
+  for (int step = 0; step < 300; ++step) {
     const Batch batch = draw(64);
     optimizer.zero_grad();
     at::cross_entropy_loss(answer(batch), batch.answers).backward();

@@ -84,6 +84,12 @@ double normal_tail(double t) {
   return table[i] + (place - static_cast<double>(i)) * (table[i + 1] - table[i]);
 }
 
+/// log(1 - p), by its series where p is small: several times faster than log1p.
+double log_of_not(double p) {
+  constexpr double kSmall = 1e-3;
+  return p < kSmall ? -p * (1 + p * (1.0 / 2 + p * (1.0 / 3 + p / 4))) : std::log(1 - p);
+}
+
 /// Outputs of one energy, other than the right one. All of the following is for |e_x| = 1.
 struct Rival {
   double count, variance;  // of c_y
@@ -254,7 +260,7 @@ class Rivals {
     for (right.n = -kReach; right.n <= kReach; right.n += step_) {
       const double cosine2 = right.n * right.n / directions;
       if (cosine2 >= 1) continue;
-      const double weight = std::exp((directions - 3) / 2 * std::log1p(-cosine2));
+      const double weight = std::exp((directions - 3) / 2 * log_of_not(cosine2));
       const double turned = (right.n * right.n * leaning + 1 - leaning) / dimension_;
       const double sine2 = std::max(0.0, 1 - turned) / (1 - 1 / dimension_);
       total += weight;
@@ -282,30 +288,35 @@ class Rivals {
       else
         for (size_t i = 0; i < given.others[g].at.size(); ++i)
           exceeds += given.others[g].weight[i] * chance_above(scores, given.others[g].at[i]);
-      log_none += (rivals_[g].count - is_largest) * std::log1p(-std::min(exceeds, 1 - 1e-15));
+      log_none += (rivals_[g].count - is_largest) * log_of_not(std::min(exceeds, 1 - 1e-15));
     }
     return (1 - largest_above) * std::exp(log_none);
   }
 
   /// The right score and the noise of a rival's, in terms of |e_x|.
   struct Scores {
-    double right, length;     // |e_x|: a rival's mean score by its c_y
-    double deviation, reach;  // of the noise, and beyond what gap nothing of it is left
+    double right, length;  // |e_x|: a rival's mean score by its c_y
+    double variance;       // of the noise
   };
 
   /// r2 = |r_y|^2, sine2 = sin^2(theta) beside its mean.
   Scores scores_beside(const Right& right, double r2, double sine2) const {
     const double noise = right.squared_length * r2 / dimension_;
-    const double deviation = std::sqrt(noise * sine2 + 1e-300);
     return {right.signal + right.n * std::sqrt(right.own + noise), std::sqrt(right.squared_length),
-            deviation, kDeviations * deviation / roots_.front()};
+            noise * sine2 + 1e-300};
+  }
+
+  /// Whether nothing is left of noise of this variance, and of a normal law of variance `more`.
+  bool is_beyond(double gap, double variance, double more = 0) const {
+    constexpr double kDeviations = 8;
+    return gap > 0 && gap * gap > kDeviations * kDeviations * (variance / tails_.at.front() + more);
   }
 
   /// Chance that a rival exceeds f whose c_y is known.
   double chance_above(const Scores& scores, double c) const {
     const double gap = scores.right - c * scores.length;
-    if (gap > scores.reach) return 0;
-    const double scaled = gap / scores.deviation;
+    if (is_beyond(gap, scores.variance)) return 0;
+    const double scaled = gap / std::sqrt(scores.variance);
     double chance = 0;
     for (size_t t = 0; t < roots_.size(); ++t)  // 1 / root^2 scales the noise
       chance += tails_.weight[t] * normal_tail(scaled * roots_[t]);
@@ -315,20 +326,15 @@ class Rivals {
   /// Chance that a rival exceeds f whose c_y is normal, of mean 0 and this variance.
   double chance_above_any(const Scores& scores, double variance) const {
     if (variance == 0) return chance_above(scores, 0);
-    const double gap = scores.right, sure = scores.length * scores.length * variance;
-    if (gap > std::hypot(kDeviations * std::sqrt(sure), scores.reach)) return 0;
-    const double scaled = gap / scores.deviation,
-                 relative = sure / (scores.deviation * scores.deviation);
+    const double sure = scores.length * scores.length * variance;
+    if (is_beyond(scores.right, scores.variance, sure)) return 0;
     double chance = 0;
-    for (size_t t = 0; t < roots_.size(); ++t) {
-      const double root = roots_[t];
-      chance +=
-          tails_.weight[t] * normal_tail(scaled * root / std::sqrt(1 + relative * root * root));
-    }
+    for (size_t t = 0; t < roots_.size(); ++t)
+      chance += tails_.weight[t] *
+                normal_tail(scores.right / std::sqrt(scores.variance / tails_.at[t] + sure));
     return chance;
   }
 
-  static constexpr double kDeviations = 8;  // beyond which a normal law is nothing
   double dimension_, step_;
   Nodes tails_;                // chi^2 / (d - 1) of Student's law
   std::vector<double> roots_;  // of tails_

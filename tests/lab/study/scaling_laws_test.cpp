@@ -70,12 +70,12 @@ INSTANTIATE_TEST_SUITE_P(ScalingLaws, QuickStudy,
                                            "equation26", "compensation", "adaptive-step", "planner",
                                            "decoders"));
 
-/// Exponents of the expected error found by a study, small: alpha 2, N = 10^6.
+/// Exponents of the expected error found by a study, small: alpha 2, N = 10^5.
 std::vector<double> compared_exponents(const std::string& id, std::vector<double> rhos) {
   StudyOptions options = quick_options(id, 1);
   options.overrides["alphas"] = {2};
   options.overrides["rhos"] = rhos;
-  options.overrides["inputs"] = 1000000;
+  options.overrides["inputs"] = 100000;
   options.overrides["simulated_inputs"] = 1000;
   const auto studies = scaling_law_studies();
   const StudyResults results = run_study(find_study(studies, "scaling-laws/" + id), options);
