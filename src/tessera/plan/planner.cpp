@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
@@ -111,15 +112,29 @@ double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimens
 int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
   check_error(error, "capacity");
   check_argument(dimension >= 2, "capacity: dimension {}; at least 2 is needed", dimension);
-  const auto exceeds = [&](int64_t stored) {
-    return stored_item_error(outputs, static_cast<double>(stored), dimension) > error;
+  // Independent scores, which cost least, find the place; coupled ones go on from there.
+  const auto exceeds_with = [&](RivalScores scores) {
+    return [&, scores](int64_t stored) {
+      return stored_item_error(outputs, static_cast<double>(stored), dimension, scores) > error;
+    };
   };
-  int64_t high = 1;
-  while (!exceeds(high)) {
-    if (high > (int64_t{1} << 50)) return high;
-    high *= 2;
+  const auto exceeds_about = exceeds_with(RivalScores::kIndependent);
+  const auto exceeds = exceeds_with(RivalScores::kCoupled);
+  constexpr int64_t kUnlimited = int64_t{1} << 50;
+  int64_t low = 0, high = 1;
+  for (; !exceeds_about(high); high *= 2) {
+    if (high > kUnlimited) return high;
+    low = high;
   }
-  return smallest(high / 2, high, exceeds) - 1;
+  high = smallest(low, high, exceeds_about);
+  low = high - 1;
+  for (int64_t step = 1; low > 0 && exceeds(low); step *= 2)
+    low = std::max<int64_t>(0, std::exchange(high, low) - step);
+  for (int64_t step = 1; !exceeds(high); step *= 2) {
+    if (high > kUnlimited) return high;
+    low = std::exchange(high, high + step);
+  }
+  return smallest(low, high, exceeds) - 1;
 }
 
 double union_bound_capacity(double outputs, double largest_share, int64_t dimension, double error) {

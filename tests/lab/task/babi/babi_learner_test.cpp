@@ -167,11 +167,11 @@ TEST_F(BabiTraining, LearnsAFewStoriesByHeart) {
   config_.model.slots = 4;
   config_.model.first_words = 0.7;
   config_.model.first_positions = 1;
-  config_.train.steps = 300;
+  config_.train.steps = 200;
   config_.train.batch = 30;
   config_.train.learning_rate = config_.train.min_learning_rate = 3e-3;
   config_.train.evaluate_every = 0;
-  config_.train.checkpoint_every = 300;
+  config_.train.checkpoint_every = 200;
   config_.train.accumulation = 1;
   const TrainedOnBabi trained = train("run");
   const BabiScore seen =

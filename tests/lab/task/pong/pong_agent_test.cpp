@@ -139,7 +139,7 @@ TEST(PongAgent, EqualSeedsGiveEqualAgentsWithNearlyEvenPolicies) {
 
 // The shortest game there is: a bright half says which of two actions is rewarded, at once.
 TEST(PongAgent, LearnsToAnswerWhatItSees) {
-  constexpr int64_t kWorkers = 16, kSteps = 4, kUpdates = 200;
+  constexpr int64_t kWorkers = 16, kSteps = 4, kUpdates = 120;
   for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
     at::manual_seed(3);
     PongAgent agent(small_config(memory), 8, 2, 1);

@@ -79,12 +79,12 @@ bool equal_parameters(const SequenceModel& a, const TrainedOnTask& trained) {
 TEST(TaskTraining, LearnsASmallSetByHeartAndSavesTheModel) {
   const TemporaryFolder folder;
   Json json = small_copy();
-  json["train"]["steps"] = 400;
+  json["train"]["steps"] = 250;
   json["train"]["learning_rate"] = 0.01;
   json["train"]["min_learning_rate"] = 0.001;
   const TrainedOnTask trained = train(json, folder / "run", Start::kNew);
   EXPECT_LT(last_training_loss(folder / "run"), 0.2);  // a guess costs ln 2 = 0.69
-  EXPECT_EQ(trained.trained.steps, 400);
+  EXPECT_EQ(trained.trained.steps, 250);
   // 40 test sequences of 3 or 6 bits.
   const Metrics& test = trained.trained.test;
   EXPECT_EQ(std::round(40 * test.at("perfect_share")), 40 * test.at("perfect_share"));
