@@ -44,8 +44,8 @@ inline std::vector<std::string> command_line(std::vector<std::string> arguments)
   return arguments;
 }
 
-/// The program as a copy of this process, which has loaded it: loading takes a fifth of a second, nearly
-/// all of it LibTorch's.
+/// The program as a copy of this process, which has loaded it: loading takes a fifth of a second,
+/// nearly all of it LibTorch's.
 inline Process start_line(const std::vector<std::string>& command,
                           const ProcessOptions& options = {}) {
   run_verbs({});
