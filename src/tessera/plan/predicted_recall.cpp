@@ -11,7 +11,9 @@
 // taken as independent given |e_x|, the noise on the right score, |r| and the largest |c_y|.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -92,7 +94,7 @@ double log_of_not(double p) {
 
 /// Outputs of one energy, other than the right one. All of the following is for |e_x| = 1.
 struct Rival {
-  double count, variance;  // of c_y
+  double count = 0, variance = 0;  // of c_y
 };
 
 /// A normal law of this variance cut off at -C and C, by the trapezoidal rule.
@@ -172,6 +174,8 @@ GivenLargest given_largest(const std::vector<Rival>& rivals, double C, double di
   return given;
 }
 
+constexpr size_t kFewEnergies = 2, kManyEnergies = 8;
+
 /// How finely the laws are followed: many energies are averaged over anyway, and cost most.
 struct Fineness {
   int lengths, tails;
@@ -179,7 +183,6 @@ struct Fineness {
 };
 
 Fineness fineness(const MemorySummary& summary, double dimension, RivalScores scores) {
-  constexpr size_t kManyEnergies = 8;
   if (summary.outputs.size() > kManyEnergies) return {5, 1, 0.6};
   const bool coupled = scores == RivalScores::kCoupled;
   return {dimension < 200 ? 7 : 5,
@@ -204,7 +207,9 @@ class Rivals {
       const double count = group.outputs - (static_cast<int32_t>(g) == own_group ? 1 : 0);
       if (count > 0) rivals_.push_back({count, group.energy / dimension});
     }
-    know_the_largest(scores);
+    if (scores == RivalScores::kCoupled && rivals_.size() <= kFewEnergies) know_the_largest();
+    if (rivals_.size() > kManyEnergies) join_alike();
+    if (cases_.empty()) cases_.push_back(given_nothing(rivals_, dimension_));
   }
 
   /// P(none exceeds f), where the right score is signal + n sqrt(own + |r_y|^2 / d) beside rival y,
@@ -224,19 +229,35 @@ class Rivals {
     double signal, own, squared_length, n = 0;
   };
 
+  /// Rivals whose scores spread alike count as one group: most of a score's variance is that of r,
+  /// which all share, and only a large energy adds to it.
+  void join_alike() {
+    double shared = 0;
+    for (const auto& [count, variance] : rivals_) shared += count * variance / dimension_;
+    // By the exponent and five more binary digits of that variance: within 3 %.
+    const auto cell = [&](double variance) {
+      return std::bit_cast<int64_t>(shared + variance) >> (52 - 5);
+    };
+    std::map<int64_t, Rival> groups;
+    for (const auto& [count, variance] : rivals_) {
+      Rival& group = groups[cell(variance)];
+      group.count += count;
+      group.variance += count * variance;
+    }
+    rivals_.clear();
+    for (const auto& [digits, group] : groups)
+      rivals_.push_back({group.count, group.variance / group.count});
+  }
+
   /// A largest c_y brings all rivals nearer to f. That is followed where outputs have few energies,
   /// as in a memory of equally weighted associations; among many it costs much and changes little.
-  void know_the_largest(RivalScores scores) {
-    constexpr size_t kFewEnergies = 2;
+  void know_the_largest() {
     double widest = 0, stored = 0;
     for (const auto& [count, variance] : rivals_) {
       widest = std::max(widest, variance);
       if (variance > 0) stored += count;
     }
-    if (scores == RivalScores::kIndependent || stored < 2 || rivals_.size() > kFewEnergies) {
-      cases_.push_back(given_nothing(rivals_, dimension_));
-      return;
-    }
+    if (stored < 2) return;
     constexpr int kLargest = 16;
     const double reach = std::sqrt(widest) * (std::sqrt(2 * std::log(stored + 1)) + 4);
     double total = 0;
