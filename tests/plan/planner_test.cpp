@@ -157,14 +157,20 @@ TEST(Planner, RefusesWhatCannotBe) {
 }
 
 TEST(Capacity, IsWhereTheErrorOfAStoredItemCrosses) {
-  const OutputLaw outputs = OutputLaw::balanced(1000);
-  const int64_t stored = capacity(outputs, 512, 0.003);
-  EXPECT_LE(stored_item_error(outputs, static_cast<double>(stored), 512), 0.003);
-  EXPECT_GT(stored_item_error(outputs, static_cast<double>(stored + 1), 512), 0.003);
-  EXPECT_NEAR(union_bound_capacity(1000, 0.001, 512, 0.003), 4250, 30);
-  EXPECT_NEAR(static_cast<double>(stored), 4529, 60);  // simulated there: 0.0030
-  // A single association is always read rightly.
+  const auto crosses = [](int64_t outputs, int64_t dimension, double error) {
+    const OutputLaw law = OutputLaw::balanced(outputs);
+    const int64_t stored = capacity(law, dimension, error);
+    EXPECT_LE(stored_item_error(law, static_cast<double>(stored), dimension), error) << outputs;
+    EXPECT_GT(stored_item_error(law, static_cast<double>(stored + 1), dimension), error) << outputs;
+    return static_cast<double>(stored);
+  };
+  EXPECT_NEAR(crosses(1000, 512, 0.003), 4529, 60);  // simulated there: 0.0030
+  for (const int64_t outputs : {2, 5, 40})
+    for (const double error : {0.001, 0.03, 0.4}) crosses(outputs, 12, error);
+  // A single association is always read rightly, and a single output whatever is stored.
   EXPECT_EQ(capacity(OutputLaw::balanced(1000), 2, 1e-6), 1);
+  EXPECT_GT(capacity(OutputLaw::balanced(1), 2, 1e-6), int64_t{1} << 50);
+  EXPECT_NEAR(union_bound_capacity(1000, 0.001, 512, 0.003), 4250, 30);
   EXPECT_THROW(union_bound_capacity(1, 1, 512, 0.1), UsageError);
 }
 
