@@ -8,7 +8,8 @@ namespace tessera::theory {
 namespace {
 
 TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
-  const LawPlan plan = plan_for_error(planned_zipf_law(1000, 5, 2), 0.02, 4, 1);
+  const PlannedLaw law = planned_zipf_law(1000, 5, 2);
+  LawPlan plan = plan_for_error(law, 0.02, 4, 1);
   const MemoryPlan memory = plan_memory(RankedLaw::zipf(1000, 2), 5, 0.02);
   EXPECT_EQ(plan.law, "Zipf law, alpha = 2");
   EXPECT_EQ(plan.inputs, 1000);
@@ -17,6 +18,8 @@ TEST(LawPlan, ForAnErrorIsThatOfThePlanner) {
   EXPECT_EQ(plan.memory.error, memory.error);
   ASSERT_TRUE(plan.simulated.has_value());
   EXPECT_EQ(plan.simulated->runs, 4);
+  EXPECT_FALSE(json_of(plan).contains("schemes") || json_of(plan).contains("holds"));
+  compare_schemes(law, plan);
   EXPECT_EQ(plan.schemes.size(), 5u);
   ASSERT_EQ(plan.holds.size(), 3u);
   EXPECT_EQ(plan.holds[1].items, capacity(OutputLaw::balanced(5), memory.dimension, 0.01));

@@ -70,6 +70,7 @@ void print(const theory::LawPlan& plan, std::optional<int64_t> asked_runs) {
                asked_runs == 0 ? "no: --runs is 0"
                                : "no: it would take too long; predictions were within about a "
                                  "tenth of simulations");
+  if (plan.schemes.empty()) return;
   fmt::print("\nPredicted error of each scheme in this dimension\n");
   for (const theory::SchemeError& scheme : plan.schemes)
     fmt::print("  {:<24} {:.4f}\n", scheme.name, scheme.error);

@@ -12,6 +12,12 @@ theory::LawPlan Plan::run() const {
 }
 
 theory::LawPlan Plan::run_on(const theory::PlannedLaw& law) const {
+  theory::LawPlan plan = planned(law);
+  if (!error_only) theory::compare_schemes(law, plan);
+  return plan;
+}
+
+theory::LawPlan Plan::planned(const theory::PlannedLaw& law) const {
   check_argument(error.has_value() != dimension.has_value(),
                  "give either error (to learn the size) or dimension (to learn what it holds)");
   if (!error) return theory::plan_in_dimension(law, *dimension, runs, seed);

@@ -19,6 +19,7 @@ struct Plan {
   std::optional<double> alpha, error;
   std::optional<int64_t> inputs, outputs, dimension, runs;
   uint64_t seed = 1;
+  bool error_only = false;
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
@@ -33,12 +34,17 @@ struct Plan {
           "0: none",
           config::at_least(0));
     field("seed", seed, "random seed of the simulation");
+    field("error_only", error_only,
+          "leave out the other schemes and what the dimension holds, which may take longest");
   }
 
   /// Throws UsageError unless alpha, inputs and outputs are there, and one of error and dimension.
   theory::LawPlan run() const;
   /// The same for another law of the inputs, whatever alpha and inputs are.
   theory::LawPlan run_on(const theory::PlannedLaw& law) const;
+
+ private:
+  theory::LawPlan planned(const theory::PlannedLaw& law) const;
 };
 
 }  // namespace tessera::jobs

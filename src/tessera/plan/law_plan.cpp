@@ -34,17 +34,11 @@ std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
 
 LawPlan plan_of(const PlannedLaw& law, const MemoryPlan& memory, std::optional<int64_t> runs,
                 uint64_t seed) {
-  const int64_t inputs = law.ranked.inputs();
-  LawPlan plan{.law = law.name,
-               .inputs = inputs,
-               .outputs = law.outputs,
-               .memory = memory,
-               .simulated = simulated(law, memory, runs, seed),
-               .schemes = scheme_errors(law.summarise, inputs, law.unthresholded_rho, memory)};
-  const OutputLaw outputs = OutputLaw::balanced(law.outputs);
-  for (const double error : {0.001, 0.01, 0.1})
-    plan.holds.push_back({error, capacity(outputs, memory.dimension, error)});
-  return plan;
+  return {.law = law.name,
+          .inputs = law.ranked.inputs(),
+          .outputs = law.outputs,
+          .memory = memory,
+          .simulated = simulated(law, memory, runs, seed)};
 }
 
 }  // namespace
@@ -86,6 +80,14 @@ LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optiona
                           uint64_t seed) {
   const double infinity = std::numeric_limits<double>::infinity();
   return plan_of(law, best_memory(law.ranked, law.outputs, dimension, infinity), runs, seed);
+}
+
+void compare_schemes(const PlannedLaw& law, LawPlan& plan) {
+  plan.schemes = scheme_errors(law.summarise, plan.inputs, law.unthresholded_rho, plan.memory);
+  const OutputLaw outputs = OutputLaw::balanced(plan.outputs);
+  plan.holds.clear();
+  for (const double error : {0.001, 0.01, 0.1})
+    plan.holds.push_back({error, capacity(outputs, plan.memory.dimension, error)});
 }
 
 using config::Json;

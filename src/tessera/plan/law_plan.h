@@ -35,7 +35,7 @@ struct HeldItems {
   int64_t items = 0;
 };
 
-/// A memory planned for a law, with what to compare it with.
+/// A memory planned for a law, and, once compare_schemes() was called, what to compare it with.
 struct LawPlan {
   std::string law;
   int64_t inputs = 0, outputs = 0;
@@ -54,8 +54,12 @@ LawPlan plan_for_error(const PlannedLaw& law, double error, std::optional<int64_
 LawPlan plan_in_dimension(const PlannedLaw& law, int64_t dimension, std::optional<int64_t> runs,
                           uint64_t seed);
 
+/// Predicts the errors of other schemes in the plan's dimension, and what that dimension holds.
+void compare_schemes(const PlannedLaw& law, LawPlan& plan);
+
 /// What `tessera plan --json` and `POST /v1/plan` say of a plan. "samples" is null where the law is
-/// known without any; "simulated" is absent where nothing was simulated.
+/// known without any; "simulated" is absent where nothing was simulated, "schemes" and "holds"
+/// where nothing was compared.
 config::Json json_of(const LawPlan& plan);
 
 }  // namespace tessera::theory

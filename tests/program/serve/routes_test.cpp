@@ -155,9 +155,11 @@ TEST(Routes, Plans) {
   EXPECT_EQ(plan["simulated"]["runs"], 2);
   EXPECT_FALSE(plan["schemes"].empty());
   by_dimension["dimension"] = plan["dimension"];
+  by_dimension["error_only"] = true;
   const Json same = tiny.json(tiny.post("/v1/plan", by_dimension));
   EXPECT_EQ(same["dimension"], plan["dimension"]);
   EXPECT_TRUE(same["samples"].is_null());
+  EXPECT_FALSE(same.contains("schemes") || same.contains("holds"));
   EXPECT_EQ(tiny.post("/v1/plan", asked).status, 400);
   EXPECT_EQ(tiny.post("/v1/plan", {{"error", 0.1}}).status, 400);
 }

@@ -97,14 +97,14 @@ class Planner {
     const predicted = [], simulated = [], rows = new Map();
     const show = () => this.show({chosen, settings, predicted, simulated, rows});
     for (const dimension of dimensions) {
-      const plan = await ask({dimension, runs: 0});
+      const plan = await ask({dimension, runs: 0, error_only: true});
       predicted.push([dimension, plan.predicted_error]);
       rows.set(dimension, plan);
       show();
     }
     for (const dimension of dimensions) {
       this.status.textContent = `Simulating dimension ${whole(dimension)}\u2026`;
-      const plan = await ask({dimension, runs: kRuns});
+      const plan = await ask({dimension, runs: kRuns, error_only: true});
       rows.set(dimension, plan);
       if (plan.simulated) simulated.push([dimension, plan.simulated.error, plan.simulated.standard_error]);
       show();
