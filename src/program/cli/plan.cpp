@@ -38,6 +38,8 @@ void check(const PlanArguments& options) {
     throw UsageError("--inputs goes with --alpha; a file says itself how many inputs it has");
   if (options.store.plan_from.empty() && !law.outputs)
     throw UsageError("--outputs is missing; say how many different answers there are");
+  if (!options.store.plan_from.empty() && (law.outputs || law.runs || law.error_only))
+    throw UsageError("--outputs, --runs and --error-only go with --alpha or --counts");
   if (law.error.has_value() == law.dimension.has_value())
     throw UsageError(
         "give either --error (to learn the size) or --dimension (to learn what it holds)");

@@ -35,11 +35,16 @@ TEST_F(Plan, SizesAMemoryForAnError) {
 }
 
 TEST_F(Plan, SaysWhatADimensionHolds) {
-  const Outcome run = plan({"--alpha", "2", "--inputs", "100000", "--outputs", "5", "--dimension",
-                            "100", "--runs", "0"});
+  std::vector<std::string> asked = {"--alpha", "2",           "--inputs", "100000", "--outputs",
+                                    "5",       "--dimension", "100",      "--runs", "0"};
+  const Outcome run = plan(asked);
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("d = 100 (10000 numbers)"));
   EXPECT_THAT(run.out, HasSubstr("associations at an error of 0.01 each"));
+  asked.push_back("--error-only");
+  const std::string error_only = plan(asked).out;
+  EXPECT_EQ(error_only, run.out.substr(0, run.out.find("\nPredicted error of each scheme")));
+  EXPECT_THAT(error_only, HasSubstr("predicted error"));
 }
 
 TEST_F(Plan, SaysHowPreciseItsSimulationIs) {
@@ -104,6 +109,9 @@ TEST_F(Plan, RefusesWithTheReason) {
   const std::string junk = file_with("junk.txt", "the\t5\nof\tx\n");
   EXPECT_THAT(refusal({"--counts", junk, "--outputs", "5", "--error", ".1"}, 3),
               HasSubstr("line 2"));
+  for (const char* option : {"--outputs=5", "--runs=3", "--error-only"})
+    EXPECT_THAT(refusal({"--text", junk, "--error", ".1", option}, 2),
+                HasSubstr("--error-only go with --alpha or --counts"));
   const std::string empty = file_with("empty.txt", "");
   EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
               HasSubstr("is empty"));
