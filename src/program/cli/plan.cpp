@@ -38,8 +38,9 @@ void check(const PlanArguments& options) {
     throw UsageError("--inputs goes with --alpha; a file says itself how many inputs it has");
   if (options.store.plan_from.empty() && !law.outputs)
     throw UsageError("--outputs is missing; say how many different answers there are");
-  if (!options.store.plan_from.empty() && (law.outputs || law.runs || law.error_only))
-    throw UsageError("--outputs, --runs and --error-only go with --alpha or --counts");
+  if (!options.store.plan_from.empty() &&
+      (law.outputs || law.runs || law.seed != jobs::Plan().seed || law.error_only))
+    throw UsageError("--outputs, --runs, --seed and --error-only go with --alpha or --counts");
   if (law.error.has_value() == law.dimension.has_value())
     throw UsageError(
         "give either --error (to learn the size) or --dimension (to learn what it holds)");
@@ -112,15 +113,18 @@ void add_plan(Verb& program) {
   verb.options(options->law);
   verb.option("--counts", options->counts,
               "Inputs follow the counts in this file: one a line, or name, tab, count");
-  verb.option("--text", options->store.plan_from,
-              "Size a store of documents for this text as 'tessera memo create' does; in a folder "
-              "every file is a document");
-  verb.option("--matrices", options->store.matrices, "Matrices of the store (with --text)")
-      .between(1, 4096);
+  const Option text = verb.option(
+      "--text", options->store.plan_from,
+      "Size a store of documents for this text as 'tessera memo create' does; in a folder every "
+      "file is a document");
+  verb.option("--matrices", options->store.matrices, "Matrices of the store")
+      .between(1, 4096)
+      .needs(text);
   verb.option("--tokenizer", options->store.tokenizer,
-              "Tokens of the store (with --text): byte, bpe (learned from the text, unless another "
-              "is given) or the path of a tokenizer");
-  verb.option("--code", options->store.code, "Code of the store (with --text)");
+              "Tokens of the store: byte, bpe (learned from the text, unless another is given) or "
+              "the path of a tokenizer")
+      .needs(text);
+  verb.option("--code", options->store.code, "Code of the store").needs(text);
   verb.flag("--json", options->json, "Print JSON");
   verb.run([options] { run_plan(*options); });
 }

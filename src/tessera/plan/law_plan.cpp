@@ -12,22 +12,31 @@ namespace tessera::theory {
 namespace {
 
 constexpr int64_t kMostSimulated = 4000000;  // inputs
-constexpr double kMostNormals = 4e9;         // inputs * dimensions * runs of a simulation
-constexpr double kUsualNormals = 4e8;        // the same where no number of runs was asked for
+constexpr double kMostSeconds = 20;          // of one core, for all runs of a simulation
+constexpr double kUsualSeconds = 2;          // the same where no number of runs was asked for
 constexpr double kPrecision = 0.03, kMostRuns = 1e5;
+
+/// About how long one core takes for a run (population_errors), whose embeddings are drawn, whose
+/// memory is a matrix of d x d or of M x M, and whose scores are compared.
+double seconds_of_run(const PlannedLaw& law, int64_t dimension) {
+  constexpr double kNumber = 3e-9, kProduct = 1.6e-11;
+  const auto N = static_cast<double>(law.ranked.inputs()), d = static_cast<double>(dimension);
+  const auto M = static_cast<double>(law.outputs);
+  const double matrix = std::min(d, M);
+  return kNumber * ((N + M) * d + N * M) + kProduct * matrix * (d * M + N * (d + M));
+}
 
 /// Runs of the plan, if that takes seconds.
 std::optional<Spread> simulated(const PlannedLaw& law, const MemoryPlan& plan,
                                 std::optional<int64_t> runs, uint64_t seed) {
   constexpr int64_t kFewest = 10;
   if (law.ranked.inputs() > kMostSimulated) return {};
-  const double normals =
-      static_cast<double>(law.ranked.inputs()) * static_cast<double>(plan.dimension);
+  const double seconds = seconds_of_run(law, plan.dimension);
   if (runs) {
-    if (*runs < 1 || normals * static_cast<double>(*runs) > kMostNormals) return {};
+    if (*runs < 1 || seconds * static_cast<double>(*runs) > kMostSeconds) return {};
     return simulate_plan(law.task(), plan, *runs, seed);
   }
-  const auto most = static_cast<int64_t>(std::min(kMostRuns, kUsualNormals / normals));
+  const auto most = static_cast<int64_t>(std::min(kMostRuns, kUsualSeconds / seconds));
   if (most < kFewest) return {};
   return simulate_plan_to(kPrecision, law.task(), plan, most, seed);
 }

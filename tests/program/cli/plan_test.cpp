@@ -109,9 +109,11 @@ TEST_F(Plan, RefusesWithTheReason) {
   const std::string junk = file_with("junk.txt", "the\t5\nof\tx\n");
   EXPECT_THAT(refusal({"--counts", junk, "--outputs", "5", "--error", ".1"}, 3),
               HasSubstr("line 2"));
-  for (const char* option : {"--outputs=5", "--runs=3", "--error-only"})
+  for (const char* option : {"--outputs=5", "--runs=3", "--seed=3", "--error-only"})
     EXPECT_THAT(refusal({"--text", junk, "--error", ".1", option}, 2),
                 HasSubstr("--error-only go with --alpha or --counts"));
+  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--matrices", "2"}, 2),
+              HasSubstr("--matrices requires --text"));
   const std::string empty = file_with("empty.txt", "");
   EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
               HasSubstr("is empty"));
