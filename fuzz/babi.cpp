@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "fuzz/folder.h"
-#include "lab/task/babi/babi_data.h"
+#include "lab/learner/babi/babi_data.h"
 #include "lab/task/babi/simulator.h"
 #include "lab/task/babi/story_reader.h"
 #include "tessera/base/error.h"

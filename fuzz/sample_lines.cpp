@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <sstream>
 
-#include "lab/task/sequence/sample_file.h"
+#include "lab/learner/sequence/sample_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/task/laboratory.h"
+#include "lab/learner/laboratory.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -63,7 +63,7 @@ bool is_light(int argc, char** argv) {
   const int verb = argc > 1 && std::string(argv[1]) == "--threads" ? 3 : 1;
   const std::string name = verb < argc ? argv[verb] : "";
   if (name == "--version") return verb + 1 == argc;
-  return name == "memo" || name == "mcp" || name == "plan" || name == "tokenizer";
+  return name == "data" || name == "memo" || name == "mcp" || name == "plan" || name == "tokenizer";
 }
 
 /// Libraries lie beside the program in a build folder and in ../lib/tessera where it is installed.

@@ -63,6 +63,7 @@ void JobBar::wipe() {
 }
 
 void add_light_verbs(Verb& program) {
+  add_data(program);
   add_tokenizer(program);
   add_plan(program);
   add_memo(program);

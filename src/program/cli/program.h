@@ -18,12 +18,16 @@ namespace tessera::cli {
 /// Exit statuses of the program.
 enum ExitStatus : int { kDone = 0, kFailed = 1, kWrongUsage = 2, kBadData = 3, kInterrupted = 130 };
 
-/// The verbs that need no LibTorch: `memo`, `mcp`, `plan` and `tokenizer`.
+/// The verbs that need no LibTorch: `data`, `memo`, `mcp`, `plan` and `tokenizer`.
 void add_light_verbs(Verb& program);
+void add_data(Verb& program);
 void add_mcp(Verb& program);
 void add_memo(Verb& program);
 void add_plan(Verb& program);
 void add_tokenizer(Verb& program);
+
+/// The verbs of `tessera data` that write samples of tasks.
+void add_task_data(Verb& data);
 
 /// The verb `manual`: pages and completions of all verbs of the program.
 void add_manual(Verb& program);

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/file_task.h"
+#include "lab/learner/sequence/file_task.h"
+#include "lab/learner/sequence/task_learner.h"
 #include "lab/task/sequence/task_kinds.h"
-#include "lab/task/sequence/task_learner.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/several_processes.h"

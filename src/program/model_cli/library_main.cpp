@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "lab/task/laboratory.h"
+#include "lab/learner/laboratory.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
 #include "tessera/base/error.h"
@@ -22,7 +22,6 @@ void add_all_verbs(Verb& program) {
   add_forward(program);
   add_import(program);
   add_export(program);
-  add_data(program);
   add_study(program);
   add_serve(program);
   add_light_verbs(program);

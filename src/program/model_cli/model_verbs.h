@@ -16,12 +16,8 @@ void add_inspect(Verb& program);
 void add_forward(Verb& program);
 void add_import(Verb& program);
 void add_export(Verb& program);
-void add_data(Verb& program);
 void add_study(Verb& program);
 void add_serve(Verb& program);
-
-/// The verbs of `tessera data` that write samples of tasks.
-void add_task_data(Verb& data);
 
 /// --weights, --pairs and --device of the verbs that only read a language model.
 void add_placement(Verb& verb, Placement& placement);

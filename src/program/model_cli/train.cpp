@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lab/task/learner_kinds.h"
+#include "lab/learner/learner_kinds.h"
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/several_processes.h"
 #include "tessera/base/file.h"

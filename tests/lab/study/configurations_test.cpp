@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "lab/learner/learner_kinds.h"
 #include "lab/task/babi/simulator.h"
-#include "lab/task/learner_kinds.h"
 #include "tessera/base/file.h"
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/model_kind.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/learner/sequence/task_learner.h"
 #include "lab/study/comparison.h"
-#include "lab/task/sequence/task_learner.h"
 
 namespace tessera::benchmark_study {
 

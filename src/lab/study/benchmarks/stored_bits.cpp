@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "lab/learner/sequence/task_learner.h"
 #include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
 #include "lab/study/comparison.h"
 #include "lab/task/people/people.h"
-#include "lab/task/sequence/task_learner.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/language_model.h"

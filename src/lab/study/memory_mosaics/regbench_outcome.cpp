@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lab/task/regbench/context_counts.h"
+#include "lab/learner/regbench/context_counts.h"
 #include "tessera/report/line_chart.h"
 
 namespace tessera::memory_mosaics_study {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/learner/regbench/regbench_learner.h"
 #include "lab/study/comparison.h"
-#include "lab/task/regbench/regbench_learner.h"
 
 /// What study memory-mosaics/regbench shows of its trainings.
 namespace tessera::memory_mosaics_study {

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lab/learner/moons/free_running.h"
+#include "lab/learner/sequence/task_batch.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "lab/study/memory_mosaics/three_moons_training.h"
-#include "lab/task/moons/free_running.h"
-#include "lab/task/sequence/task_batch.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/report/heat_map.h"

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "lab/learner/moons/complex_mosaic.h"
+#include "lab/learner/sequence/task_learner.h"
 #include "lab/study/comparison.h"
-#include "lab/task/moons/complex_mosaic.h"
 #include "lab/task/moons/three_moons.h"
-#include "lab/task/sequence/task_learner.h"
 
 /// The trainings of the study three-moons.
 namespace tessera::memory_mosaics_study {

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/learner/babi/babi_learner.h"
 #include "lab/study/comparison.h"
 #include "lab/study/stm/studies.h"
-#include "lab/task/babi/babi_learner.h"
 #include "lab/task/babi/simulator.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "lab/learner/pong/pong_learner.h"
 #include "lab/study/comparison.h"
 #include "lab/study/stm/studies.h"
-#include "lab/task/pong/pong_learner.h"
 #include "lab/task/pong/pong_players.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
@@ -199,7 +199,7 @@ void draw(StudyContext& context, const std::vector<Agent>& agents, const Players
 }
 
 Picture colour_picture(const std::string& name, const PongEnvironment& environment) {
-  return {name, pong::kWidth, pong::kHeight, environment.frame().rgb};
+  return {name, pong::kFrameWidth, pong::kFrameHeight, environment.frame().rgb};
 }
 
 Picture grey_picture(const std::string& name, const PongEnvironment& environment) {

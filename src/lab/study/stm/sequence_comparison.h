@@ -14,8 +14,8 @@
 #include "lab/baseline/ntm.h"
 #include "lab/baseline/rmc.h"
 #include "lab/baseline/vector_lstm.h"
+#include "lab/learner/sequence/task_learner.h"
 #include "lab/study/comparison.h"
-#include "lab/task/sequence/task_learner.h"
 #include "tessera/model/stm.h"
 
 /// What the studies that train several models on one sequence task share.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "lab/task/babi/babi_data.h"
 #include "lab/task/babi/simulated_tasks.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"

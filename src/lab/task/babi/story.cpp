@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <array>
+
 namespace tessera::task {
 namespace {
 
@@ -20,6 +22,11 @@ char lower(char c) {
 }
 
 }  // namespace
+
+std::string babi_file_name(int64_t task, Split split) {
+  constexpr std::array kNames = {"train", "valid", "test"};
+  return fmt::format("qa{}_{}.txt", task, kNames.at(static_cast<size_t>(split)));
+}
 
 std::vector<std::string> babi_words(const std::string& text) {
   std::vector<std::string> words;
@@ -44,6 +51,12 @@ std::string story_text(const BabiStory& story) {
     text += '\n';
   }
   return text;
+}
+
+std::string answer_word(const std::string& answer) {
+  std::string word = answer;
+  for (char& c : word) c = lower(c);
+  return word;
 }
 
 }  // namespace tessera::task

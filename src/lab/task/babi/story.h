@@ -4,7 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "lab/task/sequence/sequence_task.h"
+
 namespace tessera::task {
+
+constexpr int64_t kBabiTasks = 20;
+
+/// "qa3_train.txt".
+std::string babi_file_name(int64_t task, Split split);
 
 /// A line of a bAbI story (Weston et al. 2015): a statement, or a question with its answer.
 struct BabiLine {
@@ -26,5 +33,7 @@ std::string story_text(const BabiStory& story);
 /// What a text is read as: its words in lower case, and its punctuation. "Where is Mary?" is
 /// where, is, mary, ?.
 std::vector<std::string> babi_words(const std::string& text);
+/// An answer as one word, in lower case: "milk,apple" is one.
+std::string answer_word(const std::string& answer);
 
 }  // namespace tessera::task

@@ -29,10 +29,10 @@ void fill(PongFrame& frame, const PongBox& box, const Colour& colour) {
   const auto edge = [](double place, int most) {
     return std::clamp(static_cast<int>(std::lround(place)), 0, most);
   };
-  const int top = edge(box.top, kHeight), bottom = edge(box.top + box.height, kHeight);
-  const int left = edge(box.left, kWidth), right = edge(box.left + box.width, kWidth);
+  const int top = edge(box.top, kFrameHeight), bottom = edge(box.top + box.height, kFrameHeight);
+  const int left = edge(box.left, kFrameWidth), right = edge(box.left + box.width, kFrameWidth);
   for (int row = top; row < bottom; ++row) {
-    uint8_t* pixel = frame.rgb.data() + 3 * (row * kWidth + left);
+    uint8_t* pixel = frame.rgb.data() + 3 * (row * kFrameWidth + left);
     for (int column = left; column < right; ++column)
       for (const uint8_t value : colour) *pixel++ = value;
   }
@@ -58,17 +58,17 @@ void draw_score(PongFrame& frame, int64_t points, double right, const Colour& co
 }
 
 PongFrame empty_field() {
-  PongFrame frame{std::vector<uint8_t>(3 * kHeight * kWidth)};
-  fill(frame, {0, 0, kWidth, kHeight}, kBackground);
-  fill(frame, {0, kWallTop, kWidth, kFieldTop - kWallTop}, kWall);
-  fill(frame, {0, kFieldBottom, kWidth, kHeight - kFieldBottom}, kWall);
+  PongFrame frame{std::vector<uint8_t>(3 * kFrameHeight * kFrameWidth)};
+  fill(frame, {0, 0, kFrameWidth, kFrameHeight}, kBackground);
+  fill(frame, {0, kWallTop, kFrameWidth, kFieldTop - kWallTop}, kWall);
+  fill(frame, {0, kFieldBottom, kFrameWidth, kFrameHeight - kFieldBottom}, kWall);
   return frame;
 }
 
 }  // namespace
 
 std::array<uint8_t, 3> PongFrame::pixel(int row, int column) const {
-  const auto first = static_cast<size_t>(3 * (row * kWidth + column));
+  const auto first = static_cast<size_t>(3 * (row * kFrameWidth + column));
   return {rgb.at(first), rgb.at(first + 1), rgb.at(first + 2)};
 }
 
@@ -89,8 +89,8 @@ void keep_brighter(PongFrame& frame, const PongFrame& other) {
 }
 
 std::vector<float> grey_field(const PongFrame& frame, int64_t size) {
-  constexpr int64_t kValues = 3 * kWidth;  // of a row
-  const int64_t side = kWidth / size;      // of a square, in pixels
+  constexpr int64_t kValues = 3 * kFrameWidth;  // of a row
+  const int64_t side = kFrameWidth / size;      // of a square, in pixels
   const float scale = 1.0f / (255.0f * 3.0f * static_cast<float>(side * side));
   const uint8_t* pixels = frame.rgb.data() + static_cast<int64_t>(kFieldTop) * kValues;
   std::vector<float> grey;
@@ -132,9 +132,9 @@ std::span<const PongMove> moves_of(PongActions actions) {
 void PongEnvironmentConfig::check() const {
   game.check();
   check_range(frame_skip, 0, 1000, "pong: frame_skip");
-  check_range(size, 1, pong::kWidth, "pong: size");
-  if (pong::kWidth % size != 0)
-    throw UsageError("pong: size is {}, expected a divisor of {}", size, pong::kWidth);
+  check_range(size, 1, pong::kFrameWidth, "pong: size");
+  if (pong::kFrameWidth % size != 0)
+    throw UsageError("pong: size is {}, expected a divisor of {}", size, pong::kFrameWidth);
   check_range(most_noops, 0, 1000, "pong: most_noops");
   check_range(longest_game, 1, 1'000'000, "pong: longest_game");
 }

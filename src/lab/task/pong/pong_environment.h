@@ -11,7 +11,7 @@
 
 namespace tessera::task {
 
-/// A picture of pong::kHeight x pong::kWidth pixels.
+/// A picture of pong::kFrameHeight x pong::kFrameWidth pixels.
 struct PongFrame {
   std::vector<uint8_t> rgb;  ///< row by row: red, green, blue of each pixel
 

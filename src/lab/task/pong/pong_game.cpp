@@ -67,7 +67,7 @@ int PongGame::play(PongMove move) {
 }
 
 void PongGame::serve() {
-  ball_x_ = (kWidth - kBallWidth) / 2;
+  ball_x_ = (kFrameWidth - kBallWidth) / 2;
   ball_y_ = kFieldTop + (0.25 + 0.5 * random_.uniform()) * (kFieldBottom - kFieldTop);
   speed_x_ = serve_direction_ * kServeSpeed;
   speed_y_ = (2 * random_.uniform() - 1) * kServeSpeed / 2;
@@ -113,7 +113,7 @@ void PongGame::return_ball(const PongBox& paddle, double face, int direction) {
 }
 
 int PongGame::score() {
-  const bool left = ball_x_ + kBallWidth<0, right = ball_x_> kWidth;
+  const bool left = ball_x_ + kBallWidth<0, right = ball_x_> kFrameWidth;
   if (!left && !right) return 0;
   pause_ = kPause;
   serve_direction_ = right ? 1 : -1;

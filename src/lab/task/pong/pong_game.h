@@ -35,8 +35,7 @@ struct PongBox {
 /// The sizes of the field, in pixels and pixels per frame (a frame is 1/60 s). Places and sizes are
 /// those of the Atari 2600 game; speeds are our own.
 namespace pong {
-constexpr int kWidth = 160;                           // of a frame
-constexpr int kHeight = 210;                          // of a frame
+constexpr int kFrameWidth = 160, kFrameHeight = 210;
 constexpr double kFieldTop = 34, kFieldBottom = 194;  // rows between the walls
 constexpr double kPaddleWidth = 4, kPaddleHeight = 16;
 constexpr double kOpponentFace = 20, kPlayerFace = 140;  // columns where balls are returned

@@ -1,7 +1,5 @@
 #include "lab/task/pong/pong_players.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -9,7 +7,7 @@
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/random.h"
-#include "tessera/tensor/tensor_file.h"
+#include "tessera/base/safetensors.h"
 
 namespace tessera::task {
 
@@ -98,6 +96,7 @@ void write_pong_jsonl(const PongRecord& record, int64_t games,
 }
 
 void write_pong_tensors(const PongRecord& record, const std::filesystem::path& path) {
+  using safetensors::DType;
   const int64_t size = record.environment.size;
   std::vector<float> observations = PongEnvironment(record.environment, record.seed).observation();
   std::vector<int64_t> actions, rewards;
@@ -108,11 +107,13 @@ void write_pong_tensors(const PongRecord& record, const std::filesystem::path& p
               actions.push_back(action);
               rewards.push_back(outcome.reward);
             });
-  save_tensors(
+  const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };
+  const auto n = std::ssize(actions);
+  safetensors::write(
       path,
-      {{"observations", at::tensor(observations).view({-1, size, size})},
-       {"actions", at::tensor(actions)},
-       {"rewards", at::tensor(rewards)}},
+      {{"observations", {DType::kF32, {n + 1, size, size}, bytes(observations)}},
+       {"actions", {DType::kI64, {n}, bytes(actions)}},
+       {"rewards", {DType::kI64, {n}, bytes(rewards)}}},
       {{"player", std::string(enum_names(PongPlayer{})[static_cast<size_t>(record.player)])},
        {"seed", std::to_string(record.seed)}});
 }

@@ -9,7 +9,6 @@
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/file.h"
 #include "tessera/data/text_source.h"
-#include "tessera/text/corpus.h"
 
 namespace tessera::task::stories {
 namespace {
@@ -27,10 +26,6 @@ TextSource story_source(int64_t stories, uint64_t seed) {
                                [set = split_seed(seed, Split::kTraining)](size_t index) {
                                  return write_story(set, static_cast<int64_t>(index)).text;
                                });
-}
-
-void add_stories_to_corpora() {
-  set_story_writer({.most_stories = kMostStories, .write = story_source});
 }
 
 int64_t write_stories(uint64_t set, int64_t stories, int64_t words,

@@ -18,9 +18,6 @@ inline constexpr int64_t kMostStories = 100'000'000;
 /// 1 … kMostStories.
 TextSource story_source(int64_t stories, uint64_t seed);
 
-/// Makes generated stories known to the table [data] of a training (text/corpus.h).
-void add_stories_to_corpora();
-
 /// How much is written.
 struct StorySizes {
   int64_t stories = 10'000;    ///< to train on

@@ -7,7 +7,6 @@
 #include <map>
 #include <set>
 
-#include "lab/task/babi/babi_data.h"
 #include "lab/task/babi/story_reader.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"

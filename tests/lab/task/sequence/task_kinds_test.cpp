@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "lab/task/sequence/file_task.h"
-#include "lab/task/sequence/task_batch.h"
-#include "tessera/base/file.h"
-#include "tessera/tensor/tensor_file.h"
+#include "lab/task/sequence/sample_arrays.h"
+#include "tessera/base/safetensors.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera::task {
@@ -81,12 +80,17 @@ TEST(SampleFile, HoldsTheTensorsOfABatch) {
   const test::TemporaryFolder folder;
   const auto task = make_task("convex-hull", {{"max_points", 6}});
   write_tensors(*task, 1, 5, 3, folder / "batch.safetensors");
-  const auto file = TensorFile::load(folder / "batch.safetensors");
-  const auto batch = make_batch(*task, 1, std::vector<int64_t>{5, 6, 7}, BatchSizes::kOwn);
-  EXPECT_TRUE(file.tensors.at("inputs").equal(batch.inputs));
-  EXPECT_TRUE(file.tensors.at("targets").equal(batch.targets));
-  EXPECT_TRUE(file.tensors.at("answers").equal(batch.answers));
-  EXPECT_EQ(file.metadata.at("first_sample"), "5");
+  const auto file = safetensors::File::open(folder / "batch.safetensors");
+  const auto arrays = make_arrays(*task, 1, std::vector<int64_t>{5, 6, 7}, BatchSizes::kOwn);
+  const auto holds = [&](const char* name, const auto& numbers, std::vector<int64_t> shape) {
+    EXPECT_EQ(file.at(name).shape, shape) << name;
+    EXPECT_TRUE(std::ranges::equal(file.at(name).bytes, std::as_bytes(std::span(numbers)))) << name;
+  };
+  const int64_t T = arrays.steps;
+  holds("inputs", arrays.inputs, {T, 3, arrays.shape.input_width});
+  holds("targets", arrays.classes, {T, 3});
+  holds("answers", arrays.answers, {T, 3});
+  EXPECT_EQ(file.metadata().at("first_sample"), "5");
   EXPECT_THROW(write_tensors(*task, 1, 0, 0, folder / "none.safetensors"), UsageError);
 }
 

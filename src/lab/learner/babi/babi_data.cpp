@@ -1,0 +1,177 @@
+#include "lab/learner/babi/babi_data.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <unordered_set>
+
+#include "lab/task/babi/story_reader.h"
+#include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/file.h"
+
+namespace tessera::task {
+
+void collect_words(const BabiStory& story, std::set<std::string>& words) {
+  for (const BabiLine& line : story) {
+    for (std::string& word : babi_words(line.text)) words.insert(std::move(word));
+    if (line.is_question()) words.insert(answer_word(line.answer));
+  }
+}
+
+BabiVocabulary::BabiVocabulary(const std::set<std::string>& words) : words_{""} {
+  for (const std::string& word : words) {
+    ids_.emplace(word, size());
+    words_.push_back(word);
+  }
+}
+
+namespace {
+
+constexpr std::array kSplits = {Split::kTraining, Split::kValidation, Split::kTest};
+
+void check(const BabiConfig& config) {
+  if (config.folder.empty())
+    throw UsageError("babi: no folder is given; `tessera data babi` writes one");
+  if (config.tasks.empty()) throw UsageError("babi: tasks is empty, expected some of 1 to 20");
+  check_range(config.most_sentences, 1, 10000, "babi: most_sentences");
+  for (size_t i = 0; i < config.tasks.size(); ++i) {
+    check_range(config.tasks[i], 1, kBabiTasks, "babi: a task");
+    if (std::count(config.tasks.begin(), config.tasks.end(), config.tasks[i]) > 1)
+      throw UsageError("babi: task {} is named twice", config.tasks[i]);
+  }
+}
+
+using Visitor = std::function<void(int64_t task, Split split, const BabiStory& story)>;
+
+void for_each_story(const BabiConfig& config, const Visitor& visit) {
+  for (int64_t task : config.tasks)
+    for (Split split : kSplits) {
+      const auto path = std::filesystem::path(config.folder) / babi_file_name(task, split);
+      if (!is_there(path))
+        throw DataError(path.native(),
+                        "the file is missing; leave task {} out, or write it with "
+                        "`tessera data babi --task {}`",
+                        task, task);
+      StoryReader reader(path);
+      for (BabiStory story; reader.next(story);) visit(task, split, story);
+    }
+}
+
+BabiVocabulary read_vocabulary(const BabiConfig& config) {
+  check(config);
+  std::set<std::string> words;
+  for_each_story(config,
+                 [&](int64_t, Split, const BabiStory& story) { collect_words(story, words); });
+  return BabiVocabulary(words);
+}
+
+}  // namespace
+
+int64_t BabiQuestions::add_text(const std::string& text, const BabiVocabulary& vocabulary) {
+  const auto begin = std::ssize(words_);
+  for (const std::string& word : babi_words(text))
+    words_.push_back(static_cast<int32_t>(vocabulary.id(word)));
+  texts_.emplace_back(begin, std::ssize(words_));
+  longest_sentence_ = std::max(longest_sentence_, std::ssize(words_) - begin);
+  return std::ssize(texts_) - 1;
+}
+
+void BabiQuestions::add(const BabiStory& story, const BabiVocabulary& vocabulary) {
+  const auto first_sentence = std::ssize(texts_);
+  for (const BabiLine& line : story)
+    if (!line.is_question()) add_text(line.text, vocabulary);
+
+  int64_t sentences = 0;
+  for (const BabiLine& line : story)
+    if (line.is_question())
+      questions_.push_back({first_sentence, sentences, add_text(line.text, vocabulary),
+                            vocabulary.id(answer_word(line.answer))});
+    else
+      ++sentences;
+}
+
+std::span<const int32_t> BabiQuestions::text(int64_t place) const {
+  const auto [begin, end] = texts_.at(static_cast<size_t>(place));
+  return std::span(words_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+}
+
+int64_t BabiQuestions::sentences(int64_t number) const {
+  return questions_.at(static_cast<size_t>(number)).sentences;
+}
+
+std::span<const int32_t> BabiQuestions::sentence(int64_t number, int64_t sentence) const {
+  const Question& question = questions_.at(static_cast<size_t>(number));
+  check_argument(0 <= sentence && sentence < question.sentences,
+                 "BabiQuestions: sentence {} of a story of {}", sentence, question.sentences);
+  return text(question.first_sentence + sentence);
+}
+
+std::span<const int32_t> BabiQuestions::question(int64_t number) const {
+  return text(questions_.at(static_cast<size_t>(number)).text);
+}
+
+int64_t BabiQuestions::answer(int64_t number) const {
+  return questions_.at(static_cast<size_t>(number)).answer;
+}
+
+size_t BabiQuestions::hash(int64_t number) const {
+  constexpr char32_t kEnd = 0x10FFFF;  // of a sentence: no word has this id
+  std::u32string words;
+  const auto append = [&](std::span<const int32_t> text) {
+    words.append(text.begin(), text.end());
+    words += kEnd;
+  };
+  for (int64_t i = 0; i < sentences(number); ++i) append(sentence(number, i));
+  append(question(number));
+  return std::hash<std::u32string>()(words);
+}
+
+std::vector<BabiReading> BabiQuestions::readings(int64_t most_sentences) const {
+  std::vector<BabiReading> readings;
+  for (int64_t number = 0; number < size(); ++number) {
+    const int64_t sentences = this->sentences(number);
+    const int64_t first = std::max<int64_t>(sentences - most_sentences, 0);
+    const auto story = [&](int64_t of) {
+      return questions_[static_cast<size_t>(of)].first_sentence;
+    };
+    const bool same_story = number > 0 && story(number) == story(number - 1);
+    if (same_story && first == 0) {  // then the questions before it were not cut, either
+      ++readings.back().questions;
+      readings.back().sentences = sentences;
+    } else {
+      readings.push_back({number, 1, first, sentences - first});
+    }
+  }
+  return readings;
+}
+
+BabiData::BabiData(const BabiConfig& config)
+    : config_(config), vocabulary_(read_vocabulary(config)) {
+  for_each_story(config, [&](int64_t task, Split split, const BabiStory& story) {
+    questions_[{task, split}].add(story, vocabulary_);
+  });
+  for (const auto& [key, questions] : questions_)
+    if (questions.size() == 0)
+      throw DataError(
+          (std::filesystem::path(config.folder) / babi_file_name(key.first, key.second)).native(),
+          "there is no question in it");
+  for (const auto& [key, questions] : questions_)
+    readings_[key] = questions.readings(config.most_sentences);
+  for (const int64_t task : config.tasks) {
+    const BabiQuestions &training = questions_.at({task, Split::kTraining}),
+                        &test = questions_.at({task, Split::kTest});
+    std::unordered_set<size_t> seen;
+    for (int64_t number = 0; number < training.size(); ++number) seen.insert(training.hash(number));
+    for (int64_t number = 0; number < test.size(); ++number)
+      unseen_[task].push_back(!seen.contains(test.hash(number)));
+  }
+}
+
+int64_t BabiData::longest_sentence() const {
+  int64_t longest = 0;
+  for (const auto& [key, questions] : questions_)
+    longest = std::max(longest, questions.longest_sentence());
+  return longest;
+}
+
+}  // namespace tessera::task

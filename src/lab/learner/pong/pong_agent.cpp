@@ -1,0 +1,177 @@
+#include "lab/learner/pong/pong_agent.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tessera/memory/make_linear.h"
+#include "tessera/model/initialisation.h"
+#include "tessera/tensor/check.h"
+
+namespace tessera::task {
+namespace {
+
+constexpr int64_t kMostKernels = 4096;
+constexpr double kPolicyLength = 0.01, kValueLength = 1;  // of the rows of these maps, at first
+
+/// Rows and columns after a convolution and its 2 x 2 maxima.
+int64_t reduced(int64_t size, int64_t kernel, int64_t padding) {
+  return (size + 2 * padding - kernel + 1) / 2;
+}
+
+/// Uniform with the deviation √(2 / (inputs + outputs)) (Glorot & Bengio 2010), times gain.
+void draw_glorot(Initialiser& draw, const at::Tensor& weight, double gain = 1) {
+  const int64_t field = weight.dim() > 2 ? weight[0][0].numel() : 1;  // values of one kernel
+  const double bound =
+      gain * std::sqrt(6.0 / static_cast<double>(field * (weight.size(0) + weight.size(1))));
+  draw.uniform(weight, -bound, bound);
+}
+
+/// Directions at random, each row of this length.
+void draw_rows(Initialiser& draw, const torch::nn::Linear& map, double length) {
+  draw.normal(map, 1);
+  map->weight.mul_(length / map->weight.norm(2, {1}, /*keepdim=*/true));
+}
+
+}  // namespace
+
+void PongAgentConfig::check(int64_t size) const {
+  if (channels.empty() || channels.size() != kernels.size() || channels.size() != paddings.size())
+    throw UsageError(
+        "agent.channels, agent.kernels and agent.paddings have {}, {} and {} numbers, expected one "
+        "for each convolution",
+        channels.size(), kernels.size(), paddings.size());
+  for (size_t i = 0; i < channels.size(); ++i) {
+    if (channels[i] < 1 || channels[i] > kMostKernels || kernels[i] < 1 || paddings[i] < 0 ||
+        paddings[i] >= kernels[i])
+      throw UsageError(
+          "agent: convolution {} has {} kernels of {} x {} with a padding of {}; expected 1 to {} "
+          "kernels of 1 or more, and a padding below that",
+          i + 1, channels[i], kernels[i], kernels[i], paddings[i], kMostKernels);
+    size = reduced(size, kernels[i], paddings[i]);
+    if (size < 1)
+      throw UsageError(
+          "agent: nothing is left of a frame after convolution {}; give larger frames, fewer "
+          "convolutions or smaller kernels",
+          i + 1);
+  }
+  check_sizes({{"hidden", hidden}});
+  stm().check();
+}
+
+int64_t PongAgentConfig::features(int64_t size) const {
+  for (size_t i = 0; i < channels.size(); ++i) size = reduced(size, kernels[i], paddings[i]);
+  return channels.back() * size * size;
+}
+
+StmConfig PongAgentConfig::stm() const {
+  StmConfig config;
+  config.inputs = hidden;
+  config.outputs = outputs;
+  config.slots = slots;
+  config.width = width;
+  config.distilled = distilled;
+  config.variant = StmVariant::kReinforcement;
+  return config;
+}
+
+PongAgentState PongAgentState::detach() const {
+  return {hidden.detach(), cell.detach(), item.defined() ? item.detach() : item};
+}
+
+PongAgentImpl::PongAgentImpl(const PongAgentConfig& config, int64_t size, int64_t actions,
+                             std::optional<uint64_t> seed, at::Device device)
+    : config_(config), size_(size) {
+  config.check(size);
+  const auto linear = [&](int64_t inputs, int64_t outputs) {
+    return make_linear(inputs, outputs, /*with_bias=*/true, device);
+  };
+  int64_t in = 1;
+  for (size_t i = 0; i < config.channels.size(); ++i) {
+    const int64_t out = config.channels[i], k = config.kernels[i];
+    const std::string name = "convolution_" + std::to_string(i);
+    kernels_.push_back(register_parameter(name + "_weight", at::zeros({out, in, k, k}, device)));
+    biases_.push_back(register_parameter(name + "_bias", at::zeros({out}, device)));
+    in = out;
+  }
+  input_ = register_module("input", linear(config.features(size), 4 * config.hidden));
+  recurrent_ = register_module("recurrent", linear(config.hidden, 4 * config.hidden));
+  int64_t said = config.hidden;
+  if (config.memory == PongMemory::kStm) {
+    stm_ = register_module("stm", std::make_shared<Stm>(config.stm(), std::nullopt, device));
+    said += config.outputs;
+  }
+  policy_ = register_module("policy", linear(said, actions));
+  value_ = register_module("value", linear(said, 1));
+  if (seed) initialise(*seed);
+}
+
+PongAgentState PongAgentImpl::initial_state(int64_t W) const {
+  const at::Tensor zeros = at::zeros({W, config_.hidden}, kernels_.front().options());
+  PongAgentState state = {zeros, zeros, {}};
+  if (stm_) state.item = stm_->cell->initial_state(W).item;
+  return state;
+}
+
+PongAgentState PongAgentImpl::restart(const PongAgentState& state,
+                                      const at::Tensor& continues) const {
+  const at::Tensor keep = continues.unsqueeze(1);
+  PongAgentState begun = {state.hidden * keep, state.cell * keep, state.item};
+  if (stm_)
+    begun.item = at::where(keep.unsqueeze(2) > 0, state.item,
+                           stm_->cell->initial_state(continues.size(0)).item);
+  return begun;
+}
+
+at::Tensor PongAgentImpl::features(const at::Tensor& frames) const {
+  at::Tensor x = frames.unsqueeze(1);
+  for (size_t i = 0; i < kernels_.size(); ++i)
+    x = at::relu(at::max_pool2d(
+        at::conv2d(x, kernels_[i], biases_[i], /*stride=*/1, config_.paddings[i]), 2));
+  return x.flatten(1);
+}
+
+PongAgentImpl::Answer PongAgentImpl::step(const at::Tensor& frames, const PongAgentState& state) {
+  check_shape(frames, {-1, size_, size_}, "PongAgent: frames");
+  const int64_t W = frames.size(0);
+  check_shape(state.hidden, {W, config_.hidden}, "PongAgent: the state's hidden part");
+  const at::Tensor before[] = {state.hidden, state.cell};
+  const auto [hidden, cell] = at::lstm_cell(features(frames), before, input_->weight,
+                                            recurrent_->weight, input_->bias, recurrent_->bias);
+  PongAgentState after = {hidden, cell, {}};
+  at::Tensor said = hidden;
+  if (stm_) {
+    // The relational memory is not read: any will do.
+    const Stm::Sequence next = stm_->run(
+        hidden.unsqueeze(1), TwoMemoryState{state.item, stm_->cell->initial_state(W).relational});
+    after.item = next.state.item;
+    said = at::cat({next.outputs.squeeze(1), hidden}, 1);
+  }
+  return {policy_->forward(said), value_->forward(said).squeeze(1), after};
+}
+
+/// As the authors: Glorot's for convolutions (times √2, for ReLU) and linear maps, all biases 0,
+/// policies nearly even at first.
+/// Differs from the authors' code: what the LSTM reads is weighted with ±1/√features and not with
+/// ±1/√hidden, which saturates the gates of a small LSTM that reads many features.
+void PongAgentImpl::initialise(uint64_t seed) {
+  at::NoGradGuard no_grad;
+  if (stm_) stm_->initialise(*derived_seed(seed, 1));
+  Initialiser draw(seed);
+  for (const at::Tensor& kernel : kernels_) draw_glorot(draw, kernel, std::numbers::sqrt2);
+  for (const auto& module : modules(/*include_self=*/false))
+    if (const auto* map = module->as<torch::nn::Linear>()) {
+      draw_glorot(draw, map->weight);
+      map->bias.zero_();
+    }
+  for (const auto& map : {input_, recurrent_}) {
+    const double bound = 1 / std::sqrt(static_cast<double>(map->weight.size(1)));
+    draw.uniform(map->weight, -bound, bound);
+  }
+  draw_rows(draw, policy_, kPolicyLength);
+  draw_rows(draw, value_, kValueLength);
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,111 @@
+#include "lab/learner/pong/pong_learner.h"
+
+#include <ATen/ATen.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lab/learner/pong/pong_network.h"
+#include "lab/learner/task_name.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/train/metrics_log.h"
+
+namespace tessera::task {
+namespace {
+
+using config::Json;
+
+constexpr uint64_t kEvaluationSeed = 0x65766131;  // added: games that no worker plays
+
+PongTrainingConfig checked(const PongTrainingConfig& config) {
+  config.check();
+  return config;
+}
+
+double mean_reward(const std::vector<PlayedGame>& games) {
+  double sum = 0;
+  for (const PlayedGame& game : games) sum += static_cast<double>(game.reward);
+  return sum / static_cast<double>(games.size());
+}
+
+}  // namespace
+
+void PongTrainingConfig::check() const {
+  environment.check();
+  agent.check(environment.size);
+  actor_critic.check();
+  train.check();
+  if (train.device != "cpu")
+    throw UsageError("train.device is '{}', expected cpu, where the games are played",
+                     train.device);
+  if (train.accumulation != 1)
+    throw UsageError("train.accumulation is {}, expected 1: raise train.batch, the workers",
+                     train.accumulation);
+  if (train.evaluate_batches < 1)
+    throw UsageError("train.evaluate_batches is {}, expected 1 game or more",
+                     train.evaluate_batches);
+}
+
+PongLearner::PongLearner(const PongTrainingConfig& config)
+    : Learner(config.train),
+      config_(checked(config)),
+      workers_(config.environment, config.agent, config.train.batch, config.train.seed) {}
+
+at::Tensor PongLearner::loss(int64_t, int64_t) {
+  return workers_->loss(config_.actor_critic);
+}
+
+Metrics PongLearner::evaluate(const OnBatch&) {
+  const double reward =
+      mean_reward(play_games(workers_->agent, config_.environment, training().evaluate_batches,
+                             training().seed + kEvaluationSeed));
+  return {{"loss", -reward}, {"reward", reward}};
+}
+
+Json PongLearner::step_events() {
+  Json games = Json::array();
+  for (const auto& [reward, actions] : workers_->take_ended()) games.push_back({reward, actions});
+  return games.empty() ? Json::object() : Json{{"games", games}};
+}
+
+void PongLearner::save(const std::filesystem::path& folder) {
+  const auto& environment = config_.environment;
+  save_model(folder, PongNetwork({environment.size, std::ssize(moves_of(environment.actions)),
+                                  config_.agent},
+                                 workers_->agent));
+}
+
+Json PongLearner::configuration() const {
+  Json configuration = {{"task", {{"name", kPongName}}}};
+  configuration.update(config::to_json(config_));
+  return configuration;
+}
+
+Json PongLearner::completed(const Json& written, const std::string& where) const {
+  PongTrainingConfig began;
+  config::from_json(without_task_name(written), began, where);
+  return config::to_json(began);
+}
+
+std::string PongLearner::digest() const {
+  Json digest = config::to_json(config_);
+  digest.erase("train");
+  return digest.dump();
+}
+
+std::string PongLearner::name() const {
+  return std::string(PongNetwork::kKind);
+}
+
+int64_t PongLearner::units_per_step() const {
+  return training().batch * config_.actor_critic.rollout * config_.environment.frames_per_action();
+}
+
+std::vector<PlayedGame> games_of_training(const std::filesystem::path& run) {
+  std::vector<PlayedGame> games;
+  for (const Json& line : MetricsLog::read(run / "metrics.jsonl"))
+    for (const Json& game : line.value("games", Json::array()))
+      games.push_back({game.at(0), game.at(1)});
+  return games;
+}
+
+}  // namespace tessera::task

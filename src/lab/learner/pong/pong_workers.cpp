@@ -1,0 +1,199 @@
+#include "lab/learner/pong/pong_workers.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+
+#include "tessera/base/interrupt.h"
+
+namespace tessera::task {
+namespace {
+
+/// How each game is seeded; two games of one program never share a seed by their numbers.
+uint64_t game_seed(uint64_t seed, int64_t worker, int64_t game) {
+  const auto words = Philox(seed, static_cast<uint64_t>(worker)).block(static_cast<uint64_t>(game));
+  return uint64_t{words[1]} << 32 | words[0];
+}
+
+std::vector<int64_t> numbers(const at::Tensor& tensor) {
+  const at::Tensor whole = tensor.to(at::kLong).contiguous();
+  return {whole.data_ptr<int64_t>(), whole.data_ptr<int64_t>() + whole.numel()};
+}
+
+at::Tensor drawn_actions(const at::Tensor& logits) {
+  return at::multinomial(logits.detach().softmax(1), 1).squeeze(1);
+}
+
+}  // namespace
+
+PongGames::PongGames(const PongEnvironmentConfig& config, int64_t workers, uint64_t seed)
+    : config_(config),
+      seed_(seed),
+      games_(static_cast<size_t>(workers), 0),
+      rewards_(games_),
+      actions_(games_.size()),
+      normalisers_(games_.size()) {
+  for (int64_t worker = 0; worker < workers; ++worker) environments_.push_back(begin(worker, 0));
+}
+
+PongEnvironment PongGames::begin(int64_t worker, int64_t game) const {
+  return PongEnvironment(config_, game_seed(seed_, worker, game));
+}
+
+void PongGames::replay(const std::vector<int64_t>& games,
+                       const std::vector<std::vector<int64_t>>& actions) {
+  games_ = games;
+  actions_ = actions;
+  for (size_t worker = 0; worker < games.size(); ++worker) {
+    environments_[worker] = begin(static_cast<int64_t>(worker), games[worker]);
+    rewards_[worker] = 0;
+    for (const int64_t action : actions[worker])
+      rewards_[worker] += environments_[worker].act(action).reward;
+  }
+}
+
+PongGames::Outcome PongGames::act(const std::vector<int64_t>& actions) {
+  Outcome outcome;
+  for (size_t worker = 0; worker < actions.size(); ++worker) {
+    const auto [reward, ended] = environments_[worker].act(actions[worker]);
+    rewards_[worker] += reward;
+    actions_[worker].push_back(actions[worker]);
+    outcome.rewards.push_back(reward);
+    outcome.has_ended.push_back(ended);
+    if (!ended) continue;
+    outcome.ended.push_back({rewards_[worker], std::ssize(actions_[worker])});
+    environments_[worker] = begin(static_cast<int64_t>(worker), ++games_[worker]);
+    rewards_[worker] = 0;
+    actions_[worker].clear();
+  }
+  return outcome;
+}
+
+at::Tensor PongGames::observe(bool take) {
+  const int64_t size = config_.size, W = std::ssize(environments_);
+  const at::Tensor frames = at::empty({W, size, size});
+  float* const pixels = frames.data_ptr<float>();
+#pragma omp parallel for schedule(static)
+  for (int64_t worker = 0; worker < W; ++worker) {
+    const auto index = static_cast<size_t>(worker);
+    const std::vector<float> seen = environments_[index].observation();
+    if (take) normalisers_[index].take(seen);
+    normalisers_[index].apply(seen, {pixels + worker * size * size, seen.size()});
+  }
+  return frames;
+}
+
+PongWorkersImpl::PongWorkersImpl(const PongEnvironmentConfig& environment,
+                                 const PongAgentConfig& agent_config, int64_t workers,
+                                 uint64_t seed)
+    : environment_(environment), workers_(workers), seed_(seed) {
+  environment.check();
+  const int64_t W = workers, actions = std::ssize(moves_of(environment.actions));
+  agent = register_module("agent", PongAgent(agent_config, environment.size, actions, seed));
+  games_ = register_buffer("games", at::zeros({W}, at::kLong));
+  acted_ = register_buffer("acted", at::zeros({W}, at::kLong));
+  actions_ = register_buffer("actions", at::zeros({W, environment.longest_game}, at::kByte));
+  normalisers_ = register_buffer("normalisers", at::zeros({W, 3}, at::kDouble));
+  const PongAgentState state = agent->initial_state(W).detach();
+  hidden_ = register_buffer("hidden", state.hidden.clone());
+  cell_ = register_buffer("cell", state.cell.clone());
+  if (state.item.defined()) item_ = register_buffer("item", state.item.clone());
+  begun_ = register_buffer("begun", at::zeros({1}, at::kLong));
+}
+
+/// The games as the buffers say.
+void PongWorkersImpl::restore() {
+  playing_.emplace(environment_, workers_, seed_);
+  std::vector<std::vector<int64_t>> actions;
+  for (int64_t worker = 0; worker < workers_; ++worker)
+    actions.push_back(numbers(actions_[worker].slice(0, 0, acted_[worker].item<int64_t>())));
+  playing_->replay(numbers(games_), actions);
+  const double* saved = normalisers_.data_ptr<double>();
+  for (auto& [mean, deviation, frames] : playing_->normalisers()) {
+    mean = *saved++;
+    deviation = *saved++;
+    frames = static_cast<int64_t>(*saved++);
+  }
+}
+
+void PongWorkersImpl::store(const PongAgentState& state) {
+  at::NoGradGuard no_grad;
+  hidden_.copy_(state.hidden);
+  cell_.copy_(state.cell);
+  if (item_.defined()) item_.copy_(state.item);
+  double* saved = normalisers_.data_ptr<double>();
+  for (const auto& [mean, deviation, frames] : playing_->normalisers()) {
+    *saved++ = mean;
+    *saved++ = deviation;
+    *saved++ = static_cast<double>(frames);
+  }
+  for (int64_t worker = 0; worker < workers_; ++worker) {
+    const auto& actions = playing_->actions()[static_cast<size_t>(worker)];
+    games_[worker] = playing_->games()[static_cast<size_t>(worker)];
+    acted_[worker] = std::ssize(actions);
+    std::copy(actions.begin(), actions.end(), actions_[worker].data_ptr<uint8_t>());
+  }
+  begun_.fill_(1);
+}
+
+at::Tensor PongWorkersImpl::loss(const ActorCriticConfig& config) {
+  const bool begins = begun_.item<int64_t>() == 0;
+  if (!playing_) restore();
+  PongAgentState state = {hidden_.clone(), cell_.clone(), item_.defined() ? item_.clone() : item_};
+  if (begins) state = agent->initial_state(workers_);
+  at::Tensor frames = playing_->observe(/*take=*/begins);
+  std::vector<at::Tensor> rewards, continues, values, log_probabilities, entropies;
+  for (int64_t t = 0; t < config.rollout; ++t) {
+    const auto [logits, value, after] = agent->step(frames, state);
+    const at::Tensor log_policy = logits.log_softmax(1), actions = drawn_actions(logits);
+    values.push_back(value);
+    log_probabilities.push_back(log_policy.gather(1, actions.unsqueeze(1)).squeeze(1));
+    entropies.push_back(-(log_policy.exp() * log_policy).sum(1));
+    const auto [points, ended, has_ended] = playing_->act(numbers(actions));
+    ended_.insert(ended_.end(), ended.begin(), ended.end());
+    rewards.push_back(at::tensor(points, at::kFloat).clamp(-1, 1));
+    continues.push_back(
+        1 - at::tensor(std::vector<int64_t>(has_ended.begin(), has_ended.end()), at::kFloat));
+    state = ended.empty() ? after : agent->restart(after, continues.back());
+    frames = playing_->observe(/*take=*/true);
+  }
+  store(state);
+  at::Tensor last_values;
+  {
+    at::NoGradGuard no_grad;
+    last_values = agent->step(frames, state).values;
+  }
+  return actor_critic_loss({at::stack(rewards), at::stack(continues), at::stack(values),
+                            at::stack(log_probabilities), at::stack(entropies), last_values},
+                           config);
+}
+
+std::vector<PlayedGame> PongWorkersImpl::take_ended() {
+  return std::exchange(ended_, {});
+}
+
+std::vector<PlayedGame> play_games(PongAgent agent, const PongEnvironmentConfig& config,
+                                   int64_t games, uint64_t seed) {
+  at::NoGradGuard no_grad;
+  PongGames playing(config, games, seed);
+  PongAgentState state = agent->initial_state(games);
+  std::vector<PlayedGame> played(static_cast<size_t>(games));
+  std::vector<bool> done(played.size(), false);
+  while (std::ranges::find(done, false) != done.end()) {
+    InterruptGuard::stop_if_interrupted("stopped while the agent was measured");
+    const auto answer = agent->step(playing.observe(/*take=*/true), state);
+    const auto outcome = playing.act(numbers(drawn_actions(answer.logits)));
+    state = answer.state;
+    auto ended = outcome.ended.begin();
+    for (size_t game = 0; game < played.size(); ++game) {
+      if (!outcome.has_ended[game]) continue;
+      if (!done[game]) played[game] = *ended;  // what a worker plays after its game is not counted
+      done[game] = true;
+      ++ended;
+    }
+  }
+  return played;
+}
+
+}  // namespace tessera::task

@@ -1,0 +1,186 @@
+#include "lab/learner/sequence/training_config.h"
+
+#include "lab/learner/sequence/file_task.h"
+#include "lab/task/sequence/sequence_task.h"
+#include "lab/task/sequence/task_kinds.h"
+#include "tessera/base/config_tables.h"
+#include "tessera/base/error.h"
+#include "tessera/checkpoint/source_model.h"
+#include "tessera/model/model_kind.h"
+
+namespace tessera::task {
+namespace {
+
+using config::Json;
+
+/// Takes the text under `key` out of a table.
+std::string taken_name(Json& table, const char* key, std::string_view what) {
+  if (!table.is_object() || !table.contains(key) || !table[key].is_string())
+    throw UsageError("{} is {}, expected a table with '{}', a name", what, table.dump(), key);
+  std::string name = table[key];
+  table.erase(key);
+  return name;
+}
+
+/// A table [task] with files.
+struct FileTaskConfig {
+  std::string file, validation, test;
+
+  template <typename Visitor>
+  void visit_fields(Visitor&& field) {
+    field("file", file, "samples to learn from");
+    field("validation", validation, "samples that rank the weights");
+    field("test", test, "samples that the trained model is measured on");
+  }
+};
+
+/// Sets a width of the model to the task's, unless it says so already.
+void set_width(Json& fields, const char* key, int64_t width) {
+  if (fields.contains(key) && fields[key] != width)
+    throw UsageError("model.{} is {}, but the task has {}; leave it out", key, fields[key].dump(),
+                     width);
+  fields[key] = width;
+}
+
+}  // namespace
+
+TrainConfig default_task_training() {
+  return {.steps = 10000,
+          .batch = 128,
+          .learning_rate = 1e-4,
+          .min_learning_rate = 1e-4,
+          .warmup_steps = 0,
+          .optimizer = OptimizerKind::kRmsprop,
+          .smoothing = 0.95,
+          .clip = 0,
+          .clip_value = 10,
+          .evaluate_every = 200,
+          .checkpoint_every = 200,
+          .seed = 1};
+}
+
+std::unique_ptr<SequenceTask> make_task(Json table) {
+  const std::string name = taken_name(table, "name", "task");
+  return make_task(name, table);
+}
+
+TaskTrainingConfig TaskTrainingConfig::from_json(const Json& json, const std::string& where) {
+  TaskTrainingConfig config;
+  config::read_tables(json,
+                      {{"task", &config.task},
+                       {"training_task", &config.training_task},
+                       {"model", &config.model},
+                       {"data", config::fields_of(config.data)},
+                       {"train", config::fields_of(config.train)}},
+                      where);
+  try {
+    config.from = take_source_model(config.model);
+    config.train.check();
+    check_range(config.train.sample_every, 0, 0, "train.sample_every");
+    check_range(config.data.training_samples, 0, int64_t{1} << 40, "data.training_samples");
+    check_range(config.data.test_samples, 1, int64_t{1} << 40, "data.test_samples");
+    check_range(config.data.growing_steps, 0, int64_t{1} << 40, "data.growing_steps");
+    if (config.data.training_samples > 0 && config.data.training_samples < config.train.batch)
+      throw UsageError("data.training_samples is {}, expected at least train.batch, {}",
+                       config.data.training_samples, config.train.batch);
+    if (config.task.is_object() && !config.is_named()) return config;  // its samples are elsewhere
+    const TaskShape shape = make_task(config.task)->shape();
+    Json model = config.model_for(shape);
+    if (make_task(config.training_task_at(0))->shape() != shape)
+      throw UsageError(
+          "training_task is {}: with these keys inputs or outputs have other widths "
+          "than those of [task]",
+          config.training_task.dump());
+    const std::string kind = taken_name(model, "kind", "model");
+    model_kind(kind).make(model, std::nullopt, at::kMeta);
+  } catch (const UsageError& error) {
+    throw UsageError("{}{}{}", where, where.empty() ? "" : ": ", error.what());
+  }
+  return config;
+}
+
+Json TaskTrainingConfig::to_json() const {
+  Json table = model;
+  if (!from.empty()) table["from"] = from;
+  return {{"task", task},
+          {"training_task", training_task},
+          {"model", table},
+          {"data", config::to_json(data)},
+          {"train", config::to_json(train)}};
+}
+
+Json TaskTrainingConfig::training_task_at(int64_t step) const {
+  if (!training_task.is_object() || training_task.contains("name"))
+    throw UsageError(
+        "training_task is {}, expected a table of keys that [task] has, without a name",
+        training_task.dump());
+  Json settings = complete_task();
+  for (const auto& [key, first] : training_task.items()) {
+    if (data.growing_steps > 0 && !first.is_number_integer())
+      throw UsageError(
+          "training_task.{} is {}, expected a whole number, which data.growing_steps "
+          "lets grow",
+          key, first.dump());
+    if (data.growing_steps == 0 || !settings.contains(key)) {
+      settings[key] = first;
+      continue;
+    }
+    const auto begin = first.get<int64_t>(), end = settings[key].get<int64_t>();
+    settings[key] = begin + (end - begin) * std::min(step, data.growing_steps) / data.growing_steps;
+  }
+  return settings;
+}
+
+TaskSets TaskTrainingConfig::make_sets() const {
+  if (is_named()) {
+    const std::shared_ptr<const SequenceTask> measured = make_task(task);
+    return {make_task(training_task_at(0)), measured, measured};
+  }
+  FileTaskConfig files;
+  config::from_json(task, files, "task");
+  if (!training_task.empty())
+    throw UsageError("training_task is {}, but files have no keys that it could change",
+                     training_task.dump());
+  const auto training = std::make_shared<FileTask>(files.file);
+  const auto of_file = [&](const std::string& path) {
+    return std::make_shared<FileTask>(path, training->shape());
+  };
+  return {training, of_file(files.validation), of_file(files.test)};
+}
+
+Json TaskTrainingConfig::complete_task() const {
+  if (!is_named()) return task;
+  Json settings = task;
+  const std::string name = taken_name(settings, "name", "task");
+  Json complete = {{"name", name}};
+  complete.update(complete_settings(name, settings));
+  return complete;
+}
+
+Json TaskTrainingConfig::model_for(const TaskShape& shape) const {
+  Json fields = model;
+  const std::string name = taken_name(fields, "kind", "model");
+  const ModelKind& kind = model_kind(name);
+  fields["kind"] = name;
+  if (name == "embedded") {  // as model_for() made it
+    set_width(fields, "vocabulary", shape.vocabulary);
+    set_width(fields["model"], "outputs", shape.output_width);
+    return fields;
+  }
+  if (kind.language_model && shape.answers_are_tokens()) {
+    set_width(fields, "vocabulary", shape.vocabulary);
+    return fields;
+  }
+  if (!kind.reads_vectors)
+    throw UsageError(
+        "model.kind is '{}', which does not read vectors and can be trained only on a task whose "
+        "answers are tokens",
+        name);
+  set_width(fields, "outputs", shape.output_width);
+  if (shape.vocabulary > 0)
+    return {{"kind", "embedded"}, {"vocabulary", shape.vocabulary}, {"model", fields}};
+  set_width(fields, "inputs", shape.input_width);
+  return fields;
+}
+
+}  // namespace tessera::task

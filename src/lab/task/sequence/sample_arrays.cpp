@@ -1,0 +1,105 @@
+#include "lab/task/sequence/sample_arrays.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "tessera/base/error.h"
+#include "tessera/base/safetensors.h"
+
+namespace tessera::task {
+namespace {
+
+constexpr int64_t kMostSamples = 100'000'000;
+
+/// Copies rows [n, width] of one sample into column b of [T, B, width], from step `begin` on.
+template <typename T>
+void copy_column(const std::vector<T>& rows, int64_t width, int64_t begin, int64_t b, int64_t B,
+                 std::vector<T>& all) {
+  auto to = all.begin() + (begin * B + b) * width;
+  for (auto row = rows.begin(); row != rows.end(); row += width, to += B * width)
+    std::copy_n(row, width, to);
+}
+
+void copy_sample(const TaskSample& sample, int64_t b, SampleArrays& arrays) {
+  const TaskShape& shape = arrays.shape;
+  const int64_t B = arrays.samples, first = sample.first_answer;
+  copy_column(sample.inputs, shape.input_width, 0, b, B, arrays.inputs);
+  copy_column(sample.tokens, 1, 0, b, B, arrays.tokens);
+  copy_column(sample.bits, shape.output_width, first, b, B, arrays.targets);
+  copy_column(sample.vectors, shape.output_width, first, b, B, arrays.targets);
+  for (int64_t i = 0; i < sample.answers; ++i) {
+    const auto place = static_cast<size_t>((first + i) * B + b);
+    arrays.answers[place] = 1;
+    if (shape.targets != TargetKind::kClasses) continue;
+    const int64_t answer = sample.classes[static_cast<size_t>(i)];
+    arrays.answers[place] = answer != kNotAsked;
+    arrays.classes[place] = std::max<int64_t>(answer, 0);
+  }
+}
+
+void check_samples(int64_t first, int64_t count) {
+  check_range(count, 1, kMostSamples, "the number of samples");
+  check_range(first, 0, int64_t{1} << 60, "the first sample");
+}
+
+}  // namespace
+
+SampleArrays make_arrays(const SequenceTask& task, uint64_t seed, std::span<const int64_t> samples,
+                         BatchSizes sizes) {
+  check_argument(!samples.empty(), "a batch of a task: there are no samples");
+  std::vector<TaskSample> drawn;
+  for (int64_t index : samples)
+    drawn.push_back(
+        task.sample(seed, index, sizes == BatchSizes::kShared ? samples.front() : index));
+  SampleArrays arrays{.shape = task.shape(), .samples = std::ssize(drawn)};
+  for (const TaskSample& sample : drawn) arrays.steps = std::max(arrays.steps, sample.steps);
+  arrays.first_answer = arrays.steps;
+  const auto places = static_cast<size_t>(arrays.steps * arrays.samples);
+  const bool tokens = arrays.shape.vocabulary > 0;
+  const bool classes = arrays.shape.targets == TargetKind::kClasses;
+  arrays.inputs.resize(tokens ? 0 : places * static_cast<size_t>(arrays.shape.input_width));
+  arrays.tokens.resize(tokens ? places : 0);
+  arrays.targets.resize(classes ? 0 : places * static_cast<size_t>(arrays.shape.output_width));
+  arrays.classes.resize(classes ? places : 0);
+  arrays.answers.resize(places);
+  for (int64_t b = 0; b < arrays.samples; ++b) {
+    const TaskSample& sample = drawn[static_cast<size_t>(b)];
+    copy_sample(sample, b, arrays);
+    arrays.first_answer = std::min(arrays.first_answer, sample.first_answer);
+  }
+  return arrays;
+}
+
+void write_jsonl(const SequenceTask& task, uint64_t seed, int64_t first, int64_t count,
+                 const std::function<void(std::string_view)>& write) {
+  check_samples(first, count);
+  for (int64_t index = first; index < first + count; ++index)
+    write(task.describe(seed, index).dump() + '\n');
+}
+
+void write_tensors(const SequenceTask& task, uint64_t seed, int64_t first, int64_t count,
+                   const std::filesystem::path& path) {
+  check_samples(first, count);
+  std::vector<int64_t> samples(static_cast<size_t>(count));
+  std::iota(samples.begin(), samples.end(), first);
+  const SampleArrays arrays = make_arrays(task, seed, samples, BatchSizes::kOwn);
+  const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };
+  const auto tensor = [&](const std::vector<float>& numbers, const std::vector<int64_t>& symbols,
+                          int64_t width) -> safetensors::TensorView {
+    if (numbers.empty())
+      return {safetensors::DType::kI64, {arrays.steps, arrays.samples}, bytes(symbols)};
+    return {safetensors::DType::kF32, {arrays.steps, arrays.samples, width}, bytes(numbers)};
+  };
+  safetensors::write(
+      path,
+      {{"inputs", tensor(arrays.inputs, arrays.tokens, arrays.shape.input_width)},
+       {"targets", tensor(arrays.targets, arrays.classes, arrays.shape.output_width)},
+       {"answers",
+        {safetensors::DType::kBool, {arrays.steps, arrays.samples}, bytes(arrays.answers)}}},
+      {{"seed", std::to_string(seed)},
+       {"first_sample", std::to_string(first)},
+       {"shape", config::to_json(arrays.shape).dump()}});
+}
+
+}  // namespace tessera::task

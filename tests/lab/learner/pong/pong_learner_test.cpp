@@ -1,0 +1,180 @@
+#include "lab/learner/pong/pong_learner.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "lab/learner/pong/pong_network.h"
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/train/checkpoint.h"
+#include "tessera/train/training.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::task {
+namespace {
+
+using test::message_of;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+PongTrainingConfig tiny_config(PongMemory memory) {
+  PongTrainingConfig config;
+  config.environment.size = 20;
+  config.environment.game = {.points = 1, .opponent_skill = 0.2};
+  config.environment.longest_game = 60;
+  config.agent.channels = {2};
+  config.agent.kernels = {5};
+  config.agent.paddings = {2};
+  config.agent.hidden = 4;
+  config.agent.memory = memory;
+  config.agent.slots = 1;
+  config.agent.width = 3;
+  config.agent.distilled = 2;
+  config.agent.outputs = 3;
+  config.actor_critic.rollout = 6;
+  config.train.steps = 14;
+  config.train.batch = 3;
+  config.train.learning_rate = config.train.min_learning_rate = 1e-2;
+  config.train.evaluate_batches = 2;
+  config.train.checkpoint_every = 5;
+  return config;
+}
+
+at::Tensor weights_of(const PongAgent& agent) {
+  std::vector<at::Tensor> all;
+  for (const auto& parameter : agent->parameters()) all.push_back(parameter.detach().flatten());
+  return at::cat(all);
+}
+
+/// An agent after its training.
+struct TrainedPongAgent {
+  PongAgent agent = nullptr;
+  Trained trained;
+  std::vector<PlayedGame> games;
+};
+
+TrainedPongAgent train(const PongTrainingConfig& config, const std::filesystem::path& folder,
+                       Start start = Start::kNew) {
+  PongLearner learner(config);
+  const Trained trained = tessera::train(learner, RunFolder(folder, start), nullptr, "");
+  return {learner.agent(), trained, games_of_training(folder)};
+}
+
+bool equal_games(const std::vector<PlayedGame>& a, const std::vector<PlayedGame>& b) {
+  return std::ranges::equal(a, b, [](const PlayedGame& x, const PlayedGame& y) {
+    return x.reward == y.reward && x.actions == y.actions;
+  });
+}
+
+TEST(PongTraining, AStoppedRunEndsAsAnUninterruptedOne) {
+  for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
+    const TemporaryFolder folder;
+    PongTrainingConfig config = tiny_config(memory);
+    config.train.evaluate_every = 7;
+    const TrainedPongAgent whole = train(config, folder / "whole");
+    EXPECT_GT(whole.games.size(), 2u);
+    config.train.steps = 7;  // not a step with a checkpoint of its own
+    train(config, folder / "pieces");
+    config.train.steps = 14;
+    const TrainedPongAgent pieces = train(config, folder / "pieces", Start::kResume);
+    EXPECT_TRUE(weights_of(pieces.agent).equal(weights_of(whole.agent)));
+    EXPECT_TRUE(equal_games(pieces.games, whole.games));
+    EXPECT_EQ(pieces.trained.validation, whole.trained.validation);
+  }
+}
+
+TEST(PongTraining, TheModelDirectoryHoldsTheAgent) {
+  for (const PongMemory memory : {PongMemory::kLstm, PongMemory::kStm}) {
+    const TemporaryFolder folder;
+    const TrainedPongAgent trained = train(tiny_config(memory), folder / "run");
+    const auto loaded = load_sequence_model(folder / "run/model");
+    auto& network = dynamic_cast<PongNetwork&>(*loaded);
+    EXPECT_TRUE(weights_of(network.agent).equal(weights_of(trained.agent)));
+    const at::Tensor frames = at::arange(2 * 3 * 400, at::kFloat).sin().view({2, 3, 400});
+    const at::Tensor whole = network.forward(frames);
+    EXPECT_EQ(whole.sizes(), at::IntArrayRef({2, 3, 7}));  // six actions and the value
+    const auto first = network.read(frames.slice(1, 0, 2), network.empty_state());
+    const auto last = network.read(frames.slice(1, 2), SequenceState(first.state));
+    EXPECT_TRUE(at::cat({first.outputs, last.outputs}, 1).allclose(whole));
+    EXPECT_TRUE(network.forward(frames, {}, 2).equal(whole.slice(1, 2)));
+    EXPECT_EQ(network.read(frames.slice(1, 0, 0), network.empty_state()).outputs.size(1), 0);
+    save_tensors(folder / "state.safetensors", first.state.tensors());
+    const auto restored =
+        network.state_from(TensorFile::load(folder / "state.safetensors"), network.empty_state());
+    EXPECT_TRUE(
+        network.read(frames.slice(1, 2), SequenceState(restored)).outputs.equal(last.outputs));
+    EXPECT_THROW(network.forward(at::zeros({2, 3, 399})), UsageError);
+    EXPECT_THROW(network.read(frames.slice(0, 0, 1), SequenceState(first.state)), UsageError);
+  }
+}
+
+TEST(PongTraining, ASignalSavesACheckpoint) {
+  const TemporaryFolder folder;
+  const PongTrainingConfig config = tiny_config(PongMemory::kLstm);
+  {
+    const InterruptGuard guard;
+    std::raise(SIGINT);
+    EXPECT_THROW(train(config, folder / "run"), Interrupted);
+  }
+  EXPECT_EQ(Checkpoints(folder / "run" / "checkpoints", 1).paths().size(), 1u);
+  const TrainedPongAgent resumed = train(config, folder / "run", Start::kResume);
+  EXPECT_TRUE(weights_of(resumed.agent).equal(weights_of(train(config, folder / "whole").agent)));
+}
+
+TEST(PongTraining, AnotherSeedIsAnotherRun) {
+  const TemporaryFolder folder;
+  PongTrainingConfig config = tiny_config(PongMemory::kLstm);
+  const TrainedPongAgent one = train(config, folder / "one");
+  config.train.seed += 1;
+  EXPECT_FALSE(weights_of(train(config, folder / "two").agent).equal(weights_of(one.agent)));
+}
+
+TEST(PongGames, AReplayContinuesAsTheGamesThatWereCut) {
+  PongEnvironmentConfig config;
+  config.size = 16;
+  config.game.points = 1;
+  PongGames games(config, 3, 7);
+  int64_t action = 0;
+  const auto play = [&](PongGames& which, int64_t actions) {
+    for (int64_t i = 0; i < actions; ++i, ++action)
+      which.act({action % 6, (action / 2) % 6, (action / 3) % 6});
+  };
+  play(games, 70);
+  PongGames replayed(config, 3, 7);
+  replayed.replay(games.games(), games.actions());
+  EXPECT_EQ(replayed.games(), games.games());
+  EXPECT_GT(games.games()[0], 0);
+  const int64_t now = action;
+  play(games, 30);
+  action = now;
+  play(replayed, 30);
+  EXPECT_EQ(replayed.games(), games.games());
+  EXPECT_EQ(replayed.actions(), games.actions());
+  replayed.normalisers() = games.normalisers();
+  EXPECT_TRUE(replayed.observe(true).equal(games.observe(true)));
+}
+
+TEST(PongTraining, RefusesImpossibleSettings) {
+  const auto message = [](auto change) {
+    PongTrainingConfig config = tiny_config(PongMemory::kLstm);
+    change(config);
+    return message_of<UsageError>([&] { config.check(); });
+  };
+  using Config = PongTrainingConfig;
+  EXPECT_THAT(message([](Config& c) { c.train.accumulation = 2; }), HasSubstr("accumulation is 2"));
+  EXPECT_THAT(message([](Config& c) { c.train.evaluate_batches = 0; }),
+              HasSubstr("evaluate_batches is 0"));
+  EXPECT_THAT(message([](Config& c) { c.train.batch = 0; }), HasSubstr("train.batch is 0"));
+  EXPECT_THAT(message([](Config& c) { c.environment.size = 7; }), HasSubstr("size is 7"));
+  EXPECT_THAT(message([](Config& c) { c.agent.hidden = 0; }), HasSubstr("hidden is 0"));
+  EXPECT_THAT(message([](Config& c) { c.actor_critic.rollout = 0; }), HasSubstr("rollout is 0"));
+  EXPECT_EQ(message([](Config&) {}), "");
+}
+
+}  // namespace
+}  // namespace tessera::task

@@ -1,0 +1,355 @@
+#include "lab/learner/sequence/task_learner.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tessera/base/error.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/checkpoint/model_directory.h"
+#include "tessera/model/language_model.h"
+#include "tessera/train/metrics_log.h"
+#include "tessera/train/training.h"
+#include "tests/support/temporary_folder.h"
+
+namespace tessera::task {
+namespace {
+
+using config::Json;
+using test::message_of;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+/// Copying one or two vectors of three bits with a tiny two-memory model, within a second.
+Json small_copy() {
+  return {{"task", {{"name", "copy"}, {"bits", 3}, {"max_length", 2}}},
+          {"model",
+           {{"kind", "stm"},
+            {"slots", 2},
+            {"width", 6},
+            {"distilled", 6},
+            {"readout", 8},
+            {"hidden", 12}}},
+          {"data", {{"training_samples", 16}, {"test_samples", 40}}},
+          {"train",
+           {{"steps", 60},
+            {"batch", 16},
+            {"optimizer", "adamw"},
+            {"learning_rate", 0.02},
+            {"min_learning_rate", 0.02},
+            {"weight_decay", 0},
+            {"evaluate_every", 20},
+            {"evaluate_batches", 2},
+            {"checkpoint_every", 10}}}};
+}
+
+TaskTrainingConfig config_of(const Json& json) {
+  return TaskTrainingConfig::from_json(json, "test");
+}
+
+/// A learner after its training.
+struct TrainedOnTask {
+  std::shared_ptr<TaskLearner> learner;
+  Trained trained;
+};
+
+TrainedOnTask train(const Json& json, const std::filesystem::path& folder, Start start) {
+  auto learner = std::make_shared<TaskLearner>(config_of(json));
+  Trained trained = tessera::train(*learner, RunFolder(folder, start), nullptr, "");
+  return {std::move(learner), std::move(trained)};
+}
+
+double last_training_loss(const std::filesystem::path& folder) {
+  double loss = NAN;
+  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
+    if (line.at("kind") == "step") loss = line.at("loss");
+  return loss;
+}
+
+bool equal_parameters(const SequenceModel& a, const TrainedOnTask& trained) {
+  const SequenceModel& b = trained.learner->model();
+  for (const auto& item : a.named_parameters())
+    if (!item.value().equal(b.named_parameters()[item.key()])) return false;
+  return true;
+}
+
+TEST(TaskTraining, LearnsASmallSetByHeartAndSavesTheModel) {
+  const TemporaryFolder folder;
+  Json json = small_copy();
+  json["train"]["steps"] = 250;
+  json["train"]["learning_rate"] = 0.01;
+  json["train"]["min_learning_rate"] = 0.001;
+  const TrainedOnTask trained = train(json, folder / "run", Start::kNew);
+  EXPECT_LT(last_training_loss(folder / "run"), 0.2);  // a guess costs ln 2 = 0.69
+  EXPECT_EQ(trained.trained.steps, 250);
+  // 40 test sequences of 3 or 6 bits.
+  const Metrics& test = trained.trained.test;
+  EXPECT_EQ(std::round(40 * test.at("perfect_share")), 40 * test.at("perfect_share"));
+  EXPECT_GT(test.at("accuracy"), 0.6);
+  const auto loaded = load_sequence_model(folder / "run" / "model");
+  EXPECT_TRUE(equal_parameters(*loaded, trained));
+  EXPECT_TRUE(std::filesystem::exists(folder / "run" / "manifest.json"));
+  const Json written = config::read_toml(folder / "run" / "config.toml");
+  EXPECT_EQ(written["model"]["inputs"], 5);
+  EXPECT_EQ(written["model"]["outputs"], 3);
+}
+
+TEST(TaskTraining, TokensPassAnEmbedding) {
+  const TemporaryFolder folder;
+  Json json = small_copy();
+  json["task"] = {{"name", "associative-retrieval"}, {"pairs", 2}, {"keys", 3}};
+  json["model"]["inputs"] = 6;
+  json["train"]["steps"] = 3;
+  const TrainedOnTask trained = train(json, folder / "run", Start::kNew);
+  EXPECT_EQ(trained.learner->model().kind(), "embedded");
+  EXPECT_EQ(trained.learner->model().named_parameters()["embedding"].sizes(),
+            at::IntArrayRef({14, 6}));
+  // Its own configuration file continues the run.
+  const auto again =
+      train(config::read_toml(folder / "run" / "config.toml"), folder / "run", Start::kResume);
+  EXPECT_EQ(again.trained.test, trained.trained.test);
+
+  const std::string source = folder / "run" / "model";
+  json["model"] = {{"from", source}};
+  TaskLearner further(config_of(json));
+  EXPECT_TRUE(equal_parameters(further.model(), trained));
+  json["task"]["keys"] = 4;
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(json); }),
+              HasSubstr("model.vocabulary is 14, but the task has 15"));
+}
+
+Json small_mqar(const std::string& kind) {
+  Json json = small_copy();
+  json["task"] = {{"name", "mqar"}, {"length", 12}, {"pairs", 2}, {"vocabulary", 16}};
+  json["model"] = {{"kind", kind}, {"layers", 1}, {"channels", 8}, {"heads", 2}, {"dropout", 0}};
+  return json;
+}
+
+TEST(TaskTraining, ALanguageModelAnswersWithTokens) {
+  const TemporaryFolder folder;
+  Json json = small_mqar("memory_mosaic");
+  json["train"]["steps"] = 150;
+  json["train"]["learning_rate"] = 0.03;
+  const TrainedOnTask trained = train(json, folder / "run", Start::kNew);
+  EXPECT_EQ(trained.learner->model().kind(), "memory_mosaic");
+  EXPECT_EQ(trained.learner->model().hyper_parameters()["vocabulary"], 16);
+  EXPECT_LT(last_training_loss(folder / "run"), 0.3);  // any value of the context costs ln 2
+  const auto loaded = load_sequence_model(folder / "run" / "model");
+  EXPECT_TRUE(equal_parameters(*loaded, trained));
+}
+
+// Where nothing is asked no logits are computed; the loss is that of targets that do not count.
+TEST(TaskTraining, LossAndScoreAreThoseOfTheStepsThatAreAsked) {
+  TaskLearner learner(config_of(small_mqar("gpt")));
+  auto& model = dynamic_cast<LanguageModel&>(learner.model());
+  const auto task = make_task(small_mqar("gpt")["task"]);
+  const std::vector<int64_t> samples = {0, 1, 2};
+  const TaskBatch batch = make_batch(*task, 1, samples, BatchSizes::kOwn);
+  const at::Tensor inputs = batch.inputs.t().contiguous();
+  const at::Tensor targets = batch.targets.masked_fill(batch.answers.logical_not(), -1).t();
+  const at::Tensor logits = model.logits(model.hidden(inputs)).transpose(0, 1);
+  const Metrics measured = measure(model, *task, 1, 3, 3, [](int64_t, int64_t) {});
+  EXPECT_NEAR(measured.at("loss"), model.loss(inputs, targets.contiguous()).item<double>(), 1e-5);
+  const TaskScore score = score_answers(logits, batch);
+  EXPECT_EQ(score, score_answers(logits.index({batch.answers}), batch));
+  EXPECT_EQ(score.symbols, 6);
+  EXPECT_EQ(measured.at("accuracy"), score.accuracy());
+}
+
+TEST(TaskTraining, IsMeasuredOnAnyTaskThatItsModelFits) {
+  TaskLearner learner(config_of(small_copy()));
+  const auto measured = [&](const config::Json& task) {
+    return measure(learner.model(), *make_task(task), 1, 20, 8, [](int64_t, int64_t) {});
+  };
+  const Metrics longer =
+      measured({{"name", "copy"}, {"bits", 3}, {"min_length", 5}, {"max_length", 5}});
+  EXPECT_NEAR(longer.at("wrong_per_sequence"), 15 * (1 - longer.at("accuracy")), 1e-9);
+  EXPECT_THROW(measured({{"name", "copy"}, {"bits", 4}}), UsageError);
+  EXPECT_THAT(message_of<UsageError>([&] {
+                measured({{"name", "nth-farthest"}, {"vectors", 4}, {"dimension", 2}});
+              }),
+              HasSubstr("x"));
+}
+
+// Vectors of length 1 alone are learnt; the test has both lengths.
+TEST(TaskTraining, MayPractiseOnAnotherTask) {
+  const TemporaryFolder folder;
+  Json json = small_copy();
+  json["training_task"] = {{"max_length", 1}};
+  const TrainedOnTask easier = train(json, folder / "easier", Start::kNew);
+  const TrainedOnTask same = train(small_copy(), folder / "same", Start::kNew);
+  EXPECT_FALSE(equal_parameters(easier.learner->model(), same));
+  // Both are measured on both lengths: a wrong bit in 40 sequences is as many of all bits in both.
+  const auto bits = [](const Metrics& test) {
+    return test.at("wrong_per_sequence") / (1 - test.at("accuracy"));
+  };
+  EXPECT_NEAR(bits(easier.trained.test), bits(same.trained.test), 1e-9);
+}
+
+// From 1 to 4 vectors in 30 updates, each length as long as the others; then those of the task.
+TEST(TaskTraining, MayBeginWithSmallSizes) {
+  Json json = small_copy();
+  json["task"]["max_length"] = 4;
+  json["training_task"] = {{"max_length", 1}};
+  json["data"]["growing_steps"] = 30;
+  const TaskTrainingConfig config = config_of(json);
+  const auto longest = [&](int64_t step) { return config.training_task_at(step)["max_length"]; };
+  EXPECT_EQ(longest(0), 1);
+  EXPECT_EQ(longest(9), 1);
+  EXPECT_EQ(longest(10), 2);
+  EXPECT_EQ(longest(29), 3);
+  EXPECT_EQ(longest(30), 4);
+  EXPECT_EQ(longest(1'000'000), 4);
+  const auto steps_of = [&](int64_t step) {
+    return make_task(config.training_task_at(step))->sample(1, 0).steps;
+  };
+  EXPECT_EQ(steps_of(0), 2 * 1 + 2);
+}
+
+TEST(TaskTraining, ARunInPiecesIsTheWholeRun) {
+  const TemporaryFolder folder;
+  const auto growing_copy = [] {
+    Json json = small_copy();
+    json["training_task"] = {{"max_length", 1}};
+    json["data"]["growing_steps"] = 30;
+    return json;
+  };
+  const TrainedOnTask whole = train(growing_copy(), folder / "whole", Start::kNew);
+  Json json = growing_copy();
+  json["train"]["steps"] = 25;
+  train(json, folder / "pieces", Start::kNew);
+  json["train"]["steps"] = 60;
+  const TrainedOnTask pieces = train(json, folder / "pieces", Start::kResume);
+  EXPECT_TRUE(equal_parameters(pieces.learner->model(), whole));
+  EXPECT_EQ(pieces.trained.test, whole.trained.test);
+}
+
+TEST(TaskTraining, ASignalLeavesARunThatGoesOn) {
+  const TemporaryFolder folder;
+  {
+    const InterruptGuard guard;
+    std::raise(SIGINT);
+    EXPECT_THROW(train(small_copy(), folder / "run", Start::kNew), Interrupted);
+  }
+  EXPECT_EQ(train(small_copy(), folder / "run", Start::kResume).trained.steps, 60);
+}
+
+TEST(TaskTraining, ARunGoesOnOnlyAsItBegan) {
+  const TemporaryFolder folder;
+  Json json = small_copy();
+  json["train"]["steps"] = 2;
+  train(json, folder / "run", Start::kNew);
+  json["train"]["learning_rate"] = 0.03;
+  EXPECT_THAT(message_of<UsageError>([&] { train(json, folder / "run", Start::kResume); }),
+              HasSubstr("train.learning_rate = 0.02, now it is 0.03"));
+}
+
+TEST(TaskTraining, GoesOnFromAModel) {
+  const TemporaryFolder folder;
+  const TrainedOnTask first = train(small_copy(), folder / "first", Start::kNew);
+  Json longer = small_copy();
+  longer["task"]["max_length"] = 3;  // of the same widths
+  const std::string source = folder / "first" / "model";
+  longer["model"] = {{"from", source}};
+  TaskLearner learner(config_of(longer));
+  EXPECT_TRUE(equal_parameters(learner.model(), first));
+  EXPECT_EQ(learner.configuration()["model"]["from"], source);
+
+  Json same = longer;
+  same["model"]["width"] = 6;
+  EXPECT_NO_THROW(config_of(same));
+  Json wider = longer;
+  wider["model"]["width"] = 7;
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(wider); }),
+              HasSubstr("model.width is 7, the model in"));
+  Json others = longer;
+  others["task"]["bits"] = 4;
+  EXPECT_THAT(message_of<UsageError>([&] { config_of(others); }),
+              HasSubstr("model.outputs is 3, but the task has 4"));
+}
+
+TEST(TaskTraining, EndsWhenTheLossIsLowEnough) {
+  const TemporaryFolder folder;
+  Json json = small_copy();
+  json["train"]["stop_loss"] = 5;  // any
+  EXPECT_EQ(train(json, folder / "run", Start::kNew).trained.steps, 20);
+}
+
+TEST(TaskTraining, NamesTheNestedKeyThatDiffers) {
+  const TemporaryFolder folder;
+  Json json = small_copy();
+  json["train"]["steps"] = 2;
+  train(json, folder / "run", Start::kNew);
+  json["model"]["alpha1"] = {{"value", 0.5}};
+  EXPECT_THAT(message_of<UsageError>([&] { train(json, folder / "run", Start::kResume); }),
+              HasSubstr("model.alpha1.value = 0.0, now it is 0.5"));
+}
+
+TEST(TaskTrainingConfig, RefusesWhatMakesNoTraining) {
+  const auto refusal = [](auto change) {
+    Json json = small_copy();
+    change(json);
+    return message_of<UsageError>([&] { config_of(json); });
+  };
+  EXPECT_EQ(refusal([](Json&) {}), "");
+  EXPECT_THAT(refusal([](Json& json) { json["models"] = 1; }), HasSubstr("did you mean 'model'?"));
+  EXPECT_THAT(refusal([](Json& json) { json["task"] = 5; }), HasSubstr("task is 5"));
+  EXPECT_THAT(refusal([](Json& json) { json["task"]["name"] = "copi"; }), HasSubstr("'copy'"));
+  EXPECT_THAT(refusal([](Json& json) { json["task"]["bit"] = 4; }), HasSubstr("'bits'"));
+  EXPECT_THAT(refusal([](Json& json) { json["model"] = Json::object(); }), HasSubstr("'kind'"));
+  EXPECT_THAT(refusal([](Json& json) { json["model"]["kind"] = "gpt"; }),
+              HasSubstr("does not read vectors"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json = small_mqar("gpt");
+                json["model"]["vocabulary"] = 17;
+              }),
+              HasSubstr("model.vocabulary is 17, but the task has 16"));
+  EXPECT_THAT(refusal([](Json& json) { json["model"]["inputs"] = 34; }),
+              HasSubstr("model.inputs is 34, but the task has 5"));
+  EXPECT_THAT(refusal([](Json& json) { json["model"]["outputs"] = 34; }),
+              HasSubstr("model.outputs is 34, but the task has 3"));
+  EXPECT_THAT(refusal([](Json& json) { json["model"]["width"] = 0; }), HasSubstr("model.width"));
+  EXPECT_THAT(refusal([](Json& json) { json["data"]["training_samples"] = 15; }),
+              HasSubstr("at least train.batch"));
+  EXPECT_THAT(refusal([](Json& json) { json["data"]["test_samples"] = 0; }),
+              HasSubstr("data.test_samples"));
+  EXPECT_EQ(refusal([](Json& json) { json["training_task"] = {{"max_length", 1}}; }), "");
+  EXPECT_THAT(refusal([](Json& json) {
+                json["training_task"] = {{"bits", 4}};
+              }),
+              HasSubstr("other widths"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json["training_task"] = {{"max_length", "short"}};
+                json["data"]["growing_steps"] = 5;
+              }),
+              HasSubstr("training_task.max_length is \"short\", expected a whole number"));
+  EXPECT_THAT(refusal([](Json& json) { json["data"]["growing_steps"] = -1; }),
+              HasSubstr("data.growing_steps"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json["training_task"] = {{"name", "copy"}};
+              }),
+              HasSubstr("without a name"));
+  EXPECT_THAT(refusal([](Json& json) { json["train"]["sample_every"] = 3; }),
+              HasSubstr("train.sample_every"));
+}
+
+// A bit and a class in percent of them; trivial scores are in the unit of the first metric.
+TEST(TaskLearner, ShowsThePapersMetricFirst) {
+  const auto first = [](const char* task) {
+    return shown_metrics(*make_task({{"name", task}})).front();
+  };
+  EXPECT_EQ(first("copy").name, "wrong_per_sequence");
+  EXPECT_EQ(first("convex-hull").factor, 100);
+  EXPECT_EQ(first("three-moons").name, "mean_absolute_error");
+  EXPECT_EQ(TaskLearner(config_of(small_copy())).trivial_scores().front().value, 2.25);
+  Json retrieval = small_copy();
+  retrieval["task"] = {{"name", "associative-retrieval"}, {"pairs", 2}, {"keys", 3}};
+  retrieval["model"]["inputs"] = 6;
+  EXPECT_EQ(TaskLearner(config_of(retrieval)).trivial_scores().front().value, 10);
+}
+
+}  // namespace
+}  // namespace tessera::task
