@@ -40,7 +40,19 @@ TEST(AtomicFile, AppearsWholeOrNotAtAll) {
   file.commit();
   EXPECT_EQ(read_file(path), "new content");
   EXPECT_EQ(entries(folder.path()), 1u);
-  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0644));
+}
+
+TEST(AtomicFileDeathTest, IsForThoseWhomTheUmaskLetsReadIt) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process of its own
+  const TemporaryFolder folder;
+  EXPECT_EXIT(
+      {
+        ::umask(027);
+        write_file(folder / "file", "text");
+        const auto found = std::filesystem::status(folder / "file").permissions();
+        std::_Exit(found == std::filesystem::perms(0640) ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(AtomicFile, CreatesItsFolderAndNamesWhatCannotBeWritten) {

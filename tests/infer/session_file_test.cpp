@@ -83,6 +83,13 @@ TEST(SessionFile, RefusesWhatDoesNotFit) {
   NamedTensors tensors(file.tensors.begin(), file.tensors.end());
   save_tensors(folder / "hostile.safetensors", tensors, file.metadata);
   EXPECT_THROW(StreamingSession::load(*model, folder / "hostile.safetensors"), DataError);
+  for (const char* name : {"reading", "eviction"}) {
+    file = TensorFile::load(path);
+    file.metadata[name] = "backwards";
+    save_tensors(folder / "hostile.safetensors", {file.tensors.begin(), file.tensors.end()},
+                 file.metadata);
+    EXPECT_THROW(StreamingSession::load(*model, folder / "hostile.safetensors"), DataError) << name;
+  }
 }
 
 TEST(SessionFile, AFileOfVersion01GoesOnOnceItHasReadAToken) {

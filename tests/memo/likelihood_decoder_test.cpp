@@ -184,6 +184,15 @@ TEST(LikelihoodDecoder, WhatWasStoredWithEachLengthByHand) {
   EXPECT_NEAR(found[0].tokens[0].second + found[0].tokens[1].second, 1, 1e-12);
 }
 
+TEST(LikelihoodDecoder, WhatWasStoredWithALengthMayBeLessLikelyThanAnyNumber) {
+  const LikelihoodDecoder decoder({1, 1}, 0.01, 0.01);
+  const std::vector<double> uniform(2, std::log(0.5));
+  const auto found = decoder.by_length(scores_of({2, 4}, {0, 0, 1.5f, 1.5f}), uniform);
+  ASSERT_EQ(found.size(), 2u);
+  for (const auto& stored : found)
+    for (const auto& [token, share] : stored.tokens) EXPECT_EQ(share, 0.5) << token;
+}
+
 TEST(LikelihoodDecoder, SeveralTokensOfOneWindowShareEqually) {
   const LikelihoodDecoder decoder({1, 1, 1, 1}, 0.1, 0.01);
   const std::vector<double> uniform(4, std::log(0.25));

@@ -174,6 +174,14 @@ TEST(Gpt, AConfigurationThatDoesNotNamePositionsHasLearnedOnes) {
   EXPECT_EQ(model->hyper_parameters().at("positions"), "learned");
 }
 
+TEST(Gpt, AStateThatItRefusesStaysAsItWas) {
+  Gpt four(small_gpt(Positions::kRotary, 2, 12)), two(small_gpt(Positions::kRotary, 1, 12));
+  const at::Tensor tokens = at::ones({1, 3}, at::kLong);
+  SequenceState state = four.read(tokens, four.empty_state()).state;
+  EXPECT_THROW(two.read(tokens, std::move(state)), UsageError);
+  EXPECT_NO_THROW(four.read(tokens, std::move(state)));
+}
+
 TEST(Gpt, RefusesRotaryPositionsOfHeadsWithAnOddWidth) {
   EXPECT_THROW(Gpt(small_gpt(Positions::kRotary, 4, 12)), UsageError);
   EXPECT_NO_THROW(Gpt(small_gpt(Positions::kAlibi, 4, 12)));

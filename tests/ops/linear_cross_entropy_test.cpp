@@ -106,6 +106,13 @@ TEST(LinearCrossEntropy, NothingToCountIsZero) {
   EXPECT_EQ(hidden.grad().abs().max().item<float>(), 0);
 }
 
+TEST(LinearCrossEntropy, HasNoSecondDerivatives) {
+  const at::Tensor hidden = at::randn({2, 3}).requires_grad_(true);
+  const at::Tensor loss =
+      linear_cross_entropy(hidden, at::randn({5, 3}), 1, at::ones({2}, at::kLong));
+  EXPECT_THROW(loss.backward({}, /*keep_graph=*/true, /*create_graph=*/true), c10::Error);
+}
+
 TEST(LinearCrossEntropy, RefusesBadArguments) {
   const at::Tensor hidden = at::randn({2, 3}), embedding = at::randn({5, 3});
   const auto targets = [](int64_t a, int64_t b) { return at::tensor({a, b}); };

@@ -61,6 +61,16 @@ def test_a_stopped_training_goes_on(config, tmp_path):
     assert len(told) == len(set(told))
 
 
+def test_rows_behind_the_checkpoint_of_a_killed_run_are_not_told(config, tmp_path):
+    out = tmp_path / "run"
+    tessera.train(config, out=out)
+    with (out / "metrics.jsonl").open("a") as log:
+        log.write(json.dumps({"step": 1000, "kind": "step", "elapsed_seconds": 1.0, "loss": 1.0}) + "\n")
+    rows = []
+    tessera.train(config, {"train.steps": 25}, out=out, resume=True, progress=rows.append)
+    assert {row["step"] for row in rows} <= set(range(20, 26)) and rows[-1]["step"] == 25
+
+
 def test_runs_a_study(tmp_path):
     study = tessera.study("scaling-laws/fig1", quick=True, out=tmp_path / "study")
     assert study.tables["results"][0].keys() >= {"series", "x", "y"}

@@ -122,7 +122,7 @@ void run_stories(const StoryOptions& options) {
 void add_stories(Verb& data) {
   auto options = std::make_shared<StoryOptions>();
   Verb& verb = data.verb("stories", "Generated stories for children, and questions about them");
-  verb.option(
+  const Option out = verb.option(
       "--out", options->out,
       "Folder for train.txt, valid.txt and questions.jsonl; without it stories are printed");
   verb.option("--seed", options->seed, "Random seed of the stories");
@@ -133,8 +133,12 @@ void add_stories(Verb& data) {
   verb.option("--words", options->sizes.words, "Instead: stories until they have so many words")
       .at_least(1)
       .excludes(stories);
-  verb.option("--valid", options->sizes.validation, "Stories to validate on").at_least(0);
-  verb.option("--questions", options->sizes.questions, "Questions of each kind").at_least(0);
+  verb.option("--valid", options->sizes.validation, "Stories to validate on")
+      .at_least(0)
+      .needs(out);
+  verb.option("--questions", options->sizes.questions, "Questions of each kind")
+      .at_least(0)
+      .needs(out);
   verb.run([options] { run_stories(*options); });
 }
 

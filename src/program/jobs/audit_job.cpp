@@ -1,5 +1,6 @@
 #include "program/jobs/audit_job.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tessera/data/text_source.h"
@@ -13,14 +14,16 @@ using config::Json;
 std::vector<Audit::Audited> audited(const store::MemoStore& store, const store::StoreReader& reader,
                                     const std::vector<std::string>& paths,
                                     const OnProgress& on_progress) {
+  std::map<std::string, std::string> ids;  // of the documents, by their digests
+  for (const auto& document : store.ledger().documents())
+    ids[store.ledger().details(document).digest] = document.id;
   std::vector<Audit::Audited> texts;
   for (const std::string& path : paths)
     TextSource::from_path(path).for_each([&](const std::string& name, std::string_view text) {
       Audit::Audited& one = texts.emplace_back();
       one.name = name;
-      const std::string digest = store::text_digest(text);
-      for (const auto& document : store.ledger().documents())
-        if (store.ledger().details(document).digest == digest) one.document = document.id;
+      if (const auto known = ids.find(store::text_digest(text)); known != ids.end())
+        one.document = known->second;
       one.audit = store::audit_text(store, reader, text, [&](int64_t done) {
         on_progress(done, std::max(done, std::ssize(text)));
       });

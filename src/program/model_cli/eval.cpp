@@ -79,8 +79,20 @@ std::unique_ptr<task::SequenceTask> task_of(const EvalArguments& options) {
   return task::make_task(options.task, settings);
 }
 
+void refuse_what_is_for_texts(const EvalArguments& options) {
+  jobs::Evaluate plain;
+  plain.data = options.job.data;
+  const bool as_ever = config::to_json(options.job) == config::to_json(plain);
+  if (!as_ever || !options.store.empty() || !options.per_position.empty() ||
+      options.placement.weights || options.placement.pairs)
+    throw UsageError(
+        "samples of a task are read whole, by the model alone: leave out --store, --per-position, "
+        "--weights, --pairs, --suffix, --reading, --stride and --batch");
+}
+
 /// A model that reads vectors, or tokens that are no text.
 void run_eval_on_task(const EvalArguments& options) {
+  refuse_what_is_for_texts(options);
   const auto task = task_of(options);
   const at::Device device = named_device(options.placement.device);
   const auto model = load_sequence_model(options.model);

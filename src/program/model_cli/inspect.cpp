@@ -31,7 +31,7 @@ constexpr size_t kSnippetTokens = 6;  // shown before the place of a memory
 
 struct InspectArguments {
   std::string model, file, page, device = "cpu";
-  jobs::Inspect job;
+  jobs::Inspect job = {.options = {.memories = 10}};
   bool json = false, slots = false;
 };
 
@@ -232,6 +232,13 @@ void write_page(const InspectArguments& options, const ModelFolder& folder) {
 }
 
 void run_inspect(InspectArguments& options) {
+  jobs::Inspect plain = InspectArguments().job;
+  plain.text = options.job.text;
+  if ((options.slots || !options.page.empty()) &&
+      config::to_json(options.job) != config::to_json(plain))
+    throw UsageError(
+        "--page and --slots are about every token of the text: leave out --position, --token, "
+        "--memories and --alternatives");
   const ModelFolder folder = ModelFolder::load(
       options.model, {.weights = ops::WeightType::kFloat32, .device = options.device});
   jobs::Inspect& job = options.job;
@@ -250,7 +257,6 @@ void run_inspect(InspectArguments& options) {
 
 void add_inspect(Verb& program) {
   auto options = std::make_shared<InspectArguments>();
-  options->job.options.memories = 10;
   Verb& verb = program.verb(std::string(jobs::Inspect::kName), std::string(jobs::Inspect::kHelp));
   verb.option("--model", options->model, "Model directory").required();
   verb.option("--device", options->device, kDeviceHelp);

@@ -20,7 +20,7 @@ struct StudyArguments {
   std::string id, out;
   bool list = false, json = false, quick = false, paper = false;
   bool png = false, pdf = false;
-  uint64_t seed = 1;
+  int64_t seed = 1;  // config.toml holds 63 bits
   std::vector<std::string> settings;
 };
 
@@ -110,7 +110,7 @@ void add_study(Verb& program) {
   verb.flag("--paper", options->paper, "The paper's own set-up").excludes(quick);
   verb.option("--out", options->out,
               "Folder for the results; without it, runs/ID, runs/ID-quick or runs/ID-paper");
-  verb.option("--seed", options->seed, "Random seed");
+  verb.option("--seed", options->seed, "Random seed").at_least(0);
   verb.option("--set", options->settings, "Override a setting: key=value");
   verb.flag("--png", options->png, "Write each picture as PNG, too (needs rsvg-convert)");
   verb.flag("--pdf", options->pdf, "Write each picture as PDF, too (needs rsvg-convert)");

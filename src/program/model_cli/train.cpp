@@ -46,11 +46,21 @@ Start start_of(const TrainArguments& options, int64_t attempt = 0) {
   return options.resume || (attempt > 0 && began) ? Start::kResume : Start::kNew;
 }
 
+/// A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:=,";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
 /// The command line without --resume: what makes the whole run.
 std::string command_of(const TrainArguments& options) {
-  std::string command = fmt::format("tessera train {}", options.config);
-  for (const auto& setting : options.settings) command += fmt::format(" --set '{}'", setting);
-  return command + fmt::format(" --out {}", options.out);
+  std::string command = "tessera train " + quoted(options.config);
+  for (const auto& setting : options.settings) command += " --set " + quoted(setting);
+  return command + " --out " + quoted(options.out);
 }
 
 /// Calls `work`; where a signal stops it, adds how to continue.

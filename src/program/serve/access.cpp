@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/beast/core/string.hpp>
 
 #include "program/serve/api_error.h"
 #include "tessera/base/error.h"
@@ -12,6 +13,8 @@
 
 namespace tessera::serve {
 namespace {
+
+namespace beast = boost::beast;
 
 constexpr uint64_t kMostKeyBytes = 1 << 20;
 
@@ -34,6 +37,13 @@ std::string without_port(const std::string& host) {
   return host.substr(0, host.find(':'));
 }
 
+/// KEY of "Authorization: Bearer KEY"; empty where there is none.
+std::string given_key(const Request& request) {
+  const std::string scheme = "Bearer ", header = request.header("Authorization");
+  const bool given = beast::iequals(header.substr(0, scheme.size()), scheme);
+  return given ? header.substr(scheme.size()) : "";
+}
+
 bool is_address(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> address;
   return ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
@@ -48,8 +58,8 @@ Access::Access(const AccessOptions& options) : options_(options) {
 
 bool Access::is_own_host(const std::string& host) const {
   const std::string name = without_port(host);
-  return is_address(name) || name == "localhost" ||
-         std::find(options_.hosts.begin(), options_.hosts.end(), name) != options_.hosts.end();
+  const auto is_named = [&](const std::string& known) { return beast::iequals(known, name); };
+  return is_address(name) || is_named("localhost") || std::ranges::any_of(options_.hosts, is_named);
 }
 
 bool Access::is_own_origin(const Request& request) const {
@@ -60,9 +70,7 @@ bool Access::is_own_origin(const Request& request) const {
 }
 
 bool Access::has_key(const Request& request) const {
-  const std::string header = request.header("Authorization");
-  const std::string given =
-      digest_of(header.starts_with("Bearer ") ? header.substr(std::size("Bearer ") - 1) : "");
+  const std::string given = digest_of(given_key(request));
   bool found = false;
   for (const auto& key : digests_) found |= are_equal(key, given);
   return found;
@@ -91,7 +99,7 @@ std::optional<Response> Access::refusal(const Request& request) const {
 }
 
 std::string Access::asker_of(const Request& request) const {
-  return has_key(request) ? request.header("Authorization") : request.client;
+  return has_key(request) ? "key " + given_key(request) : request.client;
 }
 
 void Access::add_headers(const Request& request, Response& response) const {

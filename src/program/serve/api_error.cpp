@@ -65,4 +65,9 @@ Response ApiError::response() const {
   return response;
 }
 
+ApiError given_up() {
+  return ApiError(503, "the answer was given up: nobody waits for it, or its time is over")
+      .with_code("timeout");
+}
+
 }  // namespace tessera::serve

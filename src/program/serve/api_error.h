@@ -39,6 +39,9 @@ class ApiError : public std::runtime_error {
   int retry_after_ = 0;
 };
 
+/// Of an answer that nobody waits for any more.
+ApiError given_up();
+
 /// What became of a request that was not answered because of this exception: an unknown document is
 /// status 404, another mistake of the caller's (UsageError) 400; anything else is 500, with a
 /// number under which the log says what happened.

@@ -132,10 +132,10 @@ tcp::acceptor listening(asio::io_context& io, const HttpOptions& options) {
 
 class HttpServer::Implementation {
  public:
-  Implementation(const HttpOptions& options, Guard guard, Handler handler)
+  Implementation(const HttpOptions& options, Guard guard, Answer answer)
       : options_(options),
         guard_(std::move(guard)),
-        handler_(std::move(handler)),
+        answer_(std::move(answer)),
         connections_(kArrivingBodies * (kHeadBytes + static_cast<size_t>(options.body_bytes))),
         tls_(tls_of(options)),
         acceptor_(listening(io_, options)),
@@ -186,7 +186,7 @@ class HttpServer::Implementation {
 
   HttpOptions options_;
   Guard guard_;
-  Handler handler_;
+  Answer answer_;
   int64_t most_connections_ = most_sockets();
   Connections connections_;
   bool stopping_ = false;
@@ -325,7 +325,7 @@ asio::awaitable<error_code> HttpServer::Implementation::read_body(Stream& stream
 
 asio::awaitable<Response> HttpServer::Implementation::answer_of(Request request) {
   try {
-    co_return handler_(request);
+    co_return answer_(std::move(request));
   } catch (...) {
     co_return as_api_error(std::current_exception()).response();
   }
@@ -426,8 +426,8 @@ asio::awaitable<void> HttpServer::Implementation::leave(Stream& stream, Connecti
         co_await beast::get_lowest_layer(stream).async_read_some(room, into(error)));
 }
 
-HttpServer::HttpServer(const HttpOptions& options, Guard guard, Handler handler)
-    : server_(std::make_unique<Implementation>(options, std::move(guard), std::move(handler))) {}
+HttpServer::HttpServer(const HttpOptions& options, Guard guard, Answer answer)
+    : server_(std::make_unique<Implementation>(options, std::move(guard), std::move(answer))) {}
 HttpServer::~HttpServer() = default;
 
 int HttpServer::port() const {

@@ -35,10 +35,11 @@ class HttpServer {
  public:
   /// Looks at a request before its body is read: an answer refuses it.
   using Guard = std::function<std::optional<Response>(const Request&)>;
+  using Answer = std::function<Response(Request)>;
 
   /// Opens the port. Throws SystemError where it cannot be had ("127.0.0.1:8080: is in use") and
   /// DataError where the certificate or its key cannot be used.
-  HttpServer(const HttpOptions& options, Guard guard, Handler handler);
+  HttpServer(const HttpOptions& options, Guard guard, Answer answer);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

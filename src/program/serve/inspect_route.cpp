@@ -1,4 +1,6 @@
+#include <chrono>
 #include <future>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "program/model_jobs/model_jobs.h"
@@ -19,17 +21,33 @@ TokenIds text_of(const ServedModel& model, const Fields& fields) {
   return encoded_text(model, fields.required_text("text"), SpecialTokens::kRecognised, "text");
 }
 
+/// What is inspected, and where the answer goes. The engine may still have it when the client has
+/// hung up.
+struct Inspection {
+  jobs::Inspect job;
+  ModelFolder folder;
+  TokenIds text;
+  std::promise<jobs::Inspect::Answer> answer = {};
+};
+
 /// On the engine's thread, between two tokens of the texts that are being written.
 jobs::Inspect::Answer inspect_now(Engine& engine, const std::string& client,
-                                  const jobs::Inspect& job, const ModelFolder& folder,
-                                  const TokenIds& text) {
-  std::promise<jobs::Inspect::Answer> promise;
+                                  const std::shared_ptr<Inspection>& inspection,
+                                  const ServedStore::Unwanted& unwanted) {
+  constexpr auto kLookForClient = std::chrono::milliseconds(20);
   EngineRequest work;
   work.client = client;
-  work.calls.push_back({[&] { promise.set_value(job.run(folder, text)); }});
-  work.on_failure = [&](std::exception_ptr error) { promise.set_exception(error); };
+  work.calls.push_back({[inspection] {
+    inspection->answer.set_value(inspection->job.run(inspection->folder, inspection->text));
+  }});
+  work.on_failure = [inspection](std::exception_ptr error) {
+    inspection->answer.set_exception(error);
+  };
+  auto answer = inspection->answer.get_future();
   const auto ticket = engine.submit(std::move(work));
-  return promise.get_future().get();
+  while (answer.wait_for(kLookForClient) != std::future_status::ready)
+    if (unwanted()) throw given_up();
+  return answer.get();
 }
 
 Response inspect_text(Service& service, const Request& request) {
@@ -54,9 +72,11 @@ Response inspect_text(Service& service, const Request& request) {
   std::erase_if(known, [](const config::Field& field) { return field.name == "text"; });
   fields.read(known);
   encoded_text(model, job.token, SpecialTokens::kRecognised, "token");  // refuses what it cannot
-  const ModelFolder folder{model.model, model.tokenizer, model.slot_readers};
+  const auto inspection = std::make_shared<Inspection>(
+      Inspection{job, ModelFolder{model.model, model.tokenizer, model.slot_readers}, text});
   Json json = {{"model", model.name}};
-  json.update(inspect_now(*model.engine, request.asker, job, folder, text).json());
+  json.update(
+      inspect_now(*model.engine, request.asker, inspection, service.unwanted(request)).json());
   return json_response(json);
 }
 

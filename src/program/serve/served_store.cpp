@@ -114,9 +114,7 @@ void ServedStore::read(const std::function<void(const Snapshot&)>& use, const Un
       return use(reader.snapshot());
     } catch (const Interrupted&) {
       if (retired_) throw replaced();
-      if (unwanted && unwanted())
-        throw ApiError(503, "the answer was given up: nobody waits for it, or its time is over")
-            .with_code("timeout");
+      if (unwanted && unwanted()) throw given_up();
     }
   }
   throw ApiError(503, "documents are forgotten faster than this answer can be found; ask again")

@@ -82,7 +82,7 @@ Server::Server(Service& service, const ServerOptions& options, OnAnswer on_answe
       router_(routes_of(service)),
       http_(
           http_options(options), [this](const Request& request) { return refusal(request); },
-          [this](const Request& request) { return answer(request); }) {
+          [this](Request request) { return answer(std::move(request)); }) {
   for (const web::WebFile& file : web::web_files()) access_.open(file.path);
 }
 
@@ -94,6 +94,7 @@ void Server::stop() {
 std::optional<Response> Server::refusal(const Request& request) {
   auto refused = access_.refusal(request);
   if (!refused) return refused;
+  access_.add_headers(request, *refused);
   const auto answered = std::make_shared<Answered>(*this, request);
   answered->status = refused->status;
   refused->until_sent = answered;

@@ -40,12 +40,12 @@ Response tokenize(const Service& service, const Request& request) {
   const ServedModel& model = *found;
   const std::string text = fields.required_text("prompt");
   const auto tokens = encoded_text(model, text, SpecialTokens::kRecognised, "prompt");
-  Json shown = Json::array();
-  if (fields.boolean("return_token_strs", false))
-    for (const int64_t token : tokens) shown.push_back(model.shown(token));
   Json json = {{"tokens", tokens}, {"count", tokens.size()}, {"max_model_len", nullptr}};
   if (const auto longest = model.engine->longest_text()) json["max_model_len"] = *longest;
-  if (!shown.empty()) json["token_strs"] = shown;
+  if (fields.boolean("return_token_strs", false)) {
+    json["token_strs"] = Json::array();
+    for (const int64_t token : tokens) json["token_strs"].push_back(model.shown(token));
+  }
   return json_response(json);
 }
 

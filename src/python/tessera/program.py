@@ -114,10 +114,8 @@ def train(
     Raises UsageError, DataError or RuntimeError with the program's message.
     """
     folder = Path(out)
-    log = folder / "metrics.jsonl"
-    known = log.stat().st_size if resume and log.exists() else 0
     arguments = ["train", os.fspath(config), "--out", str(folder), *_settings(settings)]
-    _run([*arguments, *(["--resume"] if resume else [])], _NewLines(log, known, progress))
+    _run([*arguments, *(["--resume"] if resume else [])], _NewLines(folder / "metrics.jsonl", progress))
     return Run(folder)
 
 
@@ -141,23 +139,32 @@ def study(
 
 
 class _NewLines:
-    """Calls `progress` with each whole line that a file of JSON lines has gained."""
+    """Calls `progress` with each whole line that a run's metrics.jsonl gains.
 
-    def __init__(
-        self, path: Path, known: int, progress: Callable[[dict[str, Any]], object] | None
-    ) -> None:
-        self._path, self._known, self._progress = path, known, progress
+    A run that begins or goes on writes that file anew, with those lines first that stay.
+    """
+
+    def __init__(self, path: Path, progress: Callable[[dict[str, Any]], object] | None) -> None:
+        self._path, self._progress = path, progress
+        self._before = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        self._file, self._place, self._lines = -1, 0, 0
 
     def __call__(self) -> None:
         if self._progress is None or not self._path.exists():
             return
         with self._path.open("rb") as file:
-            file.seek(self._known)
+            number = os.fstat(file.fileno()).st_ino
+            if number != self._file:
+                self._file, self._place, self._lines = number, 0, 0
+            file.seek(self._place)
             for line in file:
                 if not line.endswith(b"\n"):
                     break
-                self._known += len(line)
-                self._progress(json.loads(line))
+                was_there = self._before[self._lines : self._lines + 1] == [line]
+                self._place += len(line)
+                self._lines += 1
+                if not was_there:
+                    self._progress(json.loads(line))
 
 
 def _settings(settings: Mapping[str, Any] | None) -> list[str]:
@@ -180,7 +187,12 @@ def _program() -> str:
 def _run(arguments: list[str], look: Callable[[], None]) -> None:
     """Runs the program, and look() again and again meanwhile; its messages go to sys.stderr."""
     process = subprocess.Popen(
-        [_program(), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
+        [_program(), *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,  # Ctrl-C reaches it once, from here; a second signal would end it unsaved
     )
     messages: list[str] = []
     reader = threading.Thread(target=_pass_on, args=(process, messages))

@@ -53,12 +53,21 @@ bool is_still(const std::filesystem::path& path, int descriptor) {
 
 }  // namespace
 
+mode_t by_umask(mode_t permissions) {
+  static const mode_t mask = [] {  // which can only be read by setting it
+    const mode_t found = ::umask(077);
+    ::umask(found);
+    return found;
+  }();
+  return permissions & ~mask;
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   create_folders(path_.parent_path());
   temporary_ = path_.native() + std::string(kUnfinished) + "XXXXXX";
   descriptor_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (descriptor_ < 0) throw SystemError(path_.native(), "create", errno);
-  ::fchmod(descriptor_, 0644);
+  ::fchmod(descriptor_, by_umask(0666));
 }
 
 AtomicFile::~AtomicFile() {

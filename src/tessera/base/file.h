@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -9,9 +11,14 @@
 
 namespace tessera {
 
+/// These permissions of a new file or folder, less those that the process's umask takes, as it was
+/// when this was first asked.
+mode_t by_umask(mode_t permissions);
+
 /// A file that appears whole or not at all: bytes go to a temporary name beside `path`; commit()
 /// syncs them and renames. Destroyed without commit(), it leaves no trace but the folder, which is
-/// made where it is missing. Every member throws SystemError (disk full, no permission).
+/// made where it is missing. Who may read it is as the process's umask has it. Every member throws
+/// SystemError (disk full, no permission).
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);

@@ -6,7 +6,8 @@ namespace tessera {
 
 /// While one lives, Ctrl-C (SIGINT) and SIGTERM set a flag instead of ending the program, so that a
 /// long job can save first; a second signal ends the program at once. Of guards that live together,
-/// nested or in several threads, the first sets the signals up and the last puts them back.
+/// nested or in several threads, the first sets the signals up; after the last they end the
+/// program.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tessera/data/utf8.h"
 
 namespace tessera {
 
 std::string bytes_of(const Tokenizer& tokenizer, int64_t token) {
+  if (!std::in_range<int32_t>(token)) return {};
   const auto id = static_cast<int32_t>(token);
   return tokenizer.has_token(id) ? std::string(tokenizer.token_bytes(id)) : std::string();
 }

@@ -26,12 +26,22 @@ constexpr uint64_t kMostKeyBytes = 1 << 20;
 /// What was asked is not answered by all hosts that were there; those that are left are asked.
 struct Again {};
 
-/// Runs call(0), call(1), … at the same time.
+/// Runs call(0), call(1), … at the same time; what each threw, or null.
 template <typename Call>
-void at_once(size_t count, const Call& call) {
+std::vector<std::exception_ptr> at_once(size_t count, const Call& call) {
+  std::vector<std::exception_ptr> failures(count);
+  const auto run = [&](size_t i) {
+    try {
+      call(i);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
   std::vector<std::jthread> threads;
-  for (size_t i = 1; i < count; ++i) threads.emplace_back([&call, i] { call(i); });
-  if (count > 0) call(0);
+  for (size_t i = 1; i < count; ++i) threads.emplace_back(run, i);
+  if (count > 0) run(0);
+  threads.clear();  // joins them
+  return failures;
 }
 
 }  // namespace
@@ -45,6 +55,13 @@ struct StoresOfHosts::Part {
   bool changed = false;  // its state must be asked for again
   std::string reason = {};
   Clock::time_point lost = {};
+
+  /// It is absent from now on.
+  void lose(const HostError& error) {
+    state.reset();
+    reason = error.what();
+    lost = Clock::now();
+  }
 };
 
 std::vector<StoresOfHosts::Part*> StoresOfHosts::present() const {
@@ -61,14 +78,7 @@ auto StoresOfHosts::each(const Call& call) const {
   const std::vector<Part*> asked = present();
   if (asked.empty()) throw Again{};
   std::vector<decltype(call(*asked.front()))> results(asked.size());
-  std::vector<std::exception_ptr> failures(asked.size());
-  at_once(asked.size(), [&](size_t i) {
-    try {
-      results[i] = call(*asked[i]);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  });
+  const auto failures = at_once(asked.size(), [&](size_t i) { results[i] = call(*asked[i]); });
   bool again = false;
   for (size_t i = 0; i < asked.size(); ++i) {
     if (!failures[i]) continue;
@@ -78,9 +88,7 @@ auto StoresOfHosts::each(const Call& call) const {
     } catch (const StoreChanged&) {
       asked[i]->changed = true;
     } catch (const HostError& error) {
-      asked[i]->state.reset();
-      asked[i]->reason = error.what();
-      asked[i]->lost = Clock::now();
+      asked[i]->lose(error);
     }
   }
   if (again) throw Again{};
@@ -154,7 +162,7 @@ void StoresOfHosts::open(const std::function<bool(const Part&)>& which) {
   std::vector<Part*> asked;
   for (const auto& part : parts_)
     if (which(*part)) asked.push_back(part.get());
-  at_once(asked.size(), [&](size_t i) {
+  const auto failures = at_once(asked.size(), [&](size_t i) {
     Part& part = *asked[i];
     part.state.reset();
     try {
@@ -164,11 +172,11 @@ void StoresOfHosts::open(const std::function<bool(const Part&)>& which) {
         throw HostError(fmt::format("has the configuration {}, expected {}",
                                     part.state->config.text(), config_->text()));
     } catch (const HostError& error) {
-      part.state.reset();
-      part.reason = error.what();
-      part.lost = Clock::now();
+      part.lose(error);
     }
   });
+  for (const auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
   if (!tokenizer_) take_tokenizer();
 }
 
@@ -181,9 +189,7 @@ void StoresOfHosts::take_tokenizer() {
       memory_ = std::make_unique<Memory>(*this);
       return;
     } catch (const HostError& error) {
-      part->state.reset();
-      part->reason = error.what();
-      part->lost = Clock::now();
+      part->lose(error);
     }
   }
   std::string reasons;

@@ -64,14 +64,23 @@ void place(TensorFile& file, at::Device device) {
     if (tensor.scalar_type() != at::kLong) tensor = tensor.to(device);
 }
 
+/// The value of an enum that the metadata name.
+template <config::NamedEnum Enum>
+Enum enum_at(const TensorFile& file, const std::string& name) {
+  try {
+    return config::enum_value<Enum>(file.metadata_at(name), name);
+  } catch (const UsageError& error) {
+    throw DataError(file.path, "{}", error.what());
+  }
+}
+
 MemoryBound bound_from(const TensorFile& file) {
   const std::string& text = file.metadata_at("bound");
   MemoryBound bound;
   const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), bound.pairs);
   if (failure != std::errc() || stop != text.data() + text.size() || bound.pairs < 0)
     throw DataError(file.path, "'bound' is '{}', expected a number of pairs", text);
-  bound.eviction =
-      config::enum_value<Eviction>(file.metadata_at("eviction"), file.path + ": eviction");
+  bound.eviction = enum_at<Eviction>(file, "eviction");
   return bound;
 }
 
@@ -104,9 +113,7 @@ StreamingSession StreamingSession::load(LanguageModel& model, const std::filesys
   if (file.metadata.contains("parameters") && file.metadata.at("parameters") != checksum_of(model))
     throw DataError(file.path, "is the session of another {}: its parameters are not these",
                     model.kind());
-  const auto reading =
-      config::enum_value<Reading>(file.metadata_at("reading"), file.path + ": reading");
-  StreamingSession session(model, reading, bound_from(file));
+  StreamingSession session(model, enum_at<Reading>(file, "reading"), bound_from(file));
   session.tokens_ = sequences_from(file, model.vocabulary());
   if (file.tensors.contains("logits"))
     session.logits_ = file.at(

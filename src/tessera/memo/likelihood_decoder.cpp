@@ -189,12 +189,14 @@ std::vector<LikelihoodDecoder::Stored> LikelihoodDecoder::by_length(
     Stored& stored = found.emplace_back();
     stored.length = scores.lengths()[static_cast<size_t>(j)];
     stored.log_ratio = mixture.log_depth_ratio();
+    for (const auto& candidate : mixture.candidates())
+      stored.tokens.emplace_back(candidate.token,
+                                 candidate.log_odds - log_one_plus_exp(candidate.log_odds));
+    // Shares of a sum whose largest term is 1, whatever they are themselves.
+    const double largest =
+        std::ranges::max_element(stored.tokens, {}, &std::pair<int32_t, double>::second)->second;
     double sum = 0;
-    for (const auto& candidate : mixture.candidates()) {
-      const double share = std::exp(candidate.log_odds - log_one_plus_exp(candidate.log_odds));
-      stored.tokens.emplace_back(candidate.token, share);
-      sum += share;
-    }
+    for (auto& [token, share] : stored.tokens) sum += share = std::exp(share - largest);
     for (auto& [token, share] : stored.tokens) share /= sum;
   }
   return found;

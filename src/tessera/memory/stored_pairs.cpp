@@ -80,20 +80,18 @@ bool StoredPairs::holds(int64_t pairs) const {
   return bound() == 0 || most_pairs() + pairs <= bound();
 }
 
-void StoredPairs::check_rows(const at::Tensor& like) const {
+void StoredPairs::check_sizes(int64_t rows, int64_t heads, int64_t width) const {
   if (!keys_.defined()) return;
-  TESSERA_CHECK(
-      like.size(0) == keys_.size(0) && like.size(-2) == keys_.size(1) && like.size(-1) == width_,
-      "StoredPairs: pairs of ", like.size(0), " rows, ", like.size(-2), " heads and ",
-      like.size(-1), " channels; the memory has ", keys_.size(0), ", ", keys_.size(1), " and ",
-      width_);
+  TESSERA_CHECK(rows == keys_.size(0) && heads == keys_.size(1) && width == width_,
+                "StoredPairs: pairs of ", rows, " rows, ", heads, " heads and ", width,
+                " channels; the memory has ", keys_.size(0), ", ", keys_.size(1), " and ", width_);
 }
 
 at::Tensor StoredPairs::kept(const at::Tensor& pairs) const {
   return options_.type == ops::WeightType::kFloat32 ? pairs : ops::stored_as(pairs, options_.type);
 }
 
-/// Grows the room to `pairs`, which check_rows has let pass.
+/// Grows the room to `pairs`, which check_like has let pass.
 void StoredPairs::reserve(const at::Tensor& like, int64_t pairs) {
   if (!keys_.defined()) {
     const int64_t batch = like.size(0), heads = like.size(-2);
@@ -139,7 +137,7 @@ void StoredPairs::count_next(const std::vector<bool>& rows) {
 
 ops::PairStorage StoredPairs::prepare_next(const at::Tensor& like) {
   TORCH_INTERNAL_ASSERT(!counts_use());
-  check_rows(like);
+  check_like(like);
   reserve_next(like);
   ops::PairStorage next = {keys_, values_, next_slots(), counts_};
   for (int64_t& count : next.counts)
@@ -152,7 +150,7 @@ void StoredPairs::store(const at::Tensor& key, const at::Tensor& value,
   at::NoGradGuard no_grad;
   TESSERA_CHECK(key.dim() == 3 && key.sizes() == value.sizes(), "StoredPairs: key ", key.sizes(),
                 " and value ", value.sizes(), " must both be [B, H, D]");
-  check_rows(key);
+  check_like(key);
   TESSERA_CHECK(chosen.empty() || static_cast<int64_t>(chosen.size()) == key.size(0),
                 "StoredPairs: a choice of ", chosen.size(), " rows for ", key.size(0));
   const bool all = std::find(chosen.begin(), chosen.end(), false) == chosen.end();
@@ -177,7 +175,7 @@ void StoredPairs::store_sequence(const at::Tensor& keys, const at::Tensor& value
   at::NoGradGuard no_grad;
   TESSERA_CHECK(keys.dim() == 4 && keys.sizes() == values.sizes(), "StoredPairs: keys ",
                 keys.sizes(), " and values ", values.sizes(), " must both be [B, T, H, D]");
-  check_rows(keys);
+  check_like(keys);
   const int64_t length = keys.size(1);
   const bool fits = holds(length);
   if (!fits || !level()) {

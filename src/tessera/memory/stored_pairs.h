@@ -85,6 +85,8 @@ class StoredPairs {
   const PairOptions& options() const { return options_; }
   /// Rows that it was opened for; 0 before the first use.
   int64_t rows() const { return static_cast<int64_t>(counts_.size()); }
+  /// Throws UsageError unless it is unused or one of these sizes.
+  void check_sizes(int64_t rows, int64_t heads, int64_t width) const;
   /// Whether what is evicted depends on how much each pair was read.
   bool counts_use() const { return bound() > 0 && options_.bound.eviction == Eviction::kLeastUsed; }
   /// Pairs held by each row, and pairs ever stored in it.
@@ -113,7 +115,9 @@ class StoredPairs {
   /// Whether `pairs` more can be stored in every row without evicting one.
   bool holds(int64_t pairs) const;
   void reserve(const at::Tensor& like, int64_t pairs);
-  void check_rows(const at::Tensor& like) const;
+  void check_like(const at::Tensor& like) const {
+    check_sizes(like.size(0), like.size(-2), like.size(-1));
+  }
   /// Pairs [.., D] in the numbers in which they are stored.
   at::Tensor kept(const at::Tensor& pairs) const;
   std::vector<int64_t> next_slots() const;

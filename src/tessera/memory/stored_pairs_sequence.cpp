@@ -114,7 +114,7 @@ at::Tensor StoredPairs::store_and_retrieve(const at::Tensor& keys, const at::Ten
   check_shape(queries, {keys.size(0), -1, keys.size(2), keys.size(3)}, "StoredPairs: queries");
   check_shape(values, {keys.size(0), keys.size(1), keys.size(2), keys.size(3)},
               "StoredPairs: values");
-  check_rows(keys);
+  check_like(keys);
   const int64_t pairs = keys.size(1), length = queries.size(1);
   TESSERA_CHECK(pairs == length || pairs == length - 1, "StoredPairs: ", pairs,
                 " pairs to store between ", length, " queries");

@@ -151,12 +151,12 @@ std::pair<at::Tensor, StoredPairs> GptBlockImpl::read(at::Tensor x, StoredPairs 
 void GptBlockImpl::check_state(const StoredPairs& pairs, int64_t batch) const {
   TESSERA_CHECK(pairs.rows() == 0 || pairs.rows() == batch, "Gpt::read: the state has ",
                 pairs.rows(), " sequences, the tokens ", batch);
+  pairs.check_sizes(batch, config_.heads, key_width());
 }
 
 StoredPairs GptBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
                                      PairOptions options) const {
-  const int64_t H = config_.heads, D = config_.channels / H;
-  return StoredPairs::from_tensors(file, prefix, options, H, alibi_slopes_.defined() ? D + 1 : D);
+  return StoredPairs::from_tensors(file, prefix, options, config_.heads, key_width());
 }
 
 Gpt::Gpt(const GptConfig& config, std::optional<uint64_t> seed, at::Device device)

@@ -89,7 +89,12 @@ class GptBlockImpl : public torch::nn::Module {
   at::Tensor attention_residual(const at::Tensor& reads, std::optional<uint64_t> dropout_seed);
   at::Tensor feed_forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed);
 
+  int64_t key_width() const {  // with ALiBi a channel more, the position's
+    return config_.channels / config_.heads + (alibi_slopes_.defined() ? 1 : 0);
+  }
+
   GptConfig config_;
+
   at::Tensor alibi_slopes_;  // [H], undefined without ALiBi
 };
 TORCH_MODULE(GptBlock);

@@ -45,8 +45,8 @@ void MemoryMosaicV2Config::check() const {
                {"channels", channels},
                {"short_term", short_term_pairs()},
                {"delay", first_delay()},
-               {"longest_delay", last_delay()},
-               {"persistent_width", swiglu_width()}});
+               {"longest_delay", last_delay()}});
+  check_sizes({{"persistent_width", swiglu_width()}});  // of channels that are few by now
   check_count("layers", layers);
   check_heads(heads, channels);
   check_dropout_probability(dropout);

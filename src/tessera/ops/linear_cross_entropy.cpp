@@ -141,6 +141,7 @@ class LinearCrossEntropy : public torch::autograd::Function<LinearCrossEntropy> 
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list grad_outputs) {
+    TORCH_CHECK(!at::GradMode::is_enabled(), "linear_cross_entropy has no second derivatives");
     const auto saved = context->get_saved_variables();
     const at::Tensor& grad_loss = grad_outputs[0];
     return {saved[0] * grad_loss, saved[1] * grad_loss, {}, {}, {}, {}, {}};

@@ -98,7 +98,9 @@ bool Table::is_number_column(std::size_t column) const {
 std::string Table::text() const {
   std::string text = title_.empty() ? "" : one_line(title_) + "\n";
   std::vector<std::size_t> widths;
+  std::vector<bool> to_the_right;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
+    to_the_right.push_back(is_number_column(c));
     widths.push_back(code_points(one_line(columns_[c])));
     for (const auto& row : rows_) {
       widths[c] = std::max(widths[c], code_points(one_line(row[c].shown())));
@@ -108,7 +110,7 @@ std::string Table::text() const {
     std::string line;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (c > 0) line += "  ";
-      line += padded(cell_text(c), widths[c], is_number_column(c));
+      line += padded(cell_text(c), widths[c], to_the_right[c]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

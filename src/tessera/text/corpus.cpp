@@ -252,6 +252,7 @@ Corpus prepare_corpus(const CorpusConfig& config, const fs::path& folder, Start 
   config.check_tokenizer();
   const TextSource source = source_of(config, folder);
   const Tokenizer tokenizer = tokenizer_of(config, source, progress);
+  fs::remove(files.record);  // what is written now does not belong to it
   tokenizer.save(files.tokenizer);
   write_tokens(source, tokenizer, files.tokens, progress);
   record["description"] = source.description();

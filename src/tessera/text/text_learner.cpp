@@ -14,6 +14,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/checkpoint/source_model.h"
 #include "tessera/data/token_stream.h"
+#include "tessera/data/token_text.h"
 #include "tessera/infer/evaluation.h"
 #include "tessera/infer/generate.h"
 #include "tessera/model/language_model.h"
@@ -127,9 +128,7 @@ std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
   GenerateOptions options;
   options.max_tokens = sample.tokens;
   options.sampling = {.temperature = sample.temperature, .top_k = sample.top_k, .seed = seed};
-  options.token_bytes = [&](int64_t id) {
-    return std::string(tokenizer.token_bytes(static_cast<int32_t>(id)));
-  };
+  options.token_bytes = [&](int64_t id) { return bytes_of(tokenizer, id); };
   if (const auto end = tokenizer.end_of_text()) options.end_of_text = *end;
   const auto continuations = generate(model, {{Tokens(ids.begin(), ids.end())}}, options,
                                       [&, written = int64_t{0}](const GeneratedToken&) mutable {

@@ -24,11 +24,11 @@ void add_loss_curves(const NamedText& training, StudyResults& results, LineChart
   for (const auto& line : MetricsLog::read(training.trained->folder / "metrics.jsonl")) {
     const double step = line.at("step").get<double>();
     if (line.at("kind") == "step") {
-      sum += line.at("loss").get<double>();
+      sum += logged_number(line.at("loss"));
       ++count;
     }
     if (line.at("kind") != "evaluation") continue;
-    validation.points.push_back({step, line.at("metrics").at("loss").get<double>()});
+    validation.points.push_back({step, logged_number(line.at("metrics").at("loss"))});
     if (count > 0) batches.points.push_back({step, sum / count});
     sum = 0;
     count = 0;

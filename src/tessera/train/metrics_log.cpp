@@ -218,4 +218,8 @@ std::vector<Json> MetricsLog::read(const std::filesystem::path& path) {
   return lines;
 }
 
+double logged_number(const Json& value) {
+  return value.is_null() ? NAN : value.get<double>();
+}
+
 }  // namespace tessera

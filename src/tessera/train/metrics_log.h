@@ -58,4 +58,7 @@ class MetricsLog {
   std::vector<File> files_;  // the log itself first
 };
 
+/// A number of a line; NaN where it is null, as a number that is not finite is written.
+double logged_number(const config::Json& value);
+
 }  // namespace tessera

@@ -29,11 +29,10 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// The metrics of a logged evaluation; numbers that are not finite are null there.
+/// The metrics of a logged evaluation.
 Metrics metrics_of(const config::Json& line) {
   Metrics metrics;
-  for (const auto& [name, value] : line.at("metrics").items())
-    metrics[name] = value.is_number() ? value.get<double>() : NAN;
+  for (const auto& [name, value] : line.at("metrics").items()) metrics[name] = logged_number(value);
   return metrics;
 }
 

@@ -30,7 +30,7 @@ std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& met
   for (const auto& line : MetricsLog::read(run.folder / "metrics.jsonl"))
     if (line.at("kind") == "evaluation")
       values[line.at("step").get<int64_t>()] =
-          metric.factor * line.at("metrics").at(metric.name).get<double>();
+          metric.factor * logged_number(line.at("metrics").at(metric.name));
   return values;
 }
 

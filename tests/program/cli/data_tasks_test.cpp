@@ -128,6 +128,7 @@ TEST_F(DataOfTasks, RefusesWhatItCannotMake) {
        {{"data", "pong", "--player", "quick"}, "still, random, perfect"},
        {{"data", "stories", "--stories", "2", "--words", "9"}, "excludes"},
        {{"data", "stories", "--stories", "0"}, "--stories is '0'"},
+       {{"data", "stories", "--valid", "1"}, "--valid requires --out"},
        {{"data", "stories", "--questions", "-1", "--out", path("stories")}, "--questions is '-1'"},
        {{"data", "babi", "--task", "21", "--out", path("babi")},
         "--task is '21', expected a whole number from 1 to 20"}},

@@ -86,6 +86,8 @@ TEST_F(Inspecting, RefusesWhatCannotBeInspected) {
                  "position 1000 is not in the text");
   expect_refused(inspect({"--text", "abc", "--token", "two words of it"}), 2, "expected one");
   expect_refused(inspect({"--text", "abc", "--json", "--page", path("p.html")}), 2, "--page");
+  expect_refused(inspect({"--text", "abc", "--page", path("p.html"), "--position", "1"}), 2,
+                 "leave out --position");
   expect_refused(inspect({"--text", "abc", "--file", path("t.txt")}), 2, "--file");
 }
 

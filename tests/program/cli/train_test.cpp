@@ -26,7 +26,7 @@ TEST_F(Training, LeavesARunWithAModelAndAReport) {
                            "model/config.json", "model/model.safetensors", "model/tokenizer.json"})
     EXPECT_TRUE(std::filesystem::exists(path("run/" + std::string(file)))) << file;
   EXPECT_THAT(read_text(path("run/report.html")),
-              HasSubstr("<span>--set</span> <span>&#39;train.steps=60&#39;</span>"));
+              HasSubstr("<span>--set</span> <span>train.steps=60</span>"));
 
   const Outcome again = tessera({"train", path("run/config.toml"), "--out", path("again")});
   ASSERT_EQ(again.status, 0) << again.err;
@@ -155,6 +155,7 @@ TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
   const auto metrics = nlohmann::json::parse(longer.out);
   EXPECT_NEAR(metrics["wrong_per_sequence"].get<double>(),
               27 * (1 - metrics["accuracy"].get<double>()), 1e-9);
+  expect_refused(evaluated({"--task", "copy", "--reading", "streaming"}), 2, "leave out --store");
   expect_refused(evaluated({"--task", "copi"}), 2, "the tasks are: associative-retrieval");
   expect_refused(evaluated({"--task", "copy"}), 2, "expected [*, *, 5]");
   expect_refused(evaluated({}), 2, "give --task KIND, or --data FILE");

@@ -130,6 +130,7 @@ TEST(Server, StrangersAreRefused) {
   EXPECT_EQ(status(host + "Authorization: Bearer secre\r\n"), "401");
   EXPECT_EQ(status(host + "Authorization: Bearer other\r\n"), "200");
   EXPECT_EQ(status(host, "/health"), "200");
+  EXPECT_EQ(status("Host: LOCALHOST\r\nauthorization: bearer other\r\n"), "200");
   const std::string key = "Authorization: Bearer secret\r\n";
   EXPECT_EQ(status(key + "Host: evil.example\r\n"), "403");
   EXPECT_EQ(status(key), "403");  // no Host
@@ -142,14 +143,21 @@ TEST(Server, StrangersAreRefused) {
 TEST(Server, AnotherOriginIsAllowedByNameOnly) {
   ServerOptions options;
   options.access.origin = "https://page.example";
+  options.access.keys = {"secret"};
   Running running(options);
   const std::string headers = "Host: localhost\r\nOrigin: https://page.example\r\n";
   const std::string asked = running.ask(request("OPTIONS", "/v1/models", "", headers), "\r\n\r\n");
   EXPECT_THAT(asked, StartsWith("HTTP/1.1 204"));
   EXPECT_THAT(asked, HasSubstr("Access-Control-Allow-Origin: https://page.example"));
-  EXPECT_THAT(running.ask(request("GET", "/v1/models", "", headers)),
-              HasSubstr("Access-Control-Allow-Origin: https://page.example"));
-  EXPECT_THAT(running.ask(request("GET", "/v1/models")), Not(HasSubstr("Access-Control")));
+  const std::string key = "Authorization: Bearer secret\r\n";
+  EXPECT_THAT(running.ask(request("GET", "/v1/models", "", headers + key)),
+              AllOf(StartsWith("HTTP/1.1 200"),
+                    HasSubstr("Access-Control-Allow-Origin: https://page.example")));
+  EXPECT_THAT(running.ask(request("GET", "/v1/models", "", headers)),  // the page sees why
+              AllOf(StartsWith("HTTP/1.1 401"),
+                    HasSubstr("Access-Control-Allow-Origin: https://page.example")));
+  EXPECT_THAT(running.ask(request("GET", "/v1/models", "", "Host: localhost\r\n" + key)),
+              AllOf(StartsWith("HTTP/1.1 200"), Not(HasSubstr("Access-Control"))));
 }
 
 TEST(Server, OtherMachinesNeedAKey) {

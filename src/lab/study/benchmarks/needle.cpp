@@ -313,14 +313,14 @@ void run_needle(StudyContext& context) {
   trained.reserve(chosen.size());  // they are pointed at
   std::vector<Found> all;
   for (const Reader& reader : chosen) {
-    const auto known = std::ranges::find(trained, reader.model, &std::pair<Json, BestRate>::first);
+    auto known = std::ranges::find(trained, reader.model, &std::pair<Json, BestRate>::first);
     if (known == trained.end())
-      trained.emplace_back(reader.model,
-                           train_at_best_rate(context, training_of(context, settings, reader.model),
-                                              settings.learning_rates, settings.solved, reader.name,
-                                              folder_name(reader.name)));
-    const BestRate& best = known == trained.end() ? trained.back().second : known->second;
-    all.push_back(ask(context, settings, reader, best));
+      known =
+          trained.emplace(trained.end(), reader.model,
+                          train_at_best_rate(context, training_of(context, settings, reader.model),
+                                             settings.learning_rates, settings.solved, reader.name,
+                                             folder_name(reader.name)));
+    all.push_back(ask(context, settings, reader, known->second));
   }
   StudyResults& results = context.results();
   conclude(all, settings, results);

@@ -99,7 +99,11 @@ std::vector<TrainedNetwork> train_networks(const NetworkSettings& settings,
                                            const std::vector<Contestant>& networks,
                                            const Corpus& corpus, const StudyContext& context) {
   return compare(context, networks, /*runs=*/1, [&](const Contestant& network, uint64_t) {
-    return std::make_unique<TextLearner>(training_config(settings, network.model), corpus);
+    LanguageModelTrainingConfig config = training_config(settings, network.model);
+    // --seed 1, the default, trains with train.seed itself. config.toml holds 63 bits.
+    config.train.seed = (settings.train.seed + context.seed() - 1) &
+                        static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    return std::make_unique<TextLearner>(config, corpus);
   });
 }
 

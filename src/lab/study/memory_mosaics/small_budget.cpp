@@ -174,7 +174,7 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
     for (const auto& line : MetricsLog::read(outcomes[i].first_run / "metrics.jsonl"))
       if (line.at("kind") == "evaluation")
         series.points.push_back(
-            {line.at("step").get<double>(), line.at("metrics").at("loss").get<double>()});
+            {line.at("step").get<double>(), logged_number(line.at("metrics").at("loss"))});
     for (const ChartPoint& point : series.points)
       results.add_point({budget_networks()[i].name + ", " + where, point.x, point.y});
     chart.add(std::move(series));

@@ -184,7 +184,7 @@ void draw_curve(const Trained& trained, StudyResults& results) {
     const auto step = line.at("step").get<double>();
     for (const auto& [name, value] : line.at("metrics").items()) {
       constexpr std::string_view kTask = "error_of_task_";
-      const double error = 100 * value.get<double>();
+      const double error = 100 * logged_number(value);
       if (name == "error") mean.points.push_back({step, error});
       if (!name.starts_with(kTask)) continue;
       Series& series = tasks[name];

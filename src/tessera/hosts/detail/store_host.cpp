@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
+#include "tessera/data/utf8.h"
 #include "tessera/hosts/detail/http_client.h"
 
 namespace tessera::hosts {
@@ -111,9 +112,8 @@ store::Source source_of(const json& value) {
                           .byte = count("byte"),
                           .character = count("character"),
                           .line = count("line")};
-  for (const unsigned char c : source.document)
-    if (c < ' ' || c == 0x7f)
-      throw HostError("its answer has a document's name with control characters");
+  if (!utf8::is_printable(source.document))
+    throw HostError("its answer has a document's name with control characters");
   return source;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 
 namespace tessera::store {
 namespace {
@@ -49,7 +50,7 @@ NewFolder NewFolder::in_place_of(const std::filesystem::path& path) {
 void NewFolder::make() {
   std::string name = path_.native() + kUnfinished + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) throw SystemError(path_.native(), "create", errno);
-  ::chmod(name.c_str(), 0755);
+  ::chmod(name.c_str(), by_umask(0777));
   temporary_ = name;
 }
 

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "lab/task/sequence/sequence_task.h"
 #include "lab/task/stories/story_files.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 #include "tessera/text/corpus.h"
 #include "tests/support/temporary_folder.h"
 
@@ -48,6 +50,20 @@ TEST_F(StoryCorpus, HasStoriesOrAText) {
   config.text = "";
   config.stories = -1;
   EXPECT_THROW(config.check(), UsageError);
+}
+
+TEST_F(StoryCorpus, OfAnotherConfigurationIsGoneOnceTheNewOneIsWritten) {
+  CorpusConfig config;
+  config.stories = 40;
+  config.vocabulary = 400;
+  prepare_corpus(config, folder_, Start::kNew, nullptr);
+  const CorpusConfig first = config;
+  config.stories = 50;
+  const InterruptGuard guard;
+  std::raise(SIGINT);
+  EXPECT_THROW(prepare_corpus(config, folder_, Start::kNew, nullptr), Interrupted);
+  EXPECT_EQ(prepare_corpus(first, folder_, Start::kResume, nullptr).description,
+            "40 generated stories");  // nothing of the other was written
 }
 
 TEST_F(StoryCorpus, OfAnEarlierVersionIsStillKnown) {
