@@ -192,7 +192,6 @@ TEST(Config, DescribesEveryField) {
   EXPECT_THAT(text, HasSubstr("heads = 4                      per layer\n"));
   EXPECT_THAT(text, HasSubstr("of the tile (red | dark_blue)\n"));
   EXPECT_THAT(text, HasSubstr("[inner] the inner part\n  rate = 0.5"));
-  EXPECT_EQ(field_names<Inner>(), (std::vector<std::string>{"rate", "tied"}));
 }
 
 TEST(Toml, IsReadWithLineAndColumnOfAFault) {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tessera/base/error.h"
+
 namespace tessera::theory {
 namespace {
 
@@ -41,6 +43,13 @@ TEST(LawPlan, CountsInAnyOrderAreTheSameLaw) {
   EXPECT_EQ(one.inputs, 4);
   EXPECT_EQ(one.memory.error, other.memory.error);
   EXPECT_EQ(one.simulated->mean, other.simulated->mean);
+}
+
+TEST(LawPlan, RefusesOutputsThatDoNotFit) {
+  for (const int64_t outputs : {int64_t{0}, (int64_t{1} << 32) + 5}) {
+    EXPECT_THROW(planned_zipf_law(10, outputs, 2), UsageError);
+    EXPECT_THROW(planned_counts(std::vector<double>{1, 2}, outputs, "counts"), UsageError);
+  }
 }
 
 TEST(LawPlan, DoesNotSimulateWhatWouldTakeLong) {

@@ -170,8 +170,6 @@ TEST(Capacity, IsWhereTheErrorOfAStoredItemCrosses) {
   // A single association is always read rightly, and a single output whatever is stored.
   EXPECT_EQ(capacity(OutputLaw::balanced(1000), 2, 1e-6), 1);
   EXPECT_GT(capacity(OutputLaw::balanced(1), 2, 1e-6), int64_t{1} << 50);
-  EXPECT_NEAR(union_bound_capacity(1000, 0.001, 512, 0.003), 4250, 30);
-  EXPECT_THROW(union_bound_capacity(1, 1, 512, 0.1), UsageError);
 }
 
 TEST(StoredItemError, IsThatOfSimulations) {

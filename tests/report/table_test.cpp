@@ -36,15 +36,6 @@ TEST(Table, CsvKeepsExactNumbersAndQuotes) {
   EXPECT_EQ(csv_field("plain"), "plain");
 }
 
-TEST(Table, MarkdownEscapesItsOwnMarks) {
-  Table table("", {"a|b", "n"});
-  table.add_row({"x|y\nz <b>", 1.5});
-  EXPECT_EQ(table.markdown(),
-            "| a\\|b | n |\n"
-            "| --- | ---: |\n"
-            "| x\\|y z &lt;b> | 1.5 |\n");
-}
-
 TEST(Table, HtmlEscapesAndCarriesExactNumbers) {
   Table table("A < B", {"name", "n"});
   table.add_row({"<i>", Cell::fixed(1.25, 1)});

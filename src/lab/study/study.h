@@ -119,7 +119,6 @@ class StudyContext {
   /// where a signal has arrived.
   std::vector<double> part(const std::string& name,
                            const std::function<std::vector<double>()>& compute);
-  int64_t parts_kept() const { return parts_.size(); }
 
  private:
   void take_settings(const config::Json& chosen, const std::vector<config::Json>& prepared,

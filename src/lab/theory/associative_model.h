@@ -18,8 +18,8 @@ struct AssociativeModel {
   std::vector<T> outputs;  // u [M, d]
 };
 
-/// e and u of a model, W = 0: entries N(0, 1/d); `unit_outputs` puts u on the sphere. Entries are
-/// those of GaussianField(seed), so a smaller d has the prefixes of a larger one.
+/// e and u of a model, W = 0: entries N(0, 1/d); OutputScale::kUnit puts u on the sphere. Entries
+/// are those of GaussianField(seed), so a smaller d has the prefixes of a larger one.
 enum class OutputScale { kUnit, kGaussian };
 AssociativeModel<float> random_model(const AssociationTask& task, int64_t dimension,
                                      OutputScale scale, uint64_t seed);

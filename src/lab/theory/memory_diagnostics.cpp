@@ -37,11 +37,6 @@ double memory_load(double mean_noise, double margin, double kappa) {
   return 2 * kappa * mean_noise / (margin * margin);
 }
 
-double free_slots(const MemoryDiagnostics& diagnostics, double capacity, double weight) {
-  check_argument(weight > 0, "free_slots: a weight of {} stores nothing", weight);
-  return capacity - diagnostics.stored_energy / (weight * weight);
-}
-
 int32_t likelihood_ratio_answer(std::span<const float> scores, std::span<const double> class_noise,
                                 std::span<const double> prior, double weight) {
   check_argument(scores.size() == class_noise.size() && scores.size() == prior.size(),

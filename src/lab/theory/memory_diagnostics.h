@@ -22,10 +22,6 @@ MemoryDiagnostics diagnose_memory(std::span<const float> memory,
 /// answer. Infinite where the margin is 0 or less.
 double memory_load(double mean_noise, double margin, double kappa = 4);
 
-/// How many more associations of weight q fit beside what is stored: P - |W|^2 / q^2, P being the
-/// capacity for the error wanted (see planner.h). Negative once overfull.
-double free_slots(const MemoryDiagnostics& diagnostics, double capacity, double weight);
-
 /// The likelihood-ratio decoder: argmax over y of (w s_y - w^2 / 2) / n_y + log prior_y, for scores
 /// s [M] of one probe whose right answer has weight w. Frequent outputs are noisier and more
 /// likely; argmax of s knows neither. prior: the share of each output among what is stored; outputs

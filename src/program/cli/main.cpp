@@ -12,6 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "tessera/base/threads.h"
+
 namespace {
 
 /// A write beyond the shell's limit on file sizes becomes an error that is reported, not a crash.
@@ -31,11 +33,10 @@ void wait_briefly() {
 /// of every virtual machine and, told only when it is loaded, starts threads of its own twice,
 /// which wait spinning.
 void use_all_cores() {
-  constexpr long kMostThreads = 512;  // as --threads may be
   const char* said = std::getenv("OMP_NUM_THREADS");
   const long threads = said != nullptr ? std::atol(said) : 0;
   const auto cores = std::thread::hardware_concurrency();
-  if ((threads < 1 || threads > kMostThreads) && cores > 0)
+  if ((threads < 1 || threads > tessera::kMostThreads) && cores > 0)
     ::setenv("OMP_NUM_THREADS", std::to_string(cores).c_str(), /*overwrite=*/1);
 }
 

@@ -10,13 +10,12 @@
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
+#include "tessera/base/threads.h"
 #include "tessera/base/version.h"
 #include "tessera/data/utf8.h"
 
 namespace tessera::cli {
 namespace {
-
-constexpr int kMostThreads = 512;  // thousands take minutes to start
 
 /// Messages repeat names and words of foreign files, which are not to command the terminal.
 int fail(ExitStatus status, const std::string& message) {

@@ -269,11 +269,6 @@ Option Verb::option(const std::string& name, std::optional<int64_t>& value,
   return add_number<int64_t>(name, value, help, "");
 }
 
-Option Verb::option(const std::string& name, std::optional<uint64_t>& value,
-                    const std::string& help) {
-  return add_number<uint64_t>(name, value, help, "");
-}
-
 Option Verb::option(const std::string& name, std::optional<double>& value,
                     const std::string& help) {
   return add_number<double>(name, value, help, "");

@@ -102,7 +102,6 @@ class Verb {
   Option option(const std::string& name, uint64_t& value, const std::string& help);
   Option option(const std::string& name, double& value, const std::string& help);
   Option option(const std::string& name, std::optional<int64_t>& value, const std::string& help);
-  Option option(const std::string& name, std::optional<uint64_t>& value, const std::string& help);
   Option option(const std::string& name, std::optional<double>& value, const std::string& help);
   /// May be given several times, and several values at a time.
   Option option(const std::string& name, std::vector<std::string>& values, const std::string& help);

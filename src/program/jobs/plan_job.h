@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -25,7 +26,8 @@ struct Plan {
   void visit_fields(Visitor&& field) {
     field("alpha", alpha, "inputs follow a Zipf law of this exponent");
     field("inputs", inputs, "number of different inputs N (with alpha)", config::at_least(1));
-    field("outputs", outputs, "number of different outputs M", config::at_least(1));
+    field("outputs", outputs, "number of different outputs M",
+          config::between(1, std::numeric_limits<int32_t>::max()));
     field("error", error, "allowed error, between 0 and 1");
     field("dimension", dimension, "dimension of the memory, to compute how much it can hold",
           config::at_least(2));

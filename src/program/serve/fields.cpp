@@ -66,20 +66,6 @@ bool Fields::has(const std::string& name) const {
   return !value(name).is_null();
 }
 
-std::optional<double> Fields::number(const std::string& name, double least, double most) const {
-  if (!has(name)) return std::nullopt;
-  const json& found = value(name);
-  const double number = found.is_number() ? found.get<double>() : std::nan("");
-  if (!(number >= least && number <= most))
-    refuse(name, most > 1e300 ? fmt::format("a number of at least {:g}", least)
-                              : fmt::format("a number from {:g} to {:g}", least, most));
-  return number;
-}
-
-double Fields::number(const std::string& name, double otherwise, double least, double most) const {
-  return number(name, least, most).value_or(otherwise);
-}
-
 std::optional<int64_t> Fields::integer(const std::string& name, int64_t least, int64_t most) const {
   if (!has(name)) return std::nullopt;
   const json& found = value(name);

@@ -24,8 +24,6 @@ class Fields {
   explicit Fields(const nlohmann::json& object);
 
   bool has(const std::string& name) const;
-  std::optional<double> number(const std::string& name, double least, double most) const;
-  double number(const std::string& name, double otherwise, double least, double most) const;
   std::optional<int64_t> integer(const std::string& name, int64_t least, int64_t most) const;
   int64_t integer(const std::string& name, int64_t otherwise, int64_t least, int64_t most) const;
   bool boolean(const std::string& name, bool otherwise) const;

@@ -30,8 +30,8 @@ namespace tessera {
 ///       }
 ///     };
 ///
-/// A field is a bool, an integer, a double, a std::string, a std::optional of int64_t, uint64_t,
-/// double or std::string, a std::vector of int64_t, double or std::string, an enum with
+/// A field is a bool, an integer, a double, a std::string, a std::optional of int64_t, double or
+/// std::string, a std::vector of int64_t, double or std::string, an enum with
 /// `enum_names(Enum)` beside it (an array of names in the order of its values), or another
 /// configuration. A fourth argument says what must hold of it (Demand).
 ///
@@ -95,9 +95,8 @@ constexpr Demand between(double least, double most) {
 struct Field {
   std::string_view name, help;
   std::variant<bool*, int32_t*, int64_t*, uint64_t*, double*, std::string*, std::optional<int64_t>*,
-               std::optional<uint64_t>*, std::optional<double>*, std::optional<std::string>*,
-               std::vector<int64_t>*, std::vector<double>*, std::vector<std::string>*, EnumField,
-               std::vector<Field>>
+               std::optional<double>*, std::optional<std::string>*, std::vector<int64_t>*,
+               std::vector<double>*, std::vector<std::string>*, EnumField, std::vector<Field>>
       value;
   Demand demand = {};
 };
@@ -160,11 +159,6 @@ void from_json(const Json& json, T& value, const std::string& where) {
   T result = value;
   fields_from_json(json, fields_of(result), where);
   value = std::move(result);
-}
-
-template <Configuration T>
-std::vector<std::string> field_names(const T& value = {}) {
-  return names_of(fields_of(value));
 }
 
 /// One line per field, nested ones indented: name = default, then what it means. For --help.

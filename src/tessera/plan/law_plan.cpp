@@ -8,6 +8,8 @@
 #include <limits>
 #include <memory>
 
+#include "tessera/base/error.h"
+
 namespace tessera::theory {
 namespace {
 
@@ -50,10 +52,16 @@ LawPlan plan_of(const PlannedLaw& law, const MemoryPlan& memory, std::optional<i
           .simulated = simulated(law, memory, runs, seed)};
 }
 
+int32_t checked_outputs(int64_t outputs) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  check_argument(1 <= outputs && outputs <= kMost, "{} outputs, expected 1 to {}", outputs, kMost);
+  return static_cast<int32_t>(outputs);
+}
+
 }  // namespace
 
 PlannedLaw planned_zipf_law(int64_t inputs, int64_t outputs, double alpha) {
-  const auto M = static_cast<int32_t>(outputs);
+  const int32_t M = checked_outputs(outputs);
   return {.name = fmt::format("Zipf law, alpha = {:g}", alpha),
           .ranked = RankedLaw::zipf(inputs, alpha),
           .outputs = outputs,
@@ -68,7 +76,7 @@ PlannedLaw planned_zipf_law(int64_t inputs, int64_t outputs, double alpha) {
 PlannedLaw planned_counts(std::span<const double> counts, int64_t outputs,
                           const std::string& name) {
   const auto task =
-      std::make_shared<const AssociationTask>(counted_task(counts, static_cast<int32_t>(outputs)));
+      std::make_shared<const AssociationTask>(counted_task(counts, checked_outputs(outputs)));
   return {.name = name,
           .ranked = RankedLaw::counted(counts),
           .outputs = outputs,

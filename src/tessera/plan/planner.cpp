@@ -137,15 +137,6 @@ int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error) {
   return smallest(low, high, exceeds) - 1;
 }
 
-double union_bound_capacity(double outputs, double largest_share, int64_t dimension, double error) {
-  check_error(error, "union_bound_capacity");
-  check_argument(outputs >= 2, "union_bound_capacity: {} outputs; with one nothing can be mistaken",
-                 outputs);
-  const double z = normal_quantile(1 - error / (outputs - 1));
-  const auto d = static_cast<double>(dimension);
-  return d / (2 * z * z * (largest_share + 1 / d));
-}
-
 namespace {
 
 /// Writes the errors of a plan's P: of balanced outputs, an input that is not stored guessed.

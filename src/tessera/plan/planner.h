@@ -43,10 +43,6 @@ double stored_item_error(const OutputLaw& outputs, double stored, int64_t dimens
 /// Throws UsageError unless 0 < error < 1 and dimension >= 2.
 int64_t capacity(const OutputLaw& outputs, int64_t dimension, double error);
 
-/// The same in closed form, by the union bound: d / (2 z^2 (p_* + 1/d)), z the Gaussian quantile of
-/// 1 - error / (M - 1); p_* is the share of the most frequent output.
-double union_bound_capacity(double outputs, double largest_share, int64_t dimension, double error);
-
 /// A memory that keeps the P most frequent of T samples with equal weight (Cabannes et al. 2024,
 /// eq. 12 with rho = 0).
 struct MemoryPlan {

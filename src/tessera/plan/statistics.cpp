@@ -69,21 +69,4 @@ double log_normal_cdf(double t) {
   return table[i] + (place - static_cast<double>(i)) * (table[i + 1] - table[i]);
 }
 
-double normal_quantile(double probability) {
-  check_argument(probability > 0 && probability < 1,
-                 "normal_quantile: {} is not a probability between 0 and 1", probability);
-  // log Phi is concave, so Newton's steps from below converge and cannot overshoot far.
-  const bool upper = probability > 0.5;
-  const double log_tail = std::log(upper ? 1 - probability : probability);
-  double t = -std::sqrt(std::max(0.0, -2 * log_tail)) - 1;
-  for (int step = 0; step < 100; ++step) {
-    const double log_cdf = std::log(normal_cdf(t));
-    const double slope = std::exp(-t * t / 2 - log_cdf) / std::sqrt(2 * std::numbers::pi);
-    const double move = (log_tail - log_cdf) / slope;
-    t += move;
-    if (std::abs(move) < 1e-14 * (1 + std::abs(t))) break;
-  }
-  return upper ? -t : t;
-}
-
 }  // namespace tessera::theory

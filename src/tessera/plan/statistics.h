@@ -28,8 +28,4 @@ double normal_cdf(double t);
 /// t > 0. Predictors call it millions of times.
 double log_normal_cdf(double t);
 
-/// The t with Phi(t) = probability (Newton's method on the tail). Throws UsageError
-/// unless 0 < probability < 1.
-double normal_quantile(double probability);
-
 }  // namespace tessera::theory

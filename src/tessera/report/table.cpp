@@ -20,19 +20,6 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
   return right ? fill + text : text + fill;
 }
 
-std::string markdown_cell(std::string_view text) {
-  std::string escaped;
-  for (const char c : one_line(text)) {
-    if (c == '|' || c == '\\') escaped += '\\';
-    if (c == '<') {
-      escaped += "&lt;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string html_cell(const Cell& cell, bool right) {
   std::string tag = right ? "<td class=\"number\"" : "<td";
   if (cell.shown() != cell.exact()) {
@@ -144,22 +131,6 @@ std::string Table::csv() const {
       if (c > 0) text += ',';
       text += csv_field(row[c].exact());
     }
-    text += "\n";
-  }
-  return text;
-}
-
-std::string Table::markdown() const {
-  std::string text = "|";
-  for (const std::string& column : columns_) text += fmt::format(" {} |", markdown_cell(column));
-  text += "\n|";
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    text += is_number_column(c) ? " ---: |" : " --- |";
-  }
-  text += "\n";
-  for (const auto& row : rows_) {
-    text += "|";
-    for (const Cell& cell : row) text += fmt::format(" {} |", markdown_cell(cell.shown()));
     text += "\n";
   }
   return text;

@@ -55,8 +55,6 @@ class Table {
   std::string text() const;
   /// RFC 4180 with \n line ends: header, then the exact value of each cell; quotes where needed.
   std::string csv() const;
-  /// GitHub's Markdown; `|` and line ends inside cells are escaped. Without the title.
-  std::string markdown() const;
   /// One <table> with a caption. A cell that shows fewer digits carries the exact number as its
   /// title and as data-exact.
   std::string html() const;

@@ -1,9 +1,12 @@
 #include "tessera/train/train_config.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 
 #include "tessera/base/error.h"
+#include "tessera/base/threads.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera {
@@ -62,7 +65,8 @@ void TrainConfig::check(std::string_view where) const {
   whole("checkpoint_every", checkpoint_every, 0);
   whole("keep_checkpoints", keep_checkpoints, 1);
   whole("sample_every", sample_every, 0);
-  whole("threads", threads, 0);
+  require(threads >= 0 && threads <= kMostThreads, "threads", threads,
+          fmt::format("0 to {}", kMostThreads));
 }
 
 Schedule TrainConfig::schedule() const {

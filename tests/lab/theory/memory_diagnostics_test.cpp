@@ -25,8 +25,6 @@ TEST(MemoryDiagnostics, TwoDimensionsByHand) {
   EXPECT_DOUBLE_EQ(found.mean_noise, 3.5);
   EXPECT_DOUBLE_EQ(memory_load(3.5, 2), 7);
   EXPECT_TRUE(std::isinf(memory_load(3.5, 0)));
-  EXPECT_DOUBLE_EQ(free_slots(found, 20, 2), 16.5);
-  EXPECT_THROW(free_slots(found, 20, 0), UsageError);
   EXPECT_THROW(diagnose_memory(std::vector<float>{1, 2}, std::vector<float>{1, 0}, 2), UsageError);
 }
 

@@ -64,7 +64,6 @@ struct TwoMemoryEquations {
   MemoryProjection projection = MemoryProjection::kColumns;
   TransferSource transfer = TransferSource::kCandidate;
 
-  static TwoMemoryEquations of_authors() { return {}; }
   static TwoMemoryEquations of_paper() {
     return {WriteProduct::kF1F2,    ops::GateForm::kLinear,  RelationalWrite::kAdd,
             ops::ReadSide::kValues, MemoryProjection::kRows, TransferSource::kMemory};
