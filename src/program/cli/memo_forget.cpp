@@ -17,10 +17,9 @@
 namespace tessera::cli {
 namespace {
 
-template <typename Job>
-struct FolderCommand {
+struct ForgetCommand {
   std::string store;
-  Job job;
+  jobs::Erase job;
   bool json = false;
 };
 
@@ -53,7 +52,7 @@ void print_certificate(const jobs::Erase& job, const store::Certificate& certifi
              std::filesystem::path(job.certificate).replace_extension(".html").native());
 }
 
-void run_forget(const FolderCommand<jobs::Erase>& command) {
+void run_forget(const ForgetCommand& command) {
   const InterruptGuard interrupt;
   std::optional<JobBar> bar(jobs::Erase::kDoing);
   const jobs::Erase::OnNews on_news{[&](const jobs::Erase::Answer& answer) {
@@ -78,29 +77,6 @@ void run_forget(const FolderCommand<jobs::Erase>& command) {
     print_certificate(command.job, *answer.certificate);
 }
 
-void run_history(const FolderCommand<jobs::History>& command) {
-  const auto history = command.job.run(command.store, {});
-  if (command.json) return print_json(history.json());
-  for (const auto& event : history.events)
-    fmt::print("{} forgotten: {} bytes, {} tokens, SHA-256 {}\n", event.value("time", ""),
-               event.value("bytes", int64_t{0}), event.value("tokens", int64_t{0}),
-               event.value("sha256", ""));
-  if (!history.kept)
-    fmt::print(stderr, "the store keeps no history; 'tessera memo history {} --begin' begins one\n",
-               command.store);
-}
-
-template <typename Job, typename Run>
-void add_folder_verb(Verb& memo, const std::vector<std::string_view>& arguments,
-                     const std::string& json, Run run) {
-  const auto command = std::make_shared<FolderCommand<Job>>();
-  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
-  add_store(verb, command->store);
-  verb.options(command->job, arguments);
-  verb.flag("--json", command->json, json);
-  verb.run([command, run] { run(*command); });
-}
-
 }  // namespace
 
 void print_forgotten(const jobs::Forget::Answer& answer, bool json) {
@@ -112,14 +88,14 @@ void print_forgotten(const jobs::Forget::Answer& answer, bool json) {
 }
 
 void add_memo_forget(Verb& memo) {
-  add_folder_verb<jobs::Erase>(memo, {"ids"},
-                               "Print one JSON object per document, and at the end "
-                               "one with the certificate, or with the list",
-                               run_forget);
-}
-
-void add_memo_history(Verb& memo) {
-  add_folder_verb<jobs::History>(memo, {}, "Print one JSON object", run_history);
+  const auto command = std::make_shared<ForgetCommand>();
+  Verb& verb = memo.verb(std::string(jobs::Erase::kName), std::string(jobs::Erase::kHelp));
+  add_store(verb, command->store);
+  verb.options(command->job, {"ids"});
+  verb.flag("--json", command->json,
+            "Print one JSON object per document, and at the end one with the certificate, or with "
+            "the list");
+  verb.run([command] { run_forget(*command); });
 }
 
 }  // namespace tessera::cli

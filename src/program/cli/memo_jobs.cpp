@@ -11,6 +11,7 @@
 #include "program/cli/memo_verbs.h"
 #include "program/cli/program.h"
 #include "program/jobs/audit_job.h"
+#include "program/jobs/erase_job.h"
 #include "program/jobs/store_files.h"
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/config.h"
@@ -89,6 +90,16 @@ void print_places(const Command<jobs::Find>& command, const jobs::Find::Answer& 
   fmt::print(stderr, "{} in {}{}\n", counted(found.places, "place"),
              counted(found.documents, "document"),
              found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
+}
+
+void print_history(const Command<jobs::History>& command, const jobs::History::Answer& history) {
+  for (const auto& event : history.events)
+    fmt::print("{} forgotten: {} bytes, {} tokens, SHA-256 {}\n", event.value("time", ""),
+               event.value("bytes", int64_t{0}), event.value("tokens", int64_t{0}),
+               event.value("sha256", ""));
+  if (!history.kept)
+    fmt::print(stderr, "the store keeps no history; 'tessera memo history {} --begin' begins one\n",
+               command.store);
 }
 
 /// Line breaks and runs of white space as one space.
@@ -332,6 +343,10 @@ void add_memo_rebuild(Verb& memo) {
 
 void add_memo_export(Verb& memo) {
   add_job<jobs::Export>(memo, {}, answers(print_exported));
+}
+
+void add_memo_history(Verb& memo) {
+  add_job<jobs::History>(memo, {}, answers(print_history));
 }
 
 }  // namespace tessera::cli

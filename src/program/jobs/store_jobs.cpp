@@ -143,10 +143,7 @@ Documents::Answer Documents::run(const MemoStore& store, const OnProgress& on_pr
   const int64_t first = since.empty() ? INT64_MIN : parse_day("since", since);
   const int64_t end = before.empty() ? INT64_MAX : parse_day("before", before);
   const auto has = [&](const store::Metadata& metadata) {
-    return std::ranges::all_of(wanted, [&](const auto& entry) {
-      const auto found = metadata.find(entry.first);
-      return found != metadata.end() && found->second == entry.second;
-    });
+    return std::ranges::includes(metadata, wanted);
   };
   const Ledger& ledger = store.ledger();
   const auto documents = ledger.documents();

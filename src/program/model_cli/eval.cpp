@@ -9,8 +9,6 @@
 #include "lab/task/sequence/task_kinds.h"
 #include "program/cli/program.h"
 #include "program/model_cli/model_verbs.h"
-#include "program/model_cli/several_processes.h"
-#include "program/model_cli/store_memory.h"
 #include "program/model_jobs/evaluate.h"
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"

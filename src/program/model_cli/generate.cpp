@@ -12,7 +12,6 @@
 
 #include "program/model_cli/model_verbs.h"
 #include "program/model_cli/packaged_examples.h"
-#include "program/model_cli/store_memory.h"
 #include "program/model_cli/text_writing.h"
 #include "program/model_jobs/model_jobs.h"
 #include "tessera/base/file.h"

@@ -7,7 +7,6 @@
 
 #include "lab/learner/learner_kinds.h"
 #include "program/model_cli/model_verbs.h"
-#include "program/model_cli/several_processes.h"
 #include "tessera/base/file.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/model_kind.h"
