@@ -196,7 +196,7 @@ TEST(Tokenizer, RefusesDamage) {
   EXPECT_THAT(changed("/model/vocab/ab", 2000000000), HasSubstr("ids up to 2000000000"));
   EXPECT_THAT(changed("/model/vocab/ab", 1e30), HasSubstr("expected an integer"));
   EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse(R"({"model": 1e999})", "file"); }),
-              testing::AllOf(testing::StartsWith("file: "), HasSubstr("1e999")));
+              testing::AllOf(testing::StartsWith("file: "), HasSubstr("a number is beyond")));
   EXPECT_THAT(changed("/model/vocab", Json::object()), HasSubstr("byte 0x00"));
   EXPECT_THAT(changed("/model/merges/3", "a c"), HasSubstr("merge 3 needs the token 'ac'"));
   EXPECT_THAT(changed("/model/merges/3", "a b c"), HasSubstr("one space between"));
@@ -207,7 +207,7 @@ TEST(Tokenizer, RefusesDamage) {
   EXPECT_THAT(changed("/added_tokens", {{{"id", 259}, {"content", "é"}}}),
               HasSubstr("and another token too"));
   EXPECT_THAT(changed("/added_tokens", {{{"id", 259}, {"content", ""}}}), HasSubstr("no content"));
-  EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse(std::string(100, '['), "file"); }),
+  EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse(std::string(200, '['), "file"); }),
               HasSubstr("nested deeper"));
   EXPECT_THAT(message_of<DataError>([] { Tokenizer::parse("{\"a\": ", "file"); }),
               HasSubstr("not valid JSON"));

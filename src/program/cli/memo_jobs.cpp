@@ -247,10 +247,10 @@ void print_exported(const Command<jobs::Export>& command, const jobs::Export::An
 
 /// Says whether a certificate holds. Throws where it does not.
 void verify_certificate(const std::string& store, const std::string& certificate,
-                        const std::string& public_key) {
+                        const std::string& public_key, std::FILE* out) {
   using Signature = store::CertificateCheck::Signature;
   const auto check = store::check_certificate(store::MemoStore(store), certificate, public_key);
-  fmt::print("{}: erasure of {}, {}; {}; the store is {}\n", certificate, check.time,
+  fmt::print(out, "{}: erasure of {}, {}; {}; the store is {}\n", certificate, check.time,
              check.proves ? "nothing was found then" : "not complete then",
              check.signature == Signature::kNone    ? "not signed"
              : check.signature == Signature::kValid ? "signed by " + check.public_key
@@ -258,7 +258,7 @@ void verify_certificate(const std::string& store, const std::string& certificate
              check.same_state ? "as it was after the erasure"
                               : "another since: documents came, went or changed");
   for (const auto& id : check.held)
-    fmt::print("{}: '{}' has the text of an erased document again\n", certificate, id);
+    fmt::print(out, "{}: '{}' has the text of an erased document again\n", certificate, id);
   if (!check.holds()) throw std::runtime_error(certificate + " does not hold");
 }
 
@@ -315,7 +315,8 @@ void add_memo_verify(Verb& memo) {
     const auto verified = print_answer(command, print_verification).result;
     if (verified.erasure_pending) throw std::runtime_error(erasure_note(verified.unerased));
     if (!more->certificate.empty())
-      verify_certificate(command.store, more->certificate, more->public_key);
+      verify_certificate(command.store, more->certificate, more->public_key,
+                         command.json ? stderr : stdout);
   });
   verb.flag("--repair", more->repairs, "First rebuild the matrix from the documents in the ledger");
   const auto certificate = verb.option(

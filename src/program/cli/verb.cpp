@@ -206,10 +206,16 @@ Option Verb::add(const std::string& name, const std::string& help, const std::st
 }
 
 Option Verb::option(const std::string& name, std::string& value, const std::string& help) {
-  return add(name, help, value, {.type = "TEXT", .read = [&value](const std::string& text) {
-                                   value = text;
-                                   return true;
-                                 }});
+  // An option that is empty unless it is given is not given by an empty text, as of a shell's
+  // variable that is not set.
+  const bool may_be_empty = !value.empty() || !name.starts_with("--");
+  return add(name, help, value,
+             {.type = "TEXT",
+              .expected = "a text that is not empty",
+              .read = [&value, may_be_empty](const std::string& text) {
+                value = text;
+                return may_be_empty || !text.empty();
+              }});
 }
 
 Option Verb::option(const std::string& name, std::optional<std::string>& value,

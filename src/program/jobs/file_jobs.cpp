@@ -171,6 +171,8 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
                       tokens, memo::TextMemory::most_tokens(memory));
     memo::WindowPairs windows(memo::window_lengths(memory), memo::Repeats::kOnce);
     pairs += times * static_cast<double>(windows.append(encoded).size());
+    if (const auto replaced = writer.ledger().find(document.id))
+      pairs -= static_cast<double>(replaced->pairs);
     admitted.bytes += std::ssize(text);
   });
   admitted.documents.push_back(document);

@@ -90,7 +90,7 @@ Tool forgetting(const StoreAccess& access) {
   tool.call = [access](const nlohmann::json& arguments, const OnProgress& on_progress) {
     jobs::Erase job;
     read_arguments(arguments, erase_fields(job, access));
-    if (!job.certificate.empty()) {
+    if (arguments.contains("certificate")) {
       job.certificate = place_of_certificate(access.certificates, job.certificate).native();
       job.key = access.key;
     }

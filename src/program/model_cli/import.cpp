@@ -57,6 +57,8 @@ void run_import(ImportOptions& options) {
   if (options.window) sizes["window"] = *options.window;
   const ImportedModel imported = import_weights(options.from, options.weights, sizes);
   const std::filesystem::path out = options.out;
+  if (std::filesystem::exists(out / "config.json"))
+    throw UsageError("{} holds a model already; give another --out, or remove it", options.out);
   if (!options.tokenizer.empty())
     fitting_tokenizer(options.tokenizer, *imported.model).save(out / "tokenizer.json");
   save_model(out, *imported.model, imported.format);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -14,6 +15,9 @@ namespace tessera::serve {
 namespace {
 
 using config::Json;
+
+/// A text of so many holds the engine up for seconds, by the square of its length.
+constexpr int64_t kMostInspected = 4096;
 
 /// The text's tokens, of "tokens" or "text".
 TokenIds text_of(const ServedModel& model, const Fields& fields) {
@@ -63,9 +67,9 @@ Response inspect_text(Service& service, const Request& request) {
                    model.name, model.name)
         .about("model");
   const TokenIds text = text_of(model, fields);
-  if (std::ssize(text) > service.limits.tokens_per_request)
-    throw ApiError(400, "the text has {} tokens, expected at most {}", text.size(),
-                   service.limits.tokens_per_request)
+  const int64_t most = std::min(kMostInspected, service.limits.tokens_per_request);
+  if (std::ssize(text) > most)
+    throw ApiError(400, "the text has {} tokens, expected at most {}", text.size(), most)
         .about("text");
   jobs::Inspect job;
   auto known = config::fields_of(job);  // the text has been read

@@ -114,7 +114,8 @@ TextSource TextSource::from_path(const fs::path& path, const std::string& suffix
   }
   for (const auto& file : text_files(path, suffix)) add(file);
   if (source.documents_.empty())
-    throw DataError(path.native(), "holds no text: no {}file below it", suffix);
+    throw DataError(path.native(), "holds no text: no file{} below it",
+                    suffix.empty() ? "" : " that ends in " + suffix);
   source.description_ = fmt::format("{}, {} documents", path.native(), source.documents());
   return source;
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tessera/base/config.h"
 #include "tessera/base/error.h"
 #include "tessera/data/detail/byte_alphabet.h"
 #include "tessera/data/detail/tokenizer_content.h"
@@ -16,7 +17,6 @@ namespace {
 using Json = nlohmann::json;
 using NameToId = std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>>;
 
-constexpr int kDeepestNesting = 32;
 // An id may leave holes below it, as in published vocabularies, but not much more than there are
 // tokens: memory must stay in proportion to the file.
 constexpr int64_t kSpareIds = 4096;
@@ -28,20 +28,6 @@ struct BpeFile {
   std::vector<AddedToken> added_tokens;
   PreTokenRule rule;
 };
-
-Json parse_json(std::string_view text, const std::string& source) {
-  try {
-    return Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
-      if (depth > kDeepestNesting)
-        throw DataError(source, "is nested deeper than {} levels", kDeepestNesting);
-      return true;
-    });
-  } catch (const Json::parse_error& error) {
-    throw DataError(source, "byte {}: not valid JSON", error.byte);
-  } catch (const Json::exception& error) {  // a number beyond what a double holds
-    throw DataError(source, "not usable JSON: {}", error.what());
-  }
-}
 
 /// The member of an object, null where it is absent.
 const Json& member(const Json& object, const char* name) {
@@ -329,7 +315,7 @@ std::optional<int32_t> find_end_of_text(const std::vector<AddedToken>& added_tok
 }
 
 TokenizerContent parse_tokenizer_json(std::string_view text, const std::string& source) {
-  const Json json = parse_json(text, source);
+  const Json json = config::parse_sorted_json(text, source);
   if (!json.is_object()) throw DataError(source, "is not a JSON object");
   return json.contains("format") ? parse_own_format(json, source)
                                  : parse_hugging_face(json, source);
@@ -338,7 +324,7 @@ TokenizerContent parse_tokenizer_json(std::string_view text, const std::string& 
 TokenizerContent parse_gpt2(std::string_view encoder_json, std::string_view vocab_bpe,
                             const std::string& source) {
   BpeFile file;
-  file.vocabulary = parse_vocabulary(parse_json(encoder_json, source), source);
+  file.vocabulary = parse_vocabulary(config::parse_sorted_json(encoder_json, source), source);
   const size_t valid = utf8::valid_prefix(vocab_bpe);
   if (valid != vocab_bpe.size())
     throw DataError(source, "byte {} of the merges is not valid UTF-8", valid);

@@ -25,6 +25,8 @@ struct SampleConfig {
     field("temperature", temperature, "divides the logits; 0 takes the most probable token");
     field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
   }
+  /// Throws UsageError on values that no sample can have.
+  void check() const;
 };
 
 /// A configuration of `tessera train`. [model] names a kind and any of its fields; the vocabulary

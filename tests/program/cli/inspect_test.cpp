@@ -81,7 +81,7 @@ TEST_F(Inspecting, WritesAPageOfEveryToken) {
 }
 
 TEST_F(Inspecting, RefusesWhatCannotBeInspected) {
-  expect_refused(inspect({"--text", ""}), 2, "the text is empty");
+  expect_refused(inspect({"--text", ""}), 2, "expected a text that is not empty");
   expect_refused(inspect({"--text", "abc", "--position", "1000"}), 2,
                  "position 1000 is not in the text");
   expect_refused(inspect({"--text", "abc", "--token", "two words of it"}), 2, "expected one");

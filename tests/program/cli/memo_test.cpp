@@ -483,6 +483,8 @@ TEST_F(Memo, WarnsOfAStoreThatIsOverfull) {
   const Outcome run = memo({"memorize", store, path("text.txt")});
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.err, HasSubstr("warning: with these documents the store will hold"));
+  const std::string warning = run.err.substr(0, run.err.find('\n'));
+  EXPECT_THAT(memo({"update", store, path("text.txt")}).err, HasSubstr(warning));  // not twice
   EXPECT_THAT(memo({"memorize", create(), path("text.txt")}).err, Not(HasSubstr("warning")));
 }
 

@@ -141,6 +141,9 @@ TEST_F(ModelFiles, ExportAndImportGiveTheSameModel) {
   const Outcome in = tessera({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"),
                               "--tokenizer", model + "/tokenizer.json", "--out", path("back")});
   ASSERT_EQ(in.status, 0) << in.err;
+  expect_refused(tessera({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"),
+                          "--out", path("back")}),
+                 2, "holds a model already");
   EXPECT_EQ(tessera({"generate", "--model", path("back"), "--max-tokens", "20"}).out,
             tessera({"generate", "--model", model, "--max-tokens", "20"}).out);
 }

@@ -139,6 +139,7 @@ TEST_F(Usage, NumbersMustFit) {
        {{"study", "scaling-laws/fig1", "--seed", "-1"},
         "expected a whole number from 0 to 9223372036854775807"},
        {{"memo", "create", "s", "--seed", huge}, seeds},
+       {{"memo", "forget", "s", "d", "--certificate", ""}, "expected a text that is not empty"},
        {{"memo", "create", "s", "--matrices", "0"}, "--matrices is '0'"},
        {{"memo", "create", "s", "--matrices", "-1"}, "--matrices is '-1'"},
        {{"memo", "create", "s", "--matrices", huge}, "a whole number from 1 to 4096"},
@@ -195,6 +196,7 @@ TEST_F(Usage, ConfigurationIsCheckedBeforeAnyWork) {
        {with("sample=3"), "expected a table"},
        {with("train.steps=many"), "train.steps is \"many\", expected a whole number"},
        {with("train.batch=0"), "train.batch"},
+       {with("sample.top_k=-1"), "sample.top_k"},
        {with("train.steps"), "write key=value"}},
       2);
   EXPECT_FALSE(std::filesystem::exists(path("run")));

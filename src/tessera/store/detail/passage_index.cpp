@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <set>
 #include <utility>
 
 #include "tessera/data/utf8.h"
@@ -29,11 +30,15 @@ size_t end_of_passage(std::string_view text, size_t begin) {
   return begin + utf8::valid_prefix(longest);
 }
 
-/// The words of a question as FTS5 reads them: any of them, none as an operator.
+/// The words of a question as FTS5 reads them: any of them, none as an operator. Each counts once,
+/// and no more than the first: the index looks through a passage for every one.
 std::string any_word_of(std::string_view question) {
+  constexpr size_t kMostWords = 200;
   std::string query, word;
+  std::set<std::string> words;
   const auto finish = [&] {
-    if (!word.empty()) query += (query.empty() ? "\"" : " OR \"") + word + '"';
+    if (!word.empty() && words.size() < kMostWords && words.insert(word).second)
+      query += (query.empty() ? "\"" : " OR \"") + word + '"';
     word.clear();
   };
   for (const char c : question) {
