@@ -39,6 +39,14 @@ TEST_F(PassageIndexTest, RanksDocumentsByWordsInAnyOrderAndForm) {
   EXPECT_GT(found.front().score, 0);
 }
 
+TEST_F(PassageIndexTest, OfManyWordsTheFirstCount) {
+  memorize(store(), "lamp", "The lamp is out.\n");
+  std::string others;
+  for (int word = 0; word < 199; ++word) others += "w" + std::to_string(word) + " ";
+  EXPECT_THAT(places(others + others + "lamp"), ElementsAre("lamp:1")) << "each counts once";
+  EXPECT_THAT(places(others + "violin lamp"), ElementsAre());
+}
+
 TEST_F(PassageIndexTest, SaysOnWhichLineAPassageBegins) {
   std::string text;
   for (int line = 1; line <= 60; ++line)

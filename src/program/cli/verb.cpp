@@ -206,8 +206,6 @@ Option Verb::add(const std::string& name, const std::string& help, const std::st
 }
 
 Option Verb::option(const std::string& name, std::string& value, const std::string& help) {
-  // An option that is empty unless it is given is not given by an empty text, as of a shell's
-  // variable that is not set.
   const bool may_be_empty = !value.empty() || !name.starts_with("--");
   return add(name, help, value,
              {.type = "TEXT",

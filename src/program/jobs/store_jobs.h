@@ -190,7 +190,7 @@ struct Search {
   void visit_fields(Visitor&& field) {
     field("words", words,
           "words to look for, in any order and form; passages that have more of them, and rarer "
-          "ones, come first (BM25)",
+          "ones, come first (BM25). Of more than 200 different words the first count",
           config::required());
     field("limit", limit, "maximum number of passages (0: all)", config::at_least(0));
   }

@@ -35,6 +35,7 @@ class HttpServer {
  public:
   /// Looks at a request before its body is read: an answer refuses it.
   using Guard = std::function<std::optional<Response>(const Request&)>;
+  /// Answers a request with its body.
   using Answer = std::function<Response(Request)>;
 
   /// Opens the port. Throws SystemError where it cannot be had ("127.0.0.1:8080: is in use") and

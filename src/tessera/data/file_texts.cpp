@@ -124,8 +124,8 @@ std::string quoted(const std::string& argument) {
   return result + "'";
 }
 
-config::Json parsed_line(std::string_view line, const std::string& name) {
-  config::Json object = config::parse_json(line, name);
+nlohmann::json parsed_line(std::string_view line, const std::string& name) {
+  nlohmann::json object = config::parse_sorted_json(line, name);
   const auto text = object.is_object() ? object.find("text") : object.end();
   if (!object.is_object() || text == object.end() || !text->is_string())
     throw DataError(name, "is not an object with a field \"text\"");
@@ -179,7 +179,7 @@ std::vector<JsonLine> json_lines_of(std::string_view file, const std::string& na
     ++number;
     const std::string_view line = file.substr(begin, end - begin);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const config::Json object = parsed_line(line, fmt::format("{}: line {}", name, number));
+    const nlohmann::json object = parsed_line(line, fmt::format("{}: line {}", name, number));
     const auto id = object.find("id");
     const bool is_named = id != object.end() && (id->is_string() || id->is_number_integer());
     lines.push_back({!is_named         ? std::to_string(number)

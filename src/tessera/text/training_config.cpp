@@ -1,6 +1,5 @@
 #include "tessera/text/training_config.h"
 
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -54,19 +53,10 @@ LanguageModelTrainingConfig LanguageModelTrainingConfig::from_json(const Json& j
     check_model(config.model);
     config.data.check();
     config.train.check();
-    config.sample.check();
   } catch (const UsageError& error) {
     throw UsageError("{}{}{}", where, where.empty() ? "" : ": ", error.what());
   }
   return config;
-}
-
-void SampleConfig::check() const {
-  if (tokens < 0) throw UsageError("sample.tokens is {}, expected 0 or more", tokens);
-  if (!(temperature >= 0 && std::isfinite(temperature)))
-    throw UsageError("sample.temperature is {}, expected 0 or more", temperature);
-  if (top_k < 0)
-    throw UsageError("sample.top_k is {}, expected 1 or more, or 0 for all tokens", top_k);
 }
 
 Json LanguageModelTrainingConfig::to_json() const {

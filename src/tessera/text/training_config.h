@@ -21,12 +21,11 @@ struct SampleConfig {
   void visit_fields(Visitor&& field) {
     field("prompt", prompt,
           "text that the samples continue; the validation text where the tokenizer lacks it");
-    field("tokens", tokens, "length of a sample; 0 writes none");
-    field("temperature", temperature, "divides the logits; 0 takes the most probable token");
-    field("top_k", top_k, "draw from the k most probable tokens; 0 for all");
+    field("tokens", tokens, "length of a sample; 0 writes none", config::at_least(0));
+    field("temperature", temperature, "divides the logits; 0 takes the most probable token",
+          config::at_least(0));
+    field("top_k", top_k, "draw from the k most probable tokens; 0 for all", config::at_least(0));
   }
-  /// Throws UsageError on values that no sample can have.
-  void check() const;
 };
 
 /// A configuration of `tessera train`. [model] names a kind and any of its fields; the vocabulary

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 class NetworkStudies : public testing::Test {
  protected:
   /// The quick study with tiny networks and these settings.
-  StudyResults run(const std::string& name, Json settings) {
+  StudyResults run(const std::string& name, Json settings, uint64_t seed = 1) {
     Json all = {
         {"data", {{"stories", 60}, {"tokenizer", "byte"}}},
         {"train", {{"steps", 2}, {"batch", 2}, {"evaluate_every", 1}, {"evaluate_batches", 1}}},
@@ -38,6 +38,7 @@ class NetworkStudies : public testing::Test {
     options.size = StudySize::kQuick;
     options.folder = folder_.path();
     options.overrides = all;
+    options.seed = seed;
     return run_study(find_study(memory_mosaics_studies(), "memory-mosaics/" + name), options);
   }
 
@@ -61,13 +62,14 @@ class NetworkStudies : public testing::Test {
 };
 
 TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
-  const StudyResults results = run("depth", {{"depths", {1, 2}}});
+  const StudyResults results = run("depth", {{"depths", {1, 2}}}, /*seed=*/3);
   for (const char* name : {"gpt-1", "gpt-2", "memory_mosaic-1", "memory_mosaic-2"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / name / "model" / "model.safetensors")) << name;
   EXPECT_THAT(read("memory_mosaic-2/config.toml"), HasSubstr("layers = 2"));
   ASSERT_EQ(results.comparisons().size(), 1u);  // the paper's numbers are of 1 and 12 blocks
   EXPECT_DOUBLE_EQ(results.comparisons()[0].published, 0.95);
   EXPECT_TRUE(series_of(results).contains("Memory Mosaic, 2 blocks, loss by step"));
+  EXPECT_THAT(read("gpt-1/config.toml"), HasSubstr("seed = 1339"));  // 1337 with seed 1
   std::filesystem::remove(folder_ / "config.toml");  // which keeps the folder to its settings
   EXPECT_THAT(message_of<UsageError>([&] {
                 run("depth", {{"depths", Json::array()}});
@@ -78,6 +80,7 @@ TEST_F(NetworkStudies, DepthTrainsBothKindsAtEveryDepth) {
 TEST_F(NetworkStudies, TrainedNetworksAreKept) {
   const Json settings = {{"depths", {1}}};
   const std::string first = run("depth", settings).point_table().csv();
+  EXPECT_THAT(read("gpt-1/config.toml"), HasSubstr("seed = 1337"));
   const std::string log = read("gpt-1/metrics.jsonl");
   EXPECT_EQ(run("depth", settings).point_table().csv(), first);
   EXPECT_EQ(read("gpt-1/metrics.jsonl"), log);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "program/serve/completion_request.h"
@@ -107,6 +108,26 @@ TEST(Routes, WhichMemoriesMadeAToken) {
   EXPECT_EQ(tiny.post("/v1/inspect", {{"text", ""}}).status, 400);
   EXPECT_EQ(tiny.post("/v1/inspect", {{"text", "ab"}, {"position", 2}}).status, 400);
   EXPECT_EQ(tiny.post("/v1/inspect", {{"tokens", {1, 999}}}).status, 400);
+  EXPECT_THAT(tiny.post("/v1/inspect", {{"tokens", std::vector<int64_t>(4097, 'a')}}).body,
+              HasSubstr("expected at most 4096"));
+}
+
+TEST(Routes, AnInspectionThatNobodyWaitsForIsGivenUp) {
+  TinyService tiny;
+  std::promise<void> go_on;
+  EngineRequest busy;
+  busy.calls.push_back({[&] { go_on.get_future().wait(); }});
+  busy.on_failure = [](std::exception_ptr) {};
+  const auto ticket = tiny.service.models.find("mosaic")->engine->submit(std::move(busy));
+  Request request;
+  request.method = "POST";
+  request.set_target("/v1/inspect");
+  request.headers["Content-Type"] = "application/json";
+  request.body = R"({"text": "ab"})";
+  request.hung_up = [] { return true; };
+  EXPECT_EQ(tiny.router.answer(request).status, 503);
+  go_on.set_value();
+  EXPECT_EQ(tiny.post("/v1/inspect", {{"text", "ab"}}).status, 200);
 }
 
 TEST(Routes, RunsAndTheirMetricsAsTheyGrow) {

@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "tessera/base/error.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera::task {
@@ -20,7 +19,7 @@ double share(double part, int64_t whole) {
 RegBenchBatch make_regbench_batch(const RegBench& task, const RegBenchSet& set,
                                   std::span<const int64_t> automata) {
   RegBenchArrays arrays = make_regbench_arrays(task, set, automata);
-  const auto tensor = [&](auto& numbers, at::IntArrayRef shape, at::ScalarType type) {
+  const auto tensor = [](auto& numbers, at::IntArrayRef shape, at::ScalarType type) {
     return at::from_blob(numbers.data(), shape, type).clone();
   };
   const auto B = arrays.sequences, T = arrays.steps;

@@ -268,7 +268,7 @@ void run_error_per_item(StudyContext& context) {
     });
     const OutputLaw outputs = OutputLaw::balanced(c.outputs);
     const double predicted = stored_item_error(outputs, static_cast<double>(c.stored), c.dimension);
-    // The union bound.
+    // The union bound: (M - 1) Phi(-z) with z^2 = d / (2 P (1/M + 1/d)).
     const auto d = static_cast<double>(c.dimension), P = static_cast<double>(c.stored);
     const double z = std::sqrt(d / (2 * P * (1.0 / c.outputs + 1 / d)));
     const double pairs = std::min(1.0, (c.outputs - 1) * normal_cdf(-z));

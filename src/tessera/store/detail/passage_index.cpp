@@ -31,7 +31,7 @@ size_t end_of_passage(std::string_view text, size_t begin) {
 }
 
 /// The words of a question as FTS5 reads them: any of them, none as an operator. Each counts once,
-/// and no more than the first: the index looks through a passage for every one.
+/// and of many the first: the index looks through a passage for every one.
 std::string any_word_of(std::string_view question) {
   constexpr size_t kMostWords = 200;
   std::string query, word;
