@@ -43,6 +43,15 @@ TEST(RunFolder, KeepsARunThatIsThere) {
   EXPECT_NO_THROW(RunFolder(folder / "run", Start::kResume));
 }
 
+TEST(RunFolder, IsNoModelsAndNoStores) {
+  const TemporaryFolder folder;
+  write_file(folder / "store/config.json", "{}");
+  write_file(folder / "store/lock", "");
+  for (const Start start : {Start::kNew, Start::kResume})
+    EXPECT_THAT(message_of<UsageError>([&] { RunFolder(folder / "store", start); }),
+                HasSubstr("store holds a model or a store (its config.json), not a run"));
+}
+
 TEST(RunFolder, ResumesNothingThatIsNotARun) {
   const TemporaryFolder folder;
   EXPECT_THAT(message_of<UsageError>([&] { RunFolder(folder / "none", Start::kResume); }),

@@ -14,6 +14,7 @@
 #include "lab/task/stories/story_files.h"
 #include "program/cli/program.h"
 #include "tessera/base/file.h"
+#include "tessera/base/interrupt.h"
 
 namespace tessera::cli {
 namespace {
@@ -42,40 +43,60 @@ config::Json settings_of(const std::vector<std::string>& texts) {
 void write_lines(const std::string& out,
                  const std::function<void(const std::function<void(std::string_view)>&)>& produce) {
   if (out.empty()) return produce([](std::string_view line) { fmt::print("{}", line); });
+  const InterruptGuard guard;
   AtomicFile file(out);
-  produce([&](std::string_view line) { file.write(line); });
+  int64_t lines = 0;
+  produce([&](std::string_view line) {
+    InterruptGuard::stop_if_interrupted(out + " was not written: interrupted");
+    file.write(line);
+    ++lines;
+  });
   file.commit();
+  fmt::print("{}: {} lines\n", out, lines);
+}
+
+void say_written(const std::string& tensors) {
+  fmt::print("{}: {} bytes\n", tensors, std::filesystem::file_size(tensors));
 }
 
 void run_task(const std::string& kind, const TaskOptions& options) {
   const auto task = task::make_task(kind, settings_of(options.settings));
   if (options.levels) return print_levels(*task);
   const uint64_t seed = task::split_seed(options.seed, options.split);
-  if (!options.tensors.empty())
+  if (!options.tensors.empty()) {
     task::write_tensors(*task, seed, options.first, options.count, options.tensors);
+    say_written(options.tensors);
+  }
   if (!options.out.empty() || options.tensors.empty())
     write_lines(options.out, [&](const auto& write) {
       task::write_jsonl(*task, seed, options.first, options.count, write);
     });
 }
 
-void add_sample_options(Verb& verb, const std::shared_ptr<TaskOptions>& options) {
+struct SampleFiles {
+  Option out, tensors;
+};
+
+SampleFiles add_sample_options(Verb& verb, const std::shared_ptr<TaskOptions>& options) {
   verb.option("--count", options->count, "Number of samples");
   verb.option("--first", options->first, "Number of the first sample");
   verb.option("--seed", options->seed, "Random seed of the samples");
   verb.option("--split", options->split, "Each split has samples of its own");
   verb.option("--set", options->settings, "Override a key below: --set key=value");
-  verb.option("--out", options->out,
-              "Write JSON lines with the ground truth to this file instead of standard output");
-  verb.option("--tensors", options->tensors,
-              "Write what a model sees, as one batch, to this safetensors file");
+  return {
+      verb.option("--out", options->out,
+                  "Write JSON lines with the ground truth to this file instead of standard output"),
+      verb.option("--tensors", options->tensors,
+                  "Write what a model sees, as one batch, to this safetensors file")};
 }
 
 void add_task(Verb& data, const task::TaskKind& kind) {
   auto options = std::make_shared<TaskOptions>();
   Verb& verb = data.verb(kind.name, "Samples: " + kind.summary);
-  add_sample_options(verb, options);
-  verb.flag("--levels", options->levels, "Only print the scores of trivial strategies");
+  const SampleFiles files = add_sample_options(verb, options);
+  verb.flag("--levels", options->levels, "Only print the scores of trivial strategies")
+      .excludes(files.out)
+      .excludes(files.tensors);
   verb.footer([fields = kind.fields] { return fields; });
   verb.run([name = kind.name, options] { run_task(name, *options); });
 }
@@ -98,7 +119,10 @@ void add_babi(Verb& data) {
   verb.option("--valid", options->sizes.validation, "Questions to validate on").at_least(1);
   verb.option("--test", options->sizes.test, "Questions to test on").at_least(1);
   verb.run([options] {
-    task::write_babi_folder(options->out, options->task, options->seed, options->sizes);
+    const auto& sizes = options->sizes;
+    task::write_babi_folder(options->out, options->task, options->seed, sizes);
+    fmt::print("{}: task {}, {} questions to train on, {} to validate and {} to test on\n",
+               options->out, options->task, sizes.training, sizes.validation, sizes.test);
   });
 }
 
@@ -113,7 +137,11 @@ void run_stories(const StoryOptions& options) {
   namespace stories = task::stories;
   stories::StorySizes sizes = options.sizes;
   sizes.stories = options.stories.value_or(sizes.stories);
-  if (!options.out.empty()) return stories::write_story_folder(options.out, options.seed, sizes);
+  if (!options.out.empty()) {
+    stories::write_story_folder(options.out, options.seed, sizes);
+    fmt::print("{}: train.txt, valid.txt and questions.jsonl\n", options.out);
+    return;
+  }
   const uint64_t set = task::split_seed(options.seed, task::Split::kTraining);
   stories::write_stories(set, sizes.words > 0 ? 0 : options.stories.value_or(3), sizes.words,
                          [](std::string_view text) { fmt::print("{}", text); });
@@ -150,8 +178,10 @@ void run_regbench(const TaskOptions& options, bool known_languages) {
   const task::RegBenchSet set{
       known_languages ? task::split_seed(options.seed, task::Split::kTraining) : sequences,
       sequences};
-  if (!options.tensors.empty())
+  if (!options.tensors.empty()) {
     task::write_regbench_tensors(regbench, set, options.first, options.count, options.tensors);
+    say_written(options.tensors);
+  }
   if (!options.out.empty() || options.tensors.empty())
     write_lines(options.out, [&](const auto& write) {
       task::write_regbench_jsonl(regbench, set, options.first, options.count, write);
@@ -181,7 +211,10 @@ struct PongOptions {
 void run_pong(PongOptions options) {
   config::from_json(settings_of(options.settings), options.record.environment, "pong");
   options.record.environment.check();
-  if (!options.tensors.empty()) task::write_pong_tensors(options.record, options.tensors);
+  if (!options.tensors.empty()) {
+    task::write_pong_tensors(options.record, options.tensors);
+    say_written(options.tensors);
+  }
   if (!options.out.empty() || options.tensors.empty())
     write_lines(options.out, [&](const auto& write) {
       task::write_pong_jsonl(options.record, options.games, write);

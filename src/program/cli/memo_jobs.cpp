@@ -44,6 +44,7 @@ template <typename Job, typename Print>
 typename Job::Answer print_answer(const Command<Job>& command, Print print) {
   const auto store = opened(command.store, &Job::run);
   auto answer = [&] {
+    const InterruptGuard interrupt;  // heard where the job tells how far it is
     std::string_view doing;
     if constexpr (requires { Job::kDoing; }) doing = Job::kDoing;
     JobBar bar(doing);
@@ -100,6 +101,8 @@ void print_history(const Command<jobs::History>& command, const jobs::History::A
   if (!history.kept)
     fmt::print(stderr, "the store keeps no history; 'tessera memo history {} --begin' begins one\n",
                command.store);
+  else if (command.job.begin)
+    fmt::print(stderr, "the store keeps a history of what is forgotten\n");
 }
 
 /// Line breaks and runs of white space as one space.
@@ -336,10 +339,7 @@ void add_memo_merge(Verb& memo) {
 }
 
 void add_memo_rebuild(Verb& memo) {
-  add_job<jobs::Rebuild>(memo, {}, [](const auto& command) {
-    const InterruptGuard interrupt;
-    print_answer(command, print_rebuilt);
-  });
+  add_job<jobs::Rebuild>(memo, {}, answers(print_rebuilt));
 }
 
 void add_memo_export(Verb& memo) {

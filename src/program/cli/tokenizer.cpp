@@ -26,6 +26,8 @@ std::string read_input(const std::string& path) {
   return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
 }
 
+constexpr int64_t kBpeVocabulary = 4096;
+
 enum class Kind { kBpe, kByte, kCharacter };
 constexpr std::array<std::string_view, 3> enum_names(Kind) {
   return {"bpe", "byte", "character"};
@@ -34,7 +36,7 @@ constexpr std::array<std::string_view, 3> enum_names(Kind) {
 struct TrainOptions {
   std::vector<std::string> texts;
   Kind kind = Kind::kBpe;
-  int64_t vocabulary = 4096;
+  std::optional<int64_t> vocabulary;
   std::string out;
 };
 
@@ -50,12 +52,25 @@ Tokenizer train(const TrainOptions& options, const std::vector<std::string>& tex
   if (options.kind == Kind::kByte) return Tokenizer::bytes(EndOfText::kPresent);
   if (options.kind == Kind::kCharacter)
     return Tokenizer::characters(fmt::format("{}", fmt::join(texts, "")), EndOfText::kPresent);
-  return train_bpe(texts, options.vocabulary);
+  return train_bpe(texts, options.vocabulary.value_or(kBpeVocabulary));
+}
+
+/// Of standard input, of a file, or of each file of a folder.
+std::vector<std::string> read_texts(const std::vector<std::string>& paths) {
+  std::vector<std::string> texts;
+  for (const auto& path : paths)
+    if (path == "-")
+      texts.push_back(read_input(path));
+    else
+      TextSource::from_path(path).for_each(
+          [&](const std::string&, std::string_view text) { texts.emplace_back(text); });
+  return texts;
 }
 
 void run_train(const TrainOptions& options) {
-  std::vector<std::string> texts;
-  for (const auto& path : options.texts) texts.push_back(read_input(path));
+  if (options.vocabulary && options.kind != Kind::kBpe)
+    throw UsageError("--vocabulary is the size of a BPE; bytes and characters have their own");
+  const std::vector<std::string> texts = read_texts(options.texts);
   const Tokenizer tokenizer = train(options, texts);
   tokenizer.save(options.out);
   size_t bytes = 0, tokens = 0;
@@ -129,10 +144,11 @@ void add_tokenizer(Verb& program) {
       program.verb("tokenizer", "Train a tokenizer, encode texts as token ids, decode ids");
 
   auto training = std::make_shared<TrainOptions>();
-  Verb& train = verb.verb("train", "Learn a tokenizer from text files");
-  train.option("text", training->texts, "Text files (-: standard input)").required();
+  Verb& train = verb.verb("train", "Learn a tokenizer from texts");
+  train.option("text", training->texts, "Text files, or folders of them (-: standard input)")
+      .required();
   train.option("--kind", training->kind, "What a token is made of");
-  train.option("--vocabulary", training->vocabulary, "Size of a BPE vocabulary")
+  train.option("--vocabulary", training->vocabulary, "Size of a BPE vocabulary (4096 unless given)")
       .between(257, 1 << 20);
   train.option("--out", training->out, "The tokenizer.json to write").required();
   train.run([training] { run_train(*training); });

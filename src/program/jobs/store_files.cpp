@@ -30,8 +30,8 @@ Tokenizer tokenizer_of(const Create& create, const Texts& sample, const OnProgre
   if (name == "byte") return Tokenizer::bytes(EndOfText::kPresent);
   if (name != "bpe") return Tokenizer::load(name);
   check_argument(!sample.empty(),
-                 "the tokenizer 'bpe' is learned from the text of a plan; give plan_from, or the "
-                 "path of a tokenizer");
+                 "the tokenizer 'bpe' is learned from the text that a store is planned for; give "
+                 "that text, or the path of a tokenizer");
   return learn_bpe(sample, kLearnedVocabulary,
                    [&](int64_t tokens) { on_progress(tokens, kLearnedVocabulary); });
 }
@@ -112,9 +112,10 @@ Create::Answer Create::run(const std::filesystem::path& store,
                            const OnProgress& on_progress) const {
   const bool plans = !plan_from.empty();
   check_argument(plans == error.has_value(),
-                 "a plan needs both plan_from, the text, and error, which is allowed; one is "
-                 "missing");
-  check_argument(!plans || !dimension, "give either plan_from or dimension, not both");
+                 "a plan needs both a text to plan from and an allowed error; one is missing");
+  check_argument(!plans || !dimension,
+                 "a plan finds the dimension itself; give either a text to plan from or a "
+                 "dimension");
   const Texts sample = plans ? read_texts(plan_from) : Texts();
   const Tokenizer tokenizer = tokenizer_of(*this, sample, on_progress);
   Answer answer = sized(tokenizer, sample);
@@ -187,7 +188,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Writes every document below a new folder.
-Export::Answer write_texts(const MemoStore& store, const fs::path& folder) {
+Export::Answer write_texts(const MemoStore& store, const fs::path& folder,
+                           const OnProgress& on_progress) {
   const auto documents = store.ledger().documents();
   for (const auto& document : documents) {
     const fs::path path = fs::path(document.id).lexically_normal();
@@ -204,16 +206,18 @@ Export::Answer write_texts(const MemoStore& store, const fs::path& folder) {
     const std::string text = store::whole_text(store.ledger(), store.tokenizer(), document);
     write_file(folder / document.id, text);
     answer.bytes += text.size();
-    ++answer.documents;
+    on_progress(++answer.documents, std::ssize(documents));
   }
   return answer;
 }
 
 }  // namespace
 
-Export::Answer Export::run(const fs::path& store, const OnProgress&) const {
-  check_argument(out.empty() != texts.empty(), "give one of out and texts");
-  if (!texts.empty()) return write_texts(MemoStore(store), texts);
+Export::Answer Export::run(const fs::path& store, const OnProgress& on_progress) const {
+  check_argument(out.empty() != texts.empty(),
+                 "an export needs either a file for the memory (out) or a folder for the documents "
+                 "(texts)");
+  if (!texts.empty()) return write_texts(MemoStore(store), texts, on_progress);
   store::export_memory(MemoStore(store), out);
   return {out, fs::file_size(out)};
 }

@@ -113,6 +113,8 @@ void run_eval(const EvalArguments& options) {
     throw UsageError(
         "--pairs says how memories keep what they have read; windows start from nothing: give "
         "--reading streaming, too");
+  if (job.options.reading == Reading::kStreaming && job.options.batch != EvaluationOptions().batch)
+    throw UsageError("--batch counts windows; --reading streaming has none: leave one of them out");
   if (!options.task.empty() || !reads_text(options.model)) return run_eval_on_task(options);
   if (job.data.empty()) throw UsageError("--data is missing: which text is to be read?");
   const auto processes = meet_processes(Rendezvous::from_environment());

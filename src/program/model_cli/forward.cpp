@@ -44,6 +44,9 @@ void add_forward(Verb& program) {
       "--names", options->forward.names,
       "Names of the gradients: our own, or those of the source that the model was imported from");
   verb.run([options] {
+    std::error_code missing;
+    if (std::filesystem::equivalent(options->input, options->output, missing))
+      throw UsageError("--output is the file of --input, {}; name another one", options->input);
     run_forward(options->model, options->input, options->output, options->forward);
     print_tensors(options->output);
   });

@@ -56,6 +56,10 @@ void check_options(const GenerateArguments& options) {
   command.generate.sampling.check();
   if (command.generate.sampling.alternatives > 0 && !command.json)
     throw UsageError("--alternatives are printed with --json only; give both");
+  if (command.placement.pairs && command.generate.reading == Reading::kWindowed)
+    throw UsageError(
+        "--pairs says how memories keep what they have read; windows start from nothing: leave out "
+        "--reading windowed");
   if (options.eviction && command.generate.bound.pairs == 0)
     throw UsageError("--eviction says what leaves a bounded memory; give --memory-bound too");
   const auto from_input = std::count(options.prompt_files.begin(), options.prompt_files.end(), "-");

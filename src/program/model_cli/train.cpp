@@ -127,7 +127,7 @@ void run_on_text(const TrainArguments& options, const LanguageModelTrainingConfi
   const auto processes = meet_processes(rendezvous);
   if (processes && !processes->leads()) return help_on_text(options, config, *processes);
   if (!options.resume) config.data.check_tokenizer();
-  check_training_memory(config.model, expected_vocabulary(config.data));
+  check_training_memory(config.model, expected_vocabulary(config.data), config.train.batch);
   named_device(config.train.device);
   const InterruptGuard guard;
   const RunFolder run(options.out, start_of(options, rendezvous.attempt));

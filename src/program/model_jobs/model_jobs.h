@@ -103,10 +103,10 @@ struct Inspect {
   static constexpr std::string_view kHelp =
       "Which stored pairs of a text spoke for the next token, and how loudly";
 
-  std::string text;
-  std::optional<int64_t> position;
-  std::string token;
-  InspectionOptions options;
+  std::string text = {};
+  std::optional<int64_t> position = {};
+  std::string token = {};
+  InspectionOptions options = {};
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {

@@ -185,7 +185,7 @@ CompletionRequest chat_request(const json& body) {
     throw ApiError(400, "'top_logprobs' is given without 'logprobs': true").about("top_logprobs");
   request.writing.sampling.alternatives = request.logprobs.value_or(0);
   for (const char* name : {"tools", "functions"})
-    if (const json& found = fields.value(name); found.is_array() && !found.empty())
+    if (const json& found = fields.value(name); !found.empty())
       throw ApiError(400, "'{}' is not supported: these models cannot call tools", name)
           .about(name);
   return request;

@@ -24,7 +24,9 @@ std::string take_source_model(Json& model) {
   Json fields = model_table(folder);
   for (const auto& [key, value] : model.items()) {
     const bool may_differ = std::ranges::find(kMayDiffer, key) != kMayDiffer.end();
-    if (!fields.contains(key) || (!may_differ && fields[key] != value))
+    const bool differs = !fields.contains(key) ||
+                         nlohmann::json(fields[key]) != nlohmann::json(value);  // in any order
+    if (!fields.contains(key) || (!may_differ && differs))
       throw UsageError(
           "model.{} is {}, the model in '{}' has {}; training that goes on from a model may change "
           "model.{} only",

@@ -107,6 +107,9 @@ TextSource TextSource::from_path(const fs::path& path, const std::string& suffix
     source.add_file(file, plain ? FileFormat::kPlain : format_of(file));
   };
   if (!fs::is_directory(path)) {
+    check_argument(suffix.empty() || !fs::exists(path),
+                   "{} is a file; a suffix ('{}') chooses among the files of a folder",
+                   path.native(), suffix);
     if (MappedFile(path).bytes().empty()) throw DataError(path.native(), "is empty");
     add(path);
     source.description_ = path.native();

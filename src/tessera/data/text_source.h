@@ -19,7 +19,7 @@ class TextSource {
   /// A file is one document, but for JSON lines; in a folder every regular file below it with the
   /// given suffix ("": any) is read, in the order of their paths, hidden and empty ones and links
   /// left out. plain: every file as it is. Throws SystemError; DataError if there is no text, or a
-  /// line is no text.
+  /// line is no text; UsageError on a suffix for a file.
   static TextSource from_path(const std::filesystem::path& path, const std::string& suffix = "",
                               bool plain = false);
 

@@ -86,7 +86,7 @@ void check_length(const Corpus& corpus, int64_t window) {
 std::shared_ptr<LanguageModel> make_model(const LanguageModelTrainingConfig& config,
                                           const Corpus& corpus) {
   const int64_t vocabulary = corpus.tokenizer.vocabulary_size();
-  check_training_memory(config.model, vocabulary);
+  check_training_memory(config.model, vocabulary, config.train.batch);
   auto [kind, fields] = kind_and_fields(config.model);
   std::shared_ptr<LanguageModel> model;
   if (!config.from.empty()) {

@@ -25,6 +25,14 @@ double count(const std::vector<ParameterShape>& shapes) {
   return sum;
 }
 
+/// Of the inputs of all blocks, in float, for `batch` windows.
+double bytes_of_inputs(const Json& hyper_parameters, int64_t batch) {
+  double numbers = static_cast<double>(batch);
+  for (const char* size : {"window", "layers", "channels"})
+    numbers *= hyper_parameters.value(size, 1.0);
+  return sizeof(float) * numbers;
+}
+
 /// "model.layers = 2, model.channels = 64, data.vocabulary = 1024".
 std::string sizes(const Json& model, int64_t vocabulary) {
   std::string text;
@@ -41,20 +49,23 @@ int64_t expected_vocabulary(const CorpusConfig& config) {
   return config.tokenizer == "byte" ? 257 : 1;
 }
 
-void check_training_memory(const Json& model, int64_t vocabulary) {
+void check_training_memory(const Json& model, int64_t vocabulary, int64_t batch) {
   auto [kind, fields] = kind_and_fields(model);
   fields["vocabulary"] = vocabulary;
-  const double parameters = count(parameter_shapes(kind, fields));
-  const double needed = kBytesPerParameter * parameters;
+  const auto network = model_kind(kind).make(fields, std::nullopt, at::kMeta);
+  const double parameters = count(parameter_shapes(*network));
+  const double weights = kBytesPerParameter * parameters;
+  const double inputs = bytes_of_inputs(network->hyper_parameters(), batch);
   const auto available = static_cast<double>(physical_memory());
-  if (needed <= available) return;
+  if (weights + inputs <= available) return;
   constexpr double kGigabyte = 1e9;
   throw UsageError(
       "a {} with {} has {:.3g} parameters; training needs {:.3g} GB of memory for them ({:.0f} "
-      "bytes each: weight, gradient, AdamW's two moments), this machine has {:.3g} GB. Make one of "
-      "these numbers smaller",
-      kind, sizes(fields, vocabulary), parameters, needed / kGigabyte, kBytesPerParameter,
-      available / kGigabyte);
+      "bytes each: weight, gradient, AdamW's two moments) and more than {:.3g} GB for the inputs "
+      "of its blocks, with train.batch = {}; this machine has {:.3g} GB. Make one of these numbers "
+      "smaller",
+      kind, sizes(fields, vocabulary), parameters, weights / kGigabyte, kBytesPerParameter,
+      inputs / kGigabyte, batch, available / kGigabyte);
 }
 
 }  // namespace tessera

@@ -11,9 +11,10 @@ namespace tessera {
 /// data.vocabulary for a BPE that is to be learnt, 257 for bytes, otherwise 1.
 int64_t expected_vocabulary(const CorpusConfig& config);
 
-/// Throws UsageError, with the numbers and the keys to change, where the weights of a model, their
-/// gradients and AdamW's two moments (16 bytes for each parameter) need more memory than this
-/// machine has. model: the [model] table, kind included.
-void check_training_memory(const config::Json& model, int64_t vocabulary);
+/// Throws UsageError, with the numbers and the keys to change, where a training needs more memory
+/// than this machine has: 16 bytes for each parameter (weight, gradient, AdamW's two moments), and
+/// at least the inputs of all blocks for `batch` windows, which the backward pass reads. model: the
+/// [model] table, kind included.
+void check_training_memory(const config::Json& model, int64_t vocabulary, int64_t batch);
 
 }  // namespace tessera

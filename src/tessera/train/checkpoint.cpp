@@ -198,6 +198,11 @@ std::optional<std::filesystem::path> Checkpoints::best() const {
   return best;
 }
 
+int64_t Checkpoints::last_step() const {
+  const auto all = paths();
+  return all.empty() ? 0 : step_of(all.back());
+}
+
 std::vector<std::filesystem::path> Checkpoints::paths() const {
   std::vector<std::filesystem::path> found;
   std::error_code failure;

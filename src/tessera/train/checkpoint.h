@@ -63,6 +63,8 @@ class Checkpoints {
   std::optional<Checkpoint> latest(const std::function<void(const std::string&)>& warn);
   /// The path of the one with the lowest validation loss among those that have one.
   std::optional<std::filesystem::path> best() const;
+  /// The step of the last one, 0 where there is none.
+  int64_t last_step() const;
   /// From the earliest to the latest step.
   std::vector<std::filesystem::path> paths() const;
 

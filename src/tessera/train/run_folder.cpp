@@ -7,6 +7,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/tensor/manifest.h"
+#include "tessera/train/checkpoint.h"
 #include "tessera/train/learner.h"
 
 namespace tessera {
@@ -25,6 +26,10 @@ bool holds_run(const fs::path& folder) {
 
 /// Where the lock is to be. Makes the folder of a new run.
 fs::path lock_path(const fs::path& folder, Start start) {
+  if (fs::exists(folder / "config.json"))
+    throw UsageError(
+        "{} holds a model or a store (its config.json), not a run; name another folder with --out",
+        folder.native());
   if (start == Start::kResume && !fs::exists(folder))
     throw UsageError(
         "{} does not exist, so there is no run to resume; leave out --resume to start one, or name "
@@ -72,6 +77,14 @@ void check_same_run(const fs::path& folder, const Json& before, const Json& now)
   }
 }
 
+/// Throws UsageError where a run would end before the updates that it has already made.
+void check_steps(const fs::path& folder, int64_t steps) {
+  const int64_t made = Checkpoints(folder / "checkpoints", 1).last_step();
+  if (steps < made)
+    throw UsageError("{} has made {} updates, and train.steps is {}; give {} or more",
+                     folder.native(), made, steps, made);
+}
+
 }  // namespace
 
 RunFolder::RunFolder(fs::path path, Start start)
@@ -90,8 +103,10 @@ void RunFolder::write_configuration(const Learner& learner, int64_t processes) c
   const fs::path file = path_ / "config.toml";
   const Json configuration = learner.configuration();
   const bool continues = start_ == Start::kResume && fs::exists(file);
-  if (continues)
+  if (continues) {
     check_same_run(path_, learner.completed(config::read_toml(file), file.native()), configuration);
+    check_steps(path_, learner.training().steps);
+  }
   write_file(file, config::to_toml(configuration));
   if (continues) return;
   Json manifest = tessera::manifest(learner.training().seed);

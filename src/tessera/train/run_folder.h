@@ -16,8 +16,9 @@ enum class Start { kNew, kResume };
 class RunFolder {
  public:
   /// kNew: makes the folder where it is missing; throws UsageError where it already holds a run.
-  /// kResume: throws UsageError where it holds none. Both throw std::runtime_error where another
-  /// process trains there; SystemError. Nothing is written but the file "lock".
+  /// kResume: throws UsageError where it holds none. Both throw UsageError where the folder is a
+  /// model's or a store's, std::runtime_error where another process trains there; SystemError.
+  /// Nothing is written but the file "lock".
   RunFolder(std::filesystem::path path, Start start);
 
   const std::filesystem::path& path() const { return path_; }
@@ -25,7 +26,8 @@ class RunFolder {
 
   /// Writes config.toml and, for a run that begins, manifest.json. A run that continues may change
   /// how long it trains, its threads, checkpoints and samples, and nothing else: UsageError, with
-  /// the key and both values, before anything is written. processes: how many the run begins with,
+  /// the key and both values, before anything is written; likewise where it would end before the
+  /// updates that it has made. processes: how many the run begins with,
   /// `world_size` in the manifest.
   void write_configuration(const Learner& learner, int64_t processes) const;
 

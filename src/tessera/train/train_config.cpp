@@ -10,6 +10,11 @@
 #include "tessera/train/optimizer.h"
 
 namespace tessera {
+namespace {
+
+constexpr int64_t kMostSequences = 65536;  // of one batch
+
+}  // namespace
 
 double Schedule::at(int64_t step) const {
   check_argument(step >= 0, "Schedule::at: step is {}, expected 0 or more", step);
@@ -37,7 +42,9 @@ void TrainConfig::check(std::string_view where) const {
     require(value >= 0 && std::isfinite(value), name, value, "a number from 0 on");
   };
   whole("steps", steps, 1);
-  whole("batch", batch, 1);
+  require(batch >= 1 && batch <= kMostSequences, "batch", batch,
+          fmt::format("1 to {}; train.accumulation makes an update of several batches",
+                      kMostSequences));
   whole("accumulation", accumulation, 1);
   require(learning_rate > 0 && std::isfinite(learning_rate), "learning_rate", learning_rate,
           "a number above 0");

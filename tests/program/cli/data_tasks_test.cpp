@@ -22,7 +22,7 @@ TEST_F(DataOfTasks, SamplesAreTheSameOnStandardOutputAndInAFile) {
   EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 3);
   auto to_file = command;
   to_file.insert(to_file.end(), {"--out", path("copy.jsonl")});
-  EXPECT_EQ(tessera(to_file).out, "");
+  EXPECT_EQ(tessera(to_file).out, path("copy.jsonl") + ": 3 lines\n");
   EXPECT_EQ(read_text(path("copy.jsonl")), printed.out);
 
   // Split, seed and first sample choose others.
@@ -45,7 +45,7 @@ TEST_F(DataOfTasks, PrintsWhatTrivialStrategiesScore) {
 TEST_F(DataOfTasks, WritesTensors) {
   const Outcome run = tessera({"data", "spanning-tree", "--tensors", path("batch.safetensors")});
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.out, path("batch.safetensors") + ": 203578 bytes\n");
   EXPECT_THAT(read_text(path("batch.safetensors")), HasSubstr("\"answers\""));
 }
 
@@ -62,7 +62,7 @@ TEST_F(DataOfTasks, TellsStories) {
   const Outcome run = tessera({"data", "stories", "--stories", "2", "--seed", "5", "--valid", "1",
                                "--questions", "2", "--out", path("stories")});
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.out, path("stories") + ": train.txt, valid.txt and questions.jsonl\n");
   EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed.out);
   EXPECT_THAT(read_text(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
   EXPECT_THAT(read_text(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
@@ -74,10 +74,11 @@ TEST_F(DataOfTasks, WritesRandomLanguages) {
   EXPECT_EQ(printed.status, 0) << printed.err;
   EXPECT_THAT(printed.out, StartsWith(R"({"index":0,"automaton":[{")"));
   EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 2);
-  EXPECT_EQ(tessera({"data", "regbench", "--count", "2", "--split", "test", "--out",
-                     path("languages.jsonl"), "--tensors", path("languages.safetensors")})
-                .out,
-            "");
+  EXPECT_EQ(
+      tessera({"data", "regbench", "--count", "2", "--split", "test", "--out",
+               path("languages.jsonl"), "--tensors", path("languages.safetensors")})
+          .out,
+      path("languages.safetensors") + ": 83904 bytes\n" + path("languages.jsonl") + ": 2 lines\n");
   EXPECT_EQ(read_text(path("languages.jsonl")), printed.out);
   EXPECT_THAT(read_text(path("languages.safetensors")), HasSubstr("\"truth\""));
   // Other strings of the languages of the training.
@@ -102,9 +103,9 @@ TEST_F(DataOfTasks, RecordsGamesOfPong) {
   EXPECT_EQ(printed.status, 0) << printed.err;
   EXPECT_THAT(printed.out, StartsWith(R"({"game":0,"action":)"));
   EXPECT_THAT(printed.out, HasSubstr(R"({"game":1,"action":)"));
-  EXPECT_EQ(
+  EXPECT_THAT(
       with({"--games", "2", "--out", path("games.jsonl"), "--tensors", path("g.safetensors")}).out,
-      "");
+      HasSubstr("games.jsonl: "));
   EXPECT_EQ(read_text(path("games.jsonl")), printed.out);
   EXPECT_THAT(read_text(path("g.safetensors")), HasSubstr("\"observations\""));
   // The first game of the next seed is another one than the second of this.

@@ -400,7 +400,7 @@ TEST_F(Memo, DocumentsAreExportedAsTexts) {
   done({"memorize", store, path("text.txt"), "--id", "../outside"});
   expect_refused(memo({"export", store, "--texts", path("more")}), 3, "is no path below a folder");
   EXPECT_FALSE(std::filesystem::exists(path("more")));
-  expect_refused(memo({"export", store}), 2, "give one of out and texts");
+  expect_refused(memo({"export", store}), 2, "either a file for the memory (out) or a folder");
 }
 
 TEST_F(Memo, EveryVerbPrintsJson) {
@@ -583,12 +583,14 @@ TEST_F(Memo, RefusesWrongUsage) {
        {{"create", store}, "already exists"},
        {{"create", path("x"), "--dimension", "100"}, "expected a multiple of 64"},
        {{"create", path("x"), "--code", "bond"}, "expected one of: bound, paper"},
-       {{"create", path("x"), "--error", "0.1"}, "plan_from"},
-       {{"create", path("x"), "--plan-from", path("text.txt")}, "error, which is allowed"},
+       {{"create", path("x"), "--error", "0.1"}, "both a text to plan from and an allowed error"},
+       {{"create", path("x"), "--plan-from", path("text.txt")},
+        "both a text to plan from and an allowed error"},
        {{"create", path("x"), "--dimension", "64", "--plan-from", path("text.txt"), "--error",
          "0.1"},
-        "either plan_from or dimension"},
-       {{"create", path("x"), "--tokenizer", "bpe"}, "learned from the text of a plan"},
+        "either a text to plan from or a dimension"},
+       {{"create", path("x"), "--tokenizer", "bpe"},
+        "learned from the text that a store is planned for"},
        {{"memorize", store, "-"}, "give it one with --id"},
        {{"memorize", store, path("poems/raven"), "--id", ""}, "the id of a document is empty"},
        {{"memorize", store, path("poems/raven"), "--id", "a\nb"}, "'a\\x0ab', is not UTF-8"},

@@ -217,6 +217,11 @@ TEST_F(ModelFiles, ForwardWritesOutputsAndGradients) {
 TEST_F(ModelFiles, ForwardRefusesWithTheReason) {
   expect_refused(forward(path("model"), {"--names", "theirs"}), 2, "expected one of: own, source");
   expect_refused(forward(path("model"), {"--names", "source"}), 2, "was not imported");
+  const std::string input = read_text(path("x.safetensors"));
+  expect_refused(tessera({"forward", "--model", path("model"), "--input", path("x.safetensors"),
+                          "--output", path("x.safetensors")}),
+                 2, "--output is the file of --input");
+  EXPECT_EQ(read_text(path("x.safetensors")), input);
   write_tokens({1, 2, 3, 257}, {1, 2, 3, 4});
   expect_refused(forward(path("model")), 3, "tensor 'idx' holds 257, expected 0 to 256");
   write_tokens({1, 2, 3, 4}, {1, 2, 3, 4, 5, 6});

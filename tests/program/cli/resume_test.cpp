@@ -170,6 +170,9 @@ TEST_F(Resuming, RefusesAnotherConfigurationOrText) {
   refused("data.text=" + path("other.txt"), "data.text");
   refused("data.tokenizer=character", "data.tokenizer = \"byte\", now it is \"character\"");
   refused("data.validation_share=0.2", "data.validation_share");
+  const std::string configuration = read_text(path("run/config.toml"));
+  refused("train.steps=5", "has made 30 updates, and train.steps is 5; give 30 or more");
+  EXPECT_EQ(read_text(path("run/config.toml")), configuration);
 
   const Outcome longer = train("run", {"train.steps=40"}, {"--resume"});
   ASSERT_EQ(longer.status, 0) << longer.err;

@@ -11,8 +11,10 @@ class TokenizerVerb : public Workplace {
  protected:
   std::string learnt(const std::string& kind) {
     const std::string file = path(kind + ".json");
-    const Outcome run = tessera({"tokenizer", "train", path("text.txt"), "--kind", kind,
-                                 "--vocabulary", "300", "--out", file});
+    std::vector<std::string> command = {"tokenizer", "train", path("text.txt"), "--kind", kind,
+                                        "--out",     file};
+    if (kind == "bpe") command.insert(command.end(), {"--vocabulary", "300"});
+    const Outcome run = tessera(command);
     EXPECT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("bytes per token"));
     return file;
@@ -84,6 +86,19 @@ TEST_F(TokenizerVerb, RefusesWithTheReason) {
   EXPECT_FALSE(std::filesystem::exists(path("x.json")));
 }
 
+TEST_F(TokenizerVerb, LearnsFromAFolderAndRefusesWhatIsNoText) {
+  std::filesystem::create_directory(path("texts"));
+  write_text(path("texts/a.txt"), "ab ab");
+  write_text(path("texts/b.txt"), "cd cd");
+  const Outcome run =
+      tessera({"tokenizer", "train", path("texts"), "--kind", "character", "--out", path("t")});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("on 10 bytes of text"));
+  write_text(path("texts/c.txt"), std::string("bi\0nary", 7));
+  expect_refused(tessera({"tokenizer", "train", path("texts"), "--out", path("t")}), 3,
+                 "c.txt: byte 2");
+}
+
 TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
   std::filesystem::create_directory(path("texts"));
   write_text(path("texts/a.txt"), "first\n");
@@ -101,6 +116,8 @@ TEST_F(TokenizerVerb, DataTextJoinsTheFilesOfAFolder) {
   EXPECT_EQ(read_text(path("joined.txt")), "first\nsecond\n") << "what was there is lost";
   expect_refused(tessera({"data", "text", path("texts"), "--suffix", ".none", "--out", "x"}), 3,
                  ".none");
+  expect_refused(tessera({"data", "text", path("texts/b.txt"), "--suffix", ".txt", "--out", "x"}),
+                 2, "b.txt is a file; a suffix ('.txt') chooses among the files of a folder");
 }
 
 TEST_F(TokenizerVerb, DataTextWritesEachDocumentAsAFile) {

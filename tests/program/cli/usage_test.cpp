@@ -175,6 +175,13 @@ TEST_F(Usage, OptionsThatWouldHaveNoEffectAreRefused) {
        {{"generate", "--model", "m", "--alternatives", "3"}, "--json"},
        {{"generate", "--model", "m", "--eviction", "oldest"}, "--memory-bound"},
        {{"eval", "--model", "m", "--data", "d", "--pairs", "bf16"}, "--reading streaming"},
+       {{"eval", "--model", "m", "--data", "d", "--reading", "streaming", "--batch", "3"},
+        "--batch counts windows"},
+       {{"generate", "--model", "m", "--pairs", "bf16", "--reading", "windowed"},
+        "leave out --reading windowed"},
+       {{"data", "copy", "--levels", "--out", "x"}, "--out"},
+       {{"tokenizer", "train", "x", "--kind", "byte", "--vocabulary", "300", "--out", "t"},
+        "--vocabulary"},
        {{"study", "scaling-laws/fig1", "--quick", "--paper"}, "--quick"}},
       2);
 }

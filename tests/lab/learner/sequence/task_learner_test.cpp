@@ -260,7 +260,10 @@ TEST(TaskTraining, GoesOnFromAModel) {
 
   Json same = longer;
   same["model"]["width"] = 6;
+  same["model"]["alpha1"] = {{"value", 0.0}, {"learned", true}};
   EXPECT_NO_THROW(config_of(same));
+  same["model"]["alpha1"] = {{"learned", true}, {"value", 0.0}};
+  EXPECT_NO_THROW(config_of(same)) << "the order of keys counts";
   Json wider = longer;
   wider["model"]["width"] = 7;
   EXPECT_THAT(message_of<UsageError>([&] { config_of(wider); }),
