@@ -314,7 +314,7 @@ TEST(Generate, DamagedParametersAreNamed) {
   const auto model = test::tiny_mosaic();
   at::NoGradGuard no_grad;
   model->named_parameters()["norm.weight"].fill_(NAN);
-  EXPECT_THROW(generate(*model, {{{1}}}, greedy(3)), UsageError);
+  EXPECT_THROW(generate(*model, {{{1}}}, greedy(3)), std::runtime_error);
 }
 
 }  // namespace

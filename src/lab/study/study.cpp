@@ -237,8 +237,11 @@ const Study& find_study(const std::vector<Study>& studies, std::string_view id) 
     if (study.id == id) return study;
     known.push_back(study.id);
   }
+  const auto same_end = std::ranges::find_if(
+      known, [end = fmt::format("/{}", id)](const auto& name) { return name.ends_with(end); });
   throw UsageError("there is no study '{}'{}; 'tessera study --list' names them all", id,
-                   suggestion(id, known));
+                   same_end == known.end() ? suggestion(id, known)
+                                           : fmt::format("; did you mean '{}'?", *same_end));
 }
 
 StudyResults run_study(const Study& study, const StudyOptions& options) {

@@ -111,6 +111,14 @@ void Access::add_headers(const Request& request, Response& response) const {
   response.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
 }
 
+bool is_origin(const std::string& text) {
+  for (const std::string_view scheme : {"http://", "https://"})
+    if (text.starts_with(scheme))
+      return text.size() > scheme.size() &&
+             text.find_first_of("/ \t*", scheme.size()) == std::string::npos;
+  return false;
+}
+
 bool is_local(const std::string& host) {
   return host == "localhost" || host == "::1" || (is_address(host) && host.starts_with("127."));
 }

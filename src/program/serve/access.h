@@ -48,6 +48,8 @@ class Access {
   std::set<std::string> open_ = {"/health"};
 };
 
+/// Whether this is a scheme, http or https, and a host, with a port or none, and no more.
+bool is_origin(const std::string& text);
 /// Whether only programs of this machine reach a server there.
 bool is_local(const std::string& host);
 /// The keys in a file, one a line; empty lines do not count. Throws SystemError; DataError where

@@ -70,6 +70,11 @@ void ServerOptions::check() const {
         "--host {} serves other machines, and there is no key: give --api-key-file, or --insecure "
         "if anybody may use it",
         http.host);
+  if (!access.origin.empty() && !is_origin(access.origin))
+    throw UsageError(
+        "--cors is '{}', expected the origin of pages, as browsers send it: https://page.example "
+        "or http://localhost:3000",
+        access.origin);
   if (http.tls_certificate.empty() != http.tls_key.empty())
     throw UsageError("--tls-cert and --tls-key belong together: give both or none");
 }

@@ -60,6 +60,10 @@ struct Entry {
 /// A list of whole numbers from 0 on; anything else is a json::exception or a DataError.
 std::vector<int64_t> parse_sizes(const json& list, const std::string& name,
                                  const std::string& path) {
+  constexpr size_t kMostSizes = 64;  // more dimensions than any tensor has
+  if (list.size() > kMostSizes)
+    throw DataError(path, "tensor '{}' has {} sizes, at most {} are read", name, list.size(),
+                    kMostSizes);
   std::vector<int64_t> sizes;
   for (const auto& item : list) {
     if (!item.is_number_unsigned() || !std::in_range<int64_t>(item.get<uint64_t>()))

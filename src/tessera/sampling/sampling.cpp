@@ -141,10 +141,11 @@ double uniform(uint64_t seed, uint64_t sequence, uint64_t position) {
 TokenDistribution::TokenDistribution(std::span<const float> logits) : logits_(logits) {
   check_argument(!logits.empty(), "TokenDistribution: there are no logits");
   for (size_t token = 0; token < logits.size(); ++token) {
-    check_argument(!std::isnan(logits[token]) && logits[token] != INFINITY,
-                   "the logit of token {} is {}: the model's parameters are damaged, or its "
-                   "training diverged",
-                   token, logits[token]);
+    if (std::isnan(logits[token]) || logits[token] == INFINITY)
+      throw std::runtime_error(
+          fmt::format("the logit of token {} is {}: the model's parameters are damaged, or its "
+                      "training diverged",
+                      token, logits[token]));
     if (logits[token] > logits[most_probable_]) most_probable_ = token;
   }
   const float highest = logits[most_probable_];

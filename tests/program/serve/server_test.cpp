@@ -160,6 +160,18 @@ TEST(Server, AnotherOriginIsAllowedByNameOnly) {
               AllOf(StartsWith("HTTP/1.1 200"), Not(HasSubstr("Access-Control"))));
 }
 
+TEST(Server, AnOriginIsASchemeAndAHost) {
+  ServerOptions options;
+  for (const char* origin : {"https://page.example", "http://localhost:3000"}) {
+    options.access.origin = origin;
+    EXPECT_NO_THROW(options.check()) << origin;
+  }
+  for (const char* origin : {"foo", "*", "https://", "https://page.example/", "https://a b"}) {
+    options.access.origin = origin;
+    EXPECT_THROW(options.check(), UsageError) << origin;
+  }
+}
+
 TEST(Server, OtherMachinesNeedAKey) {
   ServerOptions options;
   options.http.host = "0.0.0.0";
