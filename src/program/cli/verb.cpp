@@ -176,7 +176,6 @@ Option Option::excludes(const Option& other) {
 Verb::Verb(const std::string& name, const std::string& help)
     : program_(std::make_unique<CLI::App>(help, name)), app_(program_.get()) {
   app_->formatter(std::make_shared<HelpPage>());
-  app_->set_help_all_flag("--help-all", "Print the help of every verb");
   app_->fallthrough();  // options of the program may also follow the verb
   app_->require_subcommand(0, 1);
 }

@@ -107,7 +107,6 @@ TEST_F(Usage, SuggestsWhatWasMeant) {
 
 TEST_F(Usage, AnUnknownVerbIsRefusedAlsoWithHelp) {
   expect_all_refused({{{"nosuchverb", "--help"}, "unknown argument 'nosuchverb'"},
-                      {{"nosuchverb", "--help-all"}, "unknown argument 'nosuchverb'"},
                       {{"forget", "--help"}, "'forget'; did you mean 'tessera memo forget'?"},
                       {{"forget", "store", "id"}, "did you mean 'tessera memo forget'?"},
                       {{"memo", "forgt", "--help"}, "'forgt'; did you mean 'forget'?"},
