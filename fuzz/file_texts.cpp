@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "tessera/base/error.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/file_texts.h"
-#include "tessera/data/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tessera;

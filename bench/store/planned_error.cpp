@@ -16,9 +16,9 @@
 
 #include "bench/support/program.h"
 #include "tessera/base/random.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/bpe_trainer.h"
 #include "tessera/data/text_source.h"
-#include "tessera/data/utf8.h"
 #include "tessera/memo/bound_window_predictor.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_memory.h"

@@ -8,8 +8,8 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/text_source.h"
-#include "tessera/data/utf8.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tessera {

@@ -81,9 +81,5 @@ TEST(ShortenText, KeepsWholeCharacters) {
   EXPECT_EQ(shorten_text("abc", 1, 12), "…");
 }
 
-TEST(CodePoints, CountsCharactersNotBytes) {
-  EXPECT_EQ(code_points("T = 10⁴"), 7u);
-}
-
 }  // namespace
 }  // namespace tessera

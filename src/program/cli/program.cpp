@@ -11,8 +11,8 @@
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/threads.h"
+#include "tessera/base/utf8.h"
 #include "tessera/base/version.h"
-#include "tessera/data/utf8.h"
 
 namespace tessera::cli {
 namespace {

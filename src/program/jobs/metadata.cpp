@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::jobs {
 

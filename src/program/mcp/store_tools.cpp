@@ -8,7 +8,7 @@
 #include "program/jobs/store_jobs.h"
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 

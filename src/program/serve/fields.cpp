@@ -5,7 +5,7 @@
 #include "program/serve/api_error.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::serve {
 namespace {

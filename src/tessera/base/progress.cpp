@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tessera/base/utf8.h"
+
 namespace tessera {
 namespace {
 
@@ -25,13 +27,6 @@ std::string bar(double share) {
   std::string cells;
   for (int i = 0; i < kBarCells; ++i) cells += i < filled ? '#' : '.';
   return cells;
-}
-
-/// At most so many bytes of a UTF-8 text, whole characters.
-std::string_view beginning_of(std::string_view text, size_t bytes) {
-  if (bytes >= text.size()) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) --bytes;
-  return text.substr(0, bytes);
 }
 
 }  // namespace
@@ -105,7 +100,7 @@ void Progress::draw() {
       fmt::format("{} [{}] {:3.0f} %  {}{}{}  {}", label_, bar(share), 100 * share, note_,
                   note_.empty() ? "" : "  ", format_duration(elapsed), left);
   if (terminal_)
-    fmt::print(stream_, "\r\033[K{}", beginning_of(line, terminal_columns(stream_) - 1));
+    fmt::print(stream_, "\r\033[K{}", utf8::beginning_of(line, terminal_columns(stream_) - 1));
   else
     fmt::print(stream_, "{}\n", line);
   std::fflush(stream_);

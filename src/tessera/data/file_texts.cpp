@@ -14,7 +14,7 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {

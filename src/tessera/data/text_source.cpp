@@ -8,9 +8,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/file_texts.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/data/utf8.h"
 
 namespace tessera {
 namespace {

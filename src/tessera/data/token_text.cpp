@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 

@@ -5,9 +5,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/text_encoder.h"
-#include "tessera/data/utf8.h"
 
 namespace tessera {
 namespace {

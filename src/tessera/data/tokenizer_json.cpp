@@ -6,10 +6,10 @@
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/detail/byte_alphabet.h"
 #include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/data/utf8.h"
 
 namespace tessera {
 namespace {

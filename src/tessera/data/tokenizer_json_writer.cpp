@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tessera/base/utf8.h"
 #include "tessera/data/detail/byte_alphabet.h"
 #include "tessera/data/detail/tokenizer_content.h"
 #include "tessera/data/tokenizer.h"
-#include "tessera/data/utf8.h"
 
 namespace tessera {
 namespace {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tessera/base/error.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {
@@ -17,28 +18,6 @@ namespace {
 std::string unsigned_zero(std::string text) {
   const bool is_zero = text.find_first_not_of("-0.") == std::string::npos;
   return is_zero && text.starts_with('-') ? text.substr(1) : text;
-}
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// Bytes of the valid UTF-8 sequence that starts `text`; 0 where there is none (RFC 3629).
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xC2 && first < 0xE0   ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
-  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
-  const bool noncharacter = first == 0xEF && byte(1) == 0xBF && byte(2) >= 0xBE;
-  return overlong || surrogate || too_large || noncharacter ? 0 : length;
 }
 
 bool is_control(char c) {
@@ -79,13 +58,14 @@ std::string printable_text(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0 || is_control(text[0])) {
-      clean += kReplacement;
-    } else {
-      clean += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
+    const auto [kind, length] = utf8::front_of(text);
+    const std::string_view bytes = text.substr(0, length);
+    if (kind == utf8::Front::kCharacter && !is_control(text[0]) && bytes != "\uFFFE" &&
+        bytes != "\uFFFF")
+      clean += bytes;
+    else
+      for (size_t i = 0; i < length; ++i) clean += utf8::kReplacement;
+    text.remove_prefix(length);
   }
   return clean;
 }
@@ -117,18 +97,12 @@ std::string escape_markup(std::string_view text) {
   return escaped;
 }
 
-std::size_t code_points(std::string_view text) {
-  std::size_t count = 0;
-  for (const char c : text) count += (static_cast<std::uint8_t>(c) & 0xC0) != 0x80;
-  return count;
-}
-
 double text_width(std::string_view text, double font_size) {
   constexpr std::string_view kNarrow = "iljtfrI.,:;'|!()[]{}/ -";
   constexpr std::string_view kWide = "mwMWOQGD@%";
   double ems = 0;
   for (const char c : text) {
-    if ((static_cast<std::uint8_t>(c) & 0xC0) == 0x80) continue;
+    if (utf8::continues_character(c)) continue;
     ems += kNarrow.find(c) != std::string_view::npos ? 0.36
            : kWide.find(c) != std::string_view::npos ? 0.84
                                                      : 0.58;
@@ -159,7 +133,7 @@ std::string shorten_text(std::string_view text, double width, double font_size) 
   if (text_width(text, font_size) <= width) return std::string(text);
   while (!text.empty() && text_width(text, font_size) + font_size > width) {
     do {
-      const bool continuation = (static_cast<std::uint8_t>(text.back()) & 0xC0) == 0x80;
+      const bool continuation = utf8::continues_character(text.back());
       text.remove_suffix(1);
       if (!continuation) break;
     } while (!text.empty());

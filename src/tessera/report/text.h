@@ -24,12 +24,9 @@ std::string power_of_ten(int exponent);
 /// tab and line ends become U+FFFD.
 std::string escape_markup(std::string_view text);
 
-/// `text` with whatever is no valid UTF-8, and every control character other than tab and line
-/// ends, replaced by U+FFFD.
+/// `text` with whatever is no valid UTF-8, whatever XML does not allow, and every control character
+/// other than tab and line ends, replaced by U+FFFD, each byte by one.
 std::string printable_text(std::string_view text);
-
-/// Number of code points of a valid UTF-8 text: its width in a plain-text table.
-std::size_t code_points(std::string_view text);
 
 /// Of text in pictures, pixels.
 constexpr double kFontSize = 12;

@@ -4,38 +4,11 @@
 #include <utility>
 
 #include "tessera/base/error.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-/// What stands at the front of some bytes.
-struct Front {
-  enum Kind { kCharacter, kIllFormed, kIncomplete } kind;
-  size_t length;
-};
-
-/// Well-formed sequences by The Unicode Standard, table 3-7; an ill-formed one is as long as its
-/// longest part that could have begun a character.
-Front front_of(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return {Front::kCharacter, 1};
-  if (lead < 0xC2 || lead > 0xF4) return {Front::kIllFormed, 1};
-  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  for (size_t i = 1; i < length; ++i) {
-    if (i == text.size()) return {Front::kIncomplete, i};
-    unsigned low = 0x80, high = 0xBF;
-    if (i == 1 && lead == 0xE0) low = 0xA0;   // overlong
-    if (i == 1 && lead == 0xED) high = 0x9F;  // surrogates
-    if (i == 1 && lead == 0xF0) low = 0x90;   // overlong
-    if (i == 1 && lead == 0xF4) high = 0x8F;  // past U+10FFFF
-    if (byte(i) < low || byte(i) > high) return {Front::kIllFormed, i};
-  }
-  return {Front::kCharacter, length};
-}
 
 /// Length of the longest suffix of `text` that begins `stop` without completing it.
 size_t begun(std::string_view text, std::string_view stop) {
@@ -78,7 +51,7 @@ std::string TextStream::push(std::string_view bytes) {
 
 std::string TextStream::finish() {
   std::string text = release(held_.size());
-  if (!bytes_.empty()) text += kReplacement;
+  if (!bytes_.empty()) text += utf8::kReplacement;
   bytes_.clear();
   return text;
 }
@@ -89,9 +62,10 @@ std::string TextStream::release(size_t count) {
   std::string text;
   std::string_view rest = bytes_;
   while (!rest.empty()) {
-    const Front front = front_of(rest);
-    if (front.kind == Front::kIncomplete) break;
-    text += front.kind == Front::kCharacter ? rest.substr(0, front.length) : kReplacement;
+    const utf8::Front front = utf8::front_of(rest);
+    if (front.kind == utf8::Front::kUnfinished) break;
+    text +=
+        front.kind == utf8::Front::kCharacter ? rest.substr(0, front.length) : utf8::kReplacement;
     rest.remove_prefix(front.length);
   }
   bytes_.erase(0, bytes_.size() - rest.size());

@@ -7,7 +7,7 @@
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
 #include "tessera/base/suggestion.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 #include "tessera/store/detail/ledger_tables.h"
 #include "tessera/store/detail/passage_index.h"
 #include "tessera/store/detail/token_pieces.h"

@@ -5,7 +5,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 #include "tessera/store/detail/matrix_file.h"
 #include "tessera/store/detail/new_folder.h"
 #include "tessera/store/detail/token_pieces.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 #include "tessera/store/detail/normal_form.h"
 
 namespace tessera::store {
@@ -15,7 +15,7 @@ TextPlace step_over(std::string_view bytes) {
   TextPlace step = {.line = 0};
   for (const char byte : bytes) {
     ++step.byte;
-    step.character += (static_cast<uint8_t>(byte) & 0xC0) != 0x80;
+    step.character += !utf8::continues_character(byte);
     step.line += byte == '\n';
   }
   return step;
@@ -76,16 +76,12 @@ namespace {
 
 constexpr size_t kContextBytes = 60;
 
-bool continues_character(char byte) {
-  return (static_cast<uint8_t>(byte) & 0xC0) == 0x80;
-}
-
 /// The end of the line on which a match begins.
 std::string text_before(std::string_view text) {
   text.remove_prefix(text.size() - std::min(text.size(), kContextBytes));
   if (const size_t line = text.rfind('\n'); line != std::string_view::npos)
     text.remove_prefix(line + 1);
-  while (!text.empty() && continues_character(text.front())) text.remove_prefix(1);
+  while (!text.empty() && utf8::continues_character(text.front())) text.remove_prefix(1);
   return std::string(text);
 }
 
@@ -139,7 +135,7 @@ class Passage {
     for (; counted_ < byte; ++counted_) {
       const char letter = passage_[static_cast<size_t>(counted_ - dropped_)];
       line_ += letter == '\n';
-      character_ += !continues_character(letter);
+      character_ += !utf8::continues_character(letter);
     }
   }
 

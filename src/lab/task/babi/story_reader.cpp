@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::task {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {

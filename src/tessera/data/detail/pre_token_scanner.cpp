@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera {
 namespace {
@@ -23,7 +23,8 @@ size_t trailing_space_begin(std::string_view text) {
   size_t begin = text.size();
   while (begin > 0) {
     size_t character = begin - 1;
-    while (character > 0 && begin - character < 4 && (text[character] & 0xC0) == 0x80) --character;
+    while (character > 0 && begin - character < 4 && utf8::continues_character(text[character]))
+      --character;
     std::string_view last = text.substr(character, begin - character);
     if (utf8::valid_prefix(last) != last.size() || !utf8::is_space(utf8::take(last))) break;
     begin = character;

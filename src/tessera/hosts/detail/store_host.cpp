@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 #include "tessera/hosts/detail/http_client.h"
 
 namespace tessera::hosts {

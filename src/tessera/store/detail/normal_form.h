@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 #include "tessera/store/text_search.h"
 
 namespace tessera::store {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 #include "tessera/store/sqlite.h"
 
 namespace tessera::store {

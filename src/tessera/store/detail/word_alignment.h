@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::store {
 

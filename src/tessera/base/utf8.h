@@ -13,9 +13,28 @@ namespace tessera::utf8 {
 /// nothing above U+10FFFF); text.size() if all of it is.
 size_t valid_prefix(std::string_view text);
 
-/// Bytes of the character that a text, not empty, begins with: 1 if these bytes are not UTF-8, 0 if
-/// the text ends inside the character.
-size_t first_character(std::string_view text);
+/// What some bytes begin with.
+struct Front {
+  enum Kind { kCharacter, kInvalid, kUnfinished } kind;
+  size_t length;  ///< bytes; of what is invalid the longest part that could have begun a character
+};
+
+/// `text` must not be empty.
+Front front_of(std::string_view text);
+
+/// Stands for bytes that are not UTF-8: U+FFFD.
+constexpr std::string_view kReplacement = "\uFFFD";
+
+/// Whether the byte is one of a character's that are not its first.
+constexpr bool continues_character(char byte) {
+  return (static_cast<uint8_t>(byte) & 0xC0) == 0x80;
+}
+
+/// Number of code points of a valid text.
+size_t code_points(std::string_view text);
+
+/// At most so many bytes of a valid text, whole characters.
+std::string_view beginning_of(std::string_view text, size_t bytes);
 
 /// Whether `text` is valid UTF-8 without control characters (C0, DEL and C1), so that a terminal
 /// shows it and does nothing else.
@@ -58,15 +77,16 @@ class CharacterCutter {
         left.remove_prefix(1);
         continue;
       }
-      const size_t length = first_character(left);
-      if (length == 0) {
+      const Front front = front_of(left);
+      if (front.kind == Front::kUnfinished) {
         unfinished_ = left;
         return;
       }
-      const std::string_view bytes = left.substr(0, length);
-      left.remove_prefix(length);
+      const bool valid = front.kind == Front::kCharacter;
+      const std::string_view bytes = left.substr(0, valid ? front.length : 1);
+      left.remove_prefix(bytes.size());
       std::string_view character = bytes;
-      take_character(bytes, length > 1 ? std::optional(take(character)) : std::nullopt);
+      take_character(bytes, valid ? std::optional(take(character)) : std::nullopt);
     }
   }
 

@@ -1,4 +1,4 @@
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 #include <fmt/format.h>
 
@@ -11,29 +11,6 @@ namespace {
 
 uint8_t byte_at(std::string_view text, size_t i) {
   return static_cast<uint8_t>(text[i]);
-}
-
-bool continues(std::string_view text, size_t i, uint8_t lowest = 0x80, uint8_t highest = 0xBF) {
-  return i < text.size() && byte_at(text, i) >= lowest && byte_at(text, i) <= highest;
-}
-
-/// Bytes of the code point that starts at i, 0 if there is no valid one (Unicode, table 3-7).
-size_t sequence_length(std::string_view text, size_t i) {
-  const uint8_t lead = byte_at(text, i);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return continues(text, i + 1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const uint8_t lowest = lead == 0xE0 ? 0xA0 : 0x80, highest = lead == 0xED ? 0x9F : 0xBF;
-    return continues(text, i + 1, lowest, highest) && continues(text, i + 2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const uint8_t lowest = lead == 0xF0 ? 0x90 : 0x80, highest = lead == 0xF4 ? 0x8F : 0xBF;
-    return continues(text, i + 1, lowest, highest) && continues(text, i + 2) &&
-                   continues(text, i + 3)
-               ? 4
-               : 0;
-  }
-  return 0;
 }
 
 /// Of C0 and C1, or DEL.
@@ -55,19 +32,39 @@ size_t valid_prefix(std::string_view text) {
         continue;
       }
     }
-    const size_t length = sequence_length(text, i);
-    if (length == 0) return i;
-    i += length;
+    const Front front = front_of(text.substr(i));
+    if (front.kind != Front::kCharacter) return i;
+    i += front.length;
   }
   return i;
 }
 
-size_t first_character(std::string_view text) {
-  if (const size_t length = sequence_length(text, 0); length > 0) return length;
-  // The bytes that may follow a lead byte always include the lowest or the highest of all.
-  for (const char* continuations : {"\x80\x80\x80", "\xBF\xBF\xBF"})
-    if (sequence_length(std::string(text.substr(0, 4)) + continuations, 0) > text.size()) return 0;
-  return 1;
+// Well-formed sequences by The Unicode Standard, table 3-7.
+Front front_of(std::string_view text) {
+  const uint8_t lead = byte_at(text, 0);
+  if (lead < 0x80) return {Front::kCharacter, 1};
+  if (lead < 0xC2 || lead > 0xF4) return {Front::kInvalid, 1};
+  const size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  for (size_t i = 1; i < length; ++i) {
+    if (i == text.size()) return {Front::kUnfinished, i};
+    uint8_t low = 0x80, high = 0xBF;
+    if (i == 1 && lead == 0xE0) low = 0xA0;   // overlong
+    if (i == 1 && lead == 0xED) high = 0x9F;  // surrogates
+    if (i == 1 && lead == 0xF0) low = 0x90;   // overlong
+    if (i == 1 && lead == 0xF4) high = 0x8F;  // past U+10FFFF
+    if (byte_at(text, i) < low || byte_at(text, i) > high) return {Front::kInvalid, i};
+  }
+  return {Front::kCharacter, length};
+}
+
+size_t code_points(std::string_view text) {
+  return text.size() - static_cast<size_t>(std::ranges::count_if(text, continues_character));
+}
+
+std::string_view beginning_of(std::string_view text, size_t bytes) {
+  if (bytes >= text.size()) return text;
+  while (bytes > 0 && continues_character(text[bytes])) --bytes;
+  return text.substr(0, bytes);
 }
 
 bool is_printable(std::string_view text) {
@@ -76,15 +73,14 @@ bool is_printable(std::string_view text) {
 
 std::string printable(std::string_view text) {
   std::string shown;
-  for (size_t i = 0, length = 0; i < text.size(); i += length) {
-    length = sequence_length(text, i);
-    const bool valid = length > 0;
-    length = std::max<size_t>(1, length);
-    const std::string_view bytes = text.substr(i, length);
-    if (valid && (bytes == "\n" || !is_control(bytes)))
+  while (!text.empty()) {
+    const Front front = front_of(text);
+    const std::string_view bytes = text.substr(0, front.length);
+    if (front.kind == Front::kCharacter && (bytes == "\n" || !is_control(bytes)))
       shown += bytes;
     else
       for (const char byte : bytes) shown += fmt::format("\\x{:02x}", static_cast<uint8_t>(byte));
+    text.remove_prefix(front.length);
   }
   return shown;
 }

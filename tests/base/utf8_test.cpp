@@ -1,4 +1,4 @@
-#include "tessera/data/utf8.h"
+#include "tessera/base/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +22,12 @@ TEST(Utf8, KnowsWhatIsPrintable) {
     EXPECT_TRUE(utf8::is_printable(text)) << text;
   for (const char* text : {"a\n", "\t", "\x1b", "\x7f", "\u0080", "\u009F", "\xE9"})
     EXPECT_FALSE(utf8::is_printable(text));
+}
+
+TEST(Utf8, CountsCharactersNotBytes) {
+  EXPECT_EQ(utf8::code_points("T = 10⁴"), 7u);
+  EXPECT_EQ(utf8::beginning_of("T = 10⁴", 7), "T = 10");
+  EXPECT_EQ(utf8::beginning_of("T = 10⁴", 9), "T = 10⁴");
 }
 
 using Characters = std::vector<std::pair<std::string, std::optional<char32_t>>>;
