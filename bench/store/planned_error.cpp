@@ -115,15 +115,15 @@ const Program program("store/planned_error", "TEXTS…", [](const Words& words) 
     const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, vocabulary, kProbes, 1);
     const double floor = predictor.floor();
     const int64_t dimension = predictor.smallest_dimension(floor + kNoiseAllowed, 64);
-    const auto [planned, planned_error] = predictor.error(dimension);
+    const Spread planned = predictor.error(dimension);
     const Measured measured = measure(documents, dimension, vocabulary);
     const double error = std::sqrt(measured.error * (1 - measured.error) / kMeasured);
     size_t tokens = 0;
     for (const auto& document : documents) tokens += document.size();
     fmt::print("{:12} {:7} {:5} {:.4f} ± {:.4f} {:.4f} ± {:.4f} {:+6.1f} {:9.4f} {:9.4f} {:9.4f}\n",
-               std::filesystem::path(path).filename().native(), tokens, dimension, planned,
-               planned_error, measured.error, error,
-               (measured.error - planned) / std::hypot(planned_error, error), floor,
+               std::filesystem::path(path).filename().native(), tokens, dimension, planned.mean,
+               planned.standard_error(), measured.error, error,
+               (measured.error - planned.mean) / std::hypot(planned.standard_error(), error), floor,
                measured.ambiguous, measured.error - measured.ambiguous);
     std::fflush(stdout);
   }

@@ -18,7 +18,7 @@ TEST(BoundWindows, WriteEachPairOnceADocument) {
   EXPECT_EQ(predictor.probes(), 7);
   // 01 is followed by 2 twice and by 3 once, written once each: three of seven are coin tosses.
   EXPECT_DOUBLE_EQ(predictor.floor(), 1.5 / 7);
-  EXPECT_NEAR(predictor.error(100000).first, 1.5 / 7, 0.05);
+  EXPECT_NEAR(predictor.error(100000).mean, 1.5 / 7, 0.05);
 }
 
 TEST(BoundWindows, DocumentsDoNotRunIntoEachOther) {
@@ -39,7 +39,7 @@ TEST(BoundWindows, OneOfSeveralEquallyGoodTokensIsRight) {
   const Documents text = {{0, 1, 2, 0, 1, 3, 0, 1, 4}};
   const BoundWindowPredictor predictor(text, {2}, 5, 100, 1);
   EXPECT_DOUBLE_EQ(predictor.floor(), 3 * (2.0 / 3) / 7);
-  EXPECT_NEAR(predictor.error(100000).first, predictor.floor(), 0.05);
+  EXPECT_NEAR(predictor.error(100000).mean, predictor.floor(), 0.05);
 }
 
 TEST(BoundWindows, TheLongestWindowDecides) {
@@ -56,10 +56,10 @@ TEST(BoundWindows, TheSmallestDimensionReachesTheError) {
   const BoundWindowPredictor predictor(text, {4, 8, 16}, 200, 500, 1);
   const int64_t dimension = predictor.smallest_dimension(0.05, 32);
   EXPECT_EQ(dimension % 32, 0);
-  const auto [error, standard_error] = predictor.error(dimension);
-  EXPECT_LE(error + standard_error, 0.05);
-  const auto [larger, its_standard_error] = predictor.error(dimension - 32);
-  EXPECT_GT(larger + its_standard_error, 0.05);
+  const Spread error = predictor.error(dimension);
+  EXPECT_LE(error.mean + error.standard_error(), 0.05);
+  const Spread larger = predictor.error(dimension - 32);
+  EXPECT_GT(larger.mean + larger.standard_error(), 0.05);
   EXPECT_EQ(predictor.error(dimension), predictor.error(dimension));
 }
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tessera/plan/statistics.h"
+#include "tessera/base/statistics.h"
 
 namespace tessera::memo {
 namespace {
@@ -24,8 +24,7 @@ double mean_recall(const LikelihoodRecall& recall, const std::vector<Stored>& st
 
 TEST(LikelihoodRecall, OneWindowAndTwoTokensByHand) {
   // log 1/4 + 1/2 v + g / s > log 3/4 - 1/2 v + g' / s, where v = 1 / s^2
-  const double s = 0.8,
-               expected = theory::normal_cdf((1 / (s * s) - std::log(3)) * s / std::sqrt(2));
+  const double s = 0.8, expected = normal_cdf((1 / (s * s) - std::log(3)) * s / std::sqrt(2));
   EXPECT_NEAR(mean_recall(LikelihoodRecall({1, 3}), {{0, {1}}}, s), expected, 0.005);
 }
 
@@ -43,7 +42,7 @@ TEST(LikelihoodRecall, RivalsOfShorterWindowsMisleadWhereThereIsNoise) {
   EXPECT_GT(alone, 0.98);
   EXPECT_LT(among_rivals, alone - 0.03);
   // No worse than the last window alone tells two tokens apart whose priors differ ninefold.
-  EXPECT_GT(among_rivals, theory::normal_cdf((1 / 0.16 - std::log(9)) * 0.4 / std::sqrt(2)) - 0.05);
+  EXPECT_GT(among_rivals, normal_cdf((1 / 0.16 - std::log(9)) * 0.4 / std::sqrt(2)) - 0.05);
 }
 
 TEST(LikelihoodRecall, TheSameRandomTheSameAnswer) {

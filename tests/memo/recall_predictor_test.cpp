@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <stdexcept>
 
 #include "tessera/base/error.h"
@@ -15,18 +14,11 @@ class Hyperbola final : public RecallPredictor {
  public:
   int64_t associations() const override { return 7; }
   int64_t probes() const override { return 3; }
-  std::pair<double, double> error(int64_t dimension) const override {
-    return {10.0 / static_cast<double>(dimension), 1.0 / static_cast<double>(dimension)};
+  Spread error(int64_t dimension) const override {
+    return {10.0 / static_cast<double>(dimension), 1.0 / static_cast<double>(dimension), 1};
   }
   double floor() const override { return 0.001; }
 };
-
-TEST(MeanError, ByHand) {
-  const auto [mean, standard_error] = mean_error({1, 2, 6});
-  EXPECT_DOUBLE_EQ(mean, 3);
-  EXPECT_DOUBLE_EQ(standard_error, std::sqrt((4 + 1 + 9) / 2.0 / 3));
-  EXPECT_EQ(mean_error({0.5}), std::pair(0.5, 0.0));
-}
 
 TEST(RecallPredictor, FindsTheFirstMultipleThatReachesTheError) {
   const Hyperbola predictor;

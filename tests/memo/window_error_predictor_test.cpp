@@ -63,7 +63,7 @@ TEST(WindowMemory, PredictsTheInterferenceOfSharedSlots) {
         text, {.heads = kHeads, .layers = 1, .vocabulary = kVocabulary}, 10000, 1);
     EXPECT_EQ(predictor.associations(), n);
     EXPECT_EQ(predictor.probes(), n);
-    const double predicted = predictor.error(512).first;
+    const double predicted = predictor.error(512).mean;
     EXPECT_NEAR(predicted, simulated, 0.2 * simulated) << n;
     EXPECT_GE(predicted, predictor.floor() - 0.05) << n;
   }
@@ -76,17 +76,17 @@ TEST(WindowMemory, TheSmallestDimensionKeepsTheErrorAndTheNextSmallerDoesNot) {
   const int64_t enough = predictor.smallest_dimension(allowed, 32);
   ASSERT_GT(enough, 32);
   EXPECT_EQ(enough % 32, 0);
-  const auto [error, standard_error] = predictor.error(enough);
-  EXPECT_LE(error + standard_error, allowed);
-  const auto [larger, its_standard_error] = predictor.error(enough - 32);
-  EXPECT_GT(larger + its_standard_error, allowed);
+  const Spread error = predictor.error(enough);
+  EXPECT_LE(error.mean + error.standard_error(), allowed);
+  const Spread larger = predictor.error(enough - 32);
+  EXPECT_GT(larger.mean + larger.standard_error(), allowed);
 }
 
 TEST(WindowMemory, AnAmbiguousTextHasAFloorNoDimensionLifts) {
   const std::vector<int32_t> text = {0, 1, 2, 0, 1, 3};  // (0 1) is followed by 2, then by 3
   const WindowErrorPredictor predictor(text, {2, 1, 4}, 100, 1);
   EXPECT_DOUBLE_EQ(predictor.floor(), 0.25);  // two of four probes are coin tosses
-  EXPECT_NEAR(predictor.error(1000000).first, 0.25, 0.01);
+  EXPECT_NEAR(predictor.error(1000000).mean, 0.25, 0.01);
   EXPECT_EQ(predictor.smallest_dimension(0.1, 8), 0);
 }
 
@@ -98,7 +98,7 @@ TEST(WindowMemory, LayersWriteMorePairsAndReadMoreSignal) {
   EXPECT_EQ(two.associations(), 296 + 284);
   // The second layer's windows of sixteen tokens are all different: it settles what the first
   // mixes.
-  EXPECT_LT(two.error(2048).first, one.error(2048).first);
+  EXPECT_LT(two.error(2048).mean, one.error(2048).mean);
 }
 
 TEST(WindowMemory, RefusesWhatMakesNoWindow) {

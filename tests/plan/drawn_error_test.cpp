@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/planner.h"
 #include "tessera/plan/population_error.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

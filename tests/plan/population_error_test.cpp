@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/parallel.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

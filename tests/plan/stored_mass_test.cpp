@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -66,7 +66,7 @@ double measured_error(const Documents& documents, int64_t dimension, uint64_t se
 void expect_planned_error(const Documents& documents) {
   const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, 1000, 1);
   for (const int64_t dimension : {320, 448}) {
-    const double predicted = predictor.error(dimension).first;
+    const double predicted = predictor.error(dimension).mean;
     const double measured = measured_error(documents, dimension, 1);
     EXPECT_NEAR(predicted, measured, 0.2 * measured + 0.002) << dimension;
   }
@@ -82,10 +82,11 @@ TEST(PlannedMemory, ErrorOfRepetitiveTextIsPlannedToo) {
   const Documents documents = {log_text(kTokens, 5)};
   const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, 1004, 500, 1);
   for (const int64_t dimension : {256, 320}) {
-    const auto [planned, standard_error] = predictor.error(dimension);
+    const Spread planned = predictor.error(dimension);
     const double measured = measured_error(documents, dimension, 1, 1004);
-    EXPECT_GT(planned, measured - 2 * std::hypot(standard_error, std::sqrt(measured / kTokens)));
-    EXPECT_LT(planned, 1.5 * measured + 0.01);
+    EXPECT_GT(planned.mean,
+              measured - 2 * std::hypot(planned.standard_error(), std::sqrt(measured / kTokens)));
+    EXPECT_LT(planned.mean, 1.5 * measured + 0.01);
     EXPECT_GT(measured, 0.002) << "there is something to plan";
   }
 }
@@ -98,14 +99,15 @@ TEST(PlannedMemory, ErrorOfSeveralShardsIsWhatThePlanSaid) {
   for (const auto& [shards, dimension] : {std::pair{2, 320}, {4, 192}}) {
     const memo::BoundWindowPredictor predictor(documents, {4, 8, 16}, kVocabulary, kPositions, 1,
                                                shards);
-    const auto [planned, standard_error] = predictor.error(dimension);
+    const Spread planned = predictor.error(dimension);
     std::vector<double> errors;
     for (const uint64_t seed : {1, 2, 3, 4})
       errors.push_back(measured_error(documents, dimension, seed, kVocabulary, shards));
-    const auto [measured, its_standard_error] = memo::mean_error(errors);
-    EXPECT_NEAR(planned, measured, 2 * std::hypot(standard_error, its_standard_error))
+    const Spread measured = spread_of(errors);
+    EXPECT_NEAR(planned.mean, measured.mean,
+                2 * std::hypot(planned.standard_error(), measured.standard_error()))
         << shards << " of " << dimension;
-    EXPECT_GT(measured, 0.002) << "there is something to plan";
+    EXPECT_GT(measured.mean, 0.002) << "there is something to plan";
   }
 }
 

@@ -134,7 +134,7 @@ TrainedRuns runs_with(std::vector<double> shares) {
 
 TEST(TrainedRuns, ScoreIsAMeanWithItsDeviation) {
   const ShownMetric percent{"share", "right (%)", 100, 1};
-  const MeanScore score = runs_with({0.1, 0.14}).score(percent);
+  const Spread score = runs_with({0.1, 0.14}).score(percent);
   EXPECT_DOUBLE_EQ(score.mean, 12);
   EXPECT_DOUBLE_EQ(score.deviation, std::sqrt(8));
   EXPECT_EQ(runs_with({0.5}).score(percent).deviation, 0);

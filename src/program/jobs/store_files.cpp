@@ -59,8 +59,8 @@ memo::SizePlan planned_size(const Create& create, memo::TextMemoryConfig& memory
   double least = 0;
   const auto choose = [&](const memo::RecallPredictor& predictor) {
     if (create.dimension) return predictor.plan_in(*create.dimension);
-    const auto [error, standard_error] = predictor.error(kWidest);
-    least = error + standard_error;
+    const Spread error = predictor.error(kWidest);
+    least = error.mean + error.standard_error();
     return predictor.plan_for(*create.error > 0 ? *create.error : least + kAboveLeast);
   };
   const bool divides = !create.matrices && !create.dimension;

@@ -149,10 +149,10 @@ std::vector<double> BoundWindowPredictor::noise_of(const Probe& probe, int64_t d
   return noise;
 }
 
-std::pair<double, double> BoundWindowPredictor::error(int64_t dimension) const {
+Spread BoundWindowPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "BoundWindowPredictor: dimension {}; at least 2 is needed",
                  dimension);
-  return mean_error(theory::parallel_runs(probes(), [&](int64_t number) {
+  return spread_of(theory::parallel_runs(probes(), [&](int64_t number) {
     const Probe& probe = probes_[static_cast<size_t>(number)];
     return 1 - by_likelihood_.recall(probe.stored, noise_of(probe, dimension),
                                      RandomStream(seed_, static_cast<uint64_t>(number)));

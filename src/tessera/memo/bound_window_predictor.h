@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "tessera/memo/detail/likelihood_recall.h"
@@ -27,7 +26,7 @@ class BoundWindowPredictor final : public RecallPredictor {
 
   int64_t associations() const override { return associations_; }
   int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
-  std::pair<double, double> error(int64_t dimension) const override;
+  Spread error(int64_t dimension) const override;
   /// Counts the probes whose longest window is followed by another token at least as often.
   double floor() const override;
 

@@ -1,7 +1,6 @@
 #include "tessera/memo/recall_predictor.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tessera/base/error.h"
 #include "tessera/memo/bound_window_predictor.h"
@@ -16,20 +15,12 @@ constexpr int64_t kDimensionStep = 64;  // dimensions of a text memory are multi
 
 }  // namespace
 
-std::pair<double, double> mean_error(const std::vector<double>& errors) {
-  double mean = 0, squares = 0;
-  const auto count = static_cast<double>(errors.size());
-  for (const double error : errors) mean += error / count;
-  for (const double error : errors) squares += (error - mean) * (error - mean);
-  return {mean, count > 1 ? std::sqrt(squares / (count - 1) / count) : 0.0};
-}
-
 int64_t RecallPredictor::smallest_dimension(double error_allowed, int64_t step) const {
   check_argument(step >= 1, "smallest_dimension: dimensions in steps of {}, expected at least 1",
                  step);
   const auto reached = [&](int64_t steps) {
-    const auto [mean, standard_error] = error(std::max<int64_t>(2, steps * step));
-    return mean + standard_error <= error_allowed;
+    const Spread predicted = error(std::max<int64_t>(2, steps * step));
+    return predicted.mean + predicted.standard_error() <= error_allowed;
   };
   int64_t high = 1;
   while (!reached(high)) {
@@ -51,11 +42,11 @@ SizePlan RecallPredictor::plan_for(double error_allowed) const {
 }
 
 SizePlan RecallPredictor::plan_in(int64_t dimension) const {
-  const auto [mean, standard_error] = error(dimension);
+  const Spread predicted = error(dimension);
   return {.associations = associations(),
           .dimension = dimension,
-          .error = mean,
-          .standard_error = standard_error,
+          .error = predicted.mean,
+          .standard_error = predicted.standard_error(),
           .error_in_any_dimension = floor(),
           .probes = probes()};
 }

@@ -4,9 +4,9 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
+#include "tessera/base/statistics.h"
 #include "tessera/memo/text_memory_config.h"
 
 namespace tessera::memo {
@@ -31,9 +31,8 @@ class RecallPredictor {
   /// Pairs of a window and its next token that are written, of all window lengths.
   virtual int64_t associations() const = 0;
   virtual int64_t probes() const = 0;
-  /// Error and its standard error over the probes, in dimension d. Throws UsageError
-  /// unless d >= 2.
-  virtual std::pair<double, double> error(int64_t dimension) const = 0;
+  /// The error over the probes, in dimension d. Throws UsageError unless d >= 2.
+  virtual Spread error(int64_t dimension) const = 0;
   /// The error that remains in any dimension.
   virtual double floor() const = 0;
 
@@ -50,9 +49,6 @@ class RecallPredictor {
  protected:
   RecallPredictor() = default;
 };
-
-/// Mean and its standard error (0 of a single value).
-std::pair<double, double> mean_error(const std::vector<double>& errors);
 
 /// Chooses a size by a predictor: RecallPredictor::plan_for() an error, or plan_in() a dimension.
 using SizeChoice = std::function<SizePlan(const RecallPredictor&)>;

@@ -8,11 +8,11 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/detail/drawn_error.h"
 #include "tessera/plan/detail/stored_mass.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

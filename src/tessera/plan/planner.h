@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/statistics.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 

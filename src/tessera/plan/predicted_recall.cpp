@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "tessera/base/statistics.h"
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -15,15 +15,6 @@
 namespace tessera {
 namespace {
 
-MeanScore mean_of(const std::vector<double>& values) {
-  const auto n = static_cast<double>(values.size());
-  MeanScore score;
-  for (double value : values) score.mean += value / n;
-  for (double value : values) score.deviation += (value - score.mean) * (value - score.mean);
-  score.deviation = n > 1 ? std::sqrt(score.deviation / (n - 1)) : 0;
-  return score;
-}
-
 /// The metric of each evaluation of a run, by step.
 std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& metric) {
   std::map<int64_t, double> values;
@@ -48,8 +39,8 @@ Series learning_curve(const TrainedRuns& learner, const ShownMetric& metric) {
     for (const auto& curve : curves)
       if (const auto after = curve.upper_bound(step); after != curve.begin())
         values.push_back(std::prev(after)->second);
-    const auto [mean, deviation] = mean_of(values);
-    series.points.push_back({static_cast<double>(step), mean, deviation});
+    const Spread spread = spread_of(values);
+    series.points.push_back({static_cast<double>(step), spread.mean, spread.deviation});
   }
   return series;
 }
@@ -88,14 +79,14 @@ Table scores_table(const std::vector<TrainedRuns>& learners,
       steps.push_back(static_cast<double>(run.steps));
       minutes.push_back(run.seconds / 60);
     }
-    const auto [mean, deviation] = learner.score(shown.front());
+    const Spread score = learner.score(shown.front());
     std::vector<Cell> row = {learner.name,
                              learner.parameters,
                              std::ssize(learner.runs),
-                             Cell::fixed(mean_of(steps).mean, 0),
-                             Cell::fixed(mean_of(minutes).mean, 1),
-                             Cell::fixed(mean, shown.front().decimals),
-                             Cell::fixed(deviation, shown.front().decimals)};
+                             Cell::fixed(spread_of(steps).mean, 0),
+                             Cell::fixed(spread_of(minutes).mean, 1),
+                             Cell::fixed(score.mean, shown.front().decimals),
+                             Cell::fixed(score.deviation, shown.front().decimals)};
     for (size_t i = 1; i < shown.size(); ++i)
       row.push_back(Cell::fixed(learner.score(shown[i]).mean, shown[i].decimals));
     table.add_row(std::move(row));
@@ -105,14 +96,14 @@ Table scores_table(const std::vector<TrainedRuns>& learners,
 
 }  // namespace
 
-MeanScore TrainedRuns::score(const ShownMetric& metric) const {
+Spread TrainedRuns::score(const ShownMetric& metric) const {
   std::vector<double> scores;
   for (const Trained& run : runs) {
     const Metrics& metrics = run.test.empty() ? run.validation : run.test;
     const auto found = metrics.find(metric.name);
     scores.push_back(found == metrics.end() ? NAN : metric.factor * found->second);
   }
-  return mean_of(scores);
+  return spread_of(scores);
 }
 
 std::optional<int64_t> updates_until(const Trained& run, const ShownMetric& metric, double value) {

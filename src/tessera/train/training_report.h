@@ -5,16 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "tessera/base/statistics.h"
 #include "tessera/report/study_results.h"
 #include "tessera/train/training.h"
 
 namespace tessera {
-
-/// A mean over runs and their standard deviation (0 for one run).
-struct MeanScore {
-  double mean = 0;
-  double deviation = 0;
-};
 
 /// One learner, trained once for each of some seeds, under the name that pictures and tables give
 /// it.
@@ -24,7 +19,7 @@ struct TrainedRuns {
   std::vector<Trained> runs;
 
   /// What the tests found, as it is shown; what the evaluations found where there were no tests.
-  MeanScore score(const ShownMetric& metric) const;
+  Spread score(const ShownMetric& metric) const;
 };
 
 /// Updates until an evaluation of the run found at least `value`, as it is shown; none where it

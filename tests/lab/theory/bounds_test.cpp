@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/association_task.h"
 #include "tessera/plan/error_predictor.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -12,9 +12,9 @@
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
+#include "tessera/base/statistics.h"
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::memo_study {
 namespace {
@@ -93,8 +93,7 @@ struct MemoryFacts {
   double threshold() const { return noise * std::sqrt(kTextLayers) * deviations(); }
   /// How often the noise on V tokens passes it.
   double expected_above_threshold() const {
-    return 1 - std::exp(static_cast<double>(vocabulary) *
-                        std::log1p(-theory::normal_cdf(-deviations())));
+    return 1 - std::exp(static_cast<double>(vocabulary) * std::log1p(-normal_cdf(-deviations())));
   }
 };
 

@@ -129,7 +129,7 @@ std::vector<double> recalls_of(const NaturalTextSettings& settings, const StudyT
   const auto predictor = predictor_of(stored, text.vocabulary, settings.probes, seed);
   return {published_code_recall(settings.dimension, stored, text.vocabulary, places, seed),
           paper.by_score, bound.by_score, bound.by_likelihood,
-          1 - predictor.error(settings.dimension).first};
+          1 - predictor.error(settings.dimension).mean};
 }
 
 void measure_recall(StudyContext& context, const NaturalTextSettings& settings,
@@ -228,7 +228,7 @@ std::vector<double> planned_memory(const StudyContext& context, const NaturalTex
   if (dimension == 0)
     throw UsageError("planned_error = {}: no dimension up to 10^6 reads {} tokens so well",
                      settings.planned_error, settings.planned_tokens);
-  const double predicted = predictor.error(dimension).first;
+  const double predicted = predictor.error(dimension).mean;
   progress.update(1, fmt::format("d = {}", dimension));
   const memo::TextMemory memory =
       memory_of(memo::WindowCodeKind::kBound, dimension, stored, text.vocabulary, context.seed());

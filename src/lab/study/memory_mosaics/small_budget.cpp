@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -13,6 +12,7 @@
 #include "lab/study/memory_mosaics/network_training.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/model/language_model.h"
 #include "tessera/report/line_chart.h"
 #include "tessera/train/metrics_log.h"
@@ -111,17 +111,7 @@ struct Result {
   int64_t parameters = 0;
   std::filesystem::path first_run;  ///< of by_seed
 
-  double mean() const {
-    double sum = 0;
-    for (double loss : by_seed) sum += loss;
-    return sum / by_seed.size();
-  }
-  double deviation() const {
-    if (by_seed.size() < 2) return NAN;
-    double sum = 0;
-    for (double loss : by_seed) sum += (loss - mean()) * (loss - mean());
-    return std::sqrt(sum / (by_seed.size() - 1));
-  }
+  double mean() const { return spread_of(by_seed).mean; }
 };
 
 TrainedNetwork train_once(NetworkSettings settings, Contestant network, double rate, uint64_t seed,
@@ -184,7 +174,8 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
 }
 
 std::string deviation_text(const Result& result) {
-  return std::isnan(result.deviation()) ? "" : fmt::format(" ± {:.4f}", result.deviation());
+  const Spread spread = spread_of(result.by_seed);
+  return spread.runs < 2 ? "" : fmt::format(" ± {:.4f}", spread.deviation);
 }
 
 /// The text in the study's words, and as the [data] table has it.

@@ -10,12 +10,12 @@
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/planner.h"
 #include "tessera/plan/population_error.h"
-#include "tessera/plan/statistics.h"
 #include "tessera/report/line_chart.h"
 
 namespace tessera::scaling_laws {

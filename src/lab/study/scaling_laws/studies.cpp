@@ -29,17 +29,17 @@ uint64_t run_seed(const StudyContext& context, int64_t run) {
   return tessera::run_seed(context.seed(), run);
 }
 
-theory::Spread measured_once(StudyContext& context, const std::string& part,
-                             const std::function<theory::Spread()>& measure) {
+Spread measured_once(StudyContext& context, const std::string& part,
+                     const std::function<Spread()>& measure) {
   const auto kept = context.part(part, [&] {
-    const theory::Spread spread = measure();
+    const Spread spread = measure();
     return std::vector<double>{spread.mean, spread.deviation, static_cast<double>(spread.runs)};
   });
   return {kept.at(0), kept.at(1), static_cast<int64_t>(kept.at(2))};
 }
 
-std::vector<theory::Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
-                                     const RunNumbers& numbers) {
+std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
+                             const RunNumbers& numbers) {
   // Mean and deviation of each number, one after the other.
   const auto kept = context.part(part, [&] {
     const auto of_runs = theory::parallel_runs(runs, numbers);
@@ -47,20 +47,20 @@ std::vector<theory::Spread> measured(StudyContext& context, const std::string& p
     for (size_t k = 0; k < of_runs.at(0).size(); ++k) {
       std::vector<double> column;
       for (const auto& run : of_runs) column.push_back(run[k]);
-      const theory::Spread spread = theory::spread_of(column);
+      const Spread spread = spread_of(column);
       spreads.insert(spreads.end(), {spread.mean, spread.deviation});
     }
     return spreads;
   });
-  std::vector<theory::Spread> spreads;
+  std::vector<Spread> spreads;
   for (size_t k = 0; k + 1 < kept.size(); k += 2) spreads.push_back({kept[k], kept[k + 1], runs});
   return spreads;
 }
 
-std::vector<theory::Spread> simulated_errors(StudyContext& context, const std::string& part,
-                                             int64_t runs, const theory::AssociationTask& task,
-                                             const theory::MemoryScheme& scheme,
-                                             const std::vector<int64_t>& dimensions) {
+std::vector<Spread> simulated_errors(StudyContext& context, const std::string& part, int64_t runs,
+                                     const theory::AssociationTask& task,
+                                     const theory::MemoryScheme& scheme,
+                                     const std::vector<int64_t>& dimensions) {
   const auto weights = theory::scheme_weights(scheme, task.law);
   return measured(context, part, runs, [&](int64_t run) {
     std::vector<double> errors;
@@ -71,7 +71,7 @@ std::vector<theory::Spread> simulated_errors(StudyContext& context, const std::s
 }
 
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
-               std::span<const theory::Spread> y, double band, std::span<const double> published) {
+               std::span<const Spread> y, double band, std::span<const double> published) {
   for (size_t k = 0; k < x.size(); ++k)
     results.add_point(
         {.series = series,
@@ -82,7 +82,7 @@ void add_curve(StudyResults& results, const std::string& series, std::span<const
          .standard_error = y[k].runs > 1 ? y[k].standard_error() : ResultPoint::kNone});
 }
 
-ResultPoint point_of(const std::string& series, double x, const theory::Spread& y) {
+ResultPoint point_of(const std::string& series, double x, const Spread& y) {
   const double error = y.runs > 1 ? y.standard_error() : ResultPoint::kNone;
   return {.series = series, .x = x, .y = y.mean, .spread = error, .standard_error = error};
 }
@@ -94,15 +94,14 @@ ReferenceTable::ReferenceTable(const StudyContext& context)
           "without numbers)",
           {"what", "reference", "ours", "standard error", "difference"}) {}
 
-void ReferenceTable::add(const std::string& what, double reference, const theory::Spread& ours) {
+void ReferenceTable::add(const std::string& what, double reference, const Spread& ours) {
   table_.add_row({what, Cell::significant(reference, 3), Cell::significant(ours.mean, 3),
                   Cell::significant(ours.standard_error(), 2),
                   Cell::significant(ours.mean - reference, 2)});
 }
 
 void ReferenceTable::add_curve(const std::string& what, std::span<const double> x,
-                               std::span<const double> reference,
-                               std::span<const theory::Spread> ours) {
+                               std::span<const double> reference, std::span<const Spread> ours) {
   for (size_t k = 0; k < x.size() && k < reference.size(); ++k)
     if (!std::isnan(reference[k]))
       add(fmt::format("{} at {:g}", what, x[k]), reference[k], ours[k]);

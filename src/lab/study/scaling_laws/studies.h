@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lab/study/study.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/statistics.h"
 #include "tessera/report/heat_map.h"
 
 /// The studies of "Scaling Laws for Associative Memories" (Cabannes, Dohmatob, Bietti 2024).
@@ -53,38 +53,38 @@ uint64_t run_seed(const StudyContext& context, int64_t run);
 using RunNumbers = std::function<std::vector<double>(int64_t run)>;
 
 /// A mean that is measured by itself, as a part of the study that is kept.
-theory::Spread measured_once(StudyContext& context, const std::string& part,
-                             const std::function<theory::Spread()>& measure);
+Spread measured_once(StudyContext& context, const std::string& part,
+                     const std::function<Spread()>& measure);
 
 /// Each number of `numbers` over the runs, as a part of the study that is kept.
-std::vector<theory::Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
-                                     const RunNumbers& numbers);
+std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
+                             const RunNumbers& numbers);
 
 /// Simulated errors of a memory in each dimension, each input with the exact law of its scores
 /// (theory::marginal_error), as a part of the study that is kept.
-std::vector<theory::Spread> simulated_errors(StudyContext& context, const std::string& part,
-                                             int64_t runs, const theory::AssociationTask& task,
-                                             const theory::MemoryScheme& scheme,
-                                             const std::vector<int64_t>& dimensions);
+std::vector<Spread> simulated_errors(StudyContext& context, const std::string& part, int64_t runs,
+                                     const theory::AssociationTask& task,
+                                     const theory::MemoryScheme& scheme,
+                                     const std::vector<int64_t>& dimensions);
 
 /// Adds one curve; the band is `band` standard deviations high on each side. published: the
 /// paper's own values, or empty.
 void add_curve(StudyResults& results, const std::string& series, std::span<const double> x,
-               std::span<const theory::Spread> y, double band = 0.5,
+               std::span<const Spread> y, double band = 0.5,
                std::span<const double> published = {});
 
 /// A point with a band of one standard error.
-ResultPoint point_of(const std::string& series, double x, const theory::Spread& y);
+ResultPoint point_of(const std::string& series, double x, const Spread& y);
 
 /// Numbers of another implementation of the paper's equations, where the paper shows a curve
 /// without its numbers: name, theirs, ours, ours' standard error. Left out where they do not hold.
 class ReferenceTable {
  public:
   explicit ReferenceTable(const StudyContext& context);
-  void add(const std::string& what, double reference, const theory::Spread& ours);
+  void add(const std::string& what, double reference, const Spread& ours);
   /// A curve at once; points whose reference is NaN are left out.
   void add_curve(const std::string& what, std::span<const double> x,
-                 std::span<const double> reference, std::span<const theory::Spread> ours);
+                 std::span<const double> reference, std::span<const Spread> ours);
   void finish(StudyResults& results);
 
  private:

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "tessera/plan/statistics.h"
+#include "tessera/base/statistics.h"
 
 namespace tessera::memo {
 namespace {
@@ -73,7 +73,7 @@ double LikelihoodRecall::recall(std::span<const Stored> stored, std::span<const 
       for (size_t g = 0; g < groups_.size(); ++g)
         if (others[g] > 0)
           log_recall +=
-              others[g] * theory::log_normal_cdf((right - mean - groups_[g].log_prior) / deviation);
+              others[g] * log_normal_cdf((right - mean - groups_[g].log_prior) / deviation);
     }
     recall += std::exp(log_recall) / kDraws;
   }

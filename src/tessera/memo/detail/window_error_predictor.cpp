@@ -7,9 +7,9 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
+#include "tessera/base/statistics.h"
 #include "tessera/memo/detail/window_hash.h"
 #include "tessera/plan/parallel.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::memo {
 namespace {
@@ -185,11 +185,11 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
       double log_recall = 0;
       for (size_t k = 0; k < others.size(); ++k)
         if (others[k] > 0)
-          log_recall += others[k] * theory::log_normal_cdf(
-                                        score / std::sqrt(variance(groups_[k].energy, a) + leak));
+          log_recall +=
+              others[k] * log_normal_cdf(score / std::sqrt(variance(groups_[k].energy, a) + leak));
       for (size_t k = 0; k < probe.rivals.size() && log_recall > -40; ++k)
-        log_recall += theory::log_normal_cdf((score - probe.rivals[k].interference * a) /
-                                             std::sqrt(variance(probe.rivals[k].energy, a) + leak));
+        log_recall += log_normal_cdf((score - probe.rivals[k].interference * a) /
+                                     std::sqrt(variance(probe.rivals[k].energy, a) + leak));
       const double weight = std::exp(-(g * g + z * z) / 2);
       weights += weight;
       recall += weight * std::exp(log_recall);
@@ -198,10 +198,10 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
   return recall / weights;
 }
 
-std::pair<double, double> WindowErrorPredictor::error(int64_t dimension) const {
+Spread WindowErrorPredictor::error(int64_t dimension) const {
   check_argument(dimension >= 2, "WindowErrorPredictor: dimension {}; at least 2 is needed",
                  dimension);
-  return mean_error(theory::parallel_runs(
+  return spread_of(theory::parallel_runs(
       probes(), [&](int64_t k) { return 1 - recall(probes_[static_cast<size_t>(k)], dimension); }));
 }
 

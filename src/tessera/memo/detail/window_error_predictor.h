@@ -34,7 +34,7 @@ class WindowErrorPredictor final : public RecallPredictor {
 
   int64_t associations() const override { return associations_; }
   int64_t probes() const override { return static_cast<int64_t>(probes_.size()); }
-  std::pair<double, double> error(int64_t dimension) const override;
+  Spread error(int64_t dimension) const override;
   /// Counts the probes with a rival of equal or greater interference.
   double floor() const override;
 

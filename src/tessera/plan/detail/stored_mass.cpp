@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/error.h"
-#include "tessera/plan/statistics.h"
+#include "tessera/base/statistics.h"
 
 namespace tessera::theory {
 namespace {

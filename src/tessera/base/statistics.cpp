@@ -1,4 +1,4 @@
-#include "tessera/plan/statistics.h"
+#include "tessera/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera::theory {
+namespace tessera {
 namespace {
 
 constexpr double kLowest = -36, kHighest = 9, kSteps = 128;
@@ -69,4 +69,4 @@ double log_normal_cdf(double t) {
   return table[i] + (place - static_cast<double>(i)) * (table[i + 1] - table[i]);
 }
 
-}  // namespace tessera::theory
+}  // namespace tessera

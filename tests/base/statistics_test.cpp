@@ -1,4 +1,4 @@
-#include "tessera/plan/statistics.h"
+#include "tessera/base/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "tessera/base/error.h"
 
-namespace tessera::theory {
+namespace tessera {
 namespace {
 
 TEST(Spread, FourNumbersByHand) {
@@ -43,4 +43,4 @@ TEST(NormalLaw, TableAgreesWithTheErrorFunction) {
 }
 
 }  // namespace
-}  // namespace tessera::theory
+}  // namespace tessera

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tessera::theory {
+namespace tessera {
 
 /// Mean and standard deviation (over n - 1) of independent runs.
 struct Spread {
@@ -13,6 +13,7 @@ struct Spread {
 
   /// Standard deviation of the mean.
   double standard_error() const;
+  bool operator==(const Spread&) const = default;
 };
 
 Spread spread_of(std::span<const double> values);
@@ -28,4 +29,4 @@ double normal_cdf(double t);
 /// t > 0. Predictors call it millions of times.
 double log_normal_cdf(double t);
 
-}  // namespace tessera::theory
+}  // namespace tessera
