@@ -25,23 +25,6 @@ int64_t cell(double value, double step) {
   return value > 0 ? std::llround(std::log(value) / step) : INT64_MIN;
 }
 
-/// Joins outputs of nearly equal energy. Returns the group of each.
-std::vector<int32_t> group_outputs(const std::vector<double>& energies,
-                                   std::vector<OutputGroup>& groups) {
-  std::map<int64_t, int32_t> known;
-  std::vector<int32_t> group_of(energies.size());
-  for (size_t y = 0; y < energies.size(); ++y) {
-    const auto [place, is_new] =
-        known.try_emplace(cell(energies[y], kEnergyStep), static_cast<int32_t>(groups.size()));
-    if (is_new) groups.push_back({});
-    group_of[y] = place->second;
-    groups[place->second].outputs += 1;
-    groups[place->second].energy += energies[y];
-  }
-  for (OutputGroup& group : groups) group.energy /= group.outputs;
-  return group_of;
-}
-
 /// For every output group the one that stands for it beyond the exact ranks: the middle one of each
 /// eighth of the groups by energy.
 std::vector<int32_t> tail_groups(const std::vector<OutputGroup>& groups) {
@@ -92,6 +75,22 @@ double power_sum(double first, double last, double s) {
 }
 
 }  // namespace
+
+std::vector<int32_t> group_outputs(const std::vector<double>& energies,
+                                   std::vector<OutputGroup>& groups) {
+  std::map<int64_t, int32_t> known;
+  std::vector<int32_t> group_of(energies.size());
+  for (size_t y = 0; y < energies.size(); ++y) {
+    const auto [place, is_new] =
+        known.try_emplace(cell(energies[y], kEnergyStep), static_cast<int32_t>(groups.size()));
+    if (is_new) groups.push_back({});
+    group_of[y] = place->second;
+    groups[place->second].outputs += 1;
+    groups[place->second].energy += energies[y];
+  }
+  for (OutputGroup& group : groups) group.energy /= group.outputs;
+  return group_of;
+}
 
 double MemorySummary::total_energy() const {
   double total = 0;

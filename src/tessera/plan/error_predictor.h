@@ -22,6 +22,11 @@ struct OutputGroup {
   double energy = 0;   // Q_y of each
 };
 
+/// Joins outputs whose energies are within 1 %, in `groups`, which is empty. Returns the group of
+/// each.
+std::vector<int32_t> group_outputs(const std::vector<double>& energies,
+                                   std::vector<OutputGroup>& groups);
+
 /// All that the expected error of a memory depends on, beside d: who competes with how much noise.
 struct MemorySummary {
   std::vector<InputGroup> inputs;

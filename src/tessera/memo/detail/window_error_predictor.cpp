@@ -70,7 +70,7 @@ WindowErrorPredictor::WindowErrorPredictor(std::span<const int32_t> tokens,
   check_memory(tokens, memory);
   const PartIndex index = index_parts(tokens);
   count_energy(tokens);
-  group_tokens();
+  group_of_token_ = theory::group_outputs(energy_of_token_, groups_);
   const auto positions = choose_positions(static_cast<int64_t>(tokens.size()), probes, seed);
   probes_.resize(positions.size());
   theory::parallel_for(static_cast<int64_t>(positions.size()),
@@ -99,19 +99,6 @@ void WindowErrorPredictor::count_energy(std::span<const int32_t> tokens) {
     for (int64_t i = window_length(memory_, layer); i < n; ++i, ++associations_)
       energy_of_token_[tokens[i]] += 1;
   total_energy_ = static_cast<double>(associations_);
-}
-
-void WindowErrorPredictor::group_tokens() {
-  std::map<int64_t, int32_t> known;
-  for (const double energy : energy_of_token_) {
-    const int64_t key = energy > 0 ? std::llround(std::log(energy) / 0.01) : -1;
-    const auto [place, is_new] = known.try_emplace(key, static_cast<int32_t>(groups_.size()));
-    if (is_new) groups_.push_back({});
-    group_of_token_.push_back(place->second);
-    groups_[place->second].outputs += 1;
-    groups_[place->second].energy += energy;
-  }
-  for (theory::OutputGroup& group : groups_) group.energy /= group.outputs;
 }
 
 std::vector<int64_t> WindowErrorPredictor::choose_positions(int64_t tokens, int64_t probes,
