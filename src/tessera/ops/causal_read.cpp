@@ -102,13 +102,9 @@ CausalReadOptions saved_options(torch::autograd::AutogradContext* context,
 /// Rows contiguous, as are the slopes; keys and values of any WeightType.
 CausalReading fused(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                     const CausalReadOptions& options) {
-  const CausalReading reading = {
-      at::empty(queries.sizes(), queries.options()),
-      at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options())};
-  run(cpu::SoftmaxReadForward{describe(queries, keys, values, options), sequence_of(reading.values),
-                              reading.log_sums.data_ptr<float>()},
-      options.precision);
-  return reading;
+  const auto [read, log_sums] =
+      softmax_read(queries, describe(queries, keys, values, options), options.precision);
+  return {read, log_sums};
 }
 
 class FusedCausalRead : public torch::autograd::Function<FusedCausalRead> {

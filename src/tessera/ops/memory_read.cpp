@@ -114,6 +114,7 @@ cpu::WeightSequence shared_pairs(const at::Tensor& slots) {
       .rows = weight_rows(slots), .time_stride = slots.stride(1), .head_stride = slots.stride(0)};
 }
 
+/// Rows contiguous; slots of any WeightType.
 cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys,
                           const at::Tensor& slot_values, const Dropout& dropout) {
   return {.B = queries.size(0),
@@ -128,25 +129,6 @@ cpu::SoftmaxRead describe(const at::Tensor& queries, const at::Tensor& slot_keys
           .dropout_probability = dropout.probability};
 }
 
-/// The reading of slots [H, M, D], and the logarithms of the sums that its softmaxes divide by.
-struct SlotReading {
-  at::Tensor output;    // [B, T, H, D]
-  at::Tensor log_sums;  // [B, H, T]
-};
-
-/// Rows contiguous; slots of any WeightType.
-SlotReading fused_slot_reading(const at::Tensor& queries, const at::Tensor& slot_keys,
-                               const at::Tensor& slot_values, const Dropout& dropout,
-                               Precision precision) {
-  const SlotReading reading = {
-      at::empty(queries.sizes(), queries.options()),
-      at::empty({queries.size(0), queries.size(2), queries.size(1)}, queries.options())};
-  run(cpu::SoftmaxReadForward{describe(queries, slot_keys, slot_values, dropout),
-                              sequence_of(reading.output), reading.log_sums.data_ptr<float>()},
-      precision);
-  return reading;
-}
-
 class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& queries,
@@ -154,7 +136,7 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
                             const Dropout& dropout, Precision precision) {
     const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
                      v = with_contiguous_rows(slot_values);
-    const auto [output, log_sums] = fused_slot_reading(q, k, v, dropout, precision);
+    const auto [output, log_sums] = softmax_read(q, describe(q, k, v, dropout), precision);
     save_dropout(context, dropout);
     context->saved_data["precision"] = static_cast<int64_t>(precision);
     context->save_for_backward({q, k, v, output, log_sums});
@@ -191,9 +173,9 @@ class FusedSlotRead : public torch::autograd::Function<FusedSlotRead> {
 /// The reading of slots of fewer bits, which have no more digits than a bfloat16. No gradient.
 at::Tensor read_of_fewer_bits(const at::Tensor& queries, const at::Tensor& slot_keys,
                               const at::Tensor& slot_values, const Dropout& dropout) {
-  return fused_slot_reading(with_contiguous_rows(queries), with_contiguous_rows(slot_keys),
-                            with_contiguous_rows(slot_values), dropout, Precision::kBFloat16)
-      .output;
+  const at::Tensor q = with_contiguous_rows(queries), k = with_contiguous_rows(slot_keys),
+                   v = with_contiguous_rows(slot_values);
+  return softmax_read(q, describe(q, k, v, dropout), Precision::kBFloat16).first;
 }
 
 }  // namespace

@@ -61,11 +61,16 @@ bool softmax_reads_round() {
   return cpu::rounded_softmax_read_forward.runs_here();
 }
 
-void run(const cpu::SoftmaxReadForward& loop, Precision precision) {
+std::pair<at::Tensor, at::Tensor> softmax_read(const at::Tensor& queries,
+                                               const cpu::SoftmaxRead& read, Precision precision) {
+  const at::Tensor values = at::empty(queries.sizes(), queries.options());
+  const at::Tensor log_sums = at::empty({read.B, read.H, read.T}, queries.options());
+  const cpu::SoftmaxReadForward loop{read, sequence_of(values), log_sums.data_ptr<float>()};
   if (precision == Precision::kBFloat16 && softmax_reads_round())
     cpu::rounded_softmax_read_forward(loop);
   else
     cpu::softmax_read_forward(loop);
+  return {values, log_sums};
 }
 
 void run(const cpu::SoftmaxReadBackward& loop, Precision precision) {

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
+#include <utility>
 
 #include "tessera/ops/cpu/softmax_read/softmax_read.h"
 #include "tessera/ops/cpu/tensor_views.h"
@@ -40,8 +41,10 @@ bool loops_multiply_many(const at::Tensor& x, const at::Tensor& weight);
 bool softmax_reads_round();
 
 /// Softmax reads with matrix products of this precision. Where the processor cannot round, in
-/// float. Call them only where loops_run.
-void run(const cpu::SoftmaxReadForward& loop, Precision precision);
+/// float. Call them only where loops_run. Forward: the values read, like queries [B, T, H, D], and
+/// the logarithms of the sums that the softmaxes divide by, [B, H, T].
+std::pair<at::Tensor, at::Tensor> softmax_read(const at::Tensor& queries,
+                                               const cpu::SoftmaxRead& read, Precision precision);
 void run(const cpu::SoftmaxReadBackward& loop, Precision precision);
 
 /// Whether autograd may ask for the gradient of any of these. Where it will not, an op need not
