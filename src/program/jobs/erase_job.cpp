@@ -25,8 +25,6 @@ using config::Json;
 using store::MemoStore;
 using store::StoredDocument;
 
-constexpr const char* kHistory = "history.jsonl";
-
 bool contains(const MemoStore& store, const StoredDocument& document, const std::string& text) {
   return !store::find_text(text, store::Matching::kLetters, document.id,
                            store.ledger().pieces(document), store.tokenizer(),
@@ -113,7 +111,7 @@ void write_certificate(const Erase& erase, const store::Certificate& certificate
 
 /// Adds an event to the store's history, if it keeps one.
 void note_in_history(const fs::path& store, const store::Certificate& certificate) {
-  const fs::path path = store / kHistory;
+  const fs::path path = store / store::StoreFolder::kHistoryFile;
   if (!is_there(path)) return;
   std::string history = read_file(path);
   for (const auto& document : certificate.erased)
@@ -201,7 +199,7 @@ Json Erase::Answer::json() const {
 }
 
 History::Answer History::run(const fs::path& store, const OnProgress&) const {
-  const fs::path path = store::StoreFolder::open(store).path() / kHistory;
+  const fs::path path = store::StoreFolder::open(store).path() / store::StoreFolder::kHistoryFile;
   Answer answer;
   if (begin && !is_there(path)) write_file(path, "");
   answer.kept = is_there(path);

@@ -142,6 +142,12 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(status);
 }
 
+int64_t file_bytes(const std::filesystem::path& path) {
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(path, missing);
+  return missing ? 0 : static_cast<int64_t>(bytes);
+}
+
 std::string read_file(const std::filesystem::path& path, uint64_t limit) {
   const Descriptor file = open_for_reading(path);
   const size_t size = regular_size(file.value, path);

@@ -56,6 +56,9 @@ void replace_file(const std::filesystem::path& path, const std::filesystem::path
 /// permission, a loop of links).
 bool is_there(const std::filesystem::path& path);
 
+/// Bytes of a file; 0 where there is none.
+int64_t file_bytes(const std::filesystem::path& path);
+
 /// The whole content of a regular file of at most `limit` bytes. Throws SystemError or, above the
 /// limit, DataError.
 std::string read_file(const std::filesystem::path& path, uint64_t limit = uint64_t{1} << 32);

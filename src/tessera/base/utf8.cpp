@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tessera/base/error.h"
+
 namespace tessera::utf8 {
 namespace {
 
@@ -37,6 +39,13 @@ size_t valid_prefix(std::string_view text) {
     i += front.length;
   }
   return i;
+}
+
+void check_text(std::string_view text, std::string_view name) {
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+    throw DataError(name, "byte {} is zero: this is not a text file", zero);
+  if (const size_t valid = valid_prefix(text); valid != text.size())
+    throw DataError(name, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
 }
 
 // Well-formed sequences by The Unicode Standard, table 3-7.

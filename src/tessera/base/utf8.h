@@ -13,6 +13,9 @@ namespace tessera::utf8 {
 /// nothing above U+10FFFF); text.size() if all of it is.
 size_t valid_prefix(std::string_view text);
 
+/// Throws DataError with the place of a zero byte, or of one that is not UTF-8. name: of the text.
+void check_text(std::string_view text, std::string_view name);
+
 /// What some bytes begin with.
 struct Front {
   enum Kind { kCharacter, kInvalid, kUnfinished } kind;

@@ -54,15 +54,6 @@ std::vector<fs::path> text_files(const fs::path& folder, const std::string& suff
   return files;
 }
 
-void check_text(std::string_view text, const std::string& name) {
-  const size_t zero = text.find('\0');
-  if (zero != std::string_view::npos)
-    throw DataError(name, "byte {} is zero: this is not a text file", zero);
-  const size_t valid = utf8::valid_prefix(text);
-  if (valid != text.size())
-    throw DataError(name, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
-}
-
 /// "Ge1:1 In the…" taken apart.
 struct Verse {
   std::string_view book, chapter, text;
@@ -208,7 +199,7 @@ void TextSource::visit(size_t number, const Visitor& visit) const {
   if (generate_) return visit(name(number), generate_(number));
   const Document& document = documents_.at(number);
   const auto hand_over = [&](std::string_view text) {
-    check_text(text, document.name);
+    utf8::check_text(text, document.name);
     visit(document.name, text);
   };
   if (document.path.empty()) return hand_over(document.text);

@@ -93,8 +93,7 @@ std::vector<ScannedFile> Remains::scan(
   std::vector<ScannedFile> files;
   for (const auto& path : paths) {
     const MappedFile file(path);
-    const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()),
-                                 file.bytes().size());
+    const std::string_view bytes = file.text();
     ScannedFile& scanned =
         files.emplace_back(path.filename().native(), std::ssize(bytes), text_digest(bytes));
     for (const PieceSet& set : sets_) set.find(bytes, [&](std::string_view) { ++scanned.found; });
@@ -136,12 +135,6 @@ Key key_of(const std::filesystem::path& path, const char* kind, const char* comm
   return key;
 }
 
-std::string hex(std::span<const uint8_t> bytes) {
-  std::string text;
-  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 Bytes from_hex(const std::string& text) {
   Bytes bytes;
   for (size_t i = 0; i + 1 < text.size(); i += 2)
@@ -172,7 +165,7 @@ bool is_signed(const Json& json, const std::string& public_key, const std::strin
                             message.size()) == 1;
 }
 
-std::string digest_of(const MemoStore& store, const StoredDocument& document) {
+std::string digest_of_text(const MemoStore& store, const StoredDocument& document) {
   const std::string digest = store.ledger().details(document).digest;
   if (!digest.empty()) return digest;  // else an earlier version stored it
   return text_digest(whole_text(store.ledger(), store.tokenizer(), document));
@@ -191,7 +184,7 @@ std::string utc_time(int64_t seconds) {
 ErasedDocument erased_document(const MemoStore& store, const StoredDocument& document) {
   int64_t bytes = 0;
   read_text(store, document, [&](int32_t, std::string_view text) { bytes += std::ssize(text); });
-  return {document.id, digest_of(store, document), bytes, document.tokens};
+  return {document.id, digest_of_text(store, document), bytes, document.tokens};
 }
 
 bool Certificate::proves() const {
@@ -262,7 +255,7 @@ CertificateCheck check_certificate(const MemoStore& store, const std::filesystem
     std::set<std::string> erased;
     for (const Json& document : json.at("erased")) erased.insert(document.at("sha256"));
     for (const StoredDocument& document : store.ledger().documents())
-      if (erased.contains(digest_of(store, document))) result.held.push_back(document.id);
+      if (erased.contains(digest_of_text(store, document))) result.held.push_back(document.id);
     if (json.contains("signature")) {
       const Json signature = json["signature"];
       json.erase("signature");

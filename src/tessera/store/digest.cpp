@@ -33,6 +33,12 @@ void widen(std::span<const std::byte> entries, std::vector<int64_t>& wide) {
 
 }  // namespace
 
+std::string hex(std::span<const uint8_t> bytes) {
+  std::string text;
+  for (const uint8_t byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
 void Sha256::Free::operator()(void* context) const {
   ::EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context));
 }
@@ -54,9 +60,7 @@ void Sha256::add(std::string_view text) {
 std::string Sha256::hex() {
   std::array<uint8_t, 32> hash;
   check(::EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_.get()), hash.data(), nullptr));
-  std::string text;
-  for (const uint8_t byte : hash) text += fmt::format("{:02x}", byte);
-  return text;
+  return store::hex(hash);
 }
 
 std::string text_digest(std::string_view text) {

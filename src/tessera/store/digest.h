@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +10,9 @@
 #include "tessera/memo/text_memory.h"
 
 namespace tessera::store {
+
+/// Two hexadecimal digits for each byte.
+std::string hex(std::span<const uint8_t> bytes);
 
 /// SHA-256 of bytes given piece by piece.
 class Sha256 {

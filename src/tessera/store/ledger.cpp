@@ -6,6 +6,7 @@
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/base/suggestion.h"
 #include "tessera/base/utf8.h"
 #include "tessera/store/detail/ledger_tables.h"
@@ -219,9 +220,7 @@ std::vector<std::string> Ledger::settled_digests() const {
 }
 
 int64_t Ledger::log_bytes() const {
-  std::error_code missing;
-  const auto bytes = std::filesystem::file_size(path() + "-wal", missing);
-  return missing ? 0 : static_cast<int64_t>(bytes);
+  return file_bytes(path() + "-wal");
 }
 
 std::vector<int64_t> Ledger::noted_changes() const {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 #include "tessera/base/file.h"
 #include "tessera/base/safetensors.h"
@@ -28,7 +27,7 @@ void MemoStore::create(const std::filesystem::path& path, const memo::TextMemory
                        const Tokenizer& tokenizer) {
   const StoreConfig config = StoreConfig::of(memory, tokenizer);
   NewFolder folder(path);
-  const StoreLock lock(folder.path() / "lock");
+  const StoreLock lock(folder.path());
   {
     const StoreFolder made = StoreFolder::create(folder.path(), config, tokenizer);
     Ledger ledger = made.open_ledger(sqlite::Access::kWrite);
@@ -119,12 +118,6 @@ theory::CorrelationCode code_of(const memo::TextMemoryConfig& config, int32_t la
           .key_variance = bound ? 1.0 : theory::shared_gaussian_key_variance(config.heads),
           .lengths_vary = !bound,
           .values_bound = bound};
-}
-
-int64_t file_bytes(const std::filesystem::path& path) {
-  std::error_code missing;
-  const auto size = std::filesystem::file_size(path, missing);
-  return missing ? 0 : static_cast<int64_t>(size);
 }
 
 }  // namespace

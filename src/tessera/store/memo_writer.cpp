@@ -23,19 +23,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void check_text(const std::string& id, std::string_view text) {
-  if (text.empty()) throw DataError(id, "is empty; there is nothing to memorize");
-  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
-    throw DataError(id, "byte {} is zero: this is not a text", zero);
-  if (const size_t valid = utf8::valid_prefix(text); valid != text.size())
-    throw DataError(id, "byte {} is not valid UTF-8; convert it, for example with iconv", valid);
-}
-
 }  // namespace
 
 MemoWriter::MemoWriter(const std::filesystem::path& path)
     : folder_(StoreFolder::open(path)),
-      lock_(std::make_unique<StoreLock>(folder_.lock_path())),
+      lock_(std::make_unique<StoreLock>(folder_.path())),
       ledger_(folder_.open_ledger(sqlite::Access::kWrite)),
       encoder_(folder_.tokenizer()) {
   remove_unfinished_files(folder_.path());
@@ -82,7 +74,8 @@ void MemoWriter::check_id(const std::string& id, Duplicates duplicates) const {
 Memorized MemoWriter::memorize(const std::string& id, std::string_view text, Duplicates duplicates,
                                const OnTokens& on_tokens, const Metadata& metadata, Times times) {
   check_id(id, duplicates);
-  check_text(id, text);
+  if (text.empty()) throw DataError(id, "is empty; there is nothing to memorize");
+  utf8::check_text(text, id);
   const auto known = ledger_.find(id);
   if (known && keep(*known, text, metadata)) return Memorized::kUnchanged;
   load();

@@ -76,7 +76,7 @@ LedgerTotals merge_stores(const std::filesystem::path& out,
   const Stores stores = open_stores(paths);
   check_mergeable(stores);
   const MemoStore& first = *stores.front();
-  const StoreLock lock(place.path() / "lock");
+  const StoreLock lock(place.path());
   const StoreFolder folder = StoreFolder::create(place.path(), first.config(), first.tokenizer());
   LedgerTotals totals;
   {
@@ -146,7 +146,7 @@ Tokenizer tokenizer_of_documents(const std::filesystem::path& store, int64_t voc
 
 LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& tokenizer,
                            const std::function<void(int64_t documents)>& on_progress) {
-  const StoreLock lock(StoreFolder::open(store).lock_path());
+  const StoreLock lock(StoreFolder::open(store).path());
   NewFolder::remove_unfinished(store);
   NewFolder place = NewFolder::in_place_of(store);
   LedgerTotals totals;
@@ -160,7 +160,7 @@ LedgerTotals rebuild_store(const std::filesystem::path& store, const Tokenizer& 
     }
     totals = memorize_again(from, place.path(), on_progress);
   }  // closed, so that SQLite touches no file of the new store
-  const auto history = store / "history.jsonl";
+  const auto history = store / StoreFolder::kHistoryFile;
   if (is_there(history)) std::filesystem::copy_file(history, place.path() / history.filename());
   place.commit();
   return totals;

@@ -53,8 +53,11 @@ class MatrixFile;
 ///                       memory-0000.safetensors, memory-0001.safetensors, ...; for a moment
 ///                       beside it memory.safetensors.settled, which is to take its place
 ///   lock                held by the one process that writes (StoreLock)
+///   history.jsonl       its erasures, where somebody had it begin one
 class StoreFolder {
  public:
+  static constexpr const char* kHistoryFile = "history.jsonl";
+
   /// Reads config.json and tokenizer.json. Throws DataError if the folder is not a store, or if the
   /// two do not belong together.
   static StoreFolder open(const std::filesystem::path& path);
@@ -66,7 +69,6 @@ class StoreFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path ledger_path() const { return path_ / "ledger.sqlite"; }
   std::filesystem::path matrix_path(int32_t shard) const;
-  std::filesystem::path lock_path() const { return path_ / "lock"; }
 
   const StoreConfig& config() const { return config_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }

@@ -37,8 +37,9 @@ class NewFolder {
 class StoreLock : public FileLock {
  public:
   /// Throws as FileLock does.
-  explicit StoreLock(const std::filesystem::path& path)
-      : FileLock(path, "another process is writing to this store; wait until it has ended") {}
+  explicit StoreLock(const std::filesystem::path& store)
+      : FileLock(store / "lock",
+                 "another process is writing to this store; wait until it has ended") {}
 };
 
 }  // namespace tessera::store
