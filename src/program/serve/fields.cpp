@@ -12,15 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kShownBytes = 60;  // of a value, in a message
-
-/// A value as a message shows it.
-std::string shown(const json& value) {
-  std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > kShownBytes) text = text.substr(0, kShownBytes) + "…";
-  return text;
-}
-
 bool is_json(std::string type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.pop_back();
@@ -41,19 +32,20 @@ json json_body(const Request& request) {
     throw ApiError(400, "{}", error.what()).with_code("invalid_json");
   }
   if (!body.is_object())
-    throw ApiError(400, "the request's body is {}, expected a JSON object", shown(body));
+    throw ApiError(400, "the request's body is {}, expected a JSON object", config::shown(body));
   return body;
 }
 
 Fields::Fields(const json& object) : object_(object) {
-  if (!object.is_object()) throw ApiError(400, "found {}, expected a JSON object", shown(object));
+  if (!object.is_object())
+    throw ApiError(400, "found {}, expected a JSON object", config::shown(object));
 }
 
 void Fields::refuse(const std::string& name, const std::string& expected) const {
   const json& found = value(name);
   if (found.is_null())
     throw ApiError(400, "'{}' is missing, expected {}", name, expected).about(name);
-  throw ApiError(400, "'{}' is {}, expected {}", name, shown(found), expected).about(name);
+  throw ApiError(400, "'{}' is {}, expected {}", name, config::shown(found), expected).about(name);
 }
 
 const json& Fields::value(const std::string& name) const {

@@ -39,14 +39,6 @@ std::string path_of(const std::string& where, const std::string& key) {
   return where.empty() ? key : fmt::format("{}.{}", where, key);
 }
 
-/// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.
-std::string shown(const Json& json) {
-  constexpr size_t kShown = 60;
-  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
-  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
-  return text;
-}
-
 void expect(bool fits, const Json& json, const std::string& path, std::string_view expected) {
   if (!fits)
     throw FieldError(path, fmt::format("{} is {}, expected {}", path, shown(json), expected));
@@ -129,6 +121,13 @@ struct FieldFromJson {
 };
 
 }  // namespace
+
+std::string shown(const Json& json) {
+  constexpr size_t kShown = 60;
+  std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
+  return text;
+}
 
 size_t index_of_name(std::span<const std::string_view> names, std::string_view name,
                      std::string_view what) {

@@ -167,6 +167,9 @@ std::string describe_fields(const T& value = {}, const std::string& indent = "")
   return describe(fields_of(value), indent);
 }
 
+/// A value as a message shows it: in its first characters, and in plain ASCII where it is foreign.
+std::string shown(const Json& json);
+
 /// A TOML file as JSON. Throws SystemError, or UsageError with line and column.
 Json read_toml(const std::filesystem::path& path);
 /// A JSON object of objects, arrays and scalars as TOML text. Throws UsageError on what

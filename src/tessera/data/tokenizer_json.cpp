@@ -52,7 +52,7 @@ std::string type_of(const Json& object) {
 int32_t parse_id(const Json& value, const std::string& token, const std::string& source) {
   if (!value.is_number_integer() || value < 0 || value > INT32_MAX - 1)
     throw DataError(source, "token '{}' has the id {}, expected an integer from 0", token,
-                    value.dump().substr(0, 40));
+                    config::shown(value));
   return value.get<int32_t>();
 }
 
@@ -237,7 +237,7 @@ std::shared_ptr<const PreTokenPattern> parse_split(const Json& split, const std:
     throw DataError(source, "its Split has no pattern by 'Regex'; others are not supported");
   if (member(split, "behavior") != "Isolated")
     throw DataError(source, "its Split has the behavior {}, only \"Isolated\" is supported",
-                    member(split, "behavior").dump().substr(0, 40));
+                    config::shown(member(split, "behavior")));
   require_flag(split, "invert", false, false, "Split", source);
   try {
     return std::make_shared<const PreTokenPattern>(regex.get_ref<const std::string&>());
@@ -290,7 +290,7 @@ TokenizerContent parse_own_format(const Json& json, const std::string& source) {
   const Json& format = member(json, "format");
   if (member(json, "version") != kFormatVersion)
     throw DataError(source, "has version {} of its format, expected {}",
-                    member(json, "version").dump().substr(0, 40), kFormatVersion);
+                    config::shown(member(json, "version")), kFormatVersion);
   const Json& end = member(json, "end_of_text");
   if (!end.is_null() && end != kEndOfTextName)
     throw DataError(source, "end_of_text is neither null nor \"{}\"", kEndOfTextName);
