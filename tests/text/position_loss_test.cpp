@@ -11,6 +11,7 @@
 #include "tessera/checkpoint/model_directory.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/model_kind.h"
+#include "tests/support/token_stream.h"
 
 namespace tessera {
 namespace {
@@ -18,9 +19,9 @@ namespace {
 /// A text of 400 tokens below 13, and a network that has learnt nothing of it.
 struct Untrained {
   static TokenStream text() {
-    std::vector<int32_t> ids(400);
-    for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(i * i % 13);
-    return TokenStream::from_ids(ids, 13);
+    std::string bytes;
+    for (int i = 0; i < 400; ++i) bytes += static_cast<char>(i * i % 13);
+    return test::stream_of(bytes, Tokenizer::bytes(EndOfText::kAbsent));
   }
 
   Corpus corpus{"text", Tokenizer::bytes(EndOfText::kAbsent), text(), text(), 1.0, ""};

@@ -73,38 +73,20 @@ constexpr uint64_t kPurpose = 0x77696E646F777321;
 }  // namespace
 
 struct TokenStream::Storage {
-  std::optional<safetensors::File> file;
-  std::vector<int32_t> memory;
-  TokenStreamInfo info;
-  DType dtype = DType::kI32;
-  std::span<const std::byte> bytes;
+  safetensors::File file;
+  TokenStreamInfo info = parse_info(file);
+  DType dtype = dtype_for(info.vocabulary_size);
+  std::span<const std::byte> bytes = file.at(kTensor).bytes;
 };
 
 TokenStream TokenStream::open(const std::filesystem::path& path) {
-  auto storage = std::make_shared<Storage>();
-  storage->file = safetensors::File::open(path);
-  const auto& tensor = storage->file->at(kTensor);
-  storage->info = parse_info(*storage->file);
-  storage->dtype = dtype_for(storage->info.vocabulary_size);
-  storage->bytes = tensor.bytes;
+  const std::shared_ptr<const Storage> storage(new Storage{safetensors::File::open(path)});
+  const auto& tensor = storage->file.at(kTensor);
   if (tensor.shape.size() != 1 || tensor.dtype != storage->dtype)
     throw DataError(path.native(), "its tokens are {} of rank {}, expected {} of rank 1",
                     safetensors::dtype_name(tensor.dtype), tensor.shape.size(),
                     safetensors::dtype_name(storage->dtype));
   return TokenStream(storage, 0, tensor.shape[0]);
-}
-
-TokenStream TokenStream::from_ids(std::vector<int32_t> ids, int64_t vocabulary_size) {
-  for (int32_t id : ids)
-    check_argument(id >= 0 && id < vocabulary_size,
-                   "TokenStream: the id {}, expected ids below the vocabulary's {}", id,
-                   vocabulary_size);
-  auto storage = std::make_shared<Storage>();
-  storage->memory = std::move(ids);
-  storage->info.vocabulary_size = vocabulary_size;
-  storage->bytes = std::as_bytes(std::span(storage->memory));
-  const auto size = static_cast<int64_t>(storage->memory.size());
-  return TokenStream(storage, 0, size);
 }
 
 void TokenStream::read(int64_t begin, std::span<int64_t> ids) const {
@@ -120,7 +102,7 @@ void TokenStream::read(int64_t begin, std::span<int64_t> ids) const {
   const auto bad =
       std::find_if(ids.begin(), ids.end(), [&](int64_t id) { return id < 0 || id >= vocabulary; });
   if (bad != ids.end())
-    throw DataError(storage_->file ? storage_->file->path() : "tokens",
+    throw DataError(storage_->file.path(),
                     "token {} is {}, outside the vocabulary of {}; encode the text again",
                     begin_ + begin + (bad - ids.begin()), *bad, vocabulary);
 }
@@ -145,8 +127,8 @@ const TokenStreamInfo& TokenStream::info() const {
 }
 
 int64_t TokenStream::text_bytes(const Tokenizer& tokenizer) const {
-  if (storage_->file && tokenizer.digest() != info().tokenizer_digest)
-    throw DataError(storage_->file->path(),
+  if (tokenizer.digest() != info().tokenizer_digest)
+    throw DataError(storage_->file.path(),
                     "was written by another tokenizer ({:016x}, this one is {:016x}); encode the "
                     "text again",
                     info().tokenizer_digest, tokenizer.digest());

@@ -24,8 +24,8 @@ struct TokenStreamInfo {
   int64_t text_bytes = 0;  // of the documents, without what joins them
 };
 
-/// The ids of a corpus in one line, from a memory-mapped file or from memory. A value: copies and
-/// slices share the tokens. May be read from several threads at once.
+/// The ids of a corpus in one line, from a memory-mapped file. A value: copies and slices share the
+/// tokens. May be read from several threads at once.
 ///
 /// The file is a safetensors file with one tensor "tokens", U16 where the vocabulary fits, else
 /// I32; the numbers of TokenStreamInfo are its metadata. Documents are joined by the tokenizer's
@@ -34,9 +34,6 @@ class TokenStream {
  public:
   /// Maps the file; the tokens are checked when they are read. Throws SystemError, DataError.
   static TokenStream open(const std::filesystem::path& path);
-
-  /// Throws UsageError on an id outside the vocabulary.
-  static TokenStream from_ids(std::vector<int32_t> ids, int64_t vocabulary_size);
 
   int64_t size() const { return end_ - begin_; }
 
