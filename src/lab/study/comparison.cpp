@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "tessera/base/error.h"
+#include "tessera/train/metrics_log.h"
 
 namespace tessera {
 
@@ -29,7 +30,7 @@ Trained train_contestant(const StudyContext& context, Learner& learner,
                                ? fmt::format("{}-run{}", folder_name(contestant.name), run + 1)
                                : contestant.folder;
   const auto folder = context.folder() / name;
-  const bool begun = std::filesystem::exists(folder / "metrics.jsonl");
+  const bool begun = std::filesystem::exists(folder / MetricsLog::kFile);
   const std::string label =
       runs > 1 ? fmt::format("{}, run {} of {}", contestant.name, run + 1, runs) : contestant.name;
   Trained trained = train(learner, RunFolder(folder, begun ? Start::kResume : Start::kNew),

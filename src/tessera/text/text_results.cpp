@@ -21,7 +21,7 @@ void add_loss_curves(const NamedText& training, StudyResults& results, LineChart
   Series batches{training.name, {}, SeriesStyle::kHollow};
   double sum = 0;
   int64_t count = 0;
-  for (const auto& line : MetricsLog::read(training.trained->folder / "metrics.jsonl")) {
+  for (const auto& line : MetricsLog::read(training.trained->folder / MetricsLog::kFile)) {
     const double step = line.at("step").get<double>();
     if (line.at("kind") == "step") {
       sum += logged_number(line.at("loss"));

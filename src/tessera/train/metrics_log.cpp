@@ -123,7 +123,7 @@ std::string rows_of(const Json& line) {
 }  // namespace
 
 MetricsForm jsonl_form() {
-  return {"metrics.jsonl", "", [](const Json& line) {
+  return {MetricsLog::kFile, "", [](const Json& line) {
             return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
           }};
 }

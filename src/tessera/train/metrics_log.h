@@ -35,6 +35,8 @@ MetricsForm tensorboard_form(double began);
 /// handed to the system line by line.
 class MetricsLog {
  public:
+  static constexpr const char* kFile = "metrics.jsonl";  ///< in the run's folder
+
   /// Keeps the lines whose step is at most `through_step` and drops the others, so that a resumed
   /// run writes each step once; -1 starts an empty log. forms: the same in other files beside it,
   /// which are written again from the lines that stay. Throws SystemError; DataError where a line

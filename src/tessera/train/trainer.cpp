@@ -147,7 +147,7 @@ Interrupted Trainer::stopped() const {
 }
 
 void Trainer::begin(Start start) {
-  const auto log_path = folder_ / "metrics.jsonl";
+  const auto log_path = folder_ / MetricsLog::kFile;
   state_ = {};
   state_.seed = config_.seed;
   state_.digest = learner_.digest();

@@ -86,7 +86,7 @@ Trained train(Learner& learner, const RunFolder& run, std::FILE* progress, const
   Trained trained;
   trained.folder = run.path();
   trained.steps = result.step;
-  read_log(run.path() / "metrics.jsonl", trained);
+  read_log(run.path() / MetricsLog::kFile, trained);
   if (result.evaluation_is_missing)
     trained.missing.push_back("the validation loss after the last step");
   try {

@@ -18,7 +18,7 @@ namespace {
 /// The metric of each evaluation of a run, by step.
 std::map<int64_t, double> evaluations(const Trained& run, const ShownMetric& metric) {
   std::map<int64_t, double> values;
-  for (const auto& line : MetricsLog::read(run.folder / "metrics.jsonl"))
+  for (const auto& line : MetricsLog::read(run.folder / MetricsLog::kFile))
     if (line.at("kind") == "evaluation")
       values[line.at("step").get<int64_t>()] =
           metric.factor * logged_number(line.at("metrics").at(metric.name));

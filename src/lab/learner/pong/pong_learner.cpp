@@ -102,7 +102,7 @@ int64_t PongLearner::units_per_step() const {
 
 std::vector<PlayedGame> games_of_training(const std::filesystem::path& run) {
   std::vector<PlayedGame> games;
-  for (const Json& line : MetricsLog::read(run / "metrics.jsonl"))
+  for (const Json& line : MetricsLog::read(run / MetricsLog::kFile))
     for (const Json& game : line.value("games", Json::array()))
       games.push_back({game.at(0), game.at(1)});
   return games;

@@ -161,7 +161,7 @@ void add_budget_curves(const std::vector<Result>& outcomes, const std::string& w
   LineChart chart("Validation loss: " + where, {.label = "step"}, {.label = "nats per token"});
   for (size_t i = 0; i < outcomes.size(); ++i) {
     Series series{budget_networks()[i].name, {}, SeriesStyle::kLine};
-    for (const auto& line : MetricsLog::read(outcomes[i].first_run / "metrics.jsonl"))
+    for (const auto& line : MetricsLog::read(outcomes[i].first_run / MetricsLog::kFile))
       if (line.at("kind") == "evaluation")
         series.points.push_back(
             {line.at("step").get<double>(), logged_number(line.at("metrics").at("loss"))});

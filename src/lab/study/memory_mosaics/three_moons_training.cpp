@@ -15,7 +15,7 @@ using namespace task;
 /// Mean training loss of the last ten updates of a run.
 double last_loss(const std::filesystem::path& folder) {
   std::vector<double> losses;
-  for (const auto& line : MetricsLog::read(folder / "metrics.jsonl"))
+  for (const auto& line : MetricsLog::read(folder / MetricsLog::kFile))
     if (line.at("kind") == "step") losses.push_back(logged_number(line.at("loss")));
   const auto count = std::min<std::ptrdiff_t>(10, std::ssize(losses));
   return std::accumulate(losses.end() - count, losses.end(), 0.0) / static_cast<double>(count);

@@ -179,7 +179,7 @@ void compare_errors(const StudyTraining<BabiLearner>& training, StudyResults& re
 void draw_curve(const Trained& trained, StudyResults& results) {
   Series mean{.name = "mean of all tasks", .points = {}};
   std::map<std::string, Series> tasks;
-  for (const auto& line : MetricsLog::read(trained.folder / "metrics.jsonl")) {
+  for (const auto& line : MetricsLog::read(trained.folder / MetricsLog::kFile)) {
     if (line.at("kind") != "evaluation") continue;
     const auto step = line.at("step").get<double>();
     for (const auto& [name, value] : line.at("metrics").items()) {
