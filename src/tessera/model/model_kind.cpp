@@ -62,13 +62,6 @@ std::vector<ParameterShape> parameter_shapes(const torch::nn::Module& network) {
   return shapes;
 }
 
-int64_t count_parameters(const std::vector<ParameterShape>& shapes) {
-  int64_t count = 0;
-  for (const auto& [name, shape] : shapes)
-    count += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-  return count;
-}
-
 const std::vector<ModelKind>& model_kinds() {
   return known_kinds();
 }

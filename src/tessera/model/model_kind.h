@@ -86,9 +86,6 @@ struct ParameterShape {
 /// tells them without allocating any.
 std::vector<ParameterShape> parameter_shapes(const torch::nn::Module& network);
 
-/// The number of parameters in these shapes.
-int64_t count_parameters(const std::vector<ParameterShape>& shapes);
-
 /// One kind of model: all that making, checking, loading, importing and explaining it needs.
 /// CONTRIBUTING.md, "Adding a model", tells how to add one.
 struct ModelKind {
