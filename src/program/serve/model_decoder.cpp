@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tessera/infer/scoring.h"
-#include "tessera/infer/state_bytes.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"
 

@@ -7,7 +7,6 @@
 
 #include "tessera/base/interrupt.h"
 #include "tessera/base/physical_memory.h"
-#include "tessera/infer/state_bytes.h"
 #include "tessera/model/language_model.h"
 #include "tessera/sampling/sampling.h"
 

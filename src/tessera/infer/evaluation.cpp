@@ -11,7 +11,6 @@
 #include "tessera/base/physical_memory.h"
 #include "tessera/infer/memory_mixture.h"
 #include "tessera/infer/read_pieces.h"
-#include "tessera/infer/state_bytes.h"
 #include "tessera/model/language_model.h"
 #include "tessera/tensor/check.h"
 

@@ -21,8 +21,8 @@ struct ScoringOptions {
 /// Scores all tokens of each text but its first. Where reading is kWindowed a text longer than the
 /// window is read in windows that overlap by half, each token being scored in the first window
 /// that holds it (so that it has half a window before it, or more). While an InterruptGuard lives,
-/// a signal ends it with Interrupted. Throws UsageError on ids outside the vocabulary,
-/// UsageError on logits that are NaN or infinite.
+/// a signal ends it with Interrupted. Throws UsageError on ids outside the vocabulary and on logits
+/// that are NaN or infinite.
 std::vector<std::vector<ScoredToken>> score_texts(LanguageModel& model,
                                                   const std::vector<Tokens>& texts,
                                                   const ScoringOptions& options = {});

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tessera/base/checksum.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
+#include "tessera/base/file.h"
 #include "tessera/data/token_text.h"
 #include "tessera/model/language_model.h"
 #include "tessera/model/memory_mosaic.h"
@@ -67,14 +67,7 @@ std::array<int32_t, kContext> context_of(const Tokens& text, int64_t position, i
 
 /// Of the file with the weights.
 std::string weights_checksum(const std::filesystem::path& model_folder) {
-  const auto path = model_folder / "model.safetensors";
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw SystemError(path.native(), "open", errno);
-  Checksum sum;
-  std::vector<char> piece(1 << 20);
-  while (file.read(piece.data(), std::ssize(piece)), file.gcount() > 0)
-    sum.add(std::string_view(piece.data(), file.gcount()));
-  return sum.hex();
+  return checksum(MappedFile(model_folder / "model.safetensors").text());
 }
 
 }  // namespace

@@ -37,6 +37,14 @@ struct Distinct {
   }
 };
 
+double bytes_after(LanguageModel& model, int64_t tokens) {
+  const SequenceState state =
+      model.read(at::zeros({1, tokens}, at::kLong), model.empty_state()).state;
+  double bytes = 0;
+  for (const auto& [name, tensor] : state.tensors()) bytes += tensor.nbytes();
+  return bytes;
+}
+
 }  // namespace
 
 Reading natural_reading(const LanguageModel& model) {
@@ -214,6 +222,12 @@ void StreamingSession::select(const std::vector<int64_t>& rows) {
     state_ = state_->select(rows);
   if (logits_.defined()) logits_ = logits_.index_select(0, at::tensor(rows, at::kLong));
   tokens_ = std::move(chosen);
+}
+
+double state_bytes(LanguageModel& model, int64_t tokens, MemoryBound bound) {
+  const double first = bytes_after(model, 1);
+  const int64_t kept = bound.pairs > 0 ? std::min(tokens, bound.pairs) : tokens;
+  return kept <= 1 ? first : first + (kept - 1) * (bytes_after(model, 2) - first);
 }
 
 }  // namespace tessera

@@ -2,6 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -13,7 +14,6 @@
 namespace tessera {
 
 class LanguageModel;
-struct SequenceOutput;
 
 using Tokens = std::vector<int64_t>;
 
@@ -88,5 +88,9 @@ class StreamingSession {
 /// Sequences [..] of unequal lengths as one tensor [B, longest], filled with token 0 on the right:
 /// a causal model's output before the filling is not changed by it.
 at::Tensor padded(const std::vector<Tokens>& sequences);
+
+/// Bytes that the state of one sequence holds after `tokens` tokens (1 or more): found by reading
+/// two, since a state that grows grows by as much with each token, until the bound.
+double state_bytes(LanguageModel& model, int64_t tokens, MemoryBound bound = {});
 
 }  // namespace tessera

@@ -173,8 +173,7 @@ ScoredToken TokenDistribution::score(int64_t token, int64_t alternatives) const 
 
 std::vector<int64_t> largest(std::span<const float> logits, int64_t count) {
   if (count <= 0) return {};
-  std::vector<int64_t> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
+  std::vector<int64_t> ids = all_tokens(logits.size());
   const auto before = [&](int64_t a, int64_t b) {
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   };

@@ -110,8 +110,7 @@ struct SamplingOptions {
 /// generated. The draw is a pure function of logits, options, `sequence` and context, whatever else
 /// is generated beside it; the random number depends on seed, `sequence` and the length of the
 /// context alone. Its scores are the model's own. Throws UsageError on options that make no sense
-/// or leave no token, UsageError on logits that are NaN or infinite and on ids outside
-/// the vocabulary.
+/// or leave no token, on logits that are NaN or infinite and on ids outside the vocabulary.
 ScoredToken draw_token(std::span<const float> logits, std::span<const int64_t> context,
                        const SamplingOptions& options, uint64_t sequence, size_t prompt = 0);
 
