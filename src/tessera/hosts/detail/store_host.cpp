@@ -13,55 +13,6 @@
 
 namespace tessera::hosts {
 
-using nlohmann::json;
-
-json parse_answer(const std::string& text) {
-  try {
-    return config::parse_sorted_json(text, "its answer");
-  } catch (const DataError& error) {
-    throw HostError(error.what());
-  }
-}
-
-int64_t whole_number(const json& value, const char* what, int64_t least, int64_t most) {
-  const bool fits = value.is_number_integer() &&
-                    !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
-  if (!fits || value.get<int64_t>() < least || value.get<int64_t>() > most)
-    throw HostError(fmt::format("its answer has {} that is not a whole number from {} to {}", what,
-                                least, most));
-  return value.get<int64_t>();
-}
-
-AnswerFields::AnswerFields(const json& object) : object_(object) {
-  if (!object.is_object())
-    throw HostError("its answer has something else in the place of an object");
-}
-
-const json& AnswerFields::value(const char* name) const {
-  const auto found = object_.find(name);
-  if (found == object_.end()) throw HostError(fmt::format("its answer lacks '{}'", name));
-  return *found;
-}
-
-int64_t AnswerFields::whole(const char* name, int64_t least, int64_t most) const {
-  return whole_number(value(name), name, least, most);
-}
-
-std::string AnswerFields::text(const char* name) const {
-  const json& found = value(name);
-  if (!found.is_string())
-    throw HostError(fmt::format("its answer has a '{}' that is not a text", name));
-  return found.get<std::string>();
-}
-
-const json& AnswerFields::list(const char* name, size_t most) const {
-  const json& found = value(name);
-  if (!found.is_array() || found.size() > most)
-    throw HostError(
-        fmt::format("its answer has a '{}' that is not a list of at most {}", name, most));
-  return found;
-}
-
 namespace {
 
 using nlohmann::json;
@@ -72,6 +23,64 @@ constexpr int64_t kLargestCount = int64_t{1} << 53;
 constexpr size_t kMostReadings = 8;
 constexpr size_t kMostRest = 4096;  // bytes
 constexpr int kChanged = 409;
+
+json parse_answer(const std::string& text) {
+  try {
+    return config::parse_sorted_json(text, "its answer");
+  } catch (const DataError& error) {
+    throw HostError(error.what());
+  }
+}
+
+/// what: names the number in the message.
+int64_t whole_number(const json& value, const char* what, int64_t least, int64_t most) {
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
+  if (!fits || value.get<int64_t>() < least || value.get<int64_t>() > most)
+    throw HostError(fmt::format("its answer has {} that is not a whole number from {} to {}", what,
+                                least, most));
+  return value.get<int64_t>();
+}
+
+/// Reads the fields of a JSON object that a host answered. Members throw HostError, which names the
+/// field, where it is missing or not what it should be.
+class AnswerFields {
+ public:
+  /// The object must outlive it.
+  explicit AnswerFields(const json& object) : object_(object) {
+    if (!object.is_object())
+      throw HostError("its answer has something else in the place of an object");
+  }
+
+  const json& value(const char* name) const {
+    const auto found = object_.find(name);
+    if (found == object_.end()) throw HostError(fmt::format("its answer lacks '{}'", name));
+    return *found;
+  }
+
+  int64_t whole(const char* name, int64_t least, int64_t most) const {
+    return whole_number(value(name), name, least, most);
+  }
+
+  std::string text(const char* name) const {
+    const json& found = value(name);
+    if (!found.is_string())
+      throw HostError(fmt::format("its answer has a '{}' that is not a text", name));
+    return found.get<std::string>();
+  }
+
+  /// A list of at most so many values.
+  const json& list(const char* name, size_t most) const {
+    const json& found = value(name);
+    if (!found.is_array() || found.size() > most)
+      throw HostError(
+          fmt::format("its answer has a '{}' that is not a list of at most {}", name, most));
+    return found;
+  }
+
+ private:
+  const json& object_;
+};
 
 store::StoreConfig config_of(const json& value) {
   store::StoreConfig config;
