@@ -55,6 +55,11 @@ double log_log_slope(std::span<const double> x, std::span<const double> y) {
   return products / squares;
 }
 
+double squared_length(double d, double g) {
+  const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * g;
+  return std::max(1e-6, root * root * root);
+}
+
 double normal_cdf(double t) {
   return 0.5 * std::erfc(-t / std::numbers::sqrt2);
 }

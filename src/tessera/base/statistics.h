@@ -22,6 +22,10 @@ Spread spread_of(std::span<const double> values);
 /// all positive; else throws UsageError.
 double log_log_slope(std::span<const double> x, std::span<const double> y);
 
+/// The squared length of a vector of d normal numbers of variance 1 / d, as far from its mean as a
+/// standard normal number g from 0 (Wilson & Hilferty 1931); at least 1e-6.
+double squared_length(double d, double g);
+
 /// Phi(t), the standard normal distribution function.
 double normal_cdf(double t);
 

@@ -81,6 +81,12 @@ std::vector<int64_t> sample_counts(std::span<const double> law, int64_t samples,
   return counts;
 }
 
+double power_sum(double first, double last, double s) {
+  const double a = first - 0.5, b = last - 0.5;
+  if (s == 1) return std::log(b / a);
+  return (std::pow(b, 1 - s) - std::pow(a, 1 - s)) / (1 - s);
+}
+
 AliasTable::AliasTable(std::span<const double> law) : keep_(law.size()), alias_(law.size()) {
   const double total = std::accumulate(law.begin(), law.end(), 0.0);
   check_argument(total > 0, "AliasTable: the weights of {} inputs add up to {}", law.size(), total);
@@ -124,11 +130,7 @@ RankedLaw RankedLaw::zipf(int64_t inputs, double alpha) {
   const auto end = static_cast<double>(inputs) + 1;
   for (double from = kSingleRanks + 1; from < end;) {
     const double to = std::min(end, std::floor(from * kStep));
-    // The midpoint rule: the sum of x^-alpha over the step, spread evenly.
-    const double a = from - 0.5, b = to - 0.5;
-    const double sum = alpha == 1 ? std::log(b / a)
-                                  : (std::pow(b, 1 - alpha) - std::pow(a, 1 - alpha)) / (1 - alpha);
-    law.steps_.push_back({to - from, sum / (to - from)});
+    law.steps_.push_back({to - from, power_sum(from, to, alpha) / (to - from)});
     from = to;
   }
   double total = 0;

@@ -36,6 +36,9 @@ std::vector<double> class_energies(const AssociationTask& task, std::span<const 
 std::vector<int64_t> sample_counts(std::span<const double> law, int64_t samples,
                                    RandomStream& random);
 
+/// Sum of x^-s for x in [first, last), by the midpoint rule: for first beyond some thousands.
+double power_sum(double first, double last, double s);
+
 /// Draws single inputs from a law in constant time (Walker 1977, the alias method).
 class AliasTable {
  public:

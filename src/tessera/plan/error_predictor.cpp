@@ -67,13 +67,6 @@ class InputGrouping {
   std::map<std::tuple<int32_t, int64_t, int64_t>, InputGroup> groups_;
 };
 
-/// Sum of x^-s for x in [first, last), by the midpoint rule: for first beyond some thousands.
-double power_sum(double first, double last, double s) {
-  const double a = first - 0.5, b = last - 0.5;
-  if (s == 1) return std::log(b / a);
-  return (std::pow(b, 1 - s) - std::pow(a, 1 - s)) / (1 - s);
-}
-
 }  // namespace
 
 std::vector<int32_t> group_outputs(const std::vector<double>& energies,
@@ -211,8 +204,7 @@ double marginal_error(const AssociationTask& task, std::span<const float> weight
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t x = first + row;
       float* line = noise.data() + row * (M + 1);
-      const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * line[0];
-      const double a = std::max(1e-6, root * root * root), q = weights[x];
+      const double a = squared_length(d, line[0]), q = weights[x];
       for (int64_t y = 0; y < M; ++y) {
         const double energy = energies[y] - (y == task.output[x] ? q * q : 0.0);
         line[y + 1] *= static_cast<float>(std::sqrt(a * std::max(0.0, energy) / d));

@@ -162,8 +162,7 @@ double WindowErrorPredictor::recall(const Probe& probe, int64_t dimension) const
   double recall = 0, weights = 0;
   for (int i = 0; i < kLengths; ++i) {
     const double g = 3.5 * (2.0 * i / (kLengths - 1) - 1);
-    const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * g;
-    const double a = std::max(1e-6, root * root * root);
+    const double a = squared_length(d, g);
     const double deviation =
         std::sqrt(variance(std::max(0.0, probe.right.energy - probe.layers), a));
     for (int j = 0; j < kNoises; ++j) {
