@@ -110,11 +110,7 @@ void ChartFrame::draw_x_axis(const AxisMap& x, const Ticks& ticks) {
     svg_.text(pixel, plot_.bottom + 19, tick.label, "muted", Anchor::kMiddle);
     free_from = pixel + half + 6;
   }
-  cursor_ = plot_.bottom + 24;
-  const std::string label = x.label(ticks);
-  if (label.empty()) return;
-  svg_.text((plot_.left + plot_.right) / 2, cursor_ + 16, label, "muted", Anchor::kMiddle);
-  cursor_ += 22;
+  draw_x_label(x.label(ticks));
 }
 
 void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::string& label) {
@@ -128,6 +124,10 @@ void ChartFrame::draw_x_names(const std::vector<std::string>& names, const std::
     svg_.text(plot_.left + (static_cast<double>(i) + 0.5) * step, plot_.bottom + 18,
               shorten_text(names[i], allowed, kFontSize), "muted", Anchor::kMiddle);
   }
+  draw_x_label(label);
+}
+
+void ChartFrame::draw_x_label(const std::string& label) {
   cursor_ = plot_.bottom + 24;
   if (label.empty()) return;
   svg_.text((plot_.left + plot_.right) / 2, cursor_ + 16, label, "muted", Anchor::kMiddle);

@@ -76,6 +76,7 @@ class ChartFrame {
 
  private:
   void draw_legend(const std::vector<LegendEntry>& legend);
+  void draw_x_label(const std::string& label);
 
   SvgWriter& svg_;
   double width_;
