@@ -169,9 +169,7 @@ void write_tokens(const TextSource& source, const Tokenizer& tokenizer, const fs
 
 /// Of the tokens and, in the header, of the tokenizer that wrote them.
 std::string digest_of_file(const fs::path& path) {
-  Checksum sum;
-  sum.add(MappedFile(path).bytes());
-  return sum.hex();
+  return checksum(MappedFile(path).text());
 }
 
 Corpus open_corpus(const CorpusConfig& config, const Files& files, const Json& record) {

@@ -129,7 +129,7 @@ std::string write_sample(LanguageModel& model, const Tokenizer& tokenizer,
   options.max_tokens = sample.tokens;
   options.sampling = {.temperature = sample.temperature, .top_k = sample.top_k, .seed = seed};
   options.token_bytes = [&](int64_t id) { return bytes_of(tokenizer, id); };
-  if (const auto end = tokenizer.end_of_text()) options.end_of_text = *end;
+  options.end_of_text = tokenizer.end_of_text();
   const auto continuations = generate(model, {{Tokens(ids.begin(), ids.end())}}, options,
                                       [&, written = int64_t{0}](const GeneratedToken&) mutable {
                                         if (on_token) on_token(++written);

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
@@ -93,8 +94,8 @@ void copy_into(const NamedTensors& targets, const TensorFile& file) {
 
 /// Throws DataError where the file has a tensor that is not among `known`.
 void refuse_unknown(const TensorFile& file, const NamedTensors& known, bool with_optimizer) {
-  std::map<std::string, bool> names;
-  for (const auto& [name, tensor] : known) names[name] = true;
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : known) names.insert(name);
   for (const auto& [name, tensor] : file.tensors)
     if (!names.contains(name) && (with_optimizer || !is_optimizer_state(name)))
       throw DataError(file.path,

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tessera/base/error.h"
 #include "tessera/tensor/tensor_file.h"
@@ -35,9 +36,9 @@ void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
                    const std::vector<ParameterShape>& expected, const std::string& path,
                    const std::map<std::string, safetensors::DType>& types) {
   std::vector<std::string> complaints;
-  std::map<std::string, bool> known;
+  std::set<std::string> known;
   for (const auto& [name, shape] : expected) {
-    known[name] = true;
+    known.insert(name);
     const auto entry = found.find(name);
     if (entry == found.end())
       complaints.push_back(
@@ -52,7 +53,7 @@ void check_tensors(const std::map<std::string, safetensors::TensorView>& found,
           types.count(name) ? safetensors::dtype_name(types.at(name)) : "a floating-point type"));
   }
   for (const auto& [name, view] : found)
-    if (!known.count(name))
+    if (!known.contains(name))
       complaints.push_back(
           fmt::format("tensor '{}' of shape {} is unexpected", name, shape_text(view.shape)));
   if (complaints.empty()) return;
