@@ -1,14 +1,14 @@
 #include "tessera/base/suggestion.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "tessera/base/consecutive.h"
 
 namespace tessera {
 namespace {
 
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
+  std::vector<size_t> row = consecutive<size_t>(b.size() + 1);
   for (size_t i = 1; i <= a.size(); ++i) {
     size_t diagonal = row[0];
     row[0] = i;

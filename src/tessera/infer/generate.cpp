@@ -4,8 +4,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/infer/memory_mixture.h"
@@ -65,8 +65,7 @@ class Texts {
   /// text that ends leaves the session, but for those that end last; the last token that was drawn
   /// for those is not read.
   void write(StreamingSession& session) {
-    std::vector<size_t> active(generations_.size());
-    std::iota(active.begin(), active.end(), 0);
+    std::vector<size_t> active = consecutive<size_t>(generations_.size());
     while (!active.empty()) {
       if (InterruptGuard::interrupted()) {
         for (size_t text : active) end(text, Finish::kInterrupted);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <random>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 
 namespace tessera::theory {
@@ -195,8 +196,7 @@ std::vector<float> scheme_weights(const MemoryScheme& scheme, std::span<const in
     for (size_t x = 0; x < counts.size(); ++x) store(x);
     return weights;
   }
-  std::vector<size_t> order(counts.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<size_t> order = consecutive<size_t>(counts.size());
   std::partial_sort(
       order.begin(), order.begin() + static_cast<int64_t>(stored), order.end(),
       [&](size_t a, size_t b) { return counts[a] != counts[b] ? counts[a] > counts[b] : a < b; });

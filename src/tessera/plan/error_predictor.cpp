@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <tuple>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/statistics.h"
 #include "tessera/plan/gaussian_field.h"
@@ -28,8 +28,7 @@ int64_t cell(double value, double step) {
 /// For every output group the one that stands for it beyond the exact ranks: the middle one of each
 /// eighth of the groups by energy.
 std::vector<int32_t> tail_groups(const std::vector<OutputGroup>& groups) {
-  std::vector<int32_t> order(groups.size()), stand_in(groups.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = consecutive<int32_t>(groups.size()), stand_in(groups.size());
   std::sort(order.begin(), order.end(),
             [&](int32_t a, int32_t b) { return groups[a].energy < groups[b].energy; });
   const size_t parts = std::min(kTailGroups, groups.size());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 
@@ -93,12 +94,6 @@ struct Candidates {
   }
 };
 
-std::vector<int64_t> all_tokens(int64_t vocabulary) {
-  std::vector<int64_t> ids(vocabulary);
-  std::iota(ids.begin(), ids.end(), 0);
-  return ids;
-}
-
 /// The nucleus of the `k` most probable tokens. A nucleus is mostly small, so ever larger heads of
 /// the order are sorted until one holds it.
 Candidates nucleus(std::span<const float> logits, int64_t k, const SamplingOptions& options) {
@@ -106,8 +101,8 @@ Candidates nucleus(std::span<const float> logits, int64_t k, const SamplingOptio
     return Candidates(logits, largest(logits, count), options.temperature);
   };
   const bool all = k == static_cast<int64_t>(logits.size());
-  const double total =
-      all ? Candidates(logits, all_tokens(k), options.temperature).total : most_probable(k).total;
+  const double total = all ? Candidates(logits, consecutive<int64_t>(k), options.temperature).total
+                           : most_probable(k).total;
   for (int64_t count = std::min(kFirstNucleus, k);; count = std::min(8 * count, k)) {
     Candidates head = most_probable(count);
     const size_t size = head.reaching(options.top_p * total);
@@ -121,10 +116,10 @@ Candidates nucleus(std::span<const float> logits, int64_t k, const SamplingOptio
 Candidates candidates(std::span<const float> logits, const SamplingOptions& options) {
   const int64_t V = logits.size();
   const int64_t k = options.top_k > 0 ? std::min(options.top_k, V) : V;
-  Candidates result =
-      options.top_p < 1.0
-          ? nucleus(logits, k, options)
-          : Candidates(logits, k < V ? largest(logits, k) : all_tokens(V), options.temperature);
+  Candidates result = options.top_p < 1.0
+                          ? nucleus(logits, k, options)
+                          : Candidates(logits, k < V ? largest(logits, k) : consecutive<int64_t>(V),
+                                       options.temperature);
   if (options.min_p > 0) result.keep_from(options.min_p);
   return result;
 }
@@ -173,7 +168,7 @@ ScoredToken TokenDistribution::score(int64_t token, int64_t alternatives) const 
 
 std::vector<int64_t> largest(std::span<const float> logits, int64_t count) {
   if (count <= 0) return {};
-  std::vector<int64_t> ids = all_tokens(logits.size());
+  std::vector<int64_t> ids = consecutive<int64_t>(logits.size());
   const auto before = [&](int64_t a, int64_t b) {
     return logits[a] != logits[b] ? logits[a] > logits[b] : a < b;
   };

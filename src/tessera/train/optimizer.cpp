@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/tensor/check.h"
 #include "tessera/train/cpu/adamw.h"
 #include "tessera/train/processes.h"
@@ -129,8 +129,7 @@ NamedTensors Optimizer::state() const {
 }
 
 void Optimizer::share(Processes& processes) {
-  std::vector<size_t> longest_first(parameters_.size());
-  std::iota(longest_first.begin(), longest_first.end(), size_t{0});
+  std::vector<size_t> longest_first = consecutive<size_t>(parameters_.size());
   std::stable_sort(longest_first.begin(), longest_first.end(), [&](size_t a, size_t b) {
     return parameters_[a].value.numel() > parameters_[b].value.numel();
   });

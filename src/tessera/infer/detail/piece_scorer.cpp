@@ -5,10 +5,10 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/infer/read_pieces.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"
@@ -46,9 +46,8 @@ PieceScorer::PieceScorer(LanguageModel& model, std::vector<TextPiece> pieces, in
     : model_(model),
       pieces_(std::move(pieces)),
       alternatives_(alternatives),
-      order_(pieces_.size()),
+      order_(consecutive<size_t>(pieces_.size())),
       scores_(pieces_.size()) {
-  std::iota(order_.begin(), order_.end(), 0);
   std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
     return pieces_[a].tokens.size() > pieces_[b].tokens.size();
   });
