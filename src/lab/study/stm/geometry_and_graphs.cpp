@@ -3,8 +3,7 @@
 #include "lab/study/stm/sequence_comparison.h"
 #include "lab/study/stm/solved_samples.h"
 #include "lab/study/stm/studies.h"
-#include "lab/task/geometry/convex_hull.h"
-#include "lab/task/geometry/travelling_salesman.h"
+#include "lab/task/geometry/point_tasks.h"
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/sequence/task_kinds.h"
 
@@ -119,8 +118,8 @@ task::GraphConfig small_graphs() {
 /// Models of some 390,000 parameters, a rate that falls, and five points at first. Three points at
 /// first, factors alpha of 0 and batches of 32 lead to the same. On three points alone, and with
 /// batches of 64, which way round they go is learned in 2,000 updates, by an LSTM in 8,000.
-ComparisonSettings<task::ConvexHullConfig> wider_hulls() {
-  auto settings = reduced_combinatorial<task::ConvexHullConfig>(
+ComparisonSettings<task::PointTaskConfig> wider_hulls() {
+  auto settings = reduced_combinatorial<task::PointTaskConfig>(
       {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 8'000);
   settings.first_task = {.min_points = 5, .max_points = 5, .most_points = 10};
   settings.data.growing_steps = 3'000;
@@ -132,12 +131,11 @@ ComparisonSettings<task::ConvexHullConfig> wider_hulls() {
 }
 
 void run_convex_hull(StudyContext& context) {
-  using task::ConvexHullConfig;
-  const ConvexHullConfig small = {
+  using task::PointTaskConfig;
+  const PointTaskConfig small = {
       .min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard};
-  const auto settings =
-      context.settings(quick_combinatorial<ConvexHullConfig>(small), wider_hulls(),
-                       paper_combinatorial<ConvexHullConfig>(), {"task"});
+  const auto settings = context.settings(quick_combinatorial<PointTaskConfig>(small), wider_hulls(),
+                                         paper_combinatorial<PointTaskConfig>(), {"task"});
   compare_on_points(
       context, "convex-hull", settings,
       {{5, {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}}},
@@ -166,7 +164,7 @@ ComparisonSettings<task::TravellingSalesmanConfig> growing_tours(
   settings.stm = short_training_stm(4, 64, {0, 0, 0});
   settings.stm.readout = 128;
   settings.train = falling_training(8'000, 3e-3, 200);
-  settings.first_task = {.min_points = 3, .max_points = 3, .most_points = task.most_points};
+  settings.first_task = {{.min_points = 3, .max_points = 3, .most_points = task.most_points}};
   settings.data.growing_steps = 2'000;
   return settings;
 }
@@ -174,7 +172,7 @@ ComparisonSettings<task::TravellingSalesmanConfig> growing_tours(
 void run_travelling_salesman(StudyContext& context) {
   using task::TravellingSalesmanConfig;
   const TravellingSalesmanConfig small = {
-      .min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard};
+      {.min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard}};
   const auto settings =
       context.settings(quick_combinatorial<TravellingSalesmanConfig>(small), growing_tours(small),
                        paper_combinatorial<TravellingSalesmanConfig>(), {"task"});

@@ -7,8 +7,7 @@
 
 #include "lab/task/associative_retrieval/associative_retrieval.h"
 #include "lab/task/copy/copy.h"
-#include "lab/task/geometry/convex_hull.h"
-#include "lab/task/geometry/travelling_salesman.h"
+#include "lab/task/geometry/point_tasks.h"
 #include "lab/task/graphs/graph_tasks.h"
 #include "lab/task/moons/three_moons.h"
 #include "lab/task/mqar/mqar.h"
@@ -51,7 +50,7 @@ const std::vector<Entry>& entries() {
           "priority-sort", "return random bits in the order of a number that came with them"),
       entry<RelationalRecall, RelationalRecallConfig>(
           "relational-recall", "return the item that is farthest from, or closest to, a given one"),
-      entry<ConvexHull, ConvexHullConfig>("convex-hull", "name the corners of points' convex hull"),
+      entry<ConvexHull, PointTaskConfig>("convex-hull", "name the corners of points' convex hull"),
       entry<TravellingSalesman, TravellingSalesmanConfig>(
           "travelling-salesman", "name points in the order of their shortest closed tour"),
       entry<ShortestPath, GraphConfig>("shortest-path",

@@ -7,7 +7,8 @@
 #include <numeric>
 
 #include "lab/task/geometry/convex_hull.h"
-#include "lab/task/geometry/travelling_salesman.h"
+#include "lab/task/geometry/point_tasks.h"
+#include "lab/task/geometry/shortest_tour.h"
 #include "tessera/base/error.h"
 #include "tests/support/temporary_folder.h"
 
@@ -124,13 +125,13 @@ TEST(PointTasks, LayOutPointsFeaturesAndTheEnd) {
 }
 
 TEST(PointTasks, HaveThePapersShapes) {
-  for (const auto& shape : {ConvexHull(ConvexHullConfig{}).shape(),
+  for (const auto& shape : {ConvexHull(PointTaskConfig{}).shape(),
                             TravellingSalesman(TravellingSalesmanConfig{}).shape()}) {
     EXPECT_EQ(shape.input_width, 24);
     EXPECT_EQ(shape.output_width, 22);
     EXPECT_EQ(shape.targets, TargetKind::kClasses);
   }
-  const ConvexHull hull(ConvexHullConfig{});
+  const ConvexHull hull(PointTaskConfig{});
   for (int64_t index = 0; index < 50; ++index) {
     const auto sample = hull.sample(0, index);
     const auto points = hull.describe(0, index)["points"].size();
@@ -145,7 +146,7 @@ TEST(PointTasks, HaveThePapersShapes) {
 TEST(PointTasks, FeaturesAreAPermutationOrTheOrderOfTheInput) {
   bool shuffled = false;
   for (int64_t index = 0; index < 10; ++index) {
-    std::vector<int64_t> features = ConvexHull(ConvexHullConfig{}).describe(0, index)["features"];
+    std::vector<int64_t> features = ConvexHull(PointTaskConfig{}).describe(0, index)["features"];
     shuffled = shuffled || !std::is_sorted(features.begin(), features.end());
     std::sort(features.begin(), features.end());
     const std::vector<int64_t> identity =

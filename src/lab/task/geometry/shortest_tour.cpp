@@ -1,11 +1,8 @@
-#include "lab/task/geometry/travelling_salesman.h"
+#include "lab/task/geometry/shortest_tour.h"
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include "lab/task/sequence/draws.h"
-#include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
@@ -91,45 +88,6 @@ std::vector<int64_t> shortest_tour(std::span<const Point> points) {
   std::vector<int64_t> tour = HeldKarp(points).tour();
   if (tour.size() > 2 && tour.back() < tour[1]) std::reverse(tour.begin() + 1, tour.end());
   return tour;
-}
-
-TravellingSalesman::TravellingSalesman(const TravellingSalesmanConfig& config) : config_(config) {
-  check_range(config.most_points, 3, 4096, "travelling_salesman: most_points");
-  check_range(config.max_points, 3, std::min(kMostTourPoints, config.most_points),
-              "travelling_salesman: max_points");
-  check_range(config.min_points, 3, config.max_points, "travelling_salesman: min_points");
-}
-
-TaskShape TravellingSalesman::shape() const {
-  const int64_t classes = point_classes(config_.most_points);
-  return {.input_width = 2 + classes, .output_width = classes, .targets = TargetKind::kClasses};
-}
-
-PointSet TravellingSalesman::points(uint64_t seed, int64_t index, int64_t size_of) const {
-  RandomStream content = content_stream(seed, index);
-  const int64_t count = draw_size(seed, size_of, config_.min_points, config_.max_points);
-  return draw_points(content, count, config_.features);
-}
-
-TaskSample TravellingSalesman::sample(uint64_t seed, int64_t index, int64_t size_of) const {
-  const PointSet set = points(seed, index, size_of);
-  return encode_points(set, shortest_tour(set.points), config_.most_points, config_.coordinates);
-}
-
-config::Json TravellingSalesman::describe(uint64_t seed, int64_t index) const {
-  const PointSet set = points(seed, index, index);
-  const auto tour = shortest_tour(set.points);
-  config::Json json = describe_points(set, tour, index);
-  json["length"] = tour_length(set.points, tour);
-  return json;
-}
-
-std::vector<Level> TravellingSalesman::levels() const {
-  // Every sample has N + 1 answers. Guessing gets one of them, a tour from the first point the
-  // first, the end, and on average one of the N - 1 places between.
-  const double steps = 0.5 * static_cast<double>(config_.min_points + config_.max_points) + 1;
-  return {{"guess a point or the end", "accuracy", 1 / steps},
-          {"any tour from the first point, then the end", "accuracy", 3 / steps}};
 }
 
 }  // namespace tessera::task

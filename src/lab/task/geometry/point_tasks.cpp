@@ -1,0 +1,83 @@
+#include "lab/task/geometry/point_tasks.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lab/task/geometry/convex_hull.h"
+#include "lab/task/geometry/shortest_tour.h"
+#include "lab/task/sequence/draws.h"
+
+namespace tessera::task {
+
+PointTask::PointTask(std::string_view name, const PointTaskConfig& config, int64_t limit)
+    : config_(config) {
+  const auto what = [&](std::string_view key) { return fmt::format("{}: {}", name, key); };
+  check_range(config.most_points, 3, 4096, what("most_points"));
+  check_range(config.max_points, 3, std::min(limit, config.most_points), what("max_points"));
+  check_range(config.min_points, 3, config.max_points, what("min_points"));
+}
+
+TaskShape PointTask::shape() const {
+  const int64_t classes = point_classes(config_.most_points);
+  return {.input_width = 2 + classes, .output_width = classes, .targets = TargetKind::kClasses};
+}
+
+PointSet PointTask::points(uint64_t seed, int64_t index, int64_t size_of) const {
+  RandomStream content = content_stream(seed, index);
+  const int64_t count = draw_size(seed, size_of, config_.min_points, config_.max_points);
+  return draw_points(content, count, config_.features);
+}
+
+TaskSample PointTask::sample(uint64_t seed, int64_t index, int64_t size_of) const {
+  const PointSet set = points(seed, index, size_of);
+  return encode_points(set, solution(set.points), config_.most_points, config_.coordinates);
+}
+
+config::Json PointTask::describe(uint64_t seed, int64_t index) const {
+  const PointSet set = points(seed, index, index);
+  return describe_points(set, solution(set.points), index);
+}
+
+ConvexHull::ConvexHull(const PointTaskConfig& config)
+    : PointTask("convex_hull", config, config.most_points) {}
+
+std::vector<int64_t> ConvexHull::solution(std::span<const Point> points) const {
+  return convex_hull(points);
+}
+
+std::vector<Level> ConvexHull::levels() const {
+  double steps = 0, guessed = 0, unordered = 0;
+  for (int64_t index = 0; index < 1000; ++index) {
+    const PointSet set = points(0, index, index);
+    const auto answers = static_cast<double>(convex_hull(set.points).size()) + 1;
+    steps += answers;
+    guessed += answers / static_cast<double>(set.points.size() + 1);
+    unordered += 2;  // one corner where it belongs, and the end
+  }
+  return {{"guess a point or the end", "accuracy", guessed / steps},
+          {"the corners in random order, then the end", "accuracy", unordered / steps}};
+}
+
+TravellingSalesman::TravellingSalesman(const PointTaskConfig& config)
+    : PointTask("travelling_salesman", config, kMostTourPoints) {}
+
+std::vector<int64_t> TravellingSalesman::solution(std::span<const Point> points) const {
+  return shortest_tour(points);
+}
+
+config::Json TravellingSalesman::describe(uint64_t seed, int64_t index) const {
+  config::Json json = PointTask::describe(seed, index);
+  json["length"] =
+      tour_length(points(seed, index, index).points, json["answer"].get<std::vector<int64_t>>());
+  return json;
+}
+
+std::vector<Level> TravellingSalesman::levels() const {
+  // Every sample has N + 1 answers. Guessing gets one of them, a tour from the first point the
+  // first, the end, and on average one of the N - 1 places between.
+  const double steps = 0.5 * static_cast<double>(config_.min_points + config_.max_points) + 1;
+  return {{"guess a point or the end", "accuracy", 1 / steps},
+          {"any tour from the first point, then the end", "accuracy", 3 / steps}};
+}
+
+}  // namespace tessera::task
