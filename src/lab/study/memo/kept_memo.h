@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "tessera/model/memo.h"
+#include "lab/baseline/memo.h"
 
 namespace tessera::memo_study {
 

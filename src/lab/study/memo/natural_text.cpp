@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lab/baseline/memo.h"
 #include "lab/study/memo/studies.h"
 #include "lab/study/memo/study_text.h"
 #include "tessera/base/error.h"
@@ -14,7 +15,6 @@
 #include "tessera/memo/likelihood_decoder.h"
 #include "tessera/memo/recital.h"
 #include "tessera/memo/text_reader.h"
-#include "tessera/model/memo.h"
 
 namespace tessera::memo_study {
 namespace {

@@ -1,4 +1,4 @@
-#include "tessera/model/memo.h"
+#include "lab/baseline/memo.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
