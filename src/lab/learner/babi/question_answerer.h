@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "lab/learner/babi/relational_inference.h"
 #include "tessera/memory/relational/two_memory_cell.h"
 #include "tessera/model/model_kind.h"
 
