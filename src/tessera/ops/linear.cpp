@@ -67,15 +67,6 @@ at::Tensor fused(const at::Tensor& x, const at::Tensor& weight, const at::Tensor
   return (many ? products_of_many : products_of_few)(from, weights, biases);
 }
 
-/// The same map over the reals: a block ((re, -im), (im, re)) for each weight. [out, in, 2] ->
-/// [2 out, 2 in].
-at::Tensor real_matrix(const at::Tensor& weight) {
-  const at::Tensor real = weight.select(-1, 0), imaginary = weight.select(-1, 1);
-  const at::Tensor upper = at::stack({real, -imaginary}, -1);  // [out, in, 2]
-  const at::Tensor lower = at::stack({imaginary, real}, -1);
-  return at::stack({upper, lower}, 1).reshape({2 * weight.size(0), 2 * weight.size(1)});
-}
-
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
@@ -91,16 +82,6 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
     return fused(x, weight, bias);
   const at::Tensor product = rounded_matmul(x, as_floats(weight, x.size(-1)).t(), precision);
   return bias.defined() ? product + bias : product;
-}
-
-at::Tensor complex_linear(const at::Tensor& x, const at::Tensor& weight) {
-  check_shape(weight, {-1, -1, 2}, "complex_linear: weight");
-  TESSERA_CHECK(x.dim() > 0 && x.size(-1) == 2 * weight.size(1), "complex_linear: x has shape ",
-                x.sizes(), ", expected ", 2 * weight.size(1), " channels: a real and an ",
-                "imaginary part for each of ", weight.size(1), " inputs");
-  TESSERA_CHECK(x.scalar_type() == weight.scalar_type(), "complex_linear: x has type ",
-                x.scalar_type(), ", weight ", weight.scalar_type(), "; they must be equal");
-  return ops::linear(x, real_matrix(weight));
 }
 
 }  // namespace tessera::ops

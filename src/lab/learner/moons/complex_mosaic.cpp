@@ -7,9 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lab/learner/moons/complex_linear.h"
 #include "tessera/base/error.h"
 #include "tessera/ops/causal_read.h"
-#include "tessera/ops/linear.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
