@@ -7,10 +7,10 @@
 
 #include "lab/study/scaling_laws/studies.h"
 #include "lab/theory/bounds.h"
+#include "lab/theory/marginal_error.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/plan/association_task.h"
-#include "tessera/plan/error_predictor.h"
 #include "tessera/plan/planner.h"
 #include "tessera/plan/population_error.h"
 #include "tessera/report/panels.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/theory/marginal_error.h"
 #include "tessera/base/error.h"
-#include "tessera/plan/error_predictor.h"
 #include "tessera/plan/parallel.h"
 
 namespace tessera {

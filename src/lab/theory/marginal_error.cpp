@@ -1,0 +1,56 @@
+#include "lab/theory/marginal_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "tessera/base/error.h"
+#include "tessera/plan/blas.h"
+#include "tessera/plan/gaussian_field.h"
+#include "tessera/plan/parallel.h"
+#include "tessera/plan/population_error.h"
+
+namespace tessera::theory {
+
+double marginal_error(const AssociationTask& task, std::span<const float> weights,
+                      int64_t dimension, uint64_t seed) {
+  check_argument(dimension >= 1, "marginal_error: dimension {}; at least 1 is needed", dimension);
+  constexpr int64_t kRows = 1024;
+  const auto energies = class_energies(task, weights);
+  const int64_t M = task.outputs;
+  const auto d = static_cast<double>(dimension);
+  const auto u = random_directions(M, dimension, seed ^ 0x5851F42D4C957F2D);
+  std::vector<float> gram(static_cast<size_t>(M * M));
+  const SerialBlas serial_blas;
+  multiply_transposed(M, M, dimension, u.data(), dimension, u.data(), dimension, 0.0f, gram.data(),
+                      M);
+  std::vector<double> errors(static_cast<size_t>((task.inputs() + kRows - 1) / kRows), 0.0);
+  parallel_for(static_cast<int64_t>(errors.size()), [&](int64_t block) {
+    const int64_t first = block * kRows, rows = std::min(kRows, task.inputs() - first);
+    // Column 0 draws |e_x|^2, the others the noise on the M coefficients.
+    std::vector<float> noise(static_cast<size_t>(rows * (M + 1))), scores(rows * M);
+    GaussianField(seed).fill(first, rows, 0, M + 1, noise.data(), M + 1);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t x = first + row;
+      float* line = noise.data() + row * (M + 1);
+      const double root = 1 - 2 / (9 * d) + std::sqrt(2 / (9 * d)) * line[0];
+      const double a = std::max(1e-6, root * root * root), q = weights[x];
+      for (int64_t y = 0; y < M; ++y) {
+        const double energy = energies[y] - (y == task.output[x] ? q * q : 0.0);
+        line[y + 1] *= static_cast<float>(std::sqrt(a * std::max(0.0, energy) / d));
+      }
+      line[task.output[x] + 1] += static_cast<float>(q * a);
+    }
+    multiply(rows, M, M, noise.data() + 1, M + 1, gram.data(), M, 0.0f, scores.data(), M);
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* line = scores.data() + row * M;
+      if (std::max_element(line, line + M) - line != task.output[first + row])
+        errors[block] += task.law[first + row];
+    }
+  });
+  double error = 0;
+  for (const double part : errors) error += part;
+  return error;
+}
+
+}  // namespace tessera::theory
