@@ -109,30 +109,6 @@ void GatedDeltaNetConfig::check() const {
         heads, channels);
 }
 
-GatedDeltaState GatedDeltaState::select(const std::vector<int64_t>& rows) const {
-  const at::Tensor chosen = at::tensor(rows, at::kLong).to(retained.device());
-  GatedDeltaState state;
-  state.retained = retained.index_select(0, chosen);
-  state.recent = recent.index_select(0, chosen);
-  return state;
-}
-
-GatedDeltaState GatedDeltaState::stack(const std::vector<const GatedDeltaState*>& parts) {
-  std::vector<at::Tensor> retained, recent;
-  for (const auto* part : parts) {
-    retained.push_back(part->retained);
-    recent.push_back(part->recent);
-  }
-  GatedDeltaState state;
-  state.retained = at::cat(retained);
-  state.recent = at::cat(recent);
-  return state;
-}
-
-NamedTensors GatedDeltaState::tensors(const std::string& prefix) const {
-  return {{prefix + "retained", retained}, {prefix + "recent", recent}};
-}
-
 GatedDeltaNetBlockImpl::GatedDeltaNetBlockImpl(const GatedDeltaNetConfig& config, at::Device device)
     : config_(config) {
   const int64_t C = config.channels, H = config.heads;
@@ -155,14 +131,15 @@ GatedDeltaNetBlockImpl::GatedDeltaNetBlockImpl(const GatedDeltaNetConfig& config
   contract = register_module("contract", linear(2 * C, C));
 }
 
-std::pair<at::Tensor, GatedDeltaState> GatedDeltaNetBlockImpl::remember(const at::Tensor& x,
-                                                                        const State& state) {
+std::pair<at::Tensor, TensorState> GatedDeltaNetBlockImpl::remember(const at::Tensor& x,
+                                                                    const State& state) {
   const int64_t C = config_.channels, H = config_.heads, D = config_.key_width();
   const at::Tensor normed = rms_norm(x, delta_norm);
   const at::Tensor all = ops::linear(normed, query_key_value_gate->weight,
                                      query_key_value_gate->bias, config_.precision);
+  const bool begun = state.rows() > 0;
   const at::Tensor earlier =
-      state.rows() > 0 ? state.recent : all.new_zeros({x.size(0), kConvolved - 1, 3 * C});
+      begun ? state.part(kRecent) : all.new_zeros({x.size(0), kConvolved - 1, 3 * C});
   const at::Tensor unconvolved = at::cat({earlier, all.narrow(2, 0, 3 * C)}, 1);
   const at::Tensor convolved = at::silu(convolve(unconvolved, convolution));  // [B, T, 3C]
   const auto heads = [&](int64_t first, int64_t width) {
@@ -170,16 +147,16 @@ std::pair<at::Tensor, GatedDeltaState> GatedDeltaNetBlockImpl::remember(const at
   };
   const auto rates = ops::linear(normed, decay_and_rate->weight, {}, config_.precision).chunk(2, 2);
   const at::Tensor log_decays = -log_decay_factor.exp() * at::softplus(rates[0] + decay_bias);
-  State next;
-  const auto retained = ops::gated_delta_rule(
-      unit_vectors(heads(0, D)) / std::sqrt(D), unit_vectors(heads(H * D, D)),
-      heads(2 * H * D, 2 * D), log_decays, rates[1].sigmoid(), state.retained);  // [B, T, H, 2D]
-  next.retained = retained.state;
-  next.recent = unconvolved.narrow(1, x.size(1), kConvolved - 1);
+  const auto retained =
+      ops::gated_delta_rule(unit_vectors(heads(0, D)) / std::sqrt(D), unit_vectors(heads(H * D, D)),
+                            heads(2 * H * D, 2 * D), log_decays, rates[1].sigmoid(),
+                            begun ? state.part(kRetained) : at::Tensor());  // [B, T, H, 2D]
+  const at::Tensor recent =  // without the steps before, whose memory it would share
+      unconvolved.narrow(1, x.size(1), kConvolved - 1).clone();
   const at::Tensor gated =
       at::silu(all.narrow(2, 3 * C, 3 * C / 2)) * rms_norm(retained.reads, read_norm).flatten(2);
   return {ops::linear(gated, delta_output->weight, delta_output->bias, config_.precision),
-          std::move(next)};
+          TensorState({{"retained", retained.state}, {"recent", recent}})};
 }
 
 at::Tensor GatedDeltaNetBlockImpl::feed_forward(const at::Tensor& x) {
@@ -200,31 +177,29 @@ at::Tensor GatedDeltaNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t>
   return x + drop(feed_forward(x), 1);
 }
 
-std::pair<at::Tensor, GatedDeltaState> GatedDeltaNetBlockImpl::read(at::Tensor x,
-                                                                    const State& state) {
+std::pair<at::Tensor, TensorState> GatedDeltaNetBlockImpl::read(at::Tensor x, const State& state) {
   auto [branch, next] = remember(x, state);
   x = x + branch;
-  next.recent = next.recent.clone();  // without the steps before, whose memory it shares
   return {x + feed_forward(x), std::move(next)};
 }
 
 void GatedDeltaNetBlockImpl::check_state(const State& state, int64_t batch) const {
   if (state.rows() == 0) return;
   const int64_t D = config_.key_width();
-  check_shape(state.retained, {batch, config_.heads, D, 2 * D}, "GatedDeltaNet::read: the state");
-  check_shape(state.recent, {batch, kConvolved - 1, 3 * config_.channels},
+  check_shape(state.part(kRetained), {batch, config_.heads, D, 2 * D},
+              "GatedDeltaNet::read: the state");
+  check_shape(state.part(kRecent), {batch, kConvolved - 1, 3 * config_.channels},
               "GatedDeltaNet::read: the state");
 }
 
-GatedDeltaState GatedDeltaNetBlockImpl::state_from(const TensorFile& file,
-                                                   const std::string& prefix, PairOptions) const {
+TensorState GatedDeltaNetBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
+                                               PairOptions) const {
   const int64_t D = config_.key_width();
-  GatedDeltaState state;
-  state.retained = file.at(prefix + "retained", {-1, config_.heads, D, 2 * D}, at::kFloat);
-  state.recent =
-      file.at(prefix + "recent", {state.retained.size(0), kConvolved - 1, 3 * config_.channels},
-              at::kFloat);
-  return state;
+  const at::Tensor retained =
+      file.at(prefix + "retained", {-1, config_.heads, D, 2 * D}, at::kFloat);
+  const at::Tensor recent = file.at(
+      prefix + "recent", {retained.size(0), kConvolved - 1, 3 * config_.channels}, at::kFloat);
+  return TensorState({{"retained", retained}, {"recent", recent}});
 }
 
 GatedDeltaNet::GatedDeltaNet(const GatedDeltaNetConfig& config, std::optional<uint64_t> seed,

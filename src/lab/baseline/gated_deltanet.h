@@ -5,6 +5,7 @@
 
 #include "lab/baseline/recurrent_block_network.h"
 #include "lab/baseline/retention.h"
+#include "lab/baseline/tensor_state.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera::ops {
@@ -56,24 +57,11 @@ struct GatedDeltaNetConfig {
   void check() const;
 };
 
-/// What a block knows of the sequences that it reads: its size does not grow with them.
-struct GatedDeltaState {
-  at::Tensor retained;  ///< S [B, H, D, 2D]; undefined before the first step
-  at::Tensor recent;    ///< [B, 3, 3C]: of the last steps, what the convolutions read
-
-  /// It stores no pairs; GatedDeltaNet refuses bounds.
-  explicit GatedDeltaState(PairOptions = {}) {}
-  PairOptions options() const { return {}; }
-  int64_t rows() const { return retained.defined() ? retained.size(0) : 0; }
-  GatedDeltaState select(const std::vector<int64_t>& rows) const;
-  static GatedDeltaState stack(const std::vector<const GatedDeltaState*>& parts);
-  NamedTensors tensors(const std::string& prefix) const;
-};
-
-/// One block: x += delta(norm(x)); x += feed_forward(norm(x)).
+/// One block: x += delta(norm(x)); x += feed_forward(norm(x)). State: "retained" S [B, H, D, 2D]
+/// and "recent" [B, 3, 3C], what the convolutions read of the last steps.
 class GatedDeltaNetBlockImpl : public torch::nn::Module {
  public:
-  using State = GatedDeltaState;
+  using State = TensorState;
 
   GatedDeltaNetBlockImpl(const GatedDeltaNetConfig& config, at::Device device);
   /// x [B, T, C] -> [B, T, C].
@@ -98,6 +86,7 @@ class GatedDeltaNetBlockImpl : public torch::nn::Module {
   torch::nn::Linear contract = nullptr;              ///< [C, 2C]
 
  private:
+  enum Part : size_t { kRetained, kRecent };  // of the state
   /// What the memories add to x [B, T, C], and what they then retain.
   std::pair<at::Tensor, State> remember(const at::Tensor& x, const State& state);
   at::Tensor feed_forward(const at::Tensor& x);

@@ -25,28 +25,6 @@ void RetNetConfig::check() const {
                      heads);
 }
 
-RetentionState RetentionState::select(const std::vector<int64_t>& rows) const {
-  RetentionState chosen;
-  chosen.retained = retained.index_select(0, at::tensor(rows, at::kLong).to(retained.device()));
-  for (const int64_t row : rows) chosen.steps.push_back(steps.at(static_cast<size_t>(row)));
-  return chosen;
-}
-
-RetentionState RetentionState::stack(const std::vector<const RetentionState*>& parts) {
-  RetentionState all;
-  std::vector<at::Tensor> retained;
-  for (const auto* part : parts) {
-    retained.push_back(part->retained);
-    all.steps.insert(all.steps.end(), part->steps.begin(), part->steps.end());
-  }
-  all.retained = at::cat(retained);
-  return all;
-}
-
-NamedTensors RetentionState::tensors(const std::string& prefix) const {
-  return {{prefix + "retained", retained}, {prefix + "steps", at::tensor(steps, at::kLong)}};
-}
-
 RetNetBlockImpl::RetNetBlockImpl(const RetNetConfig& config, at::Device device) : config_(config) {
   const auto linear = [&](int64_t in, int64_t out) {
     return make_linear(in, out, config.bias, device);
@@ -61,24 +39,28 @@ RetNetBlockImpl::RetNetBlockImpl(const RetNetConfig& config, at::Device device) 
   decays_ = 1 - at::pow(2.0, -5 - at::arange(config.heads, at::kDouble));
 }
 
-std::pair<at::Tensor, at::Tensor> RetNetBlockImpl::retain(const at::Tensor& x, const State& state) {
+std::pair<at::Tensor, TensorState> RetNetBlockImpl::retain(const at::Tensor& x,
+                                                           const State& state) {
   const int64_t C = config_.channels, H = config_.heads, D = C / H;
   const at::Tensor all = ops::linear(retention_norm->forward(x), query_key_value_gate->weight,
                                      query_key_value_gate->bias, config_.precision);
   const auto heads = [&](int64_t first, int64_t width) {
     return all.narrow(2, first, width).unflatten(-1, {H, width / H});  // [B, T, H, D or 2D]
   };
-  const std::vector<int64_t> positions =
-      state.rows() > 0 ? state.steps : std::vector<int64_t>(static_cast<size_t>(x.size(0)), 0);
+  const bool begun = state.rows() > 0;
+  const at::Tensor steps = begun ? state.part(kSteps) : at::zeros({x.size(0)}, at::kLong);
+  const std::vector<int64_t> positions(steps.data_ptr<int64_t>(),
+                                       steps.data_ptr<int64_t>() + steps.numel());
   const at::Tensor queries = ops::rotary(heads(0, C), positions);
   const at::Tensor keys = ops::rotary(heads(C, C), positions) / std::sqrt(D);
   const auto [reads, retained] =
-      ops::retention(queries, keys, heads(2 * C, 2 * C), decays_.to(x.options()), state.retained);
+      ops::retention(queries, keys, heads(2 * C, 2 * C), decays_.to(x.options()),
+                     begun ? state.part(kRetained) : at::Tensor());
   constexpr double kEpsilon = 1e-5;
   const at::Tensor normed = at::layer_norm(reads, {2 * D}, {}, {}, kEpsilon).flatten(2);
   const at::Tensor gated = at::silu(all.narrow(2, 4 * C, 2 * C)) * normed;  // [B, T, 2C]
   return {ops::linear(gated, retention_output->weight, retention_output->bias, config_.precision),
-          retained};
+          TensorState({{"retained", retained}, {"steps", steps + x.size(1)}})};
 }
 
 at::Tensor RetNetBlockImpl::feed_forward(const at::Tensor& x) {
@@ -97,29 +79,25 @@ at::Tensor RetNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropou
   return x + drop(feed_forward(x), 1);
 }
 
-std::pair<at::Tensor, RetentionState> RetNetBlockImpl::read(at::Tensor x, State state) {
-  const auto [branch, retained] = retain(x, state);
-  if (state.rows() == 0) state.steps.assign(static_cast<size_t>(x.size(0)), 0);
-  for (int64_t& steps : state.steps) steps += x.size(1);
-  state.retained = retained;
+std::pair<at::Tensor, TensorState> RetNetBlockImpl::read(at::Tensor x, const State& state) {
+  auto [branch, next] = retain(x, state);
   x = x + branch;
-  return {x + feed_forward(x), std::move(state)};
+  return {x + feed_forward(x), std::move(next)};
 }
 
 void RetNetBlockImpl::check_state(const State& state, int64_t batch) const {
   if (state.rows() == 0) return;
   const int64_t H = config_.heads, D = config_.channels / H;
-  check_shape(state.retained, {batch, H, D, 2 * D}, "RetNet::read: the state");
+  check_shape(state.part(kRetained), {batch, H, D, 2 * D}, "RetNet::read: the state");
+  check_shape(state.part(kSteps), {batch}, "RetNet::read: the state");
 }
 
-RetentionState RetNetBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
-                                           PairOptions) const {
+TensorState RetNetBlockImpl::state_from(const TensorFile& file, const std::string& prefix,
+                                        PairOptions) const {
   const int64_t H = config_.heads, D = config_.channels / H;
-  RetentionState state;
-  state.retained = file.at(prefix + "retained", {-1, H, D, 2 * D}, at::kFloat);
-  const at::Tensor steps = file.at(prefix + "steps", {state.retained.size(0)}, at::kLong);
-  state.steps.assign(steps.data_ptr<int64_t>(), steps.data_ptr<int64_t>() + steps.numel());
-  return state;
+  const at::Tensor retained = file.at(prefix + "retained", {-1, H, D, 2 * D}, at::kFloat);
+  const at::Tensor steps = file.at(prefix + "steps", {retained.size(0)}, at::kLong);
+  return TensorState({{"retained", retained}, {"steps", steps}});
 }
 
 RetNet::RetNet(const RetNetConfig& config, std::optional<uint64_t> seed, at::Device device)

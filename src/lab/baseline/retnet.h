@@ -4,6 +4,7 @@
 
 #include "lab/baseline/recurrent_block_network.h"
 #include "lab/baseline/retention.h"
+#include "lab/baseline/tensor_state.h"
 #include "tessera/model/model_kind.h"
 
 namespace tessera {
@@ -34,30 +35,17 @@ struct RetNetConfig {
   void check() const;
 };
 
-/// What a block knows of the sequences that it reads: its size does not grow with them.
-struct RetentionState {
-  at::Tensor retained;         ///< S [B, H, D, 2D]; undefined before the first step
-  std::vector<int64_t> steps;  ///< read by each sequence
-
-  /// It stores no pairs; RetNet refuses bounds.
-  explicit RetentionState(PairOptions = {}) {}
-  PairOptions options() const { return {}; }
-  int64_t rows() const { return static_cast<int64_t>(steps.size()); }
-  RetentionState select(const std::vector<int64_t>& rows) const;
-  static RetentionState stack(const std::vector<const RetentionState*>& parts);
-  NamedTensors tensors(const std::string& prefix) const;
-};
-
-/// One block: x += retention(norm(x)); x += feed_forward(norm(x)).
+/// One block: x += retention(norm(x)); x += feed_forward(norm(x)). State: "retained" S [B, H, D,
+/// 2D] and "steps" [B], int64 on the CPU, those that each sequence has read.
 class RetNetBlockImpl : public torch::nn::Module {
  public:
-  using State = RetentionState;
+  using State = TensorState;
 
   RetNetBlockImpl(const RetNetConfig& config, at::Device device);
   /// x [B, T, C] -> [B, T, C].
   at::Tensor forward(at::Tensor x, std::optional<uint64_t> dropout_seed);
   /// The same, going on from what was retained so far, and what is retained afterwards.
-  std::pair<at::Tensor, State> read(at::Tensor x, State state);
+  std::pair<at::Tensor, State> read(at::Tensor x, const State& state);
   /// Throws UsageError unless the state is one of this block for `batch` sequences.
   void check_state(const State& state, int64_t batch) const;
   /// As SequenceModel::state_from.
@@ -71,8 +59,9 @@ class RetNetBlockImpl : public torch::nn::Module {
   torch::nn::Linear contract = nullptr;  ///< [C, 2C]
 
  private:
+  enum Part : size_t { kRetained, kSteps };  // of the state
   /// What the retention adds to x [B, T, C], and what it then retains.
-  std::pair<at::Tensor, at::Tensor> retain(const at::Tensor& x, const State& state);
+  std::pair<at::Tensor, State> retain(const at::Tensor& x, const State& state);
   at::Tensor feed_forward(const at::Tensor& x);
 
   RetNetConfig config_;

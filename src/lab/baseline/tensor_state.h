@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tessera/memory/stored_pairs.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
@@ -15,6 +16,9 @@ class TensorState {
   /// A state that has read nothing.
   TensorState() = default;
   explicit TensorState(NamedTensors parts) : parts_(std::move(parts)) {}
+  /// The same of a block; it stores no pairs.
+  explicit TensorState(const PairOptions&) {}
+  PairOptions options() const { return {}; }
 
   int64_t rows() const { return parts_.empty() ? 0 : parts_.front().second.size(0); }
   const at::Tensor& part(size_t index) const { return parts_.at(index).second; }
