@@ -168,13 +168,8 @@ at::Tensor GatedDeltaNetBlockImpl::feed_forward(const at::Tensor& x) {
 }
 
 at::Tensor GatedDeltaNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
-  const auto drop = [&](const at::Tensor& branch, int64_t site) {
-    return dropout_seed ? ops::activation_dropout(
-                              branch, {config_.dropout, *derived_seed(dropout_seed, site)})
-                        : branch;
-  };
-  x = x + drop(remember(x, State{}).first, 0);
-  return x + drop(feed_forward(x), 1);
+  x = x + with_dropout(remember(x, State{}).first, config_.dropout, dropout_seed, 0);
+  return x + with_dropout(feed_forward(x), config_.dropout, dropout_seed, 1);
 }
 
 std::pair<at::Tensor, TensorState> GatedDeltaNetBlockImpl::read(at::Tensor x, const State& state) {

@@ -8,7 +8,6 @@
 
 #include "lab/baseline/tensor_state.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/dropout.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -47,9 +46,7 @@ config::Json Lstm::hyper_parameters() const {
 Lstm::Layers Lstm::run(const at::Tensor& ids, const at::Tensor& hidden, const at::Tensor& cell,
                        std::optional<uint64_t> dropout_seed) {
   const auto drop = [&](const at::Tensor& x, int64_t site) {
-    return dropout_seed
-               ? ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, site)})
-               : x;
+    return with_dropout(x, config_.dropout, dropout_seed, site);
   };
   at::Tensor x = drop(at::embedding(embedding_, ids), 0);  // [B, T, C]
   if (ids.size(1) == 0) return {x, hidden, cell};

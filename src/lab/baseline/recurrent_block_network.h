@@ -1,7 +1,6 @@
 #pragma once
 
 #include "tessera/model/block_network.h"
-#include "tessera/ops/dropout.h"
 #include "tessera/ops/weights.h"
 
 namespace tessera {
@@ -27,8 +26,7 @@ class RecurrentBlockNetwork : public BlockNetwork<Config, Block> {
     const auto& config = this->config_;
     const at::Tensor x =
         ops::embedding_rows(this->embedding_, tokens, config.channels);  // [B, T, C]
-    if (!dropout_seed) return x;
-    return ops::activation_dropout(x, {config.dropout, *derived_seed(dropout_seed, config.layers)});
+    return with_dropout(x, config.dropout, dropout_seed, config.layers);
   }
 };
 

@@ -7,7 +7,6 @@
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/dropout.h"
 #include "tessera/ops/linear.h"
 #include "tessera/ops/rotary.h"
 #include "tessera/tensor/check.h"
@@ -70,13 +69,8 @@ at::Tensor RetNetBlockImpl::feed_forward(const at::Tensor& x) {
 }
 
 at::Tensor RetNetBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
-  const auto drop = [&](const at::Tensor& branch, int64_t site) {
-    return dropout_seed ? ops::activation_dropout(
-                              branch, {config_.dropout, *derived_seed(dropout_seed, site)})
-                        : branch;
-  };
-  x = x + drop(retain(x, State{}).first, 0);
-  return x + drop(feed_forward(x), 1);
+  x = x + with_dropout(retain(x, State{}).first, config_.dropout, dropout_seed, 0);
+  return x + with_dropout(feed_forward(x), config_.dropout, dropout_seed, 1);
 }
 
 std::pair<at::Tensor, TensorState> RetNetBlockImpl::read(at::Tensor x, const State& state) {

@@ -94,16 +94,14 @@ at::Tensor GptBlockImpl::attention_residual(const at::Tensor& reads,
                                             std::optional<uint64_t> dropout_seed) {
   const at::Tensor combined = ops::linear(reads.flatten(2), attention_output->weight,
                                           attention_output->bias, config_.precision);
-  if (!dropout_seed) return combined;
-  return ops::activation_dropout(combined, {config_.dropout, *derived_seed(dropout_seed, 1)});
+  return with_dropout(combined, config_.dropout, dropout_seed, 1);
 }
 
 at::Tensor GptBlockImpl::feed_forward(const at::Tensor& x, std::optional<uint64_t> dropout_seed) {
   const at::Tensor wide = at::gelu(ops::linear(x, expand->weight, expand->bias, config_.precision),
                                    config_.gelu == Gelu::kTanh ? "tanh" : "none");
   const at::Tensor narrow = ops::linear(wide, contract->weight, contract->bias, config_.precision);
-  if (!dropout_seed) return narrow;
-  return ops::activation_dropout(narrow, {config_.dropout, *derived_seed(dropout_seed, 2)});
+  return with_dropout(narrow, config_.dropout, dropout_seed, 2);
 }
 
 at::Tensor GptBlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed) {
@@ -193,8 +191,7 @@ at::Tensor Gpt::embed(const at::Tensor& tokens, const std::vector<StoredPairs>& 
     x = x + at::embedding(position_embedding_,
                           positions_after(first, tokens.size(1)).to(tokens.device()));
   }
-  if (!dropout_seed) return x;
-  return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
+  return with_dropout(x, config_.dropout, dropout_seed, config_.layers);
 }
 
 void Gpt::initialise(uint64_t seed) {

@@ -8,6 +8,7 @@
 
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
+#include "tessera/ops/dropout.h"
 
 namespace tessera {
 
@@ -57,6 +58,11 @@ void Initialiser::uniform(const at::Tensor& parameter, double low, double high) 
 std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index) {
   if (!seed) return {};
   return RandomStream(*seed, static_cast<uint64_t>(index))();
+}
+
+at::Tensor with_dropout(const at::Tensor& x, double probability, std::optional<uint64_t> seed,
+                        int64_t index) {
+  return seed ? ops::activation_dropout(x, {probability, *derived_seed(seed, index)}) : x;
 }
 
 void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fields) {

@@ -36,6 +36,10 @@ class Initialiser {
 /// A seed for part `index` of a network from the seed of the whole; none from none.
 std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index);
 
+/// x with dropout by the seed of part `index` (ops/dropout.h); x itself without a seed.
+at::Tensor with_dropout(const at::Tensor& x, double probability, std::optional<uint64_t> seed,
+                        int64_t index);
+
 /// These throw UsageError that names the field, what it is and what it may be. Sizes go from 1 to
 /// kLargestSize, so that the bytes of [4 size, size] floats can be counted; counts of modules to
 /// kMostModules.

@@ -4,7 +4,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include "tessera/model/initialisation.h"
-#include "tessera/ops/dropout.h"
 #include "tessera/ops/weights.h"
 #include "tessera/tensor/check.h"
 
@@ -129,8 +128,8 @@ double MemoryMosaic::logit_scale() const {
 at::Tensor MemoryMosaic::embed(const at::Tensor& tokens, const std::vector<MosaicBlockState>&,
                                std::optional<uint64_t> dropout_seed) const {
   const at::Tensor x = ops::embedding_rows(embedding_, tokens, config_.channels);  // [B, T, C]
-  if (!dropout_seed || config_.parameterisation == Parameterisation::kPaper) return x;
-  return ops::activation_dropout(x, {config_.dropout, *derived_seed(dropout_seed, config_.layers)});
+  if (config_.parameterisation == Parameterisation::kPaper) return x;
+  return with_dropout(x, config_.dropout, dropout_seed, config_.layers);
 }
 
 void MemoryMosaic::visit_slot_weights(
