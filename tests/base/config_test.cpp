@@ -170,6 +170,25 @@ TEST(Config, DemandsWhatAFieldSays) {
             R"({"text":"a","tokens":100,"rate":0.75,"seed":1,"limit":2,"stop":null,"sizes":[]})");
 }
 
+TEST(Config, DemandsTheSameOfAValueThatNoJsonGave) {
+  const auto refusal = [](auto change) {
+    Demanding value;
+    change(value);
+    return message_of<FieldError>([&] { check_demands(value, "job"); });
+  };
+  EXPECT_EQ(refusal([](Demanding&) {}), "");
+  EXPECT_EQ(refusal([](Demanding& value) { value.tokens = -1; }),
+            "job.tokens is -1, expected a whole number from 0 to 100");
+  EXPECT_EQ(refusal([](Demanding& value) { value.rate = NAN; }),
+            "job.rate is nan, expected a number from 1e-300 to 0.75");
+  EXPECT_EQ(refusal([](Demanding& value) { value.limit = 1; }),
+            "job.limit is 1, expected a whole number from 2 on");
+  EXPECT_EQ(refusal([](Demanding& value) {
+              value.sizes = {1, 0};
+            }),
+            "job.sizes[1] is 0, expected a whole number from 1 on");
+}
+
 TEST(Config, NamesTheFieldOfARefusal) {
   Outer value;
   try {

@@ -79,7 +79,8 @@ TEST(TrainConfig, RefusesWhatMakesNoSense) {
     return test::message_of<UsageError>([&] { config.check(); });
   };
   EXPECT_EQ(refusal([](TrainConfig&) {}), "");
-  EXPECT_EQ(refusal([](TrainConfig& c) { c.steps = 0; }), "train.steps is 0, expected 1 or more");
+  EXPECT_EQ(refusal([](TrainConfig& c) { c.steps = 0; }),
+            "train.steps is 0, expected a whole number from 1 on");
   EXPECT_EQ(refusal([](TrainConfig& c) { c.min_learning_rate = 1; }),
             "train.min_learning_rate is 1, expected 0 to learning_rate");
   EXPECT_EQ(refusal([](TrainConfig& c) { c.decay_steps = 100; }),

@@ -11,7 +11,7 @@
 
 namespace tessera {
 void AttentionalLstmConfig::check() const {
-  check_sizes({{"inputs", inputs}, {"outputs", outputs}, {"hidden", hidden}});
+  config::check_demands(*this, "model");
 }
 
 RecurrentNetwork::Layout AttentionalLstm::layout_of(const AttentionalLstmConfig& config) {

@@ -13,9 +13,9 @@ struct AttentionalLstmConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("inputs", inputs, "width of the input vectors");
-    field("outputs", outputs, "width of the output vectors");
-    field("hidden", hidden, "width of the hidden state and the cell");
+    field("inputs", inputs, "width of the input vectors", kSizes);
+    field("outputs", outputs, "width of the output vectors", kSizes);
+    field("hidden", hidden, "width of the hidden state and the cell", kSizes);
   }
 
   /// Throws UsageError that names the field and what it may be.

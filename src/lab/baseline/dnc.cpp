@@ -68,12 +68,7 @@ struct Dnc::Requests {
 };
 
 void DncConfig::check() const {
-  check_sizes({{"inputs", inputs},
-               {"outputs", outputs},
-               {"controller", controller},
-               {"slots", slots},
-               {"width", width},
-               {"read_heads", read_heads}});
+  config::check_demands(*this, "model");
   check_product({{"controller", controller}, {"read_heads", read_heads}, {"width", width}});
   check_product({{"outputs", outputs}, {"read_heads", read_heads}, {"width", width}});
 }

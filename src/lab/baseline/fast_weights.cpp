@@ -3,10 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"
@@ -19,12 +17,7 @@ constexpr double kFirstRecurrence = 0.05;
 }  // namespace
 
 void FastWeightsConfig::check() const {
-  check_sizes({{"inputs", inputs}, {"outputs", outputs}, {"hidden", hidden}});
-  check_count("inner_steps", inner_steps);
-  if (!(decay >= 0 && decay <= 1))
-    throw UsageError("model.decay is {}, expected 0 <= decay <= 1", decay);
-  if (!(rate >= 0 && std::isfinite(rate)))
-    throw UsageError("model.rate is {}, expected a finite number from 0 on", rate);
+  config::check_demands(*this, "model");
 }
 
 RecurrentNetwork::Layout FastWeights::layout_of(const FastWeightsConfig& config) {

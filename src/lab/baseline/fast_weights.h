@@ -16,12 +16,14 @@ struct FastWeightsConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("inputs", inputs, "width of the input vectors");
-    field("outputs", outputs, "width of the output vectors");
-    field("hidden", hidden, "width of the hidden state");
-    field("inner_steps", inner_steps, "how often a step applies the fast weights (S)");
-    field("decay", decay, "what a step leaves of the fast weights, 0 to 1 (lambda)");
-    field("rate", rate, "how much of the hidden state's outer product a step adds to them (eta)");
+    field("inputs", inputs, "width of the input vectors", kSizes);
+    field("outputs", outputs, "width of the output vectors", kSizes);
+    field("hidden", hidden, "width of the hidden state", kSizes);
+    field("inner_steps", inner_steps, "how often a step applies the fast weights (S)", kCounts);
+    field("decay", decay, "what a step leaves of the fast weights, 0 to 1 (lambda)",
+          config::between(0, 1));
+    field("rate", rate, "how much of the hidden state's outer product a step adds to them (eta)",
+          config::at_least(0));
   }
 
   /// Throws UsageError that names the field and what it may be.

@@ -98,9 +98,7 @@ at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight) {
 }  // namespace
 
 void GatedDeltaNetConfig::check() const {
-  check_sizes(
-      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
-  check_count("layers", layers);
+  config::check_demands(*this, "model");
   check_dropout_probability(dropout);
   if (3 * channels % (4 * heads) != 0)
     throw UsageError(

@@ -41,11 +41,11 @@ struct GatedDeltaNetConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("vocabulary", vocabulary, "number of tokens");
-    field("window", window, "tokens of a training window");
-    field("layers", layers, "number of blocks");
-    field("heads", heads, "memories of a block; 4 * heads divides 3 * channels");
-    field("channels", channels, "width of the network");
+    field("vocabulary", vocabulary, "number of tokens", kSizes);
+    field("window", window, "tokens of a training window", kSizes);
+    field("layers", layers, "number of blocks", kCounts);
+    field("heads", heads, "memories of a block; 4 * heads divides 3 * channels", kSizes);
+    field("channels", channels, "width of the network", kSizes);
     field("bias", bias, "biases in linear maps and the last norm");
     field("dropout", dropout, "probability, on embeddings and layer outputs");
     field("precision", precision, "number format of the linear maps");

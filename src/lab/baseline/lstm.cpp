@@ -23,8 +23,7 @@ SequenceState state_of(const at::Tensor& hidden, const at::Tensor& cell) {
 }  // namespace
 
 void LstmConfig::check() const {
-  check_sizes({{"vocabulary", vocabulary}, {"window", window}, {"channels", channels}});
-  check_count("layers", layers);
+  config::check_demands(*this, "model");
   check_dropout_probability(dropout);
 }
 

@@ -17,10 +17,11 @@ struct LstmConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("vocabulary", vocabulary, "number of tokens");
-    field("window", window, "tokens of a training window");
-    field("layers", layers, "number of LSTM layers");
-    field("channels", channels, "width of the network: of embeddings, hidden states and cells");
+    field("vocabulary", vocabulary, "number of tokens", kSizes);
+    field("window", window, "tokens of a training window", kSizes);
+    field("layers", layers, "number of LSTM layers", kCounts);
+    field("channels", channels, "width of the network: of embeddings, hidden states and cells",
+          kSizes);
     field("dropout", dropout, "probability, on the embeddings and on the output of each layer");
   }
 

@@ -54,17 +54,14 @@ int64_t MemoConfig::longest_window() const {
 }
 
 void MemoConfig::check() const {
-  check_sizes({{"vocabulary", vocabulary}, {"dimension", dimension}});
-  check_sizes({{"heads", heads}, {"layers", layers}});
+  config::check_demands(*this, "model");
   check_heads(heads, dimension);
   int64_t window = 1;
   for (int64_t layer = 0; layer < layers && window <= kLongestWindow; ++layer) window *= heads;
-  if (layers > 20 || window > kLongestWindow)
+  if (window > kLongestWindow)
     throw UsageError(
-        "model.layers is {} with {} heads: windows of heads^layers, expected at most "
-        "{} tokens and 20 layers",
+        "model.layers is {} with {} heads: windows of heads^layers, expected at most {} tokens",
         layers, heads, kLongestWindow);
-  if (!(alpha >= 0 && alpha <= 1)) throw UsageError("model.alpha is {}, expected 0 to 1", alpha);
 }
 
 Memo::Memo(const MemoConfig& config, uint64_t seed)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tessera/memory/correlation_memory.h"
+#include "tessera/model/initialisation.h"
 #include "tessera/tensor/tensor_file.h"
 
 namespace tessera {
@@ -49,16 +50,17 @@ struct MemoConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("vocabulary", vocabulary, "number of tokens, V");
-    field("dimension", dimension, "width of all vectors, d");
-    field("heads", heads, "slots of a key, h; divides dimension");
-    field("layers", layers, "l: windows of h, h^2, ..., h^l tokens");
+    field("vocabulary", vocabulary, "number of tokens, V", kSizes);
+    field("dimension", dimension, "width of all vectors, d", kSizes);
+    field("heads", heads, "slots of a key, h; divides dimension", kSizes);
+    field("layers", layers, "l: windows of h, h^2, ..., h^l tokens", config::between(1, 20));
     field("encoding", encoding, "how h vectors become one");
     field("windows", windows, "which windows of a text are memorised");
     field("projection", projection, "the matrix that projects a vector into its slot");
     field("alpha", alpha,
           "share of the computed sequence encodings when reading, the rest is retrieved from the "
-          "intermediate memories: 0 in the paper, 1 (no such memories) in the authors' last code");
+          "intermediate memories: 0 in the paper, 1 (no such memories) in the authors' last code",
+          config::between(0, 1));
     field("penalties", penalties, "store a sequence's encoding once only (the paper's Phi)");
   }
 

@@ -27,12 +27,7 @@ at::Tensor shifted(const at::Tensor& weights, const at::Tensor& shifts) {
 }  // namespace
 
 void NtmConfig::check() const {
-  check_sizes({{"inputs", inputs},
-               {"outputs", outputs},
-               {"controller", controller},
-               {"slots", slots},
-               {"width", width},
-               {"heads", heads}});
+  config::check_demands(*this, "model");
   check_product({{"controller", controller}, {"heads", heads}, {"width", width}});
   check_product({{"slots", slots}, {"heads", heads}});
   check_product({{"outputs", outputs}, {"heads", heads}, {"width", width}});

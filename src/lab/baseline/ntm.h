@@ -16,12 +16,12 @@ struct NtmConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("inputs", inputs, "width of the input vectors");
-    field("outputs", outputs, "width of the output vectors");
-    field("controller", controller, "width of the LSTM that controls the heads");
-    field("slots", slots, "rows of the memory");
-    field("width", width, "width of a row");
-    field("heads", heads, "read heads, and as many write heads");
+    field("inputs", inputs, "width of the input vectors", kSizes);
+    field("outputs", outputs, "width of the output vectors", kSizes);
+    field("controller", controller, "width of the LSTM that controls the heads", kSizes);
+    field("slots", slots, "rows of the memory", kSizes);
+    field("width", width, "width of a row", kSizes);
+    field("heads", heads, "read heads, and as many write heads", kSizes);
   }
 
   /// Throws UsageError that names the field and what it may be.

@@ -14,9 +14,7 @@
 namespace tessera {
 
 void RetNetConfig::check() const {
-  check_sizes(
-      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
-  check_count("layers", layers);
+  config::check_demands(*this, "model");
   check_heads(heads, channels);
   check_dropout_probability(dropout);
   if (channels / heads % 2 != 0)

@@ -20,12 +20,7 @@ constexpr double kForgetBias = 1;  // so that the memory is kept at the start, a
 }  // namespace
 
 void RmcConfig::check() const {
-  check_sizes({{"inputs", inputs},
-               {"outputs", outputs},
-               {"slots", slots},
-               {"heads", heads},
-               {"head_width", head_width}});
-  check_count("mlp_layers", mlp_layers);
+  config::check_demands(*this, "model");
   if (static_cast<double>(heads) * static_cast<double>(head_width) > kLargestSize)
     throw UsageError(
         "model.heads is {} and model.head_width {}: a row would have more than {} values", heads,

@@ -27,12 +27,12 @@ struct RmcConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("inputs", inputs, "width of the input vectors");
-    field("outputs", outputs, "width of the output vectors");
-    field("slots", slots, "rows of the memory");
-    field("heads", heads, "attention heads");
-    field("head_width", head_width, "width of a head; a row has heads x head_width");
-    field("mlp_layers", mlp_layers, "linear layers after the attention");
+    field("inputs", inputs, "width of the input vectors", kSizes);
+    field("outputs", outputs, "width of the output vectors", kSizes);
+    field("slots", slots, "rows of the memory", kSizes);
+    field("heads", heads, "attention heads", kSizes);
+    field("head_width", head_width, "width of a head; a row has heads x head_width", kSizes);
+    field("mlp_layers", mlp_layers, "linear layers after the attention", kCounts);
     field("gates", gates, "an input and a forget gate for each unit, or each row of the memory");
   }
 

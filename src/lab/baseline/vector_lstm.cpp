@@ -8,8 +8,7 @@
 
 namespace tessera {
 void VectorLstmConfig::check() const {
-  check_sizes({{"inputs", inputs}, {"outputs", outputs}, {"hidden", hidden}});
-  check_count("layers", layers);
+  config::check_demands(*this, "model");
 }
 
 RecurrentNetwork::Layout VectorLstm::layout_of(const VectorLstmConfig& config) {

@@ -16,10 +16,10 @@ struct VectorLstmConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("inputs", inputs, "width of the input vectors");
-    field("outputs", outputs, "width of the output vectors");
-    field("layers", layers, "number of LSTM layers");
-    field("hidden", hidden, "width of each layer's hidden state and cell");
+    field("inputs", inputs, "width of the input vectors", kSizes);
+    field("outputs", outputs, "width of the output vectors", kSizes);
+    field("layers", layers, "number of LSTM layers", kCounts);
+    field("hidden", hidden, "width of each layer's hidden state and cell", kSizes);
   }
 
   /// Throws UsageError that names the field and what it may be.

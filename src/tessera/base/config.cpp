@@ -61,7 +61,8 @@ bool holds_number(const Json& json, const Demand& demand) {
     return false;
   }
   const auto number = static_cast<double>(json.get<Number>());
-  return number >= demand.least && number <= demand.most;
+  return number >= demand.least && number <= demand.most &&
+         (std::isfinite(number) || !std::isfinite(demand.least));
 }
 
 template <typename Value>
@@ -120,9 +121,23 @@ struct FieldFromJson {
   }
 };
 
+struct CheckField {
+  const std::string& path;
+  const Demand& demand;
+
+  void operator()(const EnumField&) const {}
+  void operator()(const std::vector<Field>& fields) const { check_fields(fields, path); }
+  template <typename Value>
+  void operator()(const Value* value) const {
+    read_value<Value>(FieldToJson{}(value), path, demand);
+  }
+};
+
 }  // namespace
 
 std::string shown(const Json& json) {
+  if (json.is_number_float() && !std::isfinite(json.get<double>()))
+    return fmt::format("{}", json.get<double>());
   constexpr size_t kShown = 60;
   std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
   if (text.size() > kShown) text = text.substr(0, kShown) + "…";
@@ -163,6 +178,11 @@ void fields_from_json(const Json& json, const std::vector<Field>& fields,
   for (const Field& field : fields)
     if (const std::string key(field.name); field.demand.required && !json.contains(key))
       throw FieldError(path_of(where, key), fmt::format("{} is missing", path_of(where, key)));
+}
+
+void check_fields(const std::vector<Field>& fields, const std::string& where) {
+  for (const Field& field : fields)
+    std::visit(CheckField{path_of(where, std::string(field.name)), field.demand}, field.value);
 }
 
 std::string describe(const std::vector<Field>& fields, const std::string& indent) {

@@ -77,7 +77,8 @@ struct EnumField {
 
 /// What must hold of a field beside its type.
 struct Demand {
-  double least = -std::numeric_limits<double>::infinity();  ///< of a number, itself allowed
+  double least = -std::numeric_limits<double>::infinity();  ///< itself allowed; where there is one,
+                                                            ///< the number is finite
   double most = std::numeric_limits<double>::infinity();    ///< likewise
   bool required = false;                                    ///< it has no default
 };
@@ -141,6 +142,7 @@ std::vector<Field> fields_of(const T& value) {
 
 Json fields_to_json(const std::vector<Field>& fields);
 void fields_from_json(const Json& json, const std::vector<Field>& fields, const std::string& where);
+void check_fields(const std::vector<Field>& fields, const std::string& where);
 std::string describe(const std::vector<Field>& fields, const std::string& indent);
 std::vector<std::string> names_of(const std::vector<Field>& fields);
 
@@ -159,6 +161,13 @@ void from_json(const Json& json, T& value, const std::string& where) {
   T result = value;
   fields_from_json(json, fields_of(result), where);
   value = std::move(result);
+}
+
+/// Throws FieldError, as from_json does, where a field is not what is demanded of it: for a value
+/// that no JSON gave.
+template <Configuration T>
+void check_demands(const T& value, const std::string& where) {
+  check_fields(fields_of(value), where);
 }
 
 /// One line per field, nested ones indented: name = default, then what it means. For --help.

@@ -31,9 +31,7 @@ at::Tensor positions_after(const std::vector<int64_t>& first, int64_t length) {
 }  // namespace
 
 void GptConfig::check() const {
-  check_sizes(
-      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
-  check_count("layers", layers);
+  config::check_demands(*this, "model");
   check_heads(heads, channels);
   check_dropout_probability(dropout);
   if (positions == Positions::kRotary && channels / heads % 2 != 0)

@@ -37,11 +37,11 @@ struct GptConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("vocabulary", vocabulary, "number of tokens");
-    field("window", window, "tokens of a training window");
-    field("layers", layers, "number of blocks");
-    field("heads", heads, "attention heads; divides channels");
-    field("channels", channels, "width of the network");
+    field("vocabulary", vocabulary, "number of tokens", kSizes);
+    field("window", window, "tokens of a training window", kSizes);
+    field("layers", layers, "number of blocks", kCounts);
+    field("heads", heads, "attention heads; divides channels", kSizes);
+    field("channels", channels, "width of the network", kSizes);
     field("positions", positions, "how it knows where a token stands");
     field("gelu", gelu, "form of the feed-forward non-linearity");
     field("bias", bias, "biases in linear maps and norms");

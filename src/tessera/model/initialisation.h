@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tessera/base/config.h"
+
 namespace tessera {
 
 /// Draws initial parameters, in the order of the calls, from one seed.
@@ -40,11 +42,13 @@ std::optional<uint64_t> derived_seed(std::optional<uint64_t> seed, int64_t index
 at::Tensor with_dropout(const at::Tensor& x, double probability, std::optional<uint64_t> seed,
                         int64_t index);
 
-/// These throw UsageError that names the field, what it is and what it may be. Sizes go from 1 to
-/// kLargestSize, so that the bytes of [4 size, size] floats can be counted; counts of modules to
-/// kMostModules.
+/// What hyper-parameters may be: sizes, so that the bytes of [4 size, size] floats can be counted,
+/// and counts of modules.
 constexpr int64_t kLargestSize = int64_t{1} << 29;
 constexpr int64_t kMostModules = int64_t{1} << 12;
+constexpr config::Demand kSizes = config::between(1, kLargestSize);
+constexpr config::Demand kCounts = config::between(1, kMostModules);
+/// These throw UsageError that names the field, what it is and what it may be.
 void check_sizes(std::initializer_list<std::pair<std::string_view, int64_t>> fields);
 void check_count(std::string_view field, int64_t count);
 void check_heads(int64_t heads, int64_t channels);

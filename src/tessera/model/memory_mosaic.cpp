@@ -18,11 +18,8 @@ MemoryOptions memory_options(const MemoryMosaicConfig& config) {
 }  // namespace
 
 void MemoryMosaicConfig::check() const {
-  check_sizes(
-      {{"vocabulary", vocabulary}, {"window", window}, {"heads", heads}, {"channels", channels}});
+  config::check_demands(*this, "model");
   check_sizes({{"persistent_slots", slots()}});  // 3.5 * channels, which are known to be few by now
-  check_count("layers", layers);
-  check_count("persistent_count", persistent_count);
   check_sizes({{"persistent_slots * model.persistent_count", slots() * persistent_count}});
   check_heads(heads, channels);
   check_dropout_probability(dropout);

@@ -24,13 +24,13 @@ struct MemoryMosaicConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("vocabulary", vocabulary, "number of tokens");
-    field("window", window, "tokens of a training window");
-    field("layers", layers, "number of blocks");
-    field("heads", heads, "memories per unit; divides channels");
-    field("channels", channels, "width of the network");
+    field("vocabulary", vocabulary, "number of tokens", kSizes);
+    field("window", window, "tokens of a training window", kSizes);
+    field("layers", layers, "number of blocks", kCounts);
+    field("heads", heads, "memories per unit; divides channels", kSizes);
+    field("channels", channels, "width of the network", kSizes);
     field("persistent_slots", persistent_slots, "slots per head; 0 takes 3.5 * channels");
-    field("persistent_count", persistent_count, "persistent memories averaged per unit");
+    field("persistent_count", persistent_count, "persistent memories averaged per unit", kCounts);
     field("bias", bias, "biases in linear maps and norms");
     field("dropout", dropout, "probability, on memory weights and unit outputs");
     field("parameterisation", parameterisation,

@@ -39,15 +39,11 @@ int64_t MemoryMosaicV2Config::last_delay() const {
 }
 
 void MemoryMosaicV2Config::check() const {
-  check_sizes({{"vocabulary", vocabulary},
-               {"window", window},
-               {"heads", heads},
-               {"channels", channels},
-               {"short_term", short_term_pairs()},
+  config::check_demands(*this, "model");
+  check_sizes({{"short_term", short_term_pairs()},
                {"delay", first_delay()},
                {"longest_delay", last_delay()}});
   check_sizes({{"persistent_width", swiglu_width()}});  // of channels that are few by now
-  check_count("layers", layers);
   check_heads(heads, channels);
   check_dropout_probability(dropout);
   if (last_delay() < first_delay())

@@ -40,14 +40,7 @@ constexpr double kMostMatrixValues = 0x1p60;  // of one matrix: their bytes can 
 }  // namespace
 
 void StmConfig::check() const {
-  check_sizes({{"inputs", inputs},
-               {"outputs", outputs},
-               {"slots", slots},
-               {"width", width},
-               {"distilled", distilled},
-               {"readout", readout},
-               {"hidden", hidden}});
-  if (projection_hidden != 0) check_sizes({{"projection_hidden", projection_hidden}});
+  config::check_demands(*this, "model");
   const double N = static_cast<double>(slots), D = static_cast<double>(width);
   const double R = static_cast<double>(distilled);
   const double readouts = static_cast<double>(has_head() ? readout : outputs);

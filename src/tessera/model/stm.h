@@ -44,15 +44,18 @@ struct StmConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("inputs", inputs, "width of the input vectors");
-    field("outputs", outputs, "width of the output vectors");
-    field("slots", slots, "queries, keys and values; matrices of the relational memory (n_q)");
-    field("width", width, "the memories hold matrices of width x width (d)");
-    field("distilled", distilled, "width that each relational matrix is distilled to (n_r)");
-    field("readout", readout, "width between distillation and head; not with 'paper'");
-    field("hidden", hidden, "width of the head's two hidden layers; not with 'paper'");
+    field("inputs", inputs, "width of the input vectors", kSizes);
+    field("outputs", outputs, "width of the output vectors", kSizes);
+    field("slots", slots, "queries, keys and values; matrices of the relational memory (n_q)",
+          kSizes);
+    field("width", width, "the memories hold matrices of width x width (d)", kSizes);
+    field("distilled", distilled, "width that each relational matrix is distilled to (n_r)",
+          kSizes);
+    field("readout", readout, "width between distillation and head; not with 'paper'", kSizes);
+    field("hidden", hidden, "width of the head's two hidden layers; not with 'paper'", kSizes);
     field("projection_hidden", projection_hidden,
-          "0: inputs pass one linear map, else three with this width between them");
+          "0: inputs pass one linear map, else three with this width between them",
+          config::between(0, kLargestSize));
     field("gated", gated, "whether the item memory has gates");
     field("alpha1", alpha1, "weight of the relational memory's past ('paper': of its present)");
     field("alpha2", alpha2, "weight of the relational read in the self-attention's input");

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tessera/base/config.h"
 #include "tessera/train/optimizer.h"
 
 namespace tessera {
@@ -89,18 +90,22 @@ struct TrainConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("steps", steps, "updates of the weights in all");
-    field("batch", batch, "sequences in one micro-batch");
-    field("accumulation", accumulation, "micro-batches whose mean gradient makes one update");
+    field("steps", steps, "updates of the weights in all", config::at_least(1));
+    field("batch", batch, "sequences in one micro-batch", config::between(1, 65536));
+    field("accumulation", accumulation, "micro-batches whose mean gradient makes one update",
+          config::at_least(1));
     field("learning_rate", learning_rate, "at the end of the warm-up");
     field("min_learning_rate", min_learning_rate, "at the end of the decay");
-    field("warmup_steps", warmup_steps, "updates on the way up from 0");
-    field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)");
+    field("warmup_steps", warmup_steps, "updates on the way up from 0", config::at_least(0));
+    field("decay_steps", decay_steps, "update at which the minimum is reached (0: the last one)",
+          config::at_least(0));
     field("decay", decay, "along what the learning rate falls");
     field("halve_loss", halve_loss,
-          "validation loss below which the learning rate is halved, once (0: never)");
+          "validation loss below which the learning rate is halved, once (0: never)",
+          config::at_least(0));
     field("optimizer", optimizer, "what turns gradients into updates");
-    field("weight_decay", weight_decay, "AdamW: of tensors with two or more dimensions");
+    field("weight_decay", weight_decay, "AdamW: of tensors with two or more dimensions",
+          config::at_least(0));
     field("beta1", beta1, "AdamW: memory of the gradient");
     field("beta2", beta2, "AdamW: memory of the squared gradient");
     field("bias_correction", bias_correction,
@@ -108,16 +113,21 @@ struct TrainConfig {
     field("smoothing", smoothing, "RMSprop: memory of the squared gradient");
     field("momentum", momentum, "RMSprop: memory of the update");
     field("epsilon", epsilon, "keeps the optimiser's division finite");
-    field("clip", clip, "largest norm of the gradient (0: any)");
-    field("clip_value", clip_value, "largest number in a gradient, before its norm (0: any)");
-    field("evaluate_every", evaluate_every, "updates between evaluations (0: only at the end)");
-    field("evaluate_batches", evaluate_batches, "batches of one evaluation");
-    field("patience", patience, "evaluations without a new best that end the training (0: none)");
+    field("clip", clip, "largest norm of the gradient (0: any)", config::at_least(0));
+    field("clip_value", clip_value, "largest number in a gradient, before its norm (0: any)",
+          config::at_least(0));
+    field("evaluate_every", evaluate_every, "updates between evaluations (0: only at the end)",
+          config::at_least(0));
+    field("evaluate_batches", evaluate_batches, "batches of one evaluation", config::at_least(1));
+    field("patience", patience, "evaluations without a new best that end the training (0: none)",
+          config::at_least(0));
     field("stop_loss", stop_loss,
-          "validation loss that is low enough to end the training (0: none)");
-    field("checkpoint_every", checkpoint_every, "updates between checkpoints (0: only at the end)");
-    field("keep_checkpoints", keep_checkpoints, "latest ones kept, besides the best");
-    field("sample_every", sample_every, "updates between samples (0: none)");
+          "validation loss that is low enough to end the training (0: none)", config::at_least(0));
+    field("checkpoint_every", checkpoint_every, "updates between checkpoints (0: only at the end)",
+          config::at_least(0));
+    field("keep_checkpoints", keep_checkpoints, "latest ones kept, besides the best",
+          config::at_least(1));
+    field("sample_every", sample_every, "updates between samples (0: none)", config::at_least(0));
     field("tensorboard", tensorboard,
           "whether metrics.jsonl is also written as TensorBoard's events, in tensorboard/");
     field("csv", csv, "whether it is also written as metrics.csv");

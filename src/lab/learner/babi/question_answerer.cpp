@@ -22,23 +22,13 @@ constexpr double kMostStoryValues = 0x1p60;  // of one tensor: their bytes can b
 }  // namespace
 
 void QuestionAnswererConfig::check() const {
-  check_sizes({{"vocabulary", vocabulary},
-               {"words", words},
-               {"channels", channels},
-               {"slots", slots},
-               {"width", width},
-               {"hidden", hidden}});
+  config::check_demands(*this, "model");
   const double N = static_cast<double>(slots), D = static_cast<double>(width);
   if (N * D * D > kMostStoryValues)
     throw UsageError(
         "model.width is {} and model.slots {}: together too large, the relational memory would "
         "have more than 2^60 values",
         width, slots);
-  for (const auto& [name, value] : {std::pair{"first_words", first_words},
-                                    {"first_positions", first_positions},
-                                    {"position_spread", position_spread}})
-    if (!std::isfinite(value) || value < 0)
-      throw UsageError("model.{} is {}, expected a number from 0 on", name, value);
 }
 
 TwoMemoryOptions QuestionAnswererConfig::cell_options() const {

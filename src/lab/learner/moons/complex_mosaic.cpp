@@ -15,8 +15,7 @@
 namespace tessera {
 
 void ComplexMosaicConfig::check() const {
-  check_sizes({{"inputs", inputs}, {"outputs", outputs}, {"channels", channels}});
-  check_count("heads", heads);
+  config::check_demands(*this, "model");
   for (const auto& [name, width] :
        {std::pair("inputs", inputs), {"outputs", outputs}, {"channels", channels}})
     if (width % 2 != 0)

@@ -30,10 +30,11 @@ struct ComplexMosaicConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("inputs", inputs, "width of the input vectors, two channels for a complex number");
-    field("outputs", outputs, "width of the output vectors, likewise");
-    field("heads", heads, "memories side by side");
-    field("channels", channels, "width of the keys and values of all memories together");
+    field("inputs", inputs, "width of the input vectors, two channels for a complex number",
+          kSizes);
+    field("outputs", outputs, "width of the output vectors, likewise", kSizes);
+    field("heads", heads, "memories side by side", kCounts);
+    field("channels", channels, "width of the keys and values of all memories together", kSizes);
     field("beta", beta, "bandwidth of the smoothing kernel");
     field("start", start,
           "how the matrices begin: as the authors draw them, or ours: a random unitary matrix for "

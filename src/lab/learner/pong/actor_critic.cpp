@@ -3,10 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <cmath>
 #include <vector>
 
-#include "tessera/base/error.h"
 #include "tessera/tensor/check.h"
 
 namespace tessera {
@@ -32,16 +30,6 @@ void check(const Rollout& rollout) {
 }
 
 }  // namespace
-
-void ActorCriticConfig::check(std::string_view where) const {
-  if (rollout < 1) throw UsageError("{}.rollout is {}, expected 1 or more", where, rollout);
-  for (const auto& [name, share] : {std::pair("discount", discount), std::pair("trace", trace)})
-    if (!(share >= 0 && share <= 1))
-      throw UsageError("{}.{} is {}, expected a number from 0 to 1", where, name, share);
-  for (const auto& [name, weight] : {std::pair("entropy", entropy), std::pair("value", value)})
-    if (!(weight >= 0 && std::isfinite(weight)))
-      throw UsageError("{}.{} is {}, expected a number from 0 on", where, name, weight);
-}
 
 at::Tensor discounted_returns(const Rollout& rollout, double discount) {
   at::NoGradGuard no_grad;

@@ -18,15 +18,13 @@ struct ActorCriticConfig {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("rollout", rollout, "steps of each worker between two updates");
-    field("discount", discount, "of a reward one step later (γ)");
-    field("trace", trace, "weight of advantages one step longer (λ)");
-    field("entropy", entropy, "weight of the policy's entropy, which the loss is less by");
-    field("value", value, "weight of the squared error of the values");
+    field("rollout", rollout, "steps of each worker between two updates", config::at_least(1));
+    field("discount", discount, "of a reward one step later (γ)", config::between(0, 1));
+    field("trace", trace, "weight of advantages one step longer (λ)", config::between(0, 1));
+    field("entropy", entropy, "weight of the policy's entropy, which the loss is less by",
+          config::at_least(0));
+    field("value", value, "weight of the squared error of the values", config::at_least(0));
   }
-
-  /// Throws UsageError on values that make no sense. where: prefix for messages.
-  void check(std::string_view where = "actor_critic") const;
 };
 
 /// What W workers did in T steps, and what the network said of it. [T, W] but for the last.

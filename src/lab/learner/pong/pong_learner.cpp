@@ -32,7 +32,7 @@ double mean_reward(const std::vector<PlayedGame>& games) {
 void PongTrainingConfig::check() const {
   environment.check();
   agent.check(environment.size);
-  actor_critic.check();
+  config::check_demands(actor_critic, "actor_critic");
   train.check();
   if (train.device != "cpu")
     throw UsageError("train.device is '{}', expected cpu, where the games are played",
@@ -40,9 +40,6 @@ void PongTrainingConfig::check() const {
   if (train.accumulation != 1)
     throw UsageError("train.accumulation is {}, expected 1: raise train.batch, the workers",
                      train.accumulation);
-  if (train.evaluate_batches < 1)
-    throw UsageError("train.evaluate_batches is {}, expected 1 game or more",
-                     train.evaluate_batches);
 }
 
 PongLearner::PongLearner(const PongTrainingConfig& config)

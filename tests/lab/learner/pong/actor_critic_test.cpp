@@ -135,7 +135,7 @@ TEST(ActorCritic, RefusesPartsThatDoNotFit) {
 
 TEST(ActorCritic, RefusesImpossibleSettings) {
   const auto message = [](const ActorCriticConfig& config) {
-    return message_of<UsageError>([&] { config.check(); });
+    return message_of<UsageError>([&] { config::check_demands(config, "actor_critic"); });
   };
   EXPECT_THAT(message({.rollout = 0}), HasSubstr("actor_critic.rollout is 0"));
   EXPECT_THAT(message({.discount = 1.5}), HasSubstr("actor_critic.discount is 1.5"));
