@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
@@ -24,18 +23,13 @@ RecurrentNetwork::Layout AttentionalLstm::layout_of(const AttentionalLstmConfig&
 
 AttentionalLstm::AttentionalLstm(const AttentionalLstmConfig& config, std::optional<uint64_t> seed,
                                  at::Device device)
-    : RecurrentNetwork(layout_of(config), device),
-      config_(config),
+    : ConfiguredNetwork(config, device),
       lstm_(register_module("lstm", LstmLayer(config.inputs, config.hidden, device))),
       score_(register_module(
           "score", make_linear(config.hidden, config.hidden, /*with_bias=*/false, device))),
       combination_(register_module("combination", make_linear(2 * config.hidden, config.hidden,
                                                               /*with_bias=*/false, device))) {
   if (seed) initialise(*seed);
-}
-
-config::Json AttentionalLstm::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 at::Tensor AttentionalLstm::run(const at::Tensor& x, Parts& state, int64_t first_output) {

@@ -35,27 +35,23 @@ struct AttentionalLstmConfig {
 ///
 /// State: "history" [B, 1 + t, H], which holds h_0 and all later hidden states, and "cell" [B, H].
 /// A whole pass forms the scores of all pairs of steps, [B, T, T].
-class AttentionalLstm : public RecurrentNetwork {
+class AttentionalLstm
+    : public ConfiguredNetwork<AttentionalLstm, AttentionalLstmConfig, RecurrentNetwork> {
  public:
   static constexpr std::string_view kKind = "attentional_lstm";
-  using Config = AttentionalLstmConfig;
 
   /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
   /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit AttentionalLstm(const AttentionalLstmConfig& config, std::optional<uint64_t> seed = 0,
                            at::Device device = at::kCPU);
-
-  std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
+  static Layout layout_of(const AttentionalLstmConfig& config);
 
  protected:
   at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) override;
 
  private:
   enum Part : size_t { kHistory, kCell };  // of the state, in layout_of
-  static Layout layout_of(const AttentionalLstmConfig& config);
 
-  AttentionalLstmConfig config_;
   LstmLayer lstm_;
   torch::nn::Linear score_;        // W_a [H, H]
   torch::nn::Linear combination_;  // W_c [H, 2H]

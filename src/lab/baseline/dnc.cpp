@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "lab/baseline/addressed_memory.h"
 #include "tessera/memory/make_linear.h"
@@ -91,18 +90,13 @@ RecurrentNetwork::Layout Dnc::layout_of(const DncConfig& config) {
 }
 
 Dnc::Dnc(const DncConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : StepwiseNetwork(layout_of(config), device),
-      config_(config),
+    : ConfiguredNetwork(config, device),
       controller_(register_module("controller", LstmLayer(config.inputs, config.controller, device,
                                                           config.read_heads * config.width))),
       interface_(
           register_module("interface", make_linear(config.controller, interface_width(config),
                                                    /*with_bias=*/true, device))) {
   if (seed) initialise(*seed);
-}
-
-config::Json Dnc::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 Dnc::Requests Dnc::requests(const at::Tensor& hidden) {

@@ -38,18 +38,16 @@ struct DncConfig {
 ///
 /// State: "memory" [B, N, W], "usage" and "precedence" [B, N], "links" [B, N, N], "write_weights"
 /// [B, N], "read_weights" [B, R, N], "reads" [B, R, W], "hidden" and "cell" of the controller.
-class Dnc : public StepwiseNetwork {
+class Dnc : public ConfiguredNetwork<Dnc, DncConfig> {
  public:
   static constexpr std::string_view kKind = "dnc";
-  using Config = DncConfig;
 
   /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
   /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit Dnc(const DncConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
+  static Layout layout_of(const DncConfig& config);
 
-  std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
   /// The first memory is uniform in ±1/sqrt(N + W).
   void initialise(uint64_t seed) override;
 
@@ -69,14 +67,12 @@ class Dnc : public StepwiseNetwork {
     kHidden,
     kCell
   };  // of the state, in layout_of
-  static Layout layout_of(const DncConfig& config);
   /// What the controller asks of the memory in one step (the interface vector).
   struct Requests;
   Requests requests(const at::Tensor& hidden);
   void write_memory(const Requests& wanted, Parts& state) const;
   void read_memory(const Requests& wanted, Parts& state) const;
 
-  DncConfig config_;
   LstmLayer controller_;
   torch::nn::Linear interface_;
 };

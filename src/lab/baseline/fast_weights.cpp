@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tessera/memory/make_linear.h"
 #include "tessera/model/initialisation.h"
 #include "tessera/ops/batched_product.h"
@@ -31,18 +29,13 @@ RecurrentNetwork::Layout FastWeights::layout_of(const FastWeightsConfig& config)
 
 FastWeights::FastWeights(const FastWeightsConfig& config, std::optional<uint64_t> seed,
                          at::Device device)
-    : StepwiseNetwork(layout_of(config), device),
-      config_(config),
+    : ConfiguredNetwork(config, device),
       input_(register_module(
           "input", make_linear(config.inputs, config.hidden, /*with_bias=*/true, device))),
       recurrent_(register_module(
           "recurrent", make_linear(config.hidden, config.hidden, /*with_bias=*/false, device))),
       norm_(register_module("norm", Norm(config.hidden, /*with_bias=*/true, device))) {
   if (seed) initialise(*seed);
-}
-
-config::Json FastWeights::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 at::Tensor FastWeights::advance(const at::Tensor& projected, Parts& state) {

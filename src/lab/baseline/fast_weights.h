@@ -40,18 +40,16 @@ struct FastWeightsConfig {
 /// where they have a hidden layer before the output.
 ///
 /// State: "hidden" h [B, H] and "fast_weights" A [B, H, H], which at the start is 0.
-class FastWeights : public StepwiseNetwork {
+class FastWeights : public ConfiguredNetwork<FastWeights, FastWeightsConfig> {
  public:
   static constexpr std::string_view kKind = "fast_weights";
-  using Config = FastWeightsConfig;
 
   /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
   /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit FastWeights(const FastWeightsConfig& config, std::optional<uint64_t> seed = 0,
                        at::Device device = at::kCPU);
+  static Layout layout_of(const FastWeightsConfig& config);
 
-  std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
   /// W is 0.05 times the identity, as in the implementations of others; the paper does not say.
   void initialise(uint64_t seed) override;
 
@@ -61,9 +59,7 @@ class FastWeights : public StepwiseNetwork {
 
  private:
   enum Part : size_t { kHidden, kFastWeights };  // of the state, in layout_of
-  static Layout layout_of(const FastWeightsConfig& config);
 
-  FastWeightsConfig config_;
   torch::nn::Linear input_;      // C
   torch::nn::Linear recurrent_;  // W
   Norm norm_;

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "lab/baseline/addressed_memory.h"
 #include "tessera/memory/make_linear.h"
@@ -46,8 +45,7 @@ RecurrentNetwork::Layout Ntm::layout_of(const NtmConfig& config) {
 }
 
 Ntm::Ntm(const NtmConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : StepwiseNetwork(layout_of(config), device),
-      config_(config),
+    : ConfiguredNetwork(config, device),
       controller_(register_module("controller", LstmLayer(config.inputs, config.controller, device,
                                                           config.heads * config.width))),
       interface_(register_module(
@@ -56,10 +54,6 @@ Ntm::Ntm(const NtmConfig& config, std::optional<uint64_t> seed, at::Device devic
                                        2 * config.heads * config.width,
                                    /*with_bias=*/true, device))) {
   if (seed) initialise(*seed);
-}
-
-config::Json Ntm::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 RecurrentNetwork::Parts Ntm::first_state(int64_t B) const {

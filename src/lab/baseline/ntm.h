@@ -39,18 +39,16 @@ struct NtmConfig {
 /// State: "memory" [B, N, W], "weights" [B, 2R, N] of the R read heads, then of the write heads,
 /// "reads" [B, R, W], "hidden" and "cell" of the controller. In the first one the weights are the
 /// softmax of parameters.
-class Ntm : public StepwiseNetwork {
+class Ntm : public ConfiguredNetwork<Ntm, NtmConfig> {
  public:
   static constexpr std::string_view kKind = "ntm";
-  using Config = NtmConfig;
 
   /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
   /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit Ntm(const NtmConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
+  static Layout layout_of(const NtmConfig& config);
 
-  std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
   /// The first memory is uniform in ±1/sqrt(N + W).
   void initialise(uint64_t seed) override;
 
@@ -61,11 +59,9 @@ class Ntm : public StepwiseNetwork {
 
  private:
   enum Part : size_t { kMemory, kWeights, kReads, kHidden, kCell };  // of the state, in layout_of
-  static Layout layout_of(const NtmConfig& config);
   at::Tensor addressed(const at::Tensor& address, const at::Tensor& memory,
                        const at::Tensor& before) const;
 
-  NtmConfig config_;
   LstmLayer controller_;
   torch::nn::Linear interface_;  // h -> for each head: key, strength, gate, shifts, sharpness;
                                  // for each write head: erase; then for each: add

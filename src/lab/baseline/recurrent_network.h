@@ -3,6 +3,7 @@
 #include <torch/nn/modules/linear.h>
 
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -76,6 +77,22 @@ class StepwiseNetwork : public RecurrentNetwork {
   virtual at::Tensor advance(const at::Tensor& projected, Parts& state) = 0;
 
   at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) override;
+};
+
+/// One of the two with a configuration, of which `Network::layout_of` makes the layout.
+template <typename Network, typename Configuration, typename Recurrence = StepwiseNetwork>
+class ConfiguredNetwork : public Recurrence {
+ public:
+  using Config = Configuration;
+
+  std::string_view kind() const override { return Network::kKind; }
+  config::Json hyper_parameters() const override { return config::to_json(config_); }
+
+ protected:
+  ConfiguredNetwork(const Config& config, at::Device device)
+      : Recurrence(Network::layout_of(config), device), config_(config) {}
+
+  Config config_;
 };
 
 }  // namespace tessera

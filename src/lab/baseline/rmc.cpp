@@ -5,7 +5,6 @@
 #include <torch/nn/modules/activation.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "tessera/base/error.h"
 #include "tessera/memory/make_linear.h"
@@ -42,8 +41,7 @@ int64_t Rmc::gate_width() const {
 }
 
 Rmc::Rmc(const RmcConfig& config, std::optional<uint64_t> seed, at::Device device)
-    : StepwiseNetwork(layout_of(config), device),
-      config_(config),
+    : ConfiguredNetwork(config, device),
       input_(nullptr),
       projection_(nullptr),
       projection_norm_(register_module("projection_norm", Norm(3 * config.width(), true, device))),
@@ -65,10 +63,6 @@ Rmc::Rmc(const RmcConfig& config, std::optional<uint64_t> seed, at::Device devic
   memory_gate_ = register_module("memory_gate", linear(C, 2 * gate_width()));
   input_gate_ = register_module("input_gate", linear(C, 2 * gate_width()));
   if (seed) initialise(*seed);
-}
-
-config::Json Rmc::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 /// The input's query, key and value, then its share of the gates: [T, B, 3C + 2G].

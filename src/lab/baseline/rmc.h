@@ -54,18 +54,16 @@ struct RmcConfig {
 /// identity. The MLP has ReLU between its layers and, as in Sonnet, none after the last.
 ///
 /// State: "memory" [B, N, C].
-class Rmc : public StepwiseNetwork {
+class Rmc : public ConfiguredNetwork<Rmc, RmcConfig> {
  public:
   static constexpr std::string_view kKind = "rmc";
-  using Config = RmcConfig;
 
   /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
   /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit Rmc(const RmcConfig& config, std::optional<uint64_t> seed = 0,
                at::Device device = at::kCPU);
+  static Layout layout_of(const RmcConfig& config);
 
-  std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
   /// The first memory is the identity.
   void initialise(uint64_t seed) override;
 
@@ -74,11 +72,9 @@ class Rmc : public StepwiseNetwork {
   at::Tensor advance(const at::Tensor& projected, Parts& state) override;
 
  private:
-  static Layout layout_of(const RmcConfig& config);
   int64_t gate_width() const;  // of one gate
   at::Tensor attended(const at::Tensor& memory, const at::Tensor& input);
 
-  RmcConfig config_;
   torch::nn::Linear input_;       // W_u
   torch::nn::Linear projection_;  // queries, keys, values
   Norm projection_norm_;          // over all three

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <nlohmann/json.hpp>
-
 #include "tessera/model/initialisation.h"
 
 namespace tessera {
@@ -19,16 +17,12 @@ RecurrentNetwork::Layout VectorLstm::layout_of(const VectorLstmConfig& config) {
 
 VectorLstm::VectorLstm(const VectorLstmConfig& config, std::optional<uint64_t> seed,
                        at::Device device)
-    : RecurrentNetwork(layout_of(config), device), config_(config) {
+    : ConfiguredNetwork(config, device) {
   for (int64_t layer = 0; layer < config.layers; ++layer)
     layers_->push_back(
         LstmLayer(layer == 0 ? config.inputs : config.hidden, config.hidden, device));
   register_module("layers", layers_);
   if (seed) initialise(*seed);
-}
-
-config::Json VectorLstm::hyper_parameters() const {
-  return config::to_json(config_);
 }
 
 at::Tensor VectorLstm::run(const at::Tensor& x, Parts& state, int64_t first_output) {

@@ -28,27 +28,22 @@ struct VectorLstmConfig {
 
 /// LSTM layers over vectors (Hochreiter & Schmidhuber 1997, see lstm_layer.h) and a linear head:
 /// the first baseline of Le et al. 2020. State: "hidden" and "cell" [B, L, H].
-class VectorLstm : public RecurrentNetwork {
+class VectorLstm : public ConfiguredNetwork<VectorLstm, VectorLstmConfig, RecurrentNetwork> {
  public:
   static constexpr std::string_view kKind = "vector_lstm";
-  using Config = VectorLstmConfig;
 
   /// Draws the parameters from `seed`; without one they are left to be loaded. On the meta device
   /// they have sizes and no memory. Throws UsageError on an impossible configuration.
   explicit VectorLstm(const VectorLstmConfig& config, std::optional<uint64_t> seed = 0,
                       at::Device device = at::kCPU);
-
-  std::string_view kind() const override { return kKind; }
-  config::Json hyper_parameters() const override;
+  static Layout layout_of(const VectorLstmConfig& config);
 
  protected:
   at::Tensor run(const at::Tensor& x, Parts& state, int64_t first_output) override;
 
  private:
   enum Part : size_t { kHidden, kCell };  // of the state, in layout_of
-  static Layout layout_of(const VectorLstmConfig& config);
 
-  VectorLstmConfig config_;
   torch::nn::ModuleList layers_;
 };
 
