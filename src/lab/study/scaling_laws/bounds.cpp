@@ -71,19 +71,6 @@ void run_theorem1(StudyContext& context) {
       "error up to logarithms. Where nothing is lost a curve ends.");
 }
 
-}  // namespace
-
-Study theorem1() {
-  return {.id = "scaling-laws/theorem1",
-          .title = "The error between its bounds",
-          .paper = kPaper,
-          .figure = "theorem 1, equation 9",
-          .cost = {.quick = took(1), .standard = about(2)},
-          .run = run_theorem1};
-}
-
-namespace {
-
 void run_proposition4(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 20, .inputs = 100'000});
   const auto outputs = static_cast<int32_t>(settings.outputs);
@@ -136,19 +123,6 @@ void run_proposition4(StudyContext& context) {
       "its dimension binds it. Simulated errors "
       "are averaged over which of the inputs stored alike has which embedding.");
 }
-
-}  // namespace
-
-Study proposition4() {
-  return {.id = "scaling-laws/proposition4",
-          .title = "Few data and a small memory",
-          .paper = kPaper,
-          .figure = "proposition 4",
-          .cost = {.quick = took(3), .standard = about(13)},
-          .run = run_proposition4};
-}
-
-namespace {
 
 /// A law of inputs p(x), x = 1, 2, …, and what (26) says of it.
 struct RankLaw {
@@ -232,6 +206,24 @@ void run_other_laws(StudyContext& context) {
 }
 
 }  // namespace
+
+Study theorem1() {
+  return {.id = "scaling-laws/theorem1",
+          .title = "The error between its bounds",
+          .paper = kPaper,
+          .figure = "theorem 1, equation 9",
+          .cost = {.quick = took(1), .standard = about(2)},
+          .run = run_theorem1};
+}
+
+Study proposition4() {
+  return {.id = "scaling-laws/proposition4",
+          .title = "Few data and a small memory",
+          .paper = kPaper,
+          .figure = "proposition 4",
+          .cost = {.quick = took(3), .standard = about(13)},
+          .run = run_proposition4};
+}
 
 Study other_laws() {
   return {.id = "scaling-laws/equation26",

@@ -125,19 +125,6 @@ void run_interference_drawing(StudyContext& context) {
           {fmt::format("x = {}", x + 1), static_cast<double>(y + 1), kPlane.score(x, y)});
 }
 
-}  // namespace
-
-Study interference_drawing() {
-  return {.id = "scaling-laws/fig2",
-          .title = "How three associations interfere",
-          .paper = kPaper,
-          .figure = "figure 2",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_interference_drawing};
-}
-
-namespace {
-
 /// Errors over what was allowed, plan by plan.
 std::unique_ptr<LineChart> plan_chart(const std::vector<ChartPoint>& predicted,
                                       const std::vector<ChartPoint>& simulated) {
@@ -199,19 +186,6 @@ void run_planner_check(StudyContext& context) {
       "inputs and have most of the error. Where a stored input is hardly ever misread (α = 3) few "
       "runs still hold too few of those errors: their mean is low, and so is its standard error.");
 }
-
-}  // namespace
-
-Study planner_check() {
-  return {.id = "scaling-laws/planner",
-          .title = "The capacity planner beside simulation",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = about(5), .standard = about(35)},
-          .run = run_planner_check};
-}
-
-namespace {
 
 /// P associations of equal weight and probability, of M outputs in turn.
 struct StoredItems {
@@ -302,19 +276,6 @@ void run_error_per_item(StudyContext& context) {
                               "simulation with one standard error; dashed: 3 %.");
 }
 
-}  // namespace
-
-Study error_per_item() {
-  return {.id = "scaling-laws/error-per-item",
-          .title = "The predicted error of a stored association beside simulation",
-          .paper = kPaper,
-          .figure = "not in the paper",
-          .cost = {.quick = took(6), .standard = took(64)},
-          .run = run_error_per_item};
-}
-
-namespace {
-
 /// Errors of argmax and of the likelihood ratio on n stored pairs with independent keys.
 struct DecoderErrors {
   double plain = 0, ratio = 0, predicted = 0;
@@ -396,6 +357,33 @@ void run_decoders(StudyContext& context) {
 }
 
 }  // namespace
+
+Study interference_drawing() {
+  return {.id = "scaling-laws/fig2",
+          .title = "How three associations interfere",
+          .paper = kPaper,
+          .figure = "figure 2",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_interference_drawing};
+}
+
+Study planner_check() {
+  return {.id = "scaling-laws/planner",
+          .title = "The capacity planner beside simulation",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = about(5), .standard = about(35)},
+          .run = run_planner_check};
+}
+
+Study error_per_item() {
+  return {.id = "scaling-laws/error-per-item",
+          .title = "The predicted error of a stored association beside simulation",
+          .paper = kPaper,
+          .figure = "not in the paper",
+          .cost = {.quick = took(6), .standard = took(64)},
+          .run = run_error_per_item};
+}
 
 Study decoders() {
   return {.id = "scaling-laws/decoders",

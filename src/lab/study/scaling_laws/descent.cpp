@@ -143,19 +143,6 @@ void run_descent_and_approximation(StudyContext& context) {
       "uncertain by 0.004.");
 }
 
-}  // namespace
-
-Study descent_and_approximation() {
-  return {.id = "scaling-laws/fig4",
-          .title = "Stochastic gradient descent and its approximation",
-          .paper = kPaper,
-          .figure = "figure 4",
-          .cost = {.quick = took(1), .standard = about(8)},
-          .run = run_descent_and_approximation};
-}
-
-namespace {
-
 void run_batch_descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {});
   const AssociationTask task = task_of(settings);
@@ -180,19 +167,6 @@ void run_batch_descent_and_approximation(StudyContext& context) {
                   "the approximation errs more than descent. Bands: half a standard deviation.",
                   settings.inputs));
 }
-
-}  // namespace
-
-Study batch_descent_and_approximation() {
-  return {.id = "scaling-laws/fig13",
-          .title = "Descent with large batches and its approximation",
-          .paper = kPaper,
-          .figure = "figure 13",
-          .cost = {.quick = took(1), .standard = about(3)},
-          .run = run_batch_descent_and_approximation};
-}
-
-namespace {
 
 void run_approximate_schemes(StudyContext& context) {
   constexpr double kOutputs = 10;
@@ -251,19 +225,6 @@ void run_approximate_schemes(StudyContext& context) {
       "that curve is the one of step size 1.");
 }
 
-}  // namespace
-
-Study approximate_schemes() {
-  return {.id = "scaling-laws/fig5",
-          .title = "Association weights that step sizes lead to",
-          .paper = kPaper,
-          .figure = "figure 5",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_approximate_schemes};
-}
-
-namespace {
-
 /// The answers now, with the association of the update framed.
 std::unique_ptr<HeatMap> update_map(const AssociationTask& task, const ScoreDescent& descent,
                                     const std::string& title, int32_t input) {
@@ -321,35 +282,9 @@ void run_interference_while_learning(StudyContext& context) {
   show_updates(context, {10.0, 0.1}, 4);
 }
 
-}  // namespace
-
-Study interference_while_learning() {
-  return {.id = "scaling-laws/fig6",
-          .title = "How one update overwrites other associations",
-          .paper = kPaper,
-          .figure = "figure 6",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_interference_while_learning};
-}
-
-namespace {
-
 void run_memory_under_large_steps(StudyContext& context) {
   show_updates(context, {10.0}, 16);
 }
-
-}  // namespace
-
-Study memory_under_large_steps() {
-  return {.id = "scaling-laws/fig14",
-          .title = "A memory under large steps",
-          .paper = kPaper,
-          .figure = "figure 14",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_memory_under_large_steps};
-}
-
-namespace {
 
 void run_schedules(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10, .alpha = 1.5});
@@ -415,19 +350,6 @@ void run_schedules(StudyContext& context) {
       "The caption says N = 30 and the published code N = 10: both are run. The averages use γ = "
       "10, then times 0.03 after step 100, as in that code.");
 }
-
-}  // namespace
-
-Study schedules() {
-  return {.id = "scaling-laws/fig7",
-          .title = "Step size schedules",
-          .paper = kPaper,
-          .figure = "figure 7",
-          .cost = {.quick = took(1), .standard = about(3)},
-          .run = run_schedules};
-}
-
-namespace {
 
 struct AdaptiveCase {
   int64_t inputs, dimension, steps;
@@ -511,6 +433,60 @@ void run_adaptive_step(StudyContext& context) {
 }
 
 }  // namespace
+
+Study descent_and_approximation() {
+  return {.id = "scaling-laws/fig4",
+          .title = "Stochastic gradient descent and its approximation",
+          .paper = kPaper,
+          .figure = "figure 4",
+          .cost = {.quick = took(1), .standard = about(8)},
+          .run = run_descent_and_approximation};
+}
+
+Study batch_descent_and_approximation() {
+  return {.id = "scaling-laws/fig13",
+          .title = "Descent with large batches and its approximation",
+          .paper = kPaper,
+          .figure = "figure 13",
+          .cost = {.quick = took(1), .standard = about(3)},
+          .run = run_batch_descent_and_approximation};
+}
+
+Study approximate_schemes() {
+  return {.id = "scaling-laws/fig5",
+          .title = "Association weights that step sizes lead to",
+          .paper = kPaper,
+          .figure = "figure 5",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_approximate_schemes};
+}
+
+Study interference_while_learning() {
+  return {.id = "scaling-laws/fig6",
+          .title = "How one update overwrites other associations",
+          .paper = kPaper,
+          .figure = "figure 6",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_interference_while_learning};
+}
+
+Study memory_under_large_steps() {
+  return {.id = "scaling-laws/fig14",
+          .title = "A memory under large steps",
+          .paper = kPaper,
+          .figure = "figure 14",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_memory_under_large_steps};
+}
+
+Study schedules() {
+  return {.id = "scaling-laws/fig7",
+          .title = "Step size schedules",
+          .paper = kPaper,
+          .figure = "figure 7",
+          .cost = {.quick = took(1), .standard = about(3)},
+          .run = run_schedules};
+}
 
 Study adaptive_step() {
   return {.id = "scaling-laws/adaptive-step",

@@ -169,19 +169,6 @@ void run_lemma1(StudyContext& context) {
                   settings.most));
 }
 
-}  // namespace
-
-Study lemma1() {
-  return {.id = "scaling-laws/lemma1",
-          .title = "How many quasi-orthogonal vectors there are",
-          .paper = kPaper,
-          .figure = "lemma 1",
-          .cost = {.quick = took(1), .standard = about(8)},
-          .run = run_lemma1};
-}
-
-namespace {
-
 void run_rectified_lookup(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10, .inputs = 1000});
   const AssociationTask task = task_of(settings);
@@ -241,19 +228,6 @@ void run_rectified_lookup(StudyContext& context) {
       "rate.");
 }
 
-}  // namespace
-
-Study rectified_lookup() {
-  return {.id = "scaling-laws/equation23",
-          .title = "A rectified lookup beside the linear memory",
-          .paper = kPaper,
-          .figure = "equation 23",
-          .cost = {.quick = took(1), .standard = about(2)},
-          .run = run_rectified_lookup};
-}
-
-namespace {
-
 void run_proposition5(StudyContext& context) {
   const Settings settings =
       settings_of(context, {.runs = 20, .inputs = 8192, .outputs = 2048, .alpha = 1.5});
@@ -299,19 +273,6 @@ void run_proposition5(StudyContext& context) {
                   "outputs, p(y) ~ y^-{:g}; the number stored is the best for each d.",
                   settings.inputs, settings.outputs, settings.alpha));
 }
-
-}  // namespace
-
-Study proposition5() {
-  return {.id = "scaling-laws/proposition5",
-          .title = "What learned input embeddings hold",
-          .paper = kPaper,
-          .figure = "proposition 5",
-          .cost = {.quick = took(9), .standard = about(49)},
-          .run = run_proposition5};
-}
-
-namespace {
 
 constexpr double kOutputExponent = 1;
 
@@ -415,6 +376,33 @@ void run_general_weights(StudyContext& context) {
 }
 
 }  // namespace
+
+Study lemma1() {
+  return {.id = "scaling-laws/lemma1",
+          .title = "How many quasi-orthogonal vectors there are",
+          .paper = kPaper,
+          .figure = "lemma 1",
+          .cost = {.quick = took(1), .standard = about(8)},
+          .run = run_lemma1};
+}
+
+Study rectified_lookup() {
+  return {.id = "scaling-laws/equation23",
+          .title = "A rectified lookup beside the linear memory",
+          .paper = kPaper,
+          .figure = "equation 23",
+          .cost = {.quick = took(1), .standard = about(2)},
+          .run = run_rectified_lookup};
+}
+
+Study proposition5() {
+  return {.id = "scaling-laws/proposition5",
+          .title = "What learned input embeddings hold",
+          .paper = kPaper,
+          .figure = "proposition 5",
+          .cost = {.quick = took(9), .standard = about(49)},
+          .run = run_proposition5};
+}
 
 Study general_weights() {
   return {.id = "scaling-laws/equation3",

@@ -189,19 +189,6 @@ void run_proposition2(StudyContext& context) {
   add_load_chart(context, outputs);
 }
 
-}  // namespace
-
-Study proposition2() {
-  return {.id = "scaling-laws/proposition2",
-          .title = "Exponents without a threshold",
-          .paper = kPaper,
-          .figure = "proposition 2",
-          .cost = {.quick = took(12), .standard = about(97)},
-          .run = run_proposition2};
-}
-
-namespace {
-
 void run_proposition3(StudyContext& context) {
   ExponentSettings paper;
   paper.rhos = {0, 0.25, 0.5, 1};
@@ -264,19 +251,6 @@ void run_proposition3(StudyContext& context) {
       "(14) as printed balances the two terms of the error with an exponent 2ρα + 1; balancing the "
       "terms of (9) gives max(1, 2ρα). Both agree at ρ = 0, which the paper recommends.");
 }
-
-}  // namespace
-
-Study proposition3() {
-  return {.id = "scaling-laws/proposition3",
-          .title = "Exponents with the best threshold",
-          .paper = kPaper,
-          .figure = "proposition 3",
-          .cost = {.quick = took(28), .standard = about(44)},
-          .run = run_proposition3};
-}
-
-namespace {
 
 void run_theorem2(StudyContext& context) {
   ExponentSettings paper;
@@ -342,6 +316,24 @@ void run_theorem2(StudyContext& context) {
 }
 
 }  // namespace
+
+Study proposition2() {
+  return {.id = "scaling-laws/proposition2",
+          .title = "Exponents without a threshold",
+          .paper = kPaper,
+          .figure = "proposition 2",
+          .cost = {.quick = took(12), .standard = about(97)},
+          .run = run_proposition2};
+}
+
+Study proposition3() {
+  return {.id = "scaling-laws/proposition3",
+          .title = "Exponents with the best threshold",
+          .paper = kPaper,
+          .figure = "proposition 3",
+          .cost = {.quick = took(28), .standard = about(44)},
+          .run = run_proposition3};
+}
 
 Study theorem2() {
   return {.id = "scaling-laws/theorem2",

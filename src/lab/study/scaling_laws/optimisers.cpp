@@ -177,19 +177,6 @@ void run_optimisers(StudyContext& context) {
       "SGD, 10 for Adam.");
 }
 
-}  // namespace
-
-Study optimisers() {
-  return {.id = "scaling-laws/fig8",
-          .title = "Step size, batch size, Adam and layer norm",
-          .paper = kPaper,
-          .figure = "figure 8",
-          .cost = {.quick = took(1), .standard = about(20)},
-          .run = run_optimisers};
-}
-
-namespace {
-
 void run_learned_embeddings_error(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 10});
   const AssociationTask task = task_of(settings);
@@ -208,19 +195,6 @@ void run_learned_embeddings_error(StudyContext& context) {
       "The error against M in two dimensions is part of scaling-laws/fig9, with a fresh model for "
       "every run.");
 }
-
-}  // namespace
-
-Study learned_embeddings_error() {
-  return {.id = "scaling-laws/fig12",
-          .title = "Learning W beside learning the embeddings",
-          .paper = kPaper,
-          .figure = "figure 12",
-          .cost = {.quick = took(1), .standard = about(10)},
-          .run = run_learned_embeddings_error};
-}
-
-namespace {
 
 /// e, u and W learned together by Adam in two dimensions.
 AssociativeModel<float> learned_in_the_plane(const AssociationTask& task, double step_size,
@@ -311,19 +285,6 @@ void run_learned_embeddings(StudyContext& context) {
       "in two dimensions.");
 }
 
-}  // namespace
-
-Study learned_embeddings() {
-  return {.id = "scaling-laws/fig9",
-          .title = "Embeddings learned in two dimensions",
-          .paper = kPaper,
-          .figure = "figure 9",
-          .cost = {.quick = took(2), .standard = about(15)},
-          .run = run_learned_embeddings};
-}
-
-namespace {
-
 struct PopulationRule {
   std::string name;
   UpdateRule rule;
@@ -403,19 +364,6 @@ void run_rescaled_gradients(StudyContext& context) {
       "inputs, ten times less. What it calls a variance is a standard deviation.");
 }
 
-}  // namespace
-
-Study rescaled_gradients() {
-  return {.id = "scaling-laws/fig15",
-          .title = "Sign and rescaled gradients",
-          .paper = kPaper,
-          .figure = "figure 15",
-          .cost = {.quick = took(1), .standard = about(3)},
-          .run = run_rescaled_gradients};
-}
-
-namespace {
-
 void run_rescaled_gradient_snapshots(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1, .inputs = 10});
   const AssociationTask task = task_of(settings);
@@ -442,6 +390,42 @@ void run_rescaled_gradient_snapshots(StudyContext& context) {
 }
 
 }  // namespace
+
+Study optimisers() {
+  return {.id = "scaling-laws/fig8",
+          .title = "Step size, batch size, Adam and layer norm",
+          .paper = kPaper,
+          .figure = "figure 8",
+          .cost = {.quick = took(1), .standard = about(20)},
+          .run = run_optimisers};
+}
+
+Study learned_embeddings_error() {
+  return {.id = "scaling-laws/fig12",
+          .title = "Learning W beside learning the embeddings",
+          .paper = kPaper,
+          .figure = "figure 12",
+          .cost = {.quick = took(1), .standard = about(10)},
+          .run = run_learned_embeddings_error};
+}
+
+Study learned_embeddings() {
+  return {.id = "scaling-laws/fig9",
+          .title = "Embeddings learned in two dimensions",
+          .paper = kPaper,
+          .figure = "figure 9",
+          .cost = {.quick = took(2), .standard = about(15)},
+          .run = run_learned_embeddings};
+}
+
+Study rescaled_gradients() {
+  return {.id = "scaling-laws/fig15",
+          .title = "Sign and rescaled gradients",
+          .paper = kPaper,
+          .figure = "figure 15",
+          .cost = {.quick = took(1), .standard = about(3)},
+          .run = run_rescaled_gradients};
+}
 
 Study rescaled_gradient_snapshots() {
   return {.id = "scaling-laws/fig16",

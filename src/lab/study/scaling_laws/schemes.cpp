@@ -119,19 +119,6 @@ void run_finite_data_and_memory(StudyContext& context) {
       "normalised again in every dimension.");
 }
 
-}  // namespace
-
-Study finite_data_and_memory() {
-  return {.id = "scaling-laws/fig1",
-          .title = "Error of a thresholded memory against dimension and data",
-          .paper = kPaper,
-          .figure = "figure 1",
-          .cost = {.quick = took(1), .standard = about(5)},
-          .run = run_finite_data_and_memory};
-}
-
-namespace {
-
 /// Figure 3, left and middle: the error maps of both schemes, and their numbers as points.
 void add_error_maps(StudyContext& context, const Settings& settings, double alpha, Panels& maps,
                     ReferenceTable& reference) {
@@ -258,19 +245,6 @@ void run_schemes(StudyContext& context) {
   reference.finish(context.results());
 }
 
-}  // namespace
-
-Study schemes() {
-  return {.id = "scaling-laws/fig3",
-          .title = "Memory schemes against dimension and data",
-          .paper = kPaper,
-          .figure = "figure 3",
-          .cost = {.quick = took(1), .standard = about(6)},
-          .run = run_schemes};
-}
-
-namespace {
-
 void run_schemes_with_more_inputs(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
   auto dimensions = log_spaced(10, 1000, 20);
@@ -293,19 +267,6 @@ void run_schemes_with_more_inputs(StudyContext& context) {
   }
   reference.finish(context.results());
 }
-
-}  // namespace
-
-Study schemes_with_more_inputs() {
-  return {.id = "scaling-laws/fig10",
-          .title = "Memory schemes with a thousand inputs",
-          .paper = kPaper,
-          .figure = "figure 10",
-          .cost = {.quick = took(1), .standard = about(5)},
-          .run = run_schemes_with_more_inputs};
-}
-
-namespace {
 
 void run_stored_heatmaps(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1});
@@ -344,19 +305,6 @@ void run_stored_heatmaps(StudyContext& context) {
       "inputs as strongly as frequent ones and mixes them up where d is small; q̂₁ stores by "
       "frequency, so the rare ones drown in the noise of the frequent ones.");
 }
-
-}  // namespace
-
-Study stored_heatmaps() {
-  return {.id = "scaling-laws/fig11",
-          .title = "What the schemes answer with",
-          .paper = kPaper,
-          .figure = "figure 11",
-          .cost = {.quick = took(1), .standard = about(1)},
-          .run = run_stored_heatmaps};
-}
-
-namespace {
 
 void run_error_rates(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000000});
@@ -424,6 +372,42 @@ void run_error_rates(StudyContext& context) {
 }
 
 }  // namespace
+
+Study finite_data_and_memory() {
+  return {.id = "scaling-laws/fig1",
+          .title = "Error of a thresholded memory against dimension and data",
+          .paper = kPaper,
+          .figure = "figure 1",
+          .cost = {.quick = took(1), .standard = about(5)},
+          .run = run_finite_data_and_memory};
+}
+
+Study schemes() {
+  return {.id = "scaling-laws/fig3",
+          .title = "Memory schemes against dimension and data",
+          .paper = kPaper,
+          .figure = "figure 3",
+          .cost = {.quick = took(1), .standard = about(6)},
+          .run = run_schemes};
+}
+
+Study schemes_with_more_inputs() {
+  return {.id = "scaling-laws/fig10",
+          .title = "Memory schemes with a thousand inputs",
+          .paper = kPaper,
+          .figure = "figure 10",
+          .cost = {.quick = took(1), .standard = about(5)},
+          .run = run_schemes_with_more_inputs};
+}
+
+Study stored_heatmaps() {
+  return {.id = "scaling-laws/fig11",
+          .title = "What the schemes answer with",
+          .paper = kPaper,
+          .figure = "figure 11",
+          .cost = {.quick = took(1), .standard = about(1)},
+          .run = run_stored_heatmaps};
+}
 
 Study error_rates() {
   return {.id = "scaling-laws/table1",

@@ -142,19 +142,6 @@ void run_convex_hull(StudyContext& context) {
        {10, {{"LSTM", 82.24}, {"ALSTM", 85.22}, {"DNC", 79.47}, {"RMC", 81.23}, {"STM", 91.88}}}});
 }
 
-}  // namespace
-
-Study convex_hull() {
-  return {.id = "stm/convex-hull",
-          .title = "Naming the corners of points' convex hull",
-          .paper = kPaper,
-          .figure = "table 3",
-          .cost = {.quick = took(26), .standard = about(8000)},
-          .run = run_convex_hull};
-}
-
-namespace {
-
 /// A higher rate that falls, and tours of three and four points at first. A two-memory model of
 /// width 32 in place of 64 names 75 % of the points, not 92 %; an LSTM of as many parameters as it
 /// has diverges at this rate, so baselines stay smaller.
@@ -183,19 +170,6 @@ void run_travelling_salesman(StudyContext& context) {
   context.results().add_difference(
       "A tour has one direction here; the published tours go in either, which no model can know.");
 }
-
-}  // namespace
-
-Study travelling_salesman() {
-  return {.id = "stm/travelling-salesman",
-          .title = "Naming points in the order of their shortest tour",
-          .paper = kPaper,
-          .figure = "table 3",
-          .cost = {.quick = took(25), .standard = about(7000)},
-          .run = run_travelling_salesman};
-}
-
-namespace {
 
 /// Graphs of three nodes at first, models of some 390,000 parameters, and a rate that falls. Where
 /// the factors alpha begin at 0, 0.5 and 0.5, shortest paths are learned more slowly; at a constant
@@ -230,19 +204,6 @@ void run_shortest_path(StudyContext& context) {
   add_graph_difference(context, settings);
 }
 
-}  // namespace
-
-Study shortest_path() {
-  return {.id = "stm/shortest-path",
-          .title = "Naming the nodes of the shortest path",
-          .paper = kPaper,
-          .figure = "table 3, figure 6",
-          .cost = {.quick = took(130), .standard = about(10'000)},
-          .run = run_shortest_path};
-}
-
-namespace {
-
 void run_spanning_tree(StudyContext& context) {
   using task::GraphConfig;
   const auto settings = context.settings(quick_combinatorial(small_graphs()), growing_graphs(5e-3),
@@ -255,6 +216,33 @@ void run_spanning_tree(StudyContext& context) {
 }
 
 }  // namespace
+
+Study convex_hull() {
+  return {.id = "stm/convex-hull",
+          .title = "Naming the corners of points' convex hull",
+          .paper = kPaper,
+          .figure = "table 3",
+          .cost = {.quick = took(26), .standard = about(8000)},
+          .run = run_convex_hull};
+}
+
+Study travelling_salesman() {
+  return {.id = "stm/travelling-salesman",
+          .title = "Naming points in the order of their shortest tour",
+          .paper = kPaper,
+          .figure = "table 3",
+          .cost = {.quick = took(25), .standard = about(7000)},
+          .run = run_travelling_salesman};
+}
+
+Study shortest_path() {
+  return {.id = "stm/shortest-path",
+          .title = "Naming the nodes of the shortest path",
+          .paper = kPaper,
+          .figure = "table 3, figure 6",
+          .cost = {.quick = took(130), .standard = about(10'000)},
+          .run = run_shortest_path};
+}
 
 Study spanning_tree() {
   return {.id = "stm/spanning-tree",

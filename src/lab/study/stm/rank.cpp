@@ -11,6 +11,15 @@
 #include "tessera/tensor/check.h"
 
 namespace tessera::stm_study {
+
+double numerical_rank(const at::Tensor& matrix) {
+  check_shape(matrix, {-1, -1}, "numerical_rank: matrix");
+  const at::Tensor wide = matrix.size(0) > matrix.size(1) ? matrix.t() : matrix;
+  const at::Tensor gram = at::matmul(wide, wide.t()).to(at::kDouble);
+  const double largest = gram.numel() > 0 ? at::linalg_eigvalsh(gram).max().item<double>() : 0;
+  return largest > 0 ? gram.diagonal().sum().item<double>() / largest : 0;
+}
+
 namespace {
 
 /// One row of table 8.
@@ -114,18 +123,6 @@ Ranks trained_ranks(StudyContext& context, const RankSettings& settings, const R
   ranks.before = numerical_rank(weight.detach());
   return ranks;
 }
-
-}  // namespace
-
-double numerical_rank(const at::Tensor& matrix) {
-  check_shape(matrix, {-1, -1}, "numerical_rank: matrix");
-  const at::Tensor wide = matrix.size(0) > matrix.size(1) ? matrix.t() : matrix;
-  const at::Tensor gram = at::matmul(wide, wide.t()).to(at::kDouble);
-  const double largest = gram.numel() > 0 ? at::linalg_eigvalsh(gram).max().item<double>() : 0;
-  return largest > 0 ? gram.diagonal().sum().item<double>() / largest : 0;
-}
-
-namespace {
 
 void run_rank(StudyContext& context) {
   const RankSettings settings =

@@ -71,19 +71,6 @@ void run_copy(StudyContext& context) {
                   settings.task.min_length, settings.task.max_length, settings.task.bits));
 }
 
-}  // namespace
-
-Study copy() {
-  return {.id = "stm/copy",
-          .title = "Repeating random vectors",
-          .paper = kPaper,
-          .figure = "figure 2",
-          .cost = {.quick = took(75), .standard = about(10'000)},
-          .run = run_copy};
-}
-
-namespace {
-
 void run_priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   const auto settings = context.settings(
@@ -98,19 +85,6 @@ void run_priority_sort(StudyContext& context) {
           "The {} highest of {} vectors of {} bits; the paper has the 16 highest of 20 of 32 bits.",
           settings.task.answers, settings.task.vectors, settings.task.bits));
 }
-
-}  // namespace
-
-Study priority_sort() {
-  return {.id = "stm/priority-sort",
-          .title = "Returning random vectors by priority",
-          .paper = kPaper,
-          .figure = "figure 2",
-          .cost = {.quick = took(61), .standard = about(12'000)},
-          .run = run_priority_sort};
-}
-
-namespace {
 
 void run_relational_recall(StudyContext& context) {
   using task::RelationalRecallConfig;
@@ -128,6 +102,24 @@ void run_relational_recall(StudyContext& context) {
 }
 
 }  // namespace
+
+Study copy() {
+  return {.id = "stm/copy",
+          .title = "Repeating random vectors",
+          .paper = kPaper,
+          .figure = "figure 2",
+          .cost = {.quick = took(75), .standard = about(10'000)},
+          .run = run_copy};
+}
+
+Study priority_sort() {
+  return {.id = "stm/priority-sort",
+          .title = "Returning random vectors by priority",
+          .paper = kPaper,
+          .figure = "figure 2",
+          .cost = {.quick = took(61), .standard = about(12'000)},
+          .run = run_priority_sort};
+}
 
 Study relational_recall() {
   return {.id = "stm/relational-recall",
