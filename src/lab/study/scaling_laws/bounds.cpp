@@ -92,15 +92,14 @@ void run_proposition4(StudyContext& context) {
         rate{fmt::format("(15) at d = {}", d), {}, SeriesStyle::kReference, curve.name};
     for (const int64_t T : samples) {
       const auto plan = best_memory(law, outputs, d, static_cast<double>(T));
-      const Spread simulated =
-          measured(context, fmt::format("T = {}, d = {}", T, d), settings.runs, [&](int64_t run) {
-            RandomStream random(run_seed(context, run), kSampleStream);
+      const Spread simulated = measured_number(
+          context, fmt::format("T = {}, d = {}", T, d), settings.runs, [&](uint64_t seed) {
+            RandomStream random(seed, kSampleStream);
             const auto counts = sample_counts(task.law, T, random);
             const auto weights =
                 scheme_weights({.rho = 0, .stored = plan.stored}, std::span(counts));
-            return std::vector<double>{marginal_error(with_shared_mass(task, weights), weights, d,
-                                                      run_seed(context, run))};
-          }).front();
+            return marginal_error(with_shared_mass(task, weights), weights, d, seed);
+          });
       const double expected_rate = finite_data_rate(settings.alpha, d, static_cast<double>(T));
       table.add_row(
           {T, d, plan.stored, Cell::significant(plan.error, 3),
@@ -170,18 +169,15 @@ void run_other_laws(StudyContext& context) {
   auto chart = std::make_unique<LineChart>("Error of an infinite memory", Axis{"T", Scale::kLog},
                                            Axis{"error", Scale::kLog});
   for (const RankLaw& one : laws) {
-    const auto errors = measured(context, one.name, settings.runs, [&](int64_t run) {
-      std::vector<double> unseen;
-      for (const int64_t count : samples) {
-        RandomStream random(run_seed(context, run), kSampleStream);
-        const auto counts = sample_counts(one.law, count, random);
-        double mass = 0;
-        for (size_t x = counts.size(); x-- > 0;)
-          if (counts[x] == 0) mass += one.law[x];
-        unseen.push_back(mass);
-      }
-      return unseen;
-    });
+    const auto unseen = [&](int64_t count, uint64_t seed) {
+      RandomStream random(seed, kSampleStream);
+      const auto counts = sample_counts(one.law, count, random);
+      double mass = 0;
+      for (size_t x = counts.size(); x-- > 0;)
+        if (counts[x] == 0) mass += one.law[x];
+      return mass;
+    };
+    const auto errors = measured_each(context, one.name, settings.runs, samples, unseen);
     Series rate{one.formula, {}, SeriesStyle::kReference, one.name}, curve{one.name, {}};
     for (size_t k = 0; k < T.size(); ++k) {
       table.add_row({one.name, samples[k], Cell::significant(one.rate(T[k]), 3),

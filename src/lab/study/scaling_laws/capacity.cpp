@@ -327,9 +327,8 @@ void run_decoders(StudyContext& context) {
   Progress progress(context.progress(), "Decoders", 5);
   for (size_t k = 0; k < std::size(sizes) && sizes[k] <= settings.inputs; ++k) {
     const auto spreads =
-        measured(context, fmt::format("n = {}", sizes[k]), settings.runs, [&](int64_t run) {
-          const auto errors =
-              decode_all(settings.outputs, sizes[k], d, settings.alpha, run_seed(context, run));
+        measured(context, fmt::format("n = {}", sizes[k]), settings.runs, [&](uint64_t seed) {
+          const auto errors = decode_all(settings.outputs, sizes[k], d, settings.alpha, seed);
           return std::vector<double>{errors.plain, errors.ratio, errors.predicted};
         });
     const auto expected_error = [&](int decoder) {

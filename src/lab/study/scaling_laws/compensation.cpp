@@ -73,9 +73,8 @@ void run_compensation(StudyContext& context) {
               {"d", names[0], names[1], names[2], "standard error"});
   int64_t done = 0;
   for (const int64_t d : dimensions) {
-    const auto of_dimension =
-        measured(context, fmt::format("d = {}", d), settings.runs,
-                 [&](int64_t run) { return errors_of_run(task, d, run_seed(context, run)); });
+    const auto of_dimension = measured(context, fmt::format("d = {}", d), settings.runs,
+                                       [&](uint64_t seed) { return errors_of_run(task, d, seed); });
     std::vector<Cell> row = {d};
     for (size_t kind = 0; kind < names.size(); ++kind) {
       errors[kind].push_back(of_dimension[kind]);

@@ -48,7 +48,7 @@ struct DescentCase {
 };
 
 /// Errors of descent at some times, then of its approximation at the same times.
-using DescentRun = std::function<std::vector<double>(const DescentCase&, int64_t run)>;
+using DescentRun = std::function<std::vector<double>(const DescentCase&, uint64_t seed)>;
 
 /// The errors of one run. step: takes one step; weights: q of the approximation after it.
 std::vector<double> descent_errors(const AssociationTask& task, SampledDescent& sampled,
@@ -85,8 +85,8 @@ void compare_descent(StudyContext& context, const Settings& settings,
   for (const DescentCase& c : cases) {
     const std::string descent = c.name() + ", descent",
                       approximation = c.name() + ", approximation";
-    const auto errors = measured(context, c.name(), settings.runs, [&](int64_t run) {
-      auto numbers = run_of(c, run);
+    const auto errors = measured(context, c.name(), settings.runs, [&](uint64_t seed) {
+      auto numbers = run_of(c, seed);
       for (const double last : {numbers[half - 1], numbers[2 * half - 1]})
         numbers.push_back(last > kLarge ? 1 : 0);
       return numbers;
@@ -112,8 +112,8 @@ void run_descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1000});
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(10, 1000, 13);
-  const auto run_of = [&](const DescentCase& c, int64_t run) {
-    SampledDescent sampled(task, c.dimension, run_seed(context, run));
+  const auto run_of = [&](const DescentCase& c, uint64_t seed) {
+    SampledDescent sampled(task, c.dimension, seed);
     std::vector<int64_t> counts(task.law.size(), 0);
     const auto step = [&] {
       const int32_t input = sampled.draw();
@@ -147,8 +147,8 @@ void run_batch_descent_and_approximation(StudyContext& context) {
   const Settings settings = settings_of(context, {});
   const AssociationTask task = task_of(settings);
   const auto times = log_spaced(1, 100, 13);
-  const auto run_of = [&](const DescentCase& c, int64_t run) {
-    SampledDescent sampled(task, c.dimension, run_seed(context, run));
+  const auto run_of = [&](const DescentCase& c, uint64_t seed) {
+    SampledDescent sampled(task, c.dimension, seed);
     std::vector<float> weights(task.law.size(), 0.0f);
     std::vector<int32_t> draws(1000);
     const auto step = [&] {
@@ -290,8 +290,9 @@ void run_schedules(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 10, .alpha = 1.5});
   constexpr int64_t kDimension = 5, kSteps = 1000;
   const auto times = log_spaced(1, kSteps, 25);
-  const auto path_of = [&](const AssociationTask& task, const StepSchedule& schedule, int64_t run) {
-    SampledDescent sampled(task, kDimension, run_seed(context, run));
+  const auto path_of = [&](const AssociationTask& task, const StepSchedule& schedule,
+                           uint64_t seed) {
+    SampledDescent sampled(task, kDimension, seed);
     std::vector<double> path;
     for (int64_t t = 1; t <= kSteps; ++t) {
       sampled.descent().step(sampled.draw(), schedule(t - 1));
@@ -326,8 +327,8 @@ void run_schedules(StudyContext& context) {
       const Curve& curve = curves[k];
       const std::string name =
           fmt::format("{}N = {}, {}", is_one ? "one run, " : "", inputs, curve.name);
-      const auto errors = measured(context, name, runs,
-                                   [&](int64_t run) { return path_of(task, curve.schedule, run); });
+      const auto errors = measured(
+          context, name, runs, [&](uint64_t seed) { return path_of(task, curve.schedule, seed); });
       add_curve(context.results(), name, as_doubles(times), errors);
       series.push_back({name, curve.name});
       if (k < expected.size()) reference.add(name + ", T = 1000", expected[k], errors.back());
@@ -368,17 +369,17 @@ std::vector<Spread> errors_by_step_size(StudyContext& context, const Settings& s
   const auto final_error = [&](const std::string& name, const StepSchedule& schedule,
                                std::optional<double> kappa = {}) {
     const std::string part = fmt::format("N = {}, d = {}, {}", c.inputs, c.dimension, name);
-    const auto error_of = [&](int64_t run) {
-      SampledDescent sampled(task, c.dimension, run_seed(context, run));
+    const auto error_of = [&](uint64_t seed) {
+      SampledDescent sampled(task, c.dimension, seed);
       LoadAdaptiveStep adaptive(0.1, 10, kappa.value_or(1));
       for (int64_t t = 0; t < c.steps; ++t) {
         const int32_t input = sampled.draw();
         sampled.descent().step(input,
                                kappa ? adaptive.next(sampled.descent(), input) : schedule(t));
       }
-      return std::vector<double>{sampled.descent().error()};
+      return sampled.descent().error();
     };
-    return measured(context, part, settings.runs, error_of).front();
+    return measured_number(context, part, settings.runs, error_of);
   };
   Spread best{.mean = 2};
   for (const double constant : {0.1, 0.3, 1.0, 3.0, 10.0}) {

@@ -68,10 +68,9 @@ std::vector<Spread> best_linear_errors(StudyContext& context, const Settings& se
         best_memory(law, settings.outputs, dimension, std::numeric_limits<double>::infinity());
     const std::vector<SimulatedMemory> memory = {
         {scheme_weights({.rho = 0, .stored = plan.stored}, task.law), {dimension}}};
-    errors.push_back(
-        measured(context, fmt::format("W, d = {}", dimension), settings.runs, [&](int64_t run) {
-          return population_errors(task, memory, run_seed(context, run))[0];
-        }).front());
+    errors.push_back(measured_number(
+        context, fmt::format("W, d = {}", dimension), settings.runs,
+        [&](uint64_t seed) { return population_errors(task, memory, seed)[0][0]; }));
   }
   return errors;
 }
@@ -87,13 +86,10 @@ Spread least(const std::vector<Spread>& errors, size_t& place) {
 /// Errors where the inputs of an output share their embedding, by how many outputs are stored.
 std::vector<Spread> learned_errors(StudyContext& context, int64_t runs, const AssociationTask& task,
                                    const std::vector<int64_t>& counts, int64_t d) {
-  return measured(context, fmt::format("learned, d = {}", d), runs, [&](int64_t run) {
-    std::vector<double> errors;
-    for (const int64_t stored : counts)
-      errors.push_back(
-          merged_embeddings_error(task, static_cast<int32_t>(stored), d, run_seed(context, run)));
-    return errors;
-  });
+  return measured_each(
+      context, fmt::format("learned, d = {}", d), runs, counts, [&](int64_t stored, uint64_t seed) {
+        return merged_embeddings_error(task, static_cast<int32_t>(stored), d, seed);
+      });
 }
 
 /// Errors of W with random embeddings that stores all inputs of so many outputs.
@@ -104,12 +100,8 @@ std::vector<Spread> random_errors(StudyContext& context, int64_t runs, const Ass
     const int64_t stored = outputs * task.inputs() / task.outputs;
     memories.push_back({scheme_weights({.rho = 0, .stored = stored}, task.law), {d}});
   }
-  return measured(context, fmt::format("random, d = {}", d), runs, [&](int64_t run) {
-    std::vector<double> errors;
-    for (const auto& of_memory : population_errors(task, memories, run_seed(context, run)))
-      errors.push_back(of_memory.front());
-    return errors;
-  });
+  return measured(context, fmt::format("random, d = {}", d), runs,
+                  [&](uint64_t seed) { return flat(population_errors(task, memories, seed)); });
 }
 
 void run_lemma1(StudyContext& context) {
@@ -137,16 +129,15 @@ void run_lemma1(StudyContext& context) {
     for (const int64_t dimension : dimensions) {
       const double count = quasi_orthogonal_count(dimension, eta);
       if (2 * count > static_cast<double>(settings.most)) break;  // more than are drawn
-      const auto spread = measured(
+      const auto spread = measured_number(
           context, fmt::format("η = {:g}, d = {}", eta, dimension), settings.runs,
-          [&](int64_t run) {
-            const auto u = random_directions(settings.most, dimension, run_seed(context, run));
-            return std::vector<double>{
-                static_cast<double>(first_close_pair(u, settings.most, dimension, eta))};
+          [&](uint64_t seed) {
+            const auto u = random_directions(settings.most, dimension, seed);
+            return static_cast<double>(first_close_pair(u, settings.most, dimension, eta));
           });
       const auto at = static_cast<double>(dimension);
       d.push_back(at);
-      found.push_back(spread.front());
+      found.push_back(spread);
       guaranteed.points.push_back({at, count});
       table.add_row({Cell(eta), dimension, Cell::significant(count, 3),
                      Cell::significant(found.back().mean, 3),
@@ -183,13 +174,10 @@ void run_rectified_lookup(StudyContext& context) {
   std::vector<Series> rates;
   for (const double eta : {0.0, 0.3, 0.5}) {
     const auto errors =
-        measured(context, fmt::format("η = {:g}", eta), settings.runs, [&](int64_t run) {
-          std::vector<double> of_run;
-          for (const int64_t dimension : dimensions)
-            of_run.push_back(rectified_lookup_error(task, settings.inputs, dimension, eta,
-                                                    run_seed(context, run)));
-          return of_run;
-        });
+        measured_each(context, fmt::format("η = {:g}", eta), settings.runs, dimensions,
+                      [&](int64_t dimension, uint64_t seed) {
+                        return rectified_lookup_error(task, settings.inputs, dimension, eta, seed);
+                      });
     names.push_back(fmt::format("(23), η = {:g}", eta));
     add_curve(context.results(), names.back(), d, errors);
     if (eta > 0) {
@@ -292,11 +280,8 @@ std::vector<Spread> least_errors(StudyContext& context, const std::string& part,
                                  const std::vector<int64_t>& dimensions) {
   std::vector<SimulatedMemory> memories;
   for (const auto& weights : candidates) memories.push_back({weights, dimensions});
-  const auto errors = measured(context, part, runs, [&](int64_t run) {
-    std::vector<double> all;
-    for (const auto& of_memory : population_errors(task, memories, run_seed(context, run)))
-      all.insert(all.end(), of_memory.begin(), of_memory.end());
-    return all;
+  const auto errors = measured(context, part, runs, [&](uint64_t seed) {
+    return flat(population_errors(task, memories, seed));
   });
   std::vector<Spread> least(errors.begin(), errors.begin() + std::ssize(dimensions));
   for (size_t k = 0; k < errors.size(); ++k) {
@@ -321,11 +306,8 @@ void run_general_weights(StudyContext& context) {
     }
   }
   const auto error_of = [&](OutputWeights weights, const std::string& name) {
-    return measured(context, name, settings.runs, [&](int64_t run) {
-      std::vector<double> errors;
-      for (const int64_t dimension : dimensions)
-        errors.push_back(general_weights_error(task, weights, dimension, run_seed(context, run)));
-      return errors;
+    return measured_each(context, name, settings.runs, dimensions, [&](int64_t d, uint64_t seed) {
+      return general_weights_error(task, weights, d, seed);
     });
   };
   struct Curve {

@@ -123,11 +123,9 @@ void add_training(StudyContext& context, const AssociationTask& task, int64_t ru
   if (context.size() == StudySize::kQuick) dimensions.resize(dimensions.size() - 2);
   std::vector<Spread> spreads;
   for (const int64_t d : dimensions) {
-    const auto error =
-        measured(context, fmt::format("{}, d = {}", how.name, d), runs, [&](int64_t run) {
-          return std::vector<double>{trained_error(task, how, d, run_seed(context, run))};
-        });
-    spreads.push_back(error.front());
+    spreads.push_back(
+        measured_number(context, fmt::format("{}, d = {}", how.name, d), runs,
+                        [&](uint64_t seed) { return trained_error(task, how, d, seed); }));
     progress.update(++done);
   }
   add_curve(context.results(), std::string(how.name), as_doubles(dimensions), spreads, 0.5,
@@ -263,12 +261,11 @@ void run_learned_embeddings(StudyContext& context) {
   for (const int32_t outputs : {5, 10, 20, 30, 50}) {
     const AssociationTask task = zipf_task(settings.inputs, outputs, settings.alpha);
     M.push_back(outputs);
-    const auto error =
-        measured(context, fmt::format("M = {}", outputs), settings.runs, [&](int64_t run) {
-          const auto model = learned_in_the_plane(task, 0.1, 1000, run_seed(context, run));
-          return std::vector<double>{population_error_of_scores(task, model_scores(task, model))};
-        });
-    errors.push_back(error.front());
+    errors.push_back(
+        measured_number(context, fmt::format("M = {}", outputs), settings.runs, [&](uint64_t seed) {
+          const auto model = learned_in_the_plane(task, 0.1, 1000, seed);
+          return population_error_of_scores(task, model_scores(task, model));
+        }));
     progress.update(++done);
   }
   add_curve(results, "γ = 0.1, 1000 steps", M, errors);
@@ -318,9 +315,8 @@ void run_rescaled_gradients(StudyContext& context) {
   std::vector<ShownSeries> deviation_names;
   for (size_t k = 0; k < population_rules().size(); ++k) {
     const PopulationRule& how = population_rules()[k];
-    const auto curves = measured(context, how.name, settings.runs, [&](int64_t run) {
-      auto model =
-          random_model(task, kPopulationDimension, OutputScale::kUnit, run_seed(context, run));
+    const auto curves = measured(context, how.name, settings.runs, [&](uint64_t seed) {
+      auto model = random_model(task, kPopulationDimension, OutputScale::kUnit, seed);
       std::vector<double> errors, deviations;
       for (int64_t t = 0; t < kEpochs; ++t) {
         deviations.push_back(entry_deviation(model_gradient(task, model, population, {}).memory));

@@ -34,13 +34,6 @@ void add_thresholded(const Counts& counts, const std::vector<int64_t>& dimension
         {scheme_weights({.rho = 0, .stored = eighth(d, inputs)}, std::span(counts)), {d}});
 }
 
-/// Errors in the order of memories and dimensions.
-std::vector<double> flat(const std::vector<std::vector<double>>& errors) {
-  std::vector<double> all;
-  for (const auto& of_memory : errors) all.insert(all.end(), of_memory.begin(), of_memory.end());
-  return all;
-}
-
 /// Counts at growing numbers of samples of one draw: [T][N].
 std::vector<std::vector<int64_t>> nested_counts(const AssociationTask& task,
                                                 const std::vector<int64_t>& samples,
@@ -60,8 +53,7 @@ std::vector<std::vector<int64_t>> nested_counts(const AssociationTask& task,
 
 void run_finite_data_and_memory(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 100, .inputs = 1000});
-  const AssociationTask task =
-      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const AssociationTask task = task_of(settings);
   const std::vector<int64_t> samples = {10, 30, 100, 300, 1000, 3000, 10000};
   const auto& dimensions = usual_dimensions();
   Progress progress(context.progress(), "Figure 1", static_cast<int64_t>(samples.size()));
@@ -70,8 +62,7 @@ void run_finite_data_and_memory(StudyContext& context) {
   std::vector<std::vector<Spread>> errors;
   for (size_t t = 0; t < samples.size(); ++t) {
     const std::string part = fmt::format("T = {}", samples[t]);
-    errors.push_back(measured(context, part, settings.runs, [&](int64_t run) {
-      const uint64_t seed = run_seed(context, run);
+    errors.push_back(measured(context, part, settings.runs, [&](uint64_t seed) {
       std::vector<SimulatedMemory> memories;
       add_thresholded(nested_counts(task, samples, seed)[t], dimensions, memories);
       return flat(population_errors(task, memories, seed));
@@ -127,8 +118,7 @@ void add_error_maps(StudyContext& context, const Settings& settings, double alph
   const AssociationTask task =
       zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), alpha);
   const std::string part = fmt::format("maps, α = {:g}", alpha);
-  const auto errors = measured(context, part, settings.runs, [&](int64_t run) {
-    const uint64_t seed = run_seed(context, run);
+  const auto errors = measured(context, part, settings.runs, [&](uint64_t seed) {
     std::vector<SimulatedMemory> memories;
     for (const auto& counts : nested_counts(task, samples, seed))
       for (const double rho : {0.0, 1.0})
@@ -185,13 +175,12 @@ struct SchemeCurves {
 
 SchemeCurves infinite_data_curves(StudyContext& context, const Settings& settings,
                                   const std::vector<int64_t>& dimensions) {
-  const AssociationTask task =
-      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
-  const auto errors = measured(context, "curves", settings.runs, [&](int64_t run) {
+  const AssociationTask task = task_of(settings);
+  const auto errors = measured(context, "curves", settings.runs, [&](uint64_t seed) {
     std::vector<SimulatedMemory> memories = {{scheme_weights({.rho = 0}, task.law), dimensions},
                                              {scheme_weights({.rho = 1}, task.law), dimensions}};
     add_thresholded(task.law, dimensions, memories);
-    return flat(population_errors(task, memories, run_seed(context, run)));
+    return flat(population_errors(task, memories, seed));
   });
   const auto D = static_cast<int64_t>(dimensions.size());
   return {{errors.begin(), errors.begin() + D},
@@ -270,8 +259,7 @@ void run_schemes_with_more_inputs(StudyContext& context) {
 
 void run_stored_heatmaps(StudyContext& context) {
   const Settings settings = settings_of(context, {.runs = 1, .inputs = 10, .alpha = 1});
-  const AssociationTask task =
-      zipf_task(settings.inputs, static_cast<int32_t>(settings.outputs), settings.alpha);
+  const AssociationTask task = task_of(settings);
   const auto counts = nested_counts(task, {1000}, run_seed(context, 0)).front();
   auto panels = std::make_unique<Panels>("What the schemes answer with");
   for (const int64_t d : {10, 50}) {

@@ -42,7 +42,8 @@ std::vector<Spread> measured(StudyContext& context, const std::string& part, int
                              const RunNumbers& numbers) {
   // Mean and deviation of each number, one after the other.
   const auto kept = context.part(part, [&] {
-    const auto of_runs = theory::parallel_runs(runs, numbers);
+    const auto of_runs =
+        theory::parallel_runs(runs, [&](int64_t run) { return numbers(run_seed(context, run)); });
     std::vector<double> spreads;
     for (size_t k = 0; k < of_runs.at(0).size(); ++k) {
       std::vector<double> column;
@@ -57,16 +58,35 @@ std::vector<Spread> measured(StudyContext& context, const std::string& part, int
   return spreads;
 }
 
+Spread measured_number(StudyContext& context, const std::string& part, int64_t runs,
+                       const std::function<double(uint64_t seed)>& number) {
+  return measured(context, part, runs, [&](uint64_t seed) { return std::vector{number(seed)}; })
+      .front();
+}
+
+std::vector<Spread> measured_each(
+    StudyContext& context, const std::string& part, int64_t runs, std::span<const int64_t> values,
+    const std::function<double(int64_t value, uint64_t seed)>& number) {
+  return measured(context, part, runs, [&](uint64_t seed) {
+    std::vector<double> numbers;
+    for (const int64_t value : values) numbers.push_back(number(value, seed));
+    return numbers;
+  });
+}
+
+std::vector<double> flat(const std::vector<std::vector<double>>& errors) {
+  std::vector<double> all;
+  for (const auto& of_memory : errors) all.insert(all.end(), of_memory.begin(), of_memory.end());
+  return all;
+}
+
 std::vector<Spread> simulated_errors(StudyContext& context, const std::string& part, int64_t runs,
                                      const theory::AssociationTask& task,
                                      const theory::MemoryScheme& scheme,
                                      const std::vector<int64_t>& dimensions) {
   const auto weights = theory::scheme_weights(scheme, task.law);
-  return measured(context, part, runs, [&](int64_t run) {
-    std::vector<double> errors;
-    for (const int64_t d : dimensions)
-      errors.push_back(theory::marginal_error(task, weights, d, run_seed(context, run)));
-    return errors;
+  return measured_each(context, part, runs, dimensions, [&](int64_t d, uint64_t seed) {
+    return theory::marginal_error(task, weights, d, seed);
   });
 }
 

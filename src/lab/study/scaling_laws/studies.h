@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,8 +50,8 @@ constexpr uint64_t kSampleStream = 2;
 /// Seed of one run of the study: tessera::run_seed.
 uint64_t run_seed(const StudyContext& context, int64_t run);
 
-/// Numbers of one run.
-using RunNumbers = std::function<std::vector<double>(int64_t run)>;
+/// Numbers of one run, from its seed.
+using RunNumbers = std::function<std::vector<double>(uint64_t seed)>;
 
 /// A mean that is measured by itself, as a part of the study that is kept.
 Spread measured_once(StudyContext& context, const std::string& part,
@@ -59,6 +60,18 @@ Spread measured_once(StudyContext& context, const std::string& part,
 /// Each number of `numbers` over the runs, as a part of the study that is kept.
 std::vector<Spread> measured(StudyContext& context, const std::string& part, int64_t runs,
                              const RunNumbers& numbers);
+
+/// One number over the runs, likewise.
+Spread measured_number(StudyContext& context, const std::string& part, int64_t runs,
+                       const std::function<double(uint64_t seed)>& number);
+
+/// The number of each value, a dimension for example, over the runs, likewise.
+std::vector<Spread> measured_each(
+    StudyContext& context, const std::string& part, int64_t runs, std::span<const int64_t> values,
+    const std::function<double(int64_t value, uint64_t seed)>& number);
+
+/// Errors in the order of memories and dimensions.
+std::vector<double> flat(const std::vector<std::vector<double>>& errors);
 
 /// Simulated errors of a memory in each dimension, each input with the exact law of its scores
 /// (theory::marginal_error), as a part of the study that is kept.
