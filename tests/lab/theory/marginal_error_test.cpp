@@ -4,10 +4,10 @@
 #include <omp.h>
 
 #include "tessera/base/error.h"
+#include "tessera/base/statistics.h"
 #include "tessera/plan/error_predictor.h"
 #include "tessera/plan/parallel.h"
 #include "tessera/plan/population_error.h"
-#include "tessera/plan/statistics.h"
 
 namespace tessera::theory {
 namespace {

@@ -3,7 +3,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <string_view>
+
+#include "tessera/base/config.h"
 
 namespace tessera {
 

@@ -23,11 +23,12 @@ struct RegBenchArrays {
   static constexpr int64_t kNotCounted = -1;  ///< as LanguageModel::loss() reads targets
 
   int64_t sequences = 0, steps = 0, vocabulary = 0;  ///< B, T, V
-  std::vector<int64_t> inputs;   ///< [B, T]: all tokens of a sequence but the last, then padding
-  std::vector<int64_t> targets;  ///< [B, T]: the next token; kNotCounted where that is a separator
-                                 ///< or padding
-  std::vector<float> truth;      ///< [B, T, V]: the exact distribution of the next symbol; 0 behind
-                                 ///< a sequence
+  std::vector<int64_t> inputs =
+      {};  ///< [B, T]: all tokens of a sequence but the last, then padding
+  std::vector<int64_t> targets = {};  ///< [B, T]: the next token; kNotCounted where that is a
+                                      ///< separator or padding
+  std::vector<float> truth = {};      ///< [B, T, V]: the exact distribution of the next symbol; 0
+                                      ///< behind a sequence
 };
 
 /// The sequences of these automata. Throws UsageError on no automata.

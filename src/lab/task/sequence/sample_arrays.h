@@ -14,13 +14,13 @@ namespace tessera::task {
 /// Samples side by side, time first. Shorter ones are followed by zeros that nothing scores.
 struct SampleArrays {
   TaskShape shape;
-  int64_t steps = 0, samples = 0;  ///< T, B
-  std::vector<float> inputs;       ///< [T, B, input_width]; empty where the inputs are tokens
-  std::vector<int64_t> tokens;     ///< [T, B]; empty where the inputs are vectors
-  std::vector<float> targets;      ///< bits or vectors [T, B, output_width]
-  std::vector<int64_t> classes;    ///< [T, B]; 0 where none is asked for
-  std::vector<uint8_t> answers;    ///< [T, B]: 1 at the steps that answer
-  int64_t first_answer = 0;        ///< no step before it answers
+  int64_t steps = 0, samples = 0;     ///< T, B
+  std::vector<float> inputs = {};     ///< [T, B, input_width]; empty where the inputs are tokens
+  std::vector<int64_t> tokens = {};   ///< [T, B]; empty where the inputs are vectors
+  std::vector<float> targets = {};    ///< bits or vectors [T, B, output_width]
+  std::vector<int64_t> classes = {};  ///< [T, B]; 0 where none is asked for
+  std::vector<uint8_t> answers = {};  ///< [T, B]: 1 at the steps that answer
+  int64_t first_answer = 0;           ///< no step before it answers
 };
 
 /// Whether the samples of a batch take the sizes of the first, as in training, or each its own.
