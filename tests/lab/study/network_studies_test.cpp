@@ -148,7 +148,7 @@ TEST_F(NetworkStudies, SmallBudgetSearchesRatesAndRepeatsSeeds) {
   EXPECT_THAT(message_of<UsageError>([&] {
                 run("small-budget", {{"seeds", 0}});
               }),
-              HasSubstr("seeds is 0, expected at least 1"));
+              HasSubstr("seeds is 0, expected a whole number from 1 on"));
 }
 
 }  // namespace

@@ -78,9 +78,9 @@ TEST_F(ThreeMoonsStudy, RefusesSettingsBeforeAnyWork) {
     settings[key] = value;
     return test::message_of<UsageError>([&] { run(settings); });
   };
-  EXPECT_THAT(refusal("sequences", 0), HasSubstr("sequences = 0"));
-  EXPECT_THAT(refusal("stride", 0), HasSubstr("stride = 0"));
-  EXPECT_THAT(refusal("free_steps", 40), HasSubstr("free_steps = 40"));
+  EXPECT_THAT(refusal("sequences", 0), HasSubstr("sequences is 0"));
+  EXPECT_THAT(refusal("stride", 0), HasSubstr("stride is 0"));
+  EXPECT_THAT(refusal("free_steps", 40), HasSubstr("free_steps is 40"));
   EXPECT_THAT(refusal("dominance", 1.5), HasSubstr("dominance is 1.5"));
   EXPECT_THAT(refusal("ours", {{"seeds", 0}}), HasSubstr("ours.seeds is 0"));
   EXPECT_THAT(refusal("ours", {{"train", {{"beta1", 2}}}}), HasSubstr("ours.train.beta1 is 2"));

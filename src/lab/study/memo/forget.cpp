@@ -31,8 +31,9 @@ struct ForgetSettings {
     field("data", data, "which text, cut into which tokens");
     field("dimension", dimension, "d");
     field("document_tokens", document_tokens,
-          "tokens of each document: two that are kept, one forgotten, one never seen");
-    field("probes", probes, "contexts of each kind");
+          "tokens of each document: two that are kept, one forgotten, one never seen",
+          config::at_least(kLongestWindow + 1));
+    field("probes", probes, "contexts of each kind", config::at_least(1));
     field("error_rate", error_rate, "of the likelihood ratio: how often nothing passes for known");
   }
 };
@@ -265,19 +266,12 @@ void draw(StudyContext& context, const std::vector<Answers>& all, double thresho
       "alone is expected to reach.");
 }
 
-void check_forget(const ForgetSettings& settings) {
-  if (settings.document_tokens <= kLongestWindow || settings.probes < 1)
-    throw UsageError("document_tokens = {}, probes = {}; expected more than {} tokens and 1 probe",
-                     settings.document_tokens, settings.probes, kLongestWindow);
-}
-
 void run_forget(StudyContext& context) {
   ForgetSettings quick;
   quick.dimension = 512;
   quick.document_tokens = 1500;
   quick.probes = 300;
   const ForgetSettings settings = context.settings(quick, ForgetSettings(), ForgetSettings());
-  check_forget(settings);
   const StudyText text = beginning_of(settings.data, 4 * settings.document_tokens, context);
   const Findings found = findings_of(context, settings, text);
   tabulate(context, found.answers, settings.error_rate);

@@ -35,15 +35,16 @@ struct MultiLayerSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("dimensions", dimensions, "d of the memories with all layers");
-    field("decoys", decoys, "places to which the same four tokens are copied");
-    field("layers", layers, "l");
+    field("dimensions", dimensions, "d of the memories with all layers", config::at_least(0));
+    field("decoys", decoys, "places to which the same four tokens are copied", config::at_least(0));
+    field("layers", layers, "l", config::between(1, 4));
     field("layer_dimension", layer_dimension, "d of the memories with 1 to l layers");
     field("encodings", encodings, "of sequences: jlt, product");
     field("vocabulary", vocabulary, "V");
-    field("texts", texts, "texts of a batch, of 1025 tokens");
-    field("batches", batches, "batches memorised one after the other");
-    field("texts_read", texts_read, "texts of the first and last batch that are read");
+    field("texts", texts, "texts of a batch, of 1025 tokens", config::at_least(1));
+    field("batches", batches, "batches memorised one after the other", config::at_least(1));
+    field("texts_read", texts_read, "texts of the first and last batch that are read",
+          config::at_least(1));
   }
 };
 
@@ -260,15 +261,9 @@ void draw(StudyContext& context, const MultiLayerSettings& settings, const std::
 }
 
 void check_multi_layer(const MultiLayerSettings& settings) {
-  for (const auto* sizes : {&settings.dimensions, &settings.decoys})
-    for (const int64_t size : *sizes)
-      if (size < 0) throw UsageError("dimensions and decoys must not be negative, got {}", size);
-  if (settings.texts < 1 || settings.batches < 1 || settings.texts_read < 1 ||
-      settings.texts_read > settings.texts || settings.layers < 1 || settings.layers > 4)
-    throw UsageError(
-        "texts = {}, batches = {}, texts_read = {}, layers = {}; expected at least 1 of each, no "
-        "more texts read than there are, and at most 4 layers",
-        settings.texts, settings.batches, settings.texts_read, settings.layers);
+  if (settings.texts_read > settings.texts)
+    throw UsageError("texts_read is {}, expected no more than texts, {}", settings.texts_read,
+                     settings.texts);
   if (settings.decoys.empty() || settings.encodings.empty())
     throw UsageError("decoys and encodings must name at least one each");
 }

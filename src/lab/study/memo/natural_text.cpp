@@ -35,11 +35,14 @@ struct NaturalTextSettings {
   void visit_fields(Visitor&& field) {
     field("data", data, "which text, cut into which tokens");
     field("dimension", dimension, "d");
-    field("tokens", tokens, "lengths of the texts stored, each as one document");
-    field("probes", probes, "places of a stored text at which the next token is asked for");
+    field("tokens", tokens, "lengths of the texts stored, each as one document",
+          config::at_least(kLongestWindow + 1));
+    field("probes", probes, "places of a stored text at which the next token is asked for",
+          config::at_least(1));
     field("planned_tokens", planned_tokens, "length of a text whose memory is planned; 0: none");
     field("planned_error", planned_error, "error that the plan allows");
-    field("recitals", recitals, "places at which the planned memory is to recite");
+    field("recitals", recitals, "places at which the planned memory is to recite",
+          config::at_least(1));
     field("error_rate", error_rate, "of the likelihood ratio: how often nothing passes for known");
   }
 };
@@ -269,18 +272,13 @@ void hold_plan(StudyContext& context, const NaturalTextSettings& settings, const
 }
 
 void check_natural_text(const NaturalTextSettings& settings) {
-  for (const int64_t tokens : settings.tokens)
-    if (tokens <= kLongestWindow)
-      throw UsageError("tokens holds {}; a window of {} tokens and its next one need more", tokens,
-                       kLongestWindow);
-  if (settings.tokens.empty() || settings.probes < 1 ||
+  if (settings.tokens.empty() ||
       (settings.planned_tokens != 0 && settings.planned_tokens <= kLongestWindow + kRecited) ||
-      settings.recitals < 1 || !(settings.planned_error > 0 && settings.planned_error < 1))
+      !(settings.planned_error > 0 && settings.planned_error < 1))
     throw UsageError(
-        "tokens must name a length, probes = {} and recitals = {} be at least 1, planned_tokens = "
-        "{} be 0 or above {}, and planned_error = {} lie between 0 and 1",
-        settings.probes, settings.recitals, settings.planned_tokens, kLongestWindow + kRecited,
-        settings.planned_error);
+        "tokens must name a length, planned_tokens = {} be 0 or above {}, and planned_error = {} "
+        "lie between 0 and 1",
+        settings.planned_tokens, kLongestWindow + kRecited, settings.planned_error);
 }
 
 void run_natural_text(StudyContext& context) {

@@ -24,10 +24,10 @@ struct NearlyOrthogonalSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("dimensions", dimensions, "d");
+    field("dimensions", dimensions, "d", config::at_least(4));
     field("closeness", closeness, "epsilon: products up to it count as nearly orthogonal");
-    field("most", most, "vectors drawn at most");
-    field("runs", runs, "sets drawn; their median is shown");
+    field("most", most, "vectors drawn at most", config::at_least(2));
+    field("runs", runs, "sets drawn; their median is shown", config::at_least(1));
   }
 };
 
@@ -89,24 +89,15 @@ double median_drawn(const NearlyOrthogonalSettings& settings, double epsilon, in
                                 : static_cast<double>(counts[middle - 1] + counts[middle]) / 2;
 }
 
-void check_nearly_orthogonal(const NearlyOrthogonalSettings& settings) {
-  if (settings.most < 2 || settings.runs < 1)
-    throw UsageError("most = {}, runs = {}; expected at least 2 vectors and 1 run", settings.most,
-                     settings.runs);
-  for (const int64_t d : settings.dimensions)
-    if (d < 4) throw UsageError("dimensions holds {}; expected at least 4", d);
-  for (const double epsilon : settings.closeness)
-    if (!(epsilon > 0 && epsilon < 1))
-      throw UsageError("closeness holds {}; expected numbers between 0 and 1", epsilon);
-}
-
 void run_nearly_orthogonal(StudyContext& context) {
   NearlyOrthogonalSettings quick;
   quick.dimensions = {64, 256};
   quick.most = 1024;
   const NearlyOrthogonalSettings settings =
       context.settings(quick, NearlyOrthogonalSettings(), NearlyOrthogonalSettings());
-  check_nearly_orthogonal(settings);
+  for (const double epsilon : settings.closeness)
+    if (!(epsilon > 0 && epsilon < 1))
+      throw UsageError("closeness holds {}; expected numbers between 0 and 1", epsilon);
   Table table("Vectors of which no two come closer than ε",
               {"ε", "d", "log₁₀ m, bound as printed", "m, bound as proved",
                "m, random: condition (5) with θ = 2/m²", "m, random: drawn"});

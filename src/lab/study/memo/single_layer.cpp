@@ -34,13 +34,15 @@ struct SingleLayerSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("heads", heads, "h: tokens of a sequence");
-    field("widths", widths, "d_h: width of one token's part of a key");
-    field("columns", columns, "d: width of a value");
-    field("vocabulary", vocabulary, "V");
+    field("heads", heads, "h: tokens of a sequence", config::at_least(1));
+    field("widths", widths, "d_h: width of one token's part of a key", config::at_least(1));
+    field("columns", columns, "d: width of a value", config::at_least(1));
+    field("vocabulary", vocabulary, "V", config::at_least(2));
     field("accuracy", accuracy, "a memory is full where the accuracy is no more than this");
-    field("projection_dimension", projection_dimension, "d of the two projections compared");
-    field("projection_texts", projection_texts, "texts of 1025 tokens stored in each");
+    field("projection_dimension", projection_dimension, "d of the two projections compared",
+          config::at_least(4));
+    field("projection_texts", projection_texts, "texts of 1025 tokens stored in each",
+          config::at_least(1));
   }
 };
 
@@ -293,21 +295,14 @@ void compare_projections(StudyContext& context, const SingleLayerSettings& setti
 }
 
 void check_single_layer(const SingleLayerSettings& settings) {
-  for (const auto* sizes : {&settings.heads, &settings.widths, &settings.columns}) {
+  for (const auto* sizes : {&settings.heads, &settings.widths, &settings.columns})
     if (sizes->empty()) throw UsageError("heads, widths and columns must name at least one each");
-    for (const int64_t size : *sizes)
-      if (size < 1) throw UsageError("heads, widths and columns must be positive, got {}", size);
-  }
-  if (settings.vocabulary < 2 || settings.projection_dimension < 4 ||
-      settings.projection_dimension % 4 != 0 || settings.projection_texts < 1 ||
-      !(settings.accuracy > 1.0 / static_cast<double>(settings.vocabulary) &&
+  if (settings.projection_dimension % 4 != 0)
+    throw UsageError("projection_dimension is {}, expected a multiple of 4",
+                     settings.projection_dimension);
+  if (!(settings.accuracy > 1.0 / static_cast<double>(settings.vocabulary) &&
         settings.accuracy < 1))
-    throw UsageError(
-        "vocabulary = {}, accuracy = {}, projection_dimension = {}, projection_texts = {}; "
-        "expected 2 tokens or more, an accuracy between chance and 1, a multiple of 4 and 1 text "
-        "or more",
-        settings.vocabulary, settings.accuracy, settings.projection_dimension,
-        settings.projection_texts);
+    throw UsageError("accuracy is {}, expected a number between chance and 1", settings.accuracy);
 }
 
 void run_single_layer(StudyContext& context) {

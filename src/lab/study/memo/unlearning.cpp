@@ -38,7 +38,7 @@ struct UnlearningSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("authors", authors, "invented, with 20 questions each");
+    field("authors", authors, "invented, with 20 questions each", config::at_least(2));
     field("shares", shares, "of the authors that are to be forgotten, the last ones");
     field("vocabulary", vocabulary, "tokens, learnt from all lines");
     field("dimension", dimension, "of the store's matrix");
@@ -46,7 +46,7 @@ struct UnlearningSettings {
     field("unlearning_epochs", unlearning_epochs, "passes over what is to be forgotten");
     field("unlearning_rate", unlearning_rate, "step size of unlearning");
     field("beta", beta, "of negative preference optimisation");
-    field("probes", probes, "questions that are asked of each set, at most");
+    field("probes", probes, "questions that are asked of each set, at most", config::at_least(1));
   }
 };
 
@@ -409,15 +409,6 @@ void tabulate(StudyContext& context, const std::vector<Outcome>& all) {
       "bits of one that never held the document, so that it is 1 by construction.");
 }
 
-void check(const UnlearningSettings& settings) {
-  for (const double share : settings.shares)
-    if (!(share > 0 && share < 1))
-      throw UsageError("shares has {}; expected numbers between 0 and 1", share);
-  if (settings.authors < 2 || settings.probes < 1)
-    throw UsageError("authors = {}, probes = {}; expected 2 authors and 1 probe at least",
-                     settings.authors, settings.probes);
-}
-
 void run_unlearning(StudyContext& context) {
   UnlearningSettings quick;
   quick.authors = 10;
@@ -428,7 +419,9 @@ void run_unlearning(StudyContext& context) {
   quick.unlearning_epochs = 1;
   quick.probes = 8;
   const auto settings = context.settings(quick, UnlearningSettings(), UnlearningSettings());
-  check(settings);
+  for (const double share : settings.shares)
+    if (!(share > 0 && share < 1))
+      throw UsageError("shares has {}; expected numbers between 0 and 1", share);
   Unlearning unlearning(context, settings);
   std::vector<Outcome> all;
   for (const double share : settings.shares)

@@ -62,9 +62,10 @@ struct RegBenchSettings {
     field("held_out", held_out, "validation sequences, and as many test sequences");
     field("search", search, "what is tried for every model and number of languages");
     field("dropout", dropout, "probability, in all models");
-    field("epochs", epochs, "how often each training sequence is read");
+    field("epochs", epochs, "how often each training sequence is read", config::at_least(1));
     field("most_updates", most_updates, "of one training (0: as many as the epochs have)");
-    field("evaluations", evaluations, "of one training; the best weights are kept");
+    field("evaluations", evaluations, "of one training; the best weights are kept",
+          config::at_least(1));
     field("train", train, "how every model is trained; steps and warm-up follow from the epochs");
   }
 };
@@ -254,9 +255,6 @@ void add_regbench_differences(const RegBenchSettings& settings, StudyResults& re
 std::vector<Experiment> experiments_of(const StudyContext& context,
                                        const RegBenchSettings& settings) {
   settings.train.check();
-  for (const auto& [name, value] :
-       {std::pair("epochs", settings.epochs), std::pair("evaluations", settings.evaluations)})
-    if (value < 1) throw UsageError("{} is {}, expected 1 or more", name, value);
   const std::vector<Entry> models = chosen_by_name(entries(), settings.models);
   std::vector<Experiment> experiments;
   for (const int64_t languages : settings.languages)

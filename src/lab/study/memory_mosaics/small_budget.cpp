@@ -36,13 +36,8 @@ struct SmallBudgetSettings : NetworkSettings {
           "those tried for each network; the loss on one half of the validation text decides");
     field("seeds", seeds,
           "trainings of each network with its best learning rate and another seed, measured on the "
-          "other half");
-  }
-
-  void check() const {
-    if (texts.empty() || sizes.empty() || learning_rates.empty())
-      throw UsageError("texts, sizes and learning_rates must name at least one each");
-    if (seeds < 1) throw UsageError("seeds is {}, expected at least 1", seeds);
+          "other half",
+          config::at_least(1));
   }
 };
 
@@ -242,7 +237,8 @@ void train_on(const std::string& text, const std::string& place,
 void run_small_budget(StudyContext& context) {
   const SmallBudgetSettings settings = context.settings(
       quick_small_budget(), default_small_budget(), paper_small_budget(), kNoSetting);
-  settings.check();
+  if (settings.texts.empty() || settings.sizes.empty() || settings.learning_rates.empty())
+    throw UsageError("texts, sizes and learning_rates must name at least one each");
   Tables tables;
   for (size_t i = 0; i < settings.texts.size(); ++i)
     train_on(settings.texts[i], fmt::format("text-{}", i + 1), settings, context, tables);

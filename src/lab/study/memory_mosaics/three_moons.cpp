@@ -39,9 +39,10 @@ struct ThreeMoonsSettings {
     field("ours", ours, "a training of ours: as small_batch, from a unitary matrix");
     field("training_periods", training_periods,
           "the set of training periods that predictions are drawn for");
-    field("sequences", sequences, "sequences in the mean of a prediction error");
-    field("free_steps", free_steps, "predictions from one context");
-    field("stride", stride, "from one context to the next");
+    field("sequences", sequences, "sequences in the mean of a prediction error",
+          config::at_least(1));
+    field("free_steps", free_steps, "predictions from one context", config::at_least(1));
+    field("stride", stride, "from one context to the next", config::at_least(1));
     field("dominance", dominance,
           "share of a row's largest modulus from which on three memories count as disentangled");
   }
@@ -230,17 +231,11 @@ void add_moon_differences(StudyContext& context, const ThreeMoonsSettings& setti
 void check_moons(const ThreeMoonsSettings& settings) {
   for (const auto& [name, recipe] : {std::pair("published", &settings.published),
                                      {"small_batch", &settings.small_batch},
-                                     {"ours", &settings.ours}}) {
-    if (recipe->seeds < 1)
-      throw UsageError("{}.seeds is {}, expected 1 or more", name, recipe->seeds);
+                                     {"ours", &settings.ours}})
     recipe->train.check(name + std::string(".train"));
-  }
-  if (settings.sequences < 1 || settings.free_steps < 1 || settings.stride < 1 ||
-      settings.free_steps >= settings.task.steps)
-    throw UsageError(
-        "sequences = {}, free_steps = {}, stride = {}; expected 1 or more of each, and fewer "
-        "free_steps than task.steps, {}",
-        settings.sequences, settings.free_steps, settings.stride, settings.task.steps);
+  if (settings.free_steps >= settings.task.steps)
+    throw UsageError("free_steps is {}, expected fewer than task.steps, {}", settings.free_steps,
+                     settings.task.steps);
   if (!(settings.dominance > 0 && settings.dominance <= 1))
     throw UsageError("dominance is {}, expected a share above 0 and at most 1", settings.dominance);
   ThreeMoonsConfig task = settings.task;

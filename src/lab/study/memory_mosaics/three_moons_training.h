@@ -19,7 +19,7 @@ struct MoonRecipe {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("seeds", seeds, "trainings, with seeds of their own");
+    field("seeds", seeds, "trainings, with seeds of their own", config::at_least(1));
     field("train", train, "how the networks are trained");
     field("start", start, "how their matrices begin");
   }

@@ -30,7 +30,8 @@ struct ItemSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("runs", runs, "runs at least, and between two looks at the standard error");
+    field("runs", runs, "runs at least, and between two looks at the standard error",
+          config::at_least(2));
     field("most_runs", most_runs, "runs at most");
   }
 };
@@ -219,10 +220,9 @@ void run_error_per_item(StudyContext& context) {
   ItemSettings quick;
   quick.most_runs = 4000;
   const ItemSettings settings = context.settings(quick, ItemSettings(), ItemSettings());
-  if (settings.runs < 2 || settings.most_runs < settings.runs)
-    throw UsageError(
-        "runs = {}, most_runs = {}; expected at least 2 runs, and no more than most_runs",
-        settings.runs, settings.most_runs);
+  if (settings.most_runs < settings.runs)
+    throw UsageError("most_runs is {}, expected at least runs, {}", settings.most_runs,
+                     settings.runs);
   const StoredItems cases[] = {{2, 20, 10},   {2, 50, 40},   {3, 10, 4},     {5, 10, 3},
                                {5, 20, 8},    {5, 50, 12},   {5, 100, 300},  {5, 200, 60},
                                {10, 30, 15},  {10, 100, 60}, {10, 500, 269}, {20, 20, 6},

@@ -28,8 +28,8 @@ struct QuasiOrthogonalSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("runs", runs, "families of random vectors");
-    field("most", most, "vectors in one family at most");
+    field("runs", runs, "families of random vectors", config::at_least(1));
+    field("most", most, "vectors in one family at most", config::between(2, 65536));
   }
 };
 
@@ -110,9 +110,6 @@ void run_lemma1(StudyContext& context) {
   quick.most = 1024;
   const QuasiOrthogonalSettings settings =
       context.settings(quick, QuasiOrthogonalSettings(), QuasiOrthogonalSettings());
-  if (settings.runs < 1 || settings.most < 2 || settings.most > 65536)
-    throw UsageError("runs = {}, most = {}; expected at least 1 run and 2 to 65536 vectors",
-                     settings.runs, settings.most);
   const std::vector<int64_t> dimensions = {16, 32, 64, 128, 256};
   Table table("Vectors that are η-quasi-orthogonal",
               {"η", "d", "exp(dη²/4), Lemma 1", "random vectors before the first closer pair",

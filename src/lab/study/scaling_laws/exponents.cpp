@@ -33,12 +33,12 @@ struct ExponentSettings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("runs", runs, "independent draws of embeddings");
-    field("simulated_inputs", simulated_inputs, "N of the simulated memories");
-    field("inputs", inputs, "N of the expected error");
-    field("outputs", outputs, "M");
+    field("runs", runs, "independent draws of embeddings", config::at_least(1));
+    field("simulated_inputs", simulated_inputs, "N of the simulated memories", config::at_least(1));
+    field("inputs", inputs, "N of the expected error", config::at_least(1));
+    field("outputs", outputs, "M", config::at_least(2));
     field("alphas", alphas, "exponents of the Zipf law");
-    field("rhos", rhos, "exponents of the scheme q = p^rho");
+    field("rhos", rhos, "exponents of the scheme q = p^rho", config::at_least(0));
   }
 };
 
@@ -49,15 +49,10 @@ ExponentSettings exponent_settings(StudyContext& context, const ExponentSettings
   quick.simulated_inputs = std::min<int64_t>(paper.simulated_inputs, 100'000);
   // The statements hold for every law and scheme.
   const ExponentSettings settings = context.settings(quick, paper, paper, kNoSetting);
-  if (settings.runs < 1 || settings.simulated_inputs < 1 || settings.inputs < 1 ||
-      settings.outputs < 2 || settings.alphas.empty() || settings.rhos.empty())
-    throw UsageError(
-        "runs, inputs and simulated_inputs must be positive, outputs 2 or more, and "
-        "alphas and rhos must name at least one value");
+  if (settings.alphas.empty() || settings.rhos.empty())
+    throw UsageError("alphas and rhos must name at least one value each");
   for (const double alpha : settings.alphas)
     if (!(alpha > 1)) throw UsageError("alphas has {:g}; the statements need more than 1", alpha);
-  for (const double rho : settings.rhos)
-    if (!(rho >= 0)) throw UsageError("rhos has {:g}, expected 0 or more", rho);
   return settings;
 }
 

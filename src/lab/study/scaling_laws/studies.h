@@ -31,9 +31,9 @@ struct Settings {
 
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
-    field("runs", runs, "independent draws of embeddings and samples");
-    field("inputs", inputs, "N");
-    field("outputs", outputs, "M");
+    field("runs", runs, "independent draws of embeddings and samples", config::at_least(1));
+    field("inputs", inputs, "N", config::at_least(1));
+    field("outputs", outputs, "M", config::at_least(1));
     field("alpha", alpha, "exponent of the Zipf law");
   }
 };

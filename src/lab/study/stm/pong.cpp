@@ -27,8 +27,9 @@ struct PongSettings {
   template <typename Visitor>
   void visit_fields(Visitor&& field) {
     field("frame_skips", frame_skips, "the agents are trained at each; 0: every frame is seen");
-    field("moving_mean", moving_mean, "games in the mean that is drawn");
-    field("player_games", player_games, "games of each player that does not learn");
+    field("moving_mean", moving_mean, "games in the mean that is drawn", config::at_least(1));
+    field("player_games", player_games, "games of each player that does not learn",
+          config::at_least(1));
     field("training", training, "how each agent is trained, but for its memory and the frame skip");
   }
 };
@@ -262,9 +263,6 @@ void add_pong_differences(StudyContext& context, const PongSettings& settings) {
 
 void check_pong(const PongSettings& settings) {
   if (settings.frame_skips.empty()) throw UsageError("frame_skips is empty, expected 1 or more");
-  if (settings.moving_mean < 1 || settings.player_games < 1)
-    throw UsageError("moving_mean = {}, player_games = {}; expected 1 or more of each",
-                     settings.moving_mean, settings.player_games);
   for (const int64_t skip : settings.frame_skips) {
     PongTrainingConfig training = settings.training;
     training.environment.frame_skip = skip;
