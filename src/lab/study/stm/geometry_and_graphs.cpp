@@ -21,21 +21,6 @@ ComparisonSettings<Task> paper_combinatorial() {
   return settings;
 }
 
-template <typename Task>
-ComparisonSettings<Task> reduced_combinatorial(const Task& task, int64_t steps,
-                                               int64_t batch = 128) {
-  ComparisonSettings<Task> settings = shortened(paper_combinatorial<Task>(), steps, batch);
-  settings.task = task;
-  return settings;
-}
-
-template <typename Task>
-ComparisonSettings<Task> quick_combinatorial(const Task& task) {
-  ComparisonSettings<Task> settings = reduced_combinatorial(task, 4'000, 32);
-  settings.models = {"STM", "LSTM"};
-  return settings;
-}
-
 /// Accuracies of table 3, percent.
 using PublishedScores = std::map<std::string, double>;
 
@@ -119,8 +104,8 @@ task::GraphConfig small_graphs() {
 /// first, factors alpha of 0 and batches of 32 lead to the same. On three points alone, and with
 /// batches of 64, which way round they go is learned in 2,000 updates, by an LSTM in 8,000.
 ComparisonSettings<task::PointTaskConfig> wider_hulls() {
-  auto settings = reduced_combinatorial<task::PointTaskConfig>(
-      {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 8'000);
+  auto settings = shortened(paper_combinatorial<task::PointTaskConfig>(),
+                            {.max_points = 10, .most_points = 10, .coordinates = kStandard}, 8'000);
   settings.first_task = {.min_points = 5, .max_points = 5, .most_points = 10};
   settings.data.growing_steps = 3'000;
   settings.stm = short_training_stm(4, 64, {0, 0.5, 0.5});
@@ -134,8 +119,9 @@ void run_convex_hull(StudyContext& context) {
   using task::PointTaskConfig;
   const PointTaskConfig small = {
       .min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard};
-  const auto settings = context.settings(quick_combinatorial<PointTaskConfig>(small), wider_hulls(),
-                                         paper_combinatorial<PointTaskConfig>(), {"task"});
+  const auto settings =
+      context.settings(shortest(paper_combinatorial<PointTaskConfig>(), small, 4'000),
+                       wider_hulls(), paper_combinatorial<PointTaskConfig>(), {"task"});
   compare_on_points(
       context, "convex-hull", settings,
       {{5, {{"LSTM", 89.15}, {"ALSTM", 89.92}, {"DNC", 89.42}, {"RMC", 93.72}, {"STM", 96.85}}},
@@ -147,7 +133,7 @@ void run_convex_hull(StudyContext& context) {
 /// has diverges at this rate, so baselines stay smaller.
 ComparisonSettings<task::TravellingSalesmanConfig> growing_tours(
     const task::TravellingSalesmanConfig& task) {
-  auto settings = reduced_combinatorial(task, 8'000);
+  auto settings = shortened(paper_combinatorial<task::TravellingSalesmanConfig>(), task, 8'000);
   settings.stm = short_training_stm(4, 64, {0, 0, 0});
   settings.stm.readout = 128;
   settings.train = falling_training(8'000, 3e-3, 200);
@@ -160,9 +146,9 @@ void run_travelling_salesman(StudyContext& context) {
   using task::TravellingSalesmanConfig;
   const TravellingSalesmanConfig small = {
       {.min_points = 5, .max_points = 5, .most_points = 5, .coordinates = kStandard}};
-  const auto settings =
-      context.settings(quick_combinatorial<TravellingSalesmanConfig>(small), growing_tours(small),
-                       paper_combinatorial<TravellingSalesmanConfig>(), {"task"});
+  const auto settings = context.settings(
+      shortest(paper_combinatorial<TravellingSalesmanConfig>(), small, 4'000), growing_tours(small),
+      paper_combinatorial<TravellingSalesmanConfig>(), {"task"});
   compare_on_points(
       context, "travelling-salesman", settings,
       {{5, {{"LSTM", 73.15}, {"ALSTM", 71.79}, {"DNC", 73.24}, {"RMC", 72.83}, {"STM", 73.96}}},
@@ -176,7 +162,7 @@ void run_travelling_salesman(StudyContext& context) {
 /// rate of 1e-3, with all sizes from the start and 83,000 parameters, 67 % of their nodes are the
 /// end.
 ComparisonSettings<task::GraphConfig> growing_graphs(double learning_rate) {
-  auto settings = reduced_combinatorial(small_graphs(), 8'000);
+  auto settings = shortened(paper_combinatorial<task::GraphConfig>(), small_graphs(), 8'000);
   settings.stm = short_training_stm(4, 64, {0, 0, 0});
   settings.stm.readout = 128;
   settings.train = falling_training(8'000, learning_rate, 500);
@@ -195,8 +181,9 @@ ComparisonSettings<task::GraphConfig> growing_paths() {
 
 void run_shortest_path(StudyContext& context) {
   using task::GraphConfig;
-  const auto settings = context.settings(quick_combinatorial(small_graphs()), growing_paths(),
-                                         paper_combinatorial<GraphConfig>(), {"task"});
+  const auto settings =
+      context.settings(shortest(paper_combinatorial<GraphConfig>(), small_graphs(), 4'000),
+                       growing_paths(), paper_combinatorial<GraphConfig>(), {"task"});
   compare_on_combinatorial(
       context, "shortest-path", settings,
       {{"LSTM", 72.38}, {"ALSTM", 76.70}, {"DNC", 83.59}, {"RMC", 66.71}, {"STM", 93.43}},
@@ -206,8 +193,9 @@ void run_shortest_path(StudyContext& context) {
 
 void run_spanning_tree(StudyContext& context) {
   using task::GraphConfig;
-  const auto settings = context.settings(quick_combinatorial(small_graphs()), growing_graphs(5e-3),
-                                         paper_combinatorial<GraphConfig>(), {"task"});
+  const auto settings =
+      context.settings(shortest(paper_combinatorial<GraphConfig>(), small_graphs(), 4'000),
+                       growing_graphs(5e-3), paper_combinatorial<GraphConfig>(), {"task"});
   compare_on_combinatorial(
       context, "spanning-tree", settings,
       {{"LSTM", 80.11}, {"ALSTM", 73.40}, {"DNC", 82.24}, {"RMC", 74.98}, {"STM", 94.77}},

@@ -18,31 +18,16 @@ ComparisonSettings<Task> paper_vector_task() {
   return settings;
 }
 
-/// Models of some 70,000 parameters, trained alike for a short while.
-template <typename Task>
-ComparisonSettings<Task> reduced_vector_task(const Task& task, int64_t steps, int64_t batch = 128) {
-  ComparisonSettings<Task> settings = shortened(paper_vector_task<Task>(), steps, batch);
-  settings.task = task;
-  return settings;
-}
-
-/// The same with models of some 360,000 parameters, and the rate and the factors alpha with which
-/// the two-memory model was found to solve the task: the rate rises for 500 updates and falls to a
-/// hundredth.
+/// A short training of models of some 360,000 parameters, at the rate and from the factors alpha
+/// with which the two-memory model was found to solve the task: the rate rises for 500 updates and
+/// falls to a hundredth.
 template <typename Task>
 ComparisonSettings<Task> solved_vector_task(const Task& task, double learning_rate,
                                             const std::array<double, 3>& alpha) {
-  ComparisonSettings<Task> settings = reduced_vector_task(task, 8'000);
+  ComparisonSettings<Task> settings = shortened(paper_vector_task<Task>(), task, 8'000);
   settings.stm = short_training_stm(4, 64, alpha);
   settings.baselines = wider_baselines();
   settings.train = falling_training(8'000, learning_rate, 500);
-  return settings;
-}
-
-template <typename Task>
-ComparisonSettings<Task> quick_vector_task(const Task& task) {
-  ComparisonSettings<Task> settings = reduced_vector_task(task, 5'000, 32);
-  settings.models = {"STM", "LSTM"};
   return settings;
 }
 
@@ -62,7 +47,7 @@ void compare_on_vectors(StudyContext& context, const std::string& task_name,
 void run_copy(StudyContext& context) {
   using task::CopyConfig;
   const auto settings = context.settings(
-      quick_vector_task<CopyConfig>({.bits = 8, .max_length = 5}),
+      shortest(paper_vector_task<CopyConfig>(), {.bits = 8, .max_length = 5}, 5'000),
       solved_vector_task<CopyConfig>({.bits = 16, .max_length = 10}, 2e-3, {0, 0.5, 0.5}),
       paper_vector_task<CopyConfig>(), {"task"});
   compare_on_vectors(
@@ -74,7 +59,8 @@ void run_copy(StudyContext& context) {
 void run_priority_sort(StudyContext& context) {
   using task::PrioritySortConfig;
   const auto settings = context.settings(
-      quick_vector_task<PrioritySortConfig>({.bits = 6, .vectors = 4, .answers = 3}),
+      shortest(paper_vector_task<PrioritySortConfig>(), {.bits = 6, .vectors = 4, .answers = 3},
+               5'000),
       in_smaller_batches(solved_vector_task<PrioritySortConfig>(
                              {.bits = 8, .vectors = 8, .answers = 6}, 5e-3, {0, 0, 0}),
                          4),
@@ -89,10 +75,10 @@ void run_priority_sort(StudyContext& context) {
 void run_relational_recall(StudyContext& context) {
   using task::RelationalRecallConfig;
   const auto settings =
-      context.settings(quick_vector_task<RelationalRecallConfig>(
-                           {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}),
-                       reduced_vector_task<RelationalRecallConfig>(
-                           {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 12'000),
+      context.settings(shortest(paper_vector_task<RelationalRecallConfig>(),
+                                {.bits = 6, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 5'000),
+                       shortened(paper_vector_task<RelationalRecallConfig>(),
+                                 {.bits = 8, .fixed = 1, .min_drawn = 3, .max_drawn = 3}, 12'000),
                        paper_vector_task<RelationalRecallConfig>(), {"task"});
   compare_on_vectors(context, "relational-recall", settings, 1,
                      fmt::format("{} to {} items of {} vectors of {} bits; the paper has 2 to 5 "
