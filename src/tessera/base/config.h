@@ -170,6 +170,13 @@ void check_demands(const T& value, const std::string& where) {
   check_fields(fields_of(value), where);
 }
 
+/// The configuration, after its own check().
+template <typename T>
+const T& checked(const T& value) {
+  value.check();
+  return value;
+}
+
 /// One line per field, nested ones indented: name = default, then what it means. For --help.
 template <Configuration T>
 std::string describe_fields(const T& value = {}, const std::string& indent = "") {

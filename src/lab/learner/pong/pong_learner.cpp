@@ -16,11 +16,6 @@ using config::Json;
 
 constexpr uint64_t kEvaluationSeed = 0x65766131;  // added: games that no worker plays
 
-PongTrainingConfig checked(const PongTrainingConfig& config) {
-  config.check();
-  return config;
-}
-
 double mean_reward(const std::vector<PlayedGame>& games) {
   double sum = 0;
   for (const PlayedGame& game : games) sum += static_cast<double>(game.reward);
@@ -44,7 +39,7 @@ void PongTrainingConfig::check() const {
 
 PongLearner::PongLearner(const PongTrainingConfig& config)
     : Learner(config.train),
-      config_(checked(config)),
+      config_(config::checked(config)),
       workers_(config.environment, config.agent, config.train.batch, config.train.seed) {}
 
 at::Tensor PongLearner::loss(int64_t, int64_t) {

@@ -47,11 +47,6 @@ std::vector<RegBenchBatch> batches_of(const RegBench& task, const RegBenchSet& s
   return batches;
 }
 
-RegBenchTrainingConfig checked(const RegBenchTrainingConfig& config) {
-  config.check();
-  return config;
-}
-
 std::shared_ptr<LanguageModel> make_model(const RegBenchTrainingConfig& config) {
   const auto [kind, fields] = complete_model(config);
   return make_language_model(kind, fields, config.train.seed);
@@ -99,7 +94,7 @@ RegBenchSet RegBenchTrainingConfig::set(Split split) const {
 
 RegBenchLearner::RegBenchLearner(const RegBenchTrainingConfig& config)
     : Learner(config.train),
-      config_(checked(config)),
+      config_(config::checked(config)),
       task_(config.task),
       model_(make_model(config)),
       order_(config.train.seed, config.data.languages, config.train.batch),

@@ -117,11 +117,6 @@ constexpr PongMove kEmulatorMoves[] = {PongMove::kStay, PongMove::kStay, PongMov
                                        PongMove::kDown, PongMove::kUp,   PongMove::kDown};
 constexpr PongMove kReducedMoves[] = {PongMove::kStay, PongMove::kUp, PongMove::kDown};
 
-PongEnvironmentConfig checked(const PongEnvironmentConfig& config) {
-  config.check();
-  return config;
-}
-
 }  // namespace
 
 std::span<const PongMove> moves_of(PongActions actions) {
@@ -140,7 +135,7 @@ void PongEnvironmentConfig::check() const {
 }
 
 PongEnvironment::PongEnvironment(const PongEnvironmentConfig& config, uint64_t seed)
-    : config_(checked(config)), game_(config.game, seed) {
+    : config_(config::checked(config)), game_(config.game, seed) {
   RandomStream random(seed, kNoopStream);
   const uint64_t noops =
       config.most_noops > 0 ? 1 + random.below(static_cast<uint64_t>(config.most_noops)) : 0;
