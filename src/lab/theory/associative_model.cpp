@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/blas.h"
 #include "tessera/plan/gaussian_field.h"
@@ -121,10 +122,8 @@ WeightedBatch weighted_batch(std::span<const int32_t> draws) {
 }
 
 WeightedBatch population_batch(const AssociationTask& task) {
-  WeightedBatch batch{.inputs = std::vector<int32_t>(task.law.size()),
-                      .weights = std::vector<float>(task.law.begin(), task.law.end())};
-  std::iota(batch.inputs.begin(), batch.inputs.end(), 0);
-  return batch;
+  return {.inputs = consecutive<int32_t>(task.inputs()),
+          .weights = std::vector<float>(task.law.begin(), task.law.end())};
 }
 
 template <typename T>

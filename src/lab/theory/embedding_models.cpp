@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/plan/gaussian_field.h"
 #include "tessera/plan/parallel.h"
@@ -18,8 +19,7 @@ constexpr uint64_t kOutputSalt = 0x9E3779B97F4A7C15;  // the u must not be the e
 std::vector<int32_t> outputs_by_mass(const AssociationTask& task, std::vector<double>& mass) {
   mass.assign(static_cast<size_t>(task.outputs), 0.0);
   for (int64_t x = 0; x < task.inputs(); ++x) mass[task.output[x]] += task.law[x];
-  std::vector<int32_t> order(mass.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int32_t> order = consecutive<int32_t>(mass.size());
   std::stable_sort(order.begin(), order.end(),
                    [&](int32_t a, int32_t b) { return mass[a] > mass[b]; });
   return order;

@@ -3,9 +3,9 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "lab/task/sequence/draws.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/random.h"
 #include "tessera/tensor/check.h"
@@ -69,9 +69,8 @@ std::vector<BabiBatch> babi_batches(const BabiData& data, int64_t task, Split sp
   check_argument(rows > 0, "babi_batches: {} rows", rows);
   const auto& all = data.readings(task, split);
   const auto count = std::ssize(all);
-  std::vector<int64_t> readings(
-      static_cast<size_t>(limit > 0 ? std::min<int64_t>(limit, count) : count));
-  std::iota(readings.begin(), readings.end(), 0);
+  std::vector<int64_t> readings =
+      consecutive<int64_t>(limit > 0 ? std::min<int64_t>(limit, count) : count);
   sort_by_length(readings, all);
   std::vector<BabiBatch> batches;
   for (size_t first = 0; first < readings.size(); first += static_cast<size_t>(rows))

@@ -3,12 +3,12 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "lab/learner/task_name.h"
 #include "lab/task/sequence/sequence_task.h"
 #include "tessera/base/config_tables.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
@@ -40,8 +40,7 @@ std::vector<RegBenchBatch> batches_of(const RegBench& task, const RegBenchSet& s
                                       int64_t rows) {
   std::vector<RegBenchBatch> batches;
   for (int64_t first = 0; first < count; first += rows) {
-    std::vector<int64_t> automata(static_cast<size_t>(std::min(rows, count - first)));
-    std::iota(automata.begin(), automata.end(), first);
+    const auto automata = consecutive(std::min(rows, count - first), first);
     batches.push_back(make_regbench_batch(task, set, automata));
   }
   return batches;

@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "lab/task/sequence/sample_order.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/progress.h"
 #include "tessera/base/random.h"
@@ -51,8 +51,7 @@ std::vector<TaskBatch> batches_of(const SequenceTask& task, uint64_t seed, int64
   count = std::min(count, task.samples().value_or(count));
   std::vector<TaskBatch> batches;
   for (int64_t first = 0; first < count; first += rows) {
-    std::vector<int64_t> samples(static_cast<size_t>(std::min(rows, count - first)));
-    std::iota(samples.begin(), samples.end(), first);
+    const auto samples = consecutive(std::min(rows, count - first), first);
     batches.push_back(make_batch(task, seed, samples, BatchSizes::kOwn));
   }
   return batches;

@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "lab/study/benchmarks/best_rate.h"
 #include "lab/study/benchmarks/state_size.h"
 #include "lab/study/benchmarks/studies.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/language_model.h"
@@ -139,8 +139,7 @@ double percent_found(LanguageModel& model, const NeedleConfig& config, MemoryBou
   task::TaskScore score;
   for (int64_t first = 0; first < texts; first += rows) {
     InterruptGuard::stop_if_interrupted("the questions");
-    std::vector<int64_t> samples(static_cast<size_t>(std::min(rows, texts - first)));
-    std::iota(samples.begin(), samples.end(), first);
+    const auto samples = consecutive(std::min(rows, texts - first), first);
     const task::TaskBatch batch = task::make_batch(needle, seed, samples, task::BatchSizes::kOwn);
     const at::Tensor hidden =
         model  // [B, T - first_answer, C]

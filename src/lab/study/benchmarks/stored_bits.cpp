@@ -12,6 +12,7 @@
 #include "lab/study/benchmarks/studies.h"
 #include "lab/study/comparison.h"
 #include "lab/task/people/people.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/model/language_model.h"
@@ -109,8 +110,7 @@ std::vector<double> losses_of(LanguageModel& model, const task::People& people, 
   std::vector<double> sums(kPersonFacts.size(), 0);
   for (int64_t first = 0; first < count; first += kRows) {
     InterruptGuard::stop_if_interrupted("the score on all people");
-    std::vector<int64_t> samples(static_cast<size_t>(std::min(kRows, count - first)));
-    std::iota(samples.begin(), samples.end(), first);
+    const auto samples = consecutive(std::min(kRows, count - first), first);
     const task::TaskBatch batch = task::make_batch(people, seed, samples);
     const at::Tensor hidden =
         model.forward(batch.inputs.t().contiguous()).transpose(0, 1);       // [T, B, C]

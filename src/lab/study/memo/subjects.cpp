@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/interrupt.h"
 #include "tessera/base/random.h"
 #include "tessera/infer/memory_mixture.h"
@@ -208,8 +209,7 @@ void learn(LanguageModel& model, int64_t epochs, double rate, int64_t batch, uin
   for (const auto& item : model.named_parameters())
     parameters.emplace_back(item.key(), item.value());
   AdamW optimizer(parameters, {.weight_decay = 0.01});
-  std::vector<size_t> order(lines.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<size_t> order = consecutive<size_t>(lines.size());
   RandomStream random(seed);
   for (int64_t epoch = 0; epoch < epochs; ++epoch) {
     for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);

@@ -5,12 +5,12 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "lab/learner/moons/free_running.h"
 #include "lab/learner/sequence/task_batch.h"
 #include "lab/study/memory_mosaics/studies.h"
 #include "lab/study/memory_mosaics/three_moons_training.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/progress.h"
 #include "tessera/report/heat_map.h"
@@ -75,8 +75,7 @@ Sequences sequences_of(StudyContext& context, const ThreeMoonsSettings& settings
   ThreeMoonsConfig config = settings.task;
   std::sort(periods.begin(), periods.end());
   config.periods = periods;
-  std::vector<int64_t> samples(static_cast<size_t>(settings.sequences));
-  std::iota(samples.begin(), samples.end(), 0);
+  const auto samples = consecutive<int64_t>(settings.sequences);
   const TaskBatch batch =
       make_batch(ThreeMoons(config), split_seed(context.seed(), Split::kTest), samples);
   return {std::move(name),

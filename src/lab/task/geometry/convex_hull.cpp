@@ -1,8 +1,8 @@
 #include "lab/task/geometry/convex_hull.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
@@ -36,8 +36,7 @@ std::vector<int64_t> convex_hull(std::span<const Point> points) {
     const Point& point = points[static_cast<size_t>(place)];
     return std::pair(point.x, point.y);
   };
-  std::vector<int64_t> order(points.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> order = consecutive<int64_t>(points.size());
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return key(a) < key(b); });
   order.erase(std::unique(order.begin(), order.end(),

@@ -2,10 +2,10 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "lab/task/sequence/draws.h"
 #include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/consecutive.h"
 
 namespace tessera::task {
 
@@ -24,8 +24,7 @@ PointSet draw_points(RandomStream& random, int64_t count, PointFeatures features
   if (features == PointFeatures::kShuffled) {
     set.features = draw_permutation(random, count);
   } else {
-    set.features.resize(static_cast<size_t>(count));
-    std::iota(set.features.begin(), set.features.end(), 0);
+    set.features = consecutive<int64_t>(count);
   }
   for (int64_t& feature : set.features) ++feature;
   return set;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <queue>
 #include <set>
 #include <tuple>
 
 #include "lab/task/sequence/draws.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
@@ -49,9 +49,7 @@ std::vector<int64_t> distances_to(const Graph& graph, int64_t target) {
 /// Sets of nodes that are joined one after the other.
 class DisjointSets {
  public:
-  explicit DisjointSets(int64_t nodes) : parent_(static_cast<size_t>(nodes)) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
+  explicit DisjointSets(int64_t nodes) : parent_(consecutive<int64_t>(nodes)) {}
   /// False where both nodes are in one set already.
   bool join(int64_t a, int64_t b) {
     const int64_t root_a = root(a), root_b = root(b);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "lab/task/sequence/draws.h"
 #include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/consecutive.h"
 
 namespace tessera::task {
 namespace {
@@ -29,8 +29,7 @@ std::vector<size_t> farthest_first(const std::vector<std::vector<float>>& vector
   for (const auto& vector : vectors)
     distances.push_back(squared_distance(vector, vectors[reference]));
   distances[reference] = -1;  // behind an equal vector
-  std::vector<size_t> order(vectors.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+  std::vector<size_t> order = consecutive<size_t>(vectors.size());
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return distances[a] > distances[b]; });
   return order;

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "lab/task/sequence/draws.h"
 #include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/consecutive.h"
 
 namespace tessera::task {
 
 std::vector<int64_t> highest_priorities(std::span<const float> priorities, int64_t count) {
   check_argument(0 <= count && count <= std::ssize(priorities),
                  "highest_priorities: {} of {} vectors", count, priorities.size());
-  std::vector<int64_t> order(priorities.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> order = consecutive<int64_t>(priorities.size());
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     return priorities[static_cast<size_t>(a)] > priorities[static_cast<size_t>(b)];
   });

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "lab/task/sequence/sequence_task.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
 
@@ -63,8 +63,7 @@ void write_regbench_tensors(const RegBench& task, const RegBenchSet& set, int64_
                             int64_t count, const std::filesystem::path& path) {
   using safetensors::DType;
   check_sequences(first, count);
-  std::vector<int64_t> automata(static_cast<size_t>(count));
-  std::iota(automata.begin(), automata.end(), first);
+  const std::vector<int64_t> automata = consecutive(count, first);
   const RegBenchArrays arrays = make_regbench_arrays(task, set, automata);
   const auto [B, T, V] = std::tuple(arrays.sequences, arrays.steps, arrays.vocabulary);
   const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };

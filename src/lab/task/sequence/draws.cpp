@@ -1,8 +1,8 @@
 #include "lab/task/sequence/draws.h"
 
-#include <numeric>
 #include <utility>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
@@ -28,8 +28,7 @@ int64_t draw_between(RandomStream& random, int64_t low, int64_t high) {
 
 std::vector<int64_t> draw_distinct(RandomStream& random, int64_t n, int64_t count) {
   check_argument(0 <= count && count <= n, "draw_distinct: {} different numbers of {}", count, n);
-  std::vector<int64_t> numbers(static_cast<size_t>(n));
-  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<int64_t> numbers = consecutive<int64_t>(n);
   // The first steps of a Fisher-Yates shuffle.
   for (int64_t i = 0; i < count; ++i)
     std::swap(numbers[static_cast<size_t>(i)],

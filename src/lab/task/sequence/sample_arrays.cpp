@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 #include "tessera/base/safetensors.h"
 
@@ -81,8 +81,7 @@ void write_jsonl(const SequenceTask& task, uint64_t seed, int64_t first, int64_t
 void write_tensors(const SequenceTask& task, uint64_t seed, int64_t first, int64_t count,
                    const std::filesystem::path& path) {
   check_samples(first, count);
-  std::vector<int64_t> samples(static_cast<size_t>(count));
-  std::iota(samples.begin(), samples.end(), first);
+  const std::vector<int64_t> samples = consecutive(count, first);
   const SampleArrays arrays = make_arrays(task, seed, samples, BatchSizes::kOwn);
   const auto bytes = [](const auto& numbers) { return std::as_bytes(std::span(numbers)); };
   const auto tensor = [&](const std::vector<float>& numbers, const std::vector<int64_t>& symbols,

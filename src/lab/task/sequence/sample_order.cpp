@@ -1,17 +1,14 @@
 #include "lab/task/sequence/sample_order.h"
 
-#include <numeric>
-
 #include "lab/task/sequence/draws.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/base/error.h"
 
 namespace tessera::task {
 
 std::vector<int64_t> fresh_samples(int64_t step, int64_t rows) {
   check_argument(step >= 0 && rows > 0, "fresh_samples: step {} of {} rows", step, rows);
-  std::vector<int64_t> samples(static_cast<size_t>(rows));
-  std::iota(samples.begin(), samples.end(), step * rows);
-  return samples;
+  return consecutive(rows, step * rows);
 }
 
 EpochOrder::EpochOrder(uint64_t seed, int64_t size, int64_t rows)
