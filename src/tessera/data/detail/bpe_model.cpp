@@ -17,11 +17,6 @@ uint64_t pair_key(int32_t left, int32_t right) {
   return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
 }
 
-size_t slot_of(uint64_t pair, size_t slots) {
-  pair *= 0x9E3779B97F4A7C15;
-  return (pair ^ pair >> 32) & (slots - 1);
-}
-
 }  // namespace
 
 BpeModel::BpeModel(const std::vector<std::string>& tokens, const std::array<int32_t, 256>& byte_ids,
@@ -32,22 +27,20 @@ BpeModel::BpeModel(const std::vector<std::string>& tokens, const std::array<int3
       ranks_(std::bit_ceil(2 * merges_.size() + 2), Slot{0, -1}) {
   for (size_t rank = 0; rank < merges_.size(); ++rank) {
     const uint64_t pair = pair_key(merges_[rank].left, merges_[rank].right);
-    size_t slot = slot_of(pair, ranks_.size());
-    while (ranks_[slot].rank >= 0 && ranks_[slot].pair != pair)
-      slot = (slot + 1) & (ranks_.size() - 1);
-    ranks_[slot] = {pair, static_cast<int32_t>(rank)};
+    ranks_[slot_of(pair)] = {pair, static_cast<int32_t>(rank)};
   }
   if (!rule_.ignore_merges) return;
   for (size_t id = 0; id < tokens.size(); ++id)
     if (!tokens[id].empty()) whole_tokens_.emplace(tokens[id], static_cast<int32_t>(id));
 }
 
-int32_t BpeModel::rank_of(int32_t left, int32_t right) const {
-  const uint64_t pair = pair_key(left, right);
-  size_t slot = slot_of(pair, ranks_.size());
+/// Of the pair, or the free one where it would be.
+size_t BpeModel::slot_of(uint64_t pair) const {
+  const uint64_t mixed = pair * 0x9E3779B97F4A7C15;
+  size_t slot = (mixed ^ mixed >> 32) & (ranks_.size() - 1);
   while (ranks_[slot].rank >= 0 && ranks_[slot].pair != pair)
     slot = (slot + 1) & (ranks_.size() - 1);
-  return ranks_[slot].rank;
+  return slot;
 }
 
 void BpeModel::encode(std::string_view text, Workspace& workspace,
@@ -98,7 +91,7 @@ void BpeModel::propose(int32_t position, Workspace& workspace) const {
   const auto& left = workspace.symbols[position];
   if (left.next < 0) return;
   const auto& right = workspace.symbols[left.next];
-  const int32_t rank = rank_of(left.id, right.id);
+  const int32_t rank = ranks_[slot_of(pair_key(left.id, right.id))].rank;
   if (rank < 0) return;
   workspace.heap.push_back({rank, position, left.id, right.id});
 }

@@ -69,7 +69,7 @@ class BpeModel {
   const PreTokenRule& rule() const { return rule_; }
 
  private:
-  int32_t rank_of(int32_t left, int32_t right) const;
+  size_t slot_of(uint64_t pair) const;
   void encode_word(std::string_view word, Workspace& workspace, std::vector<int32_t>& ids) const;
   void merge_word(std::string_view word, Workspace& workspace, std::vector<int32_t>& ids) const;
   void propose(int32_t position, Workspace& workspace) const;

@@ -1,5 +1,4 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "tessera/data/detail/pre_token_scanner.h"
 
@@ -175,17 +174,11 @@ PreTokenPattern::PreTokenPattern(std::string_view regex) : text_(regex) {
   pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
 }
 
-struct PreTokenScanner::MatchData {
-  struct Free {
-    void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
-  };
-  std::unique_ptr<pcre2_match_data, Free> data{pcre2_match_data_create(1, nullptr)};
-};
+void PreTokenScanner::FreeMatch::operator()(pcre2_real_match_data_8* match) const {
+  pcre2_match_data_free(match);
+}
 
-PreTokenScanner::PreTokenScanner() : match_(std::make_unique<MatchData>()) {}
-PreTokenScanner::~PreTokenScanner() = default;
-PreTokenScanner::PreTokenScanner(PreTokenScanner&&) noexcept = default;
-PreTokenScanner& PreTokenScanner::operator=(PreTokenScanner&&) noexcept = default;
+PreTokenScanner::PreTokenScanner() : match_(pcre2_match_data_create(1, nullptr)) {}
 
 void PreTokenScanner::start(std::string_view text, const PreTokenPattern& pattern) {
   pattern_ = &pattern;
@@ -216,12 +209,12 @@ std::string_view PreTokenScanner::next() {
       return take_until(position_ + length);
   const int found =
       pcre2_match(pattern_->code(), reinterpret_cast<PCRE2_SPTR>(segment_.data()), segment_.size(),
-                  position_, PCRE2_NO_UTF_CHECK, match_->data.get(), nullptr);
+                  position_, PCRE2_NO_UTF_CHECK, match_.get(), nullptr);
   if (found == PCRE2_ERROR_NOMATCH) return take_until(segment_.size());
   if (found < 0)
     throw std::runtime_error(
         fmt::format("the tokenizer's pattern takes too long on this text (PCRE2 error {})", found));
-  const size_t* match = pcre2_get_ovector_pointer(match_->data.get());
+  const size_t* match = pcre2_get_ovector_pointer(match_.get());
   return take_until(match[0] > position_ ? match[0] : match[1]);
 }
 

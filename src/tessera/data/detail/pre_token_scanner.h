@@ -5,6 +5,7 @@
 #include <string_view>
 
 struct pcre2_real_code_8;
+struct pcre2_real_match_data_8;
 
 namespace tessera {
 
@@ -47,9 +48,6 @@ class PreTokenPattern {
 class PreTokenScanner {
  public:
   PreTokenScanner();
-  ~PreTokenScanner();
-  PreTokenScanner(PreTokenScanner&&) noexcept;
-  PreTokenScanner& operator=(PreTokenScanner&&) noexcept;
 
   /// Text and pattern must outlive the scan.
   void start(std::string_view text, const PreTokenPattern& pattern = PreTokenPattern::gpt2());
@@ -58,13 +56,15 @@ class PreTokenScanner {
   std::string_view next();
 
  private:
-  struct MatchData;
+  struct FreeMatch {
+    void operator()(pcre2_real_match_data_8* match) const;
+  };
 
   std::string_view take_invalid_run();
   /// From `position_` to `end`, which becomes the position.
   std::string_view take_until(size_t end);
 
-  std::unique_ptr<MatchData> match_;
+  std::unique_ptr<pcre2_real_match_data_8, FreeMatch> match_;
   const PreTokenPattern* pattern_ = nullptr;
   std::string_view rest_;     // not yet scanned, after `segment_`
   std::string_view segment_;  // valid UTF-8

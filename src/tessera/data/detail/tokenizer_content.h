@@ -54,7 +54,6 @@ class AddedTokenFinder {
 
   /// The first match at or after `from`.
   Match find(std::string_view text, size_t from) const;
-  bool empty() const { return empty_; }
 
  private:
   std::array<std::vector<AddedToken>, 256> by_first_byte_;  // each longest first
