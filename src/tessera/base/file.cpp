@@ -77,16 +77,20 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw SystemError(path_.native(), "write", errno);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
+  write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 void AtomicFile::write(std::string_view text) {
-  write(std::as_bytes(std::span(text.data(), text.size())));
+  write_all(descriptor_, text, path_);
+}
+
+void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw SystemError(path.native(), "write", errno);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
 }
 
 void AtomicFile::overwrite(uint64_t offset, std::string_view text) {

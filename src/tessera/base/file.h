@@ -38,6 +38,9 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+/// Writes all of the bytes to an open file. path: names it in the SystemError (disk full).
+void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& path);
+
 /// Removes from a folder what the AtomicFiles of killed processes left behind. Not while another
 /// process writes there.
 void remove_unfinished_files(const std::filesystem::path& folder);

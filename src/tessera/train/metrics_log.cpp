@@ -159,15 +159,7 @@ class MetricsLog::File {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  void write(const Json& line) {
-    const std::string bytes = form_.bytes_of(line);
-    for (size_t done = 0; done < bytes.size();) {
-      const ssize_t written = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw SystemError(path_.native(), "write", errno);
-      done += static_cast<size_t>(written);
-    }
-  }
+  void write(const Json& line) { write_all(descriptor_, form_.bytes_of(line), path_); }
 
   void sync() {
     if (::fdatasync(descriptor_) != 0) throw SystemError(path_.native(), "write", errno);
