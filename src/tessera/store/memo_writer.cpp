@@ -50,7 +50,6 @@ void MemoWriter::index_documents() {
 
 void MemoWriter::finish_erasure() {
   if (!ledger_.erasure_pending()) return;
-  left_unerased_ = ledger_.unerased();
   try {
     checkpoint();
   } catch (const std::exception&) {  // no reason to refuse other work; checkpoint() will say why

@@ -36,17 +36,15 @@ constexpr std::array<std::string_view, 3> enum_names(Memorized) {
 /// throws, the store is as before that document.
 class MemoWriter {
  public:
-  /// Throws std::runtime_error if another process is writing; DataError and SystemError as
-  /// MemoStore.
+  /// Erases what an earlier writer forgot without erasing its text from the files; where that
+  /// fails, the next checkpoint() does. Throws std::runtime_error if another process is writing;
+  /// DataError and SystemError as MemoStore.
   explicit MemoWriter(const std::filesystem::path& folder);
   ~MemoWriter();
 
   const StoreConfig& config() const { return folder_.config(); }
   const Tokenizer& tokenizer() const { return folder_.tokenizer(); }
   const Ledger& ledger() const { return ledger_; }
-  /// Ids of documents that an earlier writer forgot without erasing their text from the files. It
-  /// is erased when this writer opens the store, or, where that fails, at the next checkpoint().
-  const std::vector<std::string>& left_unerased() const { return left_unerased_; }
 
   /// Progress on one document: how many of its tokens are done; 0 of 0 while they are not counted.
   /// It is called at least once a second, but for slow machines, and may throw Interrupted.
@@ -107,7 +105,6 @@ class MemoWriter {
   std::unique_ptr<StoreLock> lock_;
   Ledger ledger_;
   TextEncoder encoder_;
-  std::vector<std::string> left_unerased_;
   std::optional<memo::TextMemory> memory_;  // at the ledger's last change; if absent, to be read
   /// A settled matrix of a shard, in its file or beside it.
   struct Settled {

@@ -120,13 +120,14 @@ std::string rows_of(const Json& line) {
   return rows;
 }
 
-}  // namespace
-
+/// Each line as JSON; bytes of a text that are not UTF-8 become the replacement character.
 MetricsForm jsonl_form() {
   return {MetricsLog::kFile, "", [](const Json& line) {
             return line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
           }};
 }
+
+}  // namespace
 
 MetricsForm csv_form() {
   return {"metrics.csv", "step,elapsed_seconds,name,value\n", rows_of};

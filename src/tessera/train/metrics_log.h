@@ -18,10 +18,6 @@ struct MetricsForm {
   std::function<std::string(const config::Json& line)> bytes_of;
 };
 
-/// metrics.jsonl: each line as JSON; bytes of a text that are not UTF-8 become the replacement
-/// character.
-MetricsForm jsonl_form();
-
 /// metrics.csv: step, elapsed_seconds, name and value of every number; "training/loss",
 /// "validation/loss".
 MetricsForm csv_form();
