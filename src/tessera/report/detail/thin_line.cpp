@@ -2,17 +2,15 @@
 
 #include <cmath>
 
+#include "tessera/base/consecutive.h"
+
 namespace tessera {
 
 std::vector<std::size_t> thin_line(const std::vector<double>& x, const std::vector<double>& y,
                                    std::size_t limit) {
   const std::size_t count = x.size();
-  std::vector<std::size_t> kept;
-  if (count <= limit || limit < 3) {
-    for (std::size_t i = 0; i < count; ++i) kept.push_back(i);
-    return kept;
-  }
-  kept.push_back(0);
+  if (count <= limit || limit < 3) return consecutive<std::size_t>(count);
+  std::vector<std::size_t> kept{0};
   const std::size_t buckets = limit - 2;
   const auto bucket_start = [&](std::size_t b) { return 1 + b * (count - 2) / buckets; };
   for (std::size_t b = 0; b < buckets; ++b) {
