@@ -23,14 +23,6 @@ config::Json gpt_hyper_parameters(const ForeignSizes& file) {
   return fields;
 }
 
-std::map<std::string, std::string> nano_metadata(const SequenceModel& model) {
-  return metadata_of_blocks(model, "block_size");
-}
-
-std::map<std::string, std::string> gpt2_metadata(const SequenceModel& model) {
-  return metadata_of_blocks(model, "n_positions");
-}
-
 std::vector<NameRow> nano_gpt_names() {
   return {
       {"embedding", "transformer.wte.weight"},
@@ -70,7 +62,7 @@ std::vector<WeightFormat> gpt_weight_formats() {
   nano.buffers = {"transformer.h.#.attn.bias", "transformer.h.#.attn.masked_bias"};
   nano.implied = {{"positions", R"("learned")"}, {"gelu", R"("exact")"}};
   nano.hyper_parameters = gpt_hyper_parameters;
-  nano.metadata = nano_metadata;
+  nano.metadata = [](const SequenceModel& m) { return metadata_of_blocks(m, "block_size"); };
 
   WeightFormat gpt2;  // as Hugging Face names it
   gpt2.name = "gpt2";
@@ -78,7 +70,7 @@ std::vector<WeightFormat> gpt_weight_formats() {
   gpt2.buffers = {"h.#.attn.bias", "h.#.attn.masked_bias"};
   gpt2.implied = {{"positions", R"("learned")"}, {"gelu", R"("tanh")"}, {"bias", "true"}};
   gpt2.hyper_parameters = gpt_hyper_parameters;
-  gpt2.metadata = gpt2_metadata;
+  gpt2.metadata = [](const SequenceModel& m) { return metadata_of_blocks(m, "n_positions"); };
   return {nano, gpt2};
 }
 
