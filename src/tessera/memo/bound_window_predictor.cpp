@@ -97,8 +97,7 @@ std::vector<BoundWindowPredictor::Place> BoundWindowPredictor::choose_places(
     ends.push_back(places +=
                    std::max<int64_t>(0, static_cast<int64_t>(document.size()) - shortest));
   check_argument(places > 0,
-                 "BoundWindowPredictor: no document holds a window of {} and its next "
-                 "token",
+                 "BoundWindowPredictor: no document holds a window of {} and its next token",
                  shortest);
   RandomStream random(seed);
   std::vector<Place> chosen;

@@ -66,8 +66,7 @@ DepthMixture LikelihoodDecoder::candidates(const WindowScores& scores,
                                            std::span<const double> log_prior) const {
   check_argument(
       static_cast<int64_t>(log_prior.size()) == scores.vocabulary(),
-      "likelihood decoder: the scores are of {} tokens, the prior is of {}; they must be "
-      "equal",
+      "likelihood decoder: the scores are of {} tokens, the prior is of {}; they must be equal",
       scores.vocabulary(), log_prior.size());
   if (noise_ == 0) return DepthMixture({}, scores.windows());
   const std::vector<double> no_bonus(static_cast<size_t>(scores.windows()), 0);

@@ -52,8 +52,7 @@ void MemoryMosaicV2Config::check() const {
   if (last_delay() > std::max<int64_t>(1, window - 1))
     throw UsageError(
         "model.longest_delay is {}: in a window of model.window = {} tokens no pair would reach "
-        "the "
-        "long-term memory; make it smaller",
+        "the long-term memory; make it smaller",
         last_delay(), window);
 }
 

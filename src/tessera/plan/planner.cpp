@@ -26,9 +26,7 @@ constexpr uint64_t kSampleStream = 2;
 
 void check_error(double error, const char* function) {
   check_argument(error > 0 && error < 1,
-                 "{}: an error of {} is asked for; it must lie between 0 "
-                 "and 1",
-                 function, error);
+                 "{}: an error of {} is asked for; it must lie between 0 and 1", function, error);
 }
 
 /// The smallest integer in (low, high] that `reached` accepts; it must accept high and be monotone.

@@ -53,9 +53,8 @@ c10::Device named_device(const std::string& name) {
       device && std::max<int64_t>(0, device->index()) < count_of(device->type()))
     return *device;
   throw UsageError(
-      "device is '{}', expected one of those that this machine and its LibTorch have: "
-      "{}",
-      name, fmt::join(device_names(), ", "));
+      "device is '{}', expected one of those that this machine and its LibTorch have: {}", name,
+      fmt::join(device_names(), ", "));
 }
 
 }  // namespace tessera
