@@ -14,6 +14,7 @@
 #include "tessera/base/error.h"
 #include "tessera/base/file.h"
 #include "tessera/base/physical_memory.h"
+#include "tessera/base/utf8.h"
 #include "tessera/data/file_texts.h"
 #include "tessera/memo/text_memory.h"
 #include "tessera/memo/window_code.h"
@@ -146,13 +147,6 @@ store::Duplicates duplicates_of(const Files& files) {
   return files.replace ? store::Duplicates::kReplace : store::Duplicates::kRefuse;
 }
 
-/// The beginning of a text, without the character that its end would cut.
-std::string_view sample_of(std::string_view text) {
-  size_t end = std::min(kSample, text.size());
-  while (end < text.size() && end > 0 && (text[end] & 0xC0) == 0x80) --end;
-  return text.substr(0, end > 0 ? end : kSample);
-}
-
 /// Adds a document, or throws what is wrong with it.
 void admit(const FileDocument& document, const store::MemoWriter& writer,
            store::Duplicates duplicates, Admitted& admitted, double& pairs) {
@@ -160,7 +154,7 @@ void admit(const FileDocument& document, const store::MemoWriter& writer,
     writer.check_id(document.id, duplicates);
     if (text.empty()) throw DataError(document.id, "is empty; there is nothing to memorize");
     const memo::TextMemoryConfig& memory = writer.config().memory;
-    const std::string_view sample = sample_of(text);
+    const std::string_view sample = utf8::beginning_of(text, kSample);
     const double times = static_cast<double>(text.size()) / static_cast<double>(sample.size());
     const std::vector<int32_t> encoded = writer.tokenizer().encode(sample);
     const double tokens = times * static_cast<double>(encoded.size());

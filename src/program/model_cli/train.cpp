@@ -15,6 +15,7 @@
 #include "tessera/tensor/manifest.h"
 #include "tessera/text/text_learner.h"
 #include "tessera/text/training_memory.h"
+#include "tessera/train/metrics_log.h"
 #include "tessera/train/processes.h"
 #include "tessera/train/shared_training.h"
 
@@ -41,7 +42,8 @@ config::Json read_config(const TrainArguments& options) {
 
 /// A launcher that starts lost processes once more gives the same command.
 Start start_of(const TrainArguments& options, int64_t attempt = 0) {
-  const bool began = std::filesystem::exists(std::filesystem::path(options.out) / "metrics.jsonl");
+  const bool began =
+      std::filesystem::exists(std::filesystem::path(options.out) / MetricsLog::kFile);
   return options.resume || (attempt > 0 && began) ? Start::kResume : Start::kNew;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tessera/base/config.h"
+#include "tessera/base/utf8.h"
 
 namespace tessera::serve {
 namespace {
@@ -13,11 +14,6 @@ constexpr double kImpossible = -9999.0;
 
 double finite(double log_probability) {
   return std::isfinite(log_probability) ? log_probability : kImpossible;
-}
-
-int64_t code_points(std::string_view text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](unsigned char byte) { return (byte & 0xC0) != 0x80; });
 }
 
 nlohmann::ordered_json bytes_json(const std::string& bytes) {
@@ -50,7 +46,7 @@ Choice::Choice(const ServedModel& model, ChoiceForm form, ChoiceReport report)
     : model_(&model), form_(form), report_(report) {}
 
 void Choice::count(int64_t token) {
-  characters_ += code_points(read_.push(model_->bytes_of(token)));
+  characters_ += utf8::code_points(read_.push(model_->bytes_of(token)));
 }
 
 void Choice::add_prompt(const TokenIds& prompt, bool echo, std::span<const ScoredToken> tokens) {

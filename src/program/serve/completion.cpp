@@ -1,9 +1,9 @@
 #include "program/serve/completion.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "program/serve/api_error.h"
+#include "tessera/base/consecutive.h"
 #include "tessera/store/question.h"
 #include "tessera/store/recall.h"
 
@@ -251,8 +251,8 @@ Completion::Json Completion::usage() const {
 std::vector<size_t> Completion::best_choices() const {
   std::vector<size_t> best;
   for (size_t prompt = 0; prompt < prompts_.size(); ++prompt) {
-    std::vector<size_t> candidates(request_.best_of);
-    std::iota(candidates.begin(), candidates.end(), prompt * request_.best_of);
+    std::vector<size_t> candidates =
+        consecutive<size_t>(request_.best_of, prompt * request_.best_of);
     if (request_.best_of > request_.choices)
       std::stable_sort(candidates.begin(), candidates.end(), [&](size_t a, size_t b) {
         return choices_[a].mean_log_probability() > choices_[b].mean_log_probability();

@@ -6,6 +6,7 @@
 #include "program/serve/service.h"
 #include "tessera/base/config.h"
 #include "tessera/base/file.h"
+#include "tessera/train/metrics_log.h"
 
 namespace tessera::serve {
 namespace {
@@ -23,7 +24,7 @@ std::map<std::string, fs::path> runs_in(const std::string& folder) {
   std::map<std::string, fs::path> runs;
   if (folder.empty()) return runs;
   for (const auto& entry : fs::directory_iterator(folder))
-    if (fs::is_regular_file(entry.path() / "metrics.jsonl"))
+    if (fs::is_regular_file(entry.path() / MetricsLog::kFile))
       runs.emplace(entry.path().filename().native(), entry.path());
   return runs;
 }
@@ -63,9 +64,9 @@ Json last_line(const fs::path& file) {
 Response list_runs(const Service& service) {
   Json list = Json::array();
   for (const auto& [name, path] : runs_in(service.runs)) {
-    const auto written = fs::last_write_time(path / "metrics.jsonl");
+    const auto written = fs::last_write_time(path / MetricsLog::kFile);
     const auto when = std::chrono::file_clock::to_sys(written);
-    Json last = last_line(path / "metrics.jsonl");
+    Json last = last_line(path / MetricsLog::kFile);
     list.push_back(
         {{"id", name},
          {"object", "run"},
@@ -106,7 +107,7 @@ std::shared_ptr<const void> follower(Service& service) {
 }
 
 Response run_metrics(Service& service, const Request& request) {
-  const fs::path file = run_of(service, request) / "metrics.jsonl";
+  const fs::path file = run_of(service, request) / MetricsLog::kFile;
   if (request.parameter("follow") == "true") {
     auto response =
         Response::of_events([file, place = follower(service), &stopping = service.stopping](

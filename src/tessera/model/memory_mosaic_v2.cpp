@@ -79,13 +79,13 @@ at::Tensor MosaicV2BlockImpl::persistent(const at::Tensor& x,
       ops::linear(x, expand->weight, expand->bias, config_.precision).chunk(2, -1);  // [B, T, d']
   const at::Tensor y = ops::linear(at::silu(halves[0]) * halves[1], contract->weight,
                                    contract->bias, config_.precision);
-  return dropout_seed ? ops::activation_dropout(y, {config_.dropout, *dropout_seed}) : y;
+  return with_dropout(y, config_.dropout, dropout_seed, 1);
 }
 
 at::Tensor MosaicV2BlockImpl::forward(at::Tensor x, std::optional<uint64_t> dropout_seed,
                                       std::optional<int64_t> delay) {
   x = x + context->forward(context_norm->forward(x), derived_seed(dropout_seed, 0), delay);
-  return x + persistent(persistent_norm->forward(x), derived_seed(dropout_seed, 1));
+  return x + persistent(persistent_norm->forward(x), dropout_seed);
 }
 
 std::pair<at::Tensor, BlockTrace> MosaicV2BlockImpl::trace(at::Tensor x) {

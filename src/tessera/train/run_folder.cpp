@@ -9,6 +9,7 @@
 #include "tessera/tensor/manifest.h"
 #include "tessera/train/checkpoint.h"
 #include "tessera/train/learner.h"
+#include "tessera/train/metrics_log.h"
 
 namespace tessera {
 namespace {
@@ -16,12 +17,10 @@ namespace {
 namespace fs = std::filesystem;
 using config::Json;
 
-constexpr const char* kLog = "metrics.jsonl";
-
 /// Whether a run was begun here: it has a lock from its first moment on, or, from versions before
 /// the lock, at least a log.
 bool holds_run(const fs::path& folder) {
-  return fs::exists(folder / "lock") || fs::exists(folder / kLog);
+  return fs::exists(folder / "lock") || fs::exists(folder / MetricsLog::kFile);
 }
 
 /// Where the lock is to be. Makes the folder of a new run.
@@ -93,7 +92,7 @@ RunFolder::RunFolder(fs::path path, Start start)
       lock_(lock_path(path_, start),
             "another process is training in this folder; wait until it has ended, or choose "
             "another folder with --out") {
-  if (start == Start::kNew && fs::exists(path_ / kLog))
+  if (start == Start::kNew && fs::exists(path_ / MetricsLog::kFile))
     throw UsageError(
         "{} already holds a run; continue it with --resume, or name another folder with --out",
         path_.native());
