@@ -167,11 +167,10 @@ void fields_from_json(const Json& json, const std::vector<Field>& fields,
     const auto field = std::ranges::find(fields, key, &Field::name);
     if (field == fields.end()) {
       const auto names = names_of(fields);
+      const std::string known = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
       const std::string near = suggestion(key, names);
-      throw FieldError(
-          path,
-          fmt::format("{}unknown key '{}'{}", where.empty() ? "" : where + ": ", key,
-                      near.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : near));
+      throw FieldError(path, fmt::format("{}unknown key '{}'{}", where.empty() ? "" : where + ": ",
+                                         key, near.empty() ? "; there are " + known : near));
     }
     std::visit(FieldFromJson{entry.value(), path, field->demand}, field->value);
   }

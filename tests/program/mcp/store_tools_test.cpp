@@ -110,6 +110,7 @@ TEST_F(StoreTools, BadArgumentsAreToldAsTheVerbTellsThem) {
   EXPECT_EQ(ask("recall", Json::object()), "prompt is missing");
   EXPECT_THAT(ask("recall", {{"prompt", 3}}).get<std::string>(), HasSubstr("expected a text"));
   EXPECT_THAT(ask("recall", {{"promt", ""}}).get<std::string>(), HasSubstr("'prompt'"));
+  EXPECT_EQ(ask("verify", {{"store", "x"}}), "unknown key 'store'; there are none");
   EXPECT_THAT(ask("recall", {{"prompt", "The"}, {"sources", 0}}).get<std::string>(),
               HasSubstr("from 1 to 1000"));
   EXPECT_THAT(ask("show", {{"id", "unheard"}}).get<std::string>(), HasSubstr("unheard"));
