@@ -13,7 +13,7 @@
 #include "tessera/infer/generate.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
-#include "tests/program/serve/http_client.h"
+#include "tests/program/serve/raw_client.h"
 
 namespace tessera::bench::server {
 namespace {
@@ -57,12 +57,12 @@ void request_over_http(benchmark::State& state) {
   Server server(service, options);
   std::thread thread([&] { server.run(); });
   {
-    Client client(server.port());  // a connection that is kept
+    RawClient client(server.port());  // a connection that is kept
     const std::string asked =
-        request("POST", "/v1/completions", R"({"prompt":"hi","max_tokens":1,"seed":0})");
+        asking("POST", "/v1/completions", R"({"prompt":"hi","max_tokens":1,"seed":0})");
     for (auto _ : state) {
       client.send(asked);
-      if (!client.receive("}}").ends_with("}}")) state.SkipWithError("the answer was cut off");
+      if (!client.answer().whole) state.SkipWithError("the answer was cut off");
     }
   }
   server.stop();

@@ -60,6 +60,10 @@ class ServedProcess {
     fields >> user >> system;
     return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
   }
+  void kill() {
+    process_->send(SIGKILL);
+    process_->wait();
+  }
   /// Stops it as Ctrl-C does.
   Outcome stop() {
     process_->send(SIGINT);

@@ -206,17 +206,11 @@ TEST(HostileRequests, MethodsThatAreRare) {
   EXPECT_EQ(options.status, 200);
   Running running;
   for (const std::string method : {"BREW", "TRACE", "PROPFIND", "get"}) {
-    EXPECT_THAT(RawClient(running.server.port(), asking(method, "/health")).answer().status,
-                AnyOf(405, 501))
-        << method;
+    EXPECT_THAT(running.ask(asking(method, "/health")).status, AnyOf(405, 501)) << method;
   }
-  EXPECT_THAT(RawClient(running.server.port(), "CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                  .answer()
-                  .status,
+  EXPECT_THAT(running.ask("CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n").status,
               AnyOf(400, 404, 405, 501));
-  EXPECT_THAT(RawClient(running.server.port(), "OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                  .answer()
-                  .status,
+  EXPECT_THAT(running.ask("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n").status,
               AnyOf(200, 204, 400, 404, 405));
 }
 
@@ -289,8 +283,7 @@ TEST(HostileRequests, APostMayHaveNoBody) {
   EXPECT_EQ(listening.ask(post("Transfer-Encoding: chunked\r\n", "0\r\n\r\n")).status, 200);
   EXPECT_THAT(listening.requests(), ElementsAre("POST /a ", "POST /a ", "POST /a "));
   Running running;
-  const Answer answer =
-      RawClient(running.server.port(), asking("POST", "/v1/completions")).answer();
+  const Answer answer = running.ask(asking("POST", "/v1/completions"));
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("\"error\""));
 }

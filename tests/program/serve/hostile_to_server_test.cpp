@@ -5,7 +5,6 @@
 
 #include <atomic>
 
-#include "tests/program/serve/raw_client.h"
 #include "tests/program/serve/running_server.h"
 
 namespace tessera::serve {
@@ -27,15 +26,14 @@ TEST(HostileToServer, BodiesThatNeverComeHoldUpNobody) {
           "Expect: 100-continue\r\nContent-Length: 9\r\n\r\n",
           "Transfer-Encoding: chunked\r\n\r\n5\r\n{"})
       waiting.push_back(
-          std::make_unique<RawClient>(running.server.port(),
+          std::make_unique<RawClient>(running.port(),
                                       "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n"
                                       "Content-Type: application/json\r\n" +
                                           more));
   for (const auto& [method, path, body] :
        {std::tuple("GET", "/health", ""),
         std::tuple("POST", "/v1/completions", R"({"prompt":"a","max_tokens":1})")}) {
-    RawClient client(running.server.port(), asking(method, path, body));
-    EXPECT_EQ(client.answer().status, 200) << path;
+    EXPECT_EQ(running.ask(asking(method, path, body)).status, 200) << path;
   }
 }
 
@@ -44,7 +42,7 @@ TEST(HostileToServer, OneThatSendsNothingMoreGetsItsWholeText) {
   for (const bool stream : {false, true}) {
     const Json body = {
         {"prompt", "a"}, {"max_tokens", 300}, {"ignore_eos", true}, {"stream", stream}};
-    RawClient client(running.server.port(), asking("POST", "/v1/completions", body.dump()));
+    RawClient client(running.port(), asking("POST", "/v1/completions", body.dump()));
     client.half_close();
     const Answer answer = client.answer();
     EXPECT_EQ(answer.status, 200);
@@ -65,16 +63,14 @@ TEST(HostileToServer, ManyNamesAreOneClientWhereThereAreNoKeys) {
     return asking("POST", "/v1/completions", body.dump(),
                   fmt::format("Authorization: Bearer {}\r\n", i));
   };
-  RawClient first(running.server.port(), asked(1, true));
-  RawClient second(running.server.port(), asked(2, true));
+  RawClient first(running.port(), asked(1, true));
+  RawClient second(running.port(), asked(2, true));
   for (RawClient* client : {&first, &second})
     ASSERT_THAT(client->until("data: {"), StartsWith("HTTP/1.1 200"));
-  for (int i = 3; i < 10; ++i)
-    EXPECT_EQ(RawClient(running.server.port(), asked(i, false)).answer().status, 429) << i;
+  for (int i = 3; i < 10; ++i) EXPECT_EQ(running.ask(asked(i, false)).status, 429) << i;
   first.leave();
   EXPECT_TRUE(soon([&] { return running.counts().rows == 1; }));
-  EXPECT_TRUE(soon(
-      [&] { return RawClient(running.server.port(), asked(10, false)).answer().status == 200; }));
+  EXPECT_TRUE(soon([&] { return running.ask(asked(10, false)).status == 200; }));
 }
 
 TEST(HostileToServer, ThoseWithoutAKeyTakeNoPlaces) {
@@ -86,13 +82,12 @@ TEST(HostileToServer, ThoseWithoutAKeyTakeNoPlaces) {
   for (int i = 0; i < 1000; ++i) many += asking("GET", i % 10 == 0 ? "/health" : "/page.css");
   std::vector<std::unique_ptr<RawClient>> strangers;
   for (int i = 0; i < 10; ++i) {  // more is sent to them than the kernel holds
-    strangers.push_back(std::make_unique<RawClient>(running.server.port(), 4096));
+    strangers.push_back(std::make_unique<RawClient>(running.port(), 4096));
     strangers.back()->send(many);
   }
   for (int i = 0; i < 50; ++i) {
     const std::string key = "Authorization: Bearer key\r\n";
-    RawClient client(running.server.port(), asking("GET", "/v1/models", "", key));
-    ASSERT_EQ(client.answer().status, 200) << i;
+    ASSERT_EQ(running.ask(asking("GET", "/v1/models", "", key)).status, 200) << i;
     std::this_thread::sleep_for(10ms);
   }
 }
@@ -127,16 +122,15 @@ TEST(HostileToServer, CompressedBodiesAreRefused) {
   for (const std::string encoding : {"gzip", "deflate", "br", "zstd", "GZIP", "gzip, identity"})
     for (const std::string path : {"/health", "/v1/completions", "/"}) {
       const std::string method = path == "/v1/completions" ? "POST" : "GET";
-      RawClient client(running.server.port(),
-                       asking(method, path, body, "Content-Encoding: " + encoding + "\r\n"));
-      EXPECT_EQ(client.answer().status, 415) << path << " " << encoding;
+      const std::string more = "Content-Encoding: " + encoding + "\r\n";
+      EXPECT_EQ(running.ask(asking(method, path, body, more)).status, 415) << path << encoding;
     }
 }
 
 TEST(HostileToServer, RangesAreIgnored) {
   Running running;
   const auto page = [&](const std::string& more) {
-    return RawClient(running.server.port(), asking("GET", "/", "", more)).answer();
+    return running.ask(asking("GET", "/", "", more));
   };
   const Answer whole = page("");
   ASSERT_EQ(whole.status, 200);
@@ -154,9 +148,7 @@ TEST(HostileToServer, RangesAreIgnored) {
 TEST(HostileToServer, EnormousAnswersAreRefusedBeforeAnyWork) {
   Running running;
   const auto status = [&](const Json& body) {
-    return RawClient(running.server.port(), asking("POST", "/v1/completions", body.dump()))
-        .answer()
-        .status;
+    return running.ask(asking("POST", "/v1/completions", body.dump())).status;
   };
   const std::vector<int> ids(1000, 65);
   const std::vector<std::string> texts(2048, "a");

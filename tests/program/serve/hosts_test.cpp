@@ -1,5 +1,9 @@
 // Stores at several hosts that answer together as one store that holds all documents.
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -11,7 +15,6 @@
 #include "tessera/hosts/stores_of_hosts.h"
 #include "tessera/store/merge.h"
 #include "tessera/store/store_json.h"
-#include "tests/program/serve/http_client.h"
 #include "tests/program/serve/tiny_service.h"
 #include "tests/store/small_stores.h"
 #include "tests/support/free_port.h"
@@ -118,13 +121,8 @@ class AlteringHost {
     }
     Request request;
     request.method = text.substr(0, text.find(' '));
-    std::string target = text.substr(request.method.size() + 1);
-    target.resize(target.find(' '));
-    request.path = target.substr(0, target.find('?'));
-    for (size_t at = target.find('?'); at != std::string::npos; at = target.find('&', at + 1)) {
-      const std::string pair = target.substr(at + 1, target.find('&', at + 1) - at - 1);
-      request.query[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
-    }
+    const std::string_view target = std::string_view(text).substr(request.method.size() + 1);
+    request.set_target(target.substr(0, target.find(' ')));
     request.headers["Content-Type"] = "application/json";
     request.body = text.substr(end + 4);
     const std::string answer = alter_(request.path, router_.answer(request));

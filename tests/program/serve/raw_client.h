@@ -108,6 +108,7 @@ class RawClient {
     return found;
   }
 
+  int socket() const { return socket_; }
   /// Sends nothing more, but reads on.
   void half_close() { ::shutdown(socket_, SHUT_WR); }
   void leave() {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <string_view>
 #include <thread>
 
 #include "program/serve/server.h"
-#include "tests/program/serve/http_client.h"
+#include "tests/program/serve/raw_client.h"
 #include "tests/program/serve/tiny_service.h"
 
 namespace tessera::serve {
@@ -18,12 +19,9 @@ class Running {
     server.stop();
     if (thread.joinable()) thread.join();
   }
-  /// The whole answer to one request, on a connection of its own.
-  std::string ask(const std::string& text, const std::string& end = "}") {
-    Client client(server.port());
-    client.send(text);
-    return client.receive(end);
-  }
+  int port() const { return server.port(); }
+  /// The answer to one request, on a connection of its own.
+  Answer ask(std::string_view bytes) const { return RawClient(port(), bytes).answer(); }
   const EngineCounts& counts() { return tiny.service.models.find("mosaic")->engine->counts(); }
 
   TinyService tiny;

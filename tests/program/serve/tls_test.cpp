@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "tessera/base/error.h"
-#include "tests/program/serve/raw_client.h"
 #include "tests/program/serve/running_server.h"
 #include "tests/support/temporary_folder.h"
 
@@ -17,6 +16,7 @@ namespace tessera::serve {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A new key, and a certificate for localhost that it has signed itself.
@@ -76,7 +76,7 @@ class TlsClient {
   bool connected = false;
 
  private:
-  Client client_;
+  RawClient client_;
   SSL_CTX* context_;
   SSL* session_;
 };
@@ -96,33 +96,32 @@ class TlsServer : public ::testing::Test {
 
 TEST_F(TlsServer, AnswersAndStreamsOverOneConnection) {
   Running running(options());
-  TlsClient client(running.server.port(), path("cert.pem"));
+  TlsClient client(running.port(), path("cert.pem"));
   ASSERT_TRUE(client.connected);
   for (int i = 0; i < 3; ++i) {
     client.send(
-        request("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2,"ignore_eos":true})"));
+        asking("POST", "/v1/completions", R"({"prompt":"ab","max_tokens":2,"ignore_eos":true})"));
     EXPECT_THAT(client.receive("}}"), StartsWith("HTTP/1.1 200"));
   }
-  client.send(request("POST", "/v1/completions",
-                      R"({"prompt":"ab","max_tokens":50,"stream":true,"ignore_eos":true})"));
+  client.send(asking("POST", "/v1/completions",
+                     R"({"prompt":"ab","max_tokens":50,"stream":true,"ignore_eos":true})"));
   EXPECT_THAT(client.receive("[DONE]"), HasSubstr("[DONE]"));
   const std::string large(300000, 'x');  // in many records, either way
-  client.send(request("POST", "/tokenize", R"({"prompt":")" + large + "\"}"));
+  client.send(asking("POST", "/tokenize", R"({"prompt":")" + large + "\"}"));
   EXPECT_GT(client.receive("max_model_len").size(), 2 * large.size());
 }
 
 TEST_F(TlsServer, ClientsThatDoNotSpeakItHoldUpNobody) {
   Running running(options());
-  Client plain(running.server.port());
-  plain.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  EXPECT_EQ(plain.receive("}", 5).find("200"), std::string::npos);
-  Client silent(running.server.port());
+  RawClient plain(running.port(), asking("GET", "/health"));
+  EXPECT_THAT(plain.rest(), Not(HasSubstr("200")));
+  const RawClient silent(running.port());
   write_certificate(path("other.pem"), path("other-key.pem"));
-  const TlsClient distrusting(running.server.port(), path("other.pem"));
+  const TlsClient distrusting(running.port(), path("other.pem"));
   EXPECT_FALSE(distrusting.connected);
-  TlsClient client(running.server.port(), path("cert.pem"));
+  TlsClient client(running.port(), path("cert.pem"));
   ASSERT_TRUE(client.connected);
-  client.send(request("GET", "/health"));
+  client.send(asking("GET", "/health"));
   EXPECT_THAT(client.receive("}"), StartsWith("HTTP/1.1 200"));
 }
 
@@ -132,7 +131,7 @@ TEST_F(TlsServer, HandshakesThatStopAreDropped) {
   Running running(stopping);
   const std::string hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
   for (const size_t size : {size_t{0}, size_t{1}, hello.size()}) {
-    RawClient client(running.server.port(), hello.substr(0, size));
+    RawClient client(running.port(), hello.substr(0, size));
     EXPECT_EQ(client.rest(), "") << size;
   }
 }
