@@ -14,25 +14,20 @@ using ::testing::StartsWith;
 class DataOfTasks : public Workplace {};
 
 TEST_F(DataOfTasks, SamplesAreTheSameOnStandardOutputAndInAFile) {
-  const std::vector<std::string> command = {"data",  "copy",   "--count", "3",
-                                            "--set", "bits=4", "--set",   "max_length=2"};
-  const Outcome printed = tessera(command);
-  EXPECT_EQ(printed.status, 0) << printed.err;
-  EXPECT_THAT(printed.out, StartsWith(R"({"index":0,"vectors":[")"));
-  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 3);
-  auto to_file = command;
-  to_file.insert(to_file.end(), {"--out", path("copy.jsonl")});
-  EXPECT_EQ(tessera(to_file).out, path("copy.jsonl") + ": 3 lines\n");
-  EXPECT_EQ(read_text(path("copy.jsonl")), printed.out);
+  const Arguments command = {"data",  "copy",   "--count", "3",
+                             "--set", "bits=4", "--set",   "max_length=2"};
+  const std::string printed = done(command);
+  EXPECT_THAT(printed, StartsWith(R"({"index":0,"vectors":[")"));
+  EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 3);
+  EXPECT_EQ(done(joined(command, {"--out", path("copy.jsonl")})),
+            path("copy.jsonl") + ": 3 lines\n");
+  EXPECT_EQ(read_text(path("copy.jsonl")), printed);
 
   // Split, seed and first sample choose others.
-  std::set<std::string> outputs = {printed.out};
-  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
-           {"--split", "test"}, {"--seed", "2"}, {"--first", "3"}}) {
-    auto other = command;
-    other.insert(other.end(), more.begin(), more.end());
-    outputs.insert(tessera(other).out);
-  }
+  std::set<std::string> outputs = {printed};
+  for (const Arguments& more :
+       std::vector<Arguments>{{"--split", "test"}, {"--seed", "2"}, {"--first", "3"}})
+    outputs.insert(done(joined(command, more)));
   EXPECT_EQ(outputs.size(), 4u);
 }
 
@@ -43,49 +38,42 @@ TEST_F(DataOfTasks, PrintsWhatTrivialStrategiesScore) {
 }
 
 TEST_F(DataOfTasks, WritesTensors) {
-  const Outcome run = tessera({"data", "spanning-tree", "--tensors", path("batch.safetensors")});
-  EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out, path("batch.safetensors") + ": 203578 bytes\n");
+  const std::string run = done({"data", "spanning-tree", "--tensors", path("batch.safetensors")});
+  EXPECT_EQ(run, path("batch.safetensors") + ": 203578 bytes\n");
   EXPECT_THAT(read_text(path("batch.safetensors")), HasSubstr("\"answers\""));
 }
 
 TEST_F(DataOfTasks, SimulatesBabi) {
-  const Outcome run = tessera({"data", "babi", "--task", "1", "--out", path("babi"), "--train",
-                               "10", "--valid", "5", "--test", "5"});
-  EXPECT_EQ(run.status, 0) << run.err;
+  done({"data", "babi", "--task", "1", "--out", path("babi"), "--train", "10", "--valid", "5",
+        "--test", "5"});
   EXPECT_THAT(read_text(path("babi") + "/qa1_test.txt"), HasSubstr("\n3 Where is "));
 }
 
 TEST_F(DataOfTasks, TellsStories) {
-  const Outcome printed = tessera({"data", "stories", "--stories", "2", "--seed", "5"});
-  EXPECT_EQ(printed.status, 0) << printed.err;
-  const Outcome run = tessera({"data", "stories", "--stories", "2", "--seed", "5", "--valid", "1",
-                               "--questions", "2", "--out", path("stories")});
-  EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_EQ(run.out, path("stories") + ": train.txt, valid.txt and questions.jsonl\n");
-  EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed.out);
+  const std::string printed = done({"data", "stories", "--stories", "2", "--seed", "5"});
+  const std::string run = done({"data", "stories", "--stories", "2", "--seed", "5", "--valid", "1",
+                                "--questions", "2", "--out", path("stories")});
+  EXPECT_EQ(run, path("stories") + ": train.txt, valid.txt and questions.jsonl\n");
+  EXPECT_EQ(read_text(path("stories") + "/train.txt"), printed);
   EXPECT_THAT(read_text(path("stories") + "/valid.txt"), HasSubstr("\n<|endoftext|>\n"));
   EXPECT_THAT(read_text(path("stories") + "/questions.jsonl"), HasSubstr("\"right\":\""));
   EXPECT_THAT(tessera({"data", "stories", "--words", "10"}).out, HasSubstr("\n<|endoftext|>\n"));
 }
 
 TEST_F(DataOfTasks, WritesRandomLanguages) {
-  const Outcome printed = tessera({"data", "regbench", "--count", "2", "--split", "test"});
-  EXPECT_EQ(printed.status, 0) << printed.err;
-  EXPECT_THAT(printed.out, StartsWith(R"({"index":0,"automaton":[{")"));
-  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 2);
+  const std::string printed = done({"data", "regbench", "--count", "2", "--split", "test"});
+  EXPECT_THAT(printed, StartsWith(R"({"index":0,"automaton":[{")"));
+  EXPECT_EQ(std::count(printed.begin(), printed.end(), '\n'), 2);
   EXPECT_EQ(
       tessera({"data", "regbench", "--count", "2", "--split", "test", "--out",
                path("languages.jsonl"), "--tensors", path("languages.safetensors")})
           .out,
       path("languages.safetensors") + ": 83904 bytes\n" + path("languages.jsonl") + ": 2 lines\n");
-  EXPECT_EQ(read_text(path("languages.jsonl")), printed.out);
+  EXPECT_EQ(read_text(path("languages.jsonl")), printed);
   EXPECT_THAT(read_text(path("languages.safetensors")), HasSubstr("\"truth\""));
   // Other strings of the languages of the training.
-  const auto automaton_of = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> command = {"data", "regbench", "--count", "1"};
-    command.insert(command.end(), more.begin(), more.end());
-    const std::string line = tessera(command).out;
+  const auto automaton_of = [&](const Arguments& more) {
+    const std::string line = tessera(joined({"data", "regbench", "--count", "1"}, more)).out;
     return line.substr(0, line.find("\"text\""));
   };
   EXPECT_EQ(automaton_of({}), automaton_of({"--split", "test", "--known-languages"}));
@@ -93,12 +81,8 @@ TEST_F(DataOfTasks, WritesRandomLanguages) {
 }
 
 TEST_F(DataOfTasks, RecordsGamesOfPong) {
-  const std::vector<std::string> short_game = {"data", "pong", "--set", "game.points=2"};
-  const auto with = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> command = short_game;
-    command.insert(command.end(), more.begin(), more.end());
-    return tessera(command);
-  };
+  const Arguments short_game = {"data", "pong", "--set", "game.points=2"};
+  const auto with = [&](const Arguments& more) { return tessera(joined(short_game, more)); };
   const Outcome printed = with({"--games", "2"});
   EXPECT_EQ(printed.status, 0) << printed.err;
   EXPECT_THAT(printed.out, StartsWith(R"({"game":0,"action":)"));

@@ -25,17 +25,16 @@ using ::testing::StartsWith;
 
 class Generating : public Workplace {
  protected:
-  static Outcome generate(std::vector<std::string> options) {
-    options.insert(options.begin(), {"generate", "--model", trained_model()});
-    return tessera(options);
+  static Outcome generate(const Arguments& options) {
+    return tessera(joined({"generate", "--model", trained_model()}, options));
   }
-  static std::string text_of(const std::vector<std::string>& options) {
+  static std::string text_of(const Arguments& options) {
     const Outcome run = generate(options);
     EXPECT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.err, HasSubstr("tokens/s"));
     return run.out;
   }
-  static std::vector<json> lines_of(const std::vector<std::string>& options) {
+  static std::vector<json> lines_of(const Arguments& options) {
     const Outcome run = generate(options);
     EXPECT_EQ(run.status, 0) << run.err;
     std::vector<json> result;
@@ -46,12 +45,11 @@ class Generating : public Workplace {
 };
 
 TEST_F(Generating, SameSeedSameText) {
-  const std::vector<std::string> seven = {"--prompt", "the cat", "--max-tokens",
-                                          "40",       "--seed",  "7"};
+  const Arguments seven = {"--prompt", "the cat", "--max-tokens", "40", "--seed", "7"};
   const std::string text = text_of(seven);
   EXPECT_THAT(text, StartsWith("the cat"));
   EXPECT_EQ(text, text_of(seven));
-  std::vector<std::string> eight = seven;
+  Arguments eight = seven;
   eight.back() = "8";
   EXPECT_NE(text, text_of(eight));
 }
@@ -118,13 +116,10 @@ TEST_F(Generating, ASearchEndsSoonAfterASignal) {
 }
 
 TEST_F(Generating, PromptsComeFromFilesAndStandardInput) {
-  const std::vector<std::string> greedy = {"--temperature", "0", "--max-tokens", "12"};
-  const auto with = [&](std::vector<std::string> more, const std::string& input = "") {
-    more.insert(more.begin(), greedy.begin(), greedy.end());
-    more.insert(more.begin(), {"generate", "--model", trained_model()});
-    const Outcome run = tessera(more, {.input = input});
-    EXPECT_EQ(run.status, 0) << run.err;
-    return run.out;
+  const Arguments greedy = {"--temperature", "0", "--max-tokens", "12"};
+  const auto with = [&](const Arguments& more, const std::string& input = "") {
+    return done(joined({"generate", "--model", trained_model()}, joined(greedy, more)),
+                {.input = input});
   };
   const std::string expected = with({"--prompt", "the cat"});
   write_text(path("prompt.txt"), "the cat\n");
@@ -137,8 +132,8 @@ TEST_F(Generating, PromptsComeFromFilesAndStandardInput) {
 }
 
 TEST_F(Generating, SamplesOfOnePromptDifferAndComeAgain) {
-  const std::vector<std::string> three = {
-      "--prompt", "the cat", "--max-tokens", "20", "--seed", "7", "--samples", "3", "--json"};
+  const Arguments three = {"--prompt",  "the cat", "--max-tokens", "20", "--seed", "7",
+                           "--samples", "3",       "--json"};
   const auto lines = lines_of(three);
   ASSERT_EQ(lines.size(), 3u);
   for (int sample = 0; sample < 3; ++sample) EXPECT_EQ(lines[sample]["sample"], sample);
@@ -160,10 +155,11 @@ TEST_F(Generating, SamplesOfOnePromptDifferAndComeAgain) {
 }
 
 TEST_F(Generating, TokensCanBeForbiddenAndPenalised) {
-  const auto tokens_with = [](std::vector<std::string> more, const std::string& heat = "0") {
-    more.insert(more.begin(),
-                {"--prompt", "the cat", "--max-tokens", "30", "--json", "--temperature", heat});
-    const json line = lines_of(more).at(0);
+  const auto tokens_with = [](const Arguments& more, const std::string& heat = "0") {
+    const json line = lines_of(joined({"--prompt", "the cat", "--max-tokens", "30", "--json",
+                                       "--temperature", heat},
+                                      more))
+                          .at(0);
     std::vector<int> ids;
     for (const auto& token : line["tokens"]) ids.push_back(token["id"]);
     return ids;
@@ -185,11 +181,9 @@ TEST_F(Generating, TokensCanBeForbiddenAndPenalised) {
 }
 
 TEST_F(Generating, ASavedSessionGoesOn) {
-  const std::vector<std::string> greedy = {"--temperature", "0", "--json", "--max-tokens"};
-  const auto text_with = [&](const std::string& tokens, std::vector<std::string> more) {
-    more.insert(more.begin(), tokens);
-    more.insert(more.begin(), greedy.begin(), greedy.end());
-    return lines_of(more).at(0)["text"].get<std::string>();
+  const Arguments greedy = {"--temperature", "0", "--json", "--max-tokens"};
+  const auto text_with = [&](const std::string& tokens, const Arguments& more) {
+    return lines_of(joined(joined(greedy, {tokens}), more)).at(0)["text"].get<std::string>();
   };
   const std::string prompt = small_text(3);
   const std::string whole = text_with("20", {"--prompt", prompt});
@@ -217,10 +211,11 @@ TEST_F(Generating, ASavedSessionGoesOn) {
 }
 
 TEST_F(Generating, GoesOnLineByLine) {
-  const auto talk = [](const std::string& input, std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {"generate", "--model", trained_model(), "--interactive",
-                               "--temperature", "0", "--max-tokens", "9"});
-    return tessera(more, {.input = input});
+  const auto talk = [](const std::string& input, const Arguments& more = {}) {
+    return tessera(joined({"generate", "--model", trained_model(), "--interactive", "--temperature",
+                           "0", "--max-tokens", "9"},
+                          more),
+                   {.input = input});
   };
   const Outcome run = talk("the cat\n a dog\n");
   EXPECT_EQ(run.status, 0) << run.err;
@@ -270,12 +265,8 @@ TEST_F(Generating, StopsBeforeAStopString) {
 
 TEST_F(Generating, ReadsPromptsLongerThanTheWindow) {
   const std::string prompt = small_text(20);  // the window holds 32 bytes
-  const std::vector<std::string> options = {"--prompt", prompt,         "--temperature",
-                                            "0",        "--max-tokens", "30"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), options.begin(), options.end());
-    return text_of(more);
-  };
+  const Arguments options = {"--prompt", prompt, "--temperature", "0", "--max-tokens", "30"};
+  const auto with = [&](const Arguments& more) { return text_of(joined(options, more)); };
   const std::string streaming = with({});
   EXPECT_THAT(streaming, StartsWith(prompt));
   EXPECT_EQ(streaming, with({"--reading", "streaming"}));
@@ -290,8 +281,7 @@ TEST_F(Generating, ReadsPromptsLongerThanTheWindow) {
 
 TEST_F(Generating, RefusesWithTheReason) {
   const auto with = [](const std::string& option, const std::string& value) {
-    return std::vector<std::string>{"generate", "--model", trained_model(), "--prompt", "the cat",
-                                    option,     value};
+    return Arguments{"generate", "--model", trained_model(), "--prompt", "the cat", option, value};
   };
   // Nothing is printed before, not even the prompt.
   expect_all_refused(
@@ -328,9 +318,8 @@ TEST_F(Generating, StatisticsStandOnALineOfTheirOwn) {
 
 class Evaluating : public Workplace {
  protected:
-  static Outcome evaluate(const std::string& data, std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {"eval", "--model", trained_model(), "--data", data});
-    return tessera(more);
+  static Outcome evaluate(const std::string& data, const Arguments& more = {}) {
+    return tessera(joined({"eval", "--model", trained_model(), "--data", data}, more));
   }
 };
 
@@ -360,10 +349,8 @@ TEST_F(Evaluating, NumbersAgreeWithEachOther) {
 
 TEST_F(Evaluating, WindowsMayOverlapAndMemoriesMayKeepAll) {
   write_text(path("short.txt"), small_text(40));
-  const auto loss = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> options = {"--json"};
-    options.insert(options.end(), more.begin(), more.end());
-    const Outcome run = evaluate(path("short.txt"), options);
+  const auto loss = [&](const Arguments& more) {
+    const Outcome run = evaluate(path("short.txt"), joined({"--json"}, more));
     EXPECT_EQ(run.status, 0) << run.err;
     const json result = json::parse(run.out);
     EXPECT_EQ(result["tokens"].get<size_t>(), small_text(40).size() - 1);

@@ -17,9 +17,8 @@ using ::testing::HasSubstr;
 
 class Inspecting : public Workplace {
  protected:
-  static Outcome inspect(std::vector<std::string> options) {
-    options.insert(options.begin(), {"inspect", "--model", trained_model()});
-    return tessera(options);
+  static Outcome inspect(const Arguments& options) {
+    return tessera(joined({"inspect", "--model", trained_model()}, options));
   }
 };
 
@@ -55,9 +54,8 @@ TEST_F(Inspecting, PrintsTheTokenItsPartsAndTheMemoriesThatCountMost) {
 
 TEST_F(Inspecting, ShowsOfWhatSlotsSpeakOnceThatWasMeasured) {
   std::filesystem::copy(trained_model(), path("model"), std::filesystem::copy_options::recursive);
-  const auto inspect_copy = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), {"inspect", "--model", path("model"), "--text"});
-    return tessera(options);
+  const auto inspect_copy = [&](const Arguments& options) {
+    return tessera(joined({"inspect", "--model", path("model"), "--text"}, options));
   };
   EXPECT_THAT(inspect_copy({"In the beginning"}).out, HasSubstr("tessera inspect --slots"));
   const Outcome measuring = inspect_copy({"And God said, Let there be light", "--slots"});

@@ -58,8 +58,8 @@ TEST_F(Manual, APageSaysWhatTheHelpSays) {
 
 TEST_F(Manual, ManReadsEveryPageWithoutWarning) {
   if (!installed("man")) GTEST_SKIP() << "man is not installed";
-  std::vector<std::string> command = {"/usr/bin/man",        "--warnings", "--encoding=UTF-8",
-                                      "--troff-device=utf8", "--ditroff",  "--local-file"};
+  Arguments command = {"/usr/bin/man",        "--warnings", "--encoding=UTF-8",
+                       "--troff-device=utf8", "--ditroff",  "--local-file"};
   for (const auto& page : std::filesystem::directory_iterator(folder() / "man/man1"))
     command.push_back(page.path());
   EXPECT_GT(command.size(), 40u);

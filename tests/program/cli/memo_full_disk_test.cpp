@@ -17,7 +17,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsSubsetOf;
-using Arguments = std::vector<std::string>;
 
 const uint64_t kStep = test::nightly() ? 4001 : 8009;  // bytes from limit to limit
 constexpr uint64_t kLargest = 400000;                  // more than any file here has
@@ -37,11 +36,6 @@ class MemoFullDisk : public ::testing::Test {
   }
 
   std::string path(const std::string& name) const { return (folder_ / name).native(); }
-
-  static void done(const Arguments& command) {
-    const Outcome run = tessera(command);
-    ASSERT_EQ(run.status, 0) << run.err;
-  }
 
   static std::set<std::string> names_in(const std::filesystem::path& folder) {
     std::set<std::string> names;

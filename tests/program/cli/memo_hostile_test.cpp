@@ -15,10 +15,7 @@ class MemoHostile : public Workplace {
     std::filesystem::create_directory(path("texts"));
   }
 
-  static Outcome memo(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "memo");
-    return tessera(arguments);
-  }
+  static Outcome memo(const Arguments& arguments) { return tessera(joined({"memo"}, arguments)); }
 
   const std::string store_ = path("store");
 };

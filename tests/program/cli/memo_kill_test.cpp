@@ -13,8 +13,6 @@
 namespace tessera::cli {
 namespace {
 
-using Arguments = std::vector<std::string>;
-
 constexpr int kDocuments = 12;
 const int kKills = test::nightly() ? 240 : 16;
 const int kRebuildKills = test::nightly() ? 40 : 6;

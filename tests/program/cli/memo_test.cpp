@@ -32,24 +32,18 @@ class Memo : public Workplace {
     write_text(path("poems/old/lamb"), kLamb);
   }
 
-  static Outcome memo(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    arguments.insert(arguments.begin(), "memo");
-    return tessera(arguments, options);
+  static Outcome memo(const Arguments& arguments, const ProcessOptions& options = {}) {
+    return tessera(joined({"memo"}, arguments), options);
   }
-  static std::string done(std::vector<std::string> arguments, const ProcessOptions& options = {}) {
-    const Outcome run = memo(std::move(arguments), options);
-    EXPECT_EQ(run.status, 0) << run.err;
-    return run.out;
+  static std::string done(const Arguments& arguments, const ProcessOptions& options = {}) {
+    return cli::done(joined({"memo"}, arguments), options);
   }
-  static config::Json json(std::vector<std::string> arguments) {
-    arguments.push_back("--json");
-    return config::Json::parse(done(std::move(arguments)));
+  static config::Json json(const Arguments& arguments) {
+    return config::Json::parse(done(joined(arguments, {"--json"})));
   }
 
-  std::string create(const std::string& name = "store", std::vector<std::string> more = {}) const {
-    std::vector<std::string> arguments = {"create", path(name), "--dimension", "512"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    done(arguments);
+  std::string create(const std::string& name = "store", const Arguments& more = {}) const {
+    done(joined({"create", path(name), "--dimension", "512"}, more));
     return path(name);
   }
   static std::string digest(const std::string& store) { return json({"stat", store})["digest"]; }
@@ -506,8 +500,8 @@ TEST_F(Memo, PlansItsSizeFromASample) {
 TEST_F(Memo, CompletesByDrawing) {
   const std::string store = create();
   done({"memorize", store, path("poems/raven")});
-  const std::vector<std::string> complete = {"complete", store, "--prompt", "Over many a",
-                                             "--tokens", "12",  "--seed",   "5"};
+  const Arguments complete = {"complete", store, "--prompt", "Over many a",
+                              "--tokens", "12",  "--seed",   "5"};
   EXPECT_EQ(done(complete), "Over many a quaint and \n");
   EXPECT_EQ(json(complete)["text"], " quaint and ");
   EXPECT_EQ(json(complete)["finish"], "max_tokens");
@@ -656,10 +650,9 @@ TEST_F(Memo, AFullDiskLeavesTheStoreAsItWas) {
 
 TEST_F(Memo, StoresAtHostsAreNamedByTheirAddresses) {
   const std::string store = create(), dead = "http://127.0.0.1:1/v1/stores/dead";
-  const auto ask = [&](std::vector<std::string> stores) {
-    stores.insert(stores.begin(), "recall");
-    stores.insert(stores.end(), {"--prompt", "Once upon a midnight", "--host-seconds", "5"});
-    return memo(stores);
+  const auto ask = [](const Arguments& stores) {
+    return memo(
+        joined({"recall", "--prompt", "Once upon a midnight", "--host-seconds", "5"}, stores));
   };
   expect_refused(ask({store, store}), 2, "several stores answer together where each is served");
   expect_refused(ask({dead, store}), 2, "is not an address of a store");

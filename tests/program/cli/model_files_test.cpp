@@ -55,10 +55,10 @@ class ModelFiles : public Workplace {
   Outcome generate() const {
     return tessera({"generate", "--model", path("model"), "--max-tokens", "2"});
   }
-  Outcome forward(const std::string& model, std::vector<std::string> more = {}) const {
-    more.insert(more.begin(), {"forward", "--model", model, "--input", path("x.safetensors"),
-                               "--output", path("y.safetensors")});
-    return tessera(more);
+  Outcome forward(const std::string& model, const Arguments& more = {}) const {
+    return tessera(joined({"forward", "--model", model, "--input", path("x.safetensors"),
+                           "--output", path("y.safetensors")},
+                          more));
   }
 };
 
@@ -138,9 +138,8 @@ TEST_F(ModelFiles, ExportAndImportGiveTheSameModel) {
   const std::string model = path("run/model");
   const Outcome out = export_of(model);
   ASSERT_EQ(out.status, 0) << out.err;
-  const Outcome in = tessera({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"),
-                              "--tokenizer", model + "/tokenizer.json", "--out", path("back")});
-  ASSERT_EQ(in.status, 0) << in.err;
+  done({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"), "--tokenizer",
+        model + "/tokenizer.json", "--out", path("back")});
   expect_refused(tessera({"import", "--from", "nanomosaics", "--weights", path("w.safetensors"),
                           "--out", path("back")}),
                  2, "holds a model already");
@@ -159,17 +158,14 @@ TEST_F(ModelFiles, WeightsOfFewerBits) {
     EXPECT_LT(std::filesystem::file_size(path(weights + "/model.safetensors")),
               std::filesystem::file_size(path("model/model.safetensors")));
     // Rounding at load and in the file are the same.
-    const auto text = [&](std::vector<std::string> more) {
-      more.insert(more.begin(), {"generate", "--max-tokens", "20", "--temperature", "0"});
-      const Outcome written = tessera(more);
-      EXPECT_EQ(written.status, 0) << written.err;
-      return written.out;
+    const auto text = [](const Arguments& more) {
+      return done(joined({"generate", "--max-tokens", "20", "--temperature", "0"}, more));
     };
     EXPECT_EQ(text({"--model", path(weights)}),
               text({"--model", path("model"), "--weights", weights}));
-    const auto loss = [&](std::vector<std::string> more) {
-      more.insert(more.begin(), {"eval", "--data", path("text.txt"), "--json"});
-      return json::parse(tessera(more).out)["loss"].get<double>();
+    const auto loss = [&](const Arguments& more) {
+      const std::string out = done(joined({"eval", "--data", path("text.txt"), "--json"}, more));
+      return json::parse(out)["loss"].get<double>();
     };
     EXPECT_NEAR(loss({"--model", path(weights)}), loss({"--model", path("model")}), 0.01);
     // Verbs that need floats read them.
@@ -241,27 +237,23 @@ std::vector<float> floats(const safetensors::File& file, const std::string& name
 }
 
 TEST_F(Workplace, ImportsAFolderOfHuggingFaceWithItsHeadsAndTokenizer) {
-  const auto run = [](const std::vector<std::string>& arguments) {
-    const Outcome outcome = tessera(arguments);
-    EXPECT_EQ(outcome.status, 0) << outcome.err;
-  };
   const std::string weights = test::golden_file("gpt_tiny.weights.safetensors");  // of two heads
-  run({"import", "--from", "nanogpt", "--weights", weights, "--out", path("gpt")});
+  done({"import", "--from", "nanogpt", "--weights", weights, "--out", path("gpt")});
   std::string config = read_text(path("gpt/config.json"));
   config.replace(config.find("exact"), 5, "tanh");  // as GPT-2 has it
   write_text(path("gpt/config.json"), config);
   std::filesystem::create_directories(path("hub"));
-  run({"export", "--model", path("gpt"), "--to", "gpt2", "--out", path("hub/model.safetensors")});
+  done({"export", "--model", path("gpt"), "--to", "gpt2", "--out", path("hub/model.safetensors")});
   write_text(path("hub/config.json"), R"({"model_type": "gpt2", "n_head": 4, "n_positions": 12})");
   write_text(path("text.txt"), "abcdef");
-  run({"tokenizer", "train", path("text.txt"), "--kind", "character", "--out",
-       path("hub/tokenizer.json")});
+  done({"tokenizer", "train", path("text.txt"), "--kind", "character", "--out",
+        path("hub/tokenizer.json")});
   expect_refused(tessera({"generate", "--model", path("hub")}), 3,
                  "tessera import --from gpt2 --weights " + path("hub"));
 
-  run({"import", "--from", "gpt2", "--weights", path("hub"), "--out", path("imported")});
+  done({"import", "--from", "gpt2", "--weights", path("hub"), "--out", path("imported")});
   EXPECT_EQ(json::parse(read_text(path("imported/config.json")))["heads"], 4);
-  run({"generate", "--model", path("imported"), "--prompt", "abc", "--max-tokens", "3"});
+  done({"generate", "--model", path("imported"), "--prompt", "abc", "--max-tokens", "3"});
 }
 
 struct Golden {

@@ -19,15 +19,12 @@ using ::testing::StartsWith;
 const std::string kModel = (test::build_folder() / "models/stories").native();
 
 TEST(PackagedExamples, GenerateWritesWithTheModelThatComesWithTessera) {
-  const std::vector<std::string> asked = {"generate", "--prompt", "Once upon a time",
-                                          "--max-tokens", "40"};
+  const Arguments asked = {"generate", "--prompt", "Once upon a time", "--max-tokens", "40"};
   const Outcome run = tessera(asked);
   EXPECT_EQ(run.status, 0);
   EXPECT_THAT(run.out, StartsWith("Once upon a time"));
   EXPECT_THAT(run.err, AllOf(HasSubstr("comes with Tessera"), HasSubstr(kModel)));
-  std::vector<std::string> named = asked;
-  named.insert(named.end(), {"--model", kModel});
-  EXPECT_EQ(tessera(named).out, run.out);
+  EXPECT_EQ(done(joined(asked, {"--model", kModel})), run.out);
 }
 
 TEST(PackagedExamples, TheModelPredictsStoriesThatItHasNotSeen) {

@@ -12,10 +12,7 @@ using ::testing::HasSubstr;
 
 class Plan : public Workplace {
  protected:
-  static Outcome plan(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "plan");
-    return tessera(arguments);
-  }
+  static Outcome plan(const Arguments& arguments) { return tessera(joined({"plan"}, arguments)); }
 
   std::string file_with(const std::string& name, const std::string& content) const {
     write_text(path(name), content);
@@ -35,8 +32,8 @@ TEST_F(Plan, SizesAMemoryForAnError) {
 }
 
 TEST_F(Plan, SaysWhatADimensionHolds) {
-  std::vector<std::string> asked = {"--alpha", "2",           "--inputs", "100000", "--outputs",
-                                    "5",       "--dimension", "100",      "--runs", "0"};
+  Arguments asked = {"--alpha", "2",           "--inputs", "100000", "--outputs",
+                     "5",       "--dimension", "100",      "--runs", "0"};
   const Outcome run = plan(asked);
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("d = 100 (10000 numbers)"));
@@ -87,8 +84,8 @@ TEST_F(Plan, OfATextIsThatOfCreate) {
 }
 
 TEST_F(Plan, RefusesWithTheReason) {
-  const auto refusal = [](std::vector<std::string> arguments, int status) {
-    const Outcome run = plan(std::move(arguments));
+  const auto refusal = [](const Arguments& arguments, int status) {
+    const Outcome run = plan(arguments);
     EXPECT_EQ(run.status, status) << run.err;
     EXPECT_TRUE(run.out.empty()) << run.out;
     return run.err;

@@ -21,15 +21,14 @@ namespace tessera::cli {
 class ServedProcess {
  public:
   ServedProcess(
-      const std::string& store, const std::vector<std::string>& more,
+      const std::string& store, const Arguments& more,
       const std::function<void()>& prepare = [] {}) {
-    std::vector<std::string> arguments = {"serve", "--port", "0"};
+    Arguments arguments = {"serve", "--port", "0"};
     if (!store.empty()) arguments.insert(arguments.end(), {"--store", "s=" + store});
-    arguments.insert(arguments.end(), more.begin(), more.end());
     run_verbs({});
     std::fflush(nullptr);
     process_ = std::make_unique<Process>(
-        [prepare, command = command_line(arguments)] {
+        [prepare, command = command_line(joined(arguments, more))] {
           prepare();
           return run_verbs(command);
         },

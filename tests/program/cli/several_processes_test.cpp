@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <limits>
-#include <sstream>
 
 #include "tests/program/cli/tessera_program.h"
 #include "tests/support/free_port.h"
@@ -26,8 +25,8 @@ class SeveralProcesses : public Workplace {
   }
 
   /// What became of the leader and of its helper, which were given these arguments.
-  static std::pair<Outcome, Outcome> in_two(const std::vector<std::string>& of_leader,
-                                            const std::vector<std::string>& of_helper) {
+  static std::pair<Outcome, Outcome> in_two(const Arguments& of_leader,
+                                            const Arguments& of_helper) {
     const std::string port = std::to_string(test::free_port());
     Process helper = start(of_helper, one_of_two("1", port));
     Process leader = start(of_leader, one_of_two("0", port));
@@ -36,26 +35,15 @@ class SeveralProcesses : public Workplace {
   }
 
   /// `of_helper`: settings that only it has.
-  std::pair<Outcome, Outcome> train_in_two(const std::string& out,
-                                           const std::vector<std::string>& settings,
-                                           const std::vector<std::string>& of_helper = {}) const {
-    std::vector<std::string> different = settings;
-    different.insert(different.end(), of_helper.begin(), of_helper.end());
-    return in_two(train_arguments(out, settings), train_arguments(out, different));
-  }
-
-  std::vector<double> losses(const std::string& out) const {
-    std::vector<double> found;
-    std::istringstream lines(read_text(path(out + "/metrics.jsonl")));
-    for (std::string line; std::getline(lines, line);)
-      if (const auto json = nlohmann::json::parse(line); json["kind"] == "step")
-        found.push_back(json["loss"]);
-    return found;
+  std::pair<Outcome, Outcome> train_in_two(const std::string& out, const Arguments& settings,
+                                           const Arguments& of_helper = {}) const {
+    return in_two(train_arguments(out, settings),
+                  train_arguments(out, joined(settings, of_helper)));
   }
 };
 
 TEST_F(SeveralProcesses, MakeTheUpdatesOfOne) {
-  const std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2"};
+  const Arguments settings = {"train.batch=2", "train.accumulation=2"};
   ASSERT_EQ(train("one", settings).status, 0);
   const auto [leader, helper] = train_in_two("two", settings);
   EXPECT_EQ(leader.status, 0) << leader.err;
@@ -94,7 +82,7 @@ TEST_F(SeveralProcesses, RefuseSharesThatAreNotEven) {
 }
 
 TEST_F(SeveralProcesses, ShareTheOptimizer) {
-  std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2"};
+  Arguments settings = {"train.batch=2", "train.accumulation=2"};
   ASSERT_EQ(train_in_two("whole", settings).first.status, 0);
   settings.push_back("train.share_optimizer=true");
   const auto [leader, helper] = train_in_two("shared", settings);
@@ -106,8 +94,8 @@ TEST_F(SeveralProcesses, ShareTheOptimizer) {
 TEST_F(SeveralProcesses, GoOnAfterOneWasKilled) {
   if (Process([] { return 0; }, {.system_calls = 1'000'000}).wait().status != 0)
     GTEST_SKIP() << "this machine does not let a process follow another one";
-  const std::vector<std::string> settings = {"train.batch=2", "train.accumulation=2",
-                                             "train.steps=60", "train.share_optimizer=true"};
+  const Arguments settings = {"train.batch=2", "train.accumulation=2", "train.steps=60",
+                              "train.share_optimizer=true"};
   // The helper is killed as it makes one system call more than these; returns those that it made.
   const auto train_until = [&](const std::string& out, int64_t calls, int status) {
     const std::string port = std::to_string(test::free_port());
@@ -135,19 +123,17 @@ TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
   write_text(path("texts/long"), small_text(4000));  // read by both, in two pieces
   for (int i = 0; i < 4; ++i)                        // by one each
     write_text(path("texts/" + std::to_string(i) + ".txt"), small_text(20 + 7 * i));
-  const std::vector<std::vector<std::string>> evaluations = {
+  const std::vector<Arguments> evaluations = {
       {"--data", path("texts"), "--batch", "3"},
       {"--data", path("texts"), "--suffix", ".txt", "--reading", "streaming"}};
   for (const auto& how : evaluations) {
-    std::vector<std::string> arguments = {"eval", "--model", trained_model(), "--json"};
-    arguments.insert(arguments.end(), how.begin(), how.end());
-    const Outcome one = tessera(arguments);
-    ASSERT_EQ(one.status, 0) << one.err;
+    const Arguments arguments = joined({"eval", "--model", trained_model(), "--json"}, how);
+    const std::string one = done(arguments);
     const auto [leader, helper] = in_two(arguments, arguments);
     ASSERT_EQ(leader.status, 0) << leader.err;
     EXPECT_EQ(helper.status, 0);
     EXPECT_EQ(helper.out + helper.err, "");
-    const auto expected = nlohmann::json::parse(one.out), found = nlohmann::json::parse(leader.out);
+    const auto expected = nlohmann::json::parse(one), found = nlohmann::json::parse(leader.out);
     EXPECT_EQ(found["tokens"], expected["tokens"]);
     EXPECT_EQ(found["bytes"], expected["bytes"]);
     for (const char* what : {"loss", "perplexity", "bits_per_byte"})
@@ -159,8 +145,7 @@ TEST_F(SeveralProcesses, EvaluateWhatOneDoes) {
 TEST_F(SeveralProcesses, EvaluateWithoutEncodingTheTextOfOthers) {
   ASSERT_EQ(train("run", {"train.steps=1", "data.tokenizer=character"}).status, 0);
   const auto expect_helper_fails = [&] {
-    const std::vector<std::string> arguments = {"eval", "--model", path("run/model"), "--data",
-                                                path("texts")};
+    const Arguments arguments = {"eval", "--model", path("run/model"), "--data", path("texts")};
     const auto [leader, helper] = in_two(arguments, arguments);
     expect_refused(leader, 1, "has lost process 1");
     expect_refused(helper, 3, "is not among the tokenizer's");
@@ -175,9 +160,9 @@ TEST_F(SeveralProcesses, EvaluateWithoutEncodingTheTextOfOthers) {
 }
 
 TEST_F(SeveralProcesses, RefuseAnotherEvaluation) {
-  std::vector<std::string> arguments = {
-      "eval", "--model", trained_model(), "--data", path("text.txt"), "--batch", "3"};
-  std::vector<std::string> different = arguments;
+  Arguments arguments = {"eval",    "--model", trained_model(), "--data", path("text.txt"),
+                         "--batch", "3"};
+  Arguments different = arguments;
   different.back() = "4";
   const auto [leader, helper] = in_two(arguments, different);
   for (const Outcome& outcome : {leader, helper})

@@ -9,9 +9,9 @@ using ::testing::HasSubstr;
 
 class StudyVerb : public Workplace {
  protected:
-  Outcome language_models(const std::vector<std::string>& settings) const {
-    std::vector<std::string> arguments = {"study", "memory-mosaics/language-model", "--quick",
-                                          "--out", path("study")};
+  Outcome language_models(const Arguments& settings) const {
+    Arguments arguments = {"study", "memory-mosaics/language-model", "--quick", "--out",
+                           path("study")};
     const auto set = [&](const std::string& setting) {
       arguments.insert(arguments.end(), {"--set", setting});
     };
@@ -72,9 +72,10 @@ TEST_F(StudyVerb, FinishesThePictureAtCtrlC) {
              "while [ \"$1\" != --output ]; do shift; done\n"
              "echo whole > \"$2\"\n");
   std::filesystem::permissions(path("bin/rsvg-convert"), std::filesystem::perms::owner_all);
-  std::vector<std::string> study = command_line(
-      {"study", "scaling-laws/fig2", "--quick", "--png", "--pdf", "--out", path("study")});
-  study.insert(study.begin(), {"/usr/bin/setsid", "--wait"});  // a process group without this test
+  const Arguments study =
+      joined({"/usr/bin/setsid", "--wait"},  // a process group without this test
+             command_line({"study", "scaling-laws/fig2", "--quick", "--png", "--pdf", "--out",
+                           path("study")}));
   const Outcome stopped =
       Process(study, {.environment = {{"PATH", path("bin") + ":" + std::getenv("PATH")}}}).wait();
   EXPECT_EQ(stopped.status, 130) << stopped.err;
@@ -104,24 +105,23 @@ TEST_F(StudyVerb, RefusesSettingsThatItDoesNotHave) {
 }
 
 TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
-  const auto prompts = [&](const std::vector<std::string>& settings, const std::string& folder) {
-    std::vector<std::string> arguments = {"study", "memory-mosaics/prompts", "--quick", "--out",
-                                          path(folder)};
+  const auto prompts = [&](const Arguments& settings, const std::string& folder) {
+    Arguments arguments = {"study", "memory-mosaics/prompts", "--quick", "--out", path(folder)};
     for (const std::string& setting : settings)
       arguments.insert(arguments.end(), {"--set", setting});
     return tessera(arguments);
   };
-  const std::vector<std::string> tiny = {"data.stories=40",
-                                         "data.tokenizer=byte",
-                                         "window=32",
-                                         "channels=16",
-                                         "heads=2",
-                                         "layers=1",
-                                         "train.batch=4",
-                                         "train.steps=4",
-                                         "questions=2",
-                                         "tokens=3",
-                                         "train.evaluate_batches=1"};
+  const Arguments tiny = {"data.stories=40",
+                          "data.tokenizer=byte",
+                          "window=32",
+                          "channels=16",
+                          "heads=2",
+                          "layers=1",
+                          "train.batch=4",
+                          "train.steps=4",
+                          "questions=2",
+                          "tokens=3",
+                          "train.evaluate_batches=1"};
   const Outcome trained = prompts(tiny, "study");
   ASSERT_EQ(trained.status, 0) << trained.err;
   EXPECT_THAT(trained.out, HasSubstr("Questions answered rightly"));
@@ -139,10 +139,8 @@ TEST_F(StudyVerb, AsksTrainedModelsAboutStories) {
 }
 
 TEST_F(StudyVerb, CountsStories) {
-  const Outcome run = tessera({"study", "memory-mosaics/stories", "--quick", "--out", path("study"),
-                               "--set", "data.stories=60", "--set", "data.vocabulary=400", "--set",
-                               "validation_stories=10"});
-  ASSERT_EQ(run.status, 0) << run.err;
+  done({"study", "memory-mosaics/stories", "--quick", "--out", path("study"), "--set",
+        "data.stories=60", "--set", "data.vocabulary=400", "--set", "validation_stories=10"});
   EXPECT_THAT(read_text(path("study/table-1.csv")), HasSubstr("train,stories,2200000,60\n"));
 }
 

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,8 +23,16 @@ using test::Outcome;
 using test::Process;
 using test::ProcessOptions;
 
+using Arguments = std::vector<std::string>;
+
+/// The words of one and then of the other.
+inline Arguments joined(Arguments words, const Arguments& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 /// What the verbs of the program do, in this process. It loads them with its first call.
-inline int run_verbs(const std::vector<std::string>& command) {
+inline int run_verbs(const Arguments& command) {
   using Run = int (*)(int, char**);
   static const Run run = [] {
     const auto path = test::build_folder() / "libtessera_model_cli.so";
@@ -31,7 +41,7 @@ inline int run_verbs(const std::vector<std::string>& command) {
     if (function == nullptr) throw std::runtime_error(::dlerror());
     return reinterpret_cast<Run>(function);
   }();
-  std::vector<std::string> words = command;
+  Arguments words = command;
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   if (arguments.empty()) return 0;  // loads them
@@ -39,15 +49,13 @@ inline int run_verbs(const std::vector<std::string>& command) {
 }
 
 /// One thread, so that equal commands give equal bits.
-inline std::vector<std::string> command_line(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {test::build_folder() / "tessera", "--threads", "1"});
-  return arguments;
+inline Arguments command_line(const Arguments& arguments) {
+  return joined({test::build_folder() / "tessera", "--threads", "1"}, arguments);
 }
 
 /// The program as a copy of this process, which has loaded it: loading takes a fifth of a second,
 /// nearly all of it LibTorch's.
-inline Process start_line(const std::vector<std::string>& command,
-                          const ProcessOptions& options = {}) {
+inline Process start_line(const Arguments& command, const ProcessOptions& options = {}) {
   run_verbs({});
   std::fflush(nullptr);  // what this process has not printed yet is not the copy's to print
   return Process(
@@ -57,20 +65,25 @@ inline Process start_line(const std::vector<std::string>& command,
       },
       options);
 }
-inline Process start(const std::vector<std::string>& arguments,
-                     const ProcessOptions& options = {}) {
+inline Process start(const Arguments& arguments, const ProcessOptions& options = {}) {
   return start_line(command_line(arguments), options);
 }
 
-inline Outcome tessera(const std::vector<std::string>& arguments,
-                       const ProcessOptions& options = {}) {
+inline Outcome tessera(const Arguments& arguments, const ProcessOptions& options = {}) {
   return start(arguments, options).wait();
 }
 
+/// What a command prints, which must succeed.
+inline std::string done(const Arguments& arguments, const ProcessOptions& options = {}) {
+  const Outcome outcome = tessera(arguments, options);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return outcome.out;
+}
+
 /// The same of the executable, which loads its libraries, for the tests of how it does so.
-inline Outcome executable(std::vector<std::string> arguments, ProcessOptions options = {}) {
+inline Outcome executable(const Arguments& arguments, ProcessOptions options = {}) {
   options.environment.insert({"TESSERA_KEEP_BLAS_CORE", "1"});
-  return Process(command_line(std::move(arguments)), options).wait();
+  return Process(command_line(arguments), options).wait();
 }
 
 inline void write_text(const std::filesystem::path& path, const std::string& content) {
@@ -114,17 +127,24 @@ class Workplace : public ::testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).native(); }
 
   /// Trains train.toml into `out`, with settings changed.
-  Outcome train(const std::string& out, const std::vector<std::string>& settings = {},
-                const std::vector<std::string>& more = {}) const {
+  Outcome train(const std::string& out, const Arguments& settings = {},
+                const Arguments& more = {}) const {
     return tessera(train_arguments(out, settings, more));
   }
-  std::vector<std::string> train_arguments(const std::string& out,
-                                           const std::vector<std::string>& settings = {},
-                                           const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> arguments = {"train", path("train.toml"), "--out", path(out)};
+  Arguments train_arguments(const std::string& out, const Arguments& settings = {},
+                            const Arguments& more = {}) const {
+    Arguments arguments = {"train", path("train.toml"), "--out", path(out)};
     for (const auto& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
+    return joined(arguments, more);
+  }
+  /// The loss of each step that a run has logged.
+  std::vector<double> losses(const std::string& run) const {
+    std::vector<double> losses;
+    std::istringstream log(read_text(path(run + "/metrics.jsonl")));
+    for (std::string line; std::getline(log, line);)
+      if (const auto entry = nlohmann::json::parse(line); entry["kind"] == "step")
+        losses.push_back(entry["loss"]);
+    return losses;
   }
 
   /// Says that a command failed as it should: with this status, nothing on stdout, and a message
@@ -137,7 +157,7 @@ class Workplace : public ::testing::Test {
 
   /// A command that must fail, and what its message says.
   struct Refusal {
-    std::vector<std::string> arguments;
+    Arguments arguments;
     std::string message;
   };
   static void expect_all_refused(const std::vector<Refusal>& refusals, int status) {

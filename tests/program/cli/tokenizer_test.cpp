@@ -11,21 +11,18 @@ class TokenizerVerb : public Workplace {
  protected:
   std::string learnt(const std::string& kind) {
     const std::string file = path(kind + ".json");
-    std::vector<std::string> command = {"tokenizer", "train", path("text.txt"), "--kind", kind,
-                                        "--out",     file};
+    Arguments command = {"tokenizer", "train", path("text.txt"), "--kind", kind, "--out", file};
     if (kind == "bpe") command.insert(command.end(), {"--vocabulary", "300"});
-    const Outcome run = tessera(command);
-    EXPECT_EQ(run.status, 0) << run.err;
-    EXPECT_THAT(run.out, HasSubstr("bytes per token"));
+    const std::string run = done(command);
+    EXPECT_THAT(run, HasSubstr("bytes per token"));
     return file;
   }
 
   /// Encodes and decodes through standard input.
   std::string there_and_back(const std::string& tokenizer, const std::string& text,
-                             const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {"tokenizer", "encode", "--tokenizer", tokenizer};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome ids = tessera(arguments, {.input = text});
+                             const Arguments& more = {}) {
+    const Outcome ids =
+        tessera(joined({"tokenizer", "encode", "--tokenizer", tokenizer}, more), {.input = text});
     EXPECT_EQ(ids.status, 0) << ids.err;
     EXPECT_EQ(ids.err, "");
     const Outcome back =
@@ -50,7 +47,7 @@ TEST_F(TokenizerVerb, GivesBackTheBytes) {
 
 TEST_F(TokenizerVerb, KnownIds) {
   const std::string bytes = learnt("byte");
-  const std::vector<std::string> encode = {"tokenizer", "encode", "--tokenizer", bytes};
+  const Arguments encode = {"tokenizer", "encode", "--tokenizer", bytes};
   EXPECT_EQ(tessera(encode, {.input = "abc"}).out, "97 98 99\n");
   EXPECT_EQ(tessera({"tokenizer", "encode", "--tokenizer", bytes, "--json"}, {.input = "abc"}).out,
             "[97,98,99]\n");
@@ -124,9 +121,8 @@ TEST_F(TokenizerVerb, DataTextWritesEachDocumentAsAFile) {
   std::filesystem::create_directories(path("texts/more"));
   write_text(path("texts/a.txt"), "first\n");
   write_text(path("texts/more/GFDL-1.2"), "second\n");
-  const Outcome run = tessera({"data", "text", path("texts"), "--documents", path("each/one")});
-  EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("2 documents, 13 bytes"));
+  const std::string run = done({"data", "text", path("texts"), "--documents", path("each/one")});
+  EXPECT_THAT(run, HasSubstr("2 documents, 13 bytes"));
   EXPECT_EQ(read_text(path("each/one/a.txt")), "first\n");
   EXPECT_EQ(read_text(path("each/one/GFDL-1.2.txt")), "second\n");
 

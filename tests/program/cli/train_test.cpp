@@ -1,7 +1,6 @@
 // tessera train from end to end, and the texts and failures that it must tell apart.
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/program/cli/tessera_program.h"
 
@@ -41,28 +40,16 @@ TEST_F(Training, GoesOnFromAModel) {
                                     "\"\ndropout = 0.2\n[data]\ntext = \"" + path("text.txt") +
                                     "\"\n[train]\nsteps = 4\nbatch = 4\nevaluate_every = 4\n" +
                                     "evaluate_batches = 2\nlearning_rate = 1e-4\n");
-  const std::vector<std::string> command = {"train", path("more.toml"), "--out", path("more")};
-  const Outcome run = tessera(command);
-  ASSERT_EQ(run.status, 0) << run.err;
-  const auto losses = [&](const std::string& name) {
-    std::vector<double> result;
-    std::istringstream lines(read_text(path(name + "/metrics.jsonl")));
-    for (std::string line; std::getline(lines, line);)
-      if (const auto entry = nlohmann::json::parse(line); entry["kind"] == "step")
-        result.push_back(entry["loss"]);
-    return result;
-  };
+  const Arguments command = {"train", path("more.toml"), "--out", path("more")};
+  done(command);
   EXPECT_LT(losses("more").front(), losses("first").front() - 0.5) << "it began with new weights";
   EXPECT_EQ(read_text(path("first/model/tokenizer.json")),
             read_text(path("more/model/tokenizer.json")));
   const auto config = nlohmann::json::parse(read_text(path("more/model/config.json")));
   EXPECT_EQ(config["dropout"], 0.2);
 
-  std::vector<std::string> longer = command;
-  longer.insert(longer.end(), {"--resume", "--set", "train.steps=6"});
-  EXPECT_EQ(tessera(longer).status, 0);
-  const Outcome again = tessera({"train", path("more/config.toml"), "--out", path("again")});
-  EXPECT_EQ(again.status, 0) << again.err;
+  done(joined(command, {"--resume", "--set", "train.steps=6"}));
+  done({"train", path("more/config.toml"), "--out", path("again")});
 
   const auto refused = [&](const std::string& setting, int status, const std::string& message) {
     expect_refused(tessera({"train", path("more.toml"), "--out", path("other"), "--set", setting}),
@@ -95,12 +82,11 @@ TEST_F(Training, OfAGptLearns) {
   EXPECT_LT(loss("150"), loss("6") - 1);
 
   // It has positions up to its window: past that, only a window that moves along can read.
-  const std::vector<std::string> past_window = {
+  const Arguments past_window = {
       "generate", "--model", path("gpt150/model"), "--prompt", small_text(20), "--max-tokens", "5"};
-  EXPECT_EQ(tessera(past_window).status, 0);
-  std::vector<std::string> streaming = past_window;
-  streaming.insert(streaming.end(), {"--reading", "streaming"});
-  expect_refused(tessera(streaming), 2, "do not fit the window of 32 tokens");
+  done(past_window);
+  expect_refused(tessera(joined(past_window, {"--reading", "streaming"})), 2,
+                 "do not fit the window of 32 tokens");
 }
 
 TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
@@ -109,7 +95,7 @@ TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
              "[model]\nkind = \"stm\"\nslots = 1\nwidth = 4\ndistilled = 4\n"
              "[data]\ntest_samples = 16\n"
              "[train]\nsteps = 4\nbatch = 8\nevaluate_every = 2\nevaluate_batches = 1\n");
-  const std::vector<std::string> command = {"train", path("copy.toml"), "--out", path("copy")};
+  const Arguments command = {"train", path("copy.toml"), "--out", path("copy")};
   const Outcome run = tessera(command);
   ASSERT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("wrong bits per sequence"), HasSubstr("guess every bit"),
@@ -120,9 +106,7 @@ TEST_F(Training, OnATaskLeavesARunWithAModelAndAReport) {
                            "model/config.json", "model/model.safetensors"})
     EXPECT_TRUE(std::filesystem::exists(path("copy/" + std::string(file)))) << file;
   expect_refused(tessera(command), 2, "already holds a run");
-  std::vector<std::string> longer = command;
-  longer.insert(longer.end(), {"--resume", "--set", "train.steps=6"});
-  EXPECT_EQ(tessera(longer).status, 0);
+  done(joined(command, {"--resume", "--set", "train.steps=6"}));
   expect_refused(tessera({"train", path("copy.toml"), "--out", path("x"), "--set", "task.bit=4"}),
                  2, "did you mean 'bits'?");
   expect_refused(
@@ -143,11 +127,9 @@ TEST_F(Training, OnFilesOfOnesOwnLeavesAModelThatAnyTaskMeasures) {
                          "[model]\nkind = \"stm\"\nslots = 1\nwidth = 4\ndistilled = 4\n"
                          "[train]\nsteps = 2\nbatch = 8\n",
                          samples));
-  const Outcome run = tessera({"train", path("own.toml"), "--out", path("own")});
-  ASSERT_EQ(run.status, 0) << run.err;
-  const auto evaluated = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"eval", "--model", path("own/model")});
-    return tessera(more);
+  done({"train", path("own.toml"), "--out", path("own")});
+  const auto evaluated = [&](const Arguments& more) {
+    return tessera(joined({"eval", "--model", path("own/model")}, more));
   };
   EXPECT_THAT(evaluated({"--data", samples}).out, HasSubstr("wrong bits per sequence"));
   const Outcome longer = evaluated({"--task", "copy", "--set", "bits=3", "--set", "min_length=9",
@@ -173,19 +155,16 @@ TEST_F(Training, OnAGameLeavesARunWhoseAgentRuns) {
              "[agent]\nchannels = [2]\nkernels = [3]\npaddings = [1]\nhidden = 4\n"
              "[actor_critic]\nrollout = 3\n"
              "[train]\nsteps = 2\nbatch = 2\nevaluate_batches = 1\n");
-  std::vector<std::string> command = {"train", path("pong.toml"), "--out", path("pong")};
-  const Outcome run = tessera(command);
-  ASSERT_EQ(run.status, 0) << run.err;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("pong, pong_agent"), HasSubstr("reward per game")));
-  command.insert(command.end(), {"--resume", "--set", "train.steps=3"});
-  EXPECT_EQ(tessera(command).status, 0);
+  const Arguments command = {"train", path("pong.toml"), "--out", path("pong")};
+  const std::string run = done(command);
+  EXPECT_THAT(run, AllOf(HasSubstr("pong, pong_agent"), HasSubstr("reward per game")));
+  done(joined(command, {"--resume", "--set", "train.steps=3"}));
   // Two black frames of 4 x 4 for one game.
   const std::string header = R"({"x":{"dtype":"F32","shape":[2,1,16],"data_offsets":[0,128]}})";
   write_text(path("frames.safetensors"), static_cast<char>(header.size()) + std::string(7, '\0') +
                                              header + std::string(128, '\0'));
-  const Outcome forward = tessera({"forward", "--model", path("pong/model"), "--input",
-                                   path("frames.safetensors"), "--output", path("y.safetensors")});
-  EXPECT_EQ(forward.status, 0) << forward.err;
+  done({"forward", "--model", path("pong/model"), "--input", path("frames.safetensors"), "--output",
+        path("y.safetensors")});
   expect_refused(
       tessera({"train", path("pong.toml"), "--out", path("x"), "--set", "task.name=pnog"}), 2,
       "did you mean 'pong'?; the tasks are: associative-retrieval, nth-farthest, ");

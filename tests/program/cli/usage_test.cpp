@@ -8,8 +8,8 @@ namespace {
 using ::testing::HasSubstr;
 
 struct Verb {
-  std::vector<std::string> name;
-  std::vector<std::string> options;
+  Arguments name;
+  Arguments options;
 };
 
 const std::vector<Verb> kVerbs = {
@@ -64,7 +64,7 @@ TEST(Help, OfEveryVerbNamesItsOptions) {
   EXPECT_EQ(program.err, "");
   for (const auto& [name, options] : kVerbs) {
     EXPECT_THAT(program.out, HasSubstr(name.front()));
-    std::vector<std::string> command = name;
+    Arguments command = name;
     command.push_back("--help");
     const Outcome help = tessera(command);
     EXPECT_EQ(help.status, 0) << name.back();
@@ -151,16 +151,15 @@ TEST_F(Usage, NumbersMustFit) {
 }
 
 TEST_F(Usage, ThreadsMayBeGivenBeforeAndAfterTheVerb) {
-  const auto run = [](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "tessera");
-    return start_line(arguments).wait();
+  const auto run = [](const Arguments& arguments) {
+    return start_line(joined({"tessera"}, arguments)).wait();
   };
   for (const auto& version : {run({"--threads", "3", "--version", "--json"}),
                               run({"--version", "--json", "--threads", "3"})}) {
     EXPECT_EQ(version.status, 0) << version.err;
     EXPECT_THAT(version.out, HasSubstr("\"threads\": 3"));
   }
-  const std::vector<std::string> verb = {"memo", "create", path("store"), "--threads", "2"};
+  const Arguments verb = {"memo", "create", path("store"), "--threads", "2"};
   EXPECT_EQ(run(verb).status, 0);
   expect_refused(run({"--threads", "1000000", "--version"}), 2,
                  "--threads is '1000000', expected a whole number from 0 to ");
