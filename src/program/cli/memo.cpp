@@ -1,19 +1,318 @@
-// tessera memo: a memory of documents
+// tessera memo: its verbs, and how the answers of those that are jobs are printed for people.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ctime>
+#include <functional>
+#include <memory>
 
 #include "program/cli/memo_verbs.h"
+#include "program/cli/memo_writing.h"
 #include "program/cli/program.h"
+#include "program/jobs/audit_job.h"
+#include "program/jobs/erase_job.h"
+#include "program/jobs/store_files.h"
+#include "program/jobs/store_jobs.h"
+#include "tessera/base/config.h"
+#include "tessera/base/interrupt.h"
+#include "tessera/report/table.h"
+#include "tessera/store/certificate.h"
+#include "tessera/store/memo_writer.h"
 
 namespace tessera::cli {
 namespace {
 
-std::string readable_seconds(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
-  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
-                        : fmt::format("{:.1f} h", seconds / 3600);
+/// A command line that asks for a job on a store.
+template <typename Job>
+struct Command {
+  std::string store;
+  Job job;
+  bool json = false;
+};
+
+/// What this work is done on: the store, opened, or its folder.
+template <typename Job, typename Store>
+Store opened(const std::string& folder,
+             typename Job::Answer (Job::*)(const Store&, const jobs::OnProgress&) const) {
+  return Store(folder);
+}
+
+/// Does the job, and prints its answer with `print` or as JSON.
+template <typename Job, typename Print>
+typename Job::Answer print_answer(const Command<Job>& command, Print print) {
+  const auto store = opened(command.store, &Job::run);
+  auto answer = [&] {
+    const InterruptGuard interrupt;  // heard where the job tells how far it is
+    std::string_view doing;
+    if constexpr (requires { Job::kDoing; }) doing = Job::kDoing;
+    JobBar bar(doing);
+    return command.job.run(store, std::ref(bar));
+  }();
+  if (command.json)
+    print_json(answer.json());
+  else
+    print(command, answer);
+  return answer;
+}
+
+/// What a verb does that answers its command and no more.
+template <typename Print>
+auto answers(Print print) {
+  return [print](const auto& command) { print_answer(command, print); };
+}
+
+/// Adds the verb of a job. `run`: what it does with its command, which answers it.
+template <typename Job, typename Run>
+Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run,
+              const std::string& store = "The store, a folder") {
+  const auto command = std::make_shared<Command<Job>>();
+  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
+  verb.option("store", command->store, store).required();
+  verb.options(command->job, arguments);
+  verb.flag("--json", command->json, "Print the answer as one JSON object");
+  verb.run([command, run] { run(*command); });
+  return verb;
+}
+
+/// Says that text of forgotten documents is still in the store's files, whose, and what erases it.
+std::string erasure_note(const std::vector<std::string>& ids) {
+  return fmt::format(
+      "the text of {} is forgotten, but not erased from the store's files yet; the next command "
+      "that writes to the store erases it, for example 'tessera memo verify --repair'",
+      ids.empty() ? "some documents" : fmt::format("'{}'", fmt::join(ids, "', '")));
+}
+
+/// Prints the text as it comes.
+void complete(const Command<jobs::Complete>& command) {
+  const store::MemoStore store(command.store);
+  const store::Question question = command.job.question(store);
+  const InterruptGuard interrupt;
+  const Writing writing(store, question, !command.json);
+  const auto answer =
+      command.job.run(store, question, [&](const Written& written) { writing.add(written.text); });
+  writing.end(answer.finish, answer.tokens.size());
+  if (command.json) print_json(answer.json());
+  InterruptGuard::stop_if_interrupted("interrupted");
+}
+
+void print_places(const Command<jobs::Find>& command, const jobs::Find::Answer& found) {
+  for (const auto& match : found.shown)
+    fmt::print("{}:{}: {}{}{}\n", match.document, match.line, match.before, match.text,
+               match.after);
+  fmt::print(stderr, "{} in {}{}\n", counted(found.places, "place"),
+             counted(found.documents, "document"),
+             found.places > std::ssize(found.shown) ? "; --limit 0 prints all" : "");
+}
+
+void print_history(const Command<jobs::History>& command, const jobs::History::Answer& history) {
+  for (const auto& event : history.events)
+    fmt::print("{} forgotten: {} bytes, {} tokens, SHA-256 {}\n", event.value("time", ""),
+               event.value("bytes", int64_t{0}), event.value("tokens", int64_t{0}),
+               event.value("sha256", ""));
+  if (!history.kept)
+    fmt::print(stderr, "the store keeps no history; 'tessera memo history {} --begin' begins one\n",
+               command.store);
+  else if (command.job.begin)
+    fmt::print(stderr, "the store keeps a history of what is forgotten\n");
+}
+
+/// Line breaks and runs of white space as one space.
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool space = c == '\n' || c == '\t' || c == ' ';
+    if (!space || (!line.empty() && line.back() != ' ')) line += space ? ' ' : c;
+  }
+  return line;
+}
+
+void print_passages(const Command<jobs::Search>& command, const jobs::Search::Answer& found) {
+  for (const auto& passage : found.passages)
+    fmt::print("{}:{}: {:.2f}  {}\n", passage.document, passage.line, passage.score,
+               one_line(passage.text));
+  fmt::print(stderr, "{}\n", counted(std::ssize(found.passages), "passage"));
+}
+
+void print_text(const Command<jobs::Show>& command, const jobs::Show::Answer& document) {
+  fmt::print("{}{}", document.text, document.text.ends_with('\n') ? "" : "\n");
+}
+
+/// "2026-03-01 17:30" (UTC) of seconds since 1970; "-" of 0, where the time is not known.
+std::string readable_time(int64_t seconds) {
+  if (seconds == 0) return "-";
+  std::tm parts{};
+  const std::time_t time = seconds;
+  ::gmtime_r(&time, &parts);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min);
+}
+
+std::string words_of(const store::Metadata& metadata) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : metadata) words.push_back(key + "=" + value);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+void print_documents(const Command<jobs::Documents>& command, const jobs::Documents::Answer& list) {
+  Table table("", {"document", "tokens", "pairs", "bytes", "memorized (UTC)", "metadata"});
+  for (const auto& [document, details] : list.documents)
+    table.add_row({document.id, document.tokens, document.pairs,
+                   details.digest.empty() ? "-" : fmt::format("{}", details.bytes),
+                   readable_time(details.memorized), words_of(details.metadata)});
+  fmt::print("{}", table.text());
+  if (list.erasure_pending) fmt::print(stderr, "tessera: {}\n", erasure_note(list.unerased));
+}
+
+void print_statistics(const Command<jobs::Stat>& command, const jobs::Stat::Answer& answer) {
+  const store::StoreStatistics& store = answer.statistics;
+  const auto lengths = memo::window_lengths(store.memory);
+  const auto capacity = static_cast<int64_t>(store.fullness.capacity);
+  fmt::print("{}: {} code, {}, windows of {} tokens, {}, seed {}\n", command.store,
+             config::enum_name(store.memory.code), size_in_words(store.memory),
+             fmt::join(lengths, ", "), store.tokenizer, store.memory.seed);
+  fmt::print("  documents        {}\n  tokens           {}\n  pairs            {}\n",
+             store.totals.documents, store.totals.tokens, store.totals.pairs);
+  fmt::print("  load             {:.4f} of the {} pairs that are recalled with 99 %; room for {}\n",
+             store.fullness.filled, capacity, std::max<int64_t>(0, capacity - store.totals.pairs));
+  fmt::print("  expected recall ");
+  for (size_t k = lengths.size(); k-- > 0;)
+    fmt::print(" {:.4f} after {} tokens{}", store.fullness.expected_recall_after[k], lengths[k],
+               k > 0 ? "," : "\n");
+  if (answer.measured)
+    fmt::print(
+        "  measured recall  {:.4f}: the share of {} positions where the best token is the right "
+        "one; at {:.4f} of them the evidence is too weak for a recital to begin\n",
+        answer.measured->share_right(), answer.measured->positions,
+        answer.measured->share_abstained());
+  fmt::print("  digest           {}\n", store.digest);
+  fmt::print("  on disk          {} matrix, {} ledger\n",
+             readable_bytes(static_cast<double>(store.matrix_bytes)),
+             readable_bytes(static_cast<double>(store.ledger_bytes)));
+  if (store.erasure_pending) fmt::print("  not erased       {}\n", erasure_note(store.unerased));
+}
+
+void print_audit(const Command<jobs::Audit>& command, const jobs::Audit::Answer& answer) {
+  std::vector<std::string> columns = {"text",       "held",           "document", "recalled",
+                                      "extraction", "log-likelihood", "min-k"};
+  if (answer.membership) columns.push_back("exposure (bits)");
+  Table table("", columns);
+  for (const auto& [name, document, audit, exposure] : answer.texts) {
+    std::vector<Cell> row = {name,
+                             config::enum_name(audit.held()),
+                             document.empty() ? "-" : document,
+                             Cell::fixed(audit.recalled, 4),
+                             Cell::fixed(audit.extraction, 4),
+                             Cell::fixed(audit.log_likelihood, 3),
+                             Cell::fixed(audit.lowest, 3)};
+    if (exposure) row.push_back(Cell::fixed(*exposure, 2));
+    table.add_row(std::move(row));
+  }
+  fmt::print("{}", table.text());
+  if (answer.membership)
+    fmt::print(
+        "membership against {}: AUC {:.3f} by log-likelihood, {:.3f} by min-k; 0.5: nothing tells "
+        "them apart\n",
+        counted(std::ssize(answer.controls), "control"), answer.membership->by_likelihood,
+        answer.membership->by_lowest);
+}
+
+void print_verification(const Command<jobs::Verify>& command, const jobs::Verify::Answer& answer) {
+  const store::Verification& store = answer.result;
+  fmt::print("{}: {}, {}, {} tokens, {} pairs, digest {}\n", command.store,
+             store.erasure_pending ? "not verified" : "verified",
+             counted(store.totals.documents, "document"), store.totals.tokens, store.totals.pairs,
+             store.digest);
+  if (store.log_bytes > 0)
+    fmt::print(
+        stderr,
+        "tessera: note: {}: SQLite's log, ledger.sqlite-wal, has {}: a command is writing or "
+        "reading now, or one was "
+        "killed and may have left text of a document that is not stored; the next command that "
+        "writes to the store empties it, for example 'tessera memo verify --repair'\n",
+        command.store, readable_bytes(static_cast<double>(store.log_bytes)));
+}
+
+void print_created(const Command<jobs::Create>& command, const jobs::Create::Answer& made) {
+  const memo::TextMemoryConfig& memory = made.memory;
+  if (made.plan) print_plan(command.job.plan_from, memory, *made.plan);
+  fmt::print("{}: {} code, {} ({}), windows of {} tokens, {}, seed {}\n", command.store,
+             config::enum_name(memory.code), size_in_words(memory),
+             readable_bytes(static_cast<double>(made.numbers()) * sizeof(int32_t)),
+             fmt::join(memo::window_lengths(memory), ", "), made.tokenizer, memory.seed);
+}
+
+void print_merged(const Command<jobs::Merge>& command, const jobs::Merge::Answer& made) {
+  fmt::print("{}: {} of {}, {} tokens, {} pairs\n", command.store,
+             counted(made.totals.documents, "document"), counted(made.stores, "store"),
+             made.totals.tokens, made.totals.pairs);
+}
+
+void print_rebuilt(const Command<jobs::Rebuild>& command, const jobs::Rebuild::Answer& made) {
+  fmt::print("{}: {}, {} tokens, {} pairs, {}\n", command.store,
+             counted(made.totals.documents, "document"), made.totals.tokens, made.totals.pairs,
+             made.tokenizer);
+}
+
+void print_exported(const Command<jobs::Export>& command, const jobs::Export::Answer& made) {
+  fmt::print("{}: {}{}\n", made.file.native(),
+             made.documents > 0 ? counted(made.documents, "document") + ", " : "",
+             readable_bytes(static_cast<double>(made.bytes)));
+}
+
+/// Says whether a certificate holds. Throws where it does not.
+void verify_certificate(const std::string& store, const std::string& certificate,
+                        const std::string& public_key, std::FILE* out) {
+  using Signature = store::CertificateCheck::Signature;
+  const auto check = store::check_certificate(store::MemoStore(store), certificate, public_key);
+  fmt::print(out, "{}: erasure of {}, {}; {}; the store is {}\n", certificate, check.time,
+             check.proves ? "nothing was found then" : "not complete then",
+             check.signature == Signature::kNone    ? "not signed"
+             : check.signature == Signature::kValid ? "signed by " + check.public_key
+                                                    : "its signature is not valid",
+             check.same_state ? "as it was after the erasure"
+                              : "another since: documents came, went or changed");
+  for (const auto& id : check.held)
+    fmt::print(out, "{}: '{}' has the text of an erased document again\n", certificate, id);
+  if (!check.holds()) throw std::runtime_error(certificate + " does not hold");
+}
+
+/// Rebuilds the matrix from the documents in the ledger.
+void repair(const std::string& store) {
+  store::MemoWriter writer(store);
+  JobBar bar("Rebuilding");
+  writer.rebuild(std::ref(bar));
+  writer.checkpoint();
+}
+
+void search(const Command<jobs::Search>& command) {
+  if (!store::MemoStore(command.store).ledger().searchable())
+    store::MemoWriter writer(command.store);  // indexes the documents of an earlier version
+  print_answer(command, print_passages);
+}
+
+void add_verify(Verb& memo) {
+  struct More {
+    bool repairs = false;
+    std::string certificate, public_key;
+  };
+  const auto more = std::make_shared<More>();
+  Verb& verb = add_job<jobs::Verify>(memo, {}, [more](const auto& command) {
+    if (more->repairs) repair(command.store);
+    const auto verified = print_answer(command, print_verification).result;
+    if (verified.erasure_pending) throw std::runtime_error(erasure_note(verified.unerased));
+    if (!more->certificate.empty())
+      verify_certificate(command.store, more->certificate, more->public_key,
+                         command.json ? stderr : stdout);
+  });
+  verb.flag("--repair", more->repairs, "First rebuild the matrix from the documents in the ledger");
+  const auto certificate = verb.option(
+      "--certificate", more->certificate,
+      "Also hold a certificate of 'tessera memo forget' against the store; status 1 if it fails");
+  verb.option("--public-key", more->public_key,
+              "File with the Ed25519 public key (PEM) whose signature the certificate must have")
+      .needs(certificate);
 }
 
 }  // namespace
@@ -22,60 +321,24 @@ void add_memo(Verb& program) {
   Verb& memo = program.verb(
       "memo",
       "A memory of documents: recites them, names the source of each token, forgets exactly");
-  add_memo_create(memo);
+  add_job<jobs::Create>(memo, {}, answers(print_created), "The folder to create");
   add_memo_memorize(memo);
   add_memo_update(memo);
   add_memo_recall(memo);
   add_memo_ask(memo);
-  add_memo_complete(memo);
-  add_memo_find(memo);
-  add_memo_search(memo);
+  add_job<jobs::Complete>(memo, {}, complete);
+  add_job<jobs::Find>(memo, {"text"}, answers(print_places));
+  add_job<jobs::Search>(memo, {"words"}, search);
   add_memo_forget(memo);
-  add_memo_history(memo);
-  add_memo_audit(memo);
-  add_memo_documents(memo);
-  add_memo_show(memo);
-  add_memo_stat(memo);
-  add_memo_verify(memo);
-  add_memo_rebuild(memo);
-  add_memo_merge(memo);
-  add_memo_export(memo);
-}
-
-void add_store(Verb& verb, std::string& store) {
-  verb.option("store", store, "The store, a folder").required();
-}
-
-std::string counted(int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string readable_bytes(double bytes) {
-  const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
-  size_t unit = 0;
-  for (; bytes >= 1000 && unit < 4; ++unit) bytes /= 1000;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
-}
-
-std::string size_in_words(const memo::TextMemoryConfig& memory) {
-  const std::string dimension = fmt::format("dimension {}", memory.dimension);
-  return memory.shards == 1 ? dimension
-                            : fmt::format("{} matrices of {}", memory.shards, dimension);
-}
-
-void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,
-                const jobs::Create::Planned& plan) {
-  const memo::SizePlan& size = plan.size;
-  fmt::print("{}: {} pairs of a window and its next token\n", documents, size.associations);
-  fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
-             size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", size.error,
-             size.standard_error, size.probes);
-  fmt::print(
-      "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
-      size.error_in_any_dimension);
-  fmt::print("  to memorize it: about {}, {} of memory, {} on disk (a full-text index alone: {})\n",
-             readable_seconds(plan.cost.seconds), readable_bytes(plan.cost.memory_bytes),
-             readable_bytes(plan.cost.disk_bytes), readable_bytes(plan.cost.index_bytes));
+  add_job<jobs::History>(memo, {}, answers(print_history));
+  add_job<jobs::Audit>(memo, {"files"}, answers(print_audit));
+  add_job<jobs::Documents>(memo, {}, answers(print_documents));
+  add_job<jobs::Show>(memo, {"id"}, answers(print_text));
+  add_job<jobs::Stat>(memo, {}, answers(print_statistics));
+  add_verify(memo);
+  add_job<jobs::Rebuild>(memo, {}, answers(print_rebuilt));
+  add_job<jobs::Merge>(memo, {"stores"}, answers(print_merged), "The folder to create");
+  add_job<jobs::Export>(memo, {}, answers(print_exported));
 }
 
 }  // namespace tessera::cli

@@ -1,4 +1,4 @@
-// tessera memo forget STORE ID…, tessera memo history STORE
+// tessera memo forget STORE ID…
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

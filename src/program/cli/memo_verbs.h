@@ -9,25 +9,12 @@
 
 namespace tessera::cli {
 
-/// The verbs below `tessera memo`; each adds its own.
-void add_memo_create(Verb& memo);
+/// The verbs below `tessera memo` that are more than a job and its answer; each adds its own.
 void add_memo_memorize(Verb& memo);
 void add_memo_update(Verb& memo);
 void add_memo_forget(Verb& memo);
-void add_memo_history(Verb& memo);
-void add_memo_audit(Verb& memo);
-void add_memo_documents(Verb& memo);
-void add_memo_find(Verb& memo);
-void add_memo_search(Verb& memo);
 void add_memo_recall(Verb& memo);
 void add_memo_ask(Verb& memo);
-void add_memo_complete(Verb& memo);
-void add_memo_show(Verb& memo);
-void add_memo_stat(Verb& memo);
-void add_memo_verify(Verb& memo);
-void add_memo_rebuild(Verb& memo);
-void add_memo_merge(Verb& memo);
-void add_memo_export(Verb& memo);
 
 /// The store that a verb works on, its first argument.
 void add_store(Verb& verb, std::string& store);

@@ -1,0 +1,56 @@
+// What several verbs of tessera memo share.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "program/cli/memo_verbs.h"
+
+namespace tessera::cli {
+namespace {
+
+std::string readable_seconds(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", std::max(1.0, seconds));
+  return seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
+                        : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+}  // namespace
+
+void add_store(Verb& verb, std::string& store) {
+  verb.option("store", store, "The store, a folder").required();
+}
+
+std::string counted(int64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string readable_bytes(double bytes) {
+  const char* units[] = {"bytes", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  for (; bytes >= 1000 && unit < 4; ++unit) bytes /= 1000;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, units[unit]);
+}
+
+std::string size_in_words(const memo::TextMemoryConfig& memory) {
+  const std::string dimension = fmt::format("dimension {}", memory.dimension);
+  return memory.shards == 1 ? dimension
+                            : fmt::format("{} matrices of {}", memory.shards, dimension);
+}
+
+void print_plan(const std::string& documents, const memo::TextMemoryConfig& memory,
+                const jobs::Create::Planned& plan) {
+  const memo::SizePlan& size = plan.size;
+  fmt::print("{}: {} pairs of a window and its next token\n", documents, size.associations);
+  fmt::print("  {} {} it with a predicted error of {:.4f} ± {:.4f} ({} positions)\n",
+             size_in_words(memory), memory.shards == 1 ? "recalls" : "recall", size.error,
+             size.standard_error, size.probes);
+  fmt::print(
+      "  lower bound at any dimension: {:.4f} (identical windows followed by different tokens)\n",
+      size.error_in_any_dimension);
+  fmt::print("  to memorize it: about {}, {} of memory, {} on disk (a full-text index alone: {})\n",
+             readable_seconds(plan.cost.seconds), readable_bytes(plan.cost.memory_bytes),
+             readable_bytes(plan.cost.disk_bytes), readable_bytes(plan.cost.index_bytes));
+}
+
+}  // namespace tessera::cli
