@@ -68,7 +68,7 @@ template <typename Job, typename Run>
 Verb& add_job(Verb& memo, const std::vector<std::string_view>& arguments, Run run,
               const std::string& store = "The store, a folder") {
   const auto command = std::make_shared<Command<Job>>();
-  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
+  Verb& verb = memo.verb(Job::kName, Job::kHelp);
   verb.option("store", command->store, store).required();
   verb.options(command->job, arguments);
   verb.flag("--json", command->json, "Print the answer as one JSON object");

@@ -89,7 +89,7 @@ void print_forgotten(const jobs::Forget::Answer& answer, bool json) {
 
 void add_memo_forget(Verb& memo) {
   const auto command = std::make_shared<ForgetCommand>();
-  Verb& verb = memo.verb(std::string(jobs::Erase::kName), std::string(jobs::Erase::kHelp));
+  Verb& verb = memo.verb(jobs::Erase::kName, jobs::Erase::kHelp);
   add_store(verb, command->store);
   verb.options(command->job, {"ids"});
   verb.flag("--json", command->json,

@@ -147,7 +147,7 @@ void run_files(FilesCommand<Job> command) {
 
 template <typename Job>
 Verb& add_files_verb(Verb& memo, const std::shared_ptr<FilesCommand<Job>>& command) {
-  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
+  Verb& verb = memo.verb(Job::kName, Job::kHelp);
   add_store(verb, command->store);
   verb.options(command->job, {"files"});
   verb.flag("--json", command->json, "Print one JSON object per document");

@@ -179,7 +179,7 @@ void run_ask(const RecallCommand<jobs::Ask>& command) {
 
 template <typename Job, typename Run>
 Verb& add_verb(Verb& memo, const std::shared_ptr<RecallCommand<Job>>& command, Run run) {
-  Verb& verb = memo.verb(std::string(Job::kName), std::string(Job::kHelp));
+  Verb& verb = memo.verb(Job::kName, Job::kHelp);
   verb.option("store", command->stores,
               "The store, a folder; or the addresses of stores that 'tessera serve' serves, which "
               "answer together: http://HOST:PORT/v1/stores/NAME")

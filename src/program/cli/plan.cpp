@@ -109,7 +109,7 @@ void run_plan(const PlanArguments& options) {
 
 void add_plan(Verb& program) {
   auto options = std::make_shared<PlanArguments>();
-  Verb& verb = program.verb(std::string(jobs::Plan::kName), std::string(jobs::Plan::kHelp));
+  Verb& verb = program.verb(jobs::Plan::kName, jobs::Plan::kHelp);
   verb.options(options->law);
   verb.option("--counts", options->counts,
               "Inputs follow the counts in this file: one a line, or name, tab, count");

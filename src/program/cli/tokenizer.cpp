@@ -154,7 +154,7 @@ void add_tokenizer(Verb& program) {
   train.run([training] { run_train(*training); });
 
   auto encoding = std::make_shared<EncodeOptions>();
-  Verb& encode = verb.verb(std::string(jobs::Encode::kName), std::string(jobs::Encode::kHelp));
+  Verb& encode = verb.verb(jobs::Encode::kName, jobs::Encode::kHelp);
   add_tokenizer_option(encode, encoding->tokenizer);
   Option text = encode.options(encoding->job).front();
   text.required(false);
@@ -163,7 +163,7 @@ void add_tokenizer(Verb& program) {
   encode.run([encoding] { run_encode(*encoding); });
 
   auto decoding = std::make_shared<DecodeOptions>();
-  Verb& decode = verb.verb(std::string(jobs::Decode::kName), std::string(jobs::Decode::kHelp));
+  Verb& decode = verb.verb(jobs::Decode::kName, jobs::Decode::kHelp);
   add_tokenizer_option(decode, decoding->tokenizer);
   decode.option("input", decoding->input,
                 "File of token ids, separated by spaces or as a JSON array (-: standard input)");

@@ -183,8 +183,9 @@ Verb::Verb(const std::string& name, const std::string& help)
 Verb::Verb(CLI::App* app, const Verb* above) : app_(app), above_(above) {}
 Verb::~Verb() = default;
 
-Verb& Verb::verb(const std::string& name, const std::string& help) {
-  below_.emplace_back(new Verb(app_->add_subcommand(name, help)->group("Verbs"), this));
+Verb& Verb::verb(std::string_view name, std::string_view help) {
+  CLI::App* app = app_->add_subcommand(std::string(name), std::string(help))->group("Verbs");
+  below_.emplace_back(new Verb(app, this));
   return *below_.back();
 }
 

@@ -93,7 +93,7 @@ class Verb {
   ~Verb();
 
   /// A verb below this one.
-  Verb& verb(const std::string& name, const std::string& help);
+  Verb& verb(std::string_view name, std::string_view help);
 
   Option option(const std::string& name, std::string& value, const std::string& help);
   Option option(const std::string& name, std::optional<std::string>& value,

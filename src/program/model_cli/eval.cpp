@@ -141,7 +141,7 @@ void run_eval(const EvalArguments& options) {
 
 void add_eval(Verb& program) {
   auto options = std::make_shared<EvalArguments>();
-  Verb& verb = program.verb(std::string(jobs::Evaluate::kName), std::string(jobs::Evaluate::kHelp));
+  Verb& verb = program.verb(jobs::Evaluate::kName, jobs::Evaluate::kHelp);
   verb.option("--model", options->model, "Model directory").required();
   add_placement(verb, options->placement);
   verb.option("--store", options->store, kStoreHelp);

@@ -143,7 +143,7 @@ void add_state(Verb& verb, GenerateArguments& options, const Option& beam, const
 void add_generate(Verb& program) {
   auto options = std::make_shared<GenerateArguments>();
   GenerateCommand& command = options->command;
-  Verb& verb = program.verb(std::string(jobs::Generate::kName), std::string(jobs::Generate::kHelp));
+  Verb& verb = program.verb(jobs::Generate::kName, jobs::Generate::kHelp);
   verb.option("--model", command.model,
               "Model directory (unless given, the model of short stories that comes with Tessera)");
   add_placement(verb, command.placement);

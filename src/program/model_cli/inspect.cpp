@@ -257,7 +257,7 @@ void run_inspect(InspectArguments& options) {
 
 void add_inspect(Verb& program) {
   auto options = std::make_shared<InspectArguments>();
-  Verb& verb = program.verb(std::string(jobs::Inspect::kName), std::string(jobs::Inspect::kHelp));
+  Verb& verb = program.verb(jobs::Inspect::kName, jobs::Inspect::kHelp);
   verb.option("--model", options->model, "Model directory").required();
   verb.option("--device", options->device, kDeviceHelp);
   Option text = verb.options(options->job).front();
