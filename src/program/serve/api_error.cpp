@@ -57,9 +57,7 @@ std::string ApiError::json() const {
 }
 
 Response ApiError::response() const {
-  Response response;
-  response.status = status_;
-  response.body = json();
+  Response response{.status = status_, .body = json()};
   if (retry_after_ > 0) response.headers.emplace_back("Retry-After", std::to_string(retry_after_));
   if (status_ == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;

@@ -49,11 +49,9 @@ std::string Request::parameter(const std::string& name, const std::string& other
 }
 
 Response Response::of_events(std::function<void(EventStream&)> events) {
-  Response response;
-  response.content_type = "text/event-stream";
-  response.headers.emplace_back("Cache-Control", "no-cache");
-  response.events = std::move(events);
-  return response;
+  return {.content_type = "text/event-stream",
+          .headers = {{"Cache-Control", "no-cache"}},
+          .events = std::move(events)};
 }
 
 std::string percent_decoded(std::string_view text) {

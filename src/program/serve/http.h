@@ -54,12 +54,12 @@ class EventStream {
 struct Response {
   int status = 200;
   std::string content_type = "application/json";
-  std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;
-  std::function<void(EventStream&)> events;  ///< writes all events; then the answer ends
-  std::string route;                         ///< pattern of the route that gave it
-  bool follows = false;                      ///< its events come as long as something else goes on
-  std::shared_ptr<const void> until_sent;    ///< released once the last byte is sent, or cannot be
+  std::string body = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::function<void(EventStream&)> events = {};  ///< writes all events; then the answer ends
+  std::string route = {};                         ///< pattern of the route that gave it
+  bool follows = false;  ///< its events come as long as something else goes on
+  std::shared_ptr<const void> until_sent = {};  ///< released once the last byte is sent, or cannot
 
   /// A stream of events.
   static Response of_events(std::function<void(EventStream&)> events);

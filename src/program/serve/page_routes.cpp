@@ -10,14 +10,12 @@ constexpr const char* kPolicy =
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 Response page_file(const web::WebFile& file) {
-  Response response;
-  response.content_type = file.content_type;
-  response.body = file.content;
-  response.headers = {{"Content-Security-Policy", kPolicy},
+  return {.content_type = file.content_type,
+          .body = std::string(file.content),
+          .headers = {{"Content-Security-Policy", kPolicy},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"},
-                      {"Cache-Control", "no-cache"}};
-  return response;
+                      {"Cache-Control", "no-cache"}}};
 }
 
 }  // namespace

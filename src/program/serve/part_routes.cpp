@@ -21,11 +21,9 @@ constexpr int64_t kMostTokens = 65536;  // whose sources are looked for at once
 
 template <typename Number>
 Response binary_response(std::span<const Number> numbers) {
-  Response response;
-  response.content_type = "application/octet-stream";
   const auto bytes = std::as_bytes(numbers);
-  response.body.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return response;
+  return {.content_type = "application/octet-stream",
+          .body = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
 }
 
 /// Whoever adds up what several stores answer needs all answers from one state of each.
@@ -138,9 +136,7 @@ void add_part_routes(Router& router, Service& service) {
   };
   add("GET", "", [](const MemoStore& store, const Request&) { return describe_part(store); });
   add("GET", "/tokenizer", [](const MemoStore& store, const Request&) {
-    Response response;
-    response.body = store.tokenizer().to_json();
-    return response;
+    return Response{.body = store.tokenizer().to_json()};
   });
   add("GET", "/matrix", of_one_state(rows_of_matrix));
   add("POST", "/values", of_one_state(values_of_keys));

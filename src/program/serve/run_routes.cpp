@@ -65,16 +65,13 @@ Response list_runs(const Service& service) {
   Json list = Json::array();
   for (const auto& [name, path] : runs_in(service.runs)) {
     const auto written = fs::last_write_time(path / MetricsLog::kFile);
-    const auto when = std::chrono::file_clock::to_sys(written);
     Json last = last_line(path / MetricsLog::kFile);
-    list.push_back(
-        {{"id", name},
-         {"object", "run"},
-         {"modified",
-          std::chrono::duration_cast<std::chrono::seconds>(when.time_since_epoch()).count()},
-         {"last", last.is_discarded() ? Json(nullptr) : std::move(last)},
-         {"has_model", fs::exists(path / "model" / "config.json")},
-         {"has_report", fs::exists(path / "report.html")}});
+    list.push_back({{"id", name},
+                    {"object", "run"},
+                    {"modified", unix_seconds(std::chrono::file_clock::to_sys(written))},
+                    {"last", last.is_discarded() ? Json(nullptr) : std::move(last)},
+                    {"has_model", fs::exists(path / "model" / "config.json")},
+                    {"has_report", fs::exists(path / "report.html")}});
   }
   return json_response({{"object", "list"}, {"data", std::move(list)}});
 }
@@ -115,8 +112,7 @@ Response run_metrics(Service& service, const Request& request) {
     response.follows = true;
     return response;
   }
-  Response response;
-  response.content_type = "application/x-ndjson";
+  Response response{.content_type = "application/x-ndjson"};
   std::streamoff from = 0;
   for (auto lines = lines_after(file, from);
        !lines.empty() && std::ssize(response.body) <= service.limits.answer_bytes;
@@ -134,14 +130,12 @@ Response run_report(const Service& service, const Request& request) {
   const fs::path file = run_of(service, request) / "report.html";
   if (!fs::exists(file))
     throw ApiError(404, "the run '{}' has no report yet", request.values.at("run"));
-  Response response;
-  response.content_type = "text/html; charset=utf-8";
-  response.body = read_file(file, static_cast<uint64_t>(service.limits.answer_bytes));
-  response.headers = {{"Content-Security-Policy",
+  return {.content_type = "text/html; charset=utf-8",
+          .body = read_file(file, static_cast<uint64_t>(service.limits.answer_bytes)),
+          .headers = {{"Content-Security-Policy",
                        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
                        "img-src data:; sandbox allow-scripts"},
-                      {"X-Content-Type-Options", "nosniff"}};
-  return response;
+                      {"X-Content-Type-Options", "nosniff"}}};
 }
 
 }  // namespace

@@ -41,10 +41,7 @@ std::string asked_model(const Request& request, const std::string& named) {
 }
 
 Response json_response(const Json& json, int status) {
-  Response response;
-  response.status = status;
-  response.body = json_line(json);
-  return response;
+  return {.status = status, .body = json_line(json)};
 }
 
 std::string json_line(const Json& json) {

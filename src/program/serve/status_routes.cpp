@@ -42,9 +42,7 @@ std::string of_engines(const Service& service, const std::string& name, const st
 }
 
 Response metrics(const Service& service) {
-  Response response;
-  response.content_type = "text/plain; version=0.0.4";
-  response.body =
+  const std::string text =
       service.metrics.text() +
       of_engines(service, "tessera_prompt_tokens_total", "counter", "Tokens read or scored.",
                  &EngineCounts::tokens_read) +
@@ -58,7 +56,7 @@ Response metrics(const Service& service) {
                  &EngineCounts::waiting) +
       metric_head("process_resident_memory_bytes", "gauge", "Memory of the process.") +
       metric_line("process_resident_memory_bytes", {}, static_cast<double>(resident_memory()));
-  return response;
+  return {.content_type = "text/plain; version=0.0.4", .body = text};
 }
 
 }  // namespace

@@ -41,9 +41,7 @@ class Writers {
 };
 
 Response of_size(size_t bytes) {
-  Response response;
-  response.body.assign(bytes, 'x');
-  return response;
+  return {.body = std::string(bytes, 'x')};
 }
 
 /// That nobody is connected, and that the process rests.
@@ -65,9 +63,7 @@ TEST(HostileClients, ThoseThatAskTwiceAndLeaveCostNothing) {
       },
       {},
       [](const Request& request) {
-        Response refused;
-        refused.status = 401;
-        return request.path == "/refused" ? std::optional(refused) : std::nullopt;
+        return request.path == "/refused" ? std::optional(Response{.status = 401}) : std::nullopt;
       });
   const std::string get = asking("GET", "/a"), events = asking("GET", "/events");
   const std::string last = asking("GET", "/a", "", "Connection: close\r\n");

@@ -239,9 +239,7 @@ TEST(HostileRequests, OldClientsAreAnsweredInTheirOwnWay) {
         stream.send("one");
         stream.send("two");
       });
-    Response response;
-    response.body = "ok";
-    return response;
+    return Response{.body = "ok"};
   });
   const std::string head = " HTTP/1.0\r\nHost: localhost\r\n";
   RawClient plain(listening.port(), "GET /a" + head + "\r\n");
@@ -268,11 +266,7 @@ TEST(HostileRequests, BodiesOnDemand) {
   client.send("12345");
   EXPECT_EQ(client.answer().status, 200);
   EXPECT_THAT(listening.requests(), ElementsAre("POST /a 12345"));
-  Listening closed({}, {}, [](const Request&) {
-    Response refused;
-    refused.status = 401;
-    return refused;
-  });
+  Listening closed({}, {}, [](const Request&) { return Response{.status = 401}; });
   EXPECT_EQ(closed.ask(post(lines, "")).status, 401);
 }
 

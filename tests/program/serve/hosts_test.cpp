@@ -63,12 +63,6 @@ std::string as_http(const Response& response) {
          response.body;
 }
 
-Response answer_of(const std::string& body) {
-  Response answer;
-  answer.body = body;
-  return answer;
-}
-
 /// Changes an answer, for a request to this path, into the bytes that are sent; "" for none.
 using Alter = std::function<std::string(const std::string& path, const Response& answer)>;
 
@@ -147,7 +141,7 @@ Alter with(const std::string& path_end, const std::string& bytes) {
 
 /// The same with another body.
 Alter with_body(const std::string& path_end, const std::string& body) {
-  return with(path_end, as_http(answer_of(body)));
+  return with(path_end, as_http({.body = body}));
 }
 
 const char* const kPrompts[] = {
@@ -378,7 +372,7 @@ TEST_F(StoresTogether, AreWithoutAHostWhoseAnswersAreDamaged) {
     ASSERT_EQ(absent.size(), 1u);
     EXPECT_THAT(absent.front().reason, ContainsRegex(damaged.reason));
   }
-  const AlteringHost only(folder_ / "b", with("/tokenizer", as_http(answer_of("{}"))));
+  const AlteringHost only(folder_ / "b", with("/tokenizer", as_http({.body = "{}"})));
   EXPECT_THAT(store::message_of<hosts::NoHostAnswers>([&] { StoresOfHosts({only.address()}, {}); }),
               HasSubstr("its tokenizer is damaged"));
 }

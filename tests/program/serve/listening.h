@@ -51,9 +51,7 @@ class Listening {
       requests_.push_back(request.method + " " + request.path + " " + request.body);
     }
     if (handler_) return handler_(request);
-    Response response;
-    response.body = "answer to " + request.path;
-    return response;
+    return {.body = "answer to " + request.path};
   }
 
   Handler handler_;
