@@ -36,6 +36,14 @@ json json_body(const Request& request) {
   return body;
 }
 
+void set_fields(const config::Json& named, const std::vector<config::Field>& fields) {
+  try {
+    config::fields_from_json(named, fields, "");
+  } catch (const config::FieldError& error) {
+    throw ApiError(400, "{}", error.what()).about(error.path());
+  }
+}
+
 Fields::Fields(const json& object) : object_(object) {
   if (!object.is_object())
     throw ApiError(400, "found {}, expected a JSON object", config::shown(object));
@@ -114,11 +122,7 @@ void Fields::read(const std::vector<config::Field>& fields) const {
   config::Json named = config::Json::object();
   for (const config::Field& field : fields)
     if (const std::string name(field.name); has(name)) named[name] = value(name);
-  try {
-    config::fields_from_json(named, fields, "");
-  } catch (const config::FieldError& error) {
-    throw ApiError(400, "{}", error.what()).about(error.path());
-  }
+  set_fields(named, fields);
 }
 
 std::optional<std::vector<int64_t>> ids_of(const json& list) {

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "program/jobs/request_values.h"
-#include "program/serve/api_error.h"
 #include "program/serve/fields.h"
 
 namespace tessera::serve {
@@ -58,11 +57,7 @@ void read_fields(const Request& request, std::vector<config::Field> fields,
   for (config::Field& field : fields)
     if (const auto found = demands.find(field.name); found != demands.end())
       field.demand = found->second;
-  try {
-    config::fields_from_json(named_values(request, fields), fields, "");
-  } catch (const config::FieldError& error) {
-    throw ApiError(400, "{}", error.what()).about(error.path());
-  }
+  set_fields(named_values(request, fields), fields);
 }
 
 }  // namespace tessera::serve
