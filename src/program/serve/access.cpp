@@ -1,10 +1,12 @@
 #include "program/serve/access.h"
 
 #include <arpa/inet.h>
+#include <openssl/crypto.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/beast/core/string.hpp>
+#include <sstream>
 
 #include "program/serve/api_error.h"
 #include "tessera/base/error.h"
@@ -22,13 +24,6 @@ std::string digest_of(std::string_view text) {
   store::Sha256 digest;
   digest.add(text);
   return digest.hex();
-}
-
-/// In a time that does not depend on where they differ; both have one length.
-bool are_equal(const std::string& a, const std::string& b) {
-  unsigned difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
-  return difference == 0;
 }
 
 /// "localhost" of "localhost:8080", "::1" of "[::1]:8080".
@@ -72,7 +67,8 @@ bool Access::is_own_origin(const Request& request) const {
 bool Access::has_key(const Request& request) const {
   const std::string given = digest_of(given_key(request));
   bool found = false;
-  for (const auto& key : digests_) found |= are_equal(key, given);
+  for (const auto& key : digests_)
+    found |= ::CRYPTO_memcmp(key.data(), given.data(), given.size()) == 0;
   return found;
 }
 
@@ -125,13 +121,10 @@ bool is_local(const std::string& host) {
 
 std::vector<std::string> read_keys(const std::string& file) {
   std::vector<std::string> keys;
-  const std::string text = read_file(file, kMostKeyBytes);
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    std::string key = text.substr(start, end - start);
-    while (!key.empty() && (key.back() == '\r' || key.back() == ' ')) key.pop_back();
+  std::istringstream lines(read_file(file, kMostKeyBytes));
+  for (std::string key; std::getline(lines, key);) {
+    key.erase(key.find_last_not_of("\r ") + 1);
     if (!key.empty()) keys.push_back(key);
-    start = end + 1;
   }
   if (keys.empty()) throw DataError(file, "holds no key; expected one a line");
   return keys;
