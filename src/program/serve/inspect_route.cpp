@@ -57,16 +57,14 @@ jobs::Inspect::Answer inspect_now(Engine& engine, const std::string& client,
 Response inspect_text(Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const ServedModels::Model found =
-      service.models.find(asked_model(request, fields.text("model").value_or("")));
-  const ServedModel& model = *found;
-  if (!model.model)
+  const auto model = service.models.find(asked_model(request, fields.text("model").value_or("")));
+  if (!model->model)
     throw ApiError(400,
                    "'{}' is a store, which is not inspected; POST /v1/stores/{}/recall names "
                    "the sources of its tokens",
-                   model.name, model.name)
+                   model->name, model->name)
         .about("model");
-  const TokenIds text = text_of(model, fields);
+  const TokenIds text = text_of(*model, fields);
   const int64_t most = std::min(kMostInspected, service.limits.tokens_per_request);
   if (std::ssize(text) > most)
     throw ApiError(400, "the text has {} tokens, expected at most {}", text.size(), most)
@@ -75,12 +73,12 @@ Response inspect_text(Service& service, const Request& request) {
   auto known = config::fields_of(job);  // the text has been read
   std::erase_if(known, [](const config::Field& field) { return field.name == "text"; });
   fields.read(known);
-  encoded_text(model, job.token, SpecialTokens::kRecognised, "token");  // refuses what it cannot
+  encoded_text(*model, job.token, SpecialTokens::kRecognised, "token");  // refuses what it cannot
   const auto inspection = std::make_shared<Inspection>(
-      Inspection{job, ModelFolder{model.model, model.tokenizer, model.slot_readers}, text});
-  Json json = {{"model", model.name}};
+      Inspection{job, ModelFolder{model->model, model->tokenizer, model->slot_readers}, text});
+  Json json = {{"model", model->name}};
   json.update(
-      inspect_now(*model.engine, request.asker, inspection, service.unwanted(request)).json());
+      inspect_now(*model->engine, request.asker, inspection, service.unwanted(request)).json());
   return json_response(json);
 }
 

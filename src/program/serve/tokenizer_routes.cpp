@@ -18,33 +18,30 @@ ServedModels::Model model_of(const Service& service, const Request& request, con
 }
 
 Response tokenizer_info(const Service& service, const Request& request) {
-  const ServedModels::Model found =
-      service.models.find(asked_model(request, request.parameter("model")));
-  const ServedModel& model = *found;
-  const auto end = model.tokenizer.end_of_text();
-  const Json name = end ? Json(model.bytes_of(*end)) : Json(nullptr);
+  const auto model = service.models.find(asked_model(request, request.parameter("model")));
+  const auto end = model->tokenizer.end_of_text();
+  const Json name = end ? Json(model->bytes_of(*end)) : Json(nullptr);
   return json_response({{"eos_token", name},
                         {"bos_token", nullptr},
                         {"pad_token", nullptr},
                         {"chat_template", kChatTemplate},
-                        {"model", model.name},
-                        {"vocab_size", model.tokenizer.vocabulary_size()},
-                        {"description", model.tokenizer.description()}});
+                        {"model", model->name},
+                        {"vocab_size", model->tokenizer.vocabulary_size()},
+                        {"description", model->tokenizer.description()}});
 }
 
 /// Names of special tokens become their ids. There are no other special tokens to add.
 Response tokenize(const Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const ServedModels::Model found = model_of(service, request, fields);
-  const ServedModel& model = *found;
+  const auto model = model_of(service, request, fields);
   const std::string text = fields.required_text("prompt");
-  const auto tokens = encoded_text(model, text, SpecialTokens::kRecognised, "prompt");
+  const auto tokens = encoded_text(*model, text, SpecialTokens::kRecognised, "prompt");
   Json json = {{"tokens", tokens}, {"count", tokens.size()}, {"max_model_len", nullptr}};
-  if (const auto longest = model.engine->longest_text()) json["max_model_len"] = *longest;
+  if (const auto longest = model->engine->longest_text()) json["max_model_len"] = *longest;
   if (fields.boolean("return_token_strs", false)) {
     json["token_strs"] = Json::array();
-    for (const int64_t token : tokens) json["token_strs"].push_back(model.shown(token));
+    for (const int64_t token : tokens) json["token_strs"].push_back(model->shown(token));
   }
   return json_response(json);
 }
@@ -52,9 +49,9 @@ Response tokenize(const Service& service, const Request& request) {
 Response detokenize(const Service& service, const Request& request) {
   const auto body = json_body(request);
   const Fields fields(body);
-  const ServedModels::Model found = model_of(service, request, fields);
+  const auto model = model_of(service, request, fields);
   const jobs::Decode job{fields.ids("tokens")};
-  return json_response({{"prompt", job.run(found->tokenizer).text}});
+  return json_response({{"prompt", job.run(model->tokenizer).text}});
 }
 
 }  // namespace
