@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "bench/support/program.h"
-#include "program/serve/model_decoder.h"
 #include "program/serve/server.h"
 #include "tessera/infer/generate.h"
 #include "tessera/model/gpt.h"

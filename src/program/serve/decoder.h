@@ -8,7 +8,14 @@
 
 #include "tessera/sampling/sampling.h"
 
+namespace tessera {
+class LanguageModel;
+}
+
 namespace tessera::serve {
+
+class MemoryBudget;
+class ServedStore;
 
 using TokenIds = std::vector<int64_t>;
 
@@ -63,5 +70,14 @@ class Decoder {
   /// Drops all rows, whatever state a throw has left them in.
   virtual void clear() noexcept = 0;
 };
+
+/// A language model's texts, read as StreamingSession reads them in the model's natural reading.
+/// What was read of the latest prompts is kept in `memory`: a prompt that begins like one of them
+/// goes on from a fork.
+std::unique_ptr<Decoder> decoder_of(std::shared_ptr<LanguageModel> model,
+                                    std::shared_ptr<MemoryBudget> memory);
+/// A store's texts: the next token's probabilities are those of its decoder after the last tokens
+/// of the text, as many as the longest window has (LikelihoodDecoder::probabilities).
+std::unique_ptr<Decoder> decoder_of(std::shared_ptr<ServedStore> store);
 
 }  // namespace tessera::serve

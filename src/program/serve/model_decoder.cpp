@@ -1,10 +1,10 @@
-#include "program/serve/model_decoder.h"
-
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "program/serve/decoder.h"
+#include "program/serve/memory_budget.h"
 #include "tessera/infer/scoring.h"
 #include "tessera/infer/streaming_session.h"
 #include "tessera/model/language_model.h"

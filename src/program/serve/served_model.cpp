@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "program/serve/api_error.h"
-#include "program/serve/model_decoder.h"
 #include "program/serve/served_store.h"
 #include "tessera/base/error.h"
 #include "tessera/infer/model_folder.h"

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "program/jobs/store_jobs.h"
-#include "program/serve/decoder.h"
 #include "tessera/store/memo_store.h"
 #include "tessera/store/memo_writer.h"
 #include "tessera/store/recall.h"
@@ -112,9 +111,5 @@ class ServedStore {
   int64_t reading_before_ = 0;                   // readers that began in an earlier one
   bool closed_ = false;                          // to readers
 };
-
-/// A store's texts: the next token's probabilities are those of its decoder after the last tokens
-/// of the text, as many as the longest window has (LikelihoodDecoder::probabilities).
-std::unique_ptr<Decoder> decoder_of(std::shared_ptr<ServedStore> store);
 
 }  // namespace tessera::serve

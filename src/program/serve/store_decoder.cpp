@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "program/serve/decoder.h"
 #include "program/serve/served_store.h"
 
 namespace tessera::serve {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "program/serve/model_decoder.h"
 #include "program/serve/service.h"
 #include "tessera/model/gpt.h"
 #include "tessera/model/memory_mosaic.h"
