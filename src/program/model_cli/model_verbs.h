@@ -41,6 +41,4 @@ std::unique_ptr<const TokenMemory> store_memory(const ModelFolder& folder, const
 /// one machine divide its threads. Throws UsageError where they run different versions.
 std::unique_ptr<Processes> meet_processes(const Rendezvous& rendezvous);
 
-void add_version(Verb& program);
-
 }  // namespace tessera::cli
