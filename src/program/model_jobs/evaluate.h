@@ -15,7 +15,8 @@
 
 namespace tessera {
 class Processes;
-}
+class TextSource;
+}  // namespace tessera
 
 namespace tessera::jobs {
 
@@ -54,15 +55,6 @@ class EvaluationShare {
   std::vector<size_t> bytes_taken_;  // by each process
   int64_t batches_ = 0, pieces_ = 0;
 };
-
-}  // namespace tessera::jobs
-
-namespace tessera {
-class Processes;
-class TextSource;
-}  // namespace tessera
-
-namespace tessera::jobs {
 
 /// The loss of a model on a text file, or on the files of a folder. Files may hold several
 /// documents (for_each_document), each of which is read on its own.
