@@ -18,8 +18,8 @@ constexpr size_t kSlotReaders = 3;  // shown of each slot
 
 /// The modules of the page, each behind those that it imports.
 constexpr const char* kModules[] = {"/dom.js",         "/words.js",        "/token_bytes.js",
-                                    "/token_row.js",   "/alternatives.js", "/written_text.js",
-                                    "/memory_text.js", "/explanation.js",  "/inspection.js"};
+                                    "/token_row.js",   "/written_text.js", "/memory_text.js",
+                                    "/explanation.js", "/inspection.js"};
 
 constexpr const char* kPage = R"(<!doctype html>
 <html lang="en">

@@ -1,9 +1,37 @@
 // The documents of a store: how full it is, memorising files, forgetting.
 
 import {get, longAnswer} from "./api.js";
-import {make, makeTable} from "./dom.js";
-import {gauge} from "./gauge.js";
+import {make, makeSvg, makeTable} from "./dom.js";
 import {bytes, count, date, percent, whole} from "./words.js";
+
+const kRadius = 46;
+
+function arc(share, kind) {
+  const angle = Math.PI * (1 - Math.min(1, Math.max(0, share)));
+  const x = 55 + kRadius * Math.cos(angle);
+  const y = 55 - kRadius * Math.sin(angle);
+  return makeSvg("path", {class: kind, d: `M${55 - kRadius} 55A${kRadius} ${kRadius} 0 0 1 ${x.toFixed(2)} ${y.toFixed(2)}`});
+}
+
+// A half circle that is filled up to `share`, 0 to 1; more is drawn as 1. text: what stands in it.
+// good: more is better.
+function gauge({label, share, text, good}) {
+  const worry = good ? share < 0.9 : share > 1;
+  return make("figure", {class: `meter${worry ? " worry" : ""}`, role: "meter", "aria-label": label, "aria-valuemin": 0,
+    "aria-valuemax": 1, "aria-valuenow": Math.min(1, share), "aria-valuetext": text},
+    makeSvg("svg", {viewBox: "0 0 110 62", "aria-hidden": "true"}, arc(1, "whole"), share > 0 ? arc(share, "filled") : "",
+      makeSvg("text", {x: 55, y: 52, "text-anchor": "middle"}, text)),
+    make("figcaption", {}, label));
+}
+
+// A bar, and what moves it.
+function progressBar(label) {
+  const bar = make("progress", {"aria-label": label});
+  return {bar, onProgress: (done, of) => {
+    bar.max = of;
+    bar.value = done;
+  }};
+}
 
 export class Documents {
   // onChange(what): the store has changed, said in words.
@@ -64,13 +92,10 @@ export class Documents {
   }
 
   async forget(id, cell) {
-    const bar = make("progress", {"aria-label": `Forgetting ${id}`});
+    const {bar, onProgress} = progressBar(`Forgetting ${id}`);
     cell.replaceChildren(bar);
     try {
-      await longAnswer("DELETE", `${this.path}/documents/${encodeURIComponent(id)}`, {onProgress: (done, of) => {
-        bar.max = of;
-        bar.value = done;
-      }});
+      await longAnswer("DELETE", `${this.path}/documents/${encodeURIComponent(id)}`, {onProgress});
       await this.changed(`${id} is forgotten`);
     } catch (error) {
       cell.replaceChildren(make("span", {class: "problem", role: "alert"}, error.message));
@@ -107,15 +132,12 @@ export class Documents {
 
   // Under the file's name, with a bar. Where a document of this name exists, it asks.
   async memorise(file, replace) {
-    const bar = make("progress", {"aria-label": `Memorising ${file.name}`});
+    const {bar, onProgress} = progressBar(`Memorising ${file.name}`);
     const job = make("div", {class: "job"}, make("span", {}, file.name), bar);
     this.jobs.append(job);
     const query = new URLSearchParams({id: file.name, ...(replace ? {replace: "true"} : {})});
     try {
-      const document = await longAnswer("POST", `${this.path}/documents?${query}`, {body: file, onProgress: (done, of) => {
-        bar.max = of;
-        bar.value = done;
-      }});
+      const document = await longAnswer("POST", `${this.path}/documents?${query}`, {body: file, onProgress});
       job.remove();
       const outcome = {new: "is memorised", replaced: "is replaced", unchanged: "was memorised already, with this text"};
       await this.changed(`${file.name} ${outcome[document.outcome]}`);

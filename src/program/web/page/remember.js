@@ -1,7 +1,6 @@
 // The place where a store memorises, recites and forgets.
 
 import {get, longAnswer} from "./api.js";
-import {inBoth} from "./difference.js";
 import {make, NotServed, showProblem} from "./dom.js";
 import {Documents} from "./documents.js";
 import {DocumentColours, recitalView} from "./recital.js";
@@ -13,6 +12,27 @@ const kTokens = "50";
 // Each token with the place that it comes from: equal letters of different texts have nothing in common.
 function origins(recital) {
   return recital.tokens.map(({id, sources: [source]}) => JSON.stringify([id, source?.document, source?.position]));
+}
+
+// What two lists have in common, their longest common subsequence: for each list, whether each of
+// its members is in the other one, too, in the same order.
+function inBoth(before, now) {
+  const lengths = Array.from({length: before.length + 1}, () => new Uint32Array(now.length + 1));
+  for (let i = before.length - 1; i >= 0; --i)
+    for (let j = now.length - 1; j >= 0; --j)
+      lengths[i][j] = before[i] === now[j] ? lengths[i + 1][j + 1] + 1
+        : Math.max(lengths[i + 1][j], lengths[i][j + 1]);
+  const common = {before: before.map(() => false), now: now.map(() => false)};
+  for (let i = 0, j = 0; i < before.length && j < now.length;) {
+    if (before[i] === now[j]) {
+      common.before[i++] = common.now[j++] = true;
+    } else if (lengths[i + 1][j] >= lengths[i][j + 1]) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return common;
 }
 
 class Remember {

@@ -1,6 +1,5 @@
 // A text that a model writes, token by token, each shaded by how improbable it was.
 
-import {alternativesList} from "./alternatives.js";
 import {make} from "./dom.js";
 import {letTabReach, makeTokenRow} from "./token_row.js";
 import {bytesOf, nameOf, textOf} from "./token_bytes.js";
@@ -19,6 +18,29 @@ export function shadeLegend() {
     make("span", {class: `written p${shade}`}, `\u2265 ${100 * least} %`));
   return make("p", {class: "soft legend"}, "Probability of a token: ", ...entries,
     make("span", {class: `written p${kShades.length}`}, "less"));
+}
+
+function bar(share) {
+  const full = make("span", {class: "share-bar"});
+  full.style.width = `${Math.max(0.5, 100 * share)}%`;
+  return make("span", {class: "share", "aria-hidden": "true"}, full);
+}
+
+// What else could have stood at a place, as a list, maybe to pick from.
+// alternatives: {text, probability}, best first. pickable(text): whether one can go on from it with
+// onPick(text); without onPick they are only shown.
+function alternativesList({alternatives, chosen, pickable, onPick}) {
+  const entry = ({text, probability}) => {
+    const cells = [make("span", {class: "token-name"}, quoted(nameOf(text))), bar(probability),
+      make("span", {class: "number"}, percent(probability))];
+    const shown = onPick ? make("button", {type: "button", class: "alternative", disabled: !pickable(text),
+      title: pickable(text) ? "Go on from here with this token" : "A part of a character; one cannot go on from it alone",
+      "aria-label": `Go on with ${quoted(nameOf(text))}, probability ${percent(probability)}`,
+      click: () => onPick(text)}, ...cells) : make("div", {class: "alternative"}, ...cells);
+    if (text === chosen) shown.classList.add("chosen");
+    return make("li", {}, shown);
+  };
+  return make("ol", {class: "alternatives"}, ...alternatives.map(entry));
 }
 
 export class WrittenText {
