@@ -31,6 +31,15 @@ TextJob job_of(Record& record, TokenIds prompt, int64_t max_tokens, uint64_t see
   return job;
 }
 
+/// Asks for one text.
+std::shared_ptr<Engine::Ticket> submit(Engine& engine, TextJob job,
+                                       const std::string& client = "") {
+  EngineRequest request;
+  request.client = client;
+  request.texts.push_back(std::move(job));
+  return engine.submit(std::move(request));
+}
+
 TokenIds prompt_of(int64_t length, int64_t seed) {
   TokenIds tokens;
   for (int64_t i = 0; i < length; ++i) tokens.push_back((i * i * 5 + seed * (i + 1)) % 256);
@@ -43,21 +52,18 @@ TEST(Engine, TextsSideBySideAreTheTextsAlone) {
   for (int i = 0; i < count; ++i) {
     const ServedModel model = served("mosaic", byte_mosaic());
     Record record;
-    EngineRequest request;
-    request.texts.push_back(job_of(record, prompt_of(1 + 60 * (i % 6), i), 10 + i, i));
-    const auto ticket = model.engine->submit(std::move(request));
+    const auto ticket =
+        submit(*model.engine, job_of(record, prompt_of(1 + 60 * (i % 6), i), 10 + i, i));
     record.ended.get_future().wait();
     alone.push_back(record.tokens);
   }
   const ServedModel model = served("mosaic", byte_mosaic(), {.rows = 5});
   std::vector<Record> records(count);
   std::vector<std::shared_ptr<Engine::Ticket>> tickets;
-  for (int i = 0; i < count; ++i) {
-    EngineRequest request;
-    request.client = std::to_string(i % 3);
-    request.texts.push_back(job_of(records[i], prompt_of(1 + 60 * (i % 6), i), 10 + i, i));
-    tickets.push_back(model.engine->submit(std::move(request)));
-  }
+  for (int i = 0; i < count; ++i)
+    tickets.push_back(submit(*model.engine,
+                             job_of(records[i], prompt_of(1 + 60 * (i % 6), i), 10 + i, i),
+                             std::to_string(i % 3)));
   for (int i = 0; i < count; ++i) {
     records[i].ended.get_future().wait();
     EXPECT_EQ(records[i].tokens, alone[i]) << i;
@@ -86,9 +92,7 @@ TEST(Engine, AFailureEndsTheTextsOfTheMomentAndLaterOnesAreWritten) {
     };
     const auto ticket = engine.submit(std::move(request));
     told.get_future().wait();
-    EngineRequest next;
-    next.texts.push_back(job_of(short_one, {1}, 1));
-    const auto next_ticket = engine.submit(std::move(next));
+    const auto next_ticket = submit(engine, job_of(short_one, {1}, 1));
     short_one.ended.get_future().wait();
     EXPECT_EQ(short_one.tokens.size(), 1u);
   }
@@ -98,11 +102,10 @@ TEST(Engine, AFailureEndsTheTextsOfTheMomentAndLaterOnesAreWritten) {
 TEST(Engine, ACancelledRequestIsNotCalledAnyMore) {
   const ServedModel model = served("mosaic", byte_mosaic());
   std::atomic<int64_t> tokens = 0;
-  EngineRequest request;
   Record record;
-  request.texts.push_back(job_of(record, {1}, 1000000));
-  request.texts[0].on_news = [&](Written&&) { ++tokens; };
-  auto ticket = model.engine->submit(std::move(request));
+  TextJob job = job_of(record, {1}, 1000000);
+  job.on_news = [&](Written&&) { ++tokens; };
+  auto ticket = submit(*model.engine, std::move(job));
   while (tokens < 3) std::this_thread::yield();
   ticket.reset();
   const int64_t then = tokens;
@@ -114,18 +117,12 @@ TEST(Engine, TextsThatWouldTakeTooMuchMemoryAreRefusedBeforeTheyStart) {
   const ServedModel model =
       served("mosaic", byte_mosaic(), {.memory = std::make_shared<MemoryBudget>(1e6)});
   Record record;
-  EngineRequest request;
-  request.texts.push_back(job_of(record, {1}, 100000));
-  EXPECT_THROW(model.engine->submit(std::move(request)), ApiError);
+  EXPECT_THROW(submit(*model.engine, job_of(record, {1}, 100000)), ApiError);
 
   // Together they would: one waits for the other.
   std::vector<Record> records(6);
   std::vector<std::shared_ptr<Engine::Ticket>> tickets;
-  for (Record& one : records) {
-    EngineRequest fits;
-    fits.texts.push_back(job_of(one, {1}, 700));
-    tickets.push_back(model.engine->submit(std::move(fits)));
-  }
+  for (Record& one : records) tickets.push_back(submit(*model.engine, job_of(one, {1}, 700)));
   int64_t most = 0;
   for (Record& one : records) {
     const auto ended = one.ended.get_future();
@@ -139,8 +136,7 @@ TEST(Engine, TextsThatWouldTakeTooMuchMemoryAreRefusedBeforeTheyStart) {
 TEST(Engine, AFailedTextDoesNotHarmTheOthers) {
   const ServedModel model = served("mosaic", byte_mosaic());
   Record good, bad;
-  EngineRequest fine, broken;
-  fine.texts.push_back(job_of(good, {1}, 50));
+  EngineRequest broken;
   broken.texts.push_back(job_of(bad, {1}, 50));
   for (int64_t token = 0; token < 257; ++token)
     broken.texts[0].writing.sampling.logit_bias[token] = -INFINITY;  // nothing is left to draw
@@ -148,7 +144,7 @@ TEST(Engine, AFailedTextDoesNotHarmTheOthers) {
   broken.on_failure = [&](std::exception_ptr error) {
     failure.set_value(as_api_error(error).what());
   };
-  const auto first = model.engine->submit(std::move(fine));
+  const auto first = submit(*model.engine, job_of(good, {1}, 50));
   const auto second = model.engine->submit(std::move(broken));
   EXPECT_NE(failure.get_future().get().find("no token"), std::string::npos);
   good.ended.get_future().wait();
@@ -169,9 +165,7 @@ TEST(Engine, ALongTextThatIsScoredLetsOthersPass) {
   const auto first = model.engine->submit(std::move(request));
   for (int i = 0; i < 3; ++i) {  // of the same client, one after another
     Record record;
-    EngineRequest later;
-    later.texts.push_back(job_of(record, prompt_of(5, i), 10));
-    const auto ticket = model.engine->submit(std::move(later));
+    const auto ticket = submit(*model.engine, job_of(record, prompt_of(5, i), 10));
     record.ended.get_future().wait();
     EXPECT_FALSE(scored) << i;
   }
@@ -185,11 +179,8 @@ TEST(Engine, ALongTextThatIsScoredLetsOthersPass) {
 TEST(Engine, ALongPromptLetsOthersPass) {
   const ServedModel model = served("mosaic", byte_mosaic());
   Record slow, quick;
-  EngineRequest long_one, short_one;
-  long_one.texts.push_back(job_of(slow, prompt_of(20000, 1), 1));
-  short_one.texts.push_back(job_of(quick, prompt_of(5, 2), 20));
-  const auto first = model.engine->submit(std::move(long_one));
-  const auto second = model.engine->submit(std::move(short_one));
+  const auto first = submit(*model.engine, job_of(slow, prompt_of(20000, 1), 1));
+  const auto second = submit(*model.engine, job_of(quick, prompt_of(5, 2), 20));
   auto ended = slow.ended.get_future();
   quick.ended.get_future().wait();
   EXPECT_NE(ended.wait_for(std::chrono::seconds(0)), std::future_status::ready);
