@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,7 +14,6 @@
 #include "program/jobs/plan_job.h"
 #include "tessera/base/config.h"
 #include "tessera/base/error.h"
-#include "tessera/base/progress.h"
 #include "tessera/plan/counts_file.h"
 #include "tessera/plan/law_plan.h"
 
@@ -88,9 +88,10 @@ void plan_text(const PlanArguments& options) {
   create.error = options.law.error;
   create.dimension = options.law.dimension;
   create.seed = 0;
-  Progress progress(stderr, std::string(jobs::Create::kDoing), 1);
-  const auto made =
-      create.plan([&](int64_t done, int64_t of) { progress.update(done == of ? 1 : 0); });
+  const auto made = [&] {
+    JobBar bar(jobs::Create::kDoing);
+    return create.plan(std::ref(bar));
+  }();
   if (options.json) return print_json(made.json());
   print_plan(create.plan_from, made.memory, *made.plan);
 }
