@@ -84,36 +84,32 @@ TEST_F(Plan, OfATextIsThatOfCreate) {
 }
 
 TEST_F(Plan, RefusesWithTheReason) {
-  const auto refusal = [](const Arguments& arguments, int status) {
-    const Outcome run = plan(arguments);
-    EXPECT_EQ(run.status, status) << run.err;
-    EXPECT_TRUE(run.out.empty()) << run.out;
-    return run.err;
+  const auto of_law = [](const Arguments& more) {
+    return joined({"plan", "--alpha", "2", "--inputs", "9"}, more);
   };
-  EXPECT_THAT(refusal({"--alpha", "0", "--inputs", "9", "--outputs", "5", "--error", ".1"}, 2),
-              HasSubstr("alpha is 0"));
-  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "0", "--outputs", "5", "--error", ".1"}, 2),
-              HasSubstr("--inputs is '0', expected a whole number from 1"));
-  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "0", "--error", ".1"}, 2),
-              HasSubstr("--outputs is '0', expected a whole number from 1"));
-  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--dimension", "1"}, 2),
-              HasSubstr("expected a whole number from 2"));
-  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--error", "2"}, 2),
-              HasSubstr("between 0 and 1"));
-  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5"}, 2),
-              HasSubstr("either --error"));
-  EXPECT_THAT(refusal({"--outputs", "5", "--error", ".1"}, 2), HasSubstr("one of --alpha"));
+  const auto of_text = [](const std::string& file, const std::string& option) {
+    return Arguments{"plan", "--text", file, "--error", ".1", option};
+  };
   const std::string junk = file_with("junk.txt", "the\t5\nof\tx\n");
-  EXPECT_THAT(refusal({"--counts", junk, "--outputs", "5", "--error", ".1"}, 3),
-              HasSubstr("line 2"));
-  for (const char* option : {"--outputs=5", "--runs=3", "--seed=3", "--error-only"})
-    EXPECT_THAT(refusal({"--text", junk, "--error", ".1", option}, 2),
-                HasSubstr("--error-only go with --alpha or --counts"));
-  EXPECT_THAT(refusal({"--alpha", "2", "--inputs", "9", "--outputs", "5", "--matrices", "2"}, 2),
-              HasSubstr("--matrices requires --text"));
-  const std::string empty = file_with("empty.txt", "");
-  EXPECT_THAT(refusal({"--text", empty, "--tokenizer", "byte", "--error", ".1"}, 3),
-              HasSubstr("is empty"));
+  const std::string other_law = "--error-only go with --alpha or --counts";
+  expect_all_refused(
+      {{{"plan", "--alpha", "0", "--inputs", "9", "--outputs", "5", "--error", ".1"}, "alpha is 0"},
+       {{"plan", "--alpha", "2", "--inputs", "0", "--outputs", "5", "--error", ".1"},
+        "--inputs is '0', expected a whole number from 1"},
+       {of_law({"--outputs", "0", "--error", ".1"}),
+        "--outputs is '0', expected a whole number from 1"},
+       {of_law({"--outputs", "5", "--dimension", "1"}), "expected a whole number from 2"},
+       {of_law({"--outputs", "5", "--error", "2"}), "between 0 and 1"},
+       {of_law({"--outputs", "5"}), "either --error"},
+       {of_law({"--outputs", "5", "--matrices", "2"}), "--matrices requires --text"},
+       {{"plan", "--outputs", "5", "--error", ".1"}, "one of --alpha"},
+       {of_text(junk, "--outputs=5"), other_law},
+       {of_text(junk, "--runs=3"), other_law},
+       {of_text(junk, "--seed=3"), other_law},
+       {of_text(junk, "--error-only"), other_law}},
+      2);
+  expect_refused(plan({"--counts", junk, "--outputs", "5", "--error", ".1"}), 3, "line 2");
+  expect_refused(tessera(of_text(file_with("empty.txt", ""), "--tokenizer=byte")), 3, "is empty");
 }
 
 }  // namespace
